@@ -1,0 +1,223 @@
+"""Channels: row-stochastic matrices ``Q[x, y]``, the object every other module makes, measures or bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+SUM_TOLERANCE = 1e-9
+NEGATIVE_TOLERANCE = 1e-12
+
+
+def as_distribution(p: ArrayLike, name: str = "p") -> FloatArray:
+    """Validate a probability array and return it as floats, in its own shape.
+
+    Parameters
+    ----------
+    p : array_like, any shape
+        Probabilities; entries in [-1e-12, 0) are rounding and become 0.
+    name : str
+        What to call the argument in an error.
+
+    Returns
+    -------
+    ndarray, shape of `p`
+
+    Raises
+    ------
+    ValueError
+        If `p` is empty, has a non-finite or negative entry, or does not sum to one within 1e-9.
+    """
+    array = np.array(p, dtype=np.float64)
+    if array.size == 0:
+        raise ValueError(f"{name} is empty; a distribution needs at least one entry.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} has an entry that is not a finite number; probabilities must be finite.")
+    if array.min() < -NEGATIVE_TOLERANCE:
+        where = tuple(int(i) for i in np.unravel_index(int(array.argmin()), array.shape))
+        index = where[0] if len(where) == 1 else where
+        raise ValueError(f"{name} has the negative entry {array.min():.6g} at {index}; allowed is 0 or more.")
+    total = float(array.sum())
+    if abs(total - 1.0) > SUM_TOLERANCE:
+        raise ValueError(
+            f"{name} sums to {total:.12g}; a distribution must sum to 1 (within {SUM_TOLERANCE:g})."
+        )
+    return np.maximum(array, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """A channel (privacy mechanism) from a finite input alphabet to a finite output alphabet.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (inputs, outputs)
+        ``matrix[x, y]`` is the probability of output y given input x. Copied, validated and made read-only.
+    inputs, outputs : tuple of labels, optional
+        One label per row and per column.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not two-dimensional and finite, has an entry below -1e-12 (smaller negatives are
+        rounding and become 0), has a row that does not sum to 1 within 1e-9, or does not fit the labels.
+    """
+
+    matrix: FloatArray
+    inputs: tuple[Hashable, ...] | None = None
+    outputs: tuple[Hashable, ...] | None = None
+
+    def __post_init__(self) -> None:
+        matrix = np.array(self.matrix, dtype=np.float64, order="C")
+        if matrix.ndim != 2 or matrix.size == 0:
+            raise ValueError(
+                f"The channel matrix has shape {matrix.shape}; it must be two-dimensional (inputs, outputs)"
+                " and not empty."
+            )
+        if not np.isfinite(matrix).all():
+            x, y = np.argwhere(~np.isfinite(matrix))[0]
+            raise ValueError(
+                f"The channel matrix has {matrix[x, y]} in row {x}, column {y}; entries must be finite."
+            )
+        if matrix.min() < -NEGATIVE_TOLERANCE:
+            x, y = np.unravel_index(int(matrix.argmin()), matrix.shape)
+            raise ValueError(
+                f"The channel matrix has the negative entry {matrix[x, y]:.6g} in row {x}, column {y};"
+                " allowed is 0 or more."
+            )
+        sums = matrix.sum(axis=1)
+        worst = int(np.abs(sums - 1.0).argmax())
+        if abs(sums[worst] - 1.0) > SUM_TOLERANCE:
+            raise ValueError(
+                f"Row {worst} of the channel matrix sums to {sums[worst]:.12g};"
+                f" every row must sum to 1 (within {SUM_TOLERANCE:g})."
+            )
+        np.maximum(matrix, 0.0, out=matrix)
+        matrix.flags.writeable = False
+        object.__setattr__(self, "matrix", matrix)
+        for name, length in (("inputs", matrix.shape[0]), ("outputs", matrix.shape[1])):
+            labels = getattr(self, name)
+            if labels is None:
+                continue
+            labels = tuple(labels)
+            if len(labels) != length:
+                raise ValueError(f"The channel has {length} {name} but {len(labels)} labels for them.")
+            object.__setattr__(self, name, labels)
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs (rows)."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs (columns)."""
+        return int(self.matrix.shape[1])
+
+    def flat_prior(self, prior: ArrayLike) -> FloatArray:
+        """Validate a prior on the inputs, given in any shape, and flatten it row-major to (inputs,)."""
+        p = as_distribution(prior, "The prior").ravel()
+        if p.size != self.n_inputs:
+            raise ValueError(f"The prior has {p.size} entries, the channel has {self.n_inputs} inputs.")
+        return p
+
+    def output_marginal(self, prior: ArrayLike) -> FloatArray:
+        """Return the output distribution under `prior` (any shape, flattened row-major), shape (outputs,)."""
+        return self.flat_prior(prior) @ self.matrix
+
+    def joint(self, prior: ArrayLike) -> FloatArray:
+        """Return P(x, y) under `prior` (any shape, flattened row-major), shape (inputs, outputs)."""
+        return self.flat_prior(prior)[:, None] * self.matrix
+
+    def compose(self, other: Channel) -> Channel:
+        """Feed the output of this channel into `other`: post-processing, matrix product."""
+        if self.n_outputs != other.n_inputs:
+            raise ValueError(
+                f"The first channel has {self.n_outputs} outputs, the second has {other.n_inputs} inputs;"
+                " to compose them these must be equal."
+            )
+        return Channel(self.matrix @ other.matrix, self.inputs, other.outputs)
+
+    def kron(self, other: Channel) -> Channel:
+        """Use both channels in parallel, independently; pairs (x1, x2), (y1, y2) are in row-major order."""
+        return Channel(
+            np.asarray(np.kron(self.matrix, other.matrix), dtype=np.float64),
+            _pairs(self.inputs, other.inputs),
+            _pairs(self.outputs, other.outputs),
+        )
+
+    def sample(self, inputs: ArrayLike, rng: np.random.Generator) -> IntArray:
+        """Draw one output index for every input index, independently.
+
+        Parameters
+        ----------
+        inputs : array_like of int, any shape
+            Input (row) indices.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of int, shape of `inputs`
+
+        Raises
+        ------
+        ValueError
+            If an index is not an integer in 0..inputs-1.
+        """
+        x = np.asarray(inputs)
+        if x.size == 0:
+            return np.zeros(x.shape, dtype=np.int64)
+        if not np.issubdtype(x.dtype, np.integer) or x.min() < 0 or x.max() >= self.n_inputs:
+            raise ValueError(f"Input indices must be integers from 0 to {self.n_inputs - 1}.")
+        cumulative = np.cumsum(self.matrix, axis=1)
+        flat = x.ravel()
+        y = np.empty(flat.size, dtype=np.int64)
+        uniform = rng.random(flat.size)
+        for value in np.unique(flat):
+            mask = flat == value
+            row = cumulative[value]
+            # Scaling by the row's own sum keeps rounding from ever selecting a column of probability zero.
+            y[mask] = np.searchsorted(row, uniform[mask] * row[-1], side="right")
+        return y.reshape(x.shape)
+
+    def merged(self, tolerance: float = 1e-12) -> Channel:
+        """Drop zero columns and add up proportional ones: same information and privacy, fewer outputs.
+
+        Two columns are proportional when, each divided by its sum, no entry differs by more than `tolerance`
+        relative to the larger of the two. Output labels are kept only if no columns are merged.
+        """
+        sums = self.matrix.sum(axis=0)
+        kept = np.flatnonzero(sums > 0)
+        shapes = self.matrix[:, kept] / sums[kept]
+        leaders: list[int] = []
+        groups: list[list[int]] = []
+        for j in range(kept.size):
+            column = shapes[:, j]
+            if leaders:
+                found = shapes[:, leaders]
+                scale = np.maximum(found, column[:, None])
+                same = (np.abs(found - column[:, None]) <= tolerance * scale).all(axis=0)
+                if same.any():
+                    groups[int(same.argmax())].append(j)
+                    continue
+            leaders.append(j)
+            groups.append([j])
+        matrix = np.column_stack([self.matrix[:, kept[group]].sum(axis=1) for group in groups])
+        outputs = None
+        if self.outputs is not None and len(groups) == kept.size:
+            outputs = tuple(self.outputs[int(j)] for j in kept)
+        return Channel(matrix, self.inputs, outputs)
+
+
+def _pairs(
+    first: tuple[Hashable, ...] | None, second: tuple[Hashable, ...] | None
+) -> tuple[Hashable, ...] | None:
+    if first is None or second is None:
+        return None
+    return tuple((i, j) for i in first for j in second)

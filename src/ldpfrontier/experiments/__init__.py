@@ -1,0 +1,1 @@
+"""One module per paper: pure functions from inputs and a grid to a table."""

@@ -1,0 +1,112 @@
+"""The style all figures share: symbols, mechanisms, sizes, and files that are equal byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ldpfrontier.tables import replacing
+
+EPSILON = r"$\varepsilon$"
+NMI = r"$I_{\hat P}(X;Y)\,/\,H(X)$"
+
+#: Width of a full page of text, inches.
+PAGE_WIDTH = 6.9
+
+
+@dataclass(frozen=True)
+class Look:
+    """Label, colour (Okabe and Ito, colour-blind safe), marker and dash of a mechanism."""
+
+    label: str
+    colour: str
+    marker: str
+    dash: Any
+    filled: bool = True
+
+    def line(self, **options: Any) -> dict[str, Any]:
+        """Return the options of a matplotlib line."""
+        return {
+            "label": self.label,
+            "color": self.colour,
+            "marker": self.marker,
+            "linestyle": self.dash,
+            "markerfacecolor": self.colour if self.filled else "white",
+            **options,
+        }
+
+
+# In the order of the legend. Marker, filling and dash differ too, so that curves can be told apart in grey.
+MECHANISMS = {
+    "nr": Look("NR (not robust)", "#000000", "", (0, (1, 1.2))),
+    "polyopt_distinct": Look("PolyOpt, distinct pairs", "#D55E00", "^", "-", filled=False),
+    "polyopt": Look("PolyOpt", "#0072B2", "o", "-"),
+    "ir": Look("IR", "#009E73", "s", (0, (5, 1.5)), filled=False),
+    "srr": Look("SRR", "#CC79A7", "D", (0, (4, 1.5, 1, 1.5))),
+    "grr": Look("GRR", "#7A7A7A", "v", (0, (2, 1.2)), filled=False),
+}
+
+_SETTINGS = {
+    "font.family": "serif",
+    "font.serif": ["STIXGeneral"],
+    "mathtext.fontset": "stix",
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.5,
+    "axes.axisbelow": True,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.6,
+    "lines.markeredgewidth": 0.8,
+    "figure.constrained_layout.use": True,
+    "pdf.fonttype": 42,
+    # Names of SVG elements are hashes of the content and this salt instead of random.
+    "svg.hashsalt": "ldpfrontier",
+    "svg.fonttype": "path",
+}
+
+# The only bytes that would change from run to run.
+_TIMELESS: dict[str, dict[str, Any]] = {
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+    "png": {},
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Apply the shared style, and nothing of the user's own, inside the block."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_SETTINGS)  # type: ignore[arg-type]
+        yield
+
+
+def handle(look: Look) -> Line2D:
+    """Return the legend entry of a mechanism."""
+    return Line2D([], [], **look.line())
+
+
+def save(figure: Figure, path: Path | str, dpi: int = 200) -> None:
+    """Write a figure in the format of its suffix, all or nothing; equal figures give equal bytes."""
+    kind = Path(path).suffix.removeprefix(".")
+    with style(), replacing(path) as partial:
+        figure.savefig(partial, format=kind, dpi=dpi, metadata=_TIMELESS[kind])

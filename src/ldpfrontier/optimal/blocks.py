@@ -1,0 +1,141 @@
+"""Vertices of the block polytopes from which the columns of PolyOpt are made.
+
+Scaled so that the smallest B_s is one, a column of the published PolyOpt cone is a product over the sensitive
+values s of blocks w_s in ::
+
+    K_s = {w >= 0 : (1 - S) max w + L . w <= e^eps,  (1 - S) min w + L . w >= 1},    S = sum_u L_u
+
+(lopuhaa2024, Definition 3, rearranged). The vertices of K_s have closed forms indexed by subsets T of the
+public values, so 2^a2 numbers per block stand for a polytope in a1 a2 dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from ldpfrontier.channel import FloatArray
+
+from .master import Intractable
+
+#: 2^20 subsets are 1e6 vertices of some families, about 100 MB a block.
+MAX_LETTERS = 20
+
+
+def subset_sums(terms: FloatArray) -> FloatArray:
+    """Return the sums over all subsets of n terms, shape (2^n,); bit j of the index says that j is in."""
+    sums = np.zeros(1)
+    for term in terms:
+        sums = np.concatenate([sums, sums + term])
+    return sums
+
+
+class Block:
+    r"""The vertices of one K_s, with their contributions to the objective.
+
+    With l = L(T), D = 1 - S and d = (e^eps - 1) / D, every vertex takes one value on T, one off T, and
+    possibly a third at one further letter j:
+
+    - 1 - d l + d on T, 1 - d l off T, if 1 - d l >= 0;
+    - the constants 1 and e^eps;
+    - e^eps / (D + l) on T, 0 off T, if that meets the lower constraint;
+    - d on T, (1 - d l) / L_j in (0, d) at j, 0 elsewhere, T possibly empty.
+
+    Letters with P = 0 (and so L = 0) are interchangeable, and averaging a block over them neither changes the
+    objective nor leaves K_s: they share one entry.
+
+    Parameters
+    ----------
+    lower : ndarray, shape (a2,)
+        L_{u|s}, the least conditional probabilities in the uncertainty set; must sum to less than one.
+    prior : ndarray, shape (a2,)
+        P_{s,u}, the joint probabilities of this row.
+    epsilon : float
+        Privacy level in nats, > 0.
+
+    Attributes
+    ----------
+    g, z : ndarray, shape (vertices,)
+        sum_u P_u w_u log w_u and sum_u P_u w_u.
+    constants : tuple of int
+        Indices of the constant vertices 1 and e^eps.
+
+    Raises
+    ------
+    Intractable
+        If more than 20 letters differ, as all their subsets are listed.
+    """
+
+    def __init__(self, lower: FloatArray, prior: FloatArray, epsilon: float) -> None:
+        occupied = np.flatnonzero(prior > 0)
+        # letter -> position; all empty letters share the last one
+        self._position = np.full(len(prior), len(occupied))
+        self._position[occupied] = np.arange(len(occupied))
+        empty = np.zeros(int(len(occupied) < len(prior)))
+        L, P = np.append(lower[occupied], empty), np.append(prior[occupied], empty)
+        self._letters = len(L)
+        if self._letters > MAX_LETTERS:
+            raise Intractable(
+                f"A block has {self._letters} public values with positive counts; at most {MAX_LETTERS} are"
+                " supported, because all their subsets are listed."
+            )
+        top = math.exp(epsilon)
+        D = max(1.0 - L.sum(), 1e-15)  # one public value is known to be itself: L = 1
+        d = (top - 1.0) / D
+        mass = subset_sums(L)
+        subsets = np.arange(len(mass), dtype=np.int32)
+        proper = (subsets > 0) & (subsets < len(mass) - 1)
+
+        raised = subsets[proper & (d * mass <= 1.0)]
+        floor = 1.0 - d * mass[raised]
+        cut = subsets[proper & (mass * top >= D + mass)]
+        none = np.zeros(2, dtype=np.int32)
+        sets = [raised, none, cut]
+        low = [floor, np.array([1.0, top]), np.zeros(len(cut))]
+        high = [floor + d, np.array([1.0, top]), top / (D + mass[cut])]
+        extra, odd = [], []
+        for j in np.flatnonzero(L > 0):
+            third = (1.0 - d * mass) / L[j]
+            inside = subsets[(subsets >> j & 1 == 0) & (third > 0) & (third < d)]
+            sets.append(inside)
+            low.append(np.zeros(len(inside)))
+            high.append(np.full(len(inside), d))
+            odd.append(third[inside])
+            extra.append(np.full(len(inside), j))
+        self._sets = np.concatenate(sets)
+        self._low, self._high = np.concatenate(low), np.concatenate(high)
+        self.constants = (len(raised), len(raised) + 1)
+        self._plain = len(raised) + 2 + len(cut)
+        self._extra = np.concatenate([np.empty(0, dtype=np.int64), *extra])
+        self._odd = np.concatenate([np.empty(0), *odd])
+
+        inside_mass = subset_sums(P)[self._sets]
+        outside_mass = P.sum() - inside_mass
+        self.z = self._high * inside_mass + self._low * outside_mass
+        self.g = xlogy(self._high, self._high) * inside_mass + xlogy(self._low, self._low) * outside_mass
+        self.z[self._plain :] += self._odd * P[self._extra]
+        self.g[self._plain :] += xlogy(self._odd, self._odd) * P[self._extra]
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def dot(self, prices: FloatArray) -> FloatArray:
+        """Return prices . w for every vertex, shape (vertices,), without forming the vertices."""
+        folded: FloatArray = np.bincount(self._position, weights=prices, minlength=self._letters).astype(
+            float
+        )
+        inner = subset_sums(folded)[self._sets]
+        products = self._low * folded.sum() + (self._high - self._low) * inner
+        products[self._plain :] += self._odd * folded[self._extra]
+        return np.asarray(products)
+
+    def vectors(self, indices: NDArray[np.integer]) -> FloatArray:
+        """Return the chosen vertices, shape (m, a2)."""
+        bits = self._sets[indices][:, None] >> np.arange(self._letters) & 1
+        w = np.where(bits == 1, self._high[indices][:, None], self._low[indices][:, None])
+        rows = np.flatnonzero(indices >= self._plain)
+        w[rows, self._extra[indices[rows] - self._plain]] = self._odd[indices[rows] - self._plain]
+        return np.asarray(w[:, self._position], dtype=np.float64)

@@ -1,0 +1,194 @@
+"""What made a result: hashes of the code and of the configuration, and the versions of the packages.
+
+Snakemake does not see the modules that a script imports. `code_hash` in the ``params`` of a rule makes an
+edit of the package re-run what depends on it, and nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+PACKAGE = "ldpfrontier"
+PACKAGES = ("highspy", "matplotlib", "numpy", "pandas", "pplpy", "pyarrow", "scipy")
+
+_ROOT = Path(__file__).parent
+
+
+def code_hash(source: str | Path, root: Path = _ROOT) -> str:
+    """Hash the code that a module or a script runs, as far as it belongs to the project.
+
+    The hash covers the file and, transitively, every module of the package (and, for a script, every module
+    beside it) that it imports. A name imported from a package is followed to the module that defines it, so
+    that an ``__init__`` that re-exports everything does not tie everything together. Comments, docstrings and
+    layout do not count, nor do imports under ``if TYPE_CHECKING``.
+
+    Parameters
+    ----------
+    source : str or Path
+        Dotted name of a module of the package, or path of a script.
+    root : Path
+        Directory of the package.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Raises
+    ------
+    ValueError
+        If there is no such module or script.
+    """
+    graph = _Graph(root, Path(source).parent if isinstance(source, Path) else None)
+    start = f"{graph.SCRIPT}{source.stem}" if isinstance(source, Path) else source
+    if graph.file(start) is None:
+        raise ValueError(f"There is no module or script {source}; {root} has no such file.")
+    pending, seen, links = [start], set[str](), set[str]()
+    while pending:
+        module = pending.pop()
+        if module in seen:
+            continue
+        seen.add(module)
+        for name, (target, original) in graph.imports(module):
+            # What a name stands for, when a package re-exports it, is part of the code.
+            links.add(f"{name} = {target}:{original}")
+            pending.append(target)
+    text = [f"{module}: {_digest(_source(graph.file(module)))}" for module in sorted(seen)]
+    return _digest("\n".join(text + sorted(links)))
+
+
+class _Graph:
+    """Imports between the files of the package and of one directory of scripts."""
+
+    SCRIPT = "script:"
+
+    def __init__(self, root: Path, scripts: Path | None) -> None:
+        self.root, self.scripts = root, scripts
+
+    def file(self, module: str) -> Path | None:
+        """Return the file of a module, or None if it is not the project's."""
+        if module.startswith(self.SCRIPT):
+            found = self.scripts / f"{module.removeprefix(self.SCRIPT)}.py" if self.scripts else None
+            return found if found and found.is_file() else None
+        top, *parts = module.split(".")
+        if top != PACKAGE:
+            return None
+        path = self.root.joinpath(*parts)
+        for candidate in (path / "__init__.py", path.with_suffix(".py")):
+            if candidate.is_file():
+                return candidate
+        return None
+
+    def imports(self, module: str) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Yield the imported names, each with the module that defines it and its name there."""
+        for node in _imports(_tree(self.file(module))):
+            if isinstance(node, ast.Import):
+                names = [(alias.name, "") for alias in node.names]
+            else:
+                base = self._absolute(module, node)
+                names = [(base, alias.name) for alias in node.names]
+            for base, name in names:
+                if target := self._definer(base, name):
+                    yield f"{base}:{name}", target
+
+    def _absolute(self, module: str, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        path = self.file(module)
+        package = module if path and path.name == "__init__.py" else module.rpartition(".")[0]
+        for _ in range(node.level - 1):
+            package = package.rpartition(".")[0]
+        return f"{package}.{node.module}" if node.module else package
+
+    def _definer(self, base: str, name: str) -> tuple[str, str] | None:
+        """Return the module and the name for ``from base import name`` (``import base`` if name is empty)."""
+        if base.split(".")[0] != PACKAGE:
+            script = f"{self.SCRIPT}{base}"
+            return (script, name) if self.file(script) else None
+        if name and self.file(f"{base}.{name}"):
+            return f"{base}.{name}", ""
+        path = self.file(base)
+        if path is None:
+            return None
+        if name and path.name == "__init__.py":
+            for node in _imports(_tree(path)):
+                if isinstance(node, ast.ImportFrom):
+                    for alias in node.names:
+                        if (alias.asname or alias.name) == name:
+                            return self._definer(self._absolute(base, node), alias.name)
+        return base, name
+
+
+def _imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            for alternative in child.orelse:
+                yield from _imports(ast.Module([alternative], []))
+        else:
+            yield from _imports(child)
+
+
+def _tree(path: Path | None) -> ast.Module:
+    assert path is not None
+    return _parsed(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _parsed(path: Path, modified: int) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _source(path: Path | None) -> str:
+    """Return the code in one layout, without comments and docstrings."""
+    tree = ast.parse(ast.unparse(_tree(path)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                del node.body[0]
+    return ast.unparse(tree)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def configuration_hash(configuration: Mapping[str, Any]) -> str:
+    """Hash a configuration by its content: the order of the keys does not count.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    return _digest(json.dumps(configuration, sort_keys=True))
+
+
+def package_versions() -> dict[str, str]:
+    """Return the versions of the packages that compute and write results."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    return versions
+
+
+def describe(code: str, configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a result file: `code` is the hash that its rule has in ``params``."""
+    return {
+        "code_hash": code,
+        "code_version": metadata.version(PACKAGE),
+        "configuration_hash": configuration_hash(configuration),
+        "packages": package_versions(),
+    }

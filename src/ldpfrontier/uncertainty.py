@@ -1,0 +1,570 @@
+r"""The Renyi ball around an estimated distribution of (S, U), its projections and their statistics.
+
+Everything follows from two facts about F = {P : D(P-hat || P) <= B}, D the Renyi divergence of order alpha.
+
+*Budget.* Write g = (alpha - 1)/alpha and k(D) = (e^(g D) - 1)/g, k(D) = D for alpha = 1: increasing in D.
+With D_s = D(P-hat_{U|s} || R_s) and q the distribution of S,
+
+    e^((alpha-1) D(P-hat || P)) = sum_s p_s^alpha q_s^(1-alpha) e^((alpha-1) D_s)
+                               = sum_s a_s^alpha q_s^(1-alpha),      a_s = p_s e^(g D_s),
+
+whose optimum over q (least for alpha > 1, largest for alpha < 1, by Hoelder) is (sum_s a_s)^alpha, at q_s
+proportional to a_s. So (R_s)_s are the conditionals of some P in F if and only if
+
+    sum_s p_s k(D_s) <= k(B).
+
+All the budget on one s is Theorem 1 of lopuhaa2024: B_s = k^-1(k(B) / p_s).
+
+*Support.* The R that minimises sum_u q_u R_u subject to D(r || R) <= B is, by stationarity,
+R_u = r_u (q_u - mu)^(-1/alpha) up to scale, for every order; what budget is left when mu reaches the q of a
+cell with r_u = 0 moves mass onto that cell, at the price -log(1 - mass). One scalar equation per value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chi2
+
+from .channel import Channel, FloatArray, as_distribution
+from .privacy import log_ratio
+
+_Function = Callable[[FloatArray], FloatArray]
+
+# Above this many non-sensitive values, radii come from the concave relaxation instead of all subset sums.
+SUBSET_LIMIT = 16
+
+
+@dataclass(frozen=True, eq=False)
+class RenyiBall:
+    """The uncertainty set F = {P : D_order(centre || P) <= radius} (lopuhaa2024, section 3).
+
+    Parameters
+    ----------
+    centre : array_like, shape (a1, a2)
+        The estimate P-hat of the distribution of (S, U); rows are the sensitive values.
+    radius : float
+        B in nats, at least 0; inf is the whole simplex.
+    order : float
+        Order alpha of the Renyi divergence, positive and finite.
+
+    Raises
+    ------
+    ValueError
+        If the centre is not a two-dimensional distribution, the radius is negative or the order not positive.
+    """
+
+    centre: FloatArray
+    radius: float
+    order: float = 2.0
+
+    def __post_init__(self) -> None:
+        centre = as_distribution(self.centre, "The centre of the ball")
+        if centre.ndim != 2:
+            raise ValueError(
+                f"The centre of the ball has shape {centre.shape}; it must be (sensitive, other) values."
+            )
+        if not self.radius >= 0:
+            raise ValueError(f"The radius of the ball is {self.radius}; it must be 0 or more.")
+        if not 0 < self.order < math.inf:
+            raise ValueError(f"The order of the ball is {self.order}; it must be positive and finite.")
+        centre.flags.writeable = False
+        object.__setattr__(self, "centre", centre)
+        object.__setattr__(self, "radius", float(self.radius))
+        object.__setattr__(self, "order", float(self.order))
+
+    @classmethod
+    def confidence(cls, counts: ArrayLike, beta: float = 0.05, order: float = 2.0) -> RenyiBall:
+        """Build the asymptotic confidence set of level 1 - beta from a table of counts.
+
+        The power-divergence statistic of Cressie and Read, 2 n / (alpha (alpha - 1)) times
+        (sum P-hat^alpha P^(1-alpha) - 1), tends to chi-squared with a - 1 degrees of freedom for every
+        order, hence B = log(1 + alpha (alpha - 1) c / (2 n)) / (alpha - 1), c the 1 - beta quantile. Order 2
+        gives log(1 + c/n), as printed (lopuhaa2024, sections 3 and 8); order 1 the limit c / (2 n); every
+        order B ~ alpha c / (2 n). For an order below 1 and few samples no P can be excluded, and B = inf.
+
+        Parameters
+        ----------
+        counts : array_like of whole numbers, shape (a1, a2)
+        beta : float
+            Significance level, in (0, 1).
+        order : float
+            Order alpha of the divergence.
+
+        Raises
+        ------
+        ValueError
+            If the counts are not a two-dimensional table of whole numbers, 0 or more and not all 0, or
+            beta or the order is out of range.
+        """
+        table = np.array(counts, dtype=np.float64)
+        if table.ndim != 2 or table.size == 0:
+            raise ValueError(f"The counts have shape {table.shape}; they must be (sensitive, other) values.")
+        if not np.isfinite(table).all() or (table < 0).any() or (np.abs(table - np.rint(table)) > 1e-6).any():
+            worst = table[~(np.isfinite(table) & (table >= 0) & (np.abs(table - np.rint(table)) <= 1e-6))][0]
+            raise ValueError(f"The counts contain {worst:.6g}; counts must be whole numbers, 0 or more.")
+        n = float(table.sum())
+        if n == 0:
+            raise ValueError("The counts are all 0; at least one sample is needed.")
+        if not 0 < beta < 1:
+            raise ValueError(f"beta is {beta}; a significance level lies strictly between 0 and 1.")
+        if not 0 < order < math.inf:
+            raise ValueError(f"The order of the ball is {order}; it must be positive and finite.")
+        quantile = float(chi2.ppf(1.0 - beta, table.size - 1)) if table.size > 1 else 0.0
+        if order == 1:
+            radius = quantile / (2.0 * n)
+        else:
+            x = order * (order - 1.0) * quantile / (2.0 * n)
+            radius = math.log1p(x) / (order - 1.0) if x > -1.0 else math.inf
+        return cls(table / n, radius, order)
+
+    @cached_property
+    def sensitive(self) -> FloatArray:
+        """P-hat_s, shape (a1,)."""
+        return np.asarray(self.centre.sum(axis=1))
+
+    @cached_property
+    def conditionals(self) -> FloatArray:
+        """P-hat_{u|s}, shape (a1, a2); a row of zeros for an empty sensitive group."""
+        p = self.sensitive[:, None]
+        return np.divide(self.centre, p, out=np.zeros_like(self.centre), where=p > 0)
+
+    @cached_property
+    def projected_radii(self) -> FloatArray:
+        """Radii B_s of the projections F_{U|s} (lopuhaa2024, Theorem 1), nats, shape (a1,).
+
+        Infinite for an empty group, and for an order below 1 whenever the argument of the logarithm is not
+        positive: then F_{U|s} is the whole simplex.
+        """
+        return self._share(np.ones_like(self.sensitive), self.sensitive)
+
+    @cached_property
+    def lower_bounds(self) -> FloatArray:
+        """Least probabilities L_{u|s} over F_{U|s} (lopuhaa2024, Proposition 1; order 2: Lemma 1), (a1, a2).
+
+        0 at a zero cell of P-hat and throughout an empty group; 1 if there is only one u.
+        """
+        if self.centre.shape[1] == 1:
+            return np.ones_like(self.centre)
+        return self._two_cells(self.conditionals, self.projected_radii[:, None])[0]
+
+    @cached_property
+    def radii(self) -> FloatArray:
+        """l1 radii rad_s = max ||R - P-hat_{U|s}||_1 over F_{U|s} (lopuhaa2024, Proposition 1), shape (a1,).
+
+        The maximum over subsets U1 of 2 (m - rho), rho = P-hat(U1|s) and m the largest R(U1) that the
+        two-cell divergence d(rho || m) <= B_s allows. {d <= B_s} is convex (joint quasi-convexity of the
+        Renyi divergence), so this is concave in rho: the best subset sum is next to the maximiser over all
+        rho. Exact for a2 <= 16; beyond, the maximum over all rho from the smallest cell to 1, an upper bound.
+        An empty group has radius 2, the diameter of the simplex.
+        """
+        return np.array([self._radius(s) for s in range(self.sensitive.size)])
+
+    @cached_property
+    def radius_bounds(self) -> FloatArray:
+        """Bounds d_s >= rad_s as published (lopuhaa2024, Proposition 2), shape (a1,).
+
+        For order 2, with b = e^(B_s) and r the smallest cell of P-hat_{U|s}: the exact radius of {r} if
+        b - 1 >= (1 - 2 r)^2, else sqrt(b - 1). (The paper prints (1 - r)^2; its proof gives (1 - 2 r)^2.)
+        Other orders: the exact radii.
+        """
+        if self.order != 2:
+            return self.radii
+        smallest = self.conditionals.min(axis=1)
+        with np.errstate(over="ignore"):
+            excess = np.expm1(self.projected_radii)
+        largest = self._two_cells(smallest, self.projected_radii)[1]
+        exact = 2.0 * (largest - smallest)
+        return np.where(excess >= (1.0 - 2.0 * smallest) ** 2, exact, np.sqrt(excess))
+
+    def divergence(self, P: ArrayLike) -> FloatArray:
+        """D_order(centre || P) in nats for P of shape (..., a1, a2); shape (...)."""
+        other = np.asarray(P, dtype=np.float64)
+        if other.shape[-2:] != self.centre.shape:
+            raise ValueError(f"P has shape {other.shape}; its last two axes must be {self.centre.shape}.")
+        return _divergence(self.centre.ravel(), other.reshape(*other.shape[:-2], -1), self.order)
+
+    def contains(self, P: ArrayLike, tol: float = 1e-9) -> NDArray[np.bool_]:
+        """Whether distributions P of shape (..., a1, a2) lie in the ball, up to `tol` nats; shape (...)."""
+        return np.asarray(self.divergence(P) <= self.radius + tol)
+
+    def support(self, s: int, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Least and largest sum_u R_u q_u over R in the projection F_{U|s}.
+
+        Parameters
+        ----------
+        s : int
+            Sensitive value.
+        q : array_like, shape (m, a2)
+
+        Returns
+        -------
+        tuple of two ndarrays, shape (m,)
+            Infima and suprema, to about 1e-13 of the range of each row of `q`.
+        """
+        values = np.atleast_2d(np.asarray(q, dtype=np.float64))
+        if values.ndim != 2 or values.shape[1] != self.centre.shape[1]:
+            raise ValueError(f"q has shape {np.shape(q)}; it must be (m, {self.centre.shape[1]}).")
+        r = np.broadcast_to(self.conditionals[s], values.shape)
+        B = np.full(len(values), self.projected_radii[s])
+        return _least(r, values, B, self.order), -_least(r, -values, B, self.order)
+
+    def projected_epsilon(self, channel: Channel) -> float:
+        """Upper bound on the worst realised epsilon over F: both groups at full budget, in nats.
+
+        Replaces F by the product of its projections, hence an upper bound on `worst_case_epsilon`.
+        """
+        return float(self._projected_ratios(channel).max(initial=0.0))
+
+    def worst_case_epsilon(self, channel: Channel, tol: float = 1e-10) -> float:
+        """Worst realised epsilon over F itself: sup of rldp_epsilon(channel, P_{U|S}) over P in F, in nats.
+
+        For an output y and groups s1 != s2 only D_{s1} and D_{s2} matter (the budget condition at the top of
+        the module), so the supremum is over the share x of the budget that s1 receives: log max R_1.q_1 at
+        share x, minus log min R_2.q_2 at share 1 - x. For order >= 1/2, k(D(r || R)) is convex in R, so the
+        ratio is a positive concave over a positive convex function of x: quasi-concave, and a golden section
+        finds its maximum. (Below 1/2 the section starts from the best cell of a grid, without that proof.)
+        Triples (y, s1, s2) are dropped once an upper bound on them is below the best value.
+
+        Parameters
+        ----------
+        channel : Channel
+            Its inputs are the pairs (s, u) in row-major order.
+        tol : float
+            Absolute accuracy of the pruning.
+
+        Returns
+        -------
+        float
+            inf if some P in F (or in its closure) makes an output impossible for one group only.
+        """
+        bounds = self._projected_ratios(channel)
+        order = np.argsort(bounds, axis=None)[::-1]
+        flat = bounds.ravel()[order]
+        best = 0.0
+        if flat.size == 0 or flat[0] <= 0:
+            return best
+        angles = np.linspace(0.0, math.pi / 2, 17)
+        position, size = 0, 64
+        while position < flat.size and flat[position] > best + tol:
+            chosen = order[position : position + size]
+            chosen = chosen[bounds.ravel()[chosen] > best + tol]
+            position, size = position + size, min(2 * size, 1024)
+            s1, s2, y = np.unravel_index(chosen, bounds.shape)
+            problem = _Split(self, channel, s1, s2, y)
+            grid = [problem.logs(np.full(len(chosen), angle)) for angle in angles]
+            top = np.array([high for high, _ in grid])
+            low = np.array([low for _, low in grid])
+            values = top - low
+            best = max(best, float(values.max()))
+            # The maximum rises and the minimum falls with the share, so a cell's corners bound it.
+            open_ = (top[1:] - low[:-1]).max(axis=0) > best + tol
+            if math.isinf(best) or not open_.any():
+                continue
+            peak = values[:, open_].argmax(axis=0)
+            lo, hi = angles[np.maximum(peak - 1, 0)], angles[np.minimum(peak + 1, len(angles) - 1)]
+            best = max(best, float(_golden(problem.take(open_).value, lo, hi)[1].max()))
+        return best
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw random distributions on the boundary of F.
+
+        The first half lie on rays from P-hat in random directions. The others are extremal in one group
+        (half of them) or share the budget between two: their conditionals are pushed out until the budget
+        condition holds with equality, and S has the distribution that attains it (proof of Theorem 1 of
+        lopuhaa2024). Where a ray leaves the simplex first, its last point in the simplex.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        size : int
+
+        Returns
+        -------
+        ndarray, shape (size, a1, a2)
+            Members of F (to rounding).
+        """
+        a1, a2 = self.centre.shape
+        rays = (size + 1) // 2
+        flat = np.broadcast_to(self.centre.ravel(), (rays, a1 * a2))
+        P = _push(flat, _directions(rng, rays, a1 * a2), np.full(rays, self.radius), self.order)
+        m = size - rays
+        R = np.repeat(self.conditionals[None], m, axis=0)
+        D = np.zeros((m, a1))
+        filled = np.flatnonzero(self.sensitive > 0)
+        share = np.where(rng.random(m) < 0.5, 1.0, rng.random(m)) if filled.size > 1 else np.ones(m)
+        first = rng.integers(filled.size, size=m)
+        second = (first + 1 + rng.integers(max(filled.size - 1, 1), size=m)) % filled.size
+        for which, part in ((first, share), (second, 1.0 - share)):
+            i = np.flatnonzero(part > 0)
+            s = filled[which[i]]
+            r = self.conditionals[s]
+            B = self._share(part[i], self.sensitive[s])
+            R[i, s] = _push(r, _directions(rng, i.size, a2), B, self.order)
+            D[i, s] = _divergence(r, R[i, s], self.order)
+        # Clipped so that an infinite D (radius inf, or order < 1) keeps every group's share positive.
+        tilt = np.clip(self._exponent * D, -30.0, 600.0) if self.order != 1 else 0.0
+        weight = np.broadcast_to(self.sensitive * np.exp(tilt), D.shape)
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        return np.concatenate([P.reshape(rays, a1, a2), weight[:, :, None] * R])
+
+    @property
+    def _exponent(self) -> float:
+        return (self.order - 1.0) / self.order
+
+    def _share(self, share: FloatArray, p: FloatArray) -> FloatArray:
+        """Divergence a group of weight `p` may have when it receives `share` of the budget."""
+        g = self._exponent
+        if math.isinf(self.radius):
+            return np.full(np.broadcast_shapes(share.shape, p.shape), np.inf)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            if g == 0:
+                D = share * self.radius / p
+            else:
+                x = share * np.expm1(g * self.radius) / p
+                D = np.where(x > -1.0, np.log1p(np.maximum(x, -1.0)) / g, np.inf)
+        # An empty group costs nothing (its weight under P may be as small as one likes).
+        return np.where(p > 0, D, np.inf)
+
+    def _two_cells(self, rho: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Least and largest m with d((rho, 1 - rho) || (m, 1 - m)) <= B: rho xi-, rho xi+ of (26)-(28)."""
+        rho, B = np.broadcast_arrays(rho, B)
+        if self.order == 2:
+            c = np.exp(-B)
+            spare = -np.expm1(-B)
+            largest = (spare + 2 * rho * c + np.sqrt(spare * (spare + 4 * rho * (1 - rho) * c))) / 2
+            # From the product of the roots: no cancellation.
+            least = np.divide(rho**2 * c, largest, out=np.zeros(rho.shape), where=largest > 0)
+            return least, np.minimum(largest, 1.0)
+        r = np.column_stack([rho.ravel(), 1.0 - rho.ravel()])
+        q = np.broadcast_to([1.0, 0.0], r.shape)
+        least = _least(r, q, B.ravel(), self.order)
+        return least.reshape(rho.shape), 1.0 - _least(r, 1.0 - q, B.ravel(), self.order).reshape(rho.shape)
+
+    def _radius(self, s: int) -> float:
+        if self.sensitive[s] == 0:
+            return 2.0
+        r, B = self.conditionals[s], self.projected_radii[s : s + 1]
+
+        def width(rho: FloatArray) -> FloatArray:
+            return 2.0 * (self._two_cells(rho, B)[1] - rho)
+
+        smallest = r.min(keepdims=True)
+        if r.size > SUBSET_LIMIT:
+            return float(_golden(width, smallest, np.ones(1))[1][0])
+        peak = _golden(width, np.zeros(1), np.ones(1))[0]
+        sums = np.zeros(1)
+        for cell in r:
+            sums = np.concatenate([sums, sums + cell])
+        sums = np.sort(np.minimum(sums[1:], 1.0))
+        after = int(np.searchsorted(sums, peak[0]))
+        near = sums[np.clip([after - 1, after], 0, sums.size - 1)]
+        return float(width(near).max())
+
+    def _blocks(self, channel: Channel) -> FloatArray:
+        a1, a2 = self.centre.shape
+        if channel.n_inputs != a1 * a2:
+            raise ValueError(
+                f"The channel has {channel.n_inputs} inputs; the ball is over {a1} x {a2} = {a1 * a2} pairs."
+            )
+        return channel.matrix.reshape(a1, a2, -1)
+
+    def _projected_ratios(self, channel: Channel) -> FloatArray:
+        """Log ratios with both groups at full budget, shape (a1, a1, outputs); 0 for s1 = s2."""
+        pairs = [self.support(s, block.T) for s, block in enumerate(self._blocks(channel))]
+        least = np.array([low for low, _ in pairs])
+        largest = np.array([high for _, high in pairs])
+        ratios = log_ratio(*np.broadcast_arrays(largest[:, None], least[None, :]))
+        ratios[np.diag_indices(len(pairs))] = 0.0
+        return ratios
+
+
+class _Split:
+    """Log extremes of two groups' output probabilities when the budget is split cos^2 : sin^2.
+
+    The square root of a share is what moves a support value, so an angle makes both ends smooth.
+    """
+
+    def __init__(
+        self,
+        ball: RenyiBall,
+        channel: Channel,
+        s1: NDArray[np.intp],
+        s2: NDArray[np.intp],
+        y: NDArray[np.intp],
+    ) -> None:
+        self.ball, self.channel, self.triples = ball, channel, (s1, s2, y)
+        Q = ball._blocks(channel)
+        self.q1, self.q2 = Q[s1, :, y], Q[s2, :, y]
+
+    def take(self, rows: NDArray[np.bool_]) -> _Split:
+        s1, s2, y = self.triples
+        return _Split(self.ball, self.channel, s1[rows], s2[rows], y[rows])
+
+    def logs(self, angle: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Log of the largest P(y|s1) at share sin^2 and of the least P(y|s2) at share cos^2."""
+        ball, (s1, s2, _) = self.ball, self.triples
+        share = np.sin(angle) ** 2
+        B1 = ball._share(share, ball.sensitive[s1])
+        B2 = ball._share(np.where(angle < math.pi / 2, 1.0 - share, 0.0), ball.sensitive[s2])
+        high = -_least(ball.conditionals[s1], -self.q1, B1, ball.order)
+        low = _least(ball.conditionals[s2], self.q2, B2, ball.order)
+        with np.errstate(divide="ignore"):
+            return np.log(high), np.log(low)
+
+    def value(self, angle: FloatArray) -> FloatArray:
+        high, low = self.logs(angle)
+        return high - low
+
+
+def _divergence(r: FloatArray, R: FloatArray, order: float) -> FloatArray:
+    """Renyi divergence along the last axis, in nats; `r` broadcasts against `R`."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if order == 1:
+            return np.asarray(np.where(r > 0, r * np.log(r / R), 0.0).sum(axis=-1))
+        ratio = r / R
+        power = ratio if order == 2 else ratio ** (order - 1.0)
+        return np.asarray(np.log(np.where(r > 0, r * power, 0.0).sum(axis=-1)) / (order - 1.0))
+
+
+def _least(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> FloatArray:
+    """Infimum of sum_u R_u q_u over distributions R with D_order(r || R) <= B, row by row.
+
+    With z = (q - min q) / (max q - min q) and t = 1 / (min q - mu) (scaled alike), the minimiser is
+    R_u proportional to r_u (1 + t z_u)^(-1/order), and its divergence rises with t from 0; log t is found by
+    Newton's method on log D inside a bracket. At the end of the bracket (t = e^700) what is left of B goes
+    to a zero cell if the minimum of q is there.
+
+    Parameters
+    ----------
+    r : ndarray, shape (m, k)
+        Distributions; a row of zeros (an empty group) needs B = inf.
+    q : ndarray, shape (m, k)
+    B : ndarray, shape (m,)
+        Radii in nats, 0 to inf.
+
+    Returns
+    -------
+    ndarray, shape (m,)
+    """
+    low = q.min(axis=1)
+    span = q.max(axis=1) - low
+    z = (q - low[:, None]) / np.where(span > 0, span, 1.0)[:, None]
+    mean = np.einsum("ij,ij->i", r, z)
+    result = np.where(np.isinf(B), 0.0, mean)
+    active = np.flatnonzero((B > 0) & np.isfinite(B) & (span > 0))
+    if active.size == 0:
+        return np.asarray(low + span * result)
+    r, z, B = r[active], z[active], B[active]
+    floor = np.where(r > 0, z, np.inf).min(axis=1)
+    variance = np.einsum("ij,ij->i", r, (z - mean[active, None]) ** 2)
+    with np.errstate(divide="ignore"):
+        # Second order: D = t^2 Var(z) / (2 order).
+        tau = np.clip(0.5 * np.log(2.0 * order * B / variance), -60.0, 300.0)
+    last = 700.0
+    lo, hi = np.full(B.size, -80.0), np.full(B.size, last)
+    # The far end decides which rows can use their budget up at all.
+    D, _, value = _tilt(r, z, floor, np.full(B.size, last), order)
+    left = np.maximum(B - D, 0.0)
+    end = np.where(floor > 0, value * np.exp(-left), np.where(left > 0, 0.0, value))
+    result[active] = end
+    rows = np.flatnonzero(left <= 0)
+    for _ in range(200):
+        if rows.size == 0:
+            break
+        x = tau[rows]
+        D, slope, value = _tilt(r[rows], z[rows], floor[rows], x, order)
+        below = B[rows] > D
+        lo[rows] = np.where(below, x, lo[rows])
+        hi[rows] = np.where(below, hi[rows], x)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            new = x - np.log(D / B[rows]) * D / slope
+        inside = (new > lo[rows]) & (new < hi[rows])
+        new = np.where(inside, new, 0.5 * (lo[rows] + hi[rows]))
+        result[active[rows]] = value
+        tau[rows] = new
+        # D is a difference of logarithms near 0: below about 1e-16 / B the steps are noise.
+        rows = rows[np.abs(new - x) > 1e-14 * np.maximum(np.abs(x), 1.0) + 1e-15 / B[rows]]
+    return np.asarray(low + span * result)
+
+
+def _tilt(
+    r: FloatArray, z: FloatArray, floor: FloatArray, tau: FloatArray, order: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Divergence, its derivative in log t, and sum_u R_u z_u, of R_u ~ r_u (1 + t z_u)^(-1/order)."""
+    t = np.exp(tau)
+    unit = 1.0 + t * floor
+    # Dividing by the smallest factor on the support keeps every sum within range.
+    v = np.maximum((1.0 + t[:, None] * z) / unit[:, None], 1.0)
+    if order == 2:
+        h = 1.0 / np.sqrt(v)
+    elif order == 1:
+        h = 1.0 / v
+    else:
+        h = v ** (-1.0 / order)
+    h = np.where(r > 0, r * h, 0.0)
+    W = h.sum(axis=1)
+    zh = z * h
+    moment = zh.sum(axis=1)
+    if order == 1:
+        T = np.ones_like(W)
+        D = np.log(W) + np.where(r > 0, r * np.log(v), 0.0).sum(axis=1)
+    else:
+        T = (v * h).sum(axis=1)
+        D = np.log(W) + np.log(T) / (order - 1.0)
+    slope = (moment / T - (zh / v).sum(axis=1) / W) * (t / unit) / order
+    return D, slope, moment / W
+
+
+def _golden(
+    function: _Function, lo: FloatArray, hi: FloatArray, steps: int = 40
+) -> tuple[FloatArray, FloatArray]:
+    """Maximisers and maxima of unimodal functions on [lo, hi], elementwise, ends included."""
+    ratio = (math.sqrt(5.0) - 1.0) / 2.0
+    left, right = hi - ratio * (hi - lo), lo + ratio * (hi - lo)
+    points = [lo, hi, left, right]
+    values = [function(x) for x in points]
+    f_left, f_right = values[2:]
+    for _ in range(steps):
+        up = f_left < f_right
+        lo, hi = np.where(up, left, lo), np.where(up, hi, right)
+        new = np.where(up, lo + ratio * (hi - lo), hi - ratio * (hi - lo))
+        f_new = function(new)
+        points.append(new)
+        values.append(f_new)
+        left, right = np.where(up, right, new), np.where(up, new, left)
+        f_left, f_right = np.where(up, f_right, f_new), np.where(up, f_new, f_left)
+    best = np.argmax(values, axis=0)[None]
+    return np.take_along_axis(np.array(points), best, 0)[0], np.take_along_axis(np.array(values), best, 0)[0]
+
+
+def _directions(rng: np.random.Generator, m: int, k: int) -> FloatArray:
+    """Random points of the simplex to head for, shape (m, k): from near a vertex to the middle."""
+    gamma = rng.gamma(rng.choice([0.1, 0.5, 2.0], size=(m, 1)), size=(m, k)) + 1e-300
+    return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
+
+
+def _push(r: FloatArray, target: FloatArray, B: FloatArray, order: float) -> FloatArray:
+    """Last points with D_order(r || R) <= B on the rays from `r` through `target` in the simplex; by rows."""
+    step = target - r
+    # Where r is nearly the target, rounding in the difference must not be blown up on the way to the
+    # boundary: the largest entry is made to balance the others.
+    largest = np.abs(step).argmax(axis=-1)[..., None]
+    balance = np.take_along_axis(step, largest, axis=-1) - step.sum(axis=-1, keepdims=True)
+    np.put_along_axis(step, largest, balance, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exits = np.where(step < 0, -r / step, np.inf).min(axis=1)
+    hi = np.where(np.isfinite(exits), exits, 0.0)
+    lo = np.zeros_like(hi)
+    last = hi.copy()
+    for _ in range(70):
+        middle = 0.5 * (lo + hi)
+        inside = _divergence(r, np.maximum(r + middle[:, None] * step, 0.0), order) <= B
+        lo, hi = np.where(inside, middle, lo), np.where(inside, hi, middle)
+    whole = _divergence(r, np.maximum(r + last[:, None] * step, 0.0), order) <= B
+    return np.asarray(np.maximum(r + np.where(whole, last, lo)[:, None] * step, 0.0))

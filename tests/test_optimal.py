@@ -1,0 +1,410 @@
+"""Optima and their certificates, against enumeration, full LPs and the paper's numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+import ppl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.special import xlogy
+
+from ldpfrontier import adult
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.mechanisms import randomized_response
+from ldpfrontier.optimal import (
+    Intractable,
+    MutualInformation,
+    optimal_ldp,
+    optimal_nonrobust,
+    optimal_robust,
+    polyopt,
+)
+from ldpfrontier.optimal.blocks import Block, subset_sums
+from ldpfrontier.optimal.enumeration import robust_rays
+from ldpfrontier.optimal.master import certified
+from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
+from ldpfrontier.uncertainty import RenyiBall
+
+BUNDLED = Path(__file__).parents[1] / "resources" / "adult_pair_counts.csv"
+EXAMPLE = np.array([[0.07, 0.10], [0.26, 0.57]])
+TRUTH = np.array([[0.1, 0.1], [0.2, 0.6]])
+# lopuhaa2024, Example 3: the matrix V.
+PRINTED_VERTICES = [
+    [0.0744, 0.3227, 0.5603, 0.0426],
+    [0.2426, 0.2426, 0.4783, 0.0364],
+    [0.3333, 0.3333, 0.1667, 0.1667],
+    [0.1091, 0.4737, 0.2086, 0.2086],
+    [0.0993, 0.4310, 0.0, 0.4697],
+    [0.1121, 0.4864, 0.0, 0.4015],
+    [0.3404, 0.3404, 0.0, 0.3191],
+    [0.0770, 0.3343, 0.2944, 0.2944],
+    [0.2234, 0.2234, 0.0, 0.5531],
+    [0.4875, 0.1434, 0.0, 0.3690],
+    [0.4360, 0.1283, 0.0, 0.4358],
+    [0.4758, 0.1400, 0.1921, 0.1921],
+    [0.3437, 0.1011, 0.2776, 0.2776],
+    [0.1602, 0.1602, 0.6316, 0.0481],
+    [0.1667, 0.1667, 0.3333, 0.3333],
+    [0.3325, 0.0978, 0.5294, 0.0403],
+]
+SHAPES = [(2, 2), (2, 3), (3, 2), (2, 4), (4, 2), (3, 3), (2, 5), (5, 2), (1, 4)]
+
+
+def example_ball() -> RenyiBall:
+    return RenyiBall.confidence(100 * EXAMPLE)
+
+
+def random_table(seed: int) -> tuple[RenyiBall, float]:
+    """A random table of counts, every third one with zero cells, and a privacy level."""
+    rng = np.random.default_rng(seed)
+    shape = SHAPES[seed % len(SHAPES)]
+    counts = rng.multinomial(
+        int(rng.choice([60, 400, 5000])), rng.dirichlet(np.ones(math.prod(shape)))
+    ).reshape(shape)
+    if seed % 3 == 0:
+        counts[rng.integers(shape[0]), rng.integers(shape[1])] = 0
+    return RenyiBall.confidence(counts), float(rng.choice([0.1, 0.5, 1.0, 2.5]))
+
+
+def full_lp(utility: MutualInformation, rays: np.ndarray) -> float:
+    """The column LP over all rays at once, by dual simplex through scipy."""
+    z = rays @ utility.prior
+    values = xlogy(rays, rays) @ utility.prior - xlogy(z, z)
+    solution = linprog(
+        -values,
+        A_eq=rays.T,
+        b_eq=np.ones(rays.shape[1]),
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert solution.success
+    return -float(solution.fun)
+
+
+# --- the blocks -------------------------------------------------------------------------------------------
+
+
+def block_vertices_exact(lower: np.ndarray, epsilon: float) -> np.ndarray:
+    """Vertices of K_s by exact double description, with numbers rounded to multiples of 2^-40."""
+    unit = 1 << 40
+    weights = [int(x * unit) for x in lower]
+    rest, top = unit - sum(weights), int(math.exp(epsilon) * unit)
+    system = ppl.Constraint_System()
+    for u in range(len(lower)):
+        system.insert(ppl.Variable(u) >= 0)
+        row = list(weights)
+        row[u] += rest
+        system.insert(ppl.Linear_Expression(row, -unit) >= 0)
+        system.insert(ppl.Linear_Expression([-x for x in row], top) >= 0)
+    points = [g for g in ppl.C_Polyhedron(system).minimized_generators() if g.is_point()]
+    return np.array([[float(x) / float(g.divisor()) for x in g.coefficients()] for g in points])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_block_vertices_are_those_of_the_polytope(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a2 = int(rng.integers(1, 7))
+    lower = rng.dirichlet(np.full(a2 + 1, rng.choice([0.3, 1.0, 5.0])))[:a2]
+    if seed % 3 == 0:
+        lower[rng.integers(a2)] = 0.0
+    epsilon = float(rng.choice([0.05, 0.3, 1.0, 2.0, 4.0]))
+    block = Block(lower, np.full(a2, 1.0 / a2), epsilon)
+    ours = block.vectors(np.arange(len(block)))
+    rest = 1.0 - lower.sum()
+    assert (rest * ours.max(1) + ours @ lower <= math.exp(epsilon) + 1e-9).all()
+    assert (rest * ours.min(1) + ours @ lower >= 1 - 1e-9).all()
+    exact = block_vertices_exact(lower, epsilon)
+    distance = np.abs(exact[:, None] - ours[None]).max(axis=2).min(axis=1)
+    assert (distance <= 1e-7 * exact.max(axis=1)).all()
+    prices = rng.normal(size=a2)
+    np.testing.assert_allclose(block.dot(prices), ours @ prices, atol=1e-9)
+    np.testing.assert_allclose(block.z, ours.mean(axis=1), atol=1e-9)
+
+
+def test_empty_letters_share_an_entry_without_loss() -> None:
+    # Two empty letters merged: same optimum as when all vertices of the full polytope are listed.
+    counts = np.array([[40, 0, 0, 25], [10, 30, 0, 20]])
+    ball = RenyiBall.confidence(counts)
+    utility = MutualInformation(ball.centre)
+    full = full_lp(utility, robust_rays(ball.lower_bounds, 0.7, "all"))
+    assert optimal_robust(ball, 0.7).value == pytest.approx(full, abs=1e-9)
+
+
+def test_subset_sums() -> None:
+    terms = np.array([1.0, 10.0, 100.0])
+    expected = [sum(t for j, t in enumerate(terms) if i >> j & 1) for i in range(8)]
+    np.testing.assert_array_equal(subset_sums(terms), expected)
+
+
+# --- PolyOpt ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(27))
+def test_polyopt_equals_exact_vertex_enumeration(seed: int) -> None:
+    ball, epsilon = random_table(seed)
+    utility = MutualInformation(ball.centre)
+    for pairs in ("all", "distinct"):
+        optimum = optimal_robust(ball, epsilon, pairs=pairs, tolerance=1e-9)
+        assert optimum.status == "optimal"
+        if pairs == "distinct" and ball.centre.shape[0] == 1:
+            assert optimum.value == pytest.approx(entropy(ball.centre), abs=1e-12)
+            continue
+        expected = full_lp(utility, robust_rays(ball.lower_bounds, epsilon, pairs))
+        assert optimum.value == pytest.approx(expected, abs=1e-8)
+        assert optimum.value <= optimum.upper_bound
+        assert optimum.channel.n_outputs <= ball.centre.size  # lopuhaa2024, Theorem 3
+        assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
+
+
+@pytest.mark.parametrize("seed", [1, 5, 7, 11])
+def test_no_column_of_the_distinct_cone_beats_the_certificate(seed: int) -> None:
+    """Local search over the cone's inequalities, which knows nothing of rays, finds no better column."""
+    ball, epsilon = random_table(seed)
+    a1, a2 = ball.centre.shape
+    L, prior = ball.lower_bounds, ball.centre.ravel()
+    rows = []
+    for s, t in itertools.permutations(range(a1), 2):
+        for u, w in itertools.product(range(a2), repeat=2):
+            row = np.zeros((a1, a2))
+            row[s] += L[s]
+            row[s, u] += 1 - L[s].sum()
+            row[t] -= math.exp(epsilon) * L[t]
+            row[t, w] -= math.exp(epsilon) * (1 - L[t].sum())
+            rows.append(row.ravel())
+    matrix = np.array(rows)
+    utility = MutualInformation(ball.centre)
+    rays = utility.columns(robust_rays(L, epsilon, "distinct"))
+    dual = linprog(
+        np.ones(a1 * a2), A_ub=-rays.vectors, b_ub=-rays.values, bounds=(None, None), method="highs-ds"
+    )
+    rng = np.random.default_rng(seed)
+    for _ in range(15):
+        v = np.ones(a1 * a2)
+        gradient = rng.normal(size=a1 * a2)
+        for _ in range(8):
+            step = linprog(-gradient, A_ub=matrix, b_ub=np.zeros(len(matrix)), A_eq=[prior], b_eq=[1.0])
+            v = np.maximum(step.x, 0.0)
+            # With Z = 1 fixed, mu has gradient P log v (up to a multiple of P).
+            gradient = prior * np.log(np.maximum(v, 1e-30)) - dual.x
+        column = utility.columns(v[None])
+        assert column.values[0] - column.vectors[0] @ dual.x <= 1e-7
+
+
+def test_worked_example() -> None:
+    """lopuhaa2024, Example 3, for both variants, and the errata of its I under P*."""
+    ball = example_ball()
+    published = optimal_robust(ball, math.log(2))
+    assert published.value == pytest.approx(0.42278, abs=5e-6)
+    assert mutual_information(TRUTH, published.channel) == pytest.approx(0.37021, abs=5e-6)
+    assert optimal_robust(ball, math.log(2), pairs="distinct").value == pytest.approx(0.56305, abs=5e-6)
+    rays = robust_rays(ball.lower_bounds, math.log(2), "all")
+    printed = np.array(PRINTED_VERTICES)
+    assert rays.shape == printed.shape == (16, 4)
+    distance = np.abs(rays / rays.sum(1, keepdims=True) - printed[:, None]).max(axis=2)
+    assert distance.min(axis=1).max() < 1.01e-4
+    assert sorted(distance.argmin(axis=1)) == list(range(16))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_search_over_the_grid_bounds_and_finds_what_listing_finds(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(seed)
+    counts = rng.multinomial(2000, rng.dirichlet(np.ones(20))).reshape(5, 4)
+    ball = RenyiBall.confidence(counts)
+    blocks = [Block(L, P, 2.0) for L, P in zip(ball.lower_bounds, ball.centre, strict=True)]
+    family = polyopt.BlockProduct(blocks, ball.centre)
+    _, prices = polyopt.decompose(blocks, ball.centre, 2.0)
+    for shift in (0.0, 0.01, 0.1):
+        trial = prices.ravel() * (1 - shift) + 0.01 * shift * rng.normal(size=20)
+        monkeypatch.setattr(polyopt, "MAX_PRODUCT", 10**7)
+        exact, listed = family.price(trial, 0)
+        monkeypatch.setattr(polyopt, "MAX_PRODUCT", 0)
+        previous = np.inf
+        for effort in range(family.efforts):
+            bound, found = family.price(trial, effort)
+            assert exact - 1e-12 <= bound <= previous + 1e-12
+            previous = bound
+        assert bound <= exact + 1e-4
+        if exact > 1e-6:
+            reduced = (found.values - found.vectors @ trial).max()
+            assert reduced >= exact - 1e-4
+            assert (listed.values - listed.vectors @ trial).max() == pytest.approx(exact, abs=1e-12)
+
+
+def test_column_generation_by_search_reaches_the_enumerated_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    ball, _ = random_table(5)
+    monkeypatch.setattr(polyopt, "MAX_PRODUCT", 0)
+    expected = full_lp(MutualInformation(ball.centre), robust_rays(ball.lower_bounds, 2.0, "all"))
+    optimum = optimal_robust(ball, 2.0)
+    assert optimum.value == pytest.approx(expected, abs=1e-5)
+    assert optimum.value <= expected + 1e-9 <= optimum.upper_bound + 2e-9
+
+
+@pytest.mark.parametrize(
+    ("sensitive", "public", "epsilon", "nmi", "gap"),
+    [
+        ("sex", "race", 1.0, 0.501642, 1e-7),
+        ("education", "marital-status", 0.3, 0.074916, 2.8e-8),
+        ("education", "marital-status", 1.0, 0.280118, 2.8e-8),
+        ("occupation", "education", 2.0, 0.290500, 1.6e-7),
+    ],
+)
+def test_adult_tables(sensitive: str, public: str, epsilon: float, nmi: float, gap: float) -> None:
+    counts, _, _ = adult.contingency(adult.read_counts(BUNDLED), sensitive, public)
+    ball = RenyiBall.confidence(counts)
+    optimum = optimal_robust(ball, epsilon, tolerance=1e-6)
+    assert optimum.value / entropy(ball.centre) >= nmi
+    assert optimum.gap <= gap
+    assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
+    assert optimum.upper_bound <= optimal_nonrobust(ball.centre, epsilon).upper_bound
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_polyopt_invariants(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a1, a2 = int(rng.integers(2, 4)), int(rng.integers(2, 4))
+    counts = rng.multinomial(300, rng.dirichlet(np.ones(a1 * a2))).reshape(a1, a2)
+    ball = RenyiBall.confidence(counts)
+    low, high = sorted(rng.uniform(0.05, 3.0, size=2))
+    optimum = optimal_robust(ball, high)
+    assert optimum.gap <= 1e-7
+    assert optimal_robust(ball, low).value <= optimum.value + 1e-9
+    shuffled = counts[rng.permutation(a1)][:, rng.permutation(a2)]
+    assert optimal_robust(RenyiBall.confidence(shuffled), high).value == pytest.approx(
+        optimum.value, rel=1e-6, abs=1e-9
+    )
+    distinct = optimal_robust(ball, high, pairs="distinct")
+    bound = optimal_nonrobust(ball.centre, high).upper_bound
+    assert optimum.value - 1e-9 <= distinct.value <= bound + 1e-9
+    smaller = RenyiBall(ball.centre, ball.radius / 4)
+    assert optimal_robust(smaller, high).value >= optimum.value - 1e-9
+
+
+@pytest.mark.parametrize("pairs", ["all", "distinct"])
+def test_guarantee_holds_over_the_uncertainty_set(pairs: str) -> None:
+    """Random P in F, and the worst P in F found by optimisation, never leak more than epsilon."""
+    for seed in range(8):
+        ball, epsilon = random_table(seed)
+        channel = optimal_robust(ball, epsilon, pairs=pairs).channel
+        P = ball.sample(np.random.default_rng(seed), 1000)
+        mass = P.sum(axis=2, keepdims=True)
+        conditionals = np.divide(P, mass, out=np.zeros_like(P), where=mass > 0)
+        assert rldp_epsilon(channel, conditionals).max(initial=0.0) <= epsilon + 1e-9
+        assert ball.worst_case_epsilon(channel) <= epsilon + 1e-9
+
+
+# --- NR and the staircase ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nonrobust_equals_exact_vertex_enumeration(seed: int) -> None:
+    ball, epsilon = random_table(seed)
+    optimum = optimal_nonrobust(ball.centre, epsilon)
+    expected = (
+        full_lp(MutualInformation(ball.centre), robust_rays(ball.conditionals, epsilon, "distinct"))
+        if ball.centre.shape[0] > 1
+        else entropy(ball.centre)
+    )
+    assert optimum.value == pytest.approx(expected, abs=1e-8)
+    assert optimum.gap <= 1e-9
+    assert rldp_epsilon(optimum.channel, ball.conditionals) <= epsilon + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_optimal_ldp_equals_the_full_lp(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 9))
+    prior = rng.dirichlet(np.full(k, rng.choice([0.3, 1.0, 5.0])))
+    epsilon = float(rng.choice([0.01, 0.3, 1.0, 3.0, 8.0]))
+    patterns = 1 + math.expm1(epsilon) * np.array(list(itertools.product([0, 1], repeat=k)))
+    optimum = optimal_ldp(MutualInformation(prior), epsilon)
+    assert optimum.value == pytest.approx(full_lp(MutualInformation(prior), patterns), abs=1e-9)
+    assert optimum.channel.n_outputs <= k
+    assert ldp_epsilon(optimum.channel) <= epsilon + 1e-9
+    assert mutual_information(prior, randomized_response(k, epsilon)) <= optimum.upper_bound
+    ratios = optimum.channel.matrix / optimum.channel.matrix.min(axis=0)
+    assert np.minimum(abs(ratios - 1), abs(ratios / math.exp(epsilon) - 1)).max() < 1e-9
+
+
+def test_universal_converse() -> None:
+    """I(X;Y) <= C(eps) for every prior and every eps-LDP mechanism; nearly attained at k = 12, eps = 1."""
+    top = math.e
+    converse = math.log((top - 1) / top) + top / (top - 1) - 1
+    assert converse == pytest.approx(0.1233, abs=5e-5)
+    for seed in range(5):
+        prior = np.random.default_rng(seed).dirichlet(np.ones(12))
+        optimum = optimal_ldp(MutualInformation(prior), 1.0)
+        assert 0.98 * converse < optimum.value < converse
+
+
+# --- degenerate inputs and errors -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [[5, 9, 2]],
+        [[5], [9]],
+        [[0, 0], [7, 3]],
+        [[3, 0], [0, 4]],
+        [[1, 1], [1, 0]],
+        [[10**9, 10**8], [10**9, 10**9]],
+    ],
+    ids=["a1=1", "a2=1", "empty group", "deterministic", "three records", "a billion records"],
+)
+@pytest.mark.parametrize("pairs", ["all", "distinct"])
+def test_degenerate_tables(counts: list[list[int]], pairs: str) -> None:
+    ball = RenyiBall.confidence(np.array(counts))
+    optimum = optimal_robust(ball, 1.0, pairs=pairs)
+    assert optimum.gap <= 1e-6
+    assert ball.projected_epsilon(optimum.channel) <= 1.0 + 1e-9
+    assert optimum.upper_bound <= optimal_nonrobust(ball.centre, 1.0).upper_bound * (1 + 1e-9) + 1e-9
+
+
+def test_a_single_sensitive_value_or_no_uncertainty() -> None:
+    one = RenyiBall.confidence(np.array([[5, 9, 2]]))
+    assert optimal_robust(one, 0.1, pairs="distinct").value == pytest.approx(entropy(one.centre))
+    known = RenyiBall(EXAMPLE, 0.0)
+    assert optimal_robust(known, 0.5).value == optimal_nonrobust(EXAMPLE, 0.5).value
+
+
+def test_epsilon_zero() -> None:
+    assert optimal_ldp(MutualInformation(np.array([0.2, 0.8])), 0.0).value == pytest.approx(0.0, abs=1e-12)
+    conditional_entropy = entropy(EXAMPLE) - entropy(EXAMPLE.sum(axis=1))
+    assert optimal_nonrobust(EXAMPLE, 0.0).value == pytest.approx(conditional_entropy, abs=1e-12)
+    with pytest.raises(ValueError, match="epsilon is 0"):
+        optimal_robust(example_ball(), 0.0)
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, math.inf, math.nan])
+def test_bad_epsilon(epsilon: float) -> None:
+    with pytest.raises(ValueError, match="must be a finite number, 0 or more"):
+        optimal_robust(example_ball(), epsilon)
+    with pytest.raises(ValueError, match="must be a finite number, 0 or more"):
+        optimal_nonrobust(EXAMPLE, epsilon)
+    with pytest.raises(ValueError, match="must be a finite number, 0 or more"):
+        optimal_ldp(MutualInformation(np.array([0.5, 0.5])), epsilon)
+
+
+def test_other_errors() -> None:
+    with pytest.raises(ValueError, match="'all' or 'distinct'"):
+        optimal_robust(example_ball(), 1.0, pairs="some")  # type: ignore[arg-type]
+    with pytest.raises(Intractable, match="at most 12 cells"):
+        optimal_robust(RenyiBall.confidence(np.ones((4, 4))), 1.0, pairs="distinct")
+    with pytest.raises(Intractable, match="21 public values"):
+        optimal_robust(RenyiBall.confidence(np.ones((2, 21))), 1.0)
+    with pytest.raises(Intractable, match="at most 20"):
+        optimal_ldp(MutualInformation(np.full(21, 1 / 21)), 1.0)
+    with pytest.raises(ValueError, match="rows = sensitive"):
+        optimal_nonrobust(np.array([0.5, 0.5]), 1.0)
+    with pytest.raises(ArithmeticError, match="the certificate fails"):
+        certified(Channel(np.eye(2)), 1.0, 0.5, 1e-7)

@@ -1,0 +1,85 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def brute_force(Q, P):
+    a1, a2 = P.shape
+    worst = 0.0
+    for y in range(Q.shape[1]):
+        for s1 in range(a1):
+            for s2 in range(a1):
+                if np.isnan(P[[s1, s2]]).any():
+                    continue
+                top = sum(Q[s1 * a2 + u, y] * P[s1, u] for u in range(a2))
+                low = sum(Q[s2 * a2 + u, y] * P[s2, u] for u in range(a2))
+                if top > 0:
+                    worst = max(worst, math.log(top / low) if low > 0 else math.inf)
+    return worst
+
+
+def test_ldp_epsilon():
+    assert ldp_epsilon(Channel([[0.75, 0.25], [0.25, 0.75]])) == pytest.approx(math.log(3))
+    assert ldp_epsilon(Channel([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])) == 0.0
+    assert ldp_epsilon(Channel(np.eye(2))) == math.inf
+    assert ldp_epsilon(Channel([[0.3, 0.7]])) == 0.0
+
+
+@given(seeds)
+def test_rldp_epsilon_against_loops(seed):
+    rng = np.random.default_rng(seed)
+    Q = rng.dirichlet(np.full(4, 0.4), size=6)
+    P = rng.dirichlet(np.full(2, 0.4), size=(5, 3))
+    P[1, 2] = np.nan
+    expected = [brute_force(Q, p) for p in P]
+    P[2, 0] = 0.0
+    expected[2] = brute_force(Q, np.where(np.arange(3)[:, None] == 0, np.nan, P[2]))
+    assert rldp_epsilon(Channel(Q), P) == pytest.approx(expected, rel=1e-12)
+    single = rldp_epsilon(Channel(Q), P[0])
+    assert single.shape == ()
+    assert float(single) == pytest.approx(expected[0])
+
+
+@given(seeds)
+def test_realised_privacy_is_below_local_privacy_and_shrinks_by_post_processing(seed):
+    rng = np.random.default_rng(seed)
+    channel = Channel(rng.dirichlet(np.ones(4), size=6))
+    post = Channel(rng.dirichlet(np.ones(3), size=4))
+    P = rng.dirichlet(np.ones(3), size=(20, 2))
+    realised = rldp_epsilon(channel, P)
+    assert (realised <= ldp_epsilon(channel) + 1e-12).all()
+    assert (rldp_epsilon(channel.compose(post), P) <= realised + 1e-12).all()
+    assert ldp_epsilon(channel.compose(post)) <= ldp_epsilon(channel) + 1e-12
+    u, y = rng.permutation(3), rng.permutation(4)
+    shuffled = Channel(channel.matrix.reshape(2, 3, 4)[::-1][:, u][:, :, y].reshape(6, 4))
+    assert rldp_epsilon(shuffled, P[:, ::-1][:, :, u]) == pytest.approx(realised, rel=1e-10)
+
+
+def test_zeros_and_empty_groups():
+    channel = Channel([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
+    assert float(rldp_epsilon(channel, [[1.0, 0.0], [1.0, 0.0]])) == 0.0
+    assert float(rldp_epsilon(channel, [[0.0, 1.0], [1.0, 0.0]])) == math.inf
+    assert float(rldp_epsilon(channel, [[np.nan, np.nan], [0.3, 0.7]])) == 0.0
+    assert float(rldp_epsilon(channel, np.zeros((2, 2)))) == 0.0
+    assert float(rldp_epsilon(Channel(np.eye(3)), np.full((1, 3), 1 / 3))) == 0.0
+    assert float(rldp_epsilon(Channel(np.eye(2)), np.ones((2, 1)))) == math.inf
+
+
+def test_errors():
+    channel = Channel(np.eye(4))
+    with pytest.raises(ValueError, match=r"shape \(3, 2\); .* a1 \* a2 = 4"):
+        rldp_epsilon(channel, np.full((3, 2), 0.5))
+    with pytest.raises(ValueError, match=r"Row 1 of the conditionals sums to 0\.9"):
+        rldp_epsilon(channel, [[0.5, 0.5], [0.5, 0.4]])
+    with pytest.raises(
+        ValueError, match=r"Row 0 of the conditionals number 1 sums to 1 with least entry -0\.5"
+    ):
+        rldp_epsilon(channel, [[[0.5, 0.5], [0.5, 0.5]], [[1.5, -0.5], [0.5, 0.5]]])

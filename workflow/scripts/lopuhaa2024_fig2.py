@@ -1,0 +1,12 @@
+"""Draw Figure 2 of lopuhaa2024."""
+
+from _job import start
+
+from ldpfrontier.figures.lopuhaa2024 import fig2
+from ldpfrontier.figures.style import save
+from ldpfrontier.tables import read_table
+
+start(snakemake)
+figure = fig2(read_table(snakemake.input[0]))
+for path in snakemake.output:
+    save(figure, path, dpi=snakemake.params.dpi)
