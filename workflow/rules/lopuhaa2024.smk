@@ -10,6 +10,7 @@ wildcard_constraints:
 rule lopuhaa2024:
     input:
         multiext("results/tables/lopuhaa2024/fig2", ".parquet", ".csv"),
+        "results/tables/lopuhaa2024/orderings.csv",
         multiext("results/tables/lopuhaa2024/example", ".parquet", ".csv", ".md"),
         expand("results/figures/lopuhaa2024/fig2.{suffix}", suffix=config["figures"]["formats"]),
 
@@ -59,6 +60,30 @@ rule lopuhaa2024_fig2_table:
         code=code("collect.py"),
     script:
         "../scripts/collect.py"
+
+
+rule lopuhaa2024_orderings:
+    input:
+        rules.lopuhaa2024_fig2_table.output.parquet,
+    output:
+        report(
+            "results/tables/lopuhaa2024/orderings.csv",
+            caption="../report/lopuhaa2024_orderings.rst",
+            category="lopuhaa2024",
+            labels={"figure": "2", "data": "UCI Adult", "shows": "mechanisms ranked by NMI"},
+        ),
+    log:
+        "logs/lopuhaa2024/orderings.log",
+    benchmark:
+        "logs/lopuhaa2024/orderings.tsv"
+    localrule: True
+    conda:
+        "../../environment.yml"
+    threads: 1
+    params:
+        code=code("lopuhaa2024_orderings.py"),
+    script:
+        "../scripts/lopuhaa2024_orderings.py"
 
 
 rule lopuhaa2024_fig2:
