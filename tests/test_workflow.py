@@ -115,7 +115,13 @@ def test_changing_one_pair_runs_that_pair_again_and_no_other(finished):
     pairs = copy.deepcopy(TINY["lopuhaa2024"]["pairs"])
     pairs[1]["mechanisms"] = ["srr"]
     rules, chunks = planned(finished, changed(pairs=pairs))
-    assert rules == {"lopuhaa2024_fig2_chunk", "lopuhaa2024_fig2_table", "lopuhaa2024_fig2", "all"}
+    assert rules == {
+        "lopuhaa2024_fig2_chunk",
+        "lopuhaa2024_fig2_table",
+        "lopuhaa2024_orderings",
+        "lopuhaa2024_fig2",
+        "all",
+    }
     assert sorted(chunks) == [f"lopuhaa2024/fig2/income/relationship/{chunk}.parquet" for chunk in (0, 1)]
 
 
