@@ -5,16 +5,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
+from scipy.optimize import linprog, minimize_scalar
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import (
+    balanced_set,
+    binary_mechanism,
+    geometric_mechanism,
     independent_reporting,
+    quaternary_mechanism,
     randomized_response,
     secret_randomized_response,
 )
-from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
+from ldpfrontier.optimal import FDivergence, Intractable, MutualInformation
+from ldpfrontier.privacy import delta_at, ldp_epsilon, rldp_epsilon
 from ldpfrontier.uncertainty import RenyiBall
 
 TRUE = np.array([[0.1, 0.1], [0.2, 0.6]])
@@ -191,3 +196,90 @@ def test_other_errors():
         independent_reporting(ball, 1.0, "exact")
     with pytest.raises(ValueError, match=r"The prior has shape \(4,\)"):
         independent_reporting(ball, 1.0, prior=np.full(4, 0.25))
+
+
+# --- kairouz2016 ------------------------------------------------------------------------------------------
+
+
+@given(seeds, st.integers(1, 12), st.sampled_from([0.1, 1.0, 10.0]))
+@settings(deadline=None)
+def test_balanced_set_against_all_subsets(seed, k, concentration):
+    p = np.random.default_rng(seed).dirichlet(np.full(k, concentration))
+    inside = balanced_set(p)
+    subsets = np.array(list(itertools.product([0, 1], repeat=k)))
+    assert abs(p[inside].sum() - 0.5) <= np.abs(subsets @ p - 0.5).min() + 1e-15
+
+
+def test_balanced_set_solves_hard_number_partitions():
+    rng = np.random.default_rng(0)
+    half = rng.integers(1, 2**30, 19).astype(float)
+    twin = rng.permutation(half)  # so that a perfect partition exists
+    p = np.concatenate([half, twin, [0.0]])
+    inside = balanced_set(p / p.sum())
+    assert p[inside].sum() == p[~inside].sum()
+    with pytest.raises(Intractable, match="41 inputs of positive probability"):
+        balanced_set(np.full(41, 1 / 41))
+
+
+@given(seeds, st.integers(1, 10), st.floats(1e-3, 30), st.booleans())
+@settings(deadline=None)
+def test_binary_mechanism(seed, k, epsilon, information):
+    p0, p1 = np.random.default_rng(seed).dirichlet(np.ones(k), 2)
+    utility = MutualInformation(p0) if information else FDivergence(p0, p1)
+    channel = binary_mechanism(utility, epsilon)
+    assert ldp_epsilon(channel) <= epsilon + 1e-12
+    inside = balanced_set(p0) if information else p0 >= p1
+    truth = 1 / (1 + math.exp(-epsilon))
+    assert channel.matrix[:, 0] == pytest.approx(np.where(inside, truth, 1 - truth))
+    assert binary_mechanism(utility, 0.0).matrix == pytest.approx(np.full((k, 2), 0.5))
+
+
+@given(st.integers(1, 12), st.floats(0, 30))
+def test_geometric_mechanism_folds_the_tails(k, epsilon):
+    channel = geometric_mechanism(k, epsilon)
+    assert ldp_epsilon(channel) == pytest.approx(epsilon if k > 1 else 0.0, abs=1e-12)
+    if k > 1 and epsilon > 0.2:
+        q = math.exp(-epsilon / (k - 1))
+        y = np.arange(-4000, 4000)
+        for x in range(k):
+            noise = (1 - q) / (1 + q) * q ** np.abs(y - x)
+            folded = np.bincount(np.clip(y, 0, k - 1), weights=noise, minlength=k)
+            assert channel.matrix[x] == pytest.approx(folded, abs=1e-12)
+
+
+@given(st.floats(0, 20), st.floats(0, 1))
+def test_quaternary_mechanism(epsilon, delta):
+    channel = quaternary_mechanism(epsilon, delta)
+    assert delta_at(channel, epsilon) == pytest.approx(delta, abs=1e-12)
+    lie = 1 / (1 + math.exp(epsilon))
+    assert channel.matrix[0] == pytest.approx(
+        [delta, 0.0, (1 - delta) * lie, (1 - delta) * (1 - lie)], abs=1e-15
+    )
+    assert channel.matrix[1] == pytest.approx(channel.matrix[0][[1, 0, 3, 2]])
+
+
+@given(seeds, st.floats(0, 3))
+@settings(max_examples=50, deadline=None)
+def test_quaternary_dominates_by_an_explicit_post_processing(seed, epsilon):
+    """kairouz2016, Theorem 18: every (eps, delta) mechanism is the quaternary one, processed further."""
+    rng = np.random.default_rng(seed)
+    channel = Channel(rng.dirichlet(np.full(4, 0.6), 2))
+    best = quaternary_mechanism(epsilon, min(delta_at(channel, epsilon) + 1e-10, 1.0))
+    outputs = channel.n_outputs
+    equal = np.vstack([np.kron(best.matrix, np.eye(outputs)), np.kron(np.eye(4), np.ones(outputs))])
+    found = linprog(np.zeros(4 * outputs), A_eq=equal, b_eq=np.append(channel.matrix.ravel(), np.ones(4)))
+    assert found.status == 0
+
+
+def test_errors_of_the_mechanisms_of_kairouz2016():
+    with pytest.raises(ValueError, match="k is 0; an alphabet"):
+        geometric_mechanism(0, 1.0)
+    with pytest.raises(ValueError, match=r"delta is 1\.5; it must be a probability"):
+        quaternary_mechanism(1.0, 1.5)
+    for call in (
+        lambda: geometric_mechanism(3, -1.0),
+        lambda: quaternary_mechanism(-1.0, 0.1),
+        lambda: binary_mechanism(MutualInformation(np.array([0.5, 0.5])), -1.0),
+    ):
+        with pytest.raises(ValueError, match=r"epsilon is -1\.0; a privacy level is a finite number"):
+            call()

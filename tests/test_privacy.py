@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -6,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
+from ldpfrontier.mechanisms import quaternary_mechanism
+from ldpfrontier.privacy import delta_at, error_region, ldp_epsilon, rldp_epsilon
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -83,3 +85,65 @@ def test_errors():
         ValueError, match=r"Row 0 of the conditionals number 1 sums to 1 with least entry -0\.5"
     ):
         rldp_epsilon(channel, [[[0.5, 0.5], [0.5, 0.5]], [[1.5, -0.5], [0.5, 0.5]]])
+
+
+def test_delta_at_by_enumeration_of_events():
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        channel = Channel(rng.dirichlet(np.full(5, 0.5), 3))
+        epsilon = float(rng.uniform(0, 3))
+        worst = max(
+            channel.matrix[x, list(event)].sum() - math.exp(epsilon) * channel.matrix[z, list(event)].sum()
+            for size in range(6)
+            for event in itertools.combinations(range(5), size)
+            for x in range(3)
+            for z in range(3)
+        )
+        assert delta_at(channel, epsilon) == pytest.approx(worst, abs=1e-14)
+
+
+def test_delta_at_the_ends():
+    channel = Channel([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25]])
+    assert delta_at(channel, math.inf) == 0.25
+    assert delta_at(channel, 1e4) == 0.25
+    assert delta_at(channel, 0.0) == 0.25
+    private = Channel([[0.75, 0.25], [0.25, 0.75]])
+    assert delta_at(private, ldp_epsilon(private)) == pytest.approx(0.0, abs=1e-15)
+    with pytest.raises(ValueError, match="epsilon is -1; a privacy level"):
+        delta_at(channel, -1)
+
+
+@given(seeds, st.integers(1, 7))
+def test_error_region_is_the_hull_of_all_tests(seed, outputs):
+    rng = np.random.default_rng(seed)
+    channel = Channel(rng.dirichlet(np.full(outputs, 0.5), 2))
+    region = error_region(channel)
+    tests = np.array(
+        [
+            [channel.matrix[0, list(claim)].sum(), 1 - channel.matrix[1, list(claim)].sum()]
+            for size in range(outputs + 1)
+            for claim in itertools.combinations(range(outputs), size)
+        ]
+    )
+    # Every vertex is a test, and no test lies below the boundary.
+    assert np.abs(region[:, None] - tests).max(axis=2).min(axis=1).max() < 1e-9
+    boundary = np.interp(tests[:, 0], region[:, 0], region[:, 1])
+    assert (tests[:, 1] >= boundary - 1e-9).all()
+    slopes = np.diff(region[:, 1]) / np.maximum(np.diff(region[:, 0]), 1e-300)
+    assert (np.diff(slopes) > 0).all()
+    assert (region[0], region[-1]) == (pytest.approx([0.0, 1.0]), pytest.approx([1.0, 0.0]))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (1.0, 0.0), (1.0, 0.2), (0.3, 0.05)])
+def test_error_region_of_the_quaternary_mechanism(epsilon, delta):
+    """kairouz2016, Figure 9b: {P_FA + e^eps P_MD >= 1 - delta, e^eps P_FA + P_MD >= 1 - delta}."""
+    region = error_region(quaternary_mechanism(epsilon, delta))
+    false_alarm = np.linspace(0, 1, 201)
+    top = math.exp(epsilon)
+    expected = np.maximum(np.maximum((1 - delta - false_alarm) / top, 1 - delta - top * false_alarm), 0.0)
+    assert np.interp(false_alarm, region[:, 0], region[:, 1])[1:] == pytest.approx(expected[1:], abs=1e-12)
+
+
+def test_error_region_needs_two_inputs():
+    with pytest.raises(ValueError, match="has 3 inputs; an error region belongs to two"):
+        error_region(Channel(np.eye(3)))

@@ -1,8 +1,16 @@
 """Certified privacy-utility optima for local privacy mechanisms, and the closed forms they compete with."""
 
 from .channel import Channel
-from .mechanisms import independent_reporting, randomized_response, secret_randomized_response
+from .mechanisms import (
+    binary_mechanism,
+    geometric_mechanism,
+    independent_reporting,
+    quaternary_mechanism,
+    randomized_response,
+    secret_randomized_response,
+)
 from .optimal import (
+    FDivergence,
     Intractable,
     MutualInformation,
     Optimum,
@@ -14,14 +22,18 @@ from .uncertainty import RenyiBall
 
 __all__ = [
     "Channel",
+    "FDivergence",
     "Intractable",
     "MutualInformation",
     "Optimum",
     "RenyiBall",
+    "binary_mechanism",
+    "geometric_mechanism",
     "independent_reporting",
     "optimal_ldp",
     "optimal_nonrobust",
     "optimal_robust",
+    "quaternary_mechanism",
     "randomized_response",
     "secret_randomized_response",
 ]

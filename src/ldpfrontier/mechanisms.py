@@ -1,4 +1,4 @@
-"""Mechanisms in closed form: randomized response, secret randomized response, independent reporting."""
+"""Mechanisms in closed form: randomized response and variants, binary, geometric, quaternary, independent."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .channel import Channel, FloatArray, as_distribution
 from .information import relative_excess
+from .optimal.blocks import subset_sums
+from .optimal.master import Intractable
+from .optimal.utility import FDivergence, MutualInformation
 from .uncertainty import RenyiBall
 
 _Function = Callable[[FloatArray], FloatArray]
 Distance = Literal["published", "tight"]
+
+#: A number partition lists the subset sums of both halves: 2^20 each here.
+MAX_PARTITION = 40
 
 
 def randomized_response(k: int, epsilon: float) -> Channel:
@@ -43,6 +49,141 @@ def randomized_response(k: int, epsilon: float) -> Channel:
     """
     _check_size(k, "k")
     return _randomized_response(k, _checked_epsilon(epsilon))
+
+
+def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -> Channel:
+    """Report one bit about the input, optimal at high privacy (kairouz2016, (18), (29), Theorems 5 and 12).
+
+    The bit says whether the input lies in T, and is told truly with probability e^eps / (1 + e^eps). For an
+    f-divergence T is where P0 >= P1, for mutual information a set with P(T) closest to 1/2.
+
+    Parameters
+    ----------
+    utility : MutualInformation or FDivergence
+    epsilon : float
+        Privacy level in nats, finite and at least 0.
+
+    Returns
+    -------
+    Channel
+        Output 0 stands for T.
+
+    Raises
+    ------
+    Intractable
+        For mutual information, if more than 40 inputs have positive probability.
+    ValueError
+        If `epsilon` is out of range.
+    """
+    lie = math.exp(-_checked_epsilon(epsilon))
+    inside = utility.p0 >= utility.p1 if isinstance(utility, FDivergence) else balanced_set(utility.prior)
+    Q = np.where(inside[:, None] == np.array([True, False]), 1.0, lie)
+    return Channel(Q / (1.0 + lie))
+
+
+def balanced_set(prior: ArrayLike) -> NDArray[np.bool_]:
+    """Find a set T of inputs whose probability is closest to 1/2 (kairouz2016, (30)), exactly.
+
+    A number partition, by meeting in the middle: for every subset sum of one half of the inputs, the best
+    partners among the sorted subset sums of the other half.
+
+    Parameters
+    ----------
+    prior : array_like, any shape
+        Distribution of X, flattened row-major.
+
+    Returns
+    -------
+    ndarray of bool, shape (k,)
+        Inputs of probability 0 are outside.
+
+    Raises
+    ------
+    Intractable
+        If more than 40 inputs have positive probability.
+    """
+    p = as_distribution(prior, "The prior").ravel()
+    support = np.flatnonzero(p > 0)
+    if support.size > MAX_PARTITION:
+        raise Intractable(
+            f"The prior has {support.size} inputs of positive probability; an exact partition into halves is"
+            f" supported up to {MAX_PARTITION}."
+        )
+    left, right = support[: support.size // 2], support[support.size // 2 :]
+    near, far = subset_sums(p[left]), subset_sums(p[right])
+    order = np.argsort(far, kind="stable")
+    target = 0.5 * p.sum() - near
+    above = np.clip(np.searchsorted(far[order], target), 0, far.size - 1)
+    partners = np.stack([np.maximum(above - 1, 0), above])
+    which, i = np.unravel_index(int(np.abs(far[order][partners] - target).argmin()), partners.shape)
+    j = order[partners[which, i]]
+    inside = np.zeros(p.size, dtype=bool)
+    inside[left] = int(i) >> np.arange(left.size) & 1
+    inside[right] = int(j) >> np.arange(right.size) & 1
+    return inside
+
+
+def geometric_mechanism(k: int, epsilon: float) -> Channel:
+    """Add geometric noise to a number and fold the tails onto the ends (kairouz2016, section 3.4).
+
+    (1 - q) / (1 + q) q^|y - x| with q = e^(-epsilon / (k - 1)) over all integers y, what falls beyond 0 or
+    k - 1 counted there: exactly epsilon-LDP. (The paper prints epsilon for e^-epsilon.)
+
+    Parameters
+    ----------
+    k : int
+        Size of the alphabet, at least 1.
+    epsilon : float
+        Privacy level in nats, finite and at least 0.
+
+    Returns
+    -------
+    Channel
+        Inputs and outputs 0..k-1.
+
+    Raises
+    ------
+    ValueError
+        If `k` or `epsilon` is out of range.
+    """
+    _check_size(k, "k")
+    if k == 1:
+        return Channel(np.ones((1, 1)))
+    rate = _checked_epsilon(epsilon) / (k - 1)
+    x = np.arange(k)
+    Q = np.exp(-rate * np.abs(x[:, None] - x))
+    Q[:, 1:-1] *= -math.expm1(-rate)
+    return Channel(Q / (1.0 + math.exp(-rate)))
+
+
+def quaternary_mechanism(epsilon: float, delta: float) -> Channel:
+    """Dominate all (epsilon, delta)-LDP mechanisms on a binary alphabet (kairouz2016, (38), Theorem 18).
+
+    With probability delta the input is revealed (outputs 0 and 1); else randomized response tells it truly
+    with probability e^eps / (1 + e^eps) (output 3 stands for input 0, output 2 for input 1).
+
+    Parameters
+    ----------
+    epsilon : float
+        Nats, finite and at least 0.
+    delta : float
+        In [0, 1].
+
+    Returns
+    -------
+    Channel
+        Shape (2, 4).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    lie = math.exp(-_checked_epsilon(epsilon))
+    if not 0.0 <= delta <= 1.0:
+        raise ValueError(f"delta is {delta}; it must be a probability, from 0 to 1.")
+    truth = (1.0 - delta) / (1.0 + lie)
+    return Channel(np.array([[delta, 0.0, lie * truth, truth], [0.0, delta, truth, lie * truth]]))
 
 
 def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Channel:

@@ -1,4 +1,4 @@
-"""Privacy levels of a channel: local, and realised under given conditional distributions."""
+"""Privacy levels of a channel: local, approximate, and realised under given conditional distributions."""
 
 from __future__ import annotations
 
@@ -21,6 +21,73 @@ def ldp_epsilon(channel: Channel) -> float:
     x/0 = inf.
     """
     return float(log_ratio(channel.matrix.max(axis=0), channel.matrix.min(axis=0)).max())
+
+
+def delta_at(channel: Channel, epsilon: float) -> float:
+    """Smallest delta for which the channel is (epsilon, delta)-LDP (kairouz2016, (33)).
+
+    The maximum over pairs of inputs x, x' of sum_y max(0, Q[x, y] - e^epsilon Q[x', y]).
+
+    Parameters
+    ----------
+    channel : Channel
+    epsilon : float
+        In nats, at least 0; inf asks for the mass that no factor can cover.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If epsilon is negative or not a number.
+    """
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon is {epsilon}; a privacy level is 0 or more.")
+    Q = channel.matrix
+    # Multiplied by e^-epsilon, so that nothing overflows; a zero needs no factor.
+    scaled = Q * np.exp(-epsilon)
+    worst = 0.0
+    for row in Q:
+        with np.errstate(over="ignore", invalid="ignore"):
+            excess = np.where(row > 0, np.maximum(scaled - row, 0.0) * np.exp(epsilon), Q)
+        worst = max(worst, float(np.nan_to_num(excess).sum(axis=1).max()))
+    return min(worst, 1.0)
+
+
+def error_region(channel: Channel) -> FloatArray:
+    """Lower boundary of the error region of a channel with two inputs (kairouz2016, section 5).
+
+    Tests of x = 0 (null) against x = 1 on the output have the errors P_FA, of claiming 1 for a 0, and P_MD,
+    of claiming 0 for a 1. The region of all pairs is the convex hull of this boundary and its mirror image
+    (1 - P_FA, 1 - P_MD). One channel dominates another iff its region contains the other's (Theorem 20).
+
+    Parameters
+    ----------
+    channel : Channel
+        With two inputs.
+
+    Returns
+    -------
+    ndarray, shape (vertices, 2)
+        The pairs (P_FA, P_MD) of the likelihood-ratio tests, from (0, 1) to (1, 0): convex and decreasing,
+        without vertices on a straight line.
+
+    Raises
+    ------
+    ValueError
+        If the channel has not two inputs.
+    """
+    if channel.n_inputs != 2:
+        raise ValueError(f"The channel has {channel.n_inputs} inputs; an error region belongs to two.")
+    null, other = channel.merged().matrix
+    order = np.argsort(np.arctan2(null, other), kind="stable")
+    false_alarm = np.concatenate([np.zeros(1), np.cumsum(null[order])])
+    # Summed from the far end, so that the last error is exactly 0.
+    missed = np.concatenate([np.cumsum(other[order[::-1]])[::-1], np.zeros(1)])
+    return np.column_stack([np.minimum(false_alarm, 1.0), np.minimum(missed, 1.0)])
 
 
 def rldp_epsilon(channel: Channel, conditionals: ArrayLike) -> FloatArray:

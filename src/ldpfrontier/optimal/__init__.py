@@ -4,9 +4,10 @@ from .master import Intractable, Optimum
 from .nonrobust import optimal_nonrobust
 from .robust import optimal_robust
 from .staircase import optimal_ldp
-from .utility import MutualInformation
+from .utility import FDivergence, MutualInformation
 
 __all__ = [
+    "FDivergence",
     "Intractable",
     "MutualInformation",
     "Optimum",

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Protocol
 
 import numpy as np
 from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
-from ldpfrontier.information import mutual_information
+from ldpfrontier.information import f_divergence, mutual_information, relative_excess
 
+from .blocks import subset_sums
 from .master import Columns
+
+Kind = Literal["kl", "tv", "chi2", "hellinger"]
+
+
+class Utility(Protocol):
+    """A sum over the columns of a channel of a sublinear function mu."""
+
+    @property
+    def prior(self) -> FloatArray:
+        """The distribution on the inputs that normalises columns, shape (k,)."""
+
+    def __call__(self, channel: Channel) -> float:
+        """Return the utility of the channel."""
+
+    def columns(self, vectors: FloatArray) -> Columns:
+        """Scale columns (m, k) to prior . v = 1 and value them."""
+
+    def patterns(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
+        """Return prior . v and mu(v) / prior . v, shape (2^k,), for v = 1 on a subset and e^-eps off it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,3 +68,134 @@ class MutualInformation:
         """Scale columns (m, inputs) to Z = 1 and value them."""
         scaled = vectors / (vectors @ self.prior)[:, None]
         return Columns(scaled, np.asarray(xlogy(scaled, scaled) @ self.prior))
+
+    @cached_property
+    def _mass(self) -> FloatArray:
+        return np.clip(subset_sums(self.prior), 0.0, 1.0)
+
+    def patterns(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
+        """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1."""
+        z = math.exp(-epsilon) - math.expm1(-epsilon) * self._mass
+        return z, epsilon * self._mass / z - (epsilon + np.log(z))
+
+
+@dataclass(frozen=True, eq=False)
+class FDivergence:
+    """The utility D_f(M0 || M1) of the output distributions M0, M1 that two inputs P0, P1 induce.
+
+    As a sum over columns, mu(v) = z1 f(z0 / z1) with z_i = P_i . v (kairouz2016, (14)). The divergences with
+    a name are computed from M0 - M1, so that small ones keep their relative accuracy.
+
+    Parameters
+    ----------
+    p0, p1 : array_like, shape (k,)
+        Distributions of X under the two hypotheses.
+    kind : {"kl", "tv", "chi2", "hellinger"}
+        t log t (in nats), |t - 1| / 2, (t - 1)^2, (sqrt t - 1)^2 / 2.
+    f : callable, optional
+        Vectorised convex function on [0, inf) with f(1) = 0, instead of `kind`. f(0) is its limit at 0.
+
+    Raises
+    ------
+    ValueError
+        If p0 or p1 is not a distribution, the sizes differ, the kind is unknown, or f(1) is not 0, f is not
+        a number somewhere, or f is seen not to be convex.
+
+    Notes
+    -----
+    A channel that separates the supports of P0 and P1 may have the utility inf. A private one never has: at
+    finite epsilon an output that is possible under one input is possible under all.
+    """
+
+    p0: FloatArray
+    p1: FloatArray
+    kind: Kind = "kl"
+    f: Callable[[FloatArray], FloatArray] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("p0", "p1"):
+            object.__setattr__(self, name, as_distribution(getattr(self, name), name).ravel())
+        if self.p0.size != self.p1.size:
+            raise ValueError(
+                f"p0 has {self.p0.size} entries and p1 has {self.p1.size}; they must be equally many."
+            )
+        if self.f is not None:
+            _check_convex(self.f)
+        elif self.kind not in _PERSPECTIVES:
+            raise ValueError(f"kind is {self.kind!r}; allowed are {', '.join(_PERSPECTIVES)}.")
+
+    @cached_property
+    def prior(self) -> FloatArray:
+        """The mixture (P0 + P1) / 2, shape (k,)."""
+        return np.asarray((self.p0 + self.p1) / 2.0)
+
+    def __call__(self, channel: Channel) -> float:
+        """Return D_f(M0 || M1) of the channel, in nats for "kl"; inf where a term is."""
+        matrix = channel.matrix
+        z0, z1 = channel.flat_prior(self.p0) @ matrix, channel.flat_prior(self.p1) @ matrix
+        if self.f is not None:
+            return f_divergence(z0 / z0.sum(), z1 / z1.sum(), self.f)
+        shared = z1 > 0
+        value = self.perspective(z1[shared], ((self.p0 - self.p1) @ matrix)[shared]).sum()
+        if (escaped := float(z0[~shared].sum())) > 0:
+            # The slope of f at infinity.
+            value += escaped * {"kl": math.inf, "tv": 0.5, "chi2": math.inf, "hellinger": 0.5}[self.kind]
+        return float(value)
+
+    def perspective(self, z1: FloatArray, difference: FloatArray) -> FloatArray:
+        """Return z1 f(z0 / z1) for z1 > 0 and z0 = z1 + difference, up to a multiple of the difference.
+
+        The multiple adds up to nothing over the outputs of a channel.
+        """
+        if self.f is not None:
+            return np.asarray(z1 * self.f(np.maximum(1.0 + difference / z1, 0.0)))
+        return _PERSPECTIVES[self.kind](z1, difference)
+
+    def columns(self, vectors: FloatArray) -> Columns:
+        """Scale columns (m, k) to z0 + z1 = 2 and value them."""
+        scaled = vectors / (vectors @ self.prior)[:, None]
+        return Columns(scaled, self.perspective(scaled @ self.p1, scaled @ (self.p0 - self.p1)))
+
+    @cached_property
+    def _masses(self) -> tuple[FloatArray, FloatArray]:
+        return np.clip(subset_sums(self.p1), 0.0, 1.0), subset_sums(self.p0 - self.p1)
+
+    def patterns(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
+        """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1."""
+        floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
+        z1, difference = floor + share * self._masses[0], share * self._masses[1]
+        z = z1 + difference / 2.0
+        return z, self.perspective(z1, difference) / z
+
+    def divergence(self) -> float:
+        """Return D_f(P0 || P1), the utility without privacy; inf where a term is."""
+        return self(Channel(np.eye(self.p0.size)))
+
+
+def _check_convex(f: Callable[[FloatArray], FloatArray]) -> None:
+    t = np.concatenate([np.zeros(1), np.geomspace(1e-6, 1e6, 97)])  # the middle of them is 1
+    with np.errstate(all="ignore"):
+        values = np.asarray(f(t), dtype=np.float64)
+    at_one = float(np.asarray(f(np.ones(1)))[0])
+    if values.shape != t.shape or np.isnan(values).any() or np.isinf(values[1:]).any():
+        raise ValueError("f must map an array of numbers t >= 0 to numbers; its limit at 0 may be inf.")
+    if not abs(at_one) <= 1e-12:
+        raise ValueError(f"f(1) is {at_one:.6g}; the generator of an f-divergence must have f(1) = 0.")
+    left, right = (t[2:] - t[1:-1]) / (t[2:] - t[:-2]), (t[1:-1] - t[:-2]) / (t[2:] - t[:-2])
+    chord = left * values[:-2] + right * values[2:]
+    bad = values[1:-1] > chord + 1e-9 * (1.0 + np.abs(values[1:-1]))
+    if bad.any():
+        raise ValueError(f"f is not convex near t = {t[1 + int(bad.argmax())]:.4g}; it must be convex.")
+
+
+def _hellinger(z1: FloatArray, difference: FloatArray) -> FloatArray:
+    root = np.sqrt(np.maximum(z1 + difference, 0.0)) + np.sqrt(z1)
+    return np.asarray((difference / root) ** 2 / 2.0)
+
+
+_PERSPECTIVES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "kl": lambda z1, difference: z1 * relative_excess(difference / z1),
+    "tv": lambda z1, difference: np.abs(difference) / 2.0,
+    "chi2": lambda z1, difference: difference**2 / z1,
+    "hellinger": _hellinger,
+}

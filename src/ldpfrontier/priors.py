@@ -1,0 +1,70 @@
+"""Random distributions for experiments, one independent stream per instance."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import numpy as np
+
+from .channel import FloatArray
+
+
+def generator(seed: int, experiment: str, size: int, instance: int) -> np.random.Generator:
+    """Return the random stream of one instance of an experiment.
+
+    The stream depends on these four numbers only, not on which other instances are drawn, when, or where.
+
+    Parameters
+    ----------
+    seed : int
+        Root of all streams, at least 0.
+    experiment : str
+        Name of the experiment.
+    size : int
+        Size of the instance, such as its number of letters, at least 0.
+    instance : int
+        Its number, at least 0.
+
+    Raises
+    ------
+    ValueError
+        If a number is negative.
+    """
+    for name, number in (("seed", seed), ("size", size), ("instance", instance)):
+        if number < 0:
+            raise ValueError(f"The {name} is {number}; it must be 0 or more.")
+    # hash() differs between runs of Python.
+    stream = int.from_bytes(hashlib.sha256(experiment.encode()).digest()[:8], "big")
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, size, instance)))
+
+
+def dirichlet(
+    seed: int, experiment: str, size: int, instance: int, *, count: int = 1, concentration: float = 1.0
+) -> FloatArray:
+    """Draw distributions from a symmetric Dirichlet distribution.
+
+    Parameters
+    ----------
+    seed, experiment, size, instance
+        As for `generator`; `size` is the number of letters, at least 1.
+    count : int
+        How many distributions to draw.
+    concentration : float
+        Parameter of every letter, > 0: 1 is uniform on the simplex, below 1 favours sparse distributions.
+
+    Returns
+    -------
+    ndarray, shape (count, size)
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    if size < 1:
+        raise ValueError(f"The size is {size}; a distribution has at least 1 letter.")
+    if not (math.isfinite(concentration) and concentration > 0):
+        raise ValueError(f"The concentration is {concentration}; it must be a positive number.")
+    drawn = generator(seed, experiment, size, instance).dirichlet(np.full(size, concentration), count)
+    return np.asarray(drawn, dtype=np.float64)

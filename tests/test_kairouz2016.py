@@ -1,0 +1,247 @@
+"""The experiments of kairouz2016: small runs, and independent computations of what they measure."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ldpfrontier.experiments.kairouz2016 import (
+    SIZES,
+    draw,
+    expansions,
+    high_privacy,
+    instance_name,
+    low_privacy,
+    quaternary_checks,
+    scaling,
+    staircase_error,
+    sweep,
+    theorems,
+    thresholds,
+)
+from ldpfrontier.information import entropy, kl_divergence
+from ldpfrontier.mechanisms import binary_mechanism, geometric_mechanism, randomized_response
+from ldpfrontier.optimal import FDivergence, MutualInformation, optimal_ldp
+from ldpfrontier.priors import dirichlet
+from ldpfrontier.tables import read_table, write_table
+
+SEED = 5
+
+
+def value(table, mechanism, epsilon, metric, instance="k=04, 000"):
+    rows = table[
+        (table["mechanism"] == mechanism)
+        & (table["epsilon"] == epsilon)
+        & (table["metric"] == metric)
+        & (table["instance"] == instance)
+    ]
+    assert len(rows) == 1
+    return float(rows["value"].iloc[0])
+
+
+def test_instances_are_those_of_the_seed():
+    pair = draw("kl", 4, 2, seed=SEED)
+    p0, p1 = dirichlet(SEED, "kairouz2016/pair", 4, 2, count=2)
+    assert np.array_equal(pair.p0, p0)
+    assert np.array_equal(pair.p1, p1)
+    assert np.array_equal(draw("chi2", 4, 2, seed=SEED).p0, p0)
+    prior = draw("mutual_information", 4, 2, seed=SEED, concentration=0.5).prior
+    assert np.array_equal(prior, dirichlet(SEED, "kairouz2016/prior", 4, 2, concentration=0.5)[0])
+    assert instance_name(4, 2) == "k=04, 002"
+    with pytest.raises(ValueError, match="The utility is 'js'; allowed are mutual_information, kl"):
+        draw("js", 4, 2, seed=SEED)
+
+
+@pytest.mark.parametrize("utility", ["kl", "mutual_information", "tv", "chi2", "hellinger"])
+def test_sweep(utility, tmp_path):
+    epsilons = [0.5, 2.0]
+    table = sweep(utility, 4, range(2), epsilons, seed=SEED)
+    write_table(table, tmp_path / "table.parquet", {})
+    pd.testing.assert_frame_equal(read_table(tmp_path / "table.parquet"), table)
+    measure = draw(utility, 4, 0, seed=SEED)
+    for epsilon in epsilons:
+        closed = {
+            "binary": binary_mechanism(measure, epsilon),
+            "rr": randomized_response(4, epsilon),
+            "geometric": geometric_mechanism(4, epsilon),
+        }
+        for mechanism, channel in closed.items():
+            assert value(table, mechanism, epsilon, utility) == measure(channel)
+        best = value(table, "optimal", epsilon, utility)
+        assert best == pytest.approx(optimal_ldp(measure, epsilon).value, rel=1e-9)
+        full = value(table, "identity", math.inf, utility)
+        assert value(table, "optimal", epsilon, "normalized") == pytest.approx(best / full)
+        assert value(table, "optimal", epsilon, "staircase_error") < 1e-12
+    optimal = table[table["mechanism"] == "optimal"]
+    assert (optimal["gap"].dropna() <= 1e-8).all()
+    if utility == "kl":
+        expected = kl_divergence(measure.p0, measure.p1)
+    elif utility == "mutual_information":
+        expected = entropy(measure.prior)
+    else:
+        return
+    assert value(table, "identity", math.inf, utility) == pytest.approx(expected)
+
+
+def test_chunks_make_the_same_table():
+    epsilons = [0.3, 1.0, 3.0]
+    whole = sweep("mutual_information", 6, range(4), epsilons, seed=SEED)
+    parts = [sweep("mutual_information", 6, part, epsilons, seed=SEED) for part in ([2, 3], [1], [0])]
+    joined = pd.concat(parts).sort_values(["instance"], kind="stable", ignore_index=True)
+    keys = ["instance", "mechanism", "epsilon", "metric"]
+    pd.testing.assert_frame_equal(
+        whole.sort_values(keys, ignore_index=True), joined.sort_values(keys, ignore_index=True)
+    )
+
+
+def test_unequal_supports_have_no_normalized_rows():
+    table = sweep("kl", 6, range(4), [1.0], seed=SEED, concentration=0.01)
+    infinite = table[(table["mechanism"] == "identity") & np.isinf(table["value"])]["instance"]
+    assert len(infinite) > 0
+    assert not table[table["instance"].isin(infinite)]["metric"].eq("normalized").any()
+    assert np.isfinite(table[table["mechanism"] == "optimal"]["value"]).all()
+
+
+def test_unknown_mechanism():
+    with pytest.raises(ValueError, match="The mechanism is 'noise'; allowed are binary, rr, geometric"):
+        sweep("kl", 4, [0], [1.0], seed=SEED, mechanisms=["noise"])
+
+
+def test_staircase_error():
+    assert staircase_error(randomized_response(4, 1.3), 1.3) < 1e-14
+    assert staircase_error(geometric_mechanism(4, 1.3), 1.3) > 0.4
+
+
+# --- expansions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("utility", ["kl", "mutual_information"])
+def test_expansions_against_the_mechanisms(utility):
+    measure = draw(utility, 5, 1, seed=SEED)
+    for epsilon in (0.02, 0.05):
+        exact = measure(binary_mechanism(measure, epsilon))
+        assert high_privacy(measure, epsilon) == pytest.approx(exact, abs=epsilon**4)
+        assert high_privacy(measure, epsilon, printed=True) == pytest.approx(exact, abs=epsilon**3)
+    for epsilon in (14.0, 16.0):
+        exact = measure(randomized_response(5, epsilon))
+        loss = math.exp(-epsilon)
+        assert low_privacy(measure, epsilon) == pytest.approx(exact, abs=1e-2 * loss)
+        assert abs(low_privacy(measure, epsilon, printed=True) - exact) > 0.5 * loss
+
+
+def test_printed_constant_of_corollary_10():
+    p0, p1 = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.2, 0.6])
+    utility = FDivergence(p0, p1)
+    printed = float((1 - p0) @ np.log(p1 / p0))
+    missing = 2 * kl_divergence(p0, p1) + float((p0 / p1 - 1).sum())
+    for epsilon in (10.0, 12.0):
+        scale = math.exp(-epsilon)
+        limit = kl_divergence(p0, p1)
+        assert low_privacy(utility, epsilon, printed=True) == pytest.approx(limit - printed * scale)
+        assert low_privacy(utility, epsilon) == pytest.approx(limit - (printed + missing) * scale)
+
+
+def test_expansion_rows():
+    table = expansions(5, range(3), seed=SEED).set_index(["metric", "mechanism", "instance"])["value"]
+    for corollary in ("K-C9", "K-C10", "K-C15", "K-C16"):
+        constant = table[f"{corollary} constant"]
+        assert constant["derived"].to_numpy() == pytest.approx(constant["computed"].to_numpy(), rel=2e-2)
+    assert table["K-C9 order"]["derived"].to_numpy() == pytest.approx(np.full(3, 4.0), abs=0.1)
+    assert table["K-C15 order"]["derived"].to_numpy() == pytest.approx(np.full(3, 4.0), abs=0.1)
+    assert table["K-C10 order"]["printed"].to_numpy() == pytest.approx(np.full(3, 1.0), abs=0.1)
+    assert table["K-C16 order"]["printed"].to_numpy() == pytest.approx(np.full(3, 1.0), abs=0.1)
+    assert (table["K-C10 order"]["derived"] > 1.7).all()
+    assert (table["K-C16 order"]["derived"] > 1.7).all()
+    assert (table["K-C9 symmetrised"] <= 1.0 + 1e-3).all()
+    assert (table["K-C10 symmetrised"] > 1.0).all()
+
+
+@pytest.mark.parametrize("utility", ["kl", "mutual_information"])
+def test_scaling(utility):
+    table = scaling(utility, range(3), seed=SEED, size=4)
+    experiment = {"kl": "fig5", "mutual_information": "fig8"}[utility]
+    assert set(table["experiment"]) == {experiment}
+    assert value(table, "predicted", 0.1, utility) == pytest.approx(
+        value(table, "binary", 0.1, utility), rel=0.01
+    )
+    assert value(table, "predicted", 10.0, utility) == pytest.approx(
+        value(table, "rr", 10.0, utility), rel=0.01
+    )
+    assert value(table, "identity", math.inf, {"kl": "tv"}.get(utility, "balance")) <= 1.0
+
+
+# --- thresholds and theorems ------------------------------------------------------------------------------
+
+
+def test_thresholds_separate_optimal_from_not():
+    table = thresholds(4, range(3), seed=SEED).set_index(["mechanism", "metric", "instance"])["value"]
+    for i in range(3):
+        instance = instance_name(4, i)
+        for utility in ("kl", "chi2", "hellinger", "mutual_information"):
+            measure = draw(utility, 4, i, seed=SEED)
+            for mechanism, channel, inside, outside in (
+                ("binary", lambda e, m=measure: binary_mechanism(m, e), 0.98, 1.05),
+                ("rr", lambda e: randomized_response(4, e), 1.02, 0.95),
+            ):
+                found = table[mechanism, utility, instance]
+                for factor, optimal in ((inside, True), (outside, False)):
+                    epsilon = float(found * factor)
+                    best = optimal_ldp(measure, epsilon)
+                    reached = measure(channel(epsilon))
+                    if optimal:
+                        assert reached == pytest.approx(best.upper_bound, rel=2e-9, abs=4e-12)
+                    else:
+                        assert reached < best.value * (1 - 1e-9)
+        # Theorem 5: one threshold for all f-divergences, which none of them undercuts.
+        every = table["binary", "all_f", instance]
+        assert 0 < every <= min(table["binary", f, instance] for f in ("kl", "chi2", "hellinger")) + 1e-6
+
+
+def test_no_f_divergence_prefers_another_mechanism_below_the_common_threshold():
+    """Theorem 5 on generators made of hinges, which span all f-divergences; above it some hinge does."""
+    for i in range(3):
+        pair = draw("kl", 5, i, seed=SEED)
+        table = thresholds(5, [i], seed=SEED, utilities=[])
+        every = float(table["value"].iloc[0])
+        M = [p @ binary_mechanism(pair, 1.3 * every).matrix for p in (pair.p0, pair.p1)]
+        better = 0
+        for knot in [*np.linspace(0.5, 2.0, 31), *(M[0] / M[1] * (1 + 1e-4)), *(M[0] / M[1] * (1 - 1e-4))]:
+            hinge = FDivergence(pair.p0, pair.p1, f=lambda t, c=knot: np.maximum(t - c, 0) - max(1 - c, 0.0))
+            low = optimal_ldp(hinge, 0.98 * every)
+            assert hinge(binary_mechanism(hinge, 0.98 * every)) == pytest.approx(low.value, abs=1e-12)
+            high = optimal_ldp(hinge, 1.3 * every)
+            better += high.value > hinge(binary_mechanism(hinge, 1.3 * every)) + 1e-9
+        assert better > 0
+
+
+def test_theorems_on_the_rows_of_sweeps():
+    epsilons = [0.0, 0.1, 0.5, 1.0, 3.0, 8.0]
+    parts = [
+        sweep(u, k, range(3), epsilons, seed=SEED) for u in ("kl", "tv", "mutual_information") for k in (3, 6)
+    ]
+    table = theorems(pd.concat(parts, ignore_index=True))
+    values = {str(metric): part["value"] for metric, part in table.groupby("metric")}
+    assert (values["K-T2 outputs"] <= 1).all()
+    assert (values["K-T2 ratios"] < 1e-12).all()
+    assert values["K-T6 ratio"].to_numpy() == pytest.approx(np.ones(6), abs=1e-9)
+    assert (values["K-T6 formula"] < 1e-14).all()
+    assert (values["K-T7"] >= 1).all()
+    assert (values["K-T13"] >= 1).all()
+    assert len(values["K-T13"]) == 6
+
+
+def test_quaternary_checks():
+    table = quaternary_checks(range(40), seed=SEED)
+    values = {str(metric): part["value"] for metric, part in table.groupby("metric")}
+    assert (values.pop("containment") >= -1e-12).all()
+    assert (values.pop("tightness") <= 1e-12).all()
+    assert len(values) == 5
+    for excess in values.values():
+        assert (excess <= 1e-12).all()
+
+
+def test_paper_sizes():
+    assert SIZES == (3, 4, 6, 12)
+    measure = draw("mutual_information", 12, 0, seed=SEED)
+    assert isinstance(measure, MutualInformation)
