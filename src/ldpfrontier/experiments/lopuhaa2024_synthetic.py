@@ -1,0 +1,576 @@
+"""The synthetic study of lopuhaa2024 (sections 8.2 to 8.5): Figures 3 to 5, Table 2, and what lies beyond.
+
+A table of results holds any number of sizes, instances and settings. The experiment is named by the setting
+(`experiment_name`), the instance by size and number (`instance_name`), so that parts computed apart can be
+put together; the summaries take such a table and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.typing import SeriesGroupBy
+from scipy.special import xlogy
+
+from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.mechanisms import IndependentReport, independent_reporting
+from ldpfrontier.optimal import Intractable, Optimum, optimal_ldp, optimal_nonrobust
+from ldpfrontier.optimal.blocks import subset_sums
+from ldpfrontier.optimal.master import Columns
+from ldpfrontier.optimal.staircase import MAX_EPSILON
+from ldpfrontier.priors import generator
+from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.tables import MEASURED, PRIVACY_TOLERANCE, RESULTS, SKIPPED, TableError
+from ldpfrontier.uncertainty import RenyiBall
+
+from . import lopuhaa2024 as published
+from .lopuhaa2024 import _metrics, _Outcome, _outcome, _row
+
+MECHANISMS = ("polyopt", "polyopt_distinct", "nr", "ir", "ir_tight", "ir_optimal", "srr", "grr")
+
+#: Metrics measured with P*, beside the certified ``mutual_information`` and ``nmi``.
+REALISED, DIFFERENCE = "realised_epsilon", "utility_difference"
+
+#: What the note of a realised level says of P*.
+COVERED, MISSED = "P* lies in F", "P* lies outside F"
+
+_SETTING = re.compile(r"synthetic \(beta (?P<beta>\S+), order (?P<order>\S+)\)")
+_ROUNDING = 1e-12
+
+
+def experiment_name(beta: float, order: float) -> str:
+    """Name a setting, as in ``"synthetic (beta 0.05, order 2)"``."""
+    return f"synthetic (beta {beta:g}, order {order:g})"
+
+
+def instance_name(shape: tuple[int, int], instance: int) -> str:
+    """Name an instance, as in ``"2 x 5, 007"``: what comes before the comma is the size."""
+    return f"{shape[0]} x {shape[1]}, {instance:03d}"
+
+
+def draw(
+    shape: tuple[int, int], instance: int, *, records: int = 32561, concentration: float = 0.5, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Draw P* from a symmetric Dirichlet distribution, and a table of counts from P*.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (a1, a2).
+    instance : int
+        Its number. An instance depends on its shape, its number and the seed, and on no other instance.
+    records : int
+        How many records are drawn.
+    concentration : float
+        Parameter of the Dirichlet distribution; 1/2 is the Jeffreys prior of the paper.
+    seed : int
+        Root of the random streams.
+
+    Returns
+    -------
+    truth, counts : ndarray, shape (a1, a2)
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    cells = math.prod(shape)
+    if len(shape) != 2 or min(shape) < 1:
+        raise ValueError(f"The shape is {shape}; it must be two numbers, 1 or more.")
+    if records < 1:
+        raise ValueError(f"The number of records is {records}; at least one is needed.")
+    if not (math.isfinite(concentration) and concentration > 0):
+        raise ValueError(f"The concentration is {concentration}; it must be a positive number.")
+    rng = generator(seed, f"lopuhaa2024 {shape[0]} x {shape[1]}", cells, instance)
+    truth = rng.dirichlet(np.full(cells, concentration))
+    counts = rng.multinomial(records, truth)
+    return truth.reshape(shape), counts.reshape(shape).astype(np.float64)
+
+
+def synthetic_sweep(
+    shape: tuple[int, int],
+    instances: Iterable[int],
+    epsilons: Sequence[float],
+    *,
+    records: int = 32561,
+    concentration: float = 0.5,
+    beta: float = 0.05,
+    order: float = 2.0,
+    mechanisms: Sequence[str] = MECHANISMS,
+    tolerance: float = 1e-6,
+    max_rounds: int = 300,
+    seed: int,
+    progress: Callable[[str], None] | None = None,
+) -> pd.DataFrame:
+    """Compute the mechanisms on random instances with a known truth (lopuhaa2024, section 8.2), certified.
+
+    Metrics of every mechanism: ``mutual_information`` and ``nmi`` as in `lopuhaa2024.adult_sweep`;
+    ``realised_epsilon``, eps* under P* (section 8.3), inf where some output is impossible for one sensitive
+    value only, its note saying whether F contains P*; ``utility_difference``, (I under P-hat - I under P*) /
+    I under P-hat (section 8.4). The last two are measured.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (a1, a2).
+    instances : iterable of int
+        Numbers of the instances; results do not depend on which others are computed along.
+    epsilons : sequence of float
+        Privacy levels in nats.
+    records, concentration, seed
+        As in `draw`.
+    beta, order : float
+        Significance level and Renyi order of the uncertainty set F.
+    mechanisms : sequence of str
+        Members of `MECHANISMS`. ``ir_tight`` is ``ir`` with the smaller d, ``ir_optimal`` is
+        `optimal_reporting`.
+    tolerance, max_rounds
+        As in `optimal_robust`.
+    progress : callable, optional
+        Told one line per instance.
+
+    Returns
+    -------
+    DataFrame
+        As `ldpfrontier.tables.RESULTS`.
+
+    Raises
+    ------
+    TableError
+        If a certificate fails, or F contains P* and a robust mechanism leaks more than epsilon under P*.
+    ValueError
+        If an argument is out of range or a mechanism unknown.
+    """
+    if unknown := [name for name in mechanisms if name not in MECHANISMS]:
+        raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(MECHANISMS)}.")
+    rows: list[dict[str, Any]] = []
+    for instance in instances:
+        truth, counts = draw(shape, instance, records=records, concentration=concentration, seed=seed)
+        ball = RenyiBall.confidence(counts, beta=beta, order=order)
+        name = instance_name(shape, instance)
+        for epsilon in epsilons:
+            nonrobust = optimal_nonrobust(ball.centre, epsilon)
+            for mechanism in mechanisms:
+                try:
+                    channel, outcome = _solve(mechanism, ball, epsilon, nonrobust, tolerance, max_rounds)
+                except (ArithmeticError, RuntimeError) as error:
+                    error.add_note(f"In {name} with seed {seed}: {mechanism} at epsilon {epsilon:g}.")
+                    raise
+                found = [*_metrics(outcome, entropy(ball.centre))]
+                if channel is not None:
+                    found += _realised(mechanism, channel, outcome, ball, truth, epsilon, name)
+                rows += [_row(name, mechanism, epsilon, metric, result) for metric, result in found]
+        if progress:
+            progress(f"{name}: {len(mechanisms)} mechanisms at {len(epsilons)} levels")
+    table = pd.DataFrame(rows, columns=list(RESULTS.columns))
+    return RESULTS.conform(table.assign(experiment=experiment_name(beta, order)))
+
+
+def _solve(
+    mechanism: str,
+    ball: RenyiBall,
+    epsilon: float,
+    nonrobust: Optimum,
+    tolerance: float,
+    max_rounds: int,
+) -> tuple[Channel | None, _Outcome]:
+    if mechanism in published.MECHANISMS:
+        channel, outcome = _outcome(mechanism, ball, epsilon, nonrobust, tolerance, max_rounds)
+    else:
+        try:
+            report = (
+                optimal_reporting(ball, epsilon)
+                if mechanism == "ir_optimal"
+                else independent_reporting(ball, epsilon, "tight")
+            )
+        except Intractable as reason:
+            return None, _Outcome(SKIPPED, note=str(reason))
+        channel = report.channel
+        outcome = _Outcome(
+            status="bounded" if mechanism == "ir_optimal" else "closed form",
+            value=mutual_information(ball.centre, channel),
+            upper_bound=nonrobust.upper_bound,
+            outputs=channel.n_outputs,
+            iterations=0,
+            privacy=ball.projected_epsilon(channel),
+            row_sum_error=float(np.abs(channel.matrix.sum(axis=1) - 1.0).max()),
+        )
+    # NR bounds every mechanism here, and sometimes better than the mechanism's own certificate.
+    bound = min(outcome.upper_bound, nonrobust.upper_bound)
+    if bound < outcome.value <= bound + _ROUNDING:
+        bound = outcome.value
+    return channel, replace(outcome, upper_bound=bound)
+
+
+def _realised(
+    mechanism: str,
+    channel: Channel,
+    outcome: _Outcome,
+    ball: RenyiBall,
+    truth: FloatArray,
+    epsilon: float,
+    name: str,
+) -> Iterator[tuple[str, _Outcome]]:
+    weight = truth.sum(axis=1, keepdims=True)
+    conditionals = np.divide(truth, weight, out=np.zeros_like(truth), where=weight > 0)
+    leak = float(rldp_epsilon(channel, conditionals))
+    covered = bool(ball.contains(truth, tol=0.0))
+    if covered and mechanism != "nr" and leak > epsilon + PRIVACY_TOLERANCE:
+        raise TableError(
+            f"{mechanism} leaks {leak} under P* in {name}, which F contains; its limit is {epsilon}."
+        )
+    measured = replace(outcome, status=MEASURED, upper_bound=math.nan)
+    yield REALISED, replace(measured, value=leak, note=COVERED if covered else MISSED)
+    true = mutual_information(truth, channel)
+    lost = outcome.value - true
+    relative = lost / outcome.value if outcome.value > 0 else 0.0 if lost == 0 else -math.inf
+    yield DIFFERENCE, replace(measured, value=relative)
+
+
+# Independent reporting with optimal components ------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalInformation:
+    """The utility I(X; Y | R) in nats of a channel from X alone, for a known joint distribution of (R, X).
+
+    Parameters
+    ----------
+    joint : ndarray, shape (m, k)
+        P(r, x).
+    """
+
+    joint: FloatArray
+
+    @cached_property
+    def prior(self) -> FloatArray:
+        """The distribution of X, shape (k,)."""
+        return np.asarray(self.joint.sum(axis=0))
+
+    def __call__(self, channel: Channel) -> float:
+        """Return I(X; Y | R) of the channel."""
+        weight = self.joint.sum(axis=1)
+        return sum(
+            float(w) * mutual_information(row / w, channel)
+            for w, row in zip(weight, self.joint, strict=True)
+            if w > 0
+        )
+
+    def columns(self, vectors: FloatArray) -> Columns:
+        """Scale columns (m, k) to Z = 1 and value them."""
+        scaled = vectors / (vectors @ self.prior)[:, None]
+        values = xlogy(scaled, scaled) @ self.prior
+        for w, row in self._groups():
+            z = scaled @ row
+            values -= xlogy(z, z / w)
+        return Columns(scaled, np.asarray(values))
+
+    def patterns(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
+        """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1."""
+        floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
+        inside = np.clip(subset_sums(self.prior), 0.0, 1.0)
+        z = floor + share * inside
+        values = -epsilon * floor * (1.0 - inside)
+        for w, row in self._groups():
+            part = floor * w + share * subset_sums(row)
+            values -= part * np.log(part / w)
+        return z, values / z
+
+    def _groups(self) -> Iterator[tuple[float, FloatArray]]:
+        weight = self.joint.sum(axis=1)
+        return ((float(w), row) for w, row in zip(weight, self.joint, strict=True) if w > 0)
+
+
+def optimal_reporting(
+    ball: RenyiBall, epsilon: float, *, splits: int = 5, sweeps: int = 2, tolerance: float = 1e-6
+) -> IndependentReport:
+    """Report S and U separately, each by a locally private mechanism that is optimal given the other.
+
+    Theorem 5 of lopuhaa2024 allows any LDP mechanisms R1, R2; the paper takes randomized response and names
+    optimal ones as future work (section 9). I(X; Y1, Y2) is I(S; Y1) + I(U; Y2 | Y1), and I(U; Y2) +
+    I(S; Y1 | Y2) as well, so the best R2 for a given R1 is the staircase optimum of a conditional
+    information, and so is R1 for R2. At every split of the budget R1 is taken optimal by itself and R2 for
+    that R1; at the best split both are then improved in turn. No claim is made that the result is the best
+    pair.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    epsilon : float
+        Privacy level in nats, at least 0.
+    splits : int
+        Values of epsilon_2 tried, from 0 to epsilon.
+    sweeps : int
+        Improvements of both components at the best split.
+    tolerance : float
+        Relative gap of the components.
+
+    Returns
+    -------
+    IndependentReport
+        Never less informative than `independent_reporting` with the published d.
+
+    Raises
+    ------
+    Intractable
+        If S or U has more than 20 values.
+    """
+    start = independent_reporting(ball, epsilon)
+    p, d = ball.centre, start.distance
+    if d == 0 or epsilon == 0:
+        return start
+
+    def component(joint: FloatArray, level: float) -> Channel:
+        if level > MAX_EPSILON:
+            return Channel(np.eye(joint.shape[1]))
+        return optimal_ldp(ConditionalInformation(joint), level, tolerance=tolerance).channel
+
+    def report(epsilon_2: float, rounds: int) -> IndependentReport:
+        epsilon_1, delta = epsilon - epsilon_2, math.log1p(2.0 * math.expm1(epsilon_2) / d)
+        first = component(p.sum(axis=1)[None], epsilon_1)
+        for _ in range(rounds):
+            second = component(first.matrix.T @ p, delta)
+            if rounds > 1:
+                first = component(second.matrix.T @ p.T, epsilon_1)
+        channel = first.kron(second)
+        return IndependentReport(channel, epsilon_1, epsilon_2, delta, d, mutual_information(p, channel))
+
+    def information(found: IndependentReport) -> float:
+        return found.information
+
+    grid = np.linspace(0.0, epsilon, splits)
+    tried = [report(float(x), 1) for x in grid]
+    best = max(tried, key=information)
+    # Golden section around the best split, then both components in turn.
+    step = grid[1] - grid[0]
+    for _ in range(2):
+        step *= 0.4
+        near = [x for x in (best.epsilon_2 - step, best.epsilon_2 + step) if 0.0 <= x <= epsilon]
+        best = max([best, *(report(float(x), 1) for x in near)], key=information)
+    return max([start, best, report(best.epsilon_2, sweeps)], key=information)
+
+
+# Summaries ------------------------------------------------------------------------------------------------
+
+_BY_SETTING = ["beta", "order", "size", "mechanism", "epsilon"]
+
+
+def _rows(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Select a metric without skipped rows; add the columns beta, order and size, read from the names."""
+    rows = table[(table["metric"] == metric) & (table["status"] != SKIPPED)]
+    settings = rows["experiment"].str.fullmatch(_SETTING)
+    if not settings.all():
+        name = rows["experiment"][~settings].iloc[0]
+        raise ValueError(f'The experiment is {name!r}; the summaries take "{experiment_name(0.05, 2)}" only.')
+    parts = rows["experiment"].str.extract(_SETTING).astype(float)
+    size = rows["instance"].str.rpartition(", ")[0]
+    return rows.assign(beta=parts["beta"], order=parts["order"], size=size)
+
+
+def quantile(values: Iterable[float], q: float) -> float:
+    """Return the linearly interpolated quantile of numbers some of which may be inf."""
+    ordered = np.sort(np.asarray(list(values), dtype=np.float64))
+    place = q * (ordered.size - 1)
+    below, weight = ordered[math.floor(place)], place - math.floor(place)
+    above = ordered[math.ceil(place)]
+    # inf - inf is not a number, and 0 inf is not either.
+    return float(below if weight == 0 or below == above else below + weight * (above - below))
+
+
+def _quantiles(values: SeriesGroupBy[Any, Any]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            name: values.agg(partial(quantile, q=q))
+            for name, q in {"low": 0.25, "median": 0.5, "high": 0.75}.items()
+        }
+    )
+
+
+def nmi_summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Average the normalised mutual information over the instances (lopuhaa2024, Figure 3).
+
+    Returns
+    -------
+    DataFrame
+        One row per (beta, order, size, mechanism, epsilon): `instances`, `mean`, its `standard_error`, the
+        quartiles `low`, `median`, `high`, and the mean `upper_bound`. A mechanism that was computed on fewer
+        instances than another is averaged over these.
+    """
+    groups = _rows(table, "nmi").groupby(_BY_SETTING)
+    value = groups["value"]
+    frame = pd.DataFrame(
+        {"instances": value.size(), "mean": value.mean(), "standard_error": value.sem().fillna(0.0)}
+    )
+    return frame.join(_quantiles(value)).assign(upper_bound=groups["upper_bound"].mean()).reset_index()
+
+
+def mean_orderings(table: pd.DataFrame) -> pd.DataFrame:
+    """Rank the mechanisms by their mean NMI (lopuhaa2024, section 8.2).
+
+    Means are over the instances of a size that all its mechanisms were computed on.
+
+    Returns
+    -------
+    DataFrame
+        As `lopuhaa2024.orderings`, its `instance` being the size; several settings are not told apart.
+    """
+    rows = _rows(table, "nmi")
+    counts = rows.groupby(["size", "instance"])["mechanism"].nunique()
+    complete = counts[
+        counts == rows.groupby("size")["mechanism"].nunique().reindex(counts.index, level="size")
+    ]
+    rows = rows[rows["instance"].isin(complete.index.get_level_values("instance"))]
+    means = rows.groupby(["size", "mechanism", "epsilon"], as_index=False)["value"].mean()
+    return published.orderings(means.assign(metric="nmi", status=MEASURED, instance=means["size"]))
+
+
+def privacy_summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Summarise the realised privacy parameter eps* (lopuhaa2024, Figure 4 and section 8.3).
+
+    Returns
+    -------
+    DataFrame
+        One row per (beta, order, size, mechanism, epsilon): `instances`, the quartiles `low`, `median`,
+        `high` and the `largest` eps*; how many instances have `kept` eps* <= epsilon, how many have eps* =
+        inf (`infinite`), how many have P* in F (`covered`), and the largest eps* among these
+        (`largest_covered`, missing if there are none).
+    """
+    rows = _rows(table, REALISED)
+    rows = rows.assign(
+        kept=rows["value"] <= rows["epsilon"] + PRIVACY_TOLERANCE,
+        infinite=np.isinf(rows["value"]),
+        covered=rows["note"] == COVERED,
+    )
+    groups = rows.groupby(_BY_SETTING)
+    frame = pd.DataFrame({"instances": groups["value"].size()}).join(_quantiles(groups["value"]))
+    frame["largest"] = groups["value"].max()
+    frame = frame.join(groups[["kept", "infinite", "covered"]].sum())
+    inside = rows[rows["covered"]].groupby(_BY_SETTING)["value"]
+    return frame.assign(largest_covered=inside.max()).reset_index()
+
+
+def difference_summary(table: pd.DataFrame, epsilon: float = 1.5) -> pd.DataFrame:
+    """Summarise the relative difference of utility under P-hat and under P* (lopuhaa2024, Figure 5).
+
+    Returns
+    -------
+    DataFrame
+        One row per (beta, order, size, mechanism): `instances`, `smallest`, the quartiles `low`, `median`,
+        `high`, `largest`, the largest absolute value `extreme`, and the share that is `positive`.
+    """
+    rows = _rows(table, DIFFERENCE)
+    rows = rows[np.isclose(rows["epsilon"], epsilon)]
+    value = rows.assign(positive=rows["value"] > 0, absolute=rows["value"].abs()).groupby(_BY_SETTING)
+    frame = pd.DataFrame({"instances": value["value"].size(), "smallest": value["value"].min()})
+    frame = frame.join(_quantiles(value["value"]))
+    frame["largest"], frame["extreme"] = value["value"].max(), value["absolute"].max()
+    return frame.assign(positive=value["positive"].mean()).reset_index()
+
+
+def beta_summary(table: pd.DataFrame, epsilon: float = 1.5) -> pd.DataFrame:
+    """Average NMI by significance level (lopuhaa2024, Table 2 and section 8.5).
+
+    Only instances that a mechanism was computed on at every beta count.
+
+    Returns
+    -------
+    DataFrame
+        One row per (size, mechanism, beta): `instances`, mean `nmi`, and `change`, relative to the largest
+        beta of the table.
+    """
+    rows = _rows(table, "nmi")
+    rows = rows[np.isclose(rows["epsilon"], epsilon)]
+    by = ["size", "mechanism"]
+    reached = rows.groupby([*by, "instance"])["beta"].transform("nunique")
+    value = rows[reached == rows["beta"].nunique()].groupby([*by, "beta"])["value"]
+    frame = pd.DataFrame({"instances": value.size(), "nmi": value.mean()}).reset_index()
+    first = frame.sort_values("beta", ascending=False).groupby(by)["nmi"].transform("first")
+    return frame.assign(change=frame["nmi"] / first.reindex(frame.index) - 1.0)
+
+
+def beta_texts(summary: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
+    """Lay Table 2 out for print: a row per size and mechanism, a column per beta, NMI as text.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        As `beta_summary` returns it.
+    digits : int
+        Printed decimals.
+    """
+    wide = summary.pivot_table(index=["size", "mechanism"], columns="beta", values="nmi")
+    wide = wide[sorted(wide.columns, reverse=True)]
+    largest = (wide.iloc[:, -1] / wide.iloc[:, 0] - 1.0).map(lambda x: f"{100 * x:+.2f}%")
+    texts = wide.map(lambda x: "" if pd.isna(x) else f"{x:.{digits}f}")
+    texts.columns = [f"beta = {beta:g}" for beta in wide.columns]
+    texts["change"] = largest
+    order = {name: place for place, name in enumerate(MECHANISMS)}
+    texts = texts.reset_index().sort_values(
+        ["size", "mechanism"],
+        key=lambda column: column.map(order.get if column.name == "mechanism" else _small_first),
+        ignore_index=True,
+    )
+    return texts.assign(mechanism=texts["mechanism"].map(lambda name: _LABELS.get(name, name)))
+
+
+def latex(texts: pd.DataFrame) -> str:
+    r"""Return a table of texts as a LaTeX tabular with booktabs rules; text columns first."""
+    escaped = texts.map(lambda cell: cell.replace("%", r"\%").replace(" x ", r" $\times$ "))
+    head = [re.sub(r"^beta\b", r"$\\beta$", str(name)) for name in texts.columns]
+    lines = [" & ".join(row) + r" \\" for row in [head, *escaped.to_numpy().tolist()]]
+    columns = "l" * 2 + "r" * (texts.shape[1] - 2)
+    body = "\n".join([r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"])
+    return f"\\begin{{tabular}}{{{columns}}}\n{body}\n\\end{{tabular}}\n"
+
+
+_LABELS = {
+    "polyopt": "PolyOpt",
+    "polyopt_distinct": "PolyOpt, distinct pairs",
+    "nr": "NR",
+    "ir": "IR",
+    "ir_tight": "IR, tight d",
+    "ir_optimal": "IR, optimal parts",
+    "srr": "SRR",
+    "grr": "GRR",
+}
+
+
+def _small_first(size: str) -> tuple[int, str]:
+    return math.prod(int(n) for n in size.split(" x ")), size
+
+
+def gain_summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Compare PolyOpt over distinct pairs with PolyOpt as published, instance by instance.
+
+    Returns
+    -------
+    DataFrame
+        One row per (beta, order, size, epsilon), over the instances that have both and NR: `instances`, the
+        mean NMI of `polyopt`, `polyopt_distinct` and `nr`; `gain`, the relative gain of the means, with the
+        quartiles `low`, `median`, `high` and the `largest` of the relative gains of the instances; `closed`,
+        the share of the distance from published to NR that is closed, by the means; and `over_ir`, the mean
+        over that of IR (missing without IR).
+    """
+    rows = _rows(table, "nmi")
+    by = ["beta", "order", "size", "epsilon"]
+    wide = rows.pivot_table(index=[*by, "instance"], columns="mechanism", values="value")
+    wide = wide.reindex(columns=["polyopt", "polyopt_distinct", "nr", "ir"])
+    wide = wide.dropna(subset=["polyopt", "polyopt_distinct", "nr"])
+    gains = (wide["polyopt_distinct"] / wide["polyopt"] - 1.0).groupby(by)
+    frame = wide.groupby(by).mean()
+    frame.insert(0, "instances", gains.size())
+    frame["gain"] = frame["polyopt_distinct"] / frame["polyopt"] - 1.0
+    frame = frame.join(_quantiles(gains))
+    frame["largest"] = gains.max()
+    distance = frame["nr"] - frame["polyopt"]
+    frame["closed"] = ((frame["polyopt_distinct"] - frame["polyopt"]) / distance).where(distance > _ROUNDING)
+    return frame.assign(over_ir=frame["polyopt_distinct"] / frame["ir"]).drop(columns="ir").reset_index()

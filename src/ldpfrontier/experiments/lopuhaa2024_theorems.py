@@ -1,0 +1,299 @@
+"""The theorems of lopuhaa2024, checked by direct optimisation over the uncertainty set.
+
+The reference of a check is found by a solver that knows nothing but the definition of F = {P : D(P-hat || P)
+<= B}: it moves P itself, with the probabilities of F as variables and one constraint. Nothing of Theorem 1,
+of Proposition 1 or of `RenyiBall` enters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import permutations
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize
+
+from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.information import mutual_information
+from ldpfrontier.mechanisms import independent_reporting, secret_randomized_response
+from ldpfrontier.optimal import optimal_robust
+from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
+from ldpfrontier.priors import generator
+from ldpfrontier.tables import Schema
+from ldpfrontier.uncertainty import RenyiBall
+
+#: Digits to which a solver of this kind finds an extremum, relative to 1 + |extremum|.
+ACCURACY = 1e-6
+
+Relation = Literal["=", "<=", ">="]
+
+
+def _rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+    yield table["computed"].isna() | table["reference"].isna(), "has no value"
+    yield ~table["relation"].isin(["=", "<=", ">="]), "has the unknown relation {relation}"
+
+
+THEOREMS = Schema(
+    name="theorem check",
+    columns={
+        "claim": "str",
+        "instance": "str",
+        "quantity": "str",
+        "computed": "float64",  # by the theorem, or of the mechanism
+        "relation": "str",  # what the theorem says: computed (relation) reference
+        "reference": "float64",  # by direct optimisation, or the limit that must be kept
+        "holds": "bool",  # to the accuracy of the solver
+        "note": "str",
+    },
+    key=("claim", "instance", "quantity"),
+    rules=_rules,
+)
+
+_Row = tuple[str, str, float, Relation, float, str]
+
+
+def check_theorems(
+    instances: Sequence[tuple[tuple[int, int], int]] = (((2, 2), 60), ((2, 3), 400), ((3, 2), 2000)),
+    orders: Sequence[float] = (0.5, 1.0, 2.0, 5.0),
+    epsilons: Sequence[float] = (0.3, 1.0),
+    *,
+    beta: float = 0.05,
+    seed: int,
+) -> pd.DataFrame:
+    """Check Theorems 1 to 5 and Propositions 1 and 2 on random tables of counts.
+
+    Parameters
+    ----------
+    instances : sequence of (shape, records)
+        Small tables; one is drawn from the Jeffreys prior for each.
+    orders : sequence of float
+        Renyi orders.
+    epsilons : sequence of float
+        Privacy levels in nats, of Theorems 2, 3 and 5.
+    beta : float
+        Significance level of F.
+    seed : int
+        Root of the random streams.
+
+    Returns
+    -------
+    DataFrame
+        As `THEOREMS`, with one row per claim, table and order, and quantity. `computed` is what the theorem
+        gives, or a mechanism has, `reference` what direct optimisation finds, or what must not be exceeded.
+    """
+    rows = []
+    for shape, records in instances:
+        rng = generator(seed, f"lopuhaa2024 theorems {shape[0]} x {shape[1]}", math.prod(shape), records)
+        truth = rng.dirichlet(np.full(math.prod(shape), 0.5))
+        counts = rng.multinomial(records, truth).reshape(shape)
+        name = f"{shape[0]} x {shape[1]}, n = {records}"
+        for order in orders:
+            ball = RenyiBall.confidence(counts, beta=beta, order=order)
+            found = [*_projections(ball), *_mechanisms(ball, epsilons)]
+            rows += [_row(f"{name}, order {order:g}", row) for row in found]
+        rows += [_row(name, row) for row in _theorem_4(truth.reshape(shape))]
+    return THEOREMS.conform(pd.DataFrame(rows))
+
+
+def _row(instance: str, row: _Row) -> dict[str, Any]:
+    claim, quantity, computed, relation, reference, note = row
+    slack = ACCURACY * (1.0 + abs(reference)) if math.isfinite(reference) else 0.0
+    equal = computed == reference or abs(computed - reference) <= slack
+    holds = (
+        equal or (relation == "<=" and computed < reference) or (relation == ">=" and computed > reference)
+    )
+    return {
+        "claim": claim,
+        "instance": instance,
+        "quantity": quantity,
+        "computed": float(computed),
+        "relation": relation,
+        "reference": float(reference),
+        "holds": bool(holds),
+        "note": note,
+    }
+
+
+def _projections(ball: RenyiBall) -> Iterator[_Row]:
+    """Theorem 1 and Propositions 1 and 2, for the largest and the smallest group that is not empty."""
+    filled = np.flatnonzero(ball.sensitive > 0)
+    for s in dict.fromkeys((int(filled[ball.sensitive[filled].argmin()]), int(ball.sensitive.argmax()))):
+        r = ball.conditionals[s]
+        if np.isfinite(ball.projected_radii[s]):
+            found = extreme(ball, partial(_group_divergence, s=s, r=r, order=ball.order))
+            yield "L-T1", f"B_{s + 1}", ball.projected_radii[s], "=", found, ""
+        for u, cell in enumerate(np.eye(r.size)):
+            found = -extreme(ball, partial(_share, s=s, q=-cell))
+            yield "L-P1", f"L({u + 1}|{s + 1})", ball.lower_bounds[s, u], "=", found, ""
+        subsets = np.array(np.meshgrid(*[(0.0, 1.0)] * r.size)).reshape(r.size, -1).T[1:-1]
+        # ||R - r||_1 is twice the largest excess of a subset.
+        excess = [extreme(ball, partial(_share, s=s, q=q)) - float(q @ r) for q in subsets]
+        yield "L-P1", f"rad_{s + 1}", ball.radii[s], "=", 2.0 * max(excess, default=0.0), ""
+        yield "L-P2", f"d_{s + 1}", ball.radius_bounds[s], ">=", 2.0 * max(excess, default=0.0), ""
+
+
+def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[_Row]:
+    """Theorems 2, 3 and 5: the worst realised level over F of the mechanisms, and their outputs."""
+    for epsilon in epsilons:
+        mechanisms = {
+            "polyopt": ("L-T2", optimal_robust(ball, epsilon).channel),
+            "polyopt_distinct": ("L-T2", optimal_robust(ball, epsilon, pairs="distinct").channel),
+            "ir": ("L-T5", independent_reporting(ball, epsilon).channel),
+            "ir_tight": ("L-T5", independent_reporting(ball, epsilon, "tight").channel),
+        }
+        for name, (claim, channel) in mechanisms.items():
+            worst, exact = worst_epsilon(ball, channel), ball.worst_case_epsilon(channel)
+            at = f"{name} at eps = {epsilon:g}"
+            yield claim, f"worst eps* over F, {at}", worst, "<=", epsilon, ""
+            yield (
+                claim,
+                f"worst_case_epsilon, {at}",
+                exact,
+                "=",
+                worst,
+                "direct against one-dimensional search",
+            )
+            if claim == "L-T2":
+                yield "L-T3", f"outputs, {at}", channel.n_outputs, "<=", channel.n_inputs, ""
+
+
+def _theorem_4(prior: FloatArray) -> Iterator[_Row]:
+    low, high = response_threshold(prior)
+    a1, a2 = prior.shape
+    note = f"SRR is optimal from eps = {high:.4f} on"
+    for where, epsilon, relation in (("at", high, "="), ("twice", 2 * high, "="), ("half", high / 2, "<=")):
+        value = mutual_information(prior, secret_randomized_response(a1, a2, epsilon))
+        best = optimal_unconditional(prior, epsilon).value
+        yield "L-T4", f"I of SRR, {where} the threshold", value, relation, best, note  # type: ignore[misc]
+    yield "L-T4", "threshold, below and above", low, "<=", high, note
+
+
+# Direct optimisation over F -------------------------------------------------------------------------------
+
+_Objective = Callable[[FloatArray], tuple[float, FloatArray]]
+
+
+def worst_epsilon(ball: RenyiBall, channel: Channel) -> float:
+    """Find the largest realised epsilon of a channel over F by moving P, in nats (lopuhaa2024, section 3).
+
+    The maximum over outputs and pairs of groups of what `extreme` finds: a lower bound on the supremum, and
+    equal to it unless every start led to a local maximum.
+    """
+    Q = channel.merged().matrix.reshape(*ball.centre.shape, -1)
+    worst = 0.0
+    for s, t in permutations(range(len(Q)), 2):
+        for y in range(Q.shape[2]):
+            if Q[s, :, y].max() > 0:
+                worst = max(worst, extreme(ball, partial(_leak, Q=Q, s=s, t=t, y=y)))
+    return worst
+
+
+def extreme(ball: RenyiBall, objective: _Objective, *, starts: int = 3) -> float:
+    """Maximise a function of P over F by sequential quadratic programming from several points of F.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+        Its centre, radius and order define F; nothing else of it is used but boundary points to start from.
+    objective : callable
+        P of shape (a1, a2) to the value and the gradient.
+    starts : int
+        Starting points: the centre, slightly moved into the simplex, and members of the boundary.
+
+    Returns
+    -------
+    float
+        The largest value at a point of F, whose radius is kept to 1e-6 of itself.
+    """
+    shape, centre = ball.centre.shape, ball.centre.ravel()
+    inside = 0.999 * centre + 0.001 / centre.size
+    border = ball.sample(np.random.default_rng(0), 2 * starts).reshape(-1, centre.size)[1 : 2 * starts : 2]
+    # P = x^2 / |x|^2 keeps P in the simplex and small cells of P well scaled.
+    constraints: list[Any] = [{"type": "eq", "fun": lambda x: x @ x - 1.0, "jac": lambda x: 2.0 * x}]
+    if math.isfinite(ball.radius):
+
+        def room(P: FloatArray) -> tuple[float, FloatArray]:
+            value, slope = _divergence(P, centre, ball.order)
+            # In units of the radius, and by the root, so that it is about linear near the boundary.
+            root = math.sqrt(max(value, 1e-30) / ball.radius)
+            return 1.0 - root, -slope / (2.0 * root * ball.radius)
+
+        constraints.append(
+            {
+                "type": "ineq",
+                "fun": lambda x: room(x**2 / (x @ x))[0],
+                "jac": lambda x: _chain(x, room(x**2 / (x @ x))[1]),
+            }
+        )
+
+    def value(x: FloatArray) -> float:
+        return -objective((x**2 / (x @ x)).reshape(shape))[0]
+
+    def slope(x: FloatArray) -> FloatArray:
+        return -_chain(x, objective((x**2 / (x @ x)).reshape(shape))[1].ravel())
+
+    best = -math.inf
+    for start in (inside, *border[: starts - 1]):
+        found = minimize(
+            value, np.sqrt(np.maximum(start, 1e-8)), jac=slope, method="SLSQP", constraints=constraints,
+            options={"maxiter": 300, "ftol": 1e-13},
+        )  # fmt: skip
+        P = found.x**2 / (found.x @ found.x)
+        if _divergence(P, centre, ball.order)[0] <= ball.radius * (1.0 + 1e-6):
+            best = max(best, objective(P.reshape(shape))[0])
+    return float(best)
+
+
+def _chain(x: FloatArray, slope: FloatArray) -> FloatArray:
+    """Turn a gradient in P = x^2 / |x|^2 into one in x."""
+    square = float(x @ x)
+    return np.asarray(2.0 * x / square * (slope - float(slope @ x**2) / square))
+
+
+def _divergence(P: FloatArray, r: FloatArray, order: float) -> tuple[float, FloatArray]:
+    """Return D_order(r || P) and its gradient in P, by the definition."""
+    gradient = np.zeros_like(P)
+    on = r > 0
+    p, q = r[on], np.maximum(P[on], 1e-300)
+    if order == 1:
+        gradient[on] = -p / q
+        return float((p * np.log(p / q)).sum()), gradient
+    terms = p**order * q ** (1.0 - order)
+    total = float(terms.sum())
+    gradient[on] = -terms / q / total
+    return math.log(total) / (order - 1.0), gradient
+
+
+def _share(P: FloatArray, s: int, q: FloatArray) -> tuple[float, FloatArray]:
+    """Return sum_u q_u P(u|s) and its gradient."""
+    total = float(P[s].sum())
+    value = float(P[s] @ q) / total
+    gradient = np.zeros_like(P)
+    gradient[s] = (q - value) / total
+    return value, gradient
+
+
+def _group_divergence(P: FloatArray, s: int, r: FloatArray, order: float) -> tuple[float, FloatArray]:
+    """Return D_order(r || P(.|s)) and its gradient."""
+    total = float(P[s].sum())
+    R = P[s] / total
+    value, slope = _divergence(R, r, order)
+    gradient = np.zeros_like(P)
+    gradient[s] = (slope - float(slope @ R)) / total
+    return value, gradient
+
+
+def _leak(P: FloatArray, Q: FloatArray, s: int, t: int, y: int) -> tuple[float, FloatArray]:
+    """Return log P(y|s) / P(y|t) and its gradient."""
+    gradient = np.zeros_like(P)
+    logs = []
+    for group, sign in ((s, 1.0), (t, -1.0)):
+        value, slope = _share(P, group, Q[group, :, y])
+        value = max(value, 1e-300)
+        logs.append(math.log(value))
+        gradient += sign * slope / value
+    return logs[0] - logs[1], gradient

@@ -1,0 +1,281 @@
+r"""The best mechanism that is private under every distribution of (S, U) (lopuhaa2024, section 6).
+
+Private for every distribution means v_{s,u} <= e^eps v_{s',u'} in every column, for all s != s' and all u, u'
+(Proposition 3). Within one s the entries may differ by e^(2 eps). Two families of columns span this cone
+(Lemma A8; E = e^eps):
+
+- V1: E or 1/E throughout one block s, 1 in all others;
+- V2: 1 or E everywhere.
+
+With two sensitive values V1 suffices. A column of V2 with two mixed blocks is m1 a + m2 b at m1 = m2, with
+a = (1 off T1, E on T2), b = (E on T1, 1 off T2) and 0 elsewhere; at the ends m1 = E m2 and m2 = E m1 of the
+cone one block is constant and the other takes E and 1/E times its value. If a block of V2 is constant,
+the column divided by that constant has 1 and E, or 1 and 1/E, in the other block, between columns of V1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
+
+from ldpfrontier.channel import Channel, FloatArray, as_distribution
+from ldpfrontier.information import entropy
+
+from .blocks import subset_sums
+from .master import BATCH, Columns, Intractable, Optimum, certified, generate
+from .staircase import MAX_INPUTS, Staircase, check_epsilon
+from .utility import MutualInformation
+
+#: Largest privacy level, nats: with e^(2 eps) = 1e26 the rounding of reduced costs is still below 1e-14.
+LARGEST = 30.0
+
+#: A reduced cost counts as positive above this, relative to H(X). What the response loses when it is not
+#: optimal decays as e^-eps, so a threshold is looked for up to 20 nats only, where the loss is still 1e-9.
+_POSITIVE = 1e-11
+
+
+def optimal_unconditional(
+    prior: ArrayLike, epsilon: float, *, tolerance: float = 1e-9, max_rounds: int = 1000
+) -> Optimum:
+    """Find the best (eps, P_X)-RLDP mechanism for the mutual information, with a certificate.
+
+    Parameters
+    ----------
+    prior : array_like, shape (a1, a2)
+        Distribution of (S, U) under which I(X;Y) counts; rows are the sensitive values. The privacy does not
+        depend on it.
+    epsilon : float
+        Privacy level in nats, 0 to 30.
+    tolerance : float
+        Relative gap at which to stop.
+    max_rounds : int
+        Most restricted LPs to solve.
+
+    Returns
+    -------
+    Optimum
+        Inputs (s, u) in row-major order; at most a1 a2 outputs (lopuhaa2024, proof of Theorem 4).
+
+    Raises
+    ------
+    Intractable
+        If a1 >= 3 and a1 a2 > 20, or a2 > 20: all subsets of the cells, or of one block, are priced.
+    ValueError
+        If the prior is not a two-dimensional distribution or epsilon is out of range.
+    """
+    joint = _table(prior)
+    _check_range(epsilon)
+    utility = MutualInformation(joint)
+    if joint.shape[0] == 1:
+        # Nothing to hide, and no constraint.
+        identity = Channel(np.eye(joint.size))
+        return certified(identity, utility(identity), entropy(joint), tolerance)
+    if epsilon == 0:
+        return certified(Channel(np.ones((joint.size, 1))), 0.0, 0.0, tolerance)
+    family = Unconditional(joint, epsilon)
+    start = utility.columns(family.response)
+    return generate(family, start, utility, tolerance=tolerance, max_rounds=max_rounds)
+
+
+def response_excess(prior: ArrayLike, epsilon: float) -> float:
+    """Return by how much some column beats the prices of secret randomized response, in nats.
+
+    The columns of the response are linearly independent, so its prices are unique, and it is optimal iff no
+    column has a positive reduced cost at them. (If it is not, then I of the response plus this is at least
+    the optimum.)
+
+    Parameters
+    ----------
+    prior : array_like, shape (a1, a2)
+        With a1 >= 2.
+    epsilon : float
+        Nats, positive and at most 30.
+
+    Returns
+    -------
+    float
+        The largest reduced cost; at most about 1e-12 H(X) if the response is optimal.
+
+    Raises
+    ------
+    Intractable, ValueError
+        As `optimal_unconditional`.
+    """
+    family = Unconditional(_table(prior), epsilon)
+    return family.price(family.response_prices, 0)[0]
+
+
+def response_threshold(
+    prior: ArrayLike, *, accuracy: float = 1e-4, step: float = 0.25, largest: float = 20.0
+) -> tuple[float, float]:
+    """Bracket the smallest eps from which secret randomized response is optimal (lopuhaa2024, Theorem 4).
+
+    Optimality is decided exactly at every eps looked at. These are `largest` and lower ones, `step` apart,
+    down to the first at which the response is not optimal; bisection follows.
+
+    Parameters
+    ----------
+    prior : array_like, shape (a1, a2)
+    accuracy : float
+        Width of the bracket, nats.
+    step : float
+        Distance of the first scan: an interval of non-optimality shorter than this may be missed.
+    largest : float
+        Where the scan starts, at most 30.
+
+    Returns
+    -------
+    low, high : float
+        The response is not optimal at `low` and optimal at `high`; (0, `high`) with `high` below `accuracy`
+        if it is optimal at all levels, (`largest`, inf) if it is not even at `largest`. The latter is
+        the rule if a cell is empty, as the response spends an output on it: Theorem 4 needs P > 0. It is also
+        so for a1 = 1, where the identity is optimal, and the response with a2 > 1 is not the identity.
+
+    Raises
+    ------
+    Intractable, ValueError
+        As `optimal_unconditional`.
+    """
+    joint = _table(prior)
+    _check_range(largest)
+    if joint.size == 1:
+        return 0.0, 0.0
+    if joint.shape[0] == 1:
+        return largest, math.inf
+    h = entropy(joint)
+
+    def optimal(epsilon: float) -> bool:
+        return response_excess(joint, epsilon) <= _POSITIVE * h
+
+    high = largest
+    if not optimal(high):
+        return largest, math.inf
+    while high > step and optimal(high - step):
+        high -= step
+    low = max(high - step, 0.0)
+    while high - low > accuracy:
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if optimal(middle) else (middle, high)
+    return low, high
+
+
+def lemma_columns(a1: int, a2: int, epsilon: float) -> FloatArray:
+    """List V1 and V2 of Lemma A8 of lopuhaa2024, shape (columns, a1 a2), for small tables."""
+    top = math.exp(epsilon)
+    inside = np.arange(1 << a2)[:, None] >> np.arange(a2) & 1
+    first = np.ones((a1, len(inside), a1, a2))
+    for s in range(a1):
+        first[s, :, s] = np.where(inside == 1, top, 1.0 / top)
+    everywhere = (np.arange(1 << a1 * a2)[:, None] >> np.arange(a1 * a2) & 1).reshape(-1, a1, a2)
+    second = everywhere[everywhere.any(axis=2).sum(axis=1) >= 2]
+    return np.vstack([first.reshape(-1, a1 * a2), np.where(second == 1, top, 1.0).reshape(-1, a1 * a2)])
+
+
+@dataclass(frozen=True, eq=False)
+class Unconditional:
+    """The columns of Lemma A8, priced all at once by subset sums.
+
+    Parameters
+    ----------
+    prior : ndarray, shape (a1, a2)
+        With a1 >= 2.
+    epsilon : float
+        In nats, > 0.
+
+    Raises
+    ------
+    Intractable
+        If a1 >= 3 and a1 a2 > 20, or a2 > 20.
+    """
+
+    prior: FloatArray
+    epsilon: float
+    efforts: int = 1
+
+    def __post_init__(self) -> None:
+        a1, a2 = self.prior.shape
+        cells = a2 if a1 == 2 else a1 * a2
+        if cells > MAX_INPUTS:
+            raise Intractable(
+                f"The table is {a1} x {a2}: all subsets of {cells} cells would be priced; at most"
+                f" {MAX_INPUTS} are supported."
+            )
+
+    @cached_property
+    def _everywhere(self) -> Staircase | None:
+        """The columns of V2, and with them some of V1."""
+        if self.prior.shape[0] == 2:
+            return None
+        return Staircase(MutualInformation(self.prior), self.epsilon)
+
+    @cached_property
+    def scale(self) -> FloatArray:
+        """The prior, row-major, shape (a1 a2,)."""
+        return self.prior.ravel()
+
+    @cached_property
+    def response(self) -> FloatArray:
+        """The columns of secret randomized response, shape (a1 a2, a1 a2): those of V1 with a single E."""
+        a1, a2 = self.prior.shape
+        columns = np.where(np.kron(np.eye(a1), np.ones((a2, a2))) > 0, math.exp(-self.epsilon), 1.0)
+        np.fill_diagonal(columns, math.exp(self.epsilon))
+        return np.asarray(columns)
+
+    @cached_property
+    def response_prices(self) -> FloatArray:
+        """The prices at which the columns of secret randomized response cost what they are worth."""
+        columns = MutualInformation(self.prior).columns(self.response)
+        return np.asarray(np.linalg.solve(columns.vectors, columns.values))
+
+    @cached_property
+    def _blocks(self) -> tuple[FloatArray, FloatArray]:
+        """Z and mu / Z of the columns of V1, shape (a1, 2^a2) each."""
+        inside = np.array([subset_sums(row) for row in self.prior])
+        outside = self.prior.sum(axis=1, keepdims=True) - inside
+        z = 1.0 + math.expm1(self.epsilon) * inside + math.expm1(-self.epsilon) * outside
+        weighted = self.epsilon * (math.exp(self.epsilon) * inside - math.exp(-self.epsilon) * outside)
+        return z, (weighted - xlogy(z, z)) / z
+
+    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
+        """Return the largest reduced cost over all columns, exactly, and the best columns."""
+        a1, a2 = self.prior.shape
+        z, values = self._blocks
+        table = prices.reshape(a1, a2)
+        inside = np.array([subset_sums(row) for row in table])
+        outside = table.sum(axis=1, keepdims=True) - inside
+        cost = prices.sum() + math.expm1(self.epsilon) * inside + math.expm1(-self.epsilon) * outside
+        reduced = values - cost / z
+        few = np.argsort(-reduced, axis=None, kind="stable")[:BATCH]
+        columns = MutualInformation(self.prior).columns(self._vectors(*np.unravel_index(few, reduced.shape)))
+        excess = float(reduced.max())
+        if self._everywhere is None:
+            return excess, columns
+        other, more = self._everywhere.price(prices, effort)
+        return max(excess, other), Columns(
+            np.vstack([columns.vectors, more.vectors]), np.concatenate([columns.values, more.values])
+        )
+
+    def _vectors(self, blocks: NDArray[np.intp], subsets: NDArray[np.intp]) -> FloatArray:
+        a1, a2 = self.prior.shape
+        vectors = np.ones((len(blocks), a1, a2))
+        inside = subsets[:, None] >> np.arange(a2) & 1
+        vectors[np.arange(len(blocks)), blocks] = np.exp(np.where(inside == 1, self.epsilon, -self.epsilon))
+        return vectors.reshape(len(blocks), -1)
+
+
+def _table(prior: ArrayLike) -> FloatArray:
+    joint = as_distribution(prior, "The prior")
+    if joint.ndim != 2:
+        raise ValueError(f"The prior has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")
+    return joint
+
+
+def _check_range(epsilon: float) -> None:
+    check_epsilon(epsilon)
+    if epsilon > LARGEST:
+        raise ValueError(f"epsilon is {epsilon}; at most {LARGEST:g} is supported here.")
