@@ -15,6 +15,7 @@ from ldpfrontier.figures.style import save
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import independent_reporting
 from ldpfrontier.optimal import optimal_ldp
+from ldpfrontier.optimal.reporting import ConditionalInformation, optimal_reporting
 from ldpfrontier.optimal.staircase import Staircase
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
 from ldpfrontier.tables import MEASURED, RESULTS, SKIPPED, TableError
@@ -126,7 +127,7 @@ def test_a_failing_solve_names_its_instance(monkeypatch):
     def fail(*_):
         raise ArithmeticError("The certificate fails.")
 
-    monkeypatch.setattr(study, "_outcome", fail)
+    monkeypatch.setattr(study, "evaluate", fail)
     with pytest.raises(ArithmeticError) as caught:
         study.synthetic_sweep((2, 3), [4], [0.3], mechanisms=["polyopt"], seed=SEED)
     assert caught.value.__notes__ == ["In 2 x 3, 004 with seed 7: polyopt at epsilon 0.3."]
@@ -229,7 +230,7 @@ def test_conditional_information():
     joint = np.random.default_rng(0).dirichlet(np.ones(12)).reshape(3, 4)
     joint[1] = 0.0
     joint /= joint.sum()
-    utility = study.ConditionalInformation(joint)
+    utility = ConditionalInformation(joint)
     assert utility.prior == pytest.approx(joint.sum(axis=0))
     found = optimal_ldp(utility, 1.0)
     channel = found.channel
@@ -254,14 +255,14 @@ def test_optimal_reporting(shape):
     _, counts = study.draw(shape, 0, seed=SEED)
     ball = RenyiBall.confidence(counts)
     for epsilon in (0.1, 1.0, 4.0):
-        report, plain = study.optimal_reporting(ball, epsilon), independent_reporting(ball, epsilon)
+        report, plain = optimal_reporting(ball, epsilon), independent_reporting(ball, epsilon)
         assert report.information >= plain.information - 1e-12
         assert report.information == pytest.approx(mutual_information(ball.centre, report.channel))
         assert report.epsilon_1 + report.epsilon_2 == pytest.approx(epsilon)
         assert ball.worst_case_epsilon(report.channel) <= epsilon + 1e-9
         assert ldp_epsilon(report.channel) <= report.epsilon_1 + report.delta_2 + 1e-9
-    assert study.optimal_reporting(ball, 0.1).information > 1.1 * independent_reporting(ball, 0.1).information
-    assert study.optimal_reporting(ball, 0.0).information == 0
+    assert optimal_reporting(ball, 0.1).information > 1.1 * independent_reporting(ball, 0.1).information
+    assert optimal_reporting(ball, 0.0).information == 0
 
 
 # Summaries

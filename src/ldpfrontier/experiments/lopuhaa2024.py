@@ -13,22 +13,28 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.information import entropy, mutual_information, renyi_divergence
-from ldpfrontier.mechanisms import independent_reporting, randomized_response, secret_randomized_response
+from ldpfrontier.mechanisms import (
+    Distance,
+    independent_reporting,
+    randomized_response,
+    secret_randomized_response,
+)
 from ldpfrontier.optimal import Intractable, Optimum, optimal_nonrobust, optimal_robust
 from ldpfrontier.optimal.enumeration import Pairs, robust_rays
+from ldpfrontier.optimal.reporting import optimal_reporting
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.tables import CLOSED_FORM, EXAMPLES, MEASURED, RESULTS, SKIPPED, relative_gap
 from ldpfrontier.uncertainty import RenyiBall
 
 PAPER = "lopuhaa2024"
-MECHANISMS = ("polyopt", "polyopt_distinct", "nr", "ir", "srr", "grr")
+MECHANISMS = ("polyopt", "polyopt_distinct", "nr", "ir", "ir_tight", "ir_optimal", "srr", "grr")
 
 # Value and bound of one mechanism come from different sums; this much apart they are equal.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class Outcome:
     """One mechanism at one epsilon: the certificate of its mutual information in nats."""
 
     status: str
@@ -99,8 +105,8 @@ def adult_sweep(
     for epsilon in epsilons:
         nonrobust = optimal_nonrobust(ball.centre, epsilon)
         for mechanism in mechanisms:
-            channel, outcome = _outcome(mechanism, ball, epsilon, nonrobust, tolerance, max_rounds)
-            found = list(_metrics(outcome, h))
+            channel, outcome = evaluate(mechanism, ball, epsilon, nonrobust, tolerance, max_rounds)
+            found = list(metrics(outcome, h))
             if mechanism == "nr" and channel is not None:
                 leak = ball.worst_case_epsilon(channel)
                 found.append(
@@ -109,7 +115,7 @@ def adult_sweep(
                         replace(outcome, status=MEASURED, value=leak, upper_bound=math.nan),
                     )
                 )
-            rows += [_row(instance, mechanism, epsilon, metric, result) for metric, result in found]
+            rows += [result_row(instance, mechanism, epsilon, metric, result) for metric, result in found]
             if progress:
                 nmi = found[1][1]
                 progress(
@@ -119,39 +125,64 @@ def adult_sweep(
     return RESULTS.conform(pd.DataFrame(rows))
 
 
-def _outcome(
+def evaluate(
     mechanism: str,
     ball: RenyiBall,
     epsilon: float,
     nonrobust: Optimum,
     tolerance: float,
     max_rounds: int,
-) -> tuple[Channel | None, _Outcome]:
+) -> tuple[Channel | None, Outcome]:
+    """Compute one mechanism at one epsilon, with its certificate.
+
+    Parameters
+    ----------
+    mechanism : str
+        Member of `MECHANISMS`.
+    ball : RenyiBall
+    epsilon : float
+        Privacy level in nats.
+    nonrobust : Optimum
+        NR at this epsilon. Every mechanism here is private under P-hat, so NR's bound is a bound for all.
+    tolerance, max_rounds
+        As in `optimal_robust`.
+
+    Returns
+    -------
+    channel : Channel or None
+        None if the mechanism is out of reach for this size; the outcome then says why.
+    outcome : Outcome
+    """
     a1, a2 = ball.centre.shape
     optimum: Optimum | None = None
-    match mechanism:
-        case "polyopt" | "polyopt_distinct":
-            pairs: Pairs = "all" if mechanism == "polyopt" else "distinct"
-            try:
+    try:
+        match mechanism:
+            case "polyopt" | "polyopt_distinct":
+                pairs: Pairs = "all" if mechanism == "polyopt" else "distinct"
                 optimum = optimal_robust(
                     ball, epsilon, pairs=pairs, tolerance=tolerance, max_rounds=max_rounds
                 )
-            except Intractable as reason:
-                return None, _Outcome(SKIPPED, note=str(reason))
-            channel = optimum.channel
-        case "nr":
-            optimum, channel = nonrobust, nonrobust.channel
-        case "ir":
-            channel = independent_reporting(ball, epsilon).channel
-        case "srr":
-            channel = secret_randomized_response(a1, a2, epsilon)
-        case "grr":
-            channel = randomized_response(a1 * a2, epsilon)
-        case _:
-            raise ValueError(f"The mechanism is {mechanism!r}; allowed are {', '.join(MECHANISMS)}.")
-    value, upper = mutual_information(ball.centre, channel), (optimum or nonrobust).upper_bound
-    return channel, _Outcome(
-        status=optimum.status if optimum else CLOSED_FORM,
+                channel = optimum.channel
+            case "nr":
+                optimum, channel = nonrobust, nonrobust.channel
+            case "ir" | "ir_tight":
+                distance: Distance = "published" if mechanism == "ir" else "tight"
+                channel = independent_reporting(ball, epsilon, distance).channel
+            case "ir_optimal":
+                channel = optimal_reporting(ball, epsilon).channel
+            case "srr":
+                channel = secret_randomized_response(a1, a2, epsilon)
+            case "grr":
+                channel = randomized_response(a1 * a2, epsilon)
+            case _:
+                raise ValueError(f"The mechanism is {mechanism!r}; allowed are {', '.join(MECHANISMS)}.")
+    except Intractable as reason:
+        return None, Outcome(SKIPPED, note=str(reason))
+    value, upper = mutual_information(ball.centre, channel), nonrobust.upper_bound
+    if optimum:
+        upper = min(upper, optimum.upper_bound)
+    return channel, Outcome(
+        status=optimum.status if optimum else "bounded" if mechanism == "ir_optimal" else CLOSED_FORM,
         value=value,
         upper_bound=value if upper < value <= upper + _ROUNDING else upper,
         outputs=channel.n_outputs,
@@ -165,14 +196,18 @@ def _outcome(
     )
 
 
-def _metrics(outcome: _Outcome, h: float) -> Iterator[tuple[str, _Outcome]]:
+def metrics(outcome: Outcome, h: float) -> Iterator[tuple[str, Outcome]]:
+    """Yield the outcome as mutual information in nats and as NMI, with H(X) = `h`."""
     yield "mutual_information", outcome
     # With H(X) = 0 there is nothing to report and every mechanism reports it.
     scale = h if h > 0 else 1.0
     yield "nmi", replace(outcome, value=outcome.value / scale, upper_bound=outcome.upper_bound / scale)
 
 
-def _row(instance: str, mechanism: str, epsilon: float, metric: str, outcome: _Outcome) -> dict[str, Any]:
+def result_row(
+    instance: str, mechanism: str, epsilon: float, metric: str, outcome: Outcome
+) -> dict[str, Any]:
+    """Return the outcome as a row of `ldpfrontier.tables.RESULTS`."""
     return {
         "paper": PAPER,
         "experiment": "fig2",

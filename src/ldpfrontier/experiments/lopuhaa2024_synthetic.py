@@ -10,31 +10,24 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pandas.api.typing import SeriesGroupBy
-from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.mechanisms import IndependentReport, independent_reporting
-from ldpfrontier.optimal import Intractable, Optimum, optimal_ldp, optimal_nonrobust
-from ldpfrontier.optimal.blocks import subset_sums
-from ldpfrontier.optimal.master import Columns
-from ldpfrontier.optimal.staircase import MAX_EPSILON
+from ldpfrontier.optimal import optimal_nonrobust
 from ldpfrontier.priors import generator
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.tables import MEASURED, PRIVACY_TOLERANCE, RESULTS, SKIPPED, TableError
 from ldpfrontier.uncertainty import RenyiBall
 
 from . import lopuhaa2024 as published
-from .lopuhaa2024 import _metrics, _Outcome, _outcome, _row
-
-MECHANISMS = ("polyopt", "polyopt_distinct", "nr", "ir", "ir_tight", "ir_optimal", "srr", "grr")
+from .lopuhaa2024 import MECHANISMS, Outcome, evaluate, metrics, result_row
 
 #: Metrics measured with P*, beside the certified ``mutual_information`` and ``nmi``.
 REALISED, DIFFERENCE = "realised_epsilon", "utility_difference"
@@ -161,65 +154,29 @@ def synthetic_sweep(
             nonrobust = optimal_nonrobust(ball.centre, epsilon)
             for mechanism in mechanisms:
                 try:
-                    channel, outcome = _solve(mechanism, ball, epsilon, nonrobust, tolerance, max_rounds)
+                    channel, outcome = evaluate(mechanism, ball, epsilon, nonrobust, tolerance, max_rounds)
                 except (ArithmeticError, RuntimeError) as error:
                     error.add_note(f"In {name} with seed {seed}: {mechanism} at epsilon {epsilon:g}.")
                     raise
-                found = [*_metrics(outcome, entropy(ball.centre))]
+                found = [*metrics(outcome, entropy(ball.centre))]
                 if channel is not None:
                     found += _realised(mechanism, channel, outcome, ball, truth, epsilon, name)
-                rows += [_row(name, mechanism, epsilon, metric, result) for metric, result in found]
+                rows += [result_row(name, mechanism, epsilon, metric, result) for metric, result in found]
         if progress:
             progress(f"{name}: {len(mechanisms)} mechanisms at {len(epsilons)} levels")
     table = pd.DataFrame(rows, columns=list(RESULTS.columns))
     return RESULTS.conform(table.assign(experiment=experiment_name(beta, order)))
 
 
-def _solve(
-    mechanism: str,
-    ball: RenyiBall,
-    epsilon: float,
-    nonrobust: Optimum,
-    tolerance: float,
-    max_rounds: int,
-) -> tuple[Channel | None, _Outcome]:
-    if mechanism in published.MECHANISMS:
-        channel, outcome = _outcome(mechanism, ball, epsilon, nonrobust, tolerance, max_rounds)
-    else:
-        try:
-            report = (
-                optimal_reporting(ball, epsilon)
-                if mechanism == "ir_optimal"
-                else independent_reporting(ball, epsilon, "tight")
-            )
-        except Intractable as reason:
-            return None, _Outcome(SKIPPED, note=str(reason))
-        channel = report.channel
-        outcome = _Outcome(
-            status="bounded" if mechanism == "ir_optimal" else "closed form",
-            value=mutual_information(ball.centre, channel),
-            upper_bound=nonrobust.upper_bound,
-            outputs=channel.n_outputs,
-            iterations=0,
-            privacy=ball.projected_epsilon(channel),
-            row_sum_error=float(np.abs(channel.matrix.sum(axis=1) - 1.0).max()),
-        )
-    # NR bounds every mechanism here, and sometimes better than the mechanism's own certificate.
-    bound = min(outcome.upper_bound, nonrobust.upper_bound)
-    if bound < outcome.value <= bound + _ROUNDING:
-        bound = outcome.value
-    return channel, replace(outcome, upper_bound=bound)
-
-
 def _realised(
     mechanism: str,
     channel: Channel,
-    outcome: _Outcome,
+    outcome: Outcome,
     ball: RenyiBall,
     truth: FloatArray,
     epsilon: float,
     name: str,
-) -> Iterator[tuple[str, _Outcome]]:
+) -> Iterator[tuple[str, Outcome]]:
     weight = truth.sum(axis=1, keepdims=True)
     conditionals = np.divide(truth, weight, out=np.zeros_like(truth), where=weight > 0)
     leak = float(rldp_epsilon(channel, conditionals))
@@ -234,129 +191,6 @@ def _realised(
     lost = outcome.value - true
     relative = lost / outcome.value if outcome.value > 0 else 0.0 if lost == 0 else -math.inf
     yield DIFFERENCE, replace(measured, value=relative)
-
-
-# Independent reporting with optimal components ------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class ConditionalInformation:
-    """The utility I(X; Y | R) in nats of a channel from X alone, for a known joint distribution of (R, X).
-
-    Parameters
-    ----------
-    joint : ndarray, shape (m, k)
-        P(r, x).
-    """
-
-    joint: FloatArray
-
-    @cached_property
-    def prior(self) -> FloatArray:
-        """The distribution of X, shape (k,)."""
-        return np.asarray(self.joint.sum(axis=0))
-
-    def __call__(self, channel: Channel) -> float:
-        """Return I(X; Y | R) of the channel."""
-        weight = self.joint.sum(axis=1)
-        return sum(
-            float(w) * mutual_information(row / w, channel)
-            for w, row in zip(weight, self.joint, strict=True)
-            if w > 0
-        )
-
-    def columns(self, vectors: FloatArray) -> Columns:
-        """Scale columns (m, k) to Z = 1 and value them."""
-        scaled = vectors / (vectors @ self.prior)[:, None]
-        values = xlogy(scaled, scaled) @ self.prior
-        for w, row in self._groups():
-            z = scaled @ row
-            values -= xlogy(z, z / w)
-        return Columns(scaled, np.asarray(values))
-
-    def patterns(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
-        """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1."""
-        floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
-        inside = np.clip(subset_sums(self.prior), 0.0, 1.0)
-        z = floor + share * inside
-        values = -epsilon * floor * (1.0 - inside)
-        for w, row in self._groups():
-            part = floor * w + share * subset_sums(row)
-            values -= part * np.log(part / w)
-        return z, values / z
-
-    def _groups(self) -> Iterator[tuple[float, FloatArray]]:
-        weight = self.joint.sum(axis=1)
-        return ((float(w), row) for w, row in zip(weight, self.joint, strict=True) if w > 0)
-
-
-def optimal_reporting(
-    ball: RenyiBall, epsilon: float, *, splits: int = 5, sweeps: int = 2, tolerance: float = 1e-6
-) -> IndependentReport:
-    """Report S and U separately, each by a locally private mechanism that is optimal given the other.
-
-    Theorem 5 of lopuhaa2024 allows any LDP mechanisms R1, R2; the paper takes randomized response and names
-    optimal ones as future work (section 9). I(X; Y1, Y2) is I(S; Y1) + I(U; Y2 | Y1), and I(U; Y2) +
-    I(S; Y1 | Y2) as well, so the best R2 for a given R1 is the staircase optimum of a conditional
-    information, and so is R1 for R2. At every split of the budget R1 is taken optimal by itself and R2 for
-    that R1; at the best split both are then improved in turn. No claim is made that the result is the best
-    pair.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-    epsilon : float
-        Privacy level in nats, at least 0.
-    splits : int
-        Values of epsilon_2 tried, from 0 to epsilon.
-    sweeps : int
-        Improvements of both components at the best split.
-    tolerance : float
-        Relative gap of the components.
-
-    Returns
-    -------
-    IndependentReport
-        Never less informative than `independent_reporting` with the published d.
-
-    Raises
-    ------
-    Intractable
-        If S or U has more than 20 values.
-    """
-    start = independent_reporting(ball, epsilon)
-    p, d = ball.centre, start.distance
-    if d == 0 or epsilon == 0:
-        return start
-
-    def component(joint: FloatArray, level: float) -> Channel:
-        if level > MAX_EPSILON:
-            return Channel(np.eye(joint.shape[1]))
-        return optimal_ldp(ConditionalInformation(joint), level, tolerance=tolerance).channel
-
-    def report(epsilon_2: float, rounds: int) -> IndependentReport:
-        epsilon_1, delta = epsilon - epsilon_2, math.log1p(2.0 * math.expm1(epsilon_2) / d)
-        first = component(p.sum(axis=1)[None], epsilon_1)
-        for _ in range(rounds):
-            second = component(first.matrix.T @ p, delta)
-            if rounds > 1:
-                first = component(second.matrix.T @ p.T, epsilon_1)
-        channel = first.kron(second)
-        return IndependentReport(channel, epsilon_1, epsilon_2, delta, d, mutual_information(p, channel))
-
-    def information(found: IndependentReport) -> float:
-        return found.information
-
-    grid = np.linspace(0.0, epsilon, splits)
-    tried = [report(float(x), 1) for x in grid]
-    best = max(tried, key=information)
-    # Golden section around the best split, then both components in turn.
-    step = grid[1] - grid[0]
-    for _ in range(2):
-        step *= 0.4
-        near = [x for x in (best.epsilon_2 - step, best.epsilon_2 + step) if 0.0 <= x <= epsilon]
-        best = max([best, *(report(float(x), 1) for x in near)], key=information)
-    return max([start, best, report(best.epsilon_2, sweeps)], key=information)
 
 
 # Summaries ------------------------------------------------------------------------------------------------
