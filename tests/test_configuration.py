@@ -7,8 +7,10 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from ldpfrontier.adult import ATTRIBUTES
-from ldpfrontier.configuration import ConfigurationError, check, grid, load_schema, pairs
+from ldpfrontier.configuration import ConfigurationError, check, grid, load_schema, pairs, population, studies
+from ldpfrontier.experiments import kairouz2016
 from ldpfrontier.experiments.lopuhaa2024 import MECHANISMS
+from ldpfrontier.optimal.staircase import MAX_INPUTS
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = load_schema(ROOT / "workflow/schemas/config.schema.json")
@@ -53,12 +55,17 @@ def test_the_schema_is_strict_and_describes_every_key():
 def test_the_schema_knows_what_the_package_knows():
     assert tuple(SCHEMA["$defs"]["attribute"]["enum"]) == ATTRIBUTES
     assert tuple(SCHEMA["$defs"]["mechanisms"]["items"]["enum"]) == MECHANISMS
+    paper = SCHEMA["properties"]["kairouz2016"]["properties"]
+    assert set(paper["thresholds"]["items"]["enum"]) == set(kairouz2016.UTILITIES) - {"tv"}
+    assert SCHEMA["$defs"]["size"]["maximum"] == MAX_INPUTS
+    assert tuple(DEFAULT["kairouz2016"]["sizes"]) == kairouz2016.SIZES
 
 
 def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
     lines = (ROOT / "config/config.yaml").read_text().splitlines()
     assert lines[0] == "# yaml-language-server: $schema=../workflow/schemas/config.schema.json"
-    grouped = {"adult:", "figures:", "lopuhaa2024:", "solver:", "start:", "stop:", "points:"}
+    papers = {"lopuhaa2024:", "kairouz2016:"}
+    grouped = {"adult:", "figures:", "solver:", "start:", "stop:", "points:"} | papers
     for before, line in pairwise(lines):
         key = line.strip().split(" ")[0]
         if key.endswith(":") and key not in grouped:
@@ -69,7 +76,7 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
     ("dotted", "value", "sentence"),
     [
         ("lopuhaa2024.betta", 0.1, "Unknown key lopuhaa2024.betta; did you mean 'beta'?"),
-        ("zzz", 1, "Unknown key zzz; allowed are seed, adult, figures, lopuhaa2024."),
+        ("zzz", 1, "Unknown key zzz; allowed are seed, adult, figures, lopuhaa2024, kairouz2016."),
         (
             "lopuhaa2024.beta",
             1.5,
@@ -115,6 +122,44 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
         ("adult.source", "file", "adult.source is 'file' but adult.file is null"),
         ("adult", 3, "adult is 3; allowed is a mapping."),
         ("figures.formats", ["gif"], 'figures.formats[0] is "gif"; allowed is one of pdf, svg, png.'),
+        (
+            "kairouz2016.epsilon.spacing",
+            "geometric",
+            "kairouz2016.epsilon.start is 0; allowed is a number greater than 0 when",
+        ),
+        ("kairouz2016.sizes", [3, 40], "kairouz2016.sizes[1] is 40; allowed is a whole number at least 2"),
+        (
+            "kairouz2016.concentration",
+            0,
+            "kairouz2016.concentration is 0; allowed is a number greater than 0",
+        ),
+        ("kairouz2016.scaling", [10, 0.1], "kairouz2016.scaling is [10, 0.1]; allowed is the smaller number"),
+        (
+            "kairouz2016.scaling",
+            [0.1],
+            "kairouz2016.scaling is [0.1]; allowed is a list with at least 2 entries",
+        ),
+        (
+            "kairouz2016.expansions.large",
+            [3, 2],
+            "kairouz2016.expansions.large is [3, 2]; allowed is the smaller",
+        ),
+        ("kairouz2016.thresholds", ["tv"], 'kairouz2016.thresholds[0] is "tv"; allowed is one of kl, chi2,'),
+        (
+            "kairouz2016.drawings.p0",
+            [0.5, 0.1, 0.1, 0.1, 0.1, 0.0],
+            "kairouz2016.drawings.p0 sums to 0.9; allowed is a distribution, which sums to 1.",
+        ),
+        (
+            "kairouz2016.drawings.p1",
+            [0.5, 0.5],
+            "kairouz2016.drawings.p1 has 2 entries; allowed are as many as p0 has, 6.",
+        ),
+        (
+            "lopuhaa2024.synthetic.reference",
+            0.7,
+            "lopuhaa2024.synthetic.reference is 0.7; allowed is one of lopuhaa2024.synthetic.epsilon.",
+        ),
         ("seed", True, "seed is true; allowed is a whole number at least 0."),
     ],
 )
@@ -168,3 +213,36 @@ def test_chunks_partition_the_grid_and_pairs_override_the_defaults():
     assert second.chunks == 5
     assert sorted(e for i in range(5) for e in second.chunk(i)["epsilons"]) == sorted(values)
     assert "chunks" not in first.settings()
+
+
+def test_the_instances_of_kairouz2016_are_cut_into_jobs_that_more_instances_leave_alone():
+    few = population(merged(DEFAULT, {"kairouz2016": {"instances": 25, "chunk": 10}}))
+    more = population(merged(DEFAULT, {"kairouz2016": {"instances": 30, "chunk": 10}}))
+    assert [few.numbers(i) for i in few.chunks] == [[*range(10)], [*range(10, 20)], [*range(20, 25)]]
+    assert few.sweep(1) == more.sweep(1)
+    assert more.sweep()["instances"] == [*range(30)]
+    assert "chunk" not in more.sweep()
+
+
+def test_the_default_grid_of_kairouz2016():
+    drawn = population(DEFAULT)
+    assert (drawn.epsilons[0], drawn.epsilons[1], drawn.epsilons[-1]) == (0.0, 0.1, 10.0)
+    assert (drawn.instances, drawn.sizes, drawn.size) == (100, (3, 4, 6, 12), 6)
+
+
+def test_blocks_of_the_synthetic_study():
+    resolved = studies(DEFAULT)
+    block = resolved["synthetic"]["16x7"]
+    assert (block.shape, block.repetitions, block.betas, block.seed) == (
+        (16, 7),
+        100,
+        (0.05,),
+        DEFAULT["seed"],
+    )
+    assert [n for i in block.chunks for n in block.chunk(i)["instances"]] == [*range(100)]
+    assert resolved["beta"]["2x5"].epsilons == (1.5,)
+    twice = [*DEFAULT["lopuhaa2024"]["synthetic"]["blocks"]] * 2
+    with pytest.raises(
+        ConfigurationError, match=r"blocks\[7\].name repeats '2x5'; allowed is each name once"
+    ):
+        check(merged(DEFAULT, {"lopuhaa2024": {"synthetic": {"blocks": twice}}}), SCHEMA)

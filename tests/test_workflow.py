@@ -19,6 +19,7 @@ pytestmark = pytest.mark.workflow
 
 ROOT = Path(__file__).parents[1]
 TABLE = "results/tables/lopuhaa2024/fig2.parquet"
+RATIOS = "results/tables/kairouz2016/fig4.parquet"
 TINY = {
     "adult": {"source": "bundled", "cache": None},
     "figures": {"dpi": 60},
@@ -31,6 +32,39 @@ TINY = {
         ],
         "mechanisms": ["ir", "srr", "grr"],
         "chunks": 2,
+        "synthetic": {
+            "epsilon": [0.5, 1.5],
+            "per_job": 1,
+            "blocks": [
+                {
+                    "name": "2x3",
+                    "sensitive": 2,
+                    "public": 3,
+                    "repetitions": 2,
+                    "mechanisms": ["polyopt", "polyopt_distinct", "nr", "ir", "srr"],
+                }
+            ],
+            "table2": {
+                "betas": [0.5, 0.005],
+                "blocks": [
+                    {"name": "2x3", "sensitive": 2, "public": 3, "repetitions": 1, "mechanisms": ["polyopt"]}
+                ],
+            },
+        },
+        "theorems": {
+            "tables": [{"sensitive": 2, "public": 2, "records": 60}],
+            "orders": [2],
+            "epsilon": [1.0],
+        },
+    },
+    "kairouz2016": {
+        "instances": 2,
+        "sizes": [3],
+        "size": 3,
+        "epsilon": {"values": [0.1, 1.0, 4.0]},
+        "thresholds": ["kl"],
+        "channels": 2,
+        "chunk": 2,
     },
 }
 
@@ -49,7 +83,7 @@ def run(directory, *arguments, configuration=TINY, ok=True):
         cwd=directory,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=400,
         check=False,
     )
     assert (done.returncode == 0) == ok, done.stderr
@@ -70,10 +104,17 @@ def bytes_of(directory):
     }
 
 
-def changed(**paper):
+def changed(paper="lopuhaa2024", **keys):
     configuration = copy.deepcopy(TINY)
-    configuration["lopuhaa2024"].update(paper)
+    configuration[paper].update(keys)
     return configuration
+
+
+def assert_same_bytes(directory, finished):
+    """What a run of one paper made is what the run of all made."""
+    made, expected = bytes_of(directory), bytes_of(finished)
+    assert len(made) > 10
+    assert made == {name: expected[name] for name in made}
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +141,40 @@ def test_the_whole_pipeline_runs(finished):
     log = (finished / "logs/lopuhaa2024/fig2/sex/race/0.log").read_text()
     assert "sex, race (2 x 5): epsilon 0.5, polyopt: optimal" in log
     assert (finished / "logs/lopuhaa2024/fig2/sex/race/0.tsv").read_text().startswith("s\t")
+
+
+def test_the_pipeline_of_kairouz2016_runs(finished):
+    tables = finished / "results/tables/kairouz2016"
+    names = {path.stem for path in tables.glob("*.parquet")}
+    assert names == {*(f"fig{n}" for n in range(3, 9)), "thresholds", "theorems", "expansions"}
+    # The optimum, binary and randomized response for two instances and three values of epsilon.
+    ratios = read_table(finished / RATIOS)
+    assert len(ratios) == 3 * 2 * 3
+    assert set(ratios["instance"]) == {"k=03, 000", "k=03, 001"}
+    assert set(ratios["metric"]) == {"kl"}
+    theorems = read_table(tables / "theorems.parquet")
+    assert {"K-T2 outputs", "K-T6 ratio", "K-T7", "K-T13", "containment"} <= set(theorems["metric"])
+    for name in (*(f"fig{n}" for n in range(2, 11)), "thresholds"):
+        for suffix in ("pdf", "svg", "png"):
+            assert (finished / f"results/figures/kairouz2016/{name}.{suffix}").stat().st_size > 3000
+
+
+def test_the_synthetic_study_of_lopuhaa2024_runs(finished):
+    tables = finished / "results/tables/lopuhaa2024"
+    table = read_table(tables / "synthetic.parquet")
+    assert set(table["instance"]) == {"2 x 3, 000", "2 x 3, 001"}
+    assert {"nmi", "realised_epsilon", "utility_difference"} <= set(table["metric"])
+    for name in ("fig3.csv", "fig4.csv", "fig5.csv", "gain.csv", "mean_orderings.csv", "table2.tex"):
+        assert (tables / name).stat().st_size > 50
+    for name in ("fig3", "fig4", "fig5", "gain"):
+        assert (finished / f"results/figures/lopuhaa2024/{name}.pdf").stat().st_size > 3000
+
+
+def test_more_repetitions_only_add_chunks(finished):
+    study = copy.deepcopy(TINY["lopuhaa2024"]["synthetic"])
+    study["blocks"][0]["repetitions"] = 3
+    _, chunks = planned(finished, changed(synthetic=study))
+    assert chunks == ["lopuhaa2024/synthetic/2x3/2.parquet"]
 
 
 def test_a_finished_run_has_nothing_to_do(finished):
@@ -132,8 +207,8 @@ def test_another_source_of_the_same_counts_recomputes_nothing(finished):
 
 
 def test_one_core_gives_the_same_bytes(finished, tmp_path):
-    run(tmp_path / "one", "--cores", "1")
-    assert bytes_of(tmp_path / "one") == bytes_of(finished)
+    run(tmp_path / "one", "--cores", "1", "lopuhaa2024")
+    assert_same_bytes(tmp_path / "one", finished)
 
 
 def test_other_chunks_give_the_same_table(finished, tmp_path):
@@ -141,11 +216,22 @@ def test_other_chunks_give_the_same_table(finished, tmp_path):
     assert (tmp_path / "other" / TABLE).read_bytes() == (finished / TABLE).read_bytes()
 
 
+def test_one_core_and_other_chunks_give_the_same_table_of_kairouz2016(finished, tmp_path):
+    run(tmp_path / "one", "--cores", "1", RATIOS, configuration=changed("kairouz2016", chunk=1))
+    assert (tmp_path / "one" / RATIOS).read_bytes() == (finished / RATIOS).read_bytes()
+
+
+def test_more_instances_only_add_chunks(finished):
+    _, chunks = planned(finished, changed("kairouz2016", instances=3))
+    names = ("kl/3", "mutual_information/3", "thresholds/3", "tv/3")
+    assert sorted(chunks) == [f"kairouz2016/{name}/1.parquet" for name in names]
+
+
 def test_a_killed_run_resumes_with_the_same_command(finished, tmp_path):
     directory = tmp_path / "killed"
     log = directory / "logs/lopuhaa2024/fig2/sex/race/0.log"
     process = subprocess.Popen(
-        command(directory, "--cores", "2"),
+        command(directory, "--cores", "2", "lopuhaa2024"),
         cwd=directory,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -161,8 +247,8 @@ def test_a_killed_run_resumes_with_the_same_command(finished, tmp_path):
     process.wait()
     assert not (directory / TABLE).exists()
     assert not (directory / "results/chunks/lopuhaa2024/fig2/sex/race/0.parquet").exists()
-    run(directory, "--cores", "2")
-    assert bytes_of(directory) == bytes_of(finished)
+    run(directory, "--cores", "2", "lopuhaa2024")
+    assert_same_bytes(directory, finished)
 
 
 @pytest.mark.parametrize(
@@ -170,6 +256,10 @@ def test_a_killed_run_resumes_with_the_same_command(finished, tmp_path):
     [
         (changed(betta=0.1), "Unknown key lopuhaa2024.betta; did you mean 'beta'?"),
         (changed(beta=2), "lopuhaa2024.beta is 2; allowed is a number greater than 0 and less than 1."),
+        (
+            changed("kairouz2016", sizes=[1]),
+            "kairouz2016.sizes[0] is 1; allowed is a whole number at least 2 and at most 20.",
+        ),
     ],
 )
 def test_a_bad_configuration_is_refused_before_any_job(tmp_path, configuration, sentence):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ _RANGES = {
     "maximum": "at most {}",
     "exclusiveMaximum": "less than {}",
     "minItems": "with at least {} entries",
+    "maxItems": "with at most {} entries",
     "minLength": "with at least {} characters",
 }
 
@@ -116,12 +118,8 @@ def _contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
     adult, paper = configuration["adult"], configuration["lopuhaa2024"]
     if adult["source"] == "file" and adult["file"] is None:
         yield "adult.source is 'file' but adult.file is null; it must name the raw adult.data."
-    grid = paper["epsilon"]
-    if grid["values"] is None and not grid["start"] < grid["stop"]:
-        yield (
-            f"lopuhaa2024.epsilon.stop is {grid['stop']}; allowed is a number greater than "
-            f"lopuhaa2024.epsilon.start, {grid['start']}."
-        )
+    for name in ("lopuhaa2024", "kairouz2016"):
+        yield from _grid_contradictions(f"{name}.epsilon", configuration[name]["epsilon"])
     seen = set()
     for i, pair in enumerate(paper["pairs"]):
         names = pair["sensitive"], pair["public"]
@@ -130,6 +128,56 @@ def _contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
         if names in seen:
             yield f"lopuhaa2024.pairs[{i}] repeats {names[0]}, {names[1]}; allowed is each pair once."
         seen.add(names)
+    yield from _study_contradictions(paper["synthetic"])
+    yield from _kairouz_contradictions(configuration["kairouz2016"])
+
+
+def _study_contradictions(study: Mapping[str, Any]) -> Iterator[str]:
+    key = "lopuhaa2024.synthetic"
+    if study["reference"] not in study["epsilon"]:
+        yield f"{key}.reference is {study['reference']}; allowed is one of {key}.epsilon."
+    for place, blocks in (("blocks", study["blocks"]), ("table2.blocks", study["table2"]["blocks"])):
+        names = set()
+        solved = set()
+        for i, block in enumerate(blocks):
+            if block["name"] in names:
+                yield f"{key}.{place}[{i}].name repeats {block['name']!r}; allowed is each name once."
+            names.add(block["name"])
+            size = block["sensitive"], block["public"]
+            for mechanism in block["mechanisms"]:
+                if (size, mechanism) in solved:
+                    yield (
+                        f"{key}.{place}[{i}].mechanisms repeats {mechanism} for {size[0]} x {size[1]}; "
+                        "allowed is each mechanism once per size."
+                    )
+                solved.add((size, mechanism))
+
+
+def _grid_contradictions(key: str, axis: Mapping[str, Any]) -> Iterator[str]:
+    if axis["values"] is not None:
+        return
+    start, stop = axis["start"], axis["stop"]
+    if not start < stop:
+        yield f"{key}.stop is {stop}; allowed is a number greater than {key}.start, {start}."
+    elif start == 0 and axis["spacing"] == "geometric":
+        yield f"{key}.start is 0; allowed is a number greater than 0 when {key}.spacing is geometric."
+
+
+def _kairouz_contradictions(paper: Mapping[str, Any]) -> Iterator[str]:
+    pairs = {"scaling": paper["scaling"], **{f"expansions.{k}": v for k, v in paper["expansions"].items()}}
+    for key, (first, second) in pairs.items():
+        if not first < second:
+            yield f"kairouz2016.{key} is [{first}, {second}]; allowed is the smaller number first."
+    drawings = paper["drawings"]
+    for name in ("p0", "p1"):
+        if abs(math.fsum(drawings[name]) - 1.0) > 1e-9:
+            total = f"{math.fsum(drawings[name]):.10g}"
+            yield f"kairouz2016.drawings.{name} sums to {total}; allowed is a distribution, which sums to 1."
+    if len(drawings["p0"]) != len(drawings["p1"]):
+        yield (
+            f"kairouz2016.drawings.p1 has {len(drawings['p1'])} entries; allowed are as many as p0 has,"
+            f" {len(drawings['p0'])}."
+        )
 
 
 def grid(start: float, stop: float, points: int, spacing: str = "linear") -> list[float]:
@@ -148,6 +196,13 @@ def grid(start: float, stop: float, points: int, spacing: str = "linear") -> lis
         case _:
             raise ValueError(f"The spacing is {spacing!r}; allowed are linear, quadratic and geometric.")
     return [float(f"{value:.10g}") for value in values]
+
+
+def _values(axis: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return the values of a grid, sorted, from its keys in the configuration."""
+    rest = dict(axis)
+    values: Sequence[float] = rest.pop("values") or grid(**rest)
+    return tuple(sorted(map(float, values)))
 
 
 @dataclass(frozen=True)
@@ -183,8 +238,7 @@ def pairs(configuration: Mapping[str, Any]) -> dict[tuple[str, str], Pair]:
         and there are never more jobs than values of epsilon.
     """
     paper = configuration["lopuhaa2024"]
-    axis = dict(paper["epsilon"])
-    values: Sequence[float] = axis.pop("values") or grid(**axis)
+    values = _values(paper["epsilon"])
     resolved = {}
     for entry in paper["pairs"]:
         own = {**{key: paper[key] for key in ("chunks", "mechanisms")}, **entry}
@@ -195,9 +249,145 @@ def pairs(configuration: Mapping[str, Any]) -> dict[tuple[str, str], Pair]:
             beta=float(paper["beta"]),
             order=float(paper["order"]),
             mechanisms=tuple(own["mechanisms"]),
-            epsilons=tuple(sorted(map(float, values))),
+            epsilons=values,
             tolerance=float(solver["tolerance"]),
             max_rounds=solver["rounds"],
             chunks=min(own["chunks"], len(values)),
         )
     return resolved
+
+
+@dataclass(frozen=True)
+class Block:
+    """One part of the synthetic study of lopuhaa2024: random tables of one size, and what is computed."""
+
+    seed: int
+    shape: tuple[int, int]
+    records: int
+    concentration: float
+    order: float
+    betas: tuple[float, ...]
+    epsilons: tuple[float, ...]
+    mechanisms: tuple[str, ...]
+    tolerance: float
+    max_rounds: int
+    repetitions: int
+    per_job: int
+
+    @property
+    def chunks(self) -> range:
+        """Numbers of the jobs; the job of a table does not depend on how many tables there are."""
+        return range(math.ceil(self.repetitions / self.per_job))
+
+    def settings(self) -> dict[str, Any]:
+        """Return what determines the numbers, as plain values for ``params`` and hashes."""
+        own = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        del own["repetitions"], own["per_job"]
+        return {**own, "instances": list(range(self.repetitions))}
+
+    def chunk(self, index: int) -> dict[str, Any]:
+        """Return the settings of one job."""
+        first = index * self.per_job
+        last = min(first + self.per_job, self.repetitions)
+        return {**self.settings(), "instances": list(range(first, last))}
+
+
+def studies(configuration: Mapping[str, Any]) -> dict[str, dict[str, Block]]:
+    """Resolve the blocks of the synthetic study of lopuhaa2024 from a checked configuration.
+
+    Returns
+    -------
+    dict
+        "synthetic" (Figures 3 to 5) and "beta" (Table 2), each by the name of the block.
+    """
+    paper = configuration["lopuhaa2024"]
+    study = paper["synthetic"]
+
+    def block(entry: Mapping[str, Any], betas: Sequence[float], epsilons: Sequence[float]) -> Block:
+        solver = {**paper["solver"], **entry.get("solver", {})}
+        return Block(
+            seed=configuration["seed"],
+            shape=(entry["sensitive"], entry["public"]),
+            records=study["records"],
+            concentration=float(study["concentration"]),
+            order=float(paper["order"]),
+            betas=tuple(map(float, betas)),
+            epsilons=tuple(sorted(map(float, epsilons))),
+            mechanisms=tuple(entry["mechanisms"]),
+            tolerance=float(solver["tolerance"]),
+            max_rounds=solver["rounds"],
+            repetitions=entry["repetitions"],
+            per_job=entry.get("per_job", study["per_job"]),
+        )
+
+    table2 = study["table2"]
+    return {
+        "synthetic": {e["name"]: block(e, [paper["beta"]], study["epsilon"]) for e in study["blocks"]},
+        "beta": {e["name"]: block(e, table2["betas"], [study["reference"]]) for e in table2["blocks"]},
+    }
+
+
+@dataclass(frozen=True)
+class Population:
+    """The random instances of kairouz2016, how they are cut into jobs, and what is computed for each."""
+
+    seed: int
+    concentration: float
+    instances: int
+    chunk: int
+    sizes: tuple[int, ...]
+    size: int
+    epsilons: tuple[float, ...]
+    scaling: tuple[float, ...]
+    thresholds: tuple[str, ...]
+    small: tuple[float, ...]
+    large: tuple[float, ...]
+    channels: int
+    tolerance: float
+    max_rounds: int
+
+    @property
+    def chunks(self) -> range:
+        """Numbers of the jobs; the job of an instance does not depend on how many instances there are."""
+        return range(math.ceil(self.instances / self.chunk))
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """What an instance is drawn from, for ``params``."""
+        return {"seed": self.seed, "concentration": self.concentration}
+
+    def numbers(self, chunk: int | None = None) -> list[int]:
+        """Return the numbers of the instances of one job, or of all."""
+        numbers = range(self.instances)
+        return list(numbers if chunk is None else numbers[chunk * self.chunk : (chunk + 1) * self.chunk])
+
+    def sweep(self, chunk: int | None = None) -> dict[str, Any]:
+        """Return the arguments of a sweep but utility and size, for one job, or for all."""
+        return {
+            **self.drawn,
+            "instances": self.numbers(chunk),
+            "epsilons": list(self.epsilons),
+            "tolerance": self.tolerance,
+            "max_rounds": self.max_rounds,
+        }
+
+
+def population(configuration: Mapping[str, Any]) -> Population:
+    """Resolve the instances of kairouz2016 from a checked configuration."""
+    paper = configuration["kairouz2016"]
+    return Population(
+        seed=configuration["seed"],
+        concentration=float(paper["concentration"]),
+        instances=paper["instances"],
+        chunk=paper["chunk"],
+        sizes=tuple(sorted(paper["sizes"])),
+        size=paper["size"],
+        epsilons=_values(paper["epsilon"]),
+        scaling=tuple(map(float, paper["scaling"])),
+        thresholds=tuple(paper["thresholds"]),
+        small=tuple(map(float, paper["expansions"]["small"])),
+        large=tuple(map(float, paper["expansions"]["large"])),
+        channels=paper["channels"],
+        tolerance=float(paper["solver"]["tolerance"]),
+        max_rounds=paper["solver"]["rounds"],
+    )

@@ -29,7 +29,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from .channel import Channel, FloatArray, as_distribution
 from .privacy import log_ratio
@@ -115,7 +115,7 @@ class RenyiBall:
             raise ValueError(f"beta is {beta}; a significance level lies strictly between 0 and 1.")
         if not 0 < order < math.inf:
             raise ValueError(f"The order of the ball is {order}; it must be positive and finite.")
-        quantile = float(chi2.ppf(1.0 - beta, table.size - 1)) if table.size > 1 else 0.0
+        quantile = float(chdtri(table.size - 1, beta)) if table.size > 1 else 0.0
         if order == 1:
             radius = quantile / (2.0 * n)
         else:

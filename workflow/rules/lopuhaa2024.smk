@@ -13,6 +13,7 @@ rule lopuhaa2024:
         "results/tables/lopuhaa2024/orderings.csv",
         multiext("results/tables/lopuhaa2024/example", ".parquet", ".csv", ".md"),
         expand("results/figures/lopuhaa2024/fig2.{suffix}", suffix=config["figures"]["formats"]),
+        rules.lopuhaa2024_synthetic.input,
 
 
 rule lopuhaa2024_fig2_chunk:

@@ -17,6 +17,20 @@ from ldpfrontier.tables import replacing
 EPSILON = r"$\varepsilon$"
 NMI = r"$I_{\hat P}(X;Y)\,/\,H(X)$"
 
+#: kairouz2016 by utility: what a mechanism achieves, what it could achieve without privacy, and what sets the
+#: scale at high privacy.
+ACHIEVED = {"kl": r"$D_{\mathrm{kl}}(M_0\|M_1)$", "mutual_information": "$I(X;Y)$"}
+POSSIBLE = {"kl": r"$D_{\mathrm{kl}}(P_0\|P_1)$", "mutual_information": "$H(X)$"}
+SCALE = {"kl": r"$\|P_0-P_1\|_{\mathrm{TV}}$", "mutual_information": r"$P(T)\,P(T^{\mathrm{c}})$"}
+UTILITIES = {
+    "kl": "KL divergence",
+    "chi2": r"$\chi^2$ divergence",
+    "hellinger": "Hellinger",
+    "tv": "total variation",
+    "mutual_information": "mutual information",
+    "all_f": r"all $f$-divergences",
+}
+
 #: Width of a full page of text, inches.
 PAGE_WIDTH = 6.9
 
@@ -52,6 +66,17 @@ MECHANISMS = {
     "srr": Look("SRR", "#CC79A7", "D", (0, (4, 1.5, 1, 1.5))),
     "grr": Look("GRR", "#7A7A7A", "v", (0, (2, 1.2)), filled=False),
 }
+
+# Of kairouz2016; "mixed" is the better of binary and randomized response, chosen per instance and epsilon.
+STAIRCASES = {
+    "optimal": Look("optimal", "#000000", "", "-"),
+    "binary": Look("binary", "#D55E00", "^", (0, (5, 1.5)), filled=False),
+    "rr": Look("randomized response", "#0072B2", "o", (0, (4, 1.5, 1, 1.5))),
+    "geometric": Look("geometric", "#009E73", "s", (0, (1, 1.2)), filled=False),
+    "mixed": Look("better of the two", "#AA4499", "D", "-"),
+}
+
+_DASHES: tuple[Any, ...] = ((0, (1, 1.2)), (0, (4, 1.5, 1, 1.5)), (0, (5, 1.5)), "-")
 
 _SETTINGS = {
     "font.family": "serif",
@@ -98,6 +123,12 @@ def style() -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)  # type: ignore[arg-type]
         yield
+
+
+def graded(index: int, count: int) -> dict[str, Any]:
+    """Return line options for one of `count` ordered curves: light to dark, the last one solid."""
+    colour = matplotlib.colormaps["cividis"](0.85 * (count - 1 - index) / max(count - 1, 1))
+    return {"color": colour, "linestyle": _DASHES[(index - count) % len(_DASHES)]}
 
 
 def handle(look: Look) -> Line2D:
