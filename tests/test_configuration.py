@@ -64,7 +64,7 @@ def test_the_schema_knows_what_the_package_knows():
 def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
     lines = (ROOT / "config/config.yaml").read_text().splitlines()
     assert lines[0] == "# yaml-language-server: $schema=../workflow/schemas/config.schema.json"
-    papers = {"lopuhaa2024:", "kairouz2016:"}
+    papers = {"lopuhaa2024:", "kairouz2016:", "kalantari2018:"}
     grouped = {"adult:", "figures:", "solver:", "start:", "stop:", "points:"} | papers
     for before, line in pairwise(lines):
         key = line.strip().split(" ")[0]
@@ -76,7 +76,11 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
     ("dotted", "value", "sentence"),
     [
         ("lopuhaa2024.betta", 0.1, "Unknown key lopuhaa2024.betta; did you mean 'beta'?"),
-        ("zzz", 1, "Unknown key zzz; allowed are seed, adult, figures, lopuhaa2024, kairouz2016."),
+        (
+            "zzz",
+            1,
+            "Unknown key zzz; allowed are seed, adult, figures, lopuhaa2024, kairouz2016, kalantari2018.",
+        ),
         (
             "lopuhaa2024.beta",
             1.5,
@@ -159,6 +163,11 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
             "lopuhaa2024.synthetic.reference",
             0.7,
             "lopuhaa2024.synthetic.reference is 0.7; allowed is one of lopuhaa2024.synthetic.epsilon.",
+        ),
+        (
+            "kalantari2018.distortion.stop",
+            0.001,
+            "kalantari2018.distortion.stop is 0.001; allowed is a number",
         ),
         ("seed", True, "seed is true; allowed is a whole number at least 0."),
     ],

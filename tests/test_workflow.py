@@ -66,6 +66,7 @@ TINY = {
         "channels": 2,
         "chunk": 2,
     },
+    "kalantari2018": {"distortion": {"start": 0.1, "stop": 0.8, "points": 8}, "random": 2},
 }
 
 
@@ -168,6 +169,15 @@ def test_the_synthetic_study_of_lopuhaa2024_runs(finished):
         assert (tables / name).stat().st_size > 50
     for name in ("fig3", "fig4", "fig5", "gain"):
         assert (finished / f"results/figures/lopuhaa2024/{name}.pdf").stat().st_size > 3000
+
+
+def test_the_pipeline_of_kalantari2018_runs(finished):
+    tables = finished / "results/tables/kalantari2018"
+    found = read_table(tables / "tradeoff.parquet")
+    assert set(found["metric"]) >= {"dp_leakage", "mi_leakage"}
+    assert read_table(tables / "sources.parquet", EXAMPLES)["agrees"].all()
+    for name in ("fig4", "fig5", "fig6", "fig7", "bounds"):
+        assert (finished / f"results/figures/kalantari2018/{name}.svg").stat().st_size > 3000
 
 
 def test_more_repetitions_only_add_chunks(finished):

@@ -1,6 +1,7 @@
 """Certified privacy-utility optima for local privacy mechanisms, and the closed forms they compete with."""
 
 from .channel import Channel
+from .distortion import SourceSet, hamming_leakage, information_leakage
 from .mechanisms import (
     binary_mechanism,
     geometric_mechanism,
@@ -27,9 +28,12 @@ __all__ = [
     "MutualInformation",
     "Optimum",
     "RenyiBall",
+    "SourceSet",
     "binary_mechanism",
     "geometric_mechanism",
+    "hamming_leakage",
     "independent_reporting",
+    "information_leakage",
     "optimal_ldp",
     "optimal_nonrobust",
     "optimal_robust",

@@ -130,6 +130,10 @@ def _contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
         seen.add(names)
     yield from _study_contradictions(paper["synthetic"])
     yield from _kairouz_contradictions(configuration["kairouz2016"])
+    axis = configuration["kalantari2018"]["distortion"]
+    if not axis["start"] < axis["stop"]:
+        key = "kalantari2018.distortion"
+        yield f"{key}.stop is {axis['stop']}; allowed is a number greater than {key}.start, {axis['start']}."
 
 
 def _study_contradictions(study: Mapping[str, Any]) -> Iterator[str]:
@@ -391,3 +395,9 @@ def population(configuration: Mapping[str, Any]) -> Population:
         tolerance=float(paper["solver"]["tolerance"]),
         max_rounds=paper["solver"]["rounds"],
     )
+
+
+def distortions(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Resolve the grid and the tolerance of kalantari2018 from a checked configuration."""
+    paper = configuration["kalantari2018"]
+    return {"distortions": grid(**paper["distortion"]), "tolerance": float(paper["tolerance"])}
