@@ -66,6 +66,13 @@ TINY = {
         "channels": 2,
         "chunk": 2,
     },
+    "liao2017": {
+        "shares": {"start": 0.001, "stop": 0.1, "points": 2},
+        "named": [0.001, 0.002, 0.005],
+        "grid": 10,
+        "tolerance": {"3": 0.05, "4": 0.05},
+        "theorems": 1,
+    },
     "kalantari2018": {"distortion": {"start": 0.1, "stop": 0.8, "points": 8}, "random": 2},
 }
 
@@ -178,6 +185,15 @@ def test_the_pipeline_of_kalantari2018_runs(finished):
     assert read_table(tables / "sources.parquet", EXAMPLES)["agrees"].all()
     for name in ("fig4", "fig5", "fig6", "fig7", "bounds"):
         assert (finished / f"results/figures/kalantari2018/{name}.svg").stat().st_size > 3000
+
+
+def test_the_pipeline_of_liao2017_runs(finished):
+    tables = finished / "results/tables/liao2017"
+    statements = read_table(tables / "statements.parquet")
+    assert {"Li-F2a", "Li-F3"} <= {name[:6] for name in statements["mechanism"]} | {"Li-F3"}
+    assert (tables / "shares.md").read_text().count("Pair 1") == 3
+    for name in ("fig1", "fig2", "fig3", "study", "shares"):
+        assert (finished / f"results/figures/liao2017/{name}.pdf").stat().st_size > 3000
 
 
 def test_more_repetitions_only_add_chunks(finished):

@@ -19,6 +19,7 @@ from .optimal import (
     optimal_nonrobust,
     optimal_robust,
 )
+from .optimal.leakage import optimal_leakage
 from .uncertainty import RenyiBall
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "independent_reporting",
     "information_leakage",
     "optimal_ldp",
+    "optimal_leakage",
     "optimal_nonrobust",
     "optimal_robust",
     "quaternary_mechanism",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
@@ -130,10 +132,9 @@ def _contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
         seen.add(names)
     yield from _study_contradictions(paper["synthetic"])
     yield from _kairouz_contradictions(configuration["kairouz2016"])
-    axis = configuration["kalantari2018"]["distortion"]
-    if not axis["start"] < axis["stop"]:
-        key = "kalantari2018.distortion"
-        yield f"{key}.stop is {axis['stop']}; allowed is a number greater than {key}.start, {axis['start']}."
+    for paper_name, key in (("kalantari2018", "distortion"), ("liao2017", "shares")):
+        axis = {**configuration[paper_name][key], "values": None, "spacing": "linear"}
+        yield from _grid_contradictions(f"{paper_name}.{key}", axis)
 
 
 def _study_contradictions(study: Mapping[str, Any]) -> Iterator[str]:
@@ -401,3 +402,59 @@ def distortions(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """Resolve the grid and the tolerance of kalantari2018 from a checked configuration."""
     paper = configuration["kalantari2018"]
     return {"distortions": grid(**paper["distortion"]), "tolerance": float(paper["tolerance"])}
+
+
+@dataclass(frozen=True)
+class HypothesisTest:
+    """What determines the numbers of one set of hypotheses of liao2017."""
+
+    instance: str
+    shares: tuple[float, ...]
+    named: tuple[float, ...]
+    order: float
+    w0: tuple[float, ...] | None
+    grid: int
+    tolerance: float | None
+
+    def _common(self) -> dict[str, Any]:
+        w0 = None if self.w0 is None else list(self.w0)
+        return {"instance": self.instance, "w0": w0, "tolerance": self.tolerance}
+
+    def sweep(self) -> dict[str, Any]:
+        """Return the arguments of the sweep over leakages, as plain values."""
+        return {**self._common(), "shares": list(self.shares), "order": self.order}
+
+    def comparison(self) -> dict[str, Any]:
+        """Return the arguments of the comparison at the leakages of interest, as plain values."""
+        return {**self._common(), "fractions": list(self.named), "grid": self.grid}
+
+
+def hypothesis_tests(configuration: Mapping[str, Any], resource: Path | str) -> dict[str, HypothesisTest]:
+    """Resolve the hypotheses of liao2017 from a checked configuration.
+
+    Parameters
+    ----------
+    configuration : mapping
+    resource : path
+        ``resources/liao2017.yaml``.
+
+    Returns
+    -------
+    dict
+        By a name fit for files, in the order of the resource.
+    """
+    paper = configuration["liao2017"]
+    entries = yaml.safe_load(Path(resource).read_text(encoding="utf-8"))
+    tolerances = {int(letters): value for letters, value in paper["tolerance"].items()}
+    return {
+        re.sub(r"[^a-z0-9]+", "_", entry["name"].lower()): HypothesisTest(
+            instance=entry["name"],
+            shares=tuple(grid(**paper["shares"], spacing="geometric")),
+            named=tuple(sorted(paper["named"])),
+            order=float(paper["order"]),
+            w0=None if paper["w0"] is None else tuple(paper["w0"]),
+            grid=paper["grid"],
+            tolerance=tolerances.get(len(entry["hypotheses"][0])),
+        )
+        for entry in entries
+    }

@@ -1,0 +1,233 @@
+"""Figures of liao2017."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
+
+from .style import PAGE_WIDTH, Look, style
+
+#: Colours of the two utilities; the mechanisms differ in marker and dash.
+RELATIVE, RENYI = "#0072B2", "#D55E00"
+
+MECHANISMS = {
+    "optimal": Look("$W^*$, any number of outputs", "#7A7A7A", "", "-"),
+    "optimal_2": Look("$W^*$, 2 × 2", "#7A7A7A", "o", (0, (1, 1.6)), filled=False),
+    "eit": Look("$W'$ (E-IT)", "#7A7A7A", "^", (0, (4, 1.5))),
+}
+
+INSTANCES = {
+    "Pair 1": Look("Pair 1", "#0072B2", "o", "-"),
+    "Pair 2": Look("Pair 2", "#009E73", "s", (0, (5, 1.5)), filled=False),
+    "Pair 3": Look("Pair 3", "#E69F00", "D", (0, (4, 1.5, 1, 1.5))),
+    "Pair 4": Look("Pair 4", "#D55E00", "^", "-"),
+    "Triple 1": Look("Triple 1", "#56B4E9", "v", (0, (2, 1.2)), filled=False),
+    "Triple 2": Look("Triple 2", "#CC79A7", "P", "-"),
+}
+
+_LEAKAGE = r"leakage $\epsilon\,/\,\min_k H(p_k)$"
+
+
+def fig1(table: pd.DataFrame) -> Figure:
+    """Draw Figure 1: the nominal row w_0, and how the rows of W' are moved away from it.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Results of `ldpfrontier.experiments.liao2017.perturbation` with three outputs.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    wide = table.pivot_table(index="instance", columns="metric", values="value")
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]])
+    points = wide[["w1", "w2", "w3"]].to_numpy() @ corners
+    places = dict(zip(wide.index.astype(str), points, strict=True))
+    centre = places.pop("w0")
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 2.9))
+        left, right = figure.subplots(1, 2, width_ratios=[1.15, 1.0])
+        left.fill(*corners.T, facecolor="#F4F4F4", edgecolor="#555555", linewidth=0.8)
+        for corner, text, move in zip(
+            corners, ("output 1", "output 2", "output 3"), ((0, -11), (0, -11), (0, 4)), strict=True
+        ):
+            left.annotate(text, corner, xytext=move, textcoords="offset points", ha="center", fontsize=8)
+        ends = np.array(list(places.values()))
+        along = ends[int(np.square(ends - centre).sum(axis=1).argmax())] - centre
+        reach = np.array([centre - 2.2 * along, centre + 1.3 * along])
+        left.plot(*reach.T, color="#AAAAAA", linewidth=0.8, linestyle=(0, (4, 2)), zorder=2)
+        left.annotate(
+            r"direction $\mathbf{v}\,[\sqrt{w_0}]$", reach[0], xytext=(-3, 3), textcoords="offset points",
+            ha="right", fontsize=8, color="#666666",
+        )  # fmt: skip
+        colours = ["#0072B2", "#009E73", "#CC79A7", "#D55E00", "#E69F00", "#56B4E9"]
+        normal = np.array([-along[1], along[0]]) / math.hypot(*along)
+        for side, ((letter, end), colour) in enumerate(zip(sorted(places.items()), colours, strict=False)):
+            left.annotate(
+                "", end, xytext=centre, zorder=3,
+                arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.4, "shrinkA": 0, "shrinkB": 2},
+            )  # fmt: skip
+            left.plot(*end, marker="o", color=colour, markersize=4, zorder=4)
+            left.annotate(
+                f"$W'_{{{letter.split()[-1]}}}$", end, xytext=tuple((14 if side % 2 else -14) * normal),
+                textcoords="offset points", ha="center", va="center", fontsize=9, color=colour,
+            )  # fmt: skip
+        left.plot(*centre, marker="o", color="black", markersize=5, zorder=5)
+        left.annotate("$w_0$", centre, xytext=(22, 22), textcoords="offset points", ha="left",
+            arrowprops={"arrowstyle": "-", "lw": 0.6, "color": "#555555", "shrinkB": 4})  # fmt: skip
+        left.set_aspect("equal")
+        left.set_axis_off()
+        left.set_title("(a) rows of $W'$ in the simplex of outputs", loc="left")
+        letters = wide.loc[sorted(places)]
+        where = np.arange(1, len(letters) + 1)
+        for shift, name, colour in ((-0.26, "p1", "#CCCCCC"), (0.0, "p2", "#888888")):
+            right.bar(where + shift, letters[name], 0.24, color=colour)
+        right.bar(where + 0.26, letters["a"], 0.24, color=colours[: len(letters)])
+        right.axhline(0.0, color="#555555", linewidth=0.6)
+        right.set_xticks(where, [f"letter {k}" for k in where])
+        right.grid(axis="x", visible=False)
+        right.set_title("(b) hypotheses and step sizes", loc="left")
+        handles = [
+            Line2D([], [], color=colour, linewidth=5, label=text)
+            for colour, text in (
+                ("#CCCCCC", "$p_1$"),
+                ("#888888", "$p_2$"),
+                (colours[0], "$a^*$ (in colour)"),
+            )
+        ]
+        right.margins(y=0.2)
+        right.legend(handles=handles, loc="upper center", ncols=3, handlelength=0.9, columnspacing=1.2)
+    return figure
+
+
+def utilities(table: pd.DataFrame, instances: Sequence[str], *, columns: int = 2) -> Figure:
+    """Draw normalised utility against normalised leakage, one panel per instance (Figures 2 and 3).
+
+    Relative entropy is on the left axis; Renyi divergence, where there is one, on the right axis, whose scale
+    keeps the curves apart.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Results of `ldpfrontier.experiments.liao2017.sweep`, of any number of instances.
+    instances : sequence of str
+        Panels in their order.
+    columns : int
+        Panels beside each other.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    rows = math.ceil(len(instances) / columns)
+    found = table[table["instance"].isin(instances)]
+    has_renyi = (found["metric"] == "normalized_renyi").any()
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 0.75 + 2.2 * rows))
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for ax, letter, instance in zip(axes, "abcdefghijklmnop", instances, strict=False):
+            _panel(ax, found[found["instance"] == instance])
+            ax.set_title(f"({letter}) {instance}", loc="left")
+        for ax in axes[len(instances) :]:
+            ax.set_axis_off()
+        figure.supxlabel(_LEAKAGE, fontsize=9)
+        shown = [look for name, look in MECHANISMS.items() if name in set(found["mechanism"])]
+        handles = [Line2D([], [], **look.line()) for look in shown]
+        if has_renyi:
+            handles += [
+                Line2D([], [], color=RELATIVE, linewidth=3, label="relative entropy (left axis)"),
+                Line2D([], [], color=RENYI, linewidth=3, label="Rényi divergence (right axis)"),
+            ]
+            figure.supylabel("utility / utility without privacy", fontsize=9)
+        else:
+            figure.supylabel(r"$\min_k D(p_kW\,\|\,p_1W)\,/\,\min_k D(p_k\|p_1)$", fontsize=9)
+        figure.legend(
+            handles=handles, loc="outside upper center", ncols=3, columnspacing=1.6, handlelength=2.8
+        )
+    return figure
+
+
+def _panel(ax: Axes, rows: pd.DataFrame) -> None:
+    least = float(rows.loc[rows["metric"] == "min_entropy", "value"].iloc[0])
+    for metric, colour in (("normalized_relative_entropy", RELATIVE), ("normalized_renyi", RENYI)):
+        part = rows[(rows["metric"] == metric) & np.isfinite(rows["epsilon"])]
+        if part.empty:
+            continue
+        on = ax if colour == RELATIVE else ax.twinx()
+        top = float(part["value"].max())
+        # Markers evenly along the axis, although the grid of leakages is geometric.
+        marks = np.linspace(0.0, 1.0, 9)[1:]
+        for order, (name, look) in enumerate(MECHANISMS.items()):
+            curve = part[part["mechanism"] == name].sort_values("epsilon")
+            if curve.empty:
+                continue
+            x, y = curve["epsilon"].to_numpy() / least, curve["value"].to_numpy()
+            at = np.unique(np.abs(x[:, None] - x[-1] * (marks - 0.04 * order)).argmin(axis=0)).tolist()
+            x, y = np.append(0.0, x), np.append(0.0, y)
+            on.plot(
+                x, y, zorder=3 + order,
+                **(look.line(color=colour) | {"markeredgecolor": colour}),
+                markevery=[k + 1 for k in at],
+            )  # fmt: skip
+            on.lines[-1].set_markerfacecolor(colour if look.filled else "white")
+        on.set_ylim(0.0, top * (1.04 if colour == RELATIVE else 1.45))
+        on.tick_params(axis="y", colors=colour)
+        if colour == RENYI:
+            on.spines["right"].set_visible(True)
+            on.grid(visible=False)
+    ax.set_xlim(left=0.0)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:g}%"))
+
+
+def shares(table: pd.DataFrame, instances: Sequence[str] | None = None) -> Figure:
+    """Draw the share of the optimum that W' has, against leakage on a logarithmic axis.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Results of `ldpfrontier.experiments.liao2017.sweep`, of any number of instances.
+    instances : sequence of str, optional
+        The curves; by default those of Tables I and II.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    names = list(INSTANCES if instances is None else instances)
+    titles = {"relative_entropy": "(a) relative entropy", "renyi": "(b) Rényi divergence"}
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 2.75))
+        axes = figure.subplots(1, 2, sharey=True)
+        for ax, (metric, title) in zip(axes, titles.items(), strict=True):
+            for order, name in enumerate(names):
+                part = table[table["instance"] == name]
+                least = float(part.loc[part["metric"] == "min_entropy", "value"].iloc[0])
+                wide = part[part["metric"] == metric].pivot_table(
+                    index="epsilon", columns="mechanism", values="value"
+                )
+                if "eit" not in wide:
+                    continue
+                wide = wide.dropna(subset=["eit"])
+                look = INSTANCES[name]
+                ax.plot(
+                    wide.index.to_numpy() / least, wide["eit"] / wide["optimal"],
+                    **look.line(), markevery=(order, 6),
+                )  # fmt: skip
+            ax.set_xscale("log")
+            ax.set_ylim(0.0, 1.05)
+            ax.set_title(title, loc="left")
+            ax.set_xlabel(_LEAKAGE)
+        axes[0].set_ylabel("utility of $W'$ over that of $W^*$")
+        figure.legend(
+            handles=[Line2D([], [], **INSTANCES[name].line()) for name in names],
+            loc="outside upper center", ncols=len(names), columnspacing=1.3, handlelength=2.6,
+        )  # fmt: skip
+    return figure
