@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = "ldpfrontier"
-PACKAGES = ("highspy", "matplotlib", "numpy", "pandas", "pplpy", "pyarrow", "scipy")
+PACKAGES = ("clarabel", "cvxpy", "highspy", "matplotlib", "numpy", "pandas", "pplpy", "pyarrow", "scipy")
 
 _ROOT = Path(__file__).parent
 
@@ -88,7 +88,7 @@ class _Graph:
 
     def imports(self, module: str) -> Iterator[tuple[str, tuple[str, str]]]:
         """Yield the imported names, each with the module that defines it and its name there."""
-        for node in _imports(_tree(self.file(module))):
+        for node in _statements(self.file(module)):
             if isinstance(node, ast.Import):
                 names = [(alias.name, "") for alias in node.names]
             else:
@@ -118,7 +118,7 @@ class _Graph:
         if path is None:
             return None
         if name and path.name == "__init__.py":
-            for node in _imports(_tree(path)):
+            for node in _statements(path):
                 if isinstance(node, ast.ImportFrom):
                     for alias in node.names:
                         if (alias.asname or alias.name) == name:
@@ -137,25 +137,31 @@ def _imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from _imports(child)
 
 
-def _tree(path: Path | None) -> ast.Module:
+# A workflow hashes dozens of scripts that share most of their modules, in every job's process: each version
+# of a file is read once.
+
+
+def _statements(path: Path | None) -> list[ast.Import | ast.ImportFrom]:
     assert path is not None
-    return _parsed(path, path.stat().st_mtime_ns)
-
-
-@cache
-def _parsed(path: Path, modified: int) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+    return _read(path, path.stat().st_mtime_ns)[0]
 
 
 def _source(path: Path | None) -> str:
     """Return the code in one layout, without comments and docstrings."""
-    tree = ast.parse(ast.unparse(_tree(path)))
+    assert path is not None
+    return _read(path, path.stat().st_mtime_ns)[1]
+
+
+@cache
+def _read(path: Path, modified: int) -> tuple[list[ast.Import | ast.ImportFrom], str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    statements = list(_imports(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 del node.body[0]
-    return ast.unparse(tree)
+    return statements, ast.unparse(tree)
 
 
 def _digest(text: str) -> str:

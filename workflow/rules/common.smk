@@ -25,6 +25,7 @@ except configuration.ConfigurationError as problems:
     raise WorkflowError(str(problems)) from None
 
 
+@cache
 def code(script):
     """Hash what a script runs: for `params`, because Snakemake does not see imported modules."""
     return code_hash(BASE / "workflow/scripts" / script)
