@@ -51,6 +51,7 @@ TINY = {
                 ],
             },
         },
+        "orders": {"values": [0.5, 2], "epsilon": [1.0], "mechanisms": ["ir"]},
         "theorems": {
             "tables": [{"sensitive": 2, "public": 2, "records": 60}],
             "orders": [2],
@@ -169,6 +170,7 @@ def test_the_pipeline_of_kairouz2016_runs(finished):
 
 def test_the_synthetic_study_of_lopuhaa2024_runs(finished):
     tables = finished / "results/tables/lopuhaa2024"
+    assert read_table(tables / "orders.parquet")["experiment"].nunique() == 2
     table = read_table(tables / "synthetic.parquet")
     assert set(table["instance"]) == {"2 x 3, 000", "2 x 3, 001"}
     assert {"nmi", "realised_epsilon", "utility_difference"} <= set(table["metric"])

@@ -11,6 +11,7 @@ rule lopuhaa2024:
     input:
         multiext("results/tables/lopuhaa2024/fig2", ".parquet", ".csv"),
         "results/tables/lopuhaa2024/orderings.csv",
+        multiext("results/tables/lopuhaa2024/orders", ".parquet", ".csv"),
         multiext("results/tables/lopuhaa2024/example", ".parquet", ".csv", ".md"),
         expand("results/figures/lopuhaa2024/fig2.{suffix}", suffix=config["figures"]["formats"]),
         rules.lopuhaa2024_synthetic.input,
@@ -61,6 +62,34 @@ rule lopuhaa2024_fig2_table:
         code=code("collect.py"),
     script:
         "../scripts/collect.py"
+
+
+rule lopuhaa2024_orders:
+    input:
+        counts=ancient([f"results/data/adult/{sensitive}/{public}.csv" for sensitive, public in PAIRS]),
+    output:
+        parquet="results/tables/lopuhaa2024/orders.parquet",
+        csv="results/tables/lopuhaa2024/orders.csv",
+    log:
+        "logs/lopuhaa2024/orders.log",
+    benchmark:
+        "logs/lopuhaa2024/orders.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    params:
+        pairs=[list(names) for names in PAIRS],
+        digests=[pair_digest(*names) for names in PAIRS],
+        orders=config["lopuhaa2024"]["orders"]["values"],
+        settings={
+            "beta": config["lopuhaa2024"]["beta"],
+            "epsilons": config["lopuhaa2024"]["orders"]["epsilon"],
+            "mechanisms": config["lopuhaa2024"]["orders"]["mechanisms"],
+            "tolerance": config["lopuhaa2024"]["orders"]["tolerance"],
+        },
+        code=code("lopuhaa2024_orders.py"),
+    script:
+        "../scripts/lopuhaa2024_orders.py"
 
 
 rule lopuhaa2024_orderings:
