@@ -12,17 +12,10 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from .style import EPSILON, MECHANISMS, NMI, PAGE_WIDTH, Look, handle, style
-
-#: The mechanisms of the synthetic study: two variants of IR more.
-LOOKS = {
-    **MECHANISMS,
-    "ir_tight": Look("IR, tight d", "#56B4E9", "s", (0, (3, 1))),
-    "ir_optimal": Look("IR, optimal parts", "#E69F00", "P", (0, (6, 1.5, 1, 1.5))),
-}
+from .style import EPSILON, MECHANISMS, NMI, PAGE_WIDTH, handle, style
 
 #: What Figures 3, 4 and 5 show unless told otherwise: the mechanisms of the paper there, and the new ones.
-AVERAGED = (*MECHANISMS, "ir_optimal")
+AVERAGED = tuple(name for name in MECHANISMS if name != "ir_tight")
 REALISED = ("nr", "polyopt", "polyopt_distinct")
 COMPARED = ("polyopt_distinct", "polyopt", "ir", "srr")
 
@@ -116,7 +109,7 @@ def fig3(
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         for name, curve in _curves(rows):
-            look = LOOKS[name]
+            look = MECHANISMS[name]
             ax.plot(curve["epsilon"], curve["mean"], markevery=_every(name, len(curve)), **look.line())
             ax.fill_between(
                 curve["epsilon"], curve["low"], curve["high"], color=look.colour, alpha=0.13, linewidth=0
@@ -158,7 +151,7 @@ def fig4(
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         ax.axhline(1.0, color="#333333", linewidth=0.7, zorder=2)
         for name, curve in _curves(rows):
-            look = LOOKS[name]
+            look = MECHANISMS[name]
             epsilon = curve["epsilon"].to_numpy()
             low, high = (
                 np.clip(curve[end].to_numpy() / epsilon, bottom / 10.0, top * 10.0) for end in ("low", "high")
@@ -219,7 +212,7 @@ def fig5(
         shown = [name for name in mechanisms if name in set(rows["mechanism"])]
         for place, name in enumerate(shown):
             values = 100.0 * rows.loc[rows["mechanism"] == name, "value"].to_numpy()
-            look = LOOKS[name]
+            look = MECHANISMS[name]
             # Evenly spread instead of at random, so that equal tables give equal figures.
             spread = 0.5 * (np.argsort(np.argsort(values)) * 0.6180339887 % 1.0 - 0.5)
             ax.plot(place + spread, values, ".", color=look.colour, alpha=0.45, markersize=3, zorder=2)
@@ -229,7 +222,7 @@ def fig5(
                 capprops={"color": look.colour}, medianprops={"color": look.colour, "linewidth": 1.6},
                 manage_ticks=False,
             )  # fmt: skip
-        ax.set_xticks(range(len(shown)), [LOOKS[name].label.replace(", ", ",\n") for name in shown])
+        ax.set_xticks(range(len(shown)), [MECHANISMS[name].label.replace(", ", ",\n") for name in shown])
         ax.set_xlim(-0.6, len(shown) - 0.4)
         reach = 1.08 * max(float(np.abs(100.0 * rows["value"]).max()), 1e-3)
         ax.set_ylim(-reach, reach)
@@ -320,7 +313,7 @@ def _figure(
             figure.supxlabel(xlabel, fontsize=9)
         figure.supylabel(ylabel, fontsize=9)
         if legend:
-            shown = [look for name, look in LOOKS.items() if name in set(summary["mechanism"])]
+            shown = [look for name, look in MECHANISMS.items() if name in set(summary["mechanism"])]
             figure.legend(
                 handles=[handle(look) for look in shown], loc="outside upper center",
                 ncols=len(shown) if len(shown) < 7 else 4, columnspacing=1.3, handlelength=2.6,
@@ -344,7 +337,7 @@ def _sizes(summary: pd.DataFrame, sizes: Sequence[str] | None) -> Sequence[str]:
 
 def _curves(rows: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
     """Give the mechanisms that are there, the first of the legend last, so that it is drawn on top."""
-    for name in reversed(LOOKS):
+    for name in reversed(MECHANISMS):
         curve = rows[rows["mechanism"] == name].sort_values("epsilon")
         if not curve.empty:
             yield name, curve
@@ -353,7 +346,7 @@ def _curves(rows: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
 def _every(name: str, points: int, place: int = 0) -> tuple[int, int]:
     """Shift the markers of neighbouring curves against each other, where there are many points."""
     every = max(1, points // 8)
-    return (list(LOOKS).index(name) + place) % every, every
+    return (list(MECHANISMS).index(name) + place) % every, every
 
 
 def _plain_ticks(axis: Axis, limits: tuple[float, float], values: Iterable[float]) -> None:

@@ -63,6 +63,8 @@ MECHANISMS = {
     "polyopt_distinct": Look("PolyOpt, distinct pairs", "#D55E00", "^", "-", filled=False),
     "polyopt": Look("PolyOpt", "#0072B2", "o", "-"),
     "ir": Look("IR", "#009E73", "s", (0, (5, 1.5)), filled=False),
+    "ir_tight": Look("IR, tight d", "#56B4E9", "s", (0, (3, 1))),
+    "ir_optimal": Look("IR, optimal parts", "#E69F00", "P", (0, (6, 1.5, 1, 1.5))),
     "srr": Look("SRR", "#CC79A7", "D", (0, (4, 1.5, 1, 1.5))),
     "grr": Look("GRR", "#7A7A7A", "v", (0, (2, 1.2)), filled=False),
 }
