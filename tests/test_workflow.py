@@ -3,7 +3,6 @@
 import copy
 import json
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -308,11 +307,6 @@ def test_a_failing_job_leaves_its_traceback_in_the_log(tmp_path):
     assert "an Adult record has 15" in log
     assert "an Adult record has 15" in text
     assert not (tmp_path / "results/data/adult/counts.csv").exists()
-
-
-@pytest.mark.skipif(shutil.which("snakefmt") is None, reason="snakefmt is not installed")
-def test_snakefiles_are_formatted():
-    subprocess.run(["snakefmt", "--check", "workflow"], cwd=ROOT, check=True, capture_output=True)
 
 
 def test_snakefiles_have_no_lints(tmp_path):
