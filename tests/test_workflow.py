@@ -223,6 +223,8 @@ def test_changing_one_pair_runs_that_pair_again_and_no_other(finished):
         "lopuhaa2024_orderings",
         "lopuhaa2024_fig2",
         "all",
+        "claims",
+        "report",
     }
     assert sorted(chunks) == [f"lopuhaa2024/fig2/income/relationship/{chunk}.parquet" for chunk in (0, 1)]
 
@@ -230,7 +232,7 @@ def test_changing_one_pair_runs_that_pair_again_and_no_other(finished):
 def test_another_source_of_the_same_counts_recomputes_nothing(finished):
     configuration = {**TINY, "adult": {"source": "auto", "cache": None}}
     rules, _ = planned(finished, configuration)
-    assert rules == {"adult_counts", "adult_pair"}
+    assert rules == {"adult_counts", "adult_pair", "report", "all"}
 
 
 def test_one_core_gives_the_same_bytes(finished, tmp_path):
