@@ -182,3 +182,19 @@ def test_in_a_browser(page, width, tmp_path):
     assert seen, done.stderr
     assert seen[1] == "8 of 57 claims|false|0|0"
     assert "CONSOLE" not in done.stderr
+
+
+def test_the_table_of_the_readme_is_replaced(tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text("a\n<!-- claims -->\nold\n<!-- /claims -->\nb\n")
+    entries = claims.read_claims(ROOT / "resources/claims.yaml")
+    ledger = claims.ledger(entries, {})
+    report.update_readme(readme, ledger)
+    text = readme.read_text()
+    assert "old" not in text
+    assert text.startswith("a\n<!-- claims -->\n| paper |")
+    assert text.endswith("<!-- /claims -->\nb\n")
+    assert f"| all | 0 | 0 | 0 | {len(entries)} |" in text
+    readme.write_text("nothing")
+    with pytest.raises(ValueError, match="has no lines"):
+        report.update_readme(readme, ledger)

@@ -6,6 +6,7 @@ import base64
 import math
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -268,3 +269,29 @@ def _times(logs: Path) -> list[dict[str, Any]]:
         {"group": group, "jobs": len(spent), "total": sum(spent), "longest": max(spent, default=0.0)}
         for group, spent in seconds.items()
     ]
+
+
+def update_readme(readme: Path | str, ledger: pd.DataFrame) -> None:
+    """Replace the table of claims by paper and verdict in a README, between its two comment lines.
+
+    Raises
+    ------
+    ValueError
+        If the README does not have the lines ``<!-- claims -->`` and ``<!-- /claims -->``.
+    """
+    path = Path(readme)
+    before, start, rest = path.read_text(encoding="utf-8").partition("<!-- claims -->\n")
+    _, end, after = rest.partition("<!-- /claims -->")
+    if not (start and end):
+        raise ValueError(
+            f"{path} has no lines <!-- claims --> and <!-- /claims --> to put the table between."
+        )
+    table = counts(ledger).astype("str")
+    rows = [list(table.columns), ["---"] * table.shape[1], *table.to_numpy().tolist()]
+    text = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    with replacing(path) as partial:
+        partial.write_text(f"{before}{start}{text}{end}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    update_readme(sys.argv[1], read_table(sys.argv[2], LEDGER))
