@@ -19,7 +19,7 @@ from jinja2 import Environment, StrictUndefined
 
 from ldpfrontier.claims import LEDGER, SCHEMAS, VERDICTS, Erratum, counts
 from ldpfrontier.provenance import configuration_hash
-from ldpfrontier.tables import MEASURED, RESULTS, SKIPPED, read_metadata, read_table, replacing
+from ldpfrontier.tables import MEASURED, RESULTS, SKIPPED, markdown, read_metadata, read_table, replacing
 
 #: In the order of their appearance on the page.
 PAPERS: Mapping[str, str] = {
@@ -286,11 +286,8 @@ def update_readme(readme: Path | str, ledger: pd.DataFrame) -> None:
         raise ValueError(
             f"{path} has no lines <!-- claims --> and <!-- /claims --> to put the table between."
         )
-    table = counts(ledger).astype("str")
-    rows = [list(table.columns), ["---"] * table.shape[1], *table.to_numpy().tolist()]
-    text = "".join(f"| {' | '.join(row)} |\n" for row in rows)
     with replacing(path) as partial:
-        partial.write_text(f"{before}{start}{text}{end}{after}", encoding="utf-8")
+        partial.write_text(f"{before}{start}{markdown(counts(ledger))}{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

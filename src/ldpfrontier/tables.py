@@ -260,11 +260,16 @@ def to_csv(frame: pd.DataFrame, path: Path | str) -> None:
         frame.to_csv(partial, index=False, lineterminator="\n")
 
 
+def markdown(frame: pd.DataFrame) -> str:
+    """Return a table of texts as a Markdown table."""
+    rows = [list(map(str, frame.columns)), ["---"] * frame.shape[1], *frame.astype("str").to_numpy().tolist()]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
 def to_markdown(frame: pd.DataFrame, path: Path | str) -> None:
     """Write a table of texts as a Markdown table, all or nothing."""
-    rows = [list(map(str, frame.columns)), ["---"] * frame.shape[1], *frame.astype("str").to_numpy().tolist()]
     with replacing(path) as partial:
-        partial.write_text("".join(f"| {' | '.join(row)} |\n" for row in rows), encoding="utf-8")
+        partial.write_text(markdown(frame), encoding="utf-8")
 
 
 def pair_text(counts: npt.ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> str:

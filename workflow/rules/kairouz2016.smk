@@ -87,9 +87,9 @@ rule kairouz2016_fig4_table:
     params:
         configuration={"utility": "kl", "sizes": list(POPULATION.sizes), **POPULATION.sweep()},
         keep={"metric": ["kl"], "mechanism": ["optimal", "binary", "rr"]},
-        code=code("kairouz2016_select.py"),
+        code=code("collect.py"),
     script:
-        "../scripts/kairouz2016_select.py"
+        "../scripts/collect.py"
 
 
 rule kairouz2016_fig5_table:
@@ -155,7 +155,7 @@ use rule kairouz2016_fig4_table as kairouz2016_fig7_table with:
     params:
         configuration={"utility": "mutual_information", "sizes": list(POPULATION.sizes), **POPULATION.sweep()},
         keep={"metric": ["mutual_information"], "mechanism": ["optimal", "binary", "rr"]},
-        code=code("kairouz2016_select.py"),
+        code=code("collect.py"),
 
 
 use rule kairouz2016_fig5_table as kairouz2016_fig8_table with:

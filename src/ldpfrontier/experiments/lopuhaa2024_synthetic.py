@@ -149,7 +149,7 @@ def synthetic_sweep(
     for instance in instances:
         truth, counts = draw(shape, instance, records=records, concentration=concentration, seed=seed)
         ball = RenyiBall.confidence(counts, beta=beta, order=order)
-        name = instance_name(shape, instance)
+        name, h = instance_name(shape, instance), entropy(ball.centre)
         for epsilon in epsilons:
             nonrobust = optimal_nonrobust(ball.centre, epsilon)
             for mechanism in mechanisms:
@@ -158,7 +158,7 @@ def synthetic_sweep(
                 except (ArithmeticError, RuntimeError) as error:
                     error.add_note(f"In {name} with seed {seed}: {mechanism} at epsilon {epsilon:g}.")
                     raise
-                found = [*metrics(outcome, entropy(ball.centre))]
+                found = [*metrics(outcome, h)]
                 if channel is not None:
                     found += _realised(mechanism, channel, outcome, ball, truth, epsilon, name)
                 rows += [result_row(name, mechanism, epsilon, metric, result) for metric, result in found]
