@@ -198,10 +198,10 @@ def test_other_orders(order):
 
 
 def test_what_is_intractable_is_skipped():
-    found = study.synthetic_sweep((4, 4), [0], [1.0], mechanisms=["polyopt_distinct", "srr"], seed=SEED)
+    found = study.synthetic_sweep((2, 21), [0], [1.0], mechanisms=["polyopt_distinct", "srr"], seed=SEED)
     skipped = found[found["mechanism"] == "polyopt_distinct"]
     assert (skipped["status"] == SKIPPED).all()
-    assert skipped["note"].str.contains("at most 12 cells").all()
+    assert skipped["note"].str.contains("at most 20 are supported").all()
     assert set(skipped["metric"]) == {"mutual_information", "nmi"}
 
 

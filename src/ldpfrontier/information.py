@@ -70,17 +70,17 @@ def relative_excess(t: FloatArray) -> FloatArray:
     With t = p/q - 1 its mean under q is the divergence of p from q.
     """
     t = np.maximum(t, -1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        direct = np.where(t > -1.0, (1.0 + t) * np.log1p(t), 0.0) - t
+    excess = np.ones_like(t)  # its value at t = -1
     small = np.abs(t) < 0.05
-    if not small.any():
-        return np.asarray(direct)
-    s = np.where(small, t, 0.0)
+    large = ~small & (t > -1.0)
+    excess[large] = (1.0 + t[large]) * np.log1p(t[large]) - t[large]
+    s = t[small]
     # Series sum_{k>=2} (-t)^k / (k (k - 1)); 14 terms leave less than 1e-18 of the first at |t| = 0.05.
     series = np.zeros_like(s)
     for k in range(15, 1, -1):
         series = series * -s + 1.0 / (k * (k - 1))
-    return np.where(small, series * s * s, direct)
+    excess[small] = series * s * s
+    return excess
 
 
 def normalized_mutual_information(prior: ArrayLike, channel: Channel) -> float:

@@ -104,8 +104,10 @@ def adult_sweep(
     rows = []
     for epsilon in epsilons:
         nonrobust = optimal_nonrobust(ball.centre, epsilon)
+        published: Channel | None = None
         for mechanism in mechanisms:
-            channel, outcome = evaluate(mechanism, ball, epsilon, nonrobust, tolerance, max_rounds)
+            channel, outcome = evaluate(mechanism, ball, epsilon, nonrobust, tolerance, max_rounds, published)
+            published = channel if mechanism == "polyopt" else published
             found = list(metrics(outcome, h))
             if mechanism == "nr" and channel is not None:
                 leak = ball.worst_case_epsilon(channel)
@@ -132,6 +134,7 @@ def evaluate(
     nonrobust: Optimum,
     tolerance: float,
     max_rounds: int,
+    known: Channel | None = None,
 ) -> tuple[Channel | None, Outcome]:
     """Compute one mechanism at one epsilon, with its certificate.
 
@@ -144,7 +147,7 @@ def evaluate(
         Privacy level in nats.
     nonrobust : Optimum
         NR at this epsilon. Every mechanism here is private under P-hat, so NR's bound is a bound for all.
-    tolerance, max_rounds
+    tolerance, max_rounds, known
         As in `optimal_robust`.
 
     Returns
@@ -160,7 +163,7 @@ def evaluate(
             case "polyopt" | "polyopt_distinct":
                 pairs: Pairs = "all" if mechanism == "polyopt" else "distinct"
                 optimum = optimal_robust(
-                    ball, epsilon, pairs=pairs, tolerance=tolerance, max_rounds=max_rounds
+                    ball, epsilon, pairs=pairs, tolerance=tolerance, max_rounds=max_rounds, known=known
                 )
                 channel = optimum.channel
             case "nr":

@@ -152,12 +152,16 @@ def synthetic_sweep(
         name, h = instance_name(shape, instance), entropy(ball.centre)
         for epsilon in epsilons:
             nonrobust = optimal_nonrobust(ball.centre, epsilon)
+            published: Channel | None = None
             for mechanism in mechanisms:
                 try:
-                    channel, outcome = evaluate(mechanism, ball, epsilon, nonrobust, tolerance, max_rounds)
+                    channel, outcome = evaluate(
+                        mechanism, ball, epsilon, nonrobust, tolerance, max_rounds, published
+                    )
                 except (ArithmeticError, RuntimeError) as error:
                     error.add_note(f"In {name} with seed {seed}: {mechanism} at epsilon {epsilon:g}.")
                     raise
+                published = channel if mechanism == "polyopt" else published
                 found = [*metrics(outcome, h)]
                 if channel is not None:
                     found += _realised(mechanism, channel, outcome, ball, truth, epsilon, name)

@@ -33,6 +33,25 @@ def subset_sums(terms: FloatArray) -> FloatArray:
     return sums
 
 
+def critical_levels(lower: FloatArray) -> FloatArray:
+    """Return the levels epsilon at which vertices of K_s appear or vanish: e^epsilon = 1 + D / l, sorted.
+
+    Between two of them every vertex moves along a line as e^epsilon grows.
+
+    Parameters
+    ----------
+    lower : ndarray, shape (a2,)
+        As for `Block`.
+
+    Returns
+    -------
+    ndarray
+    """
+    mass = subset_sums(lower[lower > 0])
+    D = max(1.0 - float(lower.sum()), 1e-15)
+    return np.unique(np.log1p(D / mass[mass > 0]))
+
+
 class Block:
     r"""The vertices of one K_s, with their contributions to the objective.
 
@@ -54,7 +73,9 @@ class Block:
     prior : ndarray, shape (a2,)
         P_{s,u}, the joint probabilities of this row.
     epsilon : float
-        Privacy level in nats, > 0.
+        Privacy level in nats, >= 0.
+    scale : float
+        Factor on every vertex: those of scale K_s.
 
     Attributes
     ----------
@@ -69,7 +90,7 @@ class Block:
         If more than 20 letters differ, as all their subsets are listed.
     """
 
-    def __init__(self, lower: FloatArray, prior: FloatArray, epsilon: float) -> None:
+    def __init__(self, lower: FloatArray, prior: FloatArray, epsilon: float, scale: float = 1.0) -> None:
         occupied = np.flatnonzero(prior > 0)
         # letter -> position; all empty letters share the last one
         self._position = np.full(len(prior), len(occupied))
@@ -91,7 +112,8 @@ class Block:
 
         raised = subsets[proper & (d * mass <= 1.0)]
         floor = 1.0 - d * mass[raised]
-        cut = subsets[proper & (mass * top >= D + mass)]
+        # Where d l = 1 both families have the vertex; rounding must not lose it to neither.
+        cut = subsets[proper & (mass * top >= (D + mass) * (1.0 - 1e-12))]
         none = np.zeros(2, dtype=np.int32)
         sets = [raised, none, cut]
         low = [floor, np.array([1.0, top]), np.zeros(len(cut))]
@@ -106,11 +128,11 @@ class Block:
             odd.append(third[inside])
             extra.append(np.full(len(inside), j))
         self._sets = np.concatenate(sets)
-        self._low, self._high = np.concatenate(low), np.concatenate(high)
+        self._low, self._high = scale * np.concatenate(low), scale * np.concatenate(high)
         self.constants = (len(raised), len(raised) + 1)
         self._plain = len(raised) + 2 + len(cut)
         self._extra = np.concatenate([np.empty(0, dtype=np.int64), *extra])
-        self._odd = np.concatenate([np.empty(0), *odd])
+        self._odd = scale * np.concatenate([np.empty(0), *odd])
 
         inside_mass = subset_sums(P)[self._sets]
         outside_mass = P.sum() - inside_mass
@@ -118,6 +140,8 @@ class Block:
         self.g = xlogy(self._high, self._high) * inside_mass + xlogy(self._low, self._low) * outside_mass
         self.z[self._plain :] += self._odd * P[self._extra]
         self.g[self._plain :] += xlogy(self._odd, self._odd) * P[self._extra]
+
+        self._last: tuple[FloatArray, FloatArray] | None = None
 
     def __len__(self) -> int:
         return len(self._sets)
@@ -131,6 +155,12 @@ class Block:
         products = self._low * folded.sum() + (self._high - self._low) * inner
         products[self._plain :] += self._odd * folded[self._extra]
         return np.asarray(products)
+
+    def reduced(self, prices: FloatArray) -> FloatArray:
+        """Return g - prices . w for every vertex, shape (vertices,); the last answer is kept."""
+        if self._last is None or not np.array_equal(self._last[0], prices):
+            self._last = prices.copy(), self.g - self.dot(prices)
+        return self._last[1]
 
     def vectors(self, indices: NDArray[np.integer]) -> FloatArray:
         """Return the chosen vertices, shape (m, a2)."""

@@ -15,7 +15,7 @@ which is the dual bound that every result carries.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -59,6 +59,12 @@ class Columns:
 
     vectors: FloatArray
     values: FloatArray
+
+    @classmethod
+    def join(cls, parts: Iterable[Columns]) -> Columns:
+        """Put the columns of one or more parts together."""
+        found = list(parts)
+        return cls(np.concatenate([c.vectors for c in found]), np.concatenate([c.values for c in found]))
 
 
 class Family(Protocol):
@@ -230,6 +236,7 @@ def generate(
     tolerance: float,
     max_rounds: int,
     centre: FloatArray | None = None,
+    smoothing: Sequence[float] = SMOOTHING,
 ) -> Optimum:
     """Solve the column LP over a family by column generation, to a certified gap.
 
@@ -247,6 +254,8 @@ def generate(
     centre : ndarray, shape (inputs,), optional
         Prices with no positive reduced cost anywhere (dual feasible), if some are known; their sum is a
         first upper bound, and they steady the prices at which columns are looked for.
+    smoothing : sequence of float
+        Positions as `SMOOTHING`, the last one 0; used with `centre` only.
 
     Returns
     -------
@@ -261,7 +270,7 @@ def generate(
         rounds += 1
         worthwhile = max(LP_TOLERANCE * master.unit, 0.1 * tolerance * value)
         found = loose = False
-        for position in SMOOTHING if centre is not None else (0.0,):
+        for position in smoothing if centre is not None else (0.0,):
             trial = prices if centre is None else prices + position * (centre - prices)
             excess, columns = family.price(trial, effort)
             if trial.sum() + excess < bound:

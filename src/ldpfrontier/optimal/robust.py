@@ -8,15 +8,21 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.uncertainty import RenyiBall
 
-from .enumeration import Pairs, polyopt_enumerated
+from .enumeration import Pairs
 from .master import Optimum, certified
 from .nonrobust import optimal_nonrobust
-from .polyopt import polyopt_published
+from .polyopt import polyopt_distinct, polyopt_published
 from .staircase import check_epsilon
 
 
 def optimal_robust(
-    ball: RenyiBall, epsilon: float, *, pairs: Pairs = "all", tolerance: float = 1e-7, max_rounds: int = 300
+    ball: RenyiBall,
+    epsilon: float,
+    *,
+    pairs: Pairs = "all",
+    tolerance: float = 1e-7,
+    max_rounds: int = 300,
+    known: Channel | None = None,
 ) -> Optimum:
     r"""Find the best mechanism of the PolyOpt class for an uncertainty set, with a certificate.
 
@@ -30,11 +36,14 @@ def optimal_robust(
     epsilon : float
         Privacy level in nats, > 0.
     pairs : {"all", "distinct"}
-        The published class, or the larger one; the larger one lists rays and takes at most 12 cells.
+        The published class, or the larger one.
     tolerance : float
         Relative gap at which to stop.
     max_rounds : int
         Most restricted LPs to solve; when they are used up the result has status "bounded".
+    known : Channel, optional
+        With ``pairs="distinct"``, a mechanism of the class to do at least as well as, such as the optimum of
+        the published class; on large tables that is computed if it is not given.
 
     Returns
     -------
@@ -44,7 +53,7 @@ def optimal_robust(
     Raises
     ------
     Intractable
-        If ``pairs="distinct"`` and the table has more than 12 cells.
+        If more than 20 public values occur together with one sensitive value.
     ValueError
         If epsilon is not a positive finite number, or `pairs` is neither of the two.
     """
@@ -59,10 +68,7 @@ def optimal_robust(
         return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance)
     if ball.radius == 0:
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance)
+    centre, lower = ball.centre, ball.lower_bounds
     if pairs == "all":
-        return polyopt_published(
-            ball.centre, ball.lower_bounds, epsilon, tolerance=tolerance, max_rounds=max_rounds
-        )
-    return polyopt_enumerated(
-        ball.centre, ball.lower_bounds, epsilon, pairs, tolerance=tolerance, max_rounds=max_rounds
-    )
+        return polyopt_published(centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds)
+    return polyopt_distinct(centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds, known=known)
