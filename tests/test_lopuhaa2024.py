@@ -9,6 +9,7 @@ import pytest
 from ldpfrontier.experiments.lopuhaa2024 import (
     MECHANISMS,
     adult_sweep,
+    distinct_gain,
     example_texts,
     instance_name,
     orderings,
@@ -54,6 +55,19 @@ def test_closed_forms_carry_the_bound_of_nr(sweep: pd.DataFrame) -> None:
     for mechanism in ("ir", "srr", "grr"):
         assert at.loc[mechanism, "upper_bound"] == at.loc["nr", "upper_bound"]
     assert at.loc["polyopt", "value"] <= at.loc["polyopt_distinct", "value"] <= at.loc["nr", "upper_bound"]
+
+
+def test_gain_of_distinct_pairs(sweep: pd.DataFrame) -> None:
+    gain = distinct_gain(sweep)
+    assert len(gain) == sweep["epsilon"].nunique()
+    assert (gain["at_least"] <= gain["gain"] + 1e-12).all()
+    assert (gain["gain"] <= gain["at_most"] + 1e-12).all()
+    assert (gain["gain"] >= -1e-9).all()
+    assert gain["gain"].max() > 0.01
+    assert (gain["privacy"] <= gain["epsilon"] + 1e-9).all()
+    expected = gain["polyopt"] + gain["closed"] * (gain["nr"] - gain["polyopt"])
+    np.testing.assert_allclose(expected, gain["polyopt_distinct"], rtol=1e-12)
+    assert distinct_gain(sweep[sweep["mechanism"] != "polyopt_distinct"]).empty
 
 
 def test_intractable_cases_are_rows_with_the_reason() -> None:

@@ -10,7 +10,7 @@ import pytest
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal import Intractable, MutualInformation, optimal_ldp
+from ldpfrontier.optimal import Intractable, MutualInformation, optimal_ldp, optimal_nonrobust
 from ldpfrontier.optimal.enumeration import polyopt_enumerated, robust_rays
 from ldpfrontier.optimal.unconditional import (
     Unconditional,
@@ -67,6 +67,29 @@ def test_optimum_equals_that_over_the_enumerated_rays(shape, epsilon):
     srr = secret_randomized_response(*shape, epsilon)
     ldp = optimal_ldp(MutualInformation(prior), epsilon)
     assert found.upper_bound >= max(mutual_information(prior, srr), ldp.value) - 1e-12
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (3, 3), (4, 4)])
+@pytest.mark.parametrize("epsilon", [0.3, 3.0])
+def test_products_of_blocks_lead_to_the_same_optimum(shape, epsilon, monkeypatch):
+    """What large tables are solved by, where the columns of the lemma can be listed."""
+    prior = random_prior(shape)
+    listed = optimal_unconditional(prior, epsilon)
+    monkeypatch.setattr("ldpfrontier.optimal.unconditional.MAX_INPUTS", 1)
+    found = optimal_unconditional(prior, epsilon)
+    assert found.value == pytest.approx(listed.value, rel=1e-9)
+    assert found.status == "optimal"
+    assert unconditional_epsilon(found.channel, shape) <= epsilon + 1e-9
+
+
+def test_a_large_table():
+    prior = random_prior((16, 7))
+    for epsilon in (0.3, 1.0):
+        found = optimal_unconditional(prior, epsilon, tolerance=1e-3)
+        assert found.status == "optimal"
+        assert unconditional_epsilon(found.channel, (16, 7)) <= epsilon + 1e-9
+        srr = mutual_information(prior, secret_randomized_response(16, 7, epsilon))
+        assert srr < found.value < optimal_nonrobust(prior, epsilon).value
 
 
 def test_one_public_value_is_local_privacy():
@@ -146,7 +169,9 @@ def test_two_sensitive_values_reach_far():
 
 def test_errors_are_sentences():
     with pytest.raises(Intractable, match=r"3 x 7: all subsets of 21 cells"):
-        optimal_unconditional(np.full((3, 7), 1 / 21), 1.0)
+        response_excess(np.full((3, 7), 1 / 21), 1.0)
+    with pytest.raises(Intractable, match=r"21 public values"):
+        optimal_unconditional(np.full((3, 21), 1 / 63), 1.0)
     with pytest.raises(Intractable, match=r"2 x 21: all subsets of 21 cells"):
         response_excess(np.full((2, 21), 1 / 42), 1.0)
     with pytest.raises(ValueError, match=r"epsilon is -1"):

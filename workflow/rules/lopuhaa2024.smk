@@ -10,7 +10,7 @@ wildcard_constraints:
 rule lopuhaa2024:
     input:
         multiext("results/tables/lopuhaa2024/fig2", ".parquet", ".csv"),
-        "results/tables/lopuhaa2024/orderings.csv",
+        expand("results/tables/lopuhaa2024/{table}.csv", table=["orderings", "gain_adult"]),
         multiext("results/tables/lopuhaa2024/orders", ".parquet", ".csv"),
         multiext("results/tables/lopuhaa2024/example", ".parquet", ".csv", ".md"),
         expand("results/figures/lopuhaa2024/fig2.{suffix}", suffix=config["figures"]["formats"]),
@@ -96,7 +96,8 @@ rule lopuhaa2024_orderings:
     input:
         rules.lopuhaa2024_fig2_table.output.parquet,
     output:
-        report(
+        gain="results/tables/lopuhaa2024/gain_adult.csv",
+        orderings=report(
             "results/tables/lopuhaa2024/orderings.csv",
             caption="../report/lopuhaa2024_orderings.rst",
             category="lopuhaa2024",

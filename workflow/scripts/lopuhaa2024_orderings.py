@@ -1,9 +1,11 @@
-"""Rank the mechanisms of Figure 2 of lopuhaa2024."""
+"""Rank the mechanisms of Figure 2 of lopuhaa2024, and compare the two classes of PolyOpt."""
 
 from _job import start
 
-from ldpfrontier.experiments.lopuhaa2024 import orderings
+from ldpfrontier.experiments.lopuhaa2024 import distinct_gain, orderings
 from ldpfrontier.tables import read_table, to_csv
 
 start(snakemake)
-to_csv(orderings(read_table(snakemake.input[0])), snakemake.output[0])
+table = read_table(snakemake.input[0])
+to_csv(orderings(table), snakemake.output.orderings)
+to_csv(distinct_gain(table), snakemake.output.gain)

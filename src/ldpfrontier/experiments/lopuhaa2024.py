@@ -258,6 +258,41 @@ def orderings(table: pd.DataFrame) -> pd.DataFrame:
     return ranks.reset_index()
 
 
+def distinct_gain(table: pd.DataFrame) -> pd.DataFrame:
+    """Compare PolyOpt over distinct pairs with PolyOpt as published, by their certificates.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `adult_sweep` returns it, of any number of instances.
+
+    Returns
+    -------
+    DataFrame
+        One row per (instance, epsilon) that has both: the NMI of `polyopt`, `polyopt_distinct` and `nr`; the
+        relative `gain` of the two mechanisms, and between what limits their bounds put that of the optima
+        (`at_least`, `at_most`); `closed`, the share of the distance from `polyopt` to `nr` that is closed;
+        `privacy`, the level of `polyopt_distinct` over F.
+    """
+    found = table[(table["metric"] == "nmi") & (table["status"] != SKIPPED)]
+    value, bound, privacy = (
+        found.pivot_table(index=["instance", "epsilon"], columns="mechanism", values=column).reindex(
+            columns=["polyopt", "polyopt_distinct", "nr"]
+        )
+        for column in ("value", "upper_bound", "privacy")
+    )
+    published, distinct = value["polyopt"], value["polyopt_distinct"]
+    distance = value["nr"] - published
+    gain = value.assign(
+        gain=distinct / published - 1.0,
+        at_least=distinct / bound["polyopt"] - 1.0,
+        at_most=bound["polyopt_distinct"] / published - 1.0,
+        closed=((distinct - published) / distance).where(distance > _ROUNDING),
+        privacy=privacy["polyopt_distinct"],
+    )
+    return gain.dropna(subset=["gain"]).rename_axis(columns=None).reset_index()
+
+
 def _ranking(values: pd.Series[float]) -> str:
     return " > ".join(map(str, values.dropna().sort_values(ascending=False, kind="stable").index))
 

@@ -31,16 +31,17 @@ from ldpfrontier.channel import Channel, FloatArray
 
 from .blocks import Block, critical_levels
 from .decomposition import ROUNDS, Decomposition
-from .master import BATCH, Columns, Optimum, generate
+from .master import BATCH, SMOOTHING, Columns, Optimum, generate
 from .products import BlockProduct
 from .utility import MutualInformation
 
 #: Block vertices of a table. Up to SMALL, joint columns are priced for every interval of deltas, which ends
-#: in the exact optimum; beyond, the bound is the decomposition's; beyond LARGE that stops after FEW rounds.
+#: in the exact optimum; where there are intervals beyond, the bound is the decomposition's. Beyond LARGE that
+#: stops after FEW rounds.
 SMALL, LARGE, FEW = 1_500, 50_000, 3
 
-#: Relative gap of the decomposition up to SMALL, where it is a start only; elsewhere, and for the search over
-#: the deltas, a share of the tolerance.
+#: Relative gap of the decomposition where it is a start only; elsewhere, and for the search over the deltas,
+#: a share of the tolerance.
 ROUGH, SHARE = 1e-3, 0.1
 
 #: How much nearer to delta = 0 the first interval ends after a split.
@@ -96,21 +97,24 @@ def polyopt_distinct(
     """Solve PolyOpt over distinct pairs.
 
     Arguments and result are those of `polyopt_published`, and `known`: a mechanism of the class to start
-    from. On tables above `SMALL` that is the published optimum if none is given.
+    from. Where joint columns are not priced it is the published optimum if none is given.
     """
     utility = MutualInformation(centre)
     family = DistinctProducts(centre, lower, epsilon)
     published = family.product(0, 0.0)
     size = sum(len(block) for block in published.blocks)
+    # Without deltas inside (0, epsilon) there is a product per special value and no interval.
+    few = all(len(deltas) == 2 for deltas in family.deltas)
+    joint = size <= SMALL or (few and size <= LARGE)
     decomposition = Decomposition(published, epsilon)
     decomposition.solve(published.explore)
     prices = decomposition.solve(
         family.explore,
-        gap=ROUGH if size <= SMALL else SHARE * tolerance,
+        gap=ROUGH if joint else SHARE * tolerance,
         rounds=ROUNDS if size <= LARGE else FEW,
     )
     starts = [decomposition.columns()]
-    if size > SMALL:
+    if not joint:
         if known is None:
             known = polyopt_published(
                 centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds
@@ -126,7 +130,7 @@ def polyopt_distinct(
         tolerance=tolerance,
         max_rounds=max_rounds,
         centre=prices.ravel(),
-        smoothing=(0.0,),
+        smoothing=(0.0,) if size <= SMALL else SMOOTHING,
     )
 
 

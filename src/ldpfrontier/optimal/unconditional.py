@@ -11,6 +11,9 @@ With two sensitive values V1 suffices. A column of V2 with two mixed blocks is m
 a = (1 off T1, E on T2), b = (E on T1, 1 off T2) and 0 elsewhere; at the ends m1 = E m2 and m2 = E m1 of the
 cone one block is constant and the other takes E and 1/E times its value. If a block of V2 is constant,
 the column divided by that constant has 1 and E, or 1 and 1/E, in the other block, between columns of V1.
+
+The cone is also that of PolyOpt over distinct pairs with L = 0, which leads to the optimum of tables too large
+for pricing all columns of V2 at once.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from ldpfrontier.information import entropy
 
 from .blocks import subset_sums
 from .master import BATCH, Columns, Intractable, Optimum, certified, generate
+from .polyopt import polyopt_distinct
 from .staircase import MAX_INPUTS, Staircase, check_epsilon
 from .utility import MutualInformation
 
@@ -64,7 +68,7 @@ def optimal_unconditional(
     Raises
     ------
     Intractable
-        If a1 >= 3 and a1 a2 > 20, or a2 > 20: all subsets of the cells, or of one block, are priced.
+        If a2 > 20: all subsets of a block are priced.
     ValueError
         If the prior is not a two-dimensional distribution or epsilon is out of range.
     """
@@ -77,6 +81,9 @@ def optimal_unconditional(
         return certified(identity, utility(identity), entropy(joint), tolerance)
     if epsilon == 0:
         return certified(Channel(np.ones((joint.size, 1))), 0.0, 0.0, tolerance)
+    if joint.shape[0] > 2 and joint.size > MAX_INPUTS:
+        lower = np.zeros(joint.shape)
+        return polyopt_distinct(joint, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     family = Unconditional(joint, epsilon)
     start = utility.columns(family.response)
     return generate(family, start, utility, tolerance=tolerance, max_rounds=max_rounds)
@@ -103,7 +110,9 @@ def response_excess(prior: ArrayLike, epsilon: float) -> float:
 
     Raises
     ------
-    Intractable, ValueError
+    Intractable
+        If a1 >= 3 and a1 a2 > 20, or a2 > 20: all subsets of the cells, or of one block, are priced.
+    ValueError
         As `optimal_unconditional`.
     """
     family = Unconditional(_table(prior), epsilon)
@@ -139,7 +148,7 @@ def response_threshold(
     Raises
     ------
     Intractable, ValueError
-        As `optimal_unconditional`.
+        As `response_excess`.
     """
     joint = _table(prior)
     _check_range(largest)
