@@ -376,11 +376,19 @@ class RenyiBall:
 
     def _projected_ratios(self, channel: Channel) -> FloatArray:
         """Log ratios with both groups at full budget, shape (a1, a1, outputs); 0 for s1 = s2."""
-        pairs = [self.support(s, block.T) for s, block in enumerate(self._blocks(channel))]
-        least = np.array([low for low, _ in pairs])
-        largest = np.array([high for _, high in pairs])
+        blocks = self._blocks(channel)
+        a1, a2, outputs = blocks.shape
+        # Closed forms repeat a few rows many times.
+        rows = np.column_stack(
+            [np.repeat(np.arange(float(a1)), outputs), blocks.transpose(0, 2, 1).reshape(-1, a2)]
+        )
+        unique, inverse = np.unique(rows, axis=0, return_inverse=True)
+        s, q = unique[:, 0].astype(np.intp), unique[:, 1:]
+        r, B = self.conditionals[s], self.projected_radii[s]
+        least = _least(r, q, B, self.order)[inverse].reshape(a1, outputs)
+        largest = -_least(r, -q, B, self.order)[inverse].reshape(a1, outputs)
         ratios = log_ratio(*np.broadcast_arrays(largest[:, None], least[None, :]))
-        ratios[np.diag_indices(len(pairs))] = 0.0
+        ratios[np.diag_indices(a1)] = 0.0
         return ratios
 
 

@@ -42,7 +42,7 @@ SMALL, LARGE, FEW = 1_500, 50_000, 3
 
 #: Relative gap of the decomposition where it is a start only; elsewhere, and for the search over the deltas,
 #: a share of the tolerance.
-ROUGH, SHARE = 1e-3, 0.1
+ROUGH, SHARE = 1e-3, 0.3
 
 #: How much nearer to delta = 0 the first interval ends after a split.
 STEP = 16.0

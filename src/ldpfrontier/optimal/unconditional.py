@@ -12,8 +12,8 @@ a = (1 off T1, E on T2), b = (E on T1, 1 off T2) and 0 elsewhere; at the ends m1
 cone one block is constant and the other takes E and 1/E times its value. If a block of V2 is constant,
 the column divided by that constant has 1 and E, or 1 and 1/E, in the other block, between columns of V1.
 
-The cone is also that of PolyOpt over distinct pairs with L = 0, which leads to the optimum of tables too large
-for pricing all columns of V2 at once.
+The cone is also that of PolyOpt over distinct pairs with L = 0, which leads to the optimum of tables too
+large for pricing all columns of V2 at once.
 """
 
 from __future__ import annotations
