@@ -383,6 +383,15 @@ def test_figures(usual, tmp_path):
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
 
 
+def test_means_over_fewer_tables_than_those_of_polyopt_are_not_drawn(usual):
+    fewer = (usual["mechanism"] == "nr") & (usual["instance"] != usual["instance"].iloc[0])
+    drawn = figures.fig3(study.nmi_summary(usual[~fewer]))
+    labels = [{line.get_label() for line in ax.lines} for ax in drawn.axes]
+    assert usual[fewer].size > 0
+    assert all(MECHANISMS["nr"].label not in found for found in labels)
+    assert all(MECHANISMS["polyopt"].label in found for found in labels)
+
+
 def test_figures_are_equal_byte_for_byte(usual, tmp_path):
     for name in ("one", "two"):
         save(figures.fig5(usual), tmp_path / f"{name}.svg")
