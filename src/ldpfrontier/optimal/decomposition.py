@@ -86,7 +86,8 @@ class Decomposition:
             _, self._primal, dual = solve(self._lp)
             prices = dual[: best.size].reshape(best.shape)
             value = self._value()
-            slack = max(SLACK * (bound - value if best.any() else 0.0), 0.5 * gap * abs(value))
+            left = bound - value if math.isfinite(bound) else 0.0
+            slack = max(SLACK * left, 0.5 * gap * abs(value))
             excess, products = explore(prices, slack)
             if prices.sum() + excess < bound:
                 bound, best = float(prices.sum() + excess), prices + excess * self._centre
