@@ -361,6 +361,15 @@ def test_two_inputs_are_solved_by_randomized_response(a, b, epsilon, kind):
     assert optimum.gap <= 1e-9
 
 
+@pytest.mark.parametrize("rare", [0.0, 2.2250738585072014e-308, 1e-200, 1e-30])
+@pytest.mark.parametrize("epsilon", [18.0, 19.0, 20.0])
+def test_an_input_that_hardly_ever_occurs(rare, epsilon):
+    """The rows of the LP span e^(2 epsilon), and scaling hides that one of them is not met."""
+    utility = MutualInformation(np.array([rare, 1.0 - rare]))
+    optimum = optimal_ldp(utility, epsilon)
+    assert optimum.value == pytest.approx(utility(randomized_response(2, epsilon)), rel=1e-9, abs=1e-14)
+
+
 def test_errors():
     half = [0.5, 0.5]
     with pytest.raises(ValueError, match="p0 has 2 entries and p1 has 1"):

@@ -214,7 +214,19 @@ class Master:
     def solve(self) -> tuple[float, FloatArray, FloatArray]:
         """Return the optimal value, the weights and the prices of the inputs."""
         value, weights, prices = solve(self.lp)
+        if self._residual(weights) > 1e-6:
+            # Scaled by HiGHS, a row whose entries span 1e17 can pass for met when it is not.
+            self.lp.setOptionValue("simplex_scale_strategy", 0)
+            self.lp.clearSolver()
+            value, weights, prices = solve(self.lp)
         return value * self.unit, weights, prices * self.unit
+
+    def _residual(self, weights: FloatArray) -> float:
+        """Return the largest distance of a row sum_j theta_j v_j from 1."""
+        totals = np.zeros(self.inputs)
+        for j in np.flatnonzero(weights):
+            totals += weights[j] * self.vectors[j]
+        return float(np.abs(totals - 1.0).max())
 
     def channel(self, weights: FloatArray) -> Channel:
         """Build the channel with columns theta_j v_j, its row sums exact to rounding."""
