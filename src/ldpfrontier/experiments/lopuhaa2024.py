@@ -239,10 +239,7 @@ def orderings(table: pd.DataFrame) -> pd.DataFrame:
         hold there: `polyopt_leads` (above IR and SRR), `ir_above_srr`, `nr_leads` (not below any robust
         mechanism), `grr_last`. Missing where a mechanism was skipped or not asked for.
     """
-    found = table[(table["metric"] == "nmi") & (table["status"] != SKIPPED)]
-    wide = found.pivot_table(
-        index=["instance", "epsilon"], columns="mechanism", values="value", aggfunc="first"
-    )
+    wide = _by_mechanism(table, "value")
     wide = wide.reindex(columns=sorted({*MECHANISMS, *wide.columns}))
     robust = wide[["polyopt", "polyopt_distinct", "ir", "srr"]].max(axis=1)
     statements = {
@@ -274,11 +271,8 @@ def distinct_gain(table: pd.DataFrame) -> pd.DataFrame:
         (`at_least`, `at_most`); `closed`, the share of the distance from `polyopt` to `nr` that is closed;
         `privacy`, the level of `polyopt_distinct` over F.
     """
-    found = table[(table["metric"] == "nmi") & (table["status"] != SKIPPED)]
     value, bound, privacy = (
-        found.pivot_table(index=["instance", "epsilon"], columns="mechanism", values=column).reindex(
-            columns=["polyopt", "polyopt_distinct", "nr"]
-        )
+        _by_mechanism(table, column).reindex(columns=["polyopt", "polyopt_distinct", "nr"])
         for column in ("value", "upper_bound", "privacy")
     )
     published, distinct = value["polyopt"], value["polyopt_distinct"]
@@ -291,6 +285,14 @@ def distinct_gain(table: pd.DataFrame) -> pd.DataFrame:
         privacy=privacy["polyopt_distinct"],
     )
     return gain.dropna(subset=["gain"]).rename_axis(columns=None).reset_index()
+
+
+def _by_mechanism(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return a column of the NMI rows, one row per (instance, epsilon) and one column per mechanism."""
+    found = table[(table["metric"] == "nmi") & (table["status"] != SKIPPED)]
+    return found.pivot_table(
+        index=["instance", "epsilon"], columns="mechanism", values=column, aggfunc="first"
+    )
 
 
 def _ranking(values: pd.Series[float]) -> str:

@@ -102,7 +102,7 @@ def polyopt_distinct(
     utility = MutualInformation(centre)
     family = DistinctProducts(centre, lower, epsilon)
     published = family.product(0, 0.0)
-    size = sum(len(block) for block in published.blocks)
+    size = published.size
     # Without deltas inside (0, epsilon) there is a product per special value and no interval.
     few = all(len(deltas) == 2 for deltas in family.deltas)
     joint = size <= SMALL or (few and size <= LARGE)
@@ -247,7 +247,7 @@ class DistinctProducts:
         Returns an upper bound, at most `slack` above the largest `look` unless that is too much work.
         """
         published = self.product(0, 0.0)
-        nodes = WORK // sum(len(block) for block in published.blocks)
+        nodes = WORK // published.size
         best = look(0, published)
         intervals: list[tuple[float, int, int, int]] = []
 

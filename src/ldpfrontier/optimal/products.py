@@ -49,6 +49,11 @@ class BlockProduct:
         """P-hat, row-major, shape (a1 a2,)."""
         return self.centre.ravel()
 
+    @property
+    def size(self) -> int:
+        """Number of block vertices."""
+        return sum(len(block) for block in self.blocks)
+
     def columns(self, choice: NDArray[np.int64]) -> Columns:
         """Form the columns of the chosen block vertices (m, a1), scaled to Z = 1."""
         vectors = np.hstack([b.vectors(choice[:, s]) for s, b in enumerate(self.blocks)])
