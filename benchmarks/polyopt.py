@@ -17,9 +17,11 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 
-from ldpfrontier import MutualInformation, Optimum, RenyiBall, adult, optimal_robust
+from ldpfrontier import MutualInformation, Optimum, RenyiBall, optimal_robust
+from ldpfrontier.data import adult
 from ldpfrontier.information import entropy
-from ldpfrontier.optimal.enumeration import Pairs, robust_rays
+from enumeration import robust_rays
+from ldpfrontier.optimal.robust import Pairs
 
 COUNTS = Path(__file__).parents[1] / "resources" / "adult_pair_counts.csv"
 CASES: list[tuple[str, str, Pairs, float, tuple[float, ...]]] = [

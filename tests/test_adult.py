@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier import adult
+from ldpfrontier.data import adult
 from uci_server import API, CSV, Uci, serve
 
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -6,11 +6,11 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from ldpfrontier.adult import ATTRIBUTES
 from ldpfrontier.configuration import ConfigurationError, check, grid, load_schema, pairs, population, studies
-from ldpfrontier.experiments import kairouz2016
-from ldpfrontier.experiments.lopuhaa2024 import MECHANISMS
+from ldpfrontier.data.adult import ATTRIBUTES
 from ldpfrontier.optimal.staircase import MAX_INPUTS
+from ldpfrontier.papers.kairouz2016 import experiments as kairouz2016
+from ldpfrontier.papers.lopuhaa2024.experiments import MECHANISMS
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = load_schema(ROOT / "workflow/schemas/config.schema.json")

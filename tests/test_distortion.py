@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from ldpfrontier.distortion import (
+from ldpfrontier.hamming.distortion import (
     SourceSet,
     class_one_information,
     class_one_leakage,

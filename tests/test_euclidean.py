@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier.euclidean import (
+from ldpfrontier.testing.euclidean import (
     Perturbation,
     euclidean,
     euclidean_bernoulli,
     euclidean_binary,
     euclidean_sdp,
 )
-from ldpfrontier.optimal.leakage import HypothesisTest
+from ldpfrontier.testing.leakage import HypothesisTest
 
 BITS = 1 / math.log(2)
 PAIR = np.array([[0.55, 0.45], [0.95, 0.05]])

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.experiments import lopuhaa2024
-from ldpfrontier.figures.lopuhaa2024 import fig2
-from ldpfrontier.figures.style import MECHANISMS, NMI, save
+from ldpfrontier.papers.lopuhaa2024 import experiments as lopuhaa2024
+from ldpfrontier.papers.lopuhaa2024.figures import fig2
+from ldpfrontier.plotting import MECHANISMS, NMI, save
 
 COUNTS = np.array([[30, 10], [20, 40]])
 

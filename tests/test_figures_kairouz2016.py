@@ -5,12 +5,11 @@ import pandas as pd
 import pytest
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.experiments import kairouz2016 as experiments
-from ldpfrontier.figures import kairouz2016 as figures
-from ldpfrontier.figures.style import MECHANISMS, STAIRCASES, UTILITIES, save
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal import FDivergence
+from ldpfrontier.papers.kairouz2016 import experiments, figures
+from ldpfrontier.plotting import MECHANISMS, STAIRCASES, UTILITIES, save
 from ldpfrontier.privacy import error_region
+from ldpfrontier.utility import FDivergence
 
 SEED = 5
 EPSILONS = (0.0, 0.5, 2.0, 8.0)

@@ -6,7 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.experiments.kairouz2016 import (
+from ldpfrontier.information import entropy, kl_divergence
+from ldpfrontier.mechanisms import binary_mechanism, geometric_mechanism, randomized_response
+from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.papers.kairouz2016.experiments import (
     SIZES,
     draw,
     expansions,
@@ -20,11 +23,9 @@ from ldpfrontier.experiments.kairouz2016 import (
     theorems,
     thresholds,
 )
-from ldpfrontier.information import entropy, kl_divergence
-from ldpfrontier.mechanisms import binary_mechanism, geometric_mechanism, randomized_response
-from ldpfrontier.optimal import FDivergence, MutualInformation, optimal_ldp
 from ldpfrontier.priors import dirichlet
 from ldpfrontier.tables import read_table, write_table
+from ldpfrontier.utility import FDivergence, MutualInformation
 
 SEED = 5
 

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.distortion import SourceSet
-from ldpfrontier.experiments.kalantari2018 import (
+from ldpfrontier.hamming.distortion import SourceSet
+from ldpfrontier.papers.kalantari2018 import figures
+from ldpfrontier.papers.kalantari2018.experiments import (
     CYCLE,
     DP,
     MI,
@@ -24,8 +25,7 @@ from ldpfrontier.experiments.kalantari2018 import (
     split_instance,
     tradeoff,
 )
-from ldpfrontier.figures import kalantari2018 as figures
-from ldpfrontier.figures.style import save
+from ldpfrontier.plotting import save
 
 RESOURCE = Path(__file__).parents[1] / "resources" / "kalantari2018.yaml"
 GRID = [0.005, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.89]

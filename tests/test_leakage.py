@@ -13,8 +13,8 @@ from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, kl_divergence, mutual_information, renyi_divergence
-from ldpfrontier.optimal.leakage import HypothesisTest, optimal_leakage
-from ldpfrontier.optimal.master import Intractable
+from ldpfrontier.optimum import Intractable
+from ldpfrontier.testing.leakage import HypothesisTest, optimal_leakage
 
 PAIRS = [
     [[0.55, 0.45], [0.95, 0.05]],

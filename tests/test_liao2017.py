@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.experiments import liao2017
-from ldpfrontier.figures import liao2017 as figures
-from ldpfrontier.optimal.leakage import HypothesisTest
+from ldpfrontier.papers.liao2017 import experiments as liao2017
+from ldpfrontier.papers.liao2017 import figures
 from ldpfrontier.tables import RESULTS
+from ldpfrontier.testing.leakage import HypothesisTest
 
 RESOURCE = Path(__file__).parents[1] / "resources" / "liao2017.yaml"
 INSTANCES = {instance.name: instance for instance in liao2017.read_instances(RESOURCE)}

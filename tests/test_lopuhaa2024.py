@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.experiments.lopuhaa2024 import (
+from ldpfrontier.papers.lopuhaa2024.experiments import (
     MECHANISMS,
     adult_sweep,
     distinct_gain,

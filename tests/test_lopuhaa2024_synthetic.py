@@ -9,17 +9,16 @@ import pandas as pd
 import pytest
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.experiments import lopuhaa2024_synthetic as study
-from ldpfrontier.figures import lopuhaa2024 as figures
-from ldpfrontier.figures.style import MECHANISMS, save
+from ldpfrontier.independent_reporting import independent_reporting
 from ldpfrontier.information import mutual_information
-from ldpfrontier.mechanisms import independent_reporting
-from ldpfrontier.optimal import optimal_ldp
-from ldpfrontier.optimal.reporting import ConditionalInformation, optimal_reporting
-from ldpfrontier.optimal.staircase import Staircase
+from ldpfrontier.optimal.components import ConditionalInformation, optimal_reporting
+from ldpfrontier.optimal.staircase import Staircase, optimal_ldp
+from ldpfrontier.papers.lopuhaa2024 import figures
+from ldpfrontier.papers.lopuhaa2024 import synthetic as study
+from ldpfrontier.plotting import MECHANISMS, save
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
+from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import MEASURED, RESULTS, SKIPPED, TableError
-from ldpfrontier.uncertainty import RenyiBall
 
 SEED = 7
 EPSILONS = [0.3, 1.5]

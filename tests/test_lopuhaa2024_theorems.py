@@ -10,11 +10,11 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.experiments import lopuhaa2024_theorems as theorems
 from ldpfrontier.information import renyi_divergence
 from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.papers.lopuhaa2024 import theorems
 from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.uncertainty import RenyiBall
+from ldpfrontier.renyi_ball import RenyiBall
 
 COUNTS = np.array([[7, 10], [26, 57]])
 

@@ -8,19 +8,20 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize_scalar
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.independent_reporting import independent_reporting
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import (
     balanced_set,
     binary_mechanism,
     geometric_mechanism,
-    independent_reporting,
     quaternary_mechanism,
     randomized_response,
     secret_randomized_response,
 )
-from ldpfrontier.optimal import FDivergence, Intractable, MutualInformation
+from ldpfrontier.optimum import Intractable
 from ldpfrontier.privacy import delta_at, ldp_epsilon, rldp_epsilon
-from ldpfrontier.uncertainty import RenyiBall
+from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.utility import FDivergence, MutualInformation
 
 TRUE = np.array([[0.1, 0.1], [0.2, 0.6]])
 COUNTS = np.array([[7, 10], [26, 57]])

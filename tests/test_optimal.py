@@ -14,25 +14,22 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.special import xlogy
 
-from ldpfrontier import adult
+from enumeration import robust_rays
 from ldpfrontier.channel import Channel
+from ldpfrontier.combinatorics import subset_sums
+from ldpfrontier.data import adult
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
-from ldpfrontier.optimal import (
-    Intractable,
-    MutualInformation,
-    optimal_ldp,
-    optimal_nonrobust,
-    optimal_robust,
-    polyopt,
-    products,
-)
-from ldpfrontier.optimal.blocks import Block, critical_levels, subset_sums
+from ldpfrontier.optimal import polyopt, products
+from ldpfrontier.optimal.blocks import Block, critical_levels
 from ldpfrontier.optimal.decomposition import Decomposition
-from ldpfrontier.optimal.enumeration import robust_rays
-from ldpfrontier.optimal.master import certified
+from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.optimum import Intractable, certified
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
-from ldpfrontier.uncertainty import RenyiBall
+from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
 
 BUNDLED = Path(__file__).parents[1] / "resources" / "adult_pair_counts.csv"
 EXAMPLE = np.array([[0.07, 0.10], [0.26, 0.57]])

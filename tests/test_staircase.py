@@ -13,9 +13,10 @@ from scipy.special import rel_entr, xlogy
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import chi_squared, f_divergence, hellinger, kl_divergence, total_variation
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal import FDivergence, Intractable, MutualInformation, optimal_ldp
-from ldpfrontier.optimal.staircase import Staircase, best_cut
+from ldpfrontier.optimal.staircase import Staircase, best_cut, optimal_ldp
+from ldpfrontier.optimum import Intractable
 from ldpfrontier.privacy import ldp_epsilon
+from ldpfrontier.utility import FDivergence, MutualInformation
 
 KINDS = ["kl", "tv", "chi2", "hellinger"]
 GENERATORS = {

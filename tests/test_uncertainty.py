@@ -11,7 +11,7 @@ from scipy.stats import chi2
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import renyi_divergence
 from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.uncertainty import RenyiBall
+from ldpfrontier.renyi_ball import RenyiBall
 
 COUNTS = np.array([[7, 10], [26, 57]])
 SPARSE = np.array([[3, 5, 0, 2], [4, 1, 7, 9], [9, 8, 3, 0]])

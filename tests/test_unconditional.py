@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 
+from enumeration import polyopt_enumerated, robust_rays
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal import Intractable, MutualInformation, optimal_ldp, optimal_nonrobust
-from ldpfrontier.optimal.enumeration import polyopt_enumerated, robust_rays
+from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.staircase import optimal_ldp
 from ldpfrontier.optimal.unconditional import (
     Unconditional,
     lemma_columns,
@@ -19,6 +20,8 @@ from ldpfrontier.optimal.unconditional import (
     response_excess,
     response_threshold,
 )
+from ldpfrontier.optimum import Intractable
+from ldpfrontier.utility import MutualInformation
 
 SHAPES = [(2, 2), (2, 3), (3, 2), (2, 5), (4, 2), (3, 3)]
 

@@ -1,26 +1,22 @@
 """Certified privacy-utility optima for local privacy mechanisms, and the closed forms they compete with."""
 
-from .channel import Channel
-from .distortion import SourceSet, hamming_leakage, information_leakage
-from .mechanisms import (
+from ldpfrontier.channel import Channel
+from ldpfrontier.hamming.distortion import SourceSet, hamming_leakage, information_leakage
+from ldpfrontier.independent_reporting import independent_reporting
+from ldpfrontier.mechanisms import (
     binary_mechanism,
     geometric_mechanism,
-    independent_reporting,
     quaternary_mechanism,
     randomized_response,
     secret_randomized_response,
 )
-from .optimal import (
-    FDivergence,
-    Intractable,
-    MutualInformation,
-    Optimum,
-    optimal_ldp,
-    optimal_nonrobust,
-    optimal_robust,
-)
-from .optimal.leakage import optimal_leakage
-from .uncertainty import RenyiBall
+from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.optimum import Intractable, Optimum
+from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.testing.leakage import optimal_leakage
+from ldpfrontier.utility import FDivergence, MutualInformation
 
 __all__ = [
     "Channel",

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
-from ldpfrontier.experiments import lopuhaa2024_synthetic as study
-from ldpfrontier.experiments.lopuhaa2024_theorems import THEOREMS
+from ldpfrontier.papers.lopuhaa2024 import synthetic as study
+from ldpfrontier.papers.lopuhaa2024.theorems import THEOREMS
 from ldpfrontier.tables import EXAMPLES, RESULTS, SKIPPED, Schema, read_table
 
 Verdict = Literal["reproduced", "reproduced with another reading", "not reproduced", "not checkable"]

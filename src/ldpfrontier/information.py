@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr, xlogy
 
-from .channel import Channel, FloatArray, as_distribution
+from ldpfrontier.channel import Channel, FloatArray, as_distribution
 
 
 def _pair(p: ArrayLike, q: ArrayLike) -> tuple[FloatArray, FloatArray]:

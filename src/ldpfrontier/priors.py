@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from .channel import FloatArray
+from ldpfrontier.channel import FloatArray
 
 
 def generator(seed: int, experiment: str, size: int, instance: int) -> np.random.Generator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .channel import SUM_TOLERANCE, Channel, FloatArray
+from ldpfrontier.channel import SUM_TOLERANCE, Channel, FloatArray
 
 
 def log_ratio(largest: FloatArray, smallest: FloatArray) -> FloatArray:

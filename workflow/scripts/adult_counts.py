@@ -6,7 +6,7 @@ from pathlib import Path
 
 from _job import start
 
-from ldpfrontier.adult import load_counts, write_counts
+from ldpfrontier.data.adult import load_counts, write_counts
 from ldpfrontier.tables import replacing
 
 start(snakemake)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from _job import start
 
-from ldpfrontier.adult import contingency, read_counts
+from ldpfrontier.data.adult import contingency, read_counts
 from ldpfrontier.tables import pair_text, replacing
 
 start(snakemake)

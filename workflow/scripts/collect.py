@@ -4,7 +4,7 @@ import pandas as pd
 from _job import start
 
 from ldpfrontier.provenance import configuration_hash
-from ldpfrontier.tables import merge_metadata, read_metadata, read_table, to_csv, write_table
+from ldpfrontier.tables import (merge_metadata, read_metadata, read_table, to_csv, write_table)
 
 start(snakemake)
 metadata = merge_metadata(map(read_metadata, snakemake.input))

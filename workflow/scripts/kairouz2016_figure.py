@@ -2,8 +2,8 @@
 
 from _job import start
 
-from ldpfrontier.figures import kairouz2016
-from ldpfrontier.figures.style import save
+from ldpfrontier.papers.kairouz2016 import figures as kairouz2016
+from ldpfrontier.plotting import save
 from ldpfrontier.tables import read_table
 
 start(snakemake)

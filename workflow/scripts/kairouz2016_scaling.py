@@ -2,7 +2,7 @@
 
 from _job import start
 
-from ldpfrontier.experiments.kairouz2016 import scaling
+from ldpfrontier.papers.kairouz2016.experiments import scaling
 from ldpfrontier.provenance import describe
 from ldpfrontier.tables import to_csv, write_table
 

@@ -3,7 +3,7 @@
 import pandas as pd
 from _job import start
 
-from ldpfrontier.experiments.kairouz2016 import quaternary_checks, theorems
+from ldpfrontier.papers.kairouz2016.experiments import quaternary_checks, theorems
 from ldpfrontier.provenance import describe
 from ldpfrontier.tables import read_table, to_csv, write_table
 

@@ -2,7 +2,7 @@
 
 from _job import start
 
-from ldpfrontier.experiments.kairouz2016 import thresholds
+from ldpfrontier.papers.kairouz2016.experiments import thresholds
 from ldpfrontier.provenance import describe
 from ldpfrontier.tables import write_table
 

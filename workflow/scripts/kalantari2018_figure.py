@@ -2,8 +2,8 @@
 
 from _job import start
 
-from ldpfrontier.figures import kalantari2018
-from ldpfrontier.figures.style import save
+from ldpfrontier.papers.kalantari2018 import figures as kalantari2018
+from ldpfrontier.plotting import save
 from ldpfrontier.tables import read_table
 
 start(snakemake)

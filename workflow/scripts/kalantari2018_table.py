@@ -5,10 +5,10 @@ import logging
 import pandas as pd
 from _job import start
 
-from ldpfrontier.distortion import SourceSet
-from ldpfrontier.experiments import kalantari2018 as paper
+from ldpfrontier.hamming.distortion import SourceSet
+from ldpfrontier.papers.kalantari2018 import experiments as paper
 from ldpfrontier.provenance import describe
-from ldpfrontier.tables import EXAMPLES, RESULTS, read_table, to_csv, write_table
+from ldpfrontier.tables import (EXAMPLES, RESULTS, read_table, to_csv, write_table)
 
 start(snakemake)
 path, settings = snakemake.input.sources, dict(snakemake.params.settings)

@@ -2,7 +2,7 @@
 
 from _job import start
 
-from ldpfrontier.experiments.liao2017 import comparison, read_instances
+from ldpfrontier.papers.liao2017.experiments import comparison, read_instances
 from ldpfrontier.provenance import describe
 from ldpfrontier.tables import write_table
 

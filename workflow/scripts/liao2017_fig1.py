@@ -2,9 +2,9 @@
 
 from _job import start
 
-from ldpfrontier.experiments.liao2017 import perturbation
-from ldpfrontier.figures.liao2017 import fig1
-from ldpfrontier.figures.style import save
+from ldpfrontier.papers.liao2017.experiments import perturbation
+from ldpfrontier.papers.liao2017.figures import fig1
+from ldpfrontier.plotting import save
 
 start(snakemake)
 figure = fig1(perturbation(**snakemake.params.settings))

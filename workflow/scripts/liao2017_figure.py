@@ -2,9 +2,9 @@
 
 from _job import start
 
-from ldpfrontier.experiments.liao2017 import read_instances
-from ldpfrontier.figures import liao2017
-from ldpfrontier.figures.style import save
+from ldpfrontier.papers.liao2017.experiments import read_instances
+from ldpfrontier.papers.liao2017 import figures as liao2017
+from ldpfrontier.plotting import save
 from ldpfrontier.tables import read_table
 
 start(snakemake)

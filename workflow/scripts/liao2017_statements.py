@@ -2,14 +2,9 @@
 
 from _job import start
 
-from ldpfrontier.experiments.liao2017 import (
-    comparison_table,
-    figure_checks,
-    hypotheses_table,
-    read_instances,
-)
+from ldpfrontier.papers.liao2017.experiments import (comparison_table, figure_checks, hypotheses_table, read_instances)
 from ldpfrontier.provenance import describe
-from ldpfrontier.tables import read_table, to_csv, to_markdown, write_table
+from ldpfrontier.tables import (read_table, to_csv, to_markdown, write_table)
 
 start(snakemake)
 sweeps, comparisons = (read_table(snakemake.input[name]) for name in ("sweeps", "comparison"))

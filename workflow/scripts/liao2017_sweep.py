@@ -4,7 +4,7 @@ import logging
 
 from _job import start
 
-from ldpfrontier.experiments.liao2017 import read_instances, sweep
+from ldpfrontier.papers.liao2017.experiments import read_instances, sweep
 from ldpfrontier.provenance import describe
 from ldpfrontier.tables import write_table
 

@@ -2,7 +2,7 @@
 
 from _job import start
 
-from ldpfrontier.experiments.liao2017 import theorem_checks
+from ldpfrontier.papers.liao2017.experiments import theorem_checks
 from ldpfrontier.provenance import describe
 from ldpfrontier.tables import to_csv, write_table
 

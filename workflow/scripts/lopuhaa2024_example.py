@@ -2,9 +2,9 @@
 
 from _job import start
 
-from ldpfrontier.experiments.lopuhaa2024 import example_texts, worked_example
+from ldpfrontier.papers.lopuhaa2024.experiments import example_texts, worked_example
 from ldpfrontier.provenance import describe
-from ldpfrontier.tables import EXAMPLES, to_csv, to_markdown, write_table
+from ldpfrontier.tables import (EXAMPLES, to_csv, to_markdown, write_table)
 
 start(snakemake)
 table = worked_example()

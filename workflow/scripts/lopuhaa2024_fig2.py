@@ -2,8 +2,8 @@
 
 from _job import start
 
-from ldpfrontier.figures.lopuhaa2024 import fig2
-from ldpfrontier.figures.style import save
+from ldpfrontier.papers.lopuhaa2024.figures import fig2
+from ldpfrontier.plotting import save
 from ldpfrontier.tables import read_table
 
 start(snakemake)

@@ -4,7 +4,7 @@ import logging
 
 from _job import start
 
-from ldpfrontier.experiments.lopuhaa2024 import adult_sweep, instance_name
+from ldpfrontier.papers.lopuhaa2024.experiments import adult_sweep, instance_name
 from ldpfrontier.provenance import describe
 from ldpfrontier.tables import read_pair, write_table
 

@@ -2,7 +2,7 @@
 
 from _job import start
 
-from ldpfrontier.experiments.lopuhaa2024 import distinct_gain, orderings
+from ldpfrontier.papers.lopuhaa2024.experiments import distinct_gain, orderings
 from ldpfrontier.tables import read_table, to_csv
 
 start(snakemake)

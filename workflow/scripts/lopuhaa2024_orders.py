@@ -5,9 +5,9 @@ import logging
 import pandas as pd
 from _job import start
 
-from ldpfrontier.experiments.lopuhaa2024 import adult_sweep, instance_name
+from ldpfrontier.papers.lopuhaa2024.experiments import adult_sweep, instance_name
 from ldpfrontier.provenance import describe
-from ldpfrontier.tables import read_pair, read_table, to_csv, write_table
+from ldpfrontier.tables import (read_pair, read_table, to_csv, write_table)
 
 start(snakemake)
 settings, parts = dict(snakemake.params.settings), []

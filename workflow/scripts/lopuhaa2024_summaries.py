@@ -2,8 +2,8 @@
 
 from _job import start
 
-from ldpfrontier.experiments import lopuhaa2024_synthetic as study
-from ldpfrontier.tables import read_table, replacing, to_csv, to_markdown
+from ldpfrontier.papers.lopuhaa2024 import synthetic as study
+from ldpfrontier.tables import (read_table, replacing, to_csv, to_markdown)
 
 start(snakemake)
 table, output = read_table(snakemake.input.synthetic), snakemake.output

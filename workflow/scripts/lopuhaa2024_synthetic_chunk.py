@@ -5,7 +5,7 @@ import logging
 import pandas as pd
 from _job import start
 
-from ldpfrontier.experiments.lopuhaa2024_synthetic import synthetic_sweep
+from ldpfrontier.papers.lopuhaa2024.synthetic import synthetic_sweep
 from ldpfrontier.provenance import describe
 from ldpfrontier.tables import write_table
 

@@ -2,9 +2,9 @@
 
 from _job import start
 
-from ldpfrontier.experiments import lopuhaa2024_synthetic as study
-from ldpfrontier.figures import lopuhaa2024 as figures
-from ldpfrontier.figures.style import save
+from ldpfrontier.papers.lopuhaa2024 import synthetic as study
+from ldpfrontier.papers.lopuhaa2024 import figures
+from ldpfrontier.plotting import save
 from ldpfrontier.tables import read_table
 
 start(snakemake)

@@ -2,7 +2,7 @@
 
 from _job import start
 
-from ldpfrontier.experiments.lopuhaa2024_theorems import THEOREMS, check_theorems
+from ldpfrontier.papers.lopuhaa2024.theorems import THEOREMS, check_theorems
 from ldpfrontier.provenance import describe
 from ldpfrontier.tables import to_csv, write_table
 

@@ -1,10 +1,10 @@
 """Certified optima: the column LP and the families of columns it is solved over."""
 
-from .master import Intractable, Optimum
-from .nonrobust import optimal_nonrobust
-from .robust import optimal_robust
-from .staircase import optimal_ldp
-from .utility import FDivergence, MutualInformation
+from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.optimum import Intractable, Optimum
+from ldpfrontier.utility import FDivergence, MutualInformation
 
 __all__ = [
     "FDivergence",

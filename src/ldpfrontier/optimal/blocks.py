@@ -18,19 +18,11 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
-
-from .master import Intractable
+from ldpfrontier.combinatorics import subset_sums
+from ldpfrontier.optimum import Intractable
 
 #: 2^20 subsets are 1e6 vertices of some families, about 100 MB a block.
 MAX_LETTERS = 20
-
-
-def subset_sums(terms: FloatArray) -> FloatArray:
-    """Return the sums over all subsets of n terms, shape (2^n,); bit j of the index says that j is in."""
-    sums = np.zeros(1)
-    for term in terms:
-        sums = np.concatenate([sums, sums + term])
-    return sums
 
 
 def critical_levels(lower: FloatArray) -> FloatArray:

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
-
-from .blocks import Block
-from .master import Columns, add_column, new_lp, solve
-from .products import BlockProduct
+from ldpfrontier.lp import add_column, new_lp, solve
+from ldpfrontier.optimal.blocks import Block
+from ldpfrontier.optimal.products import BlockProduct
+from ldpfrontier.utility import Columns
 
 #: Vertices added per block and round; the relative gap aimed at; most rounds.
 BATCH, GAP, ROUNDS = 3, 1e-9, 500

@@ -7,10 +7,9 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
 from ldpfrontier.information import entropy
-
-from .master import Optimum, certified
-from .staircase import check_epsilon, optimal_ldp
-from .utility import MutualInformation
+from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.optimum import Optimum, certified, checked_epsilon
+from ldpfrontier.utility import MutualInformation
 
 
 def optimal_nonrobust(estimate: ArrayLike, epsilon: float, *, tolerance: float = 1e-9) -> Optimum:
@@ -46,7 +45,7 @@ def optimal_nonrobust(estimate: ArrayLike, epsilon: float, *, tolerance: float =
     joint = as_distribution(estimate, "The estimate")
     if joint.ndim != 2:
         raise ValueError(f"The estimate has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")
-    check_epsilon(epsilon)
+    checked_epsilon(epsilon)
     sensitive = joint.sum(axis=1)
     staircase = optimal_ldp(MutualInformation(sensitive), epsilon, tolerance=tolerance)
     channel = _reveal(joint, staircase.channel)

@@ -28,12 +28,12 @@ from functools import cached_property
 import numpy as np
 
 from ldpfrontier.channel import Channel, FloatArray
-
-from .blocks import Block, critical_levels
-from .decomposition import ROUNDS, Decomposition
-from .master import BATCH, SMOOTHING, Columns, Optimum, generate
-from .products import BlockProduct
-from .utility import MutualInformation
+from ldpfrontier.optimal.blocks import Block, critical_levels
+from ldpfrontier.optimal.column_generation import BATCH, SMOOTHING, generate
+from ldpfrontier.optimal.decomposition import ROUNDS, Decomposition
+from ldpfrontier.optimal.products import BlockProduct
+from ldpfrontier.optimum import Optimum
+from ldpfrontier.utility import Columns, MutualInformation
 
 #: Block vertices of a table. Up to SMALL, joint columns are priced for every interval of deltas, which ends
 #: in the exact optimum; where there are intervals beyond, the bound is the decomposition's. Beyond LARGE that

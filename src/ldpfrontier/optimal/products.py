@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
-
-from .blocks import Block
-from .master import Columns
+from ldpfrontier.optimal.blocks import Block
+from ldpfrontier.utility import Columns
 
 #: Grid cells of the dynamic program, by effort.
 CELLS = (8_000, 64_000, 512_000)

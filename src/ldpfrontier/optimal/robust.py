@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
-from ldpfrontier.uncertainty import RenyiBall
+from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.polyopt import polyopt_distinct, polyopt_published
+from ldpfrontier.optimum import Optimum, certified, checked_epsilon
+from ldpfrontier.renyi_ball import RenyiBall
 
-from .enumeration import Pairs
-from .master import Optimum, certified
-from .nonrobust import optimal_nonrobust
-from .polyopt import polyopt_distinct, polyopt_published
-from .staircase import check_epsilon
+Pairs = Literal["all", "distinct"]
 
 
 def optimal_robust(
@@ -57,7 +58,7 @@ def optimal_robust(
     ValueError
         If epsilon is not a positive finite number, or `pairs` is neither of the two.
     """
-    check_epsilon(epsilon)
+    checked_epsilon(epsilon)
     if epsilon == 0:
         raise ValueError("epsilon is 0; it must be positive for PolyOpt.")
     if pairs not in ("all", "distinct"):

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
-
-from .blocks import subset_sums
-from .master import BATCH, LP_TOLERANCE, Columns, Intractable, Master, Optimum, certified, generate
-from .utility import FDivergence, Utility
+from ldpfrontier.combinatorics import subset_sums
+from ldpfrontier.lp import LP_TOLERANCE
+from ldpfrontier.optimal.column_generation import BATCH, Master, generate
+from ldpfrontier.optimum import Intractable, Optimum, certified, checked_epsilon
+from ldpfrontier.utility import Columns, FDivergence, Utility
 
 #: All patterns are priced at once; 2^20 of them take about 20 ms.
 MAX_INPUTS = 20
@@ -75,7 +76,7 @@ def optimal_ldp(
     ValueError
         If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
     """
-    check_epsilon(epsilon)
+    checked_epsilon(epsilon)
     if epsilon > MAX_EPSILON:
         raise ValueError(f"epsilon is {epsilon}; at most {MAX_EPSILON:g} is supported, as e^eps overflows.")
     k = len(utility.prior)
@@ -99,12 +100,6 @@ def optimal_ldp(
         patterns = np.unique(np.vstack([patterns, (start.matrix > middle).T]), axis=0)
     first = math.exp(-epsilon) - math.expm1(-epsilon) * patterns
     return generate(family, utility.columns(first), utility, tolerance=tolerance, max_rounds=max_rounds)
-
-
-def check_epsilon(epsilon: float) -> None:
-    """Raise a ValueError unless epsilon is a finite number >= 0."""
-    if not (math.isfinite(epsilon) and epsilon >= 0):
-        raise ValueError(f"epsilon is {epsilon}; it must be a finite number, 0 or more.")
 
 
 def block_response(labels: NDArray[np.integer], blocks: int, epsilon: float) -> Channel:

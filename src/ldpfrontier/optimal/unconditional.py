@@ -27,13 +27,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
+from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.information import entropy
-
-from .blocks import subset_sums
-from .master import BATCH, Columns, Intractable, Optimum, certified, generate
-from .polyopt import polyopt_distinct
-from .staircase import MAX_INPUTS, Staircase, check_epsilon
-from .utility import MutualInformation
+from ldpfrontier.optimal.column_generation import BATCH, generate
+from ldpfrontier.optimal.polyopt import polyopt_distinct
+from ldpfrontier.optimal.staircase import MAX_INPUTS, Staircase
+from ldpfrontier.optimum import Intractable, Optimum, certified, checked_epsilon
+from ldpfrontier.utility import Columns, MutualInformation
 
 #: Largest privacy level, nats: with e^(2 eps) = 1e26 the rounding of reduced costs is still below 1e-14.
 LARGEST = 30.0
@@ -285,6 +285,6 @@ def _table(prior: ArrayLike) -> FloatArray:
 
 
 def _check_range(epsilon: float) -> None:
-    check_epsilon(epsilon)
+    checked_epsilon(epsilon)
     if epsilon > LARGEST:
         raise ValueError(f"epsilon is {epsilon}; at most {LARGEST:g} is supported here.")

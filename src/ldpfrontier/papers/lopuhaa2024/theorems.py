@@ -18,13 +18,14 @@ import pandas as pd
 from scipy.optimize import minimize
 
 from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.independent_reporting import independent_reporting
 from ldpfrontier.information import mutual_information
-from ldpfrontier.mechanisms import independent_reporting, secret_randomized_response
-from ldpfrontier.optimal import optimal_robust
+from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
 from ldpfrontier.priors import generator
+from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import Schema
-from ldpfrontier.uncertainty import RenyiBall
 
 #: Digits to which a solver of this kind finds an extremum, relative to 1 + |extremum|.
 ACCURACY = 1e-6

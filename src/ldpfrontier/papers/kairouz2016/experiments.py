@@ -19,12 +19,12 @@ from ldpfrontier.mechanisms import (
     quaternary_mechanism,
     randomized_response,
 )
-from ldpfrontier.optimal import FDivergence, MutualInformation, Optimum, optimal_ldp
-from ldpfrontier.optimal.staircase import Staircase, best_cut, by_ratio
-from ldpfrontier.optimal.utility import Kind
+from ldpfrontier.optimal.staircase import Staircase, best_cut, by_ratio, optimal_ldp
+from ldpfrontier.optimum import Optimum
 from ldpfrontier.priors import dirichlet, generator
 from ldpfrontier.privacy import delta_at, error_region, ldp_epsilon
 from ldpfrontier.tables import CLOSED_FORM, MEASURED, RESULTS, relative_gap
+from ldpfrontier.utility import FDivergence, Kind, MutualInformation
 
 PAPER = "kairouz2016"
 SIZES = (3, 4, 6, 12)

@@ -11,20 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from enumeration import robust_rays
 from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.independent_reporting import Distance, independent_reporting
 from ldpfrontier.information import entropy, mutual_information, renyi_divergence
-from ldpfrontier.mechanisms import (
-    Distance,
-    independent_reporting,
-    randomized_response,
-    secret_randomized_response,
-)
-from ldpfrontier.optimal import Intractable, Optimum, optimal_nonrobust, optimal_robust
-from ldpfrontier.optimal.enumeration import Pairs, robust_rays
-from ldpfrontier.optimal.reporting import optimal_reporting
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.optimal.components import optimal_reporting
+from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.robust import Pairs, optimal_robust
+from ldpfrontier.optimum import Intractable, Optimum
 from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import CLOSED_FORM, EXAMPLES, MEASURED, RESULTS, SKIPPED, relative_gap
-from ldpfrontier.uncertainty import RenyiBall
 
 PAPER = "lopuhaa2024"
 MECHANISMS = ("polyopt", "polyopt_distinct", "nr", "ir", "ir_tight", "ir_optimal", "srr", "grr")

@@ -17,10 +17,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.mechanisms import binary_mechanism, quaternary_mechanism, randomized_response
-from ldpfrontier.optimal import FDivergence
-from ldpfrontier.privacy import error_region
-
-from .style import (
+from ldpfrontier.plotting import (
     ACHIEVED,
     EPSILON,
     PAGE_WIDTH,
@@ -33,6 +30,8 @@ from .style import (
     handle,
     style,
 )
+from ldpfrontier.privacy import error_region
+from ldpfrontier.utility import FDivergence
 
 #: Lowest ratios to the optimum that the paper reads off its Figures 3 and 6, by utility and mechanism.
 STATED = {

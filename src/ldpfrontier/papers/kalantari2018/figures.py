@@ -8,9 +8,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ldpfrontier.experiments.kalantari2018 import DP, MI, curves
-
-from .style import PAGE_WIDTH, Look, handle, style
+from ldpfrontier.papers.kalantari2018.experiments import DP, MI, curves
+from ldpfrontier.plotting import PAGE_WIDTH, Look, handle, style
 
 DISTORTION = r"distortion $D$"
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from .style import PAGE_WIDTH, Look, style
+from ldpfrontier.plotting import PAGE_WIDTH, Look, style
 
 #: Colours of the two utilities; the mechanisms differ in marker and dash.
 RELATIVE, RENYI = "#0072B2", "#D55E00"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol
@@ -12,12 +12,31 @@ import numpy as np
 from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
+from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.information import f_divergence, mutual_information, relative_excess
 
-from .blocks import subset_sums
-from .master import Columns
-
 Kind = Literal["kl", "tv", "chi2", "hellinger"]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Candidate columns of a channel, each with scale . v = 1.
+
+    Attributes
+    ----------
+    vectors : ndarray, shape (m, inputs)
+    values : ndarray, shape (m,)
+        mu of each column, in nats.
+    """
+
+    vectors: FloatArray
+    values: FloatArray
+
+    @classmethod
+    def join(cls, parts: Iterable[Columns]) -> Columns:
+        """Put the columns of one or more parts together."""
+        found = list(parts)
+        return cls(np.concatenate([c.vectors for c in found]), np.concatenate([c.values for c in found]))
 
 
 class Utility(Protocol):

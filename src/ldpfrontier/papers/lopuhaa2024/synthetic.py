@@ -20,14 +20,13 @@ from pandas.api.typing import SeriesGroupBy
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.optimal import optimal_nonrobust
+from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.papers.lopuhaa2024 import experiments as published
+from ldpfrontier.papers.lopuhaa2024.experiments import MECHANISMS, Outcome, evaluate, metrics, result_row
 from ldpfrontier.priors import generator
 from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import MEASURED, PRIVACY_TOLERANCE, RESULTS, SKIPPED, TableError
-from ldpfrontier.uncertainty import RenyiBall
-
-from . import lopuhaa2024 as published
-from .lopuhaa2024 import MECHANISMS, Outcome, evaluate, metrics, result_row
 
 #: Metrics measured with P*, beside the certified ``mutual_information`` and ``nmi``.
 REALISED, DIFFERENCE = "realised_epsilon", "utility_difference"

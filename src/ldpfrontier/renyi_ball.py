@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtri
 
-from .channel import Channel, FloatArray, as_distribution
-from .privacy import log_ratio
+from ldpfrontier.channel import Channel, FloatArray, as_distribution
+from ldpfrontier.privacy import log_ratio
 
 _Function = Callable[[FloatArray], FloatArray]
 

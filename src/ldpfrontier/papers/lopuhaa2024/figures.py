@@ -12,7 +12,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from .style import EPSILON, MECHANISMS, NMI, PAGE_WIDTH, handle, style
+from ldpfrontier.plotting import EPSILON, MECHANISMS, NMI, PAGE_WIDTH, handle, style
 
 #: What Figures 3, 4 and 5 show unless told otherwise: the mechanisms of the paper there, and the new ones.
 AVERAGED = tuple(name for name in MECHANISMS if name != "ir_tight")

@@ -32,8 +32,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
 from ldpfrontier.information import entropy, relative_excess, renyi_divergence
-
-from .master import BATCH, LP_TOLERANCE, ROUNDING, Intractable, Optimum, add_column, new_lp, solve
+from ldpfrontier.lp import LP_TOLERANCE, add_column, new_lp, solve
+from ldpfrontier.optimal.column_generation import BATCH
+from ldpfrontier.optimum import ROUNDING, Intractable, Optimum
 
 BITS = 1.0 / math.log(2.0)
 

@@ -43,9 +43,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr, xlogy
 
-from .channel import Channel, FloatArray, IntArray, as_distribution
-from .optimal.master import new_lp, solve
-from .privacy import ldp_epsilon
+from ldpfrontier.channel import Channel, FloatArray, IntArray, as_distribution
+from ldpfrontier.lp import new_lp, solve
+from ldpfrontier.privacy import ldp_epsilon
 
 #: Probabilities closer than this count as equal, in orders and in "the hull contains uniform".
 EQUAL = 1e-9

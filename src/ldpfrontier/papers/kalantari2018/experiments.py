@@ -19,7 +19,7 @@ import pandas as pd
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.distortion import (
+from ldpfrontier.hamming.distortion import (
     SourceSet,
     class_one_information,
     class_one_leakage,

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from .channel import NEGATIVE_TOLERANCE, Channel, FloatArray, as_distribution
+from ldpfrontier.channel import NEGATIVE_TOLERANCE, Channel, FloatArray, as_distribution
 
 #: What the interior point method is asked for; the program is scaled to numbers near one.
 SDP_TOLERANCE = 1e-9

@@ -15,23 +15,17 @@ which is the dual bound that every result carries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
-
-#: HiGHS' smallest feasibility tolerance; its default of 1e-7 is visible in the results.
-LP_TOLERANCE = 1e-10
-
-TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
-
-#: Relative allowance for rounding in the evaluation of a dual bound.
-ROUNDING = 1e-12
+from ldpfrontier.lp import LP_TOLERANCE, add_column, new_lp, solve
+from ldpfrontier.optimum import Optimum, certified
+from ldpfrontier.utility import Columns
 
 #: Columns added per round, best first.
 BATCH = 40
@@ -40,31 +34,6 @@ BATCH = 40
 #: priced, in the order tried: prices of a restricted LP oscillate, and pricing nearer the best bound so far
 #: damps that (Wentges smoothing). Position 0 comes last, so no improving column is ever missed.
 SMOOTHING = (0.9, 0.7, 0.4, 0.0)
-
-
-class Intractable(ValueError):
-    """The instance is too large for the exact method that was asked for."""
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Candidate columns of a channel, each with scale . v = 1.
-
-    Attributes
-    ----------
-    vectors : ndarray, shape (m, inputs)
-    values : ndarray, shape (m,)
-        mu of each column, in nats.
-    """
-
-    vectors: FloatArray
-    values: FloatArray
-
-    @classmethod
-    def join(cls, parts: Iterable[Columns]) -> Columns:
-        """Put the columns of one or more parts together."""
-        found = list(parts)
-        return cls(np.concatenate([c.vectors for c in found]), np.concatenate([c.values for c in found]))
 
 
 class Family(Protocol):
@@ -80,106 +49,6 @@ class Family(Protocol):
 
     def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs mu(v) - prices . v over the family from above; offer good columns."""
-
-
-@dataclass(frozen=True, eq=False)
-class Optimum:
-    """A mechanism with the certificate of how far it can be from the best one.
-
-    Attributes
-    ----------
-    channel : Channel
-    value : float
-        Utility achieved by `channel`, recomputed from the channel, in nats.
-    upper_bound : float
-        No mechanism of the same class has more, in nats.
-    status : str
-        "optimal" if the gap met the tolerance asked for, else "bounded".
-    iterations : int
-        Rounds of column generation.
-    """
-
-    channel: Channel
-    value: float
-    upper_bound: float
-    status: str
-    iterations: int
-
-    @property
-    def gap(self) -> float:
-        """Relative gap (upper_bound - value) / upper_bound; 0 where they agree to rounding."""
-        distance = self.upper_bound - self.value
-        return distance / self.upper_bound if distance > 2 * ROUNDING * (1 + self.upper_bound) else 0.0
-
-
-def certified(channel: Channel, value: float, bound: float, tolerance: float, iterations: int = 0) -> Optimum:
-    """Put a channel, its value and a dual bound together, allowing for the bound's rounding.
-
-    Raises
-    ------
-    ArithmeticError
-        If the value exceeds the bound by more than rounding: then one of the two is wrong.
-    """
-    upper = bound + ROUNDING * (1.0 + abs(bound))
-    if value > upper + 1e3 * ROUNDING:
-        raise ArithmeticError(
-            f"The value {value!r} exceeds its upper bound {upper!r}; the certificate fails."
-        )
-    upper = max(upper, value)
-    optimum = Optimum(channel, value, upper, "optimal", iterations)
-    return optimum if optimum.gap <= tolerance else replace(optimum, status="bounded")
-
-
-def new_lp() -> highspy.Highs:
-    """Return an empty HiGHS maximisation: one thread, tight tolerances, primal simplex.
-
-    Primal simplex because columns are added to a solved program, which keeps its basis primal feasible.
-    """
-    lp = highspy.Highs()  # type: ignore[no-untyped-call]
-    lp.silent()
-    lp.setOptionValue("threads", 1)
-    lp.setOptionValue("presolve", "off")
-    lp.setOptionValue("simplex_strategy", 4)
-    for option in TOLERANCES:
-        lp.setOptionValue(option, LP_TOLERANCE)
-    lp.changeObjectiveSense(highspy.ObjSense.kMaximize)
-    return lp
-
-
-def add_column(lp: highspy.Highs, cost: float, rows: NDArray[np.integer], entries: FloatArray) -> None:
-    """Add a non-negative variable with the given objective coefficient and (sparse) column."""
-    lp.addCol(cost, 0.0, highspy.kHighsInf, len(rows), np.asarray(rows, dtype=np.int32), entries)
-
-
-def solve(lp: highspy.Highs) -> tuple[float, FloatArray, FloatArray]:
-    """Run the program; return its objective, primal values and row duals.
-
-    Raises
-    ------
-    RuntimeError
-        If HiGHS reports no optimum, neither from the last basis nor from scratch with looser tolerances.
-    """
-    lp.run()
-    if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        # A degenerate basis can defeat the tightest tolerances. Looser ones cost accuracy of the weights,
-        # never of the certificate: a dual bound holds at any prices.
-        for option in TOLERANCES:
-            lp.setOptionValue(option, 100 * LP_TOLERANCE)
-        lp.clearSolver()
-        lp.run()
-        for option in TOLERANCES:
-            lp.setOptionValue(option, LP_TOLERANCE)
-    status = lp.getModelStatus()
-    if status != highspy.HighsModelStatus.kOptimal:
-        raise RuntimeError(
-            f"HiGHS stopped with status {lp.modelStatusToString(status)!r}; expected 'Optimal'."
-        )
-    solution = lp.getSolution()
-    return (
-        float(lp.getInfo().objective_function_value),
-        np.asarray(solution.col_value, dtype=np.float64),
-        np.asarray(solution.row_dual, dtype=np.float64),
-    )
 
 
 @dataclass(eq=False)
@@ -305,25 +174,3 @@ def generate(
             break
     channel = master.channel(weights)
     return certified(channel, utility(channel), bound, tolerance, rounds)
-
-
-@dataclass(frozen=True, eq=False)
-class Enumerated:
-    """A family given by the list of its columns; pricing looks at every one.
-
-    Attributes
-    ----------
-    columns : Columns
-        Every extreme ray of the cone, scaled.
-    scale : ndarray, shape (inputs,)
-    """
-
-    columns: Columns
-    scale: FloatArray
-    efforts: int = 1
-
-    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
-        """Return the largest reduced cost, exactly, and the columns that come closest to it."""
-        reduced = self.columns.values - self.columns.vectors @ prices
-        best = np.argsort(-reduced, kind="stable")[:BATCH]
-        return float(reduced.max()), Columns(self.columns.vectors[best], self.columns.values[best])

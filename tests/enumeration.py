@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import product
-from typing import Literal
 
 import numpy as np
 import ppl
 
 from ldpfrontier.channel import FloatArray
-
-from .master import Enumerated, Intractable, Optimum, generate
-from .utility import MutualInformation
+from ldpfrontier.optimal.column_generation import BATCH, generate
+from ldpfrontier.optimal.robust import Pairs
+from ldpfrontier.optimum import Intractable, Optimum
+from ldpfrontier.utility import Columns, MutualInformation
 
 #: Largest a1 a2 for which the double description finishes in seconds to minutes.
 MAX_CELLS = 12
@@ -20,7 +21,27 @@ MAX_CELLS = 12
 #: Denominator of the rational numbers the cone is written in.
 UNIT = 1 << 44
 
-Pairs = Literal["all", "distinct"]
+
+@dataclass(frozen=True, eq=False)
+class Enumerated:
+    """A family given by the list of its columns; pricing looks at every one.
+
+    Attributes
+    ----------
+    columns : Columns
+        Every extreme ray of the cone, scaled.
+    scale : ndarray, shape (inputs,)
+    """
+
+    columns: Columns
+    scale: FloatArray
+    efforts: int = 1
+
+    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
+        """Return the largest reduced cost, exactly, and the columns that come closest to it."""
+        reduced = self.columns.values - self.columns.vectors @ prices
+        best = np.argsort(-reduced, kind="stable")[:BATCH]
+        return float(reduced.max()), Columns(self.columns.vectors[best], self.columns.values[best])
 
 
 def robust_rays(lower: FloatArray, epsilon: float, pairs: Pairs) -> FloatArray:

@@ -20,18 +20,18 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from ldpfrontier.channel import Channel, FloatArray
-from ldpfrontier.euclidean import (
+from ldpfrontier.information import kl_divergence, renyi_divergence, total_variation
+from ldpfrontier.optimum import Optimum
+from ldpfrontier.priors import generator
+from ldpfrontier.tables import CLOSED_FORM, MEASURED, RESULTS, TableError, relative_gap
+from ldpfrontier.testing.euclidean import (
     Perturbation,
     euclidean,
     euclidean_bernoulli,
     euclidean_binary,
     euclidean_sdp,
 )
-from ldpfrontier.information import kl_divergence, renyi_divergence, total_variation
-from ldpfrontier.optimal.leakage import BITS, HypothesisTest, optimal_leakage
-from ldpfrontier.optimal.master import Optimum
-from ldpfrontier.priors import generator
-from ldpfrontier.tables import CLOSED_FORM, MEASURED, RESULTS, TableError, relative_gap
+from ldpfrontier.testing.leakage import BITS, HypothesisTest, optimal_leakage
 
 PAPER = "liao2017"
 

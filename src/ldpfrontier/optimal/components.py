@@ -11,13 +11,12 @@ import numpy as np
 from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.combinatorics import subset_sums
+from ldpfrontier.independent_reporting import IndependentReport, independent_reporting
 from ldpfrontier.information import mutual_information
-from ldpfrontier.mechanisms import IndependentReport, independent_reporting
-from ldpfrontier.uncertainty import RenyiBall
-
-from .blocks import subset_sums
-from .master import Columns
-from .staircase import MAX_EPSILON, optimal_ldp
+from ldpfrontier.optimal.staircase import MAX_EPSILON, optimal_ldp
+from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.utility import Columns
 
 
 @dataclass(frozen=True, eq=False)

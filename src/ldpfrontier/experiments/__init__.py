@@ -1,1 +1,0 @@
-"""One module per paper: pure functions from inputs and a grid to a table."""

@@ -1,0 +1,66 @@
+"""HiGHS, as every linear program of the package uses it: one thread, tight tolerances, warm starts."""
+
+from __future__ import annotations
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpfrontier.channel import FloatArray
+
+#: HiGHS' smallest feasibility tolerance; its default of 1e-7 is visible in the results.
+LP_TOLERANCE = 1e-10
+
+TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
+
+
+def new_lp() -> highspy.Highs:
+    """Return an empty HiGHS maximisation: one thread, tight tolerances, primal simplex.
+
+    Primal simplex because columns are added to a solved program, which keeps its basis primal feasible.
+    """
+    lp = highspy.Highs()  # type: ignore[no-untyped-call]
+    lp.silent()
+    lp.setOptionValue("threads", 1)
+    lp.setOptionValue("presolve", "off")
+    lp.setOptionValue("simplex_strategy", 4)
+    for option in TOLERANCES:
+        lp.setOptionValue(option, LP_TOLERANCE)
+    lp.changeObjectiveSense(highspy.ObjSense.kMaximize)
+    return lp
+
+
+def add_column(lp: highspy.Highs, cost: float, rows: NDArray[np.integer], entries: FloatArray) -> None:
+    """Add a non-negative variable with the given objective coefficient and (sparse) column."""
+    lp.addCol(cost, 0.0, highspy.kHighsInf, len(rows), np.asarray(rows, dtype=np.int32), entries)
+
+
+def solve(lp: highspy.Highs) -> tuple[float, FloatArray, FloatArray]:
+    """Run the program; return its objective, primal values and row duals.
+
+    Raises
+    ------
+    RuntimeError
+        If HiGHS reports no optimum, neither from the last basis nor from scratch with looser tolerances.
+    """
+    lp.run()
+    if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        # A degenerate basis can defeat the tightest tolerances. Looser ones cost accuracy of the weights,
+        # never of the certificate: a dual bound holds at any prices.
+        for option in TOLERANCES:
+            lp.setOptionValue(option, 100 * LP_TOLERANCE)
+        lp.clearSolver()
+        lp.run()
+        for option in TOLERANCES:
+            lp.setOptionValue(option, LP_TOLERANCE)
+    status = lp.getModelStatus()
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise RuntimeError(
+            f"HiGHS stopped with status {lp.modelStatusToString(status)!r}; expected 'Optimal'."
+        )
+    solution = lp.getSolution()
+    return (
+        float(lp.getInfo().objective_function_value),
+        np.asarray(solution.col_value, dtype=np.float64),
+        np.asarray(solution.row_dual, dtype=np.float64),
+    )

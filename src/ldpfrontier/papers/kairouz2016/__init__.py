@@ -1,0 +1,1 @@
+"""kairouz2016: see paper.yaml beside this file."""

@@ -1,0 +1,1 @@
+"""kalantari2018: see paper.yaml beside this file."""

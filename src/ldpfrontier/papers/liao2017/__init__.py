@@ -1,0 +1,1 @@
+"""liao2017: see paper.yaml beside this file."""

@@ -1,0 +1,1 @@
+"""lopuhaa2024: see paper.yaml beside this file."""

@@ -1,0 +1,1 @@
+"""Hypothesis testing under mutual information leakage (liao2017)."""
