@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python benchmarks/staircase.py [--output table.csv]
 
-Every method maximises the mutual information of the same random priors over eps-LDP mechanisms:
+Every method maximizes the mutual information of the same random priors over eps-LDP mechanisms:
 
 - ldpfrontier: `optimal_ldp`, which returns a channel and a certificate;
 - linprog: `scipy.optimize.linprog` (HiGHS) on the LP of all 2^k columns, as one calls it;

@@ -336,7 +336,7 @@ def test_worked_example():
     assert verdict("L-E1", rows) == NOT_CHECKABLE
 
 
-def test_theorems_by_direct_optimisation():
+def test_theorems_by_direct_optimization():
     rows = pd.DataFrame(
         {"claim": ["L-T1", "L-P2"], "instance": "2 x 2", "quantity": "q", "computed": 1.0, "relation": "="}
     ).assign(reference=1.0, holds=True)
@@ -395,29 +395,29 @@ def test_means_of_the_synthetic_study():
         assert verdict("L-S82", pd.concat(parts).assign(experiment=SYNTHETIC)) == expected
 
 
-def realised(levels, instances=100, **more):
+def realized(levels, instances=100, **more):
     rows = [
         {"instance": f"2 x 5, {i:03d}", "mechanism": name, "value": level} | more
         for i in range(instances)
         for name, level in levels.items()
     ]
     common = {"paper": "lopuhaa2024", "experiment": SYNTHETIC, "note": "P* lies in F"}
-    return table(*rows, **{"metric": "realised_epsilon", "epsilon": 0.075} | common)
+    return table(*rows, **{"metric": "realized_epsilon", "epsilon": 0.075} | common)
 
 
-def test_realised_privacy():
-    assert verdict("L-S83a", realised({"nr": 0.3897, "polyopt": 0.05})) == REPRODUCED
-    assert verdict("L-S83a", realised({"nr": 0.3897, "polyopt": 0.08})) == NOT_REPRODUCED
-    assert verdict("L-S83a", realised({"nr": 0.3897, "polyopt": 0.05}, 10)) == NOT_CHECKABLE
-    assert verdict("L-S83b", realised({"nr": 0.3897})) == REPRODUCED
-    assert verdict("L-S83b", realised({"nr": 0.37})) == ANOTHER_READING
-    assert verdict("L-S83b", realised({"nr": 0.2})) == NOT_REPRODUCED
-    assert verdict("L-S83b", realised({"nr": 0.2}, epsilon=1.0)) == NOT_CHECKABLE
+def test_realized_privacy():
+    assert verdict("L-S83a", realized({"nr": 0.3897, "polyopt": 0.05})) == REPRODUCED
+    assert verdict("L-S83a", realized({"nr": 0.3897, "polyopt": 0.08})) == NOT_REPRODUCED
+    assert verdict("L-S83a", realized({"nr": 0.3897, "polyopt": 0.05}, 10)) == NOT_CHECKABLE
+    assert verdict("L-S83b", realized({"nr": 0.3897})) == REPRODUCED
+    assert verdict("L-S83b", realized({"nr": 0.37})) == ANOTHER_READING
+    assert verdict("L-S83b", realized({"nr": 0.2})) == NOT_REPRODUCED
+    assert verdict("L-S83b", realized({"nr": 0.2}, epsilon=1.0)) == NOT_CHECKABLE
 
 
 def test_utility_difference():
     def differences(size, shift):
-        rows = realised({"ir": 0.0}).assign(metric="utility_difference", epsilon=1.5)
+        rows = realized({"ir": 0.0}).assign(metric="utility_difference", epsilon=1.5)
         return rows.assign(value=[size * (-1) ** i + shift for i in range(len(rows))])
 
     assert verdict("L-S84", differences(0.02, 0.0)) == REPRODUCED

@@ -154,8 +154,8 @@ def test_expansion_rows():
     assert table["K-C16 order"]["printed"].to_numpy() == pytest.approx(np.full(3, 1.0), abs=0.1)
     assert (table["K-C10 order"]["derived"] > 1.7).all()
     assert (table["K-C16 order"]["derived"] > 1.7).all()
-    assert (table["K-C9 symmetrised"] <= 1.0 + 1e-3).all()
-    assert (table["K-C10 symmetrised"] > 1.0).all()
+    assert (table["K-C9 symmetrized"] <= 1.0 + 1e-3).all()
+    assert (table["K-C10 symmetrized"] > 1.0).all()
 
 
 @pytest.mark.parametrize("utility", ["kl", "mutual_information"])

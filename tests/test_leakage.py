@@ -80,12 +80,12 @@ def test_certified_for_two_letters(p: list[list[float]], share: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("p", "share", "normalised"), [(PAIRS[0], 0.001, 0.000404), (PAIRS[3], 0.01, 0.008032)]
+    ("p", "share", "normalized"), [(PAIRS[0], 0.001, 0.000404), (PAIRS[3], 0.01, 0.008032)]
 )
-def test_values_of_the_text(p: list[list[float]], share: float, normalised: float) -> None:
+def test_values_of_the_text(p: list[list[float]], share: float, normalized: float) -> None:
     full = kl_divergence(p[1], p[0], bits=True)
     found = optimal_leakage(p, share * least_entropy(p), 2)
-    assert found.value / full == pytest.approx(normalised, rel=5e-4)
+    assert found.value / full == pytest.approx(normalized, rel=5e-4)
     # A rare output, far from w_0 = (1/2, 1/2), does it.
     assert found.channel.matrix.sum(axis=0).min() < 0.02
 

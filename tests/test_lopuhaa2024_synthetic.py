@@ -98,7 +98,7 @@ def test_orders_that_must_hold_in_every_instance(usual):
         assert (nmi[less] <= nmi[more] * slack).all(), (less, more)
 
 
-def test_realised_values_against_their_definitions(usual):
+def test_realized_values_against_their_definitions(usual):
     truth, counts = study.draw((2, 3), 1, seed=SEED)
     ball = RenyiBall.confidence(counts)
     channel = independent_reporting(ball, 1.5).channel
@@ -108,11 +108,11 @@ def test_realised_values_against_their_definitions(usual):
     Q = channel.matrix.reshape(2, 3, -1)
     seen = np.einsum("su,suy->sy", truth / truth.sum(axis=1, keepdims=True), Q)
     leak = np.abs(np.log(seen[0]) - np.log(seen[1])).max()
-    assert rows.loc["realised_epsilon", "value"] == pytest.approx(leak, rel=1e-12)
+    assert rows.loc["realized_epsilon", "value"] == pytest.approx(leak, rel=1e-12)
     value, true = mutual_information(ball.centre, channel), mutual_information(truth, channel)
     assert rows.loc["utility_difference", "value"] == pytest.approx((value - true) / value, rel=1e-9)
     note = study.COVERED if ball.contains(truth) else study.MISSED
-    assert rows.loc["realised_epsilon", "note"] == note
+    assert rows.loc["realized_epsilon", "note"] == note
 
 
 def test_a_leak_of_a_covered_truth_is_an_error(monkeypatch):
@@ -159,15 +159,15 @@ def test_zero_cells_and_an_empty_group(monkeypatch):
     certified = found[found["status"] != MEASURED]
     assert set(certified["status"]) <= {"optimal", "bounded", "closed form"}
     # The robust mechanisms are private for whatever the empty group is under P*.
-    realised = found[(found["metric"] == "realised_epsilon") & (found["mechanism"] != "nr")]
-    assert (realised["value"] <= realised["epsilon"] + 1e-9).all()
+    realized = found[(found["metric"] == "realized_epsilon") & (found["mechanism"] != "nr")]
+    assert (realized["value"] <= realized["epsilon"] + 1e-9).all()
 
 
 def test_an_output_that_is_impossible_for_one_group_leaks_without_limit(monkeypatch):
     """NR reveals a u that P-hat gives to one s with certainty; P* may never give it to the other s."""
     use_counts(monkeypatch, [[0.5, 0.0], [0.25, 0.25]], [[50, 3], [20, 27]])
     found = study.synthetic_sweep((2, 2), [0, 1], [0.5], mechanisms=["nr", "srr"], seed=SEED)
-    leaks = found[found["metric"] == "realised_epsilon"].set_index(["mechanism", "instance"])["value"]
+    leaks = found[found["metric"] == "realized_epsilon"].set_index(["mechanism", "instance"])["value"]
     assert np.isinf(leaks["nr"]).all()
     assert np.isfinite(leaks["srr"]).all()
     summary = study.privacy_summary(found).set_index("mechanism")
@@ -184,7 +184,7 @@ def test_too_few_records_for_the_ball(order):
     # One record: P-hat sits on one cell, and H(X) is 0.
     assert (certified["value"] == 0).all()
     few = study.synthetic_sweep((2, 2), [0, 1], [1.0], records=4, order=order, seed=SEED)
-    few = few[(few["metric"] == "realised_epsilon") & (few["mechanism"] != "nr")]
+    few = few[(few["metric"] == "realized_epsilon") & (few["mechanism"] != "nr")]
     assert few["value"].notna().all()
 
 

@@ -127,7 +127,7 @@ def test_independent_reporting_grows_with_epsilon_and_with_a_tighter_distance(se
 @pytest.mark.parametrize("order", [0.5, 1.0, 2.0, 3.0])
 @pytest.mark.parametrize("distance", ["published", "tight"])
 def test_reports_are_private_over_the_whole_ball(order, distance):
-    """lopuhaa2024, Theorem 5, Lemma 2 and plain LDP, maximised over F itself."""
+    """lopuhaa2024, Theorem 5, Lemma 2 and plain LDP, maximized over F itself."""
     rng = np.random.default_rng(5)
     for dependence, epsilon in [(0.05, 0.3), (0.3, 1.0), (0.8, 2.0)]:
         ball = RenyiBall.confidence(table(rng, dependence=dependence), order=order)

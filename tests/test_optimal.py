@@ -399,7 +399,7 @@ def test_polyopt_invariants(seed: int) -> None:
 
 @pytest.mark.parametrize("pairs", ["all", "distinct"])
 def test_guarantee_holds_over_the_uncertainty_set(pairs: str) -> None:
-    """Random P in F, and the worst P in F found by optimisation, never leak more than epsilon."""
+    """Random P in F, and the worst P in F found by optimization, never leak more than epsilon."""
     for seed in range(8):
         ball, epsilon = random_table(seed)
         channel = optimal_robust(ball, epsilon, pairs=pairs).channel

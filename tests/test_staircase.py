@@ -98,7 +98,7 @@ def test_equals_the_full_lp(seed, k):
 @pytest.mark.parametrize("k", [2, 3, 5, 8, 12, 16])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_uniform_prior_is_solved_by_subset_selection(k, epsilon):
-    """Report a subset of d inputs, likelier by e^eps if it contains yours; d maximises the information."""
+    """Report a subset of d inputs, likelier by e^eps if it contains yours; d maximizes the information."""
 
     def subset_selection(d):
         z = d * math.exp(epsilon) + k - d

@@ -153,7 +153,7 @@ def direct_optimum(r, B, order, objective, starts):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_statistics_are_attained(order):
-    """lopuhaa2024, Propositions 1 and 2, against direct optimisation over the projection."""
+    """lopuhaa2024, Propositions 1 and 2, against direct optimization over the projection."""
     rng = np.random.default_rng(2)
     ball = RenyiBall.confidence([[12, 30, 8], [25, 10, 15]], order=order)
     for s in range(2):
@@ -272,7 +272,7 @@ def test_support_bounds_members_and_is_monotone_in_the_radius(seed, order):
 
 
 def direct_worst_case(ball, channel):
-    """Largest realised epsilon over P itself, by SLSQP, one smooth problem per (y, s1, s2)."""
+    """Largest realized epsilon over P itself, by SLSQP, one smooth problem per (y, s1, s2)."""
     shape = ball.centre.shape
     Q = channel.matrix.reshape(*shape, -1)
     constraints = [
@@ -298,7 +298,7 @@ def direct_worst_case(ball, channel):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_worst_case_epsilon_against_direct_optimisation(order):
+def test_worst_case_epsilon_against_direct_optimization(order):
     rng = np.random.default_rng(9)
     for _ in range(2):
         ball = RenyiBall.confidence(rng.integers(5, 40, size=(2, 3)), order=order)
@@ -329,9 +329,9 @@ def test_known_distribution():
     ball = RenyiBall(COUNTS / 100, 0.0)
     rng = np.random.default_rng(1)
     channel = Channel(rng.dirichlet(np.ones(3), size=4))
-    realised = float(rldp_epsilon(channel, ball.conditionals))
-    assert ball.worst_case_epsilon(channel) == pytest.approx(realised)
-    assert ball.projected_epsilon(channel) == pytest.approx(realised)
+    realized = float(rldp_epsilon(channel, ball.conditionals))
+    assert ball.worst_case_epsilon(channel) == pytest.approx(realized)
+    assert ball.projected_epsilon(channel) == pytest.approx(realized)
     assert ball.lower_bounds == pytest.approx(ball.conditionals)
     assert ball.radii == pytest.approx([0.0, 0.0])
     assert ball.sample(rng, 5) == pytest.approx(np.repeat(ball.centre[None], 5, axis=0))

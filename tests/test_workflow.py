@@ -172,7 +172,7 @@ def test_the_synthetic_study_of_lopuhaa2024_runs(finished):
     assert read_table(tables / "orders.parquet")["experiment"].nunique() == 2
     table = read_table(tables / "synthetic.parquet")
     assert set(table["instance"]) == {"2 x 3, 000", "2 x 3, 001"}
-    assert {"nmi", "realised_epsilon", "utility_difference"} <= set(table["metric"])
+    assert {"nmi", "realized_epsilon", "utility_difference"} <= set(table["metric"])
     for name in ("fig3.csv", "fig4.csv", "fig5.csv", "gain.csv", "mean_orderings.csv", "table2.tex"):
         assert (tables / name).stat().st_size > 50
     for name in ("fig3", "fig4", "fig5", "gain"):

@@ -427,9 +427,9 @@ def small_expansion(tables: Tables, claim: Claim) -> Finding:
         f"{order.median():.2f} in ε (printed), {found['derived order'].median():.2f} (derived)."
     )
     holds = bool((np.abs(ratio - 1) < 0.05).all() and (order > 2.8).all())
-    if "printed symmetrised" in found:
-        both = found["printed symmetrised"]
-        measured += f" Symmetrised sum over its bound: {both.min():.4f} to {both.max():.4f}."
+    if "printed symmetrized" in found:
+        both = found["printed symmetrized"]
+        measured += f" Symmetrized sum over its bound: {both.min():.4f} to {both.max():.4f}."
         holds = holds and bool((np.abs(both - 1) < 0.05).all())
     otherwise = "The constant, or the order of what the expansion leaves, is not the printed one."
     return _decide(measured, holds, otherwise)
@@ -668,12 +668,12 @@ def example(tables: Tables, claim: Claim) -> Finding:
 
 @check
 def theorem(tables: Tables, claim: Claim) -> Finding:
-    """Compare a theorem with direct optimisation over the uncertainty set."""
+    """Compare a theorem with direct optimization over the uncertainty set."""
     table = _table(tables, claim)
     rows = _some(table[table["claim"] == claim.id], claim.id)
     kept = int(rows["holds"].sum())
     cases = rows["instance"].nunique()
-    measured = f"{kept} of {len(rows)} comparisons with direct optimisation hold, in {cases} cases."
+    measured = f"{kept} of {len(rows)} comparisons with direct optimization hold, in {cases} cases."
     broken = rows[~rows["holds"]].head(3)
     otherwise = "Broken: " + "; ".join(
         f"{row.quantity} of {row.instance}: {row.computed:.6g} must be {row.relation} {row.reference:.6g}"
@@ -834,8 +834,8 @@ def _usual(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 @check
-def realised_privacy(tables: Tables, claim: Claim) -> Finding:
-    """Section 8.3: quartiles of the realised ε* of NR and PolyOpt."""
+def realized_privacy(tables: Tables, claim: Claim) -> Finding:
+    """Section 8.3: quartiles of the realized ε* of NR and PolyOpt."""
     summary = _usual(study.privacy_summary(_table(tables, claim)))
     nr, robust = (_some(summary[summary["mechanism"] == name], name) for name in ("nr", "polyopt"))
     _enough(int(nr["instances"].max()))

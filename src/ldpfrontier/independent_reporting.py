@@ -35,7 +35,7 @@ class IndependentReport:
     distance : float
         The d of lopuhaa2024, Theorem 5: a bound on ||P_{U|s} - P_{U|s'}||_1 over the ball.
     information : float
-        Mutual information at the prior that the split maximises, nats.
+        Mutual information at the prior that the split maximizes, nats.
     """
 
     channel: Channel
@@ -56,7 +56,7 @@ def independent_reporting(
 
     S at level epsilon_1 = epsilon - epsilon_2, U at delta_2 = log(1 + 2 (e^epsilon_2 - 1) / d), where d
     bounds the l1 distance of the conditionals of two groups over the ball (lopuhaa2024, Theorem 5).
-    epsilon_2 in [0, epsilon] maximises I(X; Y): all local maxima of a grid that is fine both in epsilon_2 and
+    epsilon_2 in [0, epsilon] maximizes I(X; Y): all local maxima of a grid that is fine both in epsilon_2 and
     in delta_2 are refined, so the ends and the steep rise near 0 at small d are covered.
 
     Parameters
@@ -90,7 +90,7 @@ def independent_reporting(
     def information(epsilon_2: FloatArray) -> FloatArray:
         return _report_information(p, epsilon - epsilon_2, _delta(epsilon_2, d))
 
-    best = _maximise(information, epsilon, d)
+    best = _maximize(information, epsilon, d)
     delta = float(_delta(np.array([best]), d)[0])
     a1, a2 = p.shape
     channel = unlimited_response(a1, epsilon - best).kron(unlimited_response(a2, delta))
@@ -139,8 +139,8 @@ def _report_information(p: FloatArray, epsilon_1: FloatArray, delta_2: FloatArra
     return np.asarray(rows[0] + rows[1] - output)
 
 
-def _maximise(function: _Function, epsilon: float, d: float) -> float:
-    """Return a global maximiser on [0, epsilon], by a grid and zooming in on each of its local maxima."""
+def _maximize(function: _Function, epsilon: float, d: float) -> float:
+    """Return a global maximizer on [0, epsilon], by a grid and zooming in on each of its local maxima."""
     if epsilon == 0 or d == 0:
         return 0.0
     even = np.linspace(0.0, epsilon, 129)

@@ -15,7 +15,7 @@ TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 
 
 def new_lp() -> highspy.Highs:
-    """Return an empty HiGHS maximisation: one thread, tight tolerances, primal simplex.
+    """Return an empty HiGHS maximization: one thread, tight tolerances, primal simplex.
 
     Primal simplex because columns are added to a solved program, which keeps its basis primal feasible.
     """

@@ -1,4 +1,4 @@
-"""Privacy levels of a channel: local, approximate, and realised under given conditional distributions."""
+"""Privacy levels of a channel: local, approximate, and realized under given conditional distributions."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def error_region(channel: Channel) -> FloatArray:
 
 
 def rldp_epsilon(channel: Channel, conditionals: ArrayLike) -> FloatArray:
-    """Realised privacy parameter of a channel under given P(U|S) (lopuhaa2024, section 8.3), in nats.
+    """Realized privacy parameter of a channel under given P(U|S) (lopuhaa2024, section 8.3), in nats.
 
     The maximum over outputs y and pairs s1, s2 of log P(y|s1) / P(y|s2), where P(y|s) is the sum over u of
     Q[(s, u), y] P(u|s); 0/0 = 1, x/0 = inf.

@@ -15,7 +15,7 @@ proportional to a_s. So (R_s)_s are the conditionals of some P in F if and only 
 
 All the budget on one s is Theorem 1 of lopuhaa2024: B_s = k^-1(k(B) / p_s).
 
-*Support.* The R that minimises sum_u q_u R_u subject to D(r || R) <= B is, by stationarity,
+*Support.* The R that minimizes sum_u q_u R_u subject to D(r || R) <= B is, by stationarity,
 R_u = r_u (q_u - mu)^(-1/alpha) up to scale, for every order; what budget is left when mu reaches the q of a
 cell with r_u = 0 moves mass onto that cell, at the price -log(1 - mass). One scalar equation per value.
 """
@@ -159,7 +159,7 @@ class RenyiBall:
 
         The maximum over subsets U1 of 2 (m - rho), rho = P-hat(U1|s) and m the largest R(U1) that the
         two-cell divergence d(rho || m) <= B_s allows. {d <= B_s} is convex (joint quasi-convexity of the
-        Renyi divergence), so this is concave in rho: the best subset sum is next to the maximiser over all
+        Renyi divergence), so this is concave in rho: the best subset sum is next to the maximizer over all
         rho. Exact for a2 <= 16; beyond, the maximum over all rho from the smallest cell to 1, an upper bound.
         An empty group has radius 2, the diameter of the simplex.
         """
@@ -215,14 +215,14 @@ class RenyiBall:
         return _least(r, values, B, self.order), -_least(r, -values, B, self.order)
 
     def projected_epsilon(self, channel: Channel) -> float:
-        """Upper bound on the worst realised epsilon over F: both groups at full budget, in nats.
+        """Upper bound on the worst realized epsilon over F: both groups at full budget, in nats.
 
         Replaces F by the product of its projections, hence an upper bound on `worst_case_epsilon`.
         """
         return float(self._projected_ratios(channel).max(initial=0.0))
 
     def worst_case_epsilon(self, channel: Channel, tol: float = 1e-10) -> float:
-        """Worst realised epsilon over F itself: sup of rldp_epsilon(channel, P_{U|S}) over P in F, in nats.
+        """Worst realized epsilon over F itself: sup of rldp_epsilon(channel, P_{U|S}) over P in F, in nats.
 
         For an output y and groups s1 != s2 only D_{s1} and D_{s2} matter (the budget condition at the top of
         the module), so the supremum is over the share x of the budget that s1 receives: log max R_1.q_1 at
@@ -443,7 +443,7 @@ def _divergence(r: FloatArray, R: FloatArray, order: float) -> FloatArray:
 def _least(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> FloatArray:
     """Infimum of sum_u R_u q_u over distributions R with D_order(r || R) <= B, row by row.
 
-    With z = (q - min q) / (max q - min q) and t = 1 / (min q - mu) (scaled alike), the minimiser is
+    With z = (q - min q) / (max q - min q) and t = 1 / (min q - mu) (scaled alike), the minimizer is
     R_u proportional to r_u (1 + t z_u)^(-1/order), and its divergence rises with t from 0; log t is found by
     Newton's method on log D inside a bracket. At the end of the bracket (t = e^700) what is left of B goes
     to a zero cell if the minimum of q is there.
@@ -532,7 +532,7 @@ def _tilt(
 def _golden(
     function: _Function, lo: FloatArray, hi: FloatArray, steps: int = 40
 ) -> tuple[FloatArray, FloatArray]:
-    """Maximisers and maxima of unimodal functions on [lo, hi], elementwise, ends included."""
+    """Maximizers and maxima of unimodal functions on [lo, hi], elementwise, ends included."""
     ratio = (math.sqrt(5.0) - 1.0) / 2.0
     left, right = hi - ratio * (hi - lo), lo + ratio * (hi - lo)
     points = [lo, hi, left, right]

@@ -44,7 +44,7 @@ class Utility(Protocol):
 
     @property
     def prior(self) -> FloatArray:
-        """The distribution on the inputs that normalises columns, shape (k,)."""
+        """The distribution on the inputs that normalizes columns, shape (k,)."""
 
     def __call__(self, channel: Channel) -> float:
         """Return the utility of the channel."""

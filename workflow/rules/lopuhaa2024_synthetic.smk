@@ -134,7 +134,7 @@ use rule lopuhaa2024_fig3 as lopuhaa2024_fig4 with:
             "results/figures/lopuhaa2024/fig4",
             caption="../report/lopuhaa2024_fig4.rst",
             category="lopuhaa2024",
-            labels={"figure": "4", "data": "synthetic", "shows": "realised privacy against epsilon"},
+            labels={"figure": "4", "data": "synthetic", "shows": "realized privacy against epsilon"},
         ),
     log:
         "logs/lopuhaa2024/fig4.log",

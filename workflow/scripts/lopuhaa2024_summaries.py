@@ -1,4 +1,4 @@
-"""Summarise the synthetic study: what Figures 3 to 5 show, and Table 2."""
+"""Summarize the synthetic study: what Figures 3 to 5 show, and Table 2."""
 
 from _job import start
 

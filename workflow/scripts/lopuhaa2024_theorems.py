@@ -1,4 +1,4 @@
-"""Check the theorems of lopuhaa2024 by direct optimisation."""
+"""Check the theorems of lopuhaa2024 by direct optimization."""
 
 from _job import start
 

@@ -221,7 +221,7 @@ def _lp(
     least: FloatArray | None = None,
     most: FloatArray | None = None,
 ) -> tuple[float, FloatArray, FloatArray] | None:
-    """Maximise cost.x, lower <= matrix x <= upper, least (0) <= x <= most (inf); None if infeasible."""
+    """Maximize cost.x, lower <= matrix x <= upper, least (0) <= x <= most (inf); None if infeasible."""
     rows, columns = matrix.shape
     model = highspy.HighsLp()
     model.num_row_, model.num_col_ = rows, columns
@@ -331,7 +331,7 @@ def known_prior_leakage(prior: ArrayLike, distortion: float) -> float:
     source set whose hull contains `prior` from below.
 
     *Proof.* With prices lambda_i for q_i <= t m_i and p_i - lambda_i for q_i <= 1 - mu + m_i, the dual of
-    v_p(t) is to minimise c + (1 - 1/t) (1 - sum lambda - c)^+ over c >= max p and lambda_i <= p_i with
+    v_p(t) is to minimize c + (1 - 1/t) (1 - sum lambda - c)^+ over c >= max p and lambda_i <= p_i with
     p_i + (t - 1) lambda_i <= c. The largest lambda is best, which leaves max{c, max_n H_n - (n - 1) c / t}:
     the rising c meets the falling lines at the largest of H_n t / (t + n - 1).
 
@@ -419,15 +419,15 @@ def _climb(
         level = t * (1.0 + nudge)
         _, worst, m = game.solve(level)
         channel = _from_minima(m, level)
-        realised = sources.distortion(channel)
+        realized = sources.distortion(channel)
         better = _known_prior(worst, D)
         if better > t:
             t, prior = better, worst
-        if realised <= D + _SLACK:
+        if realized <= D + _SLACK:
             value, bound = ldp_epsilon(channel), math.log(t)
             if value - bound > tolerance:
                 break
-            return Leakage(channel, max(value, bound), bound, prior, realised, iteration)
+            return Leakage(channel, max(value, bound), bound, prior, realized, iteration)
         if better <= level:
             nudge = max(2.0 * nudge, 1e-14)
     raise ArithmeticError(f"The leakage at distortion {D:g} was not certified to {tolerance:g} nats.")
@@ -583,7 +583,7 @@ def information_leakage(
 
         min_r -sum_i p_i log(e^(-a_i/p_i) + r_i (1 - e^(-a_i/p_i))) - D sum_j alpha_j,
 
-    valid for any such p and alpha: the Lagrangian minimised over q in closed form, over r by water-filling.
+    valid for any such p and alpha: the Lagrangian minimized over q in closed form, over r by water-filling.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Every optimum in this package has the form ::
 
-    maximise sum_j theta_j mu(v_j)   subject to   sum_j theta_j v_j = 1,  theta >= 0
+    maximize sum_j theta_j mu(v_j)   subject to   sum_j theta_j v_j = 1,  theta >= 0
 
 over columns v_j of a cone, with mu sublinear (kairouz2016, Theorem 4; lopuhaa2024, Theorem 3). Columns are
 scaled here so that scale . v = 1 for a fixed distribution `scale` on the inputs; then sum theta = 1, the
@@ -41,7 +41,7 @@ class Family(Protocol):
 
     @property
     def scale(self) -> FloatArray:
-        """The distribution on the inputs that normalises columns, shape (inputs,)."""
+        """The distribution on the inputs that normalizes columns, shape (inputs,)."""
 
     @property
     def efforts(self) -> int:

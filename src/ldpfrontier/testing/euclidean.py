@@ -2,7 +2,7 @@ r"""Euclidean information-theoretic (E-IT) approximation of hypothesis testing u
 
 Around the constant channel with rows w_0, write W = W_0 + A [sqrt(w_0)]. To second order D(p_k W || p_1 W) is
 1/2 ||(p_k - p_1) A||^2 and I(p_k, W) is 1/2 sum_i p_ki ||A_i||^2 (Proposition 1), in nats; both in bits here,
-the factor log2(e) included. Maximising the least of the former under limits of the latter is a semidefinite
+the factor log2(e) included. Maximizing the least of the former under limits of the latter is a semidefinite
 program in B = A A^T (Lemma 3), with closed forms for two hypotheses (Theorem 2) and for two letters (44).
 The rows of A have to be orthogonal to sqrt(w_0), for which one more output than the rank of B is enough
 (Theorem 3).

@@ -2,7 +2,7 @@ r"""Hypothesis testing under mutual information leakage: the optimum of liao2017
 
 With hypotheses p_1, ..., p_m on M letters, the problem is ::
 
-    maximise min_{k >= 2} D(p_k W || p_1 W)   subject to   I(p_k, W) <= e_k for all k
+    maximize min_{k >= 2} D(p_k W || p_1 W)   subject to   I(p_k, W) <= e_k for all k
 
 over channels W with any number of outputs. Utility and leakage are both sums over the columns v of W of
 sublinear functions g_k and psi_k, so that the column LP gets a budget row per leakage and an epigraph row
@@ -10,7 +10,7 @@ per utility. For any weights lambda (on the simplex), eta >= 0 and prices alpha 
 
     optimum <= sum(alpha) + eta . e + max_v [lambda . g(v) - eta . psi(v) - alpha . v],
 
-the maximum over columns with mean 1. What is maximised is a difference of convex functions. On a small
+the maximum over columns with mean 1. What is maximized is a difference of convex functions. On a small
 simplex of columns its convex part lies below the interpolation of its corners, its concave part below a
 tangent: both are linear, and so is the bound, which branch and bound drives down to the maximum.
 

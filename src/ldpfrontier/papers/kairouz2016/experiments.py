@@ -377,7 +377,7 @@ def expansions(
     eps^2, or has lost over e^-eps (without the term (k - 1) eps e^-eps), as ``computed``, ``printed`` and
     ``derived``; and ``order``, the exponent of what is left after the expansion, in eps or in e^-eps, fitted
     to two values of epsilon, again as ``printed`` and ``derived``. For Corollaries 9 and 10 as stated,
-    ``symmetrised`` is D(M0 || M1) + D(M1 || M0) of the same mechanism over the stated bound with delta = 0.
+    ``symmetrized`` is D(M0 || M1) + D(M1 || M0) of the same mechanism over the stated bound with delta = 0.
 
     Parameters
     ----------
@@ -436,7 +436,7 @@ def _expansion_rows(
         if isinstance(measure, FDivergence):
             both = exact[0] + FDivergence(measure.p1, measure.p0, measure.kind)(channels[0])
             bound = (2.0 if high else 1.0) * expansion(measure, near, printed=True)
-            yield _row(*name, "printed", near, f"{corollary} symmetrised", both / bound)
+            yield _row(*name, "printed", near, f"{corollary} symmetrized", both / bound)
 
 
 # Thresholds (Theorems 5, 8, 12, 14) -----------------------------------------------------------------------

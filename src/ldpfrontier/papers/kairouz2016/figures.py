@@ -418,7 +418,7 @@ def quaternary(epsilon: float, delta: float) -> Figure:
         figure = Figure(figsize=(PAGE_WIDTH, 3.2))
         graph, region = figure.subplots(1, 2)
         _graph(graph, channel)
-        graph.set_title("(a) privatisation mechanism", loc="left")
+        graph.set_title("(a) privatization mechanism", loc="left")
         look = STAIRCASES["binary"]
         name = r"$\mathcal{R}_{Q_{\mathrm{QT}}}=\mathcal{R}_{\varepsilon,\delta}$"
         _region(region, error_region(channel), look, name)

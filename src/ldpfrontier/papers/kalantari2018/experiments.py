@@ -2,7 +2,7 @@
 
 The rows are those of `ldpfrontier.tables.RESULTS` with three conventions. The distortion D is part of the
 instance (`instance_name`, `split_instance`). No privacy level is asked for: epsilon is inf. A leakage is
-minimised, so ``value`` is its certified lower bound and ``upper_bound`` what the channel found leaks: the
+minimized, so ``value`` is its certified lower bound and ``upper_bound`` what the channel found leaks: the
 least leakage lies between them. All leakages are in nats.
 """
 

@@ -207,7 +207,7 @@ def _measures(test: HypothesisTest, order: float | None) -> dict[str, Hypothesis
         if not 0 < measure.divergences.min() < math.inf:
             raise ValueError(
                 f"The {metric.replace('_', ' ')} of the hypotheses is {measure.divergences.min():g};"
-                " to normalise by it, it must be positive and finite."
+                " to normalize by it, it must be positive and finite."
             )
     return measures
 
@@ -275,7 +275,7 @@ def _certified(
     optimum: Optimum,
     note: str = "",
 ) -> Iterator[_Row]:
-    """Give the utility of a channel and its normalised value, with their certificate."""
+    """Give the utility of a channel and its normalized value, with their certificate."""
     channel, full = optimum.channel, float(measure.divergences.min()) * BITS
     certificate = {
         "status": optimum.status,
@@ -398,7 +398,7 @@ def grid_search(test: HypothesisTest, epsilon: float, steps: int) -> Channel:
 
 
 def comparison_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay out comparisons: a row per instance and leakage, normalised utilities and the shares of W'.
+    """Lay out comparisons: a row per instance and leakage, normalized utilities and the shares of W'.
 
     Parameters
     ----------
@@ -408,7 +408,7 @@ def comparison_table(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `instance`; `leakage` over min H; the normalised utility of every mechanism; `share_of_2` and
+        `instance`; `leakage` over min H; the normalized utility of every mechanism; `share_of_2` and
         `share_of_any`, the utility of W' over that of the 2 x 2 optimum and of the optimum with any outputs.
     """
     facts = table[table["metric"] == "min_entropy"].set_index("instance")["value"]

@@ -109,7 +109,7 @@ def fig1(table: pd.DataFrame) -> Figure:
 
 
 def utilities(table: pd.DataFrame, instances: Sequence[str], *, columns: int = 2) -> Figure:
-    """Draw normalised utility against normalised leakage, one panel per instance (Figures 2 and 3).
+    """Draw normalized utility against normalized leakage, one panel per instance (Figures 2 and 3).
 
     Relative entropy is on the left axis; Renyi divergence, where there is one, on the right axis, whose scale
     keeps the curves apart.

@@ -65,7 +65,7 @@ def adult_sweep(
     """Compute the mutual information of the mechanisms of Figure 2 on one table of counts, with certificates.
 
     Every mechanism has the metrics ``mutual_information`` (nats, under P-hat) and ``nmi`` (divided by H(X)).
-    The bound of an optimised mechanism is that of its own class. A closed form has NR's: all mechanisms here
+    The bound of an optimized mechanism is that of its own class. A closed form has NR's: all mechanisms here
     are private if P-hat is the truth, and of those NR is the best. Robust mechanisms are certified against
     the product of the projections of F, NR against P-hat alone; what NR then leaks over F is its metric
     ``worst_case_epsilon``, which is measured and not limited by epsilon.

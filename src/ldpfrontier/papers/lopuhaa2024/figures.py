@@ -21,7 +21,7 @@ COMPARED = ("polyopt_distinct", "polyopt", "ir", "srr")
 
 
 def fig2(table: pd.DataFrame, instances: Sequence[str] | None = None) -> Figure:
-    """Draw Figure 2: normalised mutual information against epsilon, one panel per pair of attributes.
+    """Draw Figure 2: normalized mutual information against epsilon, one panel per pair of attributes.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _panel(ax: Axes, rows: pd.DataFrame) -> None:
 def fig3(
     summary: pd.DataFrame, sizes: Sequence[str] | None = None, mechanisms: Sequence[str] = AVERAGED
 ) -> Figure:
-    """Draw Figure 3: mean normalised mutual information on synthetic data, one panel per size.
+    """Draw Figure 3: mean normalized mutual information on synthetic data, one panel per size.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def fig3(
 def fig4(
     summary: pd.DataFrame, sizes: Sequence[str] | None = None, mechanisms: Sequence[str] = REALISED
 ) -> Figure:
-    r"""Draw Figure 4: the middle half of the realised privacy parameter, divided by the level asked for.
+    r"""Draw Figure 4: the middle half of the realized privacy parameter, divided by the level asked for.
 
     Below 1 a mechanism keeps its promise. The division, which the paper does not make, leaves the small
     levels legible; the axes are logarithmic for the same reason. An infinite quantile leaves the panel at the
@@ -168,7 +168,7 @@ def fig4(
         _plain_ticks(ax.xaxis, ax.get_xlim(), (0.1, 0.2, 0.5, 1, 2, 5))
         _plain_ticks(ax.yaxis, ax.get_ylim(), (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100))
 
-    label = rf"realised $\varepsilon^*$ / {EPSILON}, middle half"
+    label = rf"realized $\varepsilon^*$ / {EPSILON}, middle half"
     return _figure(rows, panel, label, sizes=sizes)
 
 

@@ -29,9 +29,9 @@ from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import MEASURED, PRIVACY_TOLERANCE, RESULTS, SKIPPED, TableError
 
 #: Metrics measured with P*, beside the certified ``mutual_information`` and ``nmi``.
-REALISED, DIFFERENCE = "realised_epsilon", "utility_difference"
+REALISED, DIFFERENCE = "realized_epsilon", "utility_difference"
 
-#: What the note of a realised level says of P*.
+#: What the note of a realized level says of P*.
 COVERED, MISSED = "P* lies in F", "P* lies outside F"
 
 _SETTING = re.compile(r"synthetic \(beta (?P<beta>\S+), order (?P<order>\S+)\)")
@@ -106,7 +106,7 @@ def synthetic_sweep(
     """Compute the mechanisms on random instances with a known truth (lopuhaa2024, section 8.2), certified.
 
     Metrics of every mechanism: ``mutual_information`` and ``nmi`` as in `lopuhaa2024.adult_sweep`;
-    ``realised_epsilon``, eps* under P* (section 8.3), inf where some output is impossible for one sensitive
+    ``realized_epsilon``, eps* under P* (section 8.3), inf where some output is impossible for one sensitive
     value only, its note saying whether F contains P*; ``utility_difference``, (I under P-hat - I under P*) /
     I under P-hat (section 8.4). The last two are measured.
 
@@ -163,7 +163,7 @@ def synthetic_sweep(
                 published = channel if mechanism == "polyopt" else published
                 found = [*metrics(outcome, h)]
                 if channel is not None:
-                    found += _realised(mechanism, channel, outcome, ball, truth, epsilon, name)
+                    found += _realized(mechanism, channel, outcome, ball, truth, epsilon, name)
                 rows += [result_row(name, mechanism, epsilon, metric, result) for metric, result in found]
         if progress:
             progress(f"{name}: {len(mechanisms)} mechanisms at {len(epsilons)} levels")
@@ -171,7 +171,7 @@ def synthetic_sweep(
     return RESULTS.conform(table.assign(experiment=experiment_name(beta, order)))
 
 
-def _realised(
+def _realized(
     mechanism: str,
     channel: Channel,
     outcome: Outcome,
@@ -233,7 +233,7 @@ def _quantiles(values: SeriesGroupBy[Any, Any]) -> pd.DataFrame:
 
 
 def nmi_summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Average the normalised mutual information over the instances (lopuhaa2024, Figure 3).
+    """Average the normalized mutual information over the instances (lopuhaa2024, Figure 3).
 
     Returns
     -------
@@ -271,7 +271,7 @@ def mean_orderings(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def privacy_summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Summarise the realised privacy parameter eps* (lopuhaa2024, Figure 4 and section 8.3).
+    """Summarize the realized privacy parameter eps* (lopuhaa2024, Figure 4 and section 8.3).
 
     Returns
     -------
@@ -296,7 +296,7 @@ def privacy_summary(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def difference_summary(table: pd.DataFrame, epsilon: float = 1.5) -> pd.DataFrame:
-    """Summarise the relative difference of utility under P-hat and under P* (lopuhaa2024, Figure 5).
+    """Summarize the relative difference of utility under P-hat and under P* (lopuhaa2024, Figure 5).
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The theorems of lopuhaa2024, checked by direct optimisation over the uncertainty set.
+"""The theorems of lopuhaa2024, checked by direct optimization over the uncertainty set.
 
 The reference of a check is found by a solver that knows nothing but the definition of F = {P : D(P-hat || P)
 <= B}: it moves P itself, with the probabilities of F as variables and one constraint. Nothing of Theorem 1,
@@ -46,7 +46,7 @@ THEOREMS = Schema(
         "quantity": "str",
         "computed": "float64",  # by the theorem, or of the mechanism
         "relation": "str",  # what the theorem says: computed (relation) reference
-        "reference": "float64",  # by direct optimisation, or the limit that must be kept
+        "reference": "float64",  # by direct optimization, or the limit that must be kept
         "holds": "bool",  # to the accuracy of the solver
         "note": "str",
     },
@@ -84,7 +84,7 @@ def check_theorems(
     -------
     DataFrame
         As `THEOREMS`, with one row per claim, table and order, and quantity. `computed` is what the theorem
-        gives, or a mechanism has, `reference` what direct optimisation finds, or what must not be exceeded.
+        gives, or a mechanism has, `reference` what direct optimization finds, or what must not be exceeded.
     """
     rows = []
     for shape, records in instances:
@@ -138,7 +138,7 @@ def _projections(ball: RenyiBall) -> Iterator[_Row]:
 
 
 def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[_Row]:
-    """Theorems 2, 3 and 5: the worst realised level over F of the mechanisms, and their outputs."""
+    """Theorems 2, 3 and 5: the worst realized level over F of the mechanisms, and their outputs."""
     for epsilon in epsilons:
         mechanisms = {
             "polyopt": ("L-T2", optimal_robust(ball, epsilon).channel),
@@ -173,13 +173,13 @@ def _theorem_4(prior: FloatArray) -> Iterator[_Row]:
     yield "L-T4", "threshold, below and above", low, "<=", high, note
 
 
-# Direct optimisation over F -------------------------------------------------------------------------------
+# Direct optimization over F -------------------------------------------------------------------------------
 
 _Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
 def worst_epsilon(ball: RenyiBall, channel: Channel) -> float:
-    """Find the largest realised epsilon of a channel over F by moving P, in nats (lopuhaa2024, section 3).
+    """Find the largest realized epsilon of a channel over F by moving P, in nats (lopuhaa2024, section 3).
 
     The maximum over outputs and pairs of groups of what `extreme` finds: a lower bound on the supremum, and
     equal to it unless every start led to a local maximum.
@@ -194,7 +194,7 @@ def worst_epsilon(ball: RenyiBall, channel: Channel) -> float:
 
 
 def extreme(ball: RenyiBall, objective: _Objective, *, starts: int = 3) -> float:
-    """Maximise a function of P over F by sequential quadratic programming from several points of F.
+    """Maximize a function of P over F by sequential quadratic programming from several points of F.
 
     Parameters
     ----------
