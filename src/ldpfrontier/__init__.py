@@ -1,5 +1,7 @@
 """Certified privacy-utility optima for local privacy mechanisms, and the closed forms they compete with."""
 
+__version__ = "0.2.0"
+
 from ldpfrontier.channel import Channel
 from ldpfrontier.hamming.distortion import SourceSet, hamming_leakage, information_leakage
 from ldpfrontier.independent_reporting import independent_reporting
