@@ -1,5 +1,6 @@
 """What all rules share: the package, the checked configuration, the papers, and what a job is told."""
 
+import hashlib
 import json
 import os
 import sys
@@ -7,12 +8,12 @@ from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 # Planning needs nothing but Snakemake: the package is taken from this repository, and what is imported here needs no
 # numerical library. Jobs put the package on their path themselves (workflow/scripts/_job.py).
-BASE = Path(workflow.source_path("../../Snakefile")).parent
-if (BASE / "src/ldpfrontier").is_dir():
-    sys.path.insert(0, str(BASE / "src"))
+BASE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+sys.path.insert(0, str(BASE / "src"))
 
 try:
     from ldpfrontier import configuration, data, runs
@@ -21,8 +22,8 @@ try:
     from ldpfrontier.provenance import code_hash
 except ImportError as missing:
     raise WorkflowError(
-        f"The package ldpfrontier cannot be imported ({missing}). Used from another place than a copy of its"
-        " repository, the workflow needs it installed: pip install git+https://<repository>."
+        f"The package ldpfrontier cannot be imported from {BASE / 'src'}: {missing}. The workflow is used from a copy of"
+        " its repository, also as a module."
     ) from None
 
 # One thread per job: Snakemake shares out the cores, and sums keep their order on every machine.
@@ -30,7 +31,7 @@ for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
 PAPERS = papers()
-COMMON_SCHEMA = json.loads(Path(workflow.source_path("../schemas/common.schema.json")).read_text(encoding="utf-8"))
+COMMON_SCHEMA = json.loads((BASE / "workflow/schemas/common.schema.json").read_text(encoding="utf-8"))
 
 try:
     configuration.check(config, COMMON_SCHEMA, PAPERS.values())
@@ -87,7 +88,8 @@ def told(call, arguments, tables):
         "function": call.function_name,
         "arguments": {name: value for name, value in arguments.items() if name not in counts},
         "counts": {
-            name: [c.data, c.sensitive, c.public, digest(c.data, c.sensitive, c.public)] for name, c in counts.items()
+            name: [c.data, c.sensitive, c.public, digest(c.data, c.sensitive, c.public)]
+            for name, c in counts.items()
         },
         "tables": [{"name": t.name, "schema": t.schema_name, "files": len(files_of(t))} for t in tables],
     }

@@ -2,8 +2,6 @@
 
 
 rule counts:
-    message:
-        "Get the counts of {wildcards.data}"
     input:
         bundled=lambda wildcards: shipped(data.data_set(wildcards.data).counts),
         raw=lambda wildcards: config.get(wildcards.data, {}).get("file") or [],
@@ -21,13 +19,13 @@ rule counts:
     params:
         settings=lambda wildcards: config.get(wildcards.data, {}),
         code=lambda wildcards: code("counts.py", *modules(data.data_set(wildcards.data).loader_name)),
+    message:
+        "Get the counts of {wildcards.data}"
     script:
         "../scripts/counts.py"
 
 
 rule pair:
-    message:
-        "Count {wildcards.sensitive} by {wildcards.public}"
     input:
         counts=rules.counts.output.counts,
     output:
@@ -46,5 +44,7 @@ rule pair:
     params:
         digest=lambda wildcards: digest(wildcards.data, wildcards.sensitive, wildcards.public),
         code=code("pair.py"),
+    message:
+        "Count {wildcards.sensitive} by {wildcards.public}"
     script:
         "../scripts/pair.py"

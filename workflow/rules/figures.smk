@@ -35,14 +35,14 @@ def drawing_code(wildcards, kind):
 
 def figure_files():
     """Return the files of a figure in all formats; the best one for a browser goes into the report."""
-    paths = {suffix: f"results/figures/{{paper}}/{{figure}}.{suffix}" for suffix in config["figures"]["formats"]}
+    paths = {
+        suffix: f"results/figures/{{paper}}/{{figure}}.{suffix}" for suffix in config["figures"]["formats"]
+    }
     best = min(paths, key=["svg", "png", "pdf"].index)
     return [report(path, **shown("figure")) if suffix == best else path for suffix, path in paths.items()]
 
 
 rule figure:
-    message:
-        "Draw {wildcards.figure} of {wildcards.paper}"
     input:
         lambda wildcards: read_files(wildcards, "figure"),
     output:
@@ -60,13 +60,13 @@ rule figure:
         caption=lambda wildcards: of(wildcards, "figure").caption,
         dpi=config["figures"]["dpi"],
         code=lambda wildcards: drawing_code(wildcards, "figure"),
+    message:
+        "Draw {wildcards.figure} of {wildcards.paper}"
     script:
         "../scripts/figure.py"
 
 
 rule layout:
-    message:
-        "Lay out {wildcards.layout} of {wildcards.paper} as {wildcards.suffix}"
     input:
         lambda wildcards: read_files(wildcards, "layout"),
     output:
@@ -85,6 +85,8 @@ rule layout:
         call=lambda wildcards: drawing(wildcards, "layout"),
         caption=lambda wildcards: of(wildcards, "layout").caption,
         code=lambda wildcards: drawing_code(wildcards, "layout"),
+    message:
+        "Lay out {wildcards.layout} of {wildcards.paper} as {wildcards.suffix}"
     script:
         "../scripts/layout.py"
 
@@ -114,3 +116,5 @@ for paper in PAPERS.values():
             paper.key
         input:
             finished(paper),
+        message:
+            f"Everything of {paper.key} is there"

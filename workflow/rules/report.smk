@@ -3,8 +3,13 @@
 
 def claim_modules():
     """Return what decides claims, and the schemas of the tables that claims are about."""
-    own = [f"ldpfrontier.papers.{key}.claims" for key in PAPERS if (PAPER_FOLDERS / key / "claims.py").is_file()]
-    return {*own, *modules(*(table.schema_name for paper in PAPERS.values() for table in paper.tables.values()))}
+    own = [
+        f"ldpfrontier.papers.{key}.claims" for key in PAPERS if (PAPER_FOLDERS / key / "claims.py").is_file()
+    ]
+    return {
+        *own,
+        *modules(*(table.schema_name for paper in PAPERS.values() for table in paper.tables.values())),
+    }
 
 
 def job_of(job):
@@ -12,7 +17,8 @@ def job_of(job):
 
 
 def announcement(dag, cores):
-    """Return what is said before a run."""
+    """Make the terminal concise, and return what is said before a run."""
+    runs.Concise.install(logger)
     todo = [job_of(job) for job in dag.needrun_jobs() if job.benchmark]
     return runs.announcement(todo, runs.read_times(RUN_TIMES, shipped("run_times.csv")), cores)
 
@@ -39,8 +45,6 @@ USED_DATA = sorted(
 
 
 rule claims:
-    message:
-        "Decide the claims"
     input:
         # Every table: a claim may be about more than one.
         tables=[path for path in FINISHED if path.endswith(".parquet")],
@@ -61,13 +65,13 @@ rule claims:
     params:
         tables="results/tables",
         code=code("claims.py", *sorted(claim_modules())),
+    message:
+        "Decide the claims"
     script:
         "../scripts/claims.py"
 
 
 rule report:
-    message:
-        "Write the report"
     input:
         finished=FINISHED,
         claims=rules.claims.output.parquet,
@@ -86,7 +90,9 @@ rule report:
     params:
         logs="logs",
         configuration=config,
-        template=(BASE / "src/ldpfrontier/templates/report.html").read_text(encoding="utf-8"),
+        template=hashlib.sha256((BASE / "src/ldpfrontier/templates/report.html").read_bytes()).hexdigest(),
         code=code("report.py"),
+    message:
+        "Write the report"
     script:
         "../scripts/report.py"

@@ -1,6 +1,5 @@
 """Every table of every paper: one job, or one for each of its parts and one that puts them together."""
 
-
 @cache
 def jobs(paper, table):
     """Return the arguments of the parts of a table by the name of the part."""
@@ -8,7 +7,9 @@ def jobs(paper, table):
 
 
 def part_files(table):
-    return [f"results/chunks/{table.paper}/{table.name}/{part}.parquet" for part in jobs(table.paper, table.name)]
+    return [
+        f"results/chunks/{table.paper}/{table.name}/{part}.parquet" for part in jobs(table.paper, table.name)
+    ]
 
 
 def files_of(table):
@@ -56,8 +57,8 @@ for paper in PAPERS.values():
             made = {"parquet": f"results/chunks/{place}/{{part}}.parquet"}
 
         rule:
-            name: f"{paper.key}_{table.name}" + ("_part" if table.parts else "")
-            message: f"Compute {table.name} of {paper.key}" + (", part {wildcards.part}" if table.parts else "")
+            name:
+                f"{paper.key}_{table.name}" + ("_part" if table.parts else "")
             input:
                 tables=[file for read in read_by(table) for file in files_of(read)],
                 counts=lambda wildcards, arguments=arguments: count_files(arguments(wildcards)),
@@ -68,36 +69,50 @@ for paper in PAPERS.values():
             benchmark:
                 f"logs/{place}" + ("/{part}" if table.parts else "") + ".tsv"
             localrule: table.brief
-            conda: "../envs/ldpfrontier.yaml"
+            conda:
+                "../envs/ldpfrontier.yaml"
             threads: 1
             params:
                 call=lambda wildcards, table=table, arguments=arguments: {
-                    **told(table, arguments(wildcards), read_by(table)), "schema": table.schema_name
+                    **told(table, arguments(wildcards), read_by(table)),
+                    "schema": table.schema_name,
                 },
                 code=code(
                     "compute.py",
                     *modules(
-                        table.function_name, table.schema_name, *(read.schema_name for read in read_by(table))
+                        table.function_name,
+                        table.schema_name,
+                        *(read.schema_name for read in read_by(table)),
                     ),
                 ),
-            script: "../scripts/compute.py"
+            message:
+                f"Compute {table.name} of {paper.key}" + (", part {wildcards.part}" if table.parts else "")
+            script:
+                "../scripts/compute.py"
 
         if table.parts and table.publish:
 
             rule:
-                name: f"{paper.key}_{table.name}"
-                message: f"Collect {table.name} of {paper.key}"
-                input: part_files(table),
+                name:
+                    f"{paper.key}_{table.name}"
+                input:
+                    part_files(table),
                 output:
                     parquet=f"results/tables/{place}.parquet",
                     csv=f"results/tables/{place}.csv",
-                log: f"logs/{place}.log",
-                benchmark: f"logs/{place}.tsv"
+                log:
+                    f"logs/{place}.log",
+                benchmark:
+                    f"logs/{place}.tsv"
                 localrule: True
-                conda: "../envs/ldpfrontier.yaml"
+                conda:
+                    "../envs/ldpfrontier.yaml"
                 threads: 1
                 params:
                     configuration=[told(table, part, []) for part in jobs(paper.key, table.name).values()],
                     schema=table.schema_name,
                     code=code("collect.py", *modules(table.schema_name)),
-                script: "../scripts/collect.py"
+                message:
+                    f"Collect {table.name} of {paper.key}"
+                script:
+                    "../scripts/collect.py"
