@@ -1,7 +1,9 @@
 """Certified privacy-utility optima for local privacy mechanisms, and the closed forms they compete with."""
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.hamming.distortion import SourceSet, hamming_leakage, information_leakage
+from ldpfrontier.hamming.dp_leakage import hamming_leakage
+from ldpfrontier.hamming.mi_leakage import information_leakage
+from ldpfrontier.hamming.sources import SourceSet
 from ldpfrontier.independent_reporting import independent_reporting
 from ldpfrontier.mechanisms import (
     binary_mechanism,
