@@ -1,4 +1,4 @@
-"""Source sets (kalantari2018, section II): their class, their folded equivalents, distortion over them."""
+"""Source sets (kalantari2018): their class (Definition 1), folds (Definition 6), and distortion over them."""
 
 from __future__ import annotations
 

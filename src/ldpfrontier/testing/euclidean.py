@@ -7,7 +7,7 @@ program in B = A A^T (Lemma 3), with closed forms for two hypotheses (Theorem 2)
 The rows of A have to be orthogonal to sqrt(w_0), for which one more output than the rank of B is enough
 (Theorem 3).
 
-The approximation does not know that probabilities are in [0, 1]: W may leave it, and then is no channel.
+The approximation does not know that probabilities are in [0, 1]: W may leave it and then is not a channel.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Perturbation:
         Raises
         ------
         ValueError
-            If `w0` is no distribution with positive entries, or has too few of them.
+            If `w0` is not a distribution with positive entries, or has too few of them.
         """
         w, step = self._step(w0)
         return w + step
@@ -136,8 +136,8 @@ class Perturbation:
         if matrix.min() < -NEGATIVE_TOLERANCE:
             x, y = np.unravel_index(int(matrix.argmin()), matrix.shape)
             raise ValueError(
-                f"W' has the entry {matrix.min():.6g} in row {x}, column {y} and is no channel; with this w_0"
-                f" the leakage may be {self.reach(w0):.6g} times what was asked for."
+                f"W' has the entry {matrix.min():.6g} in row {x}, column {y} and is not a channel; with this"
+                f" w_0 the leakage may be {self.reach(w0):.6g} times what was asked for."
             )
         return Channel(np.clip(matrix, 0.0, 1.0))
 

@@ -132,7 +132,7 @@ def optimal_leakage(
     if tested.divergences.min() <= 0:
         return silent
     if (limits >= tested.entropies).all():
-        # By data processing no channel does better than none.
+        # By data processing no channel does better than to reveal the letter.
         identity = Channel(np.eye(M))
         full = tested.utility(identity)
         return Optimum(identity, full, full, "optimal", 0, "bits")
