@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 
+from enumeration import robust_rays
 from ldpfrontier import MutualInformation, Optimum, RenyiBall, optimal_robust
 from ldpfrontier.data import adult
 from ldpfrontier.information import entropy
-from enumeration import robust_rays
 from ldpfrontier.optimal.robust import Pairs
 
 COUNTS = Path(__file__).parents[1] / "resources" / "adult_pair_counts.csv"

@@ -1,7 +1,7 @@
 """Certified privacy-utility optima for local privacy mechanisms, and the closed forms they compete with.
 
-The names below are loaded when they are first used: importing the package costs nothing, and a solver is loaded
-by those who call it.
+The names below are loaded when they are first used: importing the package costs nothing, and a solver is
+loaded by those who call it.
 """
 
 from __future__ import annotations
