@@ -1,39 +1,53 @@
-"""The schema of result tables, checked on write and on read, and files that are written all or nothing.
+"""The schemas of tables, checked on write and on read, and the one way to build their rows.
 
-A result table is long: one row per (paper, experiment, instance, mechanism, epsilon, metric), with the
-certificate of the value in the same row. Equal tables give equal bytes.
+A table of results is long: one row per instance, mechanism, epsilon and metric, with the certificate of the
+value in the same row. Tables of checks compare a measured number with a limit. Equal tables give equal bytes.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
+
+from ldpfrontier.channel import Channel
 
 PRIVACY_TOLERANCE = 1e-9
 ROW_SUM_TOLERANCE = 1e-9
 
-SKIPPED = "skipped"
-MEASURED = "measured"
-CLOSED_FORM = "closed form"
+#: Value and bound come from different sums: this much apart, relative to 1 + |bound|, they are equal.
+ROUNDING = 2e-12
 
-_ARROW = {"str": pa.string(), "float64": pa.float64(), "Int64": pa.int64(), "bool": pa.bool_()}
-_METADATA_KEY = b"ldpfrontier"
+#: Of a row. The first two belong to optima with a certificate; a heuristic was searched for without one; what
+#: is measured is no optimum of anything, and what is skipped was out of reach.
+OPTIMAL, BOUNDED, CLOSED_FORM, HEURISTIC, MEASURED, SKIPPED = STATUSES = (
+    "optimal",
+    "bounded",
+    "closed form",
+    "heuristic",
+    "measured",
+    "skipped",
+)
+
+UNITS = ("nats", "bits", "1")
+
+#: A value is to be large, and its bound is above it; or small, and its bound is below; or neither.
+DIRECTIONS = ("max", "min", "-")
+
+Relation = Literal["<=", ">=", "="]
+Row = dict[str, Any]
 
 
 class TableError(ValueError):
     """A table that breaks its schema, or a result whose certificate fails."""
+
+
+def _no_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+    yield from ()
 
 
 @dataclass(frozen=True)
@@ -47,8 +61,8 @@ class Schema:
     columns : mapping of str to {"str", "float64", "Int64", "bool"}
         The columns in their order; only Int64 and float64 admit missing values.
     key : tuple of str
-        Columns whose values name a row: unique, and the order of the rows.
-    rules : callable
+        Columns whose values name a row: unique, and the order of the rows. A number may be missing there.
+    rules : callable, optional
         Yields, for a table of the right columns, a boolean array of the rows that break a rule, and the
         sentence to say about such a row, with the names of its columns in braces.
     """
@@ -56,7 +70,7 @@ class Schema:
     name: str
     columns: Mapping[str, str]
     key: tuple[str, ...]
-    rules: Callable[[pd.DataFrame], Iterator[tuple[Any, str]]]
+    rules: Callable[[pd.DataFrame], Iterator[tuple[Any, str]]] = _no_rules
 
     def conform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame in the order and the types of the schema, sorted and checked.
@@ -71,9 +85,6 @@ class Schema:
         if missing := [name for name in self.columns if name not in frame]:
             raise TableError(f"The {self.name} table lacks the columns {', '.join(missing)}.")
         typed = pd.DataFrame({name: self._cast(frame[name], kind) for name, kind in self.columns.items()})
-        for name in self.key:
-            if typed[name].isna().any():
-                raise TableError(f"The {self.name} table has a row without {name}; every row needs one.")
         typed = typed.sort_values(list(self.key), kind="stable", ignore_index=True)
         twice = typed.duplicated(list(self.key)).to_numpy()
         for broken, sentence in [(twice, "is there more than once"), *self.rules(typed)]:
@@ -83,6 +94,10 @@ class Schema:
                 values = {str(name): value for name, value in row.items()}
                 raise TableError(f"Row {self._named(row)} {sentence.format(**values)}.")
         return typed
+
+    def table(self, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+        """Return rows, none included, as a checked table."""
+        return self.conform(pd.DataFrame(list(rows), columns=list(self.columns)))
 
     def _cast(self, column: pd.Series[Any], kind: str) -> pd.Series[Any]:
         # astype("str") would silently print numbers and missing values.
@@ -96,24 +111,30 @@ class Schema:
             ) from None
 
     def _named(self, row: pd.Series[Any]) -> str:
-        return ", ".join(f"{name}={row[name]}" for name in self.key)
+        shown = [name for name in self.key if row[name] != "" and not pd.isna(row[name])]
+        return ", ".join(f"{name}={row[name]}" for name in shown)
 
-    def arrow(self, metadata: Mapping[str, Any]) -> pa.Schema:
-        """Return the Arrow schema with the file metadata as one sorted JSON text."""
-        fields = [pa.field(name, _ARROW[kind]) for name, kind in self.columns.items()]
-        return pa.schema(fields, {_METADATA_KEY: json.dumps(dict(metadata), sort_keys=True).encode()})
+
+# Results --------------------------------------------------------------------------------------------------
 
 
 def _result_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
-    skipped = table["status"] == SKIPPED
-    certified = ~skipped & (table["status"] != MEASURED)
-    yield table["status"] == "", "has no status"
+    skipped, certified = table["status"] == SKIPPED, table["certified"]
+    bounded = table["direction"] != "-"
+    above = table["direction"] == "max"
+    worse = np.where(above, table["value"] > table["bound"], table["value"] < table["bound"])
+    yield ~table["status"].isin(STATUSES), "has the unknown status {status}"
+    yield ~table["unit"].isin(UNITS), "has the unknown unit {unit}"
+    yield ~table["epsilon_unit"].isin(UNITS), "has the unknown unit {epsilon_unit} of epsilon"
+    yield ~table["direction"].isin(DIRECTIONS), "has the unknown direction {direction}"
     yield skipped & table["value"].notna(), "is skipped but has the value {value}"
     yield skipped & (table["note"] == ""), "is skipped without a reason in its note"
     yield ~skipped & table["value"].isna(), "has no value; only skipped rows may lack one"
-    yield certified & ~np.isfinite(table["upper_bound"]), "has no upper bound; its certificate needs one"
-    yield certified & (table["value"] > table["upper_bound"]), "has value {value} > bound {upper_bound}"
-    yield certified & ~(table["gap"] >= 0), "has the gap {gap}; a gap is 0 or more"
+    yield certified != table["status"].isin([OPTIMAL, BOUNDED]), "is {status}, which certified contradicts"
+    yield certified & ~bounded, "is certified without a direction"
+    yield ~skipped & bounded & ~np.isfinite(table["bound"]), "has no bound; its certificate needs one"
+    yield bounded & worse, "has value {value} beyond its bound {bound}"
+    yield ~skipped & bounded & ~(table["gap"] >= 0), "has the gap {gap}; a gap is 0 or more"
     yield (
         ~skipped & ~(table["privacy"] <= table["privacy_limit"] + PRIVACY_TOLERANCE),
         "has the privacy level {privacy}; its limit is {privacy_limit}",
@@ -129,27 +150,199 @@ RESULTS = Schema(
     columns={
         "paper": "str",
         "experiment": "str",
+        "size": "str",  # of the instance, as in "6" or "2 x 5"; empty if it has none
         "instance": "str",
+        "beta": "float64",  # significance level of the uncertainty set
+        "order": "float64",  # Renyi order, of the uncertainty set or of the utility
+        "distortion": "float64",  # Hamming distortion allowed
         "mechanism": "str",
-        "epsilon": "float64",  # the level asked for, nats
+        "epsilon": "float64",  # privacy level or leakage asked for, in epsilon_unit; inf: none
         "metric": "str",
-        "value": "float64",  # nats unless the metric is a ratio
-        "upper_bound": "float64",  # of the best possible value, same unit
-        "gap": "float64",  # (upper_bound - value) / upper_bound
+        "value": "float64",  # what the mechanism achieves, in unit
+        "unit": "str",  # of value and bound: nats, bits or 1
+        "direction": "str",  # which side of the value its bound is on: max above, min below, - none
+        "bound": "float64",  # no mechanism (of the class, if certified; at all, if not) passes it
+        "gap": "float64",  # distance of value and bound over the larger one
+        "certified": "bool",  # the bound belongs to the optimum that this row claims to be
         "status": "str",
         "outputs": "Int64",  # of the channel
         "iterations": "Int64",
-        "privacy": "float64",  # what the channel is certified to guarantee, nats
+        "privacy": "float64",  # what the channel is certified to guarantee, in epsilon_unit
         "privacy_limit": "float64",  # what it must guarantee
+        "epsilon_unit": "str",
         "row_sum_error": "float64",
         "note": "str",
     },
-    key=("paper", "experiment", "instance", "mechanism", "epsilon", "metric"),
+    key=(
+        "paper",
+        "experiment",
+        "size",
+        "instance",
+        "beta",
+        "order",
+        "distortion",
+        "mechanism",
+        "epsilon",
+        "metric",
+    ),
     rules=_result_rules,
 )
 
 
-def _example_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+def result(
+    paper: str,
+    experiment: str,
+    instance: str,
+    mechanism: str,
+    metric: str,
+    value: float,
+    *,
+    unit: str,
+    size: str = "",
+    beta: float = math.nan,
+    order: float = math.nan,
+    distortion: float = math.nan,
+    epsilon: float = math.inf,
+    epsilon_unit: str = "nats",
+    direction: str = "-",
+    bound: float = math.nan,
+    status: str = MEASURED,
+    channel: Channel | None = None,
+    outputs: int | None = None,
+    iterations: int | None = None,
+    privacy: float | None = None,
+    privacy_limit: float | None = None,
+    note: str = "",
+) -> Row:
+    """Build a row of `RESULTS`; without a status it is a measurement.
+
+    Parameters
+    ----------
+    channel : Channel, optional
+        Its outputs (unless given) and row sums enter the row.
+    privacy, privacy_limit : float, optional
+        By default epsilon.
+
+    Other parameters are the columns of the schema. A bound that is passed by rounding becomes the value.
+    """
+    value, bound = float(value), float(bound)
+    if abs(value - bound) <= ROUNDING * (1.0 + abs(bound)) and (value > bound) == (direction == "max"):
+        bound = value
+    limit = epsilon if privacy_limit is None else privacy_limit
+    return {
+        "paper": paper,
+        "experiment": experiment,
+        "size": size,
+        "instance": instance,
+        "beta": beta,
+        "order": order,
+        "distortion": distortion,
+        "mechanism": mechanism,
+        "epsilon": float(epsilon),
+        "metric": metric,
+        "value": value,
+        "unit": unit,
+        "direction": direction,
+        "bound": bound,
+        "gap": relative_gap(value, bound),
+        "certified": status in (OPTIMAL, BOUNDED),
+        "status": status,
+        "outputs": channel.n_outputs if channel is not None and outputs is None else outputs,
+        "iterations": iterations,
+        "privacy": float(limit if privacy is None else privacy),
+        "privacy_limit": float(limit),
+        "epsilon_unit": epsilon_unit,
+        "row_sum_error": 0.0 if channel is None else float(np.abs(channel.matrix.sum(axis=1) - 1.0).max()),
+        "note": note,
+    }
+
+
+def relative_gap(value: float, bound: float) -> float:
+    """Return the distance of value and bound over the larger one, 0 when they agree; nan without a bound."""
+    return abs(bound - value) / max(abs(value), abs(bound)) if bound != value else 0.0
+
+
+# Checks ---------------------------------------------------------------------------------------------------
+
+
+def _check_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+    yield table["measured"].isna() | table["limit"].isna(), "has no number to compare"
+    yield ~table["relation"].isin(["<=", ">=", "="]), "has the unknown relation {relation}"
+    yield ~table["unit"].isin(UNITS), "has the unknown unit {unit}"
+    yield ~(table["tolerance"] >= 0), "has the tolerance {tolerance}; a tolerance is 0 or more"
+
+
+CHECKS = Schema(
+    name="check",
+    columns={
+        "paper": "str",
+        "claim": "str",  # of the ledger
+        "size": "str",
+        "instance": "str",
+        "order": "float64",  # Renyi order, where there is one
+        "quantity": "str",  # what is measured, in words
+        "measured": "float64",
+        "relation": "str",  # what must hold: measured (relation) limit
+        "limit": "float64",  # stated, or found on an independent path
+        "tolerance": "float64",  # absolute
+        "holds": "bool",
+        "unit": "str",
+        "parameter": "str",  # what `at` is a value of, as in epsilon or distortion; empty if nothing
+        "at": "float64",  # where an extreme over a grid occurs
+        "note": "str",
+    },
+    key=("paper", "claim", "size", "instance", "order", "quantity"),
+    rules=_check_rules,
+)
+
+
+def check(
+    paper: str,
+    claim: str,
+    instance: str,
+    quantity: str,
+    measured: float,
+    relation: Relation,
+    limit: float,
+    *,
+    tolerance: float = 0.0,
+    size: str = "",
+    order: float = math.nan,
+    unit: str = "1",
+    parameter: str = "",
+    at: float = math.nan,
+    note: str = "",
+) -> Row:
+    """Build a row of `CHECKS`; whether it holds follows from the numbers."""
+    measured, limit = float(measured), float(limit)
+    holds = {
+        "<=": measured <= limit + tolerance,
+        ">=": measured >= limit - tolerance,
+        "=": measured == limit or abs(measured - limit) <= tolerance,
+    }[relation]
+    return {
+        "paper": paper,
+        "claim": claim,
+        "size": size,
+        "instance": instance,
+        "order": order,
+        "quantity": quantity,
+        "measured": measured,
+        "relation": relation,
+        "limit": limit,
+        "tolerance": float(tolerance),
+        "holds": bool(holds),
+        "unit": unit,
+        "parameter": parameter,
+        "at": float(at),
+        "note": note,
+    }
+
+
+# Printed numbers ------------------------------------------------------------------------------------------
+
+
+def _printed_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     yield table["computed"].isna(), "has no computed value"
     yield (
         table["printed"].notna() & ~table["agrees"] & (table["note"] == ""),
@@ -157,11 +350,13 @@ def _example_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     )
 
 
-EXAMPLES = Schema(
-    name="worked example",
+#: What a paper prints, number by number, beside what was computed.
+PRINTED = Schema(
+    name="printed numbers",
     columns={
-        "example": "Int64",
-        "order": "Int64",  # of the quantity in its example
+        "paper": "str",
+        "where": "str",  # as in "Example 3" or "Table II"
+        "place": "Int64",  # of the quantity there
         "quantity": "str",
         "computed": "float64",
         "printed": "float64",  # missing: the paper prints none
@@ -169,116 +364,39 @@ EXAMPLES = Schema(
         "agrees": "bool",  # to the printed digits
         "note": "str",
     },
-    key=("example", "order"),
-    rules=_example_rules,
+    key=("paper", "where", "place"),
+    rules=_printed_rules,
 )
 
 
-def relative_gap(value: float, upper_bound: float) -> float:
-    """Return (upper_bound - value) / upper_bound, and 0 when both are 0."""
-    return (upper_bound - value) / upper_bound if upper_bound != value else 0.0
+def printed(
+    paper: str,
+    where: str,
+    place: int,
+    quantity: str,
+    computed: float,
+    said: float | None,
+    *,
+    digits: int,
+    note: str = "",
+) -> Row:
+    """Build a row of `PRINTED`; the note says why a number differs, and is dropped where it agrees."""
+    agrees = said is not None and abs(computed - said) <= 0.5 * 10.0**-digits + 1e-9
+    return {
+        "paper": paper,
+        "where": where,
+        "place": place,
+        "quantity": quantity,
+        "computed": float(computed),
+        "printed": math.nan if said is None else float(said),
+        "digits": digits,
+        "agrees": agrees,
+        "note": "" if agrees else note,
+    }
 
 
-@contextmanager
-def replacing(path: Path | str) -> Iterator[Path]:
-    """Give a temporary path that replaces `path` when the block succeeds and vanishes when it does not."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix stays last because some writers choose the format by it.
-    partial = target.with_name(f".{uuid.uuid4().hex}.{target.name}")
-    try:
-        yield partial
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def write_table(
-    frame: pd.DataFrame, path: Path | str, metadata: Mapping[str, Any], schema: Schema = RESULTS
-) -> None:
-    """Check a table and write it as Parquet, all or nothing.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows in any order.
-    path : path
-        Target file.
-    metadata : mapping
-        What made the table (hashes, versions, seed): anything JSON can hold, but no time and no machine.
-    schema : Schema
-
-    Raises
-    ------
-    TableError
-        If the table breaks the schema; nothing is written then.
-    """
-    checked, arrow = schema.conform(frame), schema.arrow(metadata)
-    columns = [pa.array(checked[field.name], field.type, from_pandas=True) for field in arrow]
-    with replacing(path) as partial:
-        pq.write_table(pa.Table.from_arrays(columns, schema=arrow), partial, compression="zstd")
-
-
-def read_table(path: Path | str, schema: Schema = RESULTS) -> pd.DataFrame:
-    """Read a table that `write_table` wrote, and check it again.
-
-    Raises
-    ------
-    TableError
-        If the file is not Parquet, breaks the schema or is not sorted.
-    """
-    try:
-        frame = pq.read_table(path).to_pandas()
-    except pa.ArrowInvalid as error:
-        raise TableError(f"{path} is not a complete Parquet file: {error}") from None
-    checked = schema.conform(frame)
-    key = list(schema.key)
-    if not checked[key].equals(frame[key].astype(checked[key].dtypes.to_dict())):
-        raise TableError(f"The rows of {path} are not sorted by {', '.join(key)}.")
-    return checked
-
-
-def read_metadata(path: Path | str) -> dict[str, Any]:
-    """Read the metadata that `write_table` put into the file; empty if there is none."""
-    stored = pq.read_schema(path).metadata or {}
-    return dict(json.loads(stored.get(_METADATA_KEY, b"{}")))
-
-
-def merge_metadata(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge the metadata of the parts of a table: what differs becomes a list of what was found."""
-    merged: dict[str, Any] = {}
-    parts = list(parts)
-    for name in sorted({name for part in parts for name in part}):
-        found = {json.dumps(part.get(name), sort_keys=True): part.get(name) for part in parts}
-        merged[name] = next(iter(found.values())) if len(found) == 1 else [found[k] for k in sorted(found)]
-    return merged
-
-
-def to_csv(frame: pd.DataFrame, path: Path | str) -> None:
-    """Write a table as CSV with floats that read back exactly, all or nothing."""
-    with replacing(path) as partial:
-        frame.to_csv(partial, index=False, lineterminator="\n")
-
-
-def markdown(frame: pd.DataFrame) -> str:
-    """Return a table of texts as a Markdown table."""
-    rows = [list(map(str, frame.columns)), ["---"] * frame.shape[1], *frame.astype("str").to_numpy().tolist()]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def to_markdown(frame: pd.DataFrame, path: Path | str) -> None:
-    """Write a table of texts as a Markdown table, all or nothing."""
-    with replacing(path) as partial:
-        partial.write_text(markdown(frame), encoding="utf-8")
-
-
-def pair_text(counts: npt.ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> str:
-    """Return a table of counts as CSV, row labels first; equal counts give equal texts."""
-    frame = pd.DataFrame(np.asarray(counts), index=list(rows), columns=list(columns))
-    return frame.to_csv(lineterminator="\n")
-
-
-def read_pair(path: Path | str) -> pd.DataFrame:
-    """Read a table of counts, shape (a1, a2), that was written as `pair_text`."""
-    # Labels such as "?" and "NA" are labels, not missing values.
-    return pd.read_csv(path, index_col=0, keep_default_na=False)
+def select(table: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """Return the rows of a table whose columns have the values given, or one of the values of a list."""
+    for column, wanted in values.items():
+        table = table[table[column].isin(wanted if isinstance(wanted, list | tuple) else [wanted])]
+    return table
