@@ -1,4 +1,4 @@
-"""Independent reporting: S and U are reported separately, with the best split of the budget (lopuhaa2024)."""
+"""Two reports, one of S and one of U, with the best split of the privacy budget (lopuhaa2024, section 7)."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ Distance = Literal["published", "tight"]
 
 
 @dataclass(frozen=True, eq=False)
-class IndependentReport:
-    """The independent-reporting mechanism and the parameters it was built with.
+class BudgetSplit:
+    """How two reports share a privacy budget, and the mechanism that they are together.
 
     Attributes
     ----------
     channel : Channel
-        Kronecker product of randomized response on S at `epsilon_1` and on U at `delta_2`.
+        Kronecker product of a report of S at level `epsilon_1` and a report of U at level `delta_2`.
     epsilon_1, epsilon_2 : float
-        The split of the budget, nats.
+        Budgets of the reports of S and of U, in nats; their sum is the privacy level.
     delta_2 : float
-        LDP level of the report of U, nats; inf if U is released as it is.
+        LDP level of the report of U, nats: above `epsilon_2`, as U tells about S only as far as they depend
+        on each other; inf if U is released as it is.
     distance : float
         The d of lopuhaa2024, Theorem 5: a bound on ||P_{U|s} - P_{U|s'}||_1 over the ball.
     information : float
-        Mutual information at the prior that the split maximizes, nats.
+        I(X; Y) of `channel` at the prior, nats.
     """
 
     channel: Channel
@@ -49,10 +50,36 @@ class IndependentReport:
 def independent_reporting(
     ball: RenyiBall,
     epsilon: float,
+    *,
     distance: Distance = "published",
     prior: ArrayLike | None = None,
-) -> IndependentReport:
+) -> Channel:
     """Report S and U separately by randomized response, with the best split of the budget.
+
+    Private at level epsilon over the ball (lopuhaa2024, Theorem 5). The parameters of the mechanism are those
+    of `budget_split`, which takes the same arguments.
+
+    Returns
+    -------
+    Channel
+        Inputs and outputs are the pairs (s, u) in row-major order.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    return budget_split(ball, epsilon, distance=distance, prior=prior).channel
+
+
+def budget_split(
+    ball: RenyiBall,
+    epsilon: float,
+    *,
+    distance: Distance = "published",
+    prior: ArrayLike | None = None,
+) -> BudgetSplit:
+    """Find the best split of the budget between randomized response on S and on U.
 
     S at level epsilon_1 = epsilon - epsilon_2, U at delta_2 = log(1 + 2 (e^epsilon_2 - 1) / d), where d
     bounds the l1 distance of the conditionals of two groups over the ball (lopuhaa2024, Theorem 5).
@@ -74,7 +101,7 @@ def independent_reporting(
 
     Returns
     -------
-    IndependentReport
+    BudgetSplit
 
     Raises
     ------
@@ -94,7 +121,7 @@ def independent_reporting(
     delta = float(_delta(np.array([best]), d)[0])
     a1, a2 = p.shape
     channel = unlimited_response(a1, epsilon - best).kron(unlimited_response(a2, delta))
-    return IndependentReport(channel, epsilon - best, best, delta, d, float(information(np.array([best]))[0]))
+    return BudgetSplit(channel, epsilon - best, best, delta, d, float(information(np.array([best]))[0]))
 
 
 def _distance(ball: RenyiBall, distance: Distance) -> float:

@@ -1,4 +1,4 @@
-"""Independent reporting with optimal components (lopuhaa2024, sections 7 and 9)."""
+"""Two reports, one of S and one of U, each improved given the other (lopuhaa2024, sections 7 and 9)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.combinatorics import subset_sums
-from ldpfrontier.independent_reporting import IndependentReport, independent_reporting
 from ldpfrontier.information import mutual_information
 from ldpfrontier.optimal.staircase import MAX_EPSILON, optimal_ldp
+from ldpfrontier.optimum import Unit, checked_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.two_reports import BudgetSplit, budget_split
 from ldpfrontier.utility import Columns
 
 
@@ -35,6 +36,11 @@ class ConditionalInformation:
     def prior(self) -> FloatArray:
         """The distribution of X, shape (k,)."""
         return np.asarray(self.joint.sum(axis=0))
+
+    @property
+    def unit(self) -> Unit:
+        """Always "nats"."""
+        return "nats"
 
     def __call__(self, channel: Channel) -> float:
         """Return I(X; Y | R) of the channel."""
@@ -70,25 +76,26 @@ class ConditionalInformation:
         return ((float(w), row) for w, row in zip(weight, self.joint, strict=True) if w > 0)
 
 
-def optimal_reporting(
+def improved_reporting(
     ball: RenyiBall, epsilon: float, *, splits: int = 5, sweeps: int = 2, tolerance: float = 1e-6
-) -> IndependentReport:
+) -> BudgetSplit:
     """Report S and U separately, each by a locally private mechanism that is optimal given the other.
 
     Theorem 5 of lopuhaa2024 allows any LDP mechanisms R1, R2; the paper takes randomized response and names
     optimal ones as future work (section 9). I(X; Y1, Y2) is I(S; Y1) + I(U; Y2 | Y1), and I(U; Y2) +
     I(S; Y1 | Y2) as well, so the best R2 for a given R1 is the staircase optimum of a conditional
     information, and so is R1 for R2. At every split of the budget R1 is taken optimal by itself and R2 for
-    that R1; at the best split both are then improved in turn. No claim is made that the result is the best
-    pair.
+    that R1; at the best split both are then improved in turn.
+
+    A heuristic: the privacy is certain, but no bound says how far the pair is from the best one.
 
     Parameters
     ----------
     ball : RenyiBall
     epsilon : float
-        Privacy level in nats, at least 0.
+        Privacy level in nats, finite and at least 0.
     splits : int
-        Values of epsilon_2 tried, from 0 to epsilon.
+        Values of epsilon_2 tried, from 0 to epsilon, at least 2.
     sweeps : int
         Improvements of both components at the best split.
     tolerance : float
@@ -96,25 +103,28 @@ def optimal_reporting(
 
     Returns
     -------
-    IndependentReport
-        Never less informative than `independent_reporting` with the published d.
+    BudgetSplit
+        Never less informative than that of `budget_split` with the published d.
 
     Raises
     ------
     Intractable
         If S or U has more than 20 values.
+    ValueError
+        If `epsilon` is out of range.
     """
-    start = independent_reporting(ball, epsilon)
-    p, d = ball.centre, start.distance
+    epsilon = checked_epsilon(epsilon)
+    plain = budget_split(ball, epsilon)
+    p, d = ball.centre, plain.distance
     if d == 0 or epsilon == 0:
-        return start
+        return plain
 
     def component(joint: FloatArray, level: float) -> Channel:
         if level > MAX_EPSILON:
             return Channel(np.eye(joint.shape[1]))
         return optimal_ldp(ConditionalInformation(joint), level, tolerance=tolerance).channel
 
-    def report(epsilon_2: float, rounds: int) -> IndependentReport:
+    def split_at(epsilon_2: float, rounds: int) -> BudgetSplit:
         epsilon_1, delta = epsilon - epsilon_2, math.log1p(2.0 * math.expm1(epsilon_2) / d)
         first = component(p.sum(axis=1)[None], epsilon_1)
         for _ in range(rounds):
@@ -122,18 +132,17 @@ def optimal_reporting(
             if rounds > 1:
                 first = component(second.matrix.T @ p.T, epsilon_1)
         channel = first.kron(second)
-        return IndependentReport(channel, epsilon_1, epsilon_2, delta, d, mutual_information(p, channel))
+        return BudgetSplit(channel, epsilon_1, epsilon_2, delta, d, mutual_information(p, channel))
 
-    def information(found: IndependentReport) -> float:
-        return found.information
+    def information(split: BudgetSplit) -> float:
+        return split.information
 
     grid = np.linspace(0.0, epsilon, splits)
-    tried = [report(float(x), 1) for x in grid]
-    best = max(tried, key=information)
-    # Golden section around the best split, then both components in turn.
+    best = max((split_at(float(x), 1) for x in grid), key=information)
+    # Nearer and nearer to the best split, then both components in turn.
     step = grid[1] - grid[0]
     for _ in range(2):
         step *= 0.4
         near = [x for x in (best.epsilon_2 - step, best.epsilon_2 + step) if 0.0 <= x <= epsilon]
-        best = max([best, *(report(float(x), 1) for x in near)], key=information)
-    return max([start, best, report(best.epsilon_2, sweeps)], key=information)
+        best = max([best, *(split_at(float(x), 1) for x in near)], key=information)
+    return max([plain, best, split_at(best.epsilon_2, sweeps)], key=information)
