@@ -177,7 +177,7 @@ def values(axis: Mapping[str, Any]) -> list[float]:
 
 
 def main(folder: str = "workflow/schemas") -> None:
-    """Write ``config.schema.json``, which editors use, from ``common.schema.json`` and the papers' schemas."""
+    """Write ``config.schema.json``, for editors, from ``common.schema.json`` and the papers' schemas."""
     common = json.loads((Path(folder) / "common.schema.json").read_text(encoding="utf-8"))
     text = json.dumps(schema_with(common, papers().values()), indent=2, ensure_ascii=False)
     (Path(folder) / "config.schema.json").write_text(f"{text}\n", encoding="utf-8")
