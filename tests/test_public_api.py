@@ -65,7 +65,7 @@ channels = [
 assert all(isinstance(channel, l.Channel) for channel in channels)
 l.entropy(prior), l.mutual_information(prior, channels[0]), l.ldp_epsilon(channels[0])
 l.rldp_epsilon(channels[5], ball.conditionals), ball.worst_case_epsilon(channels[5])
-assert set(l.__all__) - set(vars(l)) == {"BudgetSplit", "Intractable", "Optimum"}, set(l.__all__) - set(vars(l))
+assert set(l.__all__) - set(vars(l)) == {"BudgetSplit", "Intractable", "Optimum"}
 for name in l.__all__:
     getattr(l, name)
 """
