@@ -22,8 +22,12 @@ def _pair(p: ArrayLike, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return first, second
 
 
+#: Bits in a nat.
+BITS = 1.0 / math.log(2.0)
+
+
 def _unit(nats: float, bits: bool) -> float:
-    return nats / math.log(2.0) if bits else nats
+    return nats * BITS if bits else nats
 
 
 def entropy(p: ArrayLike, *, bits: bool = False) -> float:

@@ -11,18 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from ldpfrontier.hamming.distortion import (
-    SourceSet,
+from ldpfrontier.hamming.dp_leakage import hamming_leakage, hamming_leakages, known_prior_leakage
+from ldpfrontier.hamming.formulas import (
+    class_one_channel,
     class_one_information,
     class_one_leakage,
     class_three_bounds,
     class_two_channel,
     class_two_leakage,
-    hamming_leakage,
-    hamming_leakages,
-    information_leakage,
-    known_prior_leakage,
 )
+from ldpfrontier.hamming.mi_leakage import information_leakage
+from ldpfrontier.hamming.sources import SourceSet
 from ldpfrontier.information import mutual_information
 from ldpfrontier.privacy import ldp_epsilon
 
@@ -103,7 +102,8 @@ def test_full_lp_attains_the_distortion_at_the_leakage_and_not_below(seed: int) 
 def test_certificates(seed: int) -> None:
     P, D = random_set(seed)
     best = hamming_leakage(P, D)
-    assert 0.0 <= best.gap <= 1e-9
+    assert 0.0 <= best.value - best.bound <= 1e-9
+    assert (best.status, best.direction, best.unit) == ("optimal", "min", "nats")
     assert ldp_epsilon(best.channel) == pytest.approx(best.value, abs=1e-12)
     assert max(P @ (1.0 - np.diag(best.channel.matrix))) <= D + 1e-12
     # The prior that certifies the bound is in the hull.
@@ -152,6 +152,58 @@ def test_qif_agrees_for_known_priors() -> None:
             )
             least = 1.0 - p @ np.diag(channel)
             assert least == pytest.approx(D, abs=1e-6) if shift == 0.0 else least < D
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_start_shortens_the_climb_and_changes_nothing(seed: int) -> None:
+    P, D = random_set(seed)
+    cold = hamming_leakage(P, D)
+    warm = hamming_leakage(P, D, start=cold.prior)
+    assert warm.value == pytest.approx(cold.value, abs=2e-9)
+    assert warm.iterations <= cold.iterations
+
+
+def test_a_start_outside_the_hull_would_certify_nothing() -> None:
+    with pytest.raises(ValueError, match="not in the convex hull"):
+        hamming_leakage(P6, 0.2, start=np.full(6, 1 / 6))
+    with pytest.raises(ValueError, match="6 letters"):
+        hamming_leakage(P6, 0.2, start=[0.5, 0.5])
+    with pytest.raises(ValueError, match="The start sums to"):
+        hamming_leakage(P6, 0.2, start=np.full(6, 0.2))
+
+
+#: Its climb takes eleven LPs.
+SLOW, SLOW_D = np.array([[3, 7, 7, 0], [10, 7, 2, 0], [7, 0, 6, 1]]) / np.array([[17], [19], [14]]), 0.3
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 4])
+def test_too_few_rounds_leave_an_interval_around_the_leakage(rounds: int) -> None:
+    exact = hamming_leakage(SLOW, SLOW_D)
+    assert exact.iterations > rounds
+    early = hamming_leakage(SLOW, SLOW_D, max_rounds=rounds)
+    assert (early.status, early.iterations) == ("bounded", rounds)
+    assert early.lower_bound < exact.value < early.upper_bound
+    assert ldp_epsilon(early.channel) == pytest.approx(early.value, abs=1e-12)
+    assert early.distortion <= SLOW_D + 1e-12
+    assert [best.status for best in hamming_leakages(SLOW, [0.3, SLOW_D], max_rounds=rounds)] == [
+        "bounded"
+    ] * 2
+
+
+def test_a_gap_above_the_tolerance_is_no_error() -> None:
+    for leakage in (hamming_leakage, information_leakage):
+        best, strict = leakage(SLOW, SLOW_D), leakage(SLOW, SLOW_D, tolerance=-1.0)
+        assert strict.status == "bounded"
+        assert strict.value == pytest.approx(best.value, abs=1e-9)
+        assert strict.bound == pytest.approx(best.bound, abs=1e-9)
+
+
+@pytest.mark.parametrize("M", [2, 5])
+@pytest.mark.parametrize("D", [1e-9, 0.2, 0.5, 0.9])
+def test_the_channel_of_class_one_meets_any_set(M: int, D: float) -> None:
+    channel = class_one_channel(M, D)
+    assert SourceSet(np.eye(M)).distortion(channel) <= D + 1e-13
+    assert ldp_epsilon(channel) == pytest.approx(class_one_leakage(M, D), abs=1e-6 if D < 1e-6 else 1e-12)
 
 
 # Formulas -------------------------------------------------------------------------------------------------
@@ -255,6 +307,14 @@ def test_invalid_distortions_get_a_sentence(D: float) -> None:
             call()
 
 
+@pytest.mark.parametrize("D", [1e-300, 1e-12])
+def test_distortions_below_the_digits_of_its_complement_get_a_sentence(D: float) -> None:
+    for call in (lambda: hamming_leakage(P6, D), lambda: information_leakage(P6, D)):
+        with pytest.raises(ValueError, match="the least that can be solved for is 1e-09"):
+            call()
+    assert class_one_leakage(2, D) == pytest.approx(-math.log(D))
+
+
 def test_formula_of_class_two_needs_an_order() -> None:
     with pytest.raises(ValueError, match="no common order"):
         class_two_leakage([[0.6, 0.4], [0.3, 0.7]], 0.2)
@@ -273,12 +333,24 @@ def test_mi_leakage_of_class_one(D: float) -> None:
 def test_mi_certificates(seed: int) -> None:
     P, D = random_set(seed)
     best, dp = information_leakage(P, D), hamming_leakage(P, D)
-    assert 0.0 <= best.gap <= 1e-9
+    assert 0.0 <= best.value - best.bound <= 1e-9
+    assert (best.status, best.direction, best.unit) == ("optimal", "min", "nats")
     assert best.lower_bound <= dp.value + 1e-12
     assert max(P @ (1.0 - np.diag(best.channel.matrix))) <= D + 1e-12
     rng = np.random.default_rng(seed)
     for p in (*P, best.prior, *(rng.dirichlet(np.ones(len(P)), 5) @ P)):
         assert mutual_information(p, best.channel) <= best.value + 1e-9
+
+
+def test_mi_with_one_round_is_bounded() -> None:
+    exact, early = information_leakage(SLOW, SLOW_D), information_leakage(SLOW, SLOW_D, max_rounds=1)
+    assert early.status == "bounded"
+    assert early.bound < exact.value < early.value
+    assert max(mutual_information(p, early.channel) for p in SLOW) <= early.value + 1e-12
+    assert early.distortion <= SLOW_D + 1e-12
+    none = information_leakage(SLOW, SLOW_D, max_rounds=0)
+    assert none.value == pytest.approx(class_one_information(4, SLOW_D))
+    assert none.bound == 0.0
 
 
 def test_mi_leakage_of_a_binary_source_is_its_rate_distortion_function() -> None:
@@ -300,6 +372,19 @@ def test_zero_mi_leakage_is_lemma_6() -> None:
 # Properties -----------------------------------------------------------------------------------------------
 
 PROPERTY = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+@PROPERTY
+@given(st.integers(0, 10**6), st.integers(0, 4), st.sampled_from([1e-300, 1e-9, 1e-3]))
+def test_the_bound_is_never_above_the_value(seed: int, rounds: int, tolerance: float) -> None:
+    P, D = random_set(seed)
+    for leakage in (hamming_leakage, information_leakage):
+        best = leakage(P, D, max_rounds=rounds, tolerance=tolerance)
+        assert 0.0 <= best.bound == best.lower_bound <= best.upper_bound == best.value
+        assert (best.status == "optimal") == (best.value - best.bound <= tolerance)
+        exact = leakage(P, D)
+        assert best.bound <= exact.value + 1e-12
+        assert best.value >= exact.bound - 1e-12
 
 
 @PROPERTY

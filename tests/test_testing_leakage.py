@@ -14,7 +14,8 @@ from scipy.special import xlogy
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, kl_divergence, mutual_information, renyi_divergence
 from ldpfrontier.optimum import Intractable
-from ldpfrontier.testing.leakage import HypothesisTest, optimal_leakage
+from ldpfrontier.testing.hypotheses import Hypotheses
+from ldpfrontier.testing.leakage import optimal_leakage
 
 PAIRS = [
     [[0.55, 0.45], [0.95, 0.05]],
@@ -60,14 +61,15 @@ def check(p: np.ndarray, leakage: np.ndarray | float, optimum: object, order: fl
     assert optimum.value == pytest.approx(utility, rel=1e-6, abs=1e-12)  # type: ignore[attr-defined]
     leaks = [mutual_information(row, channel, bits=True) for row in p]
     assert (np.array(leaks) <= np.asarray(leakage) * (1 + 1e-9) + 1e-15).all()
-    assert optimum.value <= optimum.upper_bound  # type: ignore[attr-defined]
+    assert optimum.value <= optimum.upper_bound == optimum.bound  # type: ignore[attr-defined]
+    assert (optimum.unit, optimum.direction) == ("bits", "max")  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("p", PAIRS + TRIPLES)
 @pytest.mark.parametrize("share", [1e-4, 1e-3, 0.01, 0.1, 0.5])
 def test_certified_for_two_letters(p: list[list[float]], share: float) -> None:
     leakage = share * least_entropy(p)
-    optimum, two = optimal_leakage(p, leakage), optimal_leakage(p, leakage, 2)
+    optimum, two = optimal_leakage(p, leakage), optimal_leakage(p, leakage, outputs=2)
     for found in (optimum, two):
         check(np.array(p), leakage, found)
         assert found.status == "optimal"
@@ -84,7 +86,7 @@ def test_certified_for_two_letters(p: list[list[float]], share: float) -> None:
 )
 def test_values_of_the_text(p: list[list[float]], share: float, normalized: float) -> None:
     full = kl_divergence(p[1], p[0], bits=True)
-    found = optimal_leakage(p, share * least_entropy(p), 2)
+    found = optimal_leakage(p, share * least_entropy(p), outputs=2)
     assert found.value / full == pytest.approx(normalized, rel=5e-4)
     # A rare output, far from w_0 = (1/2, 1/2), does it.
     assert found.channel.matrix.sum(axis=0).min() < 0.02
@@ -132,24 +134,24 @@ def test_no_random_2x2_channel_is_better(seed: int) -> None:
     p = rng.dirichlet(np.ones(2), int(rng.integers(2, 4)))
     limits = rng.uniform(0.02, 0.3, len(p)) * [entropy(row, bits=True) for row in p]
     order = float(rng.choice([0.3, 1.0, 2.0]))
-    two = optimal_leakage(p, limits, 2, order=order)
+    two = optimal_leakage(p, limits, outputs=2, order=order)
     check(p, limits, two, order)
-    test = HypothesisTest(p, order)
+    tested = Hypotheses(p, order)
     # Random points of a curve that scales a far channel down to the limit.
     for a, b in rng.beta(0.3, 0.3, (300, 2)):
         low, high = 0.0, 1.0
         far, flat = np.array([[a, 1 - a], [b, 1 - b]]), np.full((2, 2), [a, 1 - a])
         for _ in range(30):
             middle = (low + high) / 2
-            fits = (test.leakage(Channel(middle * far + (1 - middle) * flat)) <= limits).all()
+            fits = (tested.leakage(Channel(middle * far + (1 - middle) * flat)) <= limits).all()
             low, high = (middle, high) if fits else (low, middle)
-        assert test.utility(Channel(low * far + (1 - low) * flat)) <= two.upper_bound
+        assert tested.utility(Channel(low * far + (1 - low) * flat)) <= two.upper_bound
 
 
 @pytest.mark.parametrize("order", [0.5, 0.9, 1.5, 2.0])
 def test_renyi(order: float) -> None:
     leakage = 0.05 * least_entropy(PAIRS[0])
-    optimum, two = (optimal_leakage(PAIRS[0], leakage, n, order=order) for n in (None, 2))
+    optimum, two = (optimal_leakage(PAIRS[0], leakage, outputs=n, order=order) for n in (None, 2))
     for found in (optimum, two):
         check(np.array(PAIRS[0]), leakage, found, order)
         assert found.status == "optimal"
@@ -176,10 +178,10 @@ def test_invariants(seed: int) -> None:
     full = min(kl_divergence(row, p[0], bits=True) for row in p[1:])
     assert more.value <= full + 1e-12
     # Data processing: an output that forgets something is worth less.
-    test = HypothesisTest(p)
+    tested = Hypotheses(p)
     forget = Channel(rng.dirichlet(np.ones(2), more.channel.n_outputs))
-    assert test.utility(more.channel.compose(forget)) <= more.value + 1e-12
-    assert (test.leakage(more.channel.compose(forget)) <= test.leakage(more.channel) + 1e-12).all()
+    assert tested.utility(more.channel.compose(forget)) <= more.value + 1e-12
+    assert (tested.leakage(more.channel.compose(forget)) <= tested.leakage(more.channel) + 1e-12).all()
     # Exchanging letters changes nothing.
     assert optimal_leakage(p[:, ::-1], high).value == pytest.approx(more.value, rel=1e-5, abs=1e-12)
 
@@ -190,12 +192,12 @@ def test_invariants(seed: int) -> None:
 @pytest.mark.parametrize("outputs", [None, 2])
 def test_no_leakage_and_all_of_it(outputs: int | None) -> None:
     p = PAIRS[0]
-    assert optimal_leakage(p, 0.0, outputs).value == 0
-    assert optimal_leakage(p, 0.0, outputs).upper_bound == 0
-    free = optimal_leakage(p, [1.0, math.inf], outputs)
+    assert optimal_leakage(p, 0.0, outputs=outputs).value == 0
+    assert optimal_leakage(p, 0.0, outputs=outputs).upper_bound == 0
+    free = optimal_leakage(p, [1.0, math.inf], outputs=outputs)
     assert free.value == pytest.approx(kl_divergence(p[1], p[0], bits=True), rel=1e-12)
     assert free.status == "optimal"
-    equal = optimal_leakage([p[0], p[0]], 0.1, outputs)
+    equal = optimal_leakage([p[0], p[0]], 0.1, outputs=outputs)
     assert equal.value == equal.upper_bound == 0
 
 
@@ -226,15 +228,41 @@ def test_a_single_limit_of_zero_joins_letters() -> None:
     np.testing.assert_array_equal(found.channel.matrix[0], found.channel.matrix[1])
 
 
+def test_a_start_serves_letters_that_share_a_row() -> None:
+    p = np.array([[0.3, 0.3, 0.4], [0.5, 0.5, 0.0]])
+    cold = optimal_leakage(p, [0.1, 0.0])
+    warm = optimal_leakage(p, [0.1, 0.0], start=cold.channel)
+    assert warm.value == pytest.approx(cold.value, rel=2e-6)
+    assert warm.status == "optimal"
+
+
+@pytest.mark.parametrize("outputs", [None, 2])
+@pytest.mark.parametrize("more", [{"max_rounds": 1}, {"tolerance": 1e-13}])
+def test_a_missed_certificate_is_a_status(outputs: int | None, more: dict[str, float]) -> None:
+    best = optimal_leakage(PAIRS[0], 0.1, outputs=outputs)
+    early = optimal_leakage(PAIRS[0], 0.1, outputs=outputs, **more)
+    check(np.array(PAIRS[0]), 0.1, early)
+    assert early.status == "bounded"
+    assert early.value <= best.upper_bound
+    assert early.upper_bound >= best.value
+
+
+def test_an_infinite_bound_is_not_optimal() -> None:
+    with np.errstate(over="ignore"):
+        assert optimal_leakage([[1e-300, 1.0], [0.5, 0.5]], 0.1, order=2.0, max_rounds=2).status == "bounded"
+
+
 def test_errors() -> None:
     with pytest.raises(ValueError, match="every limit must be 0 or more"):
         optimal_leakage(PAIRS[0], -1.0)
     with pytest.raises(ValueError, match="a number or one per hypothesis"):
         optimal_leakage(PAIRS[0], [0.1] * 3)
     with pytest.raises(ValueError, match="any number of outputs"):
-        optimal_leakage(PAIRS[0], 0.1, 3)
+        optimal_leakage(PAIRS[0], 0.1, outputs=3)
     with pytest.raises(ValueError, match="supported for two only"):
-        optimal_leakage(TERNARY[0], 0.1, 2)
+        optimal_leakage(TERNARY[0], 0.1, outputs=2)
+    with pytest.raises(ValueError, match="takes no start"):
+        optimal_leakage(PAIRS[0], 0.1, outputs=2, start=Channel(np.eye(2)))
     with pytest.raises(ValueError, match="a finite number above 0"):
         optimal_leakage(PAIRS[0], 0.1, order=0.0)
     with pytest.raises(ValueError, match="m >= 2"):
