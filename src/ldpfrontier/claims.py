@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import pandas as pd
 
+from ldpfrontier.entries import fit
 from ldpfrontier.files import read_table
-from ldpfrontier.papers import Paper
+from ldpfrontier.papers import Paper, PaperError
 from ldpfrontier.tables import Schema, TableError
 
 Verdict = Literal["reproduced", "reproduced with another reading", "not reproduced", "not checkable"]
@@ -146,24 +148,33 @@ def claims_of(paper: Paper) -> list[Claim]:
 
     Raises
     ------
-    ValueError
+    PaperError
         If an entry lacks a key or has an unknown one, names no check or no table, or repeats an id.
     """
     claims: list[Claim] = []
-    for entry in paper.claims:
-        try:
-            claim = Claim(paper=paper.key, **{**entry, "tables": tuple(entry["tables"])})
-        except (TypeError, KeyError) as error:
-            raise ValueError(f"The claim {entry.get('id')} of {paper.key} does not fit: {error}.") from None
-        if unknown := [name for name in claim.tables if name not in paper.tables]:
-            raise ValueError(f"Claim {claim.id} names the table {unknown[0]}; {paper.key} has none.")
-        if claim.figure and claim.figure not in paper.figures:
-            raise ValueError(f"Claim {claim.id} names the figure {claim.figure}; {paper.key} has none.")
+    for number, entry in enumerate(paper.claims, start=1):
+        claim = fit(Claim, entry, f"Claim {_id(entry) or number} of {paper.key}", PaperError, paper=paper.key)
+        if not claim.tables:
+            raise PaperError(
+                f"Claim {claim.id} names no table; {paper.key} has {', '.join(paper.published)}."
+            )
+        for kind, names, known in (
+            ("table", claim.tables, paper.published),
+            ("figure", (claim.figure,) if claim.figure else (), paper.figures),
+        ):
+            if unknown := [name for name in names if name not in known]:
+                raise PaperError(
+                    f"Claim {claim.id} names the {kind} {unknown[0]}; {paper.key} has {', '.join(known)}."
+                )
         if claim.id in {other.id for other in claims}:
-            raise ValueError(f"Claim {claim.id} is in {paper.key} more than once.")
+            raise PaperError(f"Claim {claim.id} is in {paper.key} more than once.")
         check_of(claim)
         claims.append(claim)
     return claims
+
+
+def _id(entry: Any) -> Any:
+    return entry.get("id") if isinstance(entry, Mapping) else None
 
 
 def check_of(claim: Claim) -> Check:
@@ -171,16 +182,18 @@ def check_of(claim: Claim) -> Check:
 
     Raises
     ------
-    ValueError
+    PaperError
         If there is no such function.
     """
-    own = importlib.util.find_spec(f"ldpfrontier.papers.{claim.paper}.claims")
-    modules = [importlib.import_module(own.name)] if own else []
-    for module in (*modules, importlib.import_module(__name__)):
-        function: Check | None = getattr(module, claim.check, None)
-        if function is not None and not claim.check.startswith("_"):
+    own = f"ldpfrontier.papers.{claim.paper}.claims"
+    for name in (own, __name__) if importlib.util.find_spec(own) else (__name__,):
+        function: Check | None = getattr(importlib.import_module(name), claim.check, None)
+        # The helpers of a module decide nothing.
+        if inspect.isfunction(function) and [*inspect.signature(function).parameters] == ["tables", "claim"]:
             return function
-    raise ValueError(f"Claim {claim.id} names the check {claim.check}; there is no such function.")
+    raise PaperError(
+        f"Claim {claim.id} names the check {claim.check}; there is no such function of tables and claim."
+    )
 
 
 def errata_of(paper: Paper) -> list[Erratum]:
@@ -188,13 +201,13 @@ def errata_of(paper: Paper) -> list[Erratum]:
 
     Raises
     ------
-    ValueError
+    PaperError
         If an entry lacks a key or has an unknown one.
     """
-    try:
-        return [Erratum(paper=paper.key, **entry) for entry in paper.errata]
-    except TypeError as error:
-        raise ValueError(f"An erratum of {paper.key} does not fit: {error}.") from None
+    return [
+        fit(Erratum, entry, f"Erratum {number} of {paper.key}", PaperError, paper=paper.key)
+        for number, entry in enumerate(paper.errata, start=1)
+    ]
 
 
 def decide(claim: Claim, tables: Tables) -> Finding:
@@ -244,7 +257,8 @@ def ledger_texts(table: pd.DataFrame) -> pd.DataFrame:
 def errata_texts(errata: Iterable[Erratum]) -> pd.DataFrame:
     """Lay the errata out as a table of texts to read."""
     names = {"correct": "should be", "shown": "how it is shown"}
-    return pd.DataFrame([vars(erratum) for erratum in errata]).rename(columns=names)
+    columns = [attribute.name for attribute in fields(Erratum)]
+    return pd.DataFrame([vars(erratum) for erratum in errata], columns=columns).rename(columns=names)
 
 
 # What checks are made of ----------------------------------------------------------------------------------
@@ -306,16 +320,33 @@ def every_check_holds(tables: Tables, claim: Claim) -> Finding:
     rows = some(table[table["claim"].isin(ids)], claim.id)
     measured, broken = [], []
     for quantity, part in rows.groupby("quantity", sort=False):
-        # In units of what is allowed: the row that is nearest to its limit, or furthest beyond it.
-        sign = part["relation"].map({"<=": 1.0, ">=": -1.0, "=": 0.0})
-        distance = (part["measured"] - part["limit"]).where(sign != 0.0, 0.0) * sign
-        distance = distance.where(sign != 0.0, (part["measured"] - part["limit"]).abs())
-        worst = part.iloc[int(distance.to_numpy().argmax())]
-        word = {"<=": "at most ", ">=": "at least ", "=": "furthest off "}[worst["relation"]]
-        measured.append(f"{quantity}: {word}{worst['measured']:.4g}")
-        if not part["holds"].all():
-            where = " ".join(filter(None, (worst["size"], worst["instance"])))
-            broken.append(f"{quantity} is {worst['measured']:.4g} in {where}, the limit {worst['limit']:.4g}")
-    cases = rows[["size", "instance", "order"]].drop_duplicates()
-    text = f"{'; '.join(measured)} (over {len(cases)} instances)."
+        worst, found = _worst(part)
+        measured.append(f"{quantity}: {found}")
+        if not worst["holds"]:
+            order = "" if pd.isna(worst["order"]) else f"order {worst['order']:g}"
+            where = " ".join(filter(None, (worst["size"], worst["instance"], order)))
+            number = f"{quantity} is {worst['measured']:.4g}" + (f" in {where}" if where else "")
+            broken.append(f"{number}, the limit {worst['limit']:.4g}")
+    cases = len(rows[["size", "instance", "order"]].drop_duplicates())
+    text = f"{'; '.join(measured)} (over {cases} instance{'s' if cases > 1 else ''})."
     return verdict(text, not broken, f"The statement fails: {'; '.join(broken)}.")
+
+
+def _worst(part: pd.DataFrame) -> tuple[pd.Series[Any], str]:
+    """Return the row that is nearest to its limit or furthest beyond it, and what to say of all rows."""
+    apart = part["measured"] - part["limit"]
+    # Infinities that are equal are not apart.
+    apart = apart.mask(part["measured"] == part["limit"], 0.0)
+    signed = apart * part["relation"].map({"<=": 1.0, ">=": -1.0})
+    beyond = signed.where(part["relation"] != "=", apart.abs())
+    # With tolerances of their own, the row furthest beyond its limit may be one that is allowed to be.
+    counted = part["holds"] == part["holds"].all()
+    worst = part[counted].iloc[int(beyond[counted].to_numpy().argmax())]
+    relation, values = worst["relation"], part["measured"]
+    if relation == "=":
+        return worst, f"off by at most {apart.abs().max():.2g}"
+    if (part["limit"] == worst["limit"]).all():
+        extreme = values.max() if relation == "<=" else values.min()
+        return worst, f"at {'most' if relation == '<=' else 'least'} {extreme:.4g}"
+    place = "nearest to" if worst["holds"] else "furthest beyond"
+    return worst, f"{place} its limit with {worst['measured']:.4g} for {worst['limit']:.4g}"

@@ -77,6 +77,7 @@ def check(configuration: Mapping[str, Any], common: Mapping[str, Any], found: It
     plain = json.loads(json.dumps(configuration, default=str))
     errors = sorted(Draft202012Validator(schema).iter_errors(plain), key=lambda e: list(map(str, e.path)))
     problems = [sentence for error in errors for sentence in _sentences(error)]
+    problems += [f"{_key(path)} is {value}; allowed is a finite number." for path, value in _endless(plain)]
     # What contradicts what can only be asked about keys that are sound each for itself.
     if problems := problems or list(_contradictions(plain, found)):
         raise ConfigurationError("\n".join(dict.fromkeys(problems)))
@@ -87,18 +88,27 @@ def _sentences(error: ValidationError) -> Iterator[str]:
     schema: Any = error.schema
     if error.validator == "additionalProperties":
         known = list(schema["properties"])
-        for name in found.keys() - set(known):
+        for name in sorted(found.keys() - set(known)):
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"allowed are {', '.join(known)}."
             yield f"Unknown key {_key([*error.absolute_path, name])}; {hint}"
     elif error.validator == "required":
-        for name in set(schema["required"]) - found.keys():
+        for name in sorted(set(schema["required"]) - found.keys()):
             yield f"The key {_key([*error.absolute_path, name])} is missing."
     elif error.validator == "uniqueItems":
         yield f"{where} has an entry twice; its entries must differ."
     else:
         hint = " (YAML reads it as text; write 1.0e-7, not 1e-7)" if _is_number(found) else ""
         yield f"{where} is {_shown(found)}{hint}; allowed is {_allowed(schema)}."
+
+
+def _endless(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], float]]:
+    """Yield what no JSON schema refuses: numbers that YAML reads from .nan and .inf."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield path, value
+    elif isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _endless(inner, (*path, key))
 
 
 def _key(path: Any) -> str:
@@ -140,13 +150,13 @@ def _contradictions(configuration: Mapping[str, Any], found: Iterable[Paper]) ->
 
 
 def grid_contradictions(key: str, axis: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with a grid of values: `key` is its place, `axis` its keys."""
-    if axis["values"] is not None:
+    """Yield what is wrong with a grid of values: `key` is its place, `axis` its keys, as for `values`."""
+    if axis.get("values") is not None:
         return
     start, stop = axis["start"], axis["stop"]
     if not start < stop:
         yield f"{key}.stop is {stop}; allowed is a number greater than {key}.start, {start}."
-    elif start == 0 and axis["spacing"] == "geometric":
+    elif start == 0 and axis.get("spacing") == "geometric":
         yield f"{key}.start is 0; allowed is a number greater than 0 when {key}.spacing is geometric."
 
 
@@ -170,9 +180,9 @@ def grid(start: float, stop: float, points: int, spacing: str = "linear") -> lis
 
 
 def values(axis: Mapping[str, Any]) -> list[float]:
-    """Return the values of a grid, sorted, from its keys in the configuration."""
+    """Return the values of a grid, sorted: its keys are start, stop, points, and maybe spacing and values."""
     rest = dict(axis)
-    given: Sequence[float] = rest.pop("values") or grid(**rest)
+    given: Sequence[float] = rest.pop("values", None) or grid(**rest)
     return sorted(map(float, given))
 
 

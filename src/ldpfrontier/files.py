@@ -8,6 +8,7 @@ import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from csv import reader
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def write_table(
     arrow = pa.schema(fields, {_METADATA_KEY: json.dumps(dict(metadata), sort_keys=True).encode()})
     columns = [pa.array(checked[field.name], field.type, from_pandas=True) for field in arrow]
     with replacing(path) as partial:
-        pq.write_table(pa.Table.from_arrays(columns, schema=arrow), partial, compression="zstd")
+        table = pa.Table.from_arrays(columns, schema=arrow)
+        pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
     return checked
 
 
@@ -84,11 +86,13 @@ def read_table(path: Path | str, schema: Schema = RESULTS) -> pd.DataFrame:
     Raises
     ------
     TableError
-        If the file is not Parquet, breaks the schema or is not sorted.
+        If the file is damaged or no Parquet file, breaks the schema or is not sorted.
     """
     try:
-        frame = pq.read_table(path).to_pandas()
-    except pa.ArrowInvalid as error:
+        frame = pq.read_table(path, page_checksum_verification=True).to_pandas()
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise TableError(f"{path} is not a complete Parquet file: {error}") from None
     checked = schema.conform(frame)
     key = list(schema.key)
@@ -114,9 +118,24 @@ def merge_metadata(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def read_counts(path: Path | str) -> pd.DataFrame:
-    """Read a table of counts, shape (a1, a2), with the labels as index and columns."""
-    # Labels such as "?" and "NA" are labels, not missing values.
-    return pd.read_csv(path, index_col=0, keep_default_na=False)
+    """Read a table of counts, shape (a1, a2), with the labels, as texts, as index and columns.
+
+    Raises
+    ------
+    TableError
+        If the file is not a rectangle of whole numbers with labels.
+    """
+    # The reader of pandas would turn labels such as "NA", "true" or "01" into something else.
+    try:
+        with Path(path).open(encoding="utf-8", newline="") as stream:
+            head, first, *more = reader(stream)
+        rows = [first, *more]
+        counts = [[int(count) for _, count in zip(head[1:], row[1:], strict=True)] for row in rows]
+        return pd.DataFrame(counts, index=[row[0] for row in rows], columns=head[1:])
+    except (ValueError, IndexError):
+        raise TableError(
+            f"{path} is not a table of counts; it must have a row of labels, and rows of a label and numbers."
+        ) from None
 
 
 # Texts ----------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def code_hash(*sources: str | Path, root: Path = _ROOT) -> str:
     Raises
     ------
     ValueError
-        If there is no such module or script.
+        If there is no such module or script, or the scripts are in several folders.
     """
     modules, links = imported(*sources, root=root)
     text = [f"{module}: {_digest(_source(path))}" for module, path in sorted(modules.items())]
@@ -53,8 +53,10 @@ def code_hash(*sources: str | Path, root: Path = _ROOT) -> str:
 
 def imported(*sources: str | Path, root: Path = _ROOT) -> tuple[dict[str, Path], set[str]]:
     """Find what `code_hash` covers: the files by module, and what the names they import stand for."""
-    scripts = [source for source in sources if isinstance(source, Path)]
-    graph = _Graph(root, scripts[0].parent if scripts else None)
+    folders = {source.parent for source in sources if isinstance(source, Path)}
+    if len(folders) > 1:
+        raise ValueError(f"The scripts are in {', '.join(map(str, sorted(folders)))}; allowed is one folder.")
+    graph = _Graph(root, next(iter(folders), None))
     pending = []
     for source in sources:
         start = f"{graph.SCRIPT}{source.stem}" if isinstance(source, Path) else source
@@ -129,11 +131,10 @@ class _Graph:
         if path is None:
             return None
         if name and path.name == "__init__.py":
-            for node in _statements(path):
-                if isinstance(node, ast.ImportFrom):
-                    for alias in node.names:
-                        if (alias.asname or alias.name) == name:
-                            return self._definer(self._absolute(base, node), alias.name)
+            for node in _exports(path):
+                for alias in node.names:
+                    if (alias.asname or alias.name) == name:
+                        return self._definer(self._absolute(base, node), alias.name)
         return base, name
 
 
@@ -157,6 +158,11 @@ def _statements(path: Path | None) -> list[ast.Import | ast.ImportFrom]:
     return _read(path, path.stat().st_mtime_ns)[0]
 
 
+def _exports(path: Path) -> list[ast.ImportFrom]:
+    """Return also the imports for type checkers: a package may load on first use what they name."""
+    return _read(path, path.stat().st_mtime_ns)[2]
+
+
 def _source(path: Path | None) -> str:
     """Return the code in one layout, without comments and docstrings."""
     assert path is not None
@@ -164,15 +170,16 @@ def _source(path: Path | None) -> str:
 
 
 @cache
-def _read(path: Path, modified: int) -> tuple[list[ast.Import | ast.ImportFrom], str]:
+def _read(path: Path, modified: int) -> tuple[list[ast.Import | ast.ImportFrom], str, list[ast.ImportFrom]]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     statements = list(_imports(tree))
+    exports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 del node.body[0]
-    return statements, ast.unparse(tree)
+    return statements, ast.unparse(tree), exports
 
 
 def _digest(text: str) -> str:

@@ -22,6 +22,7 @@ from ldpfrontier.files import markdown, read_metadata, read_table, replacing
 from ldpfrontier.job import load
 from ldpfrontier.papers import Paper
 from ldpfrontier.provenance import configuration_hash
+from ldpfrontier.runs import seconds
 from ldpfrontier.tables import RESULTS, SKIPPED
 
 _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -210,17 +211,14 @@ def _versions(tables: Sequence[Table]) -> dict[str, str]:
 
 def _times(logs: Path) -> list[dict[str, Any]]:
     """Return jobs, seconds in all and the longest job, by the directory of the run times."""
-    seconds: dict[str, list[float]] = {}
+    times: dict[str, list[float]] = {}
     for path in sorted(logs.glob("**/*.tsv")):
         parts = path.relative_to(logs).parts
-        header, *lines = path.read_text(encoding="utf-8").splitlines()
-        place = header.split("\t").index("s")
-        spent = [float(line.split("\t")[place]) for line in lines if line]
-        group = parts[0] if len(parts) == 2 else f"{parts[0]}: {parts[1]}"
-        seconds.setdefault(group, []).extend(spent)
+        group = parts[0] if len(parts) < 3 else f"{parts[0]}: {parts[1]}"
+        times.setdefault(group, []).extend(seconds(path))
     return [
         {"group": group, "jobs": len(spent), "total": sum(spent), "longest": max(spent, default=0.0)}
-        for group, spent in seconds.items()
+        for group, spent in times.items()
     ]
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import csv
 import io
 import logging
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,31 +38,42 @@ class Job:
 
 
 def read_times(*paths: Path | str) -> Times:
-    """Read run times in seconds; what an earlier file has counts first, and a missing file has nothing."""
+    """Read run times in seconds; what an earlier file has counts first, and a missing file has nothing.
+
+    A row that is not complete is skipped: the times only tell how long a run may take.
+    """
     times: Times = {}
     for path in paths:
         if Path(path).is_file():
-            for row in csv.DictReader(io.StringIO(Path(path).read_text(encoding="utf-8"))):
-                times.setdefault((row["job"], row["settings"]), float(row["seconds"]))
+            for row in csv.DictReader(io.StringIO(Path(path).read_text(encoding="utf-8", errors="replace"))):
+                with suppress(KeyError, TypeError, ValueError):
+                    times.setdefault((row["job"], row["settings"]), float(row["seconds"]))
     return times
+
+
+def seconds(benchmark: Path) -> list[float]:
+    """Return the run times that a benchmark file of Snakemake has, in seconds; a missing file has none."""
+    if not benchmark.is_file():
+        return []
+    rows = csv.DictReader(io.StringIO(benchmark.read_text(encoding="utf-8")), delimiter="\t")
+    return [float(row["s"]) for row in rows]
 
 
 def record_times(jobs: Iterable[tuple[Job, Path]], path: Path | str) -> None:
     """Enter the run times of finished jobs, each with its benchmark file, into a CSV file."""
     times = read_times(path)
     for job, benchmark in jobs:
-        if benchmark.is_file():
-            header, *lines = benchmark.read_text(encoding="utf-8").splitlines()
-            place = header.split("\t").index("s")
-            spent = [float(line.split("\t")[place]) for line in lines if line]
-            if spent:
-                times[job.name, job.settings] = max(spent)
+        if spent := seconds(benchmark):
+            times[job.name, job.settings] = max(spent)
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(_COLUMNS)
     writer.writerows([*key, f"{times[key]:.1f}"] for key in sorted(times))
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(stream.getvalue(), encoding="utf-8")
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{os.getpid()}.{target.name}")
+    partial.write_text(stream.getvalue(), encoding="utf-8")
+    os.replace(partial, target)
 
 
 def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
@@ -76,6 +89,8 @@ def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
         How many jobs run side by side; None if that is not known, as on a cluster.
     """
     jobs = list(jobs)
+    if not jobs:
+        return "Nothing has to be computed."
     known = [times[job.name, job.settings] for job in jobs if (job.name, job.settings) in times]
     unknown = len(jobs) - len(known)
     if not known:
@@ -135,16 +150,15 @@ def summary(results: Path | str) -> str:
         kind: len({path.with_suffix("") for path in results.glob(f"{kind}/*/*.*")})
         for kind in ("figures", "tables")
     }
-    lines = [
-        f"{made['figures']} figures in {results}/figures/<paper>/, {made['tables']} tables in"
-        f" {results}/tables/<paper>/."
-    ]
+    counted = [f"{n} {_plural(n, kind[:-1])} in {results}/{kind}/<paper>/" for kind, n in made.items()]
+    lines = [f"{', '.join(counted)}."]
     claims = results / "claims.csv"
     if claims.is_file():
         rows = csv.DictReader(io.StringIO(claims.read_text(encoding="utf-8")))
         verdicts = Counter(row["verdict"] for row in rows)
         found = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
-        lines.append(f"{verdicts.total()} claims: {found} ({results}/claims.md).")
+        claimed = f"{verdicts.total()} {_plural(verdicts.total(), 'claim')}"
+        lines.append(f"{claimed}: {found} ({results}/claims.md).")
     if (results / "report/index.html").is_file():
         lines.append(f"All of it on one page: {results}/report/index.html")
     return "\n".join(lines)

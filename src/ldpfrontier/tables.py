@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -100,9 +100,13 @@ class Schema:
         return self.conform(pd.DataFrame(list(rows), columns=list(self.columns)))
 
     def _cast(self, column: pd.Series[Any], kind: str) -> pd.Series[Any]:
-        # astype("str") would silently print numbers and missing values.
-        if kind == "str" and not all(isinstance(value, str) for value in column):
-            raise TableError(f"Column {column.name} of the {self.name} table has a value that is not text.")
+        # astype would silently print numbers and missing values, read numbers from texts, and call both true.
+        allowed = {"str": str, "bool": bool | np.bool_}.get(kind)
+        if allowed and not all(isinstance(value, allowed) for value in column):
+            word = {"str": "text", "bool": "true or false"}[kind]
+            raise TableError(f"Column {column.name} of the {self.name} table has a value that is not {word}.")
+        if not allowed and any(isinstance(value, str) for value in column):
+            raise TableError(f"Column {column.name} of the {self.name} table has a text; it must be {kind}.")
         try:
             return column.astype(kind)  # type: ignore[call-overload, no-any-return]
         except (TypeError, ValueError):
@@ -259,6 +263,8 @@ def result(
 
 def relative_gap(value: float, bound: float) -> float:
     """Return the distance of value and bound over the larger one, 0 when they agree; nan without a bound."""
+    if math.isnan(bound):
+        return math.nan
     return abs(bound - value) / max(abs(value), abs(bound)) if bound != value else 0.0
 
 
@@ -267,9 +273,21 @@ def relative_gap(value: float, bound: float) -> float:
 
 def _check_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     yield table["measured"].isna() | table["limit"].isna(), "has no number to compare"
-    yield ~table["relation"].isin(["<=", ">=", "="]), "has the unknown relation {relation}"
+    yield ~table["relation"].isin(get_args(Relation)), "has the unknown relation {relation}"
     yield ~table["unit"].isin(UNITS), "has the unknown unit {unit}"
     yield ~(table["tolerance"] >= 0), "has the tolerance {tolerance}; a tolerance is 0 or more"
+    numbers = (table[name] for name in ("measured", "relation", "limit", "tolerance"))
+    found = pd.Series([_holds(*row) for row in zip(*numbers, strict=True)], table.index, dtype=bool)
+    yield table["holds"] != found, "says holds: {holds}, which its numbers contradict"
+
+
+def _holds(measured: float, relation: str, limit: float, tolerance: float) -> bool:
+    if relation == "<=":
+        return measured <= limit + tolerance
+    if relation == ">=":
+        return measured >= limit - tolerance
+    # Infinities are equal and have no distance.
+    return measured == limit or abs(measured - limit) <= tolerance
 
 
 CHECKS = Schema(
@@ -315,11 +333,6 @@ def check(
 ) -> Row:
     """Build a row of `CHECKS`; whether it holds follows from the numbers."""
     measured, limit = float(measured), float(limit)
-    holds = {
-        "<=": measured <= limit + tolerance,
-        ">=": measured >= limit - tolerance,
-        "=": measured == limit or abs(measured - limit) <= tolerance,
-    }[relation]
     return {
         "paper": paper,
         "claim": claim,
@@ -331,7 +344,7 @@ def check(
         "relation": relation,
         "limit": limit,
         "tolerance": float(tolerance),
-        "holds": bool(holds),
+        "holds": bool(_holds(measured, relation, limit, float(tolerance))),
         "unit": unit,
         "parameter": parameter,
         "at": float(at),

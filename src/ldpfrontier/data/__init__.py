@@ -17,6 +17,9 @@ from typing import Any
 
 import yaml
 
+from ldpfrontier.entries import fit
+
+CATALOGUE = Path(__file__).with_name("catalogue.yaml")
 COLUMNS = ("attribute_a", "attribute_b", "value_a", "value_b", "count")
 
 
@@ -116,6 +119,8 @@ class DataSet:
         ------
         ValueError
             If an attribute is unknown or both are the same.
+        DataError
+            If the text lacks the pair, or a cell of it, or has one twice, or a count that is no whole number.
         """
         for name in (sensitive, public):
             if name not in self.attributes:
@@ -127,14 +132,27 @@ class DataSet:
                 f"The sensitive and the public attribute are both {public!r}; "
                 f"allowed are two different ones of {_listed(self.attributes)}."
             )
-        cells: dict[tuple[str, str], int] = {}
-        for row in csv.DictReader(io.StringIO(text)):
-            if (row["attribute_a"], row["attribute_b"]) == (sensitive, public):
-                cells[row["value_a"], row["value_b"]] = int(row["count"])
-            elif (row["attribute_a"], row["attribute_b"]) == (public, sensitive):
-                cells[row["value_b"], row["value_a"]] = int(row["count"])
-        rows, columns = (tuple(sorted({cell[i] for cell in cells})) for i in (0, 1))
-        return Contingency(rows, columns, tuple(tuple(cells[r, c] for c in columns) for r in rows))
+        counts, cells = f"The pair counts of {self.name}", dict[tuple[str, str], int]()
+        rows = csv.DictReader(io.StringIO(text))
+        if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
+            raise DataError(f"{counts} lack the columns {', '.join(missing)}.")
+        for row in rows:
+            pair, cell = (row["attribute_a"], row["attribute_b"]), (row["value_a"], row["value_b"])
+            if pair not in ((sensitive, public), (public, sensitive)):
+                continue
+            cell = cell if pair == (sensitive, public) else cell[::-1]
+            if cell in cells or not (row["count"] or "").isdecimal():
+                raise DataError(
+                    f"{counts} repeat a pair of values in line {rows.line_num}, or have no number there."
+                )
+            cells[cell] = int(row["count"])
+        labels, columns = (tuple(sorted({cell[i] for cell in cells})) for i in (0, 1))
+        if not cells or len(cells) < len(labels) * len(columns):
+            raise DataError(
+                f"{counts} have {len(cells)} pairs of values of {sensitive} and {public}; all"
+                f" {len(labels)} x {len(columns)} are needed, with 0 for one that does not occur."
+            )
+        return Contingency(labels, columns, tuple(tuple(cells[r, c] for c in columns) for r in labels))
 
 
 @dataclass(frozen=True)
@@ -167,10 +185,16 @@ class Contingency:
 
 @cache
 def catalogue() -> dict[str, DataSet]:
-    """Return the data sets by name."""
-    entries = yaml.safe_load(Path(__file__).with_name("catalogue.yaml").read_text(encoding="utf-8"))
+    """Return the data sets by name.
+
+    Raises
+    ------
+    DataError
+        If an entry of ``catalogue.yaml`` lacks a key or has an unknown one.
+    """
+    entries = yaml.safe_load(CATALOGUE.read_text(encoding="utf-8"))
     return {
-        name: DataSet(name=name, **{**entry, "attributes": tuple(entry["attributes"])})
+        name: fit(DataSet, entry, f"{name} in {CATALOGUE}", DataError, name=name)
         for name, entry in entries.items()
     }
 

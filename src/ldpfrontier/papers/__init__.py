@@ -9,7 +9,7 @@ A folder with a ``paper.yaml`` is a paper. The file says what there is, in the s
   settings: a function of ``plan.py`` that returns the arguments of every part by name. ``schema`` is one of
   `ldpfrontier.tables`, or ``module:NAME`` in the folder.
 - ``figures`` (functions in ``figures``) and ``layouts`` (tables of texts, in ``summaries``): likewise, with a
-  ``caption`` and ``labels`` for the reports.
+  ``caption`` and ``labels`` for the reports. They read what is published.
 - ``claims`` and ``errata``: see `ldpfrontier.claims`.
 
 Beside it lie ``experiments.py``, ``figures.py`` and ``claims.py``, and, where a paper has more to say,
@@ -21,17 +21,26 @@ Reading papers needs no numerical library, so that a workflow can be planned wit
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
+from ldpfrontier.entries import fit
+
 ROOT = Path(__file__).parent
+
+#: Of tables of texts.
+FORMATS = ("md", "tex")
+
+
+T = TypeVar("T", bound="Call")
 
 
 class PaperError(ValueError):
@@ -61,7 +70,7 @@ class Call:
 
     paper: str
     name: str
-    function: str
+    function: str = ""
     tables: tuple[str, ...] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, str] | str = field(default_factory=dict)
@@ -75,10 +84,23 @@ class Call:
         return f"{_module(self.paper, module)}:{name}"
 
     def resolved(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of the call, the tables aside."""
+        """Return the arguments of the call, the tables aside.
+
+        Raises
+        ------
+        PaperError
+            If the configuration has no such key, or ``plan.py`` no such function.
+        """
         if isinstance(self.settings, str):
             return {**self.arguments, **_planned(self, self.settings, configuration)}
-        found = {name: look_up(configuration, key) for name, key in self.settings.items()}
+        found = {}
+        for name, key in self.settings.items():
+            try:
+                found[name] = look_up(configuration, key)
+            except KeyError:
+                raise PaperError(
+                    f"{self.name} of {self.paper} asks for {key}, which the configuration does not have."
+                ) from None
         return {**self.arguments, **found}
 
 
@@ -110,7 +132,13 @@ class Table(Call):
         return f"{_module(self.paper, module) if module else 'ldpfrontier.tables'}:{name}"
 
     def jobs(self, configuration: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Return the arguments of every part by the name of the part."""
+        """Return the arguments of every part by the name of the part.
+
+        Raises
+        ------
+        PaperError
+            If the table has no parts, or ``plan.py`` no such function.
+        """
         if self.parts is None:
             raise PaperError(f"Table {self.name} of {self.paper} has no parts.")
         parts = _planned(self, self.parts, configuration)
@@ -132,14 +160,14 @@ class Paper:
     title: str
     authors: str
     year: int
-    venue: str
-    doi: str
-    url: str
-    tables: Mapping[str, Table]
-    figures: Mapping[str, Call]
-    layouts: Mapping[str, Layout]
-    claims: Sequence[Mapping[str, Any]]
-    errata: Sequence[Mapping[str, Any]]
+    venue: str = ""
+    doi: str = ""
+    url: str = ""
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    figures: Mapping[str, Call] = field(default_factory=dict)
+    layouts: Mapping[str, Layout] = field(default_factory=dict)
+    claims: Sequence[Mapping[str, Any]] = ()
+    errata: Sequence[Mapping[str, Any]] = ()
 
     @property
     def published(self) -> list[str]:
@@ -172,51 +200,68 @@ def papers(root: Path = ROOT) -> dict[str, Paper]:
 
 
 def read(path: Path) -> Paper:
-    """Read one ``paper.yaml``; the key of the paper is the name of its folder."""
-    key = path.parent.name
-    entries = dict(yaml.safe_load(path.read_text(encoding="utf-8")))
-    made: dict[str, Any] = {"key": key, "claims": (), "errata": (), "venue": "", "doi": "", "url": ""}
-    kinds: dict[str, tuple[type[Call], str]] = {
-        "tables": (Table, "experiments"),
-        "figures": (Call, "figures"),
-        "layouts": (Layout, "summaries"),
-    }
-    for kind, (cls, module) in kinds.items():
-        made[kind] = {
-            name: _call(path, cls, module, key, name, entry or {})
-            for name, entry in entries.pop(kind, {}).items()
-        }
+    """Read one ``paper.yaml``; the key of the paper is the name of its folder.
+
+    Raises
+    ------
+    PaperError
+        As `papers`.
+    """
     try:
-        paper = Paper(**made | entries)
-    except TypeError as error:
-        raise PaperError(f"{path} does not fit: {error}.") from None
+        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise PaperError(f"Line {line} of {path} is not YAML: {error.problem}.") from None
+    paper = fit(Paper, entries, str(path), PaperError, key=path.parent.name)
+    paper = replace(
+        paper,
+        tables={name: _call(path, Table, "experiments", name, x) for name, x in paper.tables.items()},
+        figures={name: _call(path, Call, "figures", name, x) for name, x in paper.figures.items()},
+        layouts={name: _call(path, Layout, "summaries", name, x) for name, x in paper.layouts.items()},
+    )
     for call in (*paper.tables.values(), *paper.figures.values(), *paper.layouts.values()):
-        if unknown := [name for name in call.tables if name not in paper.tables]:
-            raise PaperError(f"{call.name} in {path} reads the table {unknown[0]}, which is not there.")
+        if wrong := next(_wrong(call, paper), ""):
+            raise PaperError(f"{call.name} in {path} {wrong}")
     return paper
 
 
-def _call(path: Path, cls: type[Call], module: str, paper: str, name: str, entry: dict[str, Any]) -> Call:
-    function = entry.get("function", name)
-    lists = {key: tuple(entry[key]) for key in ("tables", "formats") if key in entry}
-    caption = " ".join(entry.get("caption", "").split())
-    filled = {"function": function if ":" in function else f"{module}:{function}", "caption": caption}
-    try:
-        return cls(paper=paper, name=name, **entry | lists | filled)
-    except TypeError as error:
-        raise PaperError(f"{name} in {path} does not fit: {error}.") from None
+def _call(path: Path, cls: type[T], module: str, name: str, entry: Any) -> T:
+    call = fit(cls, entry or {}, f"{name} in {path}", PaperError, paper=path.parent.name, name=name)
+    function = call.function or name
+    return replace(
+        call,
+        function=function if ":" in function else f"{module}:{function}",
+        caption=" ".join(call.caption.split()),
+    )
+
+
+def _wrong(call: Call, paper: Paper) -> Iterator[str]:
+    """Yield what does not go together, as the rest of a sentence."""
+    for name in call.tables:
+        if name not in paper.tables:
+            yield f"reads the table {name}, which is not there."
+        elif not isinstance(call, Table) and not paper.tables[name].publish:
+            yield f"reads the table {name}, which is not published; allowed are {', '.join(paper.published)}."
+    if isinstance(call, Table) and call.parts and call.settings:
+        yield "has parts and settings; allowed is one of them."
+    if isinstance(call, Table) and not call.parts and not call.publish:
+        yield "is not published and has no parts; allowed is only a table in parts."
+    if isinstance(call, Layout) and (unknown := [x for x in call.formats if x not in FORMATS]):
+        yield f"has the format {unknown[0]!r}; allowed are {', '.join(FORMATS)}."
 
 
 def load(paper: str, name: str) -> Any:
     """Import ``module:name`` of a paper's folder."""
     module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(f"{__name__}.{paper}.{module}"), attribute)
+    return getattr(importlib.import_module(_module(paper, module)), attribute)
 
 
 def look_up(configuration: Mapping[str, Any], key: str) -> Any:
-    """Return the value of a dotted key."""
+    """Return the value of a dotted key; raise a KeyError if there is none."""
     value: Any = configuration
     for part in key.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            raise KeyError(key)
         value = value[part]
     return value
 
@@ -231,4 +276,11 @@ def _module(paper: str, name: str) -> str:
 
 
 def _planned(call: Call, name: str, configuration: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(load(call.paper, f"plan:{name}")(configuration, **call.arguments))
+    missing = PaperError(f"{call.name} of {call.paper} asks for {name} of plan.py, which is not there.")
+    if importlib.util.find_spec(_module(call.paper, "plan")) is None:
+        raise missing
+    try:
+        function = load(call.paper, f"plan:{name}")
+    except AttributeError:
+        raise missing from None
+    return dict(function(configuration, **call.arguments))
