@@ -1,0 +1,32 @@
+"""What the tests share: papers that are not among those of the package."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from ldpfrontier import papers
+
+
+@pytest.fixture
+def shelve(monkeypatch):
+    """Return a function that reads the papers of a folder, and lets their modules be imported."""
+    before = {name for name in sys.modules if name.startswith("ldpfrontier.papers.")}
+
+    def shelve(root):
+        monkeypatch.setattr(papers, "ROOT", Path(root))
+        monkeypatch.setattr(papers, "__path__", [*papers.__path__, str(root)])
+        importlib.invalidate_caches()
+        return papers.papers(Path(root))
+
+    yield shelve
+    for name in {name for name in sys.modules if name.startswith("ldpfrontier.papers.")} - before:
+        del sys.modules[name]
+        vars(papers).pop(name.split(".")[2], None)
+
+
+@pytest.fixture
+def toy(shelve):
+    """Return the toy paper."""
+    return shelve(Path(__file__).parent)["toy2026"]
