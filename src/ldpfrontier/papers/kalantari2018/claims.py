@@ -42,16 +42,17 @@ def class_three(tables: Tables, claim: Claim) -> Finding:
     loose = select(rows, quantity=LOWER_NO_GROUP)
     elsewhere = "not computed" if loose.empty else f"{loose['measured'].max():.3g}"
     measured = (
-        f"Lower bound minus optimum: at most {lower['measured'].max():.2g} nats on the paper's sets and groups,"
-        f" {elsewhere} on others; upper bound minus optimum: at least {upper['measured'].min():.2g}; width"
-        f" where the folded sets agree: at most {width['measured'].max():.2g}."
+        f"Lower bound minus optimum: at most {lower['measured'].max():.2g} nats on the paper's sets and"
+        f" groups, {elsewhere} on others; upper bound minus optimum: at least {upper['measured'].min():.2g};"
+        f" width where the folded sets agree: at most {width['measured'].max():.2g}."
     )
     reading = ""
     if not loose["holds"].all():
         excess, where = _largest(loose)
         reading = (
             "The lower bound needs the folding permutations to form a group, because the proof uses"
-            f" invariance under them. Without one it exceeds the optimum by up to {excess:.3f} nats ({where})."
+            " invariance under them. Without one it exceeds the optimum by up to"
+            f" {excess:.3f} nats ({where})."
         )
     otherwise = "A bound fails, or is not tight, also where the folding permutations form a group."
     holds = all(part["holds"].all() for part in (lower, upper, width))

@@ -60,8 +60,8 @@ def tradeoff(
     """Compute the least leakage of source sets over a grid of distortions, and the paper's formulas.
 
     ``optimal`` is exact, with its certificate. Beside it, where they apply, are the closed forms of the
-    paper, bounded by that certificate: ``theorem1``, ``theorem2`` with the channel (48), ``lemma5``. What is no
-    leakage of any channel is measured: ``printed``, (11) without D_1 <= D_i; ``theorem3_lower`` and
+    paper, bounded by that certificate: ``theorem1``, ``theorem2`` with the channel (48), ``lemma5``. What is
+    no leakage of any channel is measured: ``printed``, (11) without D_1 <= D_i; ``theorem3_lower`` and
     ``theorem3_upper``; and of Class II ``lemma6`` with the metric ``threshold``, D^(M-1).
 
     Parameters

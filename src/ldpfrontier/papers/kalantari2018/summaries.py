@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.tables import CHECKS, Row, check, select
+from ldpfrontier.tables import CHECKS, Relation, Row, check, select
 
 PAPER = "kalantari2018"
 DP, MI = "dp_leakage", "mi_leakage"
@@ -112,7 +112,7 @@ def _curves(part: pd.DataFrame, metric: str, by: list[str]) -> dict[str, pd.Seri
 
 
 def _extreme(
-    claim: str, quantity: str, values: pd.Series[float], relation: str, limit: float, **columns: Any
+    claim: str, quantity: str, values: pd.Series[float], relation: Relation, limit: float, **columns: Any
 ) -> Iterator[Row]:
     """Check the value that is nearest to its limit, or furthest beyond it."""
     values = values.dropna()
@@ -184,9 +184,8 @@ def _comparison(
 ) -> Iterator[Row]:
     """Compare the curves of Figures 6 and 7."""
     gap = dp - mi
-    yield from _extreme(
-        claim, "DP minus MI leakage where DP is positive", gap[dp > 0], ">=", exact, **columns
-    )
+    above = "DP minus MI leakage where DP is positive"
+    yield from _extreme(claim, above, gap[dp > 0], ">=", exact, **columns)
     yield from _extreme(
         claim, "their distance where DP is zero", gap.abs()[dp == 0], "<=", 0.0, tolerance=near, **columns
     )

@@ -278,7 +278,7 @@ def comparison(
 
 
 def at_leakage(tested: Hypotheses, unit: Perturbation, epsilon: float, w0: ArrayLike) -> Channel | None:
-    """Return the multiple of a perturbation that leaks at most epsilon (bits); None if it is not a channel."""
+    """Return the multiple of a perturbation that leaks at most epsilon (bits); None if it is no channel."""
     largest = unit.reach(w0) * (1.0 - 1e-12)
 
     def leak(root: float) -> float:

@@ -84,9 +84,8 @@ def _slug(entry: Mapping[str, Any]) -> str:
 def contradictions(configuration: Configuration) -> Iterator[str]:
     """Yield what in the section of the paper contradicts what."""
     paper = configuration["liao2017"]
-    yield from grid_contradictions(
-        "liao2017.shares", {**paper["shares"], "values": None, "spacing": "linear"}
-    )
+    axis = {**paper["shares"], "values": None, "spacing": "linear"}
+    yield from grid_contradictions("liao2017.shares", axis)
     if paper["w0"] is not None:
         yield from _sum("liao2017.w0", paper["w0"])
     allowed = list(map(str, _LETTERS))

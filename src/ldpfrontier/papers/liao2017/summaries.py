@@ -1,4 +1,4 @@
-"""What follows from the tables of liao2017: its statements on Figures 2 and 3, limits at high privacy, shares."""
+"""What follows from the tables of liao2017: statements on its figures, limits at high privacy, shares."""
 
 from __future__ import annotations
 

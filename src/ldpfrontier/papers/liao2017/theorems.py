@@ -49,9 +49,9 @@ def theorems(
 
     - ``Li-T1`` (m = 2): relative distance of the closed form's value from the SDP's and from that of the
       convex program (62); rank of the SDP's solution;
-    - ``Li-T3`` (m = 2, 3, 4): relative distance of the E-IT value of A from the SDP's; largest E-IT leakage of
-      A over its limit, minus 1; largest entry of A sqrt(w_0); outputs over M + 1; minus the least entry of W'
-      at limits of 1e-4 bits; with two letters also the relative distance of (44) from the SDP;
+    - ``Li-T3`` (m = 2, 3, 4): relative distance of the E-IT value of A from the SDP's; largest E-IT leakage
+      of A over its limit, minus 1; largest entry of A sqrt(w_0); outputs over M + 1; minus the least entry of
+      W' at limits of 1e-4 bits; with two letters also the relative distance of (44) from the SDP;
     - ``Li-L2``: (1 - order) D / (2^((1 - order) D_order) - 1) over log2(e) / order, minus 1, for random
       channels within every distance of a constant one. It must fall with the distance, and be at most 20
       times the distance.
