@@ -6,7 +6,7 @@ min_version("9.19")
 
 
 # The project's own, wherever the working directory is; --configfile and --config override it.
-configfile: workflow.source_path("config/config.yaml")
+configfile: f"{workflow.current_basedir.get_path_or_uri(secret_free=True)}/config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
@@ -22,6 +22,8 @@ rule all:
         FINISHED,
         rules.claims.output,
         rules.report.output,
+    message:
+        "Everything is there"
 
 
 onstart:

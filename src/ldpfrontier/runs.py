@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -86,8 +88,44 @@ def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
             expected += f", and {unknown} {_plural(unknown, 'job')} that nobody has measured yet"
     return (
         f"{len(jobs)} {_plural(len(jobs), 'job')}; expected: {expected}.\n"
-        "Results go to results/, the log of every job to logs/. An interrupted run goes on with the same command."
+        "Results go to results/, the log of every job to logs/. If it is interrupted, run the same again."
     )
+
+
+class Concise(logging.Filter):
+    """Two short lines per job on the terminal: what it does, and how much is done.
+
+    Snakemake's own log file keeps the rest.
+    """
+
+    _SILENT = ("Select jobs to execute...", "Finished jobid:", "Execute ")
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Drop what says no more than the lines that are kept."""
+        message = record.getMessage()
+        return bool(message.strip()) and not message.startswith(self._SILENT)
+
+    @classmethod
+    def install(cls, logger: logging.Logger) -> None:
+        """Make the terminal of Snakemake concise, if it writes to one itself."""
+        for handler in logger.handlers:
+            if handler.name == "DefaultStreamHandler":
+                handler.addFilter(cls())
+                handler.setFormatter(_OneLine(handler.formatter or logging.Formatter()))
+
+
+class _OneLine(logging.Formatter):
+    """Puts the time and the message of a rule on one line, and leaves the rest to another formatter."""
+
+    def __init__(self, other: logging.Formatter) -> None:
+        super().__init__()
+        self._other = other
+
+    def format(self, record: logging.LogRecord) -> str:
+        message = getattr(record, "rule_msg", None)
+        if message and record.levelno == logging.INFO:
+            return f"[{time.strftime('%H:%M:%S')}] {message}"
+        return self._other.format(record)
 
 
 def summary(results: Path | str) -> str:

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.information import BITS
 from ldpfrontier.lp import LP_TOLERANCE, add_column, new_lp, solve
-from ldpfrontier.optimum import Intractable, Optimum
+from ldpfrontier.optimum import Intractable, Optimum, check_start, uninformative
 from ldpfrontier.testing.hypotheses import Hypotheses, as_limits
 from ldpfrontier.testing.two_outputs import HALVINGS, best_two_outputs
 
@@ -103,13 +103,11 @@ def optimal_leakage(
         raise ValueError(f"The hypotheses have {M} letters; outputs=2 is supported for two only.")
     if outputs == 2 and start is not None:
         raise ValueError("outputs=2 takes no start: no columns are generated for it.")
-    if start is not None and start.n_inputs != M:
-        raise ValueError(f"The start has {start.n_inputs} inputs, the hypotheses have {M} letters.")
+    check_start(start, M)
     groups = _groups(tested.distributions, limits)
     size = int(groups.max()) + 1
-    silent = Optimum(Channel(np.ones((M, 1))), 0.0, 0.0, "optimal", 0, "bits")
     if size == 1:
-        return silent
+        return uninformative(M, "bits")
     if size < M:
         # Letters of one group have equal rows: solve for groups.
         merged = np.zeros((len(limits), size))
@@ -130,7 +128,7 @@ def optimal_leakage(
             f" hypothesis {k} has: with any leakage above 0 the utility has no largest value."
         )
     if tested.divergences.min() <= 0:
-        return silent
+        return uninformative(M, "bits")
     if (limits >= tested.entropies).all():
         # By data processing no channel does better than to reveal the letter.
         identity = Channel(np.eye(M))
