@@ -21,7 +21,7 @@ ORDERED, PRINTED = "distance from the exact optimum, with D_1 ≤ D_i", "shortfa
 #: bound, and how far the two are apart where the folded sets agree and where they need not.
 LOWER, LOWER_NO_GROUP = "lower bound minus optimum", "lower bound minus optimum, no group"
 UPPER = "upper bound minus optimum"
-WIDTH, WIDTH_DIFFERING = "width where the folded sets agree", "width where they differ"
+WIDTH, WIDTH_DIFFERING = "width where the folded sets agree", "width where they may differ"
 
 #: By number of letters: the claims on DP leakage alone, and beside MI leakage.
 FIGURES = {"6": ("Ka-F4", "Ka-F6"), "10": ("Ka-F5", "Ka-F7")}
@@ -170,7 +170,7 @@ def _information(
         yield from _extreme(
             "Ka-L6", "MI leakage at D ≥ D^(M-1)", silent, "<=", 0.0, tolerance=near, **columns
         )
-        yield from _extreme("Ka-L6", "MI leakage below it", rest, ">=", 1e-6, **columns)
+        yield from _extreme("Ka-L6", "MI leakage below D^(M-1)", rest, ">=", 1e-6, **columns)
 
 
 def _comparison(
@@ -187,7 +187,13 @@ def _comparison(
     above = "DP minus MI leakage where DP is positive"
     yield from _extreme(claim, above, gap[dp > 0], ">=", exact, **columns)
     yield from _extreme(
-        claim, "their distance where DP is zero", gap.abs()[dp == 0], "<=", 0.0, tolerance=near, **columns
+        claim,
+        "distance of DP and MI leakage where DP is zero",
+        gap.abs()[dp == 0],
+        "<=",
+        0.0,
+        tolerance=near,
+        **columns,
     )
     yield from _extreme(
         claim, "second difference of MI leakage", _second_difference(mi), ">=", 0.0,
