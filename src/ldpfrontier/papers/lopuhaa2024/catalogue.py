@@ -1,4 +1,4 @@
-"""The mechanisms of lopuhaa2024 and those beyond it: the one list of their names, and how they look in figures.
+"""The mechanisms of lopuhaa2024 and beyond: the one list of their names, and how they look in figures.
 
 Standard library only, so that a configuration can be checked without a numerical library.
 """
@@ -21,6 +21,8 @@ class Mechanism:
         Of its curve; as in `ldpfrontier.plotting.Look`.
     robust : bool
         Whether it is private for every distribution of the uncertainty set, and not for P-hat alone.
+    heuristic : bool
+        Whether it was searched for without a bound of its own.
     """
 
     label: str
@@ -29,21 +31,23 @@ class Mechanism:
     dash: Any
     filled: bool = True
     robust: bool = True
+    heuristic: bool = False
 
+    @property
     def look(self) -> dict[str, Any]:
-        """Return the arguments of `ldpfrontier.plotting.Look`."""
-        return {name: value for name, value in vars(self).items() if name != "robust"}
+        """The arguments of `ldpfrontier.plotting.Look`."""
+        return {name: getattr(self, name) for name in ("label", "colour", "marker", "dash", "filled")}
 
 
-#: By the name that configurations and tables use, in the order of legends. Colours are those of Okabe and Ito;
-#: marker, filling and dash differ too, so that curves can be told apart in grey.
+#: By the name that configurations and tables use, in the order of legends. The colours are those of Okabe and
+#: Ito; marker, filling and dash differ too, so that curves can be told apart in grey.
 MECHANISMS: dict[str, Mechanism] = {
     "nr": Mechanism("NR (not robust)", "#000000", "", (0, (1, 1.2)), robust=False),
     "polyopt_distinct": Mechanism("PolyOpt, distinct pairs", "#D55E00", "^", "-", filled=False),
     "polyopt": Mechanism("PolyOpt", "#0072B2", "o", "-"),
     "ir": Mechanism("IR", "#009E73", "s", (0, (5, 1.5)), filled=False),
     "ir_tight": Mechanism("IR, tight d", "#56B4E9", "s", (0, (3, 1))),
-    "ir_optimal": Mechanism("IR, optimal parts", "#E69F00", "P", (0, (6, 1.5, 1, 1.5))),
+    "ir_optimal": Mechanism("IR, optimal parts", "#E69F00", "P", (0, (6, 1.5, 1, 1.5)), heuristic=True),
     "srr": Mechanism("SRR", "#CC79A7", "D", (0, (4, 1.5, 1, 1.5))),
     "grr": Mechanism("GRR", "#7A7A7A", "v", (0, (2, 1.2)), filled=False),
 }
