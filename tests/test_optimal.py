@@ -16,7 +16,6 @@ from scipy.special import xlogy
 
 from enumeration import robust_rays
 from ldpfrontier.channel import Channel
-from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.data import adult
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
@@ -136,12 +135,6 @@ def test_empty_letters_share_an_entry_without_loss() -> None:
     assert optimal_robust(ball, 0.7).value == pytest.approx(full, abs=1e-9)
 
 
-def test_subset_sums() -> None:
-    terms = np.array([1.0, 10.0, 100.0])
-    expected = [sum(t for j, t in enumerate(terms) if i >> j & 1) for i in range(8)]
-    np.testing.assert_array_equal(subset_sums(terms), expected)
-
-
 # --- PolyOpt ----------------------------------------------------------------------------------------------
 
 
@@ -228,12 +221,12 @@ def test_search_over_the_grid_bounds_and_finds_what_listing_finds(
         monkeypatch.setattr(products, "MAX_PRODUCT", 0)
         previous = np.inf
         for effort in range(family.efforts):
-            bound, found = family.price(trial, effort)
+            bound, offers = family.price(trial, effort)
             assert exact - 1e-12 <= bound <= previous + 1e-12
             previous = bound
         assert bound <= exact + 1e-4
         if exact > 1e-6:
-            reduced = (found.values - found.vectors @ trial).max()
+            reduced = (offers.values - offers.vectors @ trial).max()
             assert reduced >= exact - 1e-4
             assert (listed.values - listed.vectors @ trial).max() == pytest.approx(exact, abs=1e-12)
 
@@ -356,8 +349,8 @@ def test_distinct_pairs_on_tables_too_large_for_joint_pricing(
         monkeypatch.setattr(polyopt, "LARGE", 0)
         monkeypatch.setattr(polyopt, "WORK", 0)
     published = optimal_robust(ball, epsilon)
-    for known in (None, published.channel, exact.channel):
-        bounded = optimal_robust(ball, epsilon, pairs="distinct", tolerance=1e-6, known=known)
+    for start in (None, published.channel, exact.channel):
+        bounded = optimal_robust(ball, epsilon, pairs="distinct", tolerance=1e-6, start=start)
         assert published.value - 1e-9 <= bounded.value <= exact.value + 1e-9
         assert exact.value <= bounded.upper_bound + 1e-9
         assert ball.projected_epsilon(bounded.channel) <= epsilon + 1e-9
@@ -369,7 +362,7 @@ def test_distinct_pairs_pay_on_a_large_table_of_adult() -> None:
     counts, _, _ = adult.contingency(adult.read_counts(BUNDLED), "education", "marital-status")
     ball = RenyiBall.confidence(counts)
     published = optimal_robust(ball, 0.075)
-    distinct = optimal_robust(ball, 0.075, pairs="distinct", tolerance=1e-3, known=published.channel)
+    distinct = optimal_robust(ball, 0.075, pairs="distinct", tolerance=1e-3, start=published.channel)
     assert distinct.gap <= 1e-3
     assert distinct.value >= 1.96 * published.upper_bound
     assert ball.projected_epsilon(distinct.channel) <= 0.075 + 1e-9
@@ -489,8 +482,14 @@ def test_epsilon_zero() -> None:
     assert optimal_ldp(MutualInformation(np.array([0.2, 0.8])), 0.0).value == pytest.approx(0.0, abs=1e-12)
     conditional_entropy = entropy(EXAMPLE) - entropy(EXAMPLE.sum(axis=1))
     assert optimal_nonrobust(EXAMPLE, 0.0).value == pytest.approx(conditional_entropy, abs=1e-12)
-    with pytest.raises(ValueError, match="epsilon is 0"):
-        optimal_robust(example_ball(), 0.0)
+    nothing = optimal_robust(example_ball(), 0.0)
+    assert (nothing.value, nothing.bound, nothing.status) == (0.0, 0.0, "optimal")
+    assert nothing.channel.n_outputs == 1
+    known = optimal_robust(RenyiBall(EXAMPLE, 0.0), 0.0)
+    assert known.value == pytest.approx(conditional_entropy, abs=1e-12)
+    one = RenyiBall.confidence(np.array([[5, 9, 2]]))
+    assert optimal_robust(one, 0.0).value == 0.0
+    assert optimal_robust(one, 0.0, pairs="distinct").value == pytest.approx(entropy(one.centre))
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, math.inf, math.nan])

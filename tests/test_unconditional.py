@@ -15,7 +15,6 @@ from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.staircase import optimal_ldp
 from ldpfrontier.optimal.unconditional import (
     Unconditional,
-    lemma_columns,
     optimal_unconditional,
     response_excess,
     response_threshold,
@@ -37,6 +36,18 @@ def unconditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
     ratios = largest[:, None] / smallest[None]
     ratios[np.diag_indices(shape[0])] = 1.0
     return float(np.log(ratios.max()))
+
+
+def lemma_columns(a1: int, a2: int, epsilon: float) -> np.ndarray:
+    """List V1 and V2 of Lemma A8 of lopuhaa2024, shape (columns, a1 a2), for small tables."""
+    top = math.exp(epsilon)
+    inside = np.arange(1 << a2)[:, None] >> np.arange(a2) & 1
+    first = np.ones((a1, len(inside), a1, a2))
+    for s in range(a1):
+        first[s, :, s] = np.where(inside == 1, top, 1.0 / top)
+    everywhere = (np.arange(1 << a1 * a2)[:, None] >> np.arange(a1 * a2) & 1).reshape(-1, a1, a2)
+    second = everywhere[everywhere.any(axis=2).sum(axis=1) >= 2]
+    return np.vstack([first.reshape(-1, a1 * a2), np.where(second == 1, top, 1.0).reshape(-1, a1 * a2)])
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -22,7 +22,14 @@ from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.lp import LP_TOLERANCE
 from ldpfrontier.optimal.column_generation import BATCH, Master, generate
-from ldpfrontier.optimum import Intractable, Optimum, certified, checked_epsilon
+from ldpfrontier.optimum import (
+    Intractable,
+    Optimum,
+    certified,
+    check_start,
+    checked_epsilon,
+    uninformative,
+)
 from ldpfrontier.utility import Columns, FDivergence, Utility
 
 #: All patterns are priced at once; 2^20 of them take about 20 ms.
@@ -51,23 +58,24 @@ def optimal_ldp(
 
     Parameters
     ----------
-    utility : MutualInformation or FDivergence
-        The utility, with its distributions on k inputs.
+    utility : Utility
+        `MutualInformation` or `FDivergence`, with its distributions on k inputs.
     epsilon : float
         Privacy level in nats, 0 to 300.
     tolerance : float
         Relative gap at which to stop.
     max_rounds : int
-        Most restricted LPs to solve.
+        Most LPs to solve; when they are used up the result has status "bounded".
     start : Channel, optional
         A staircase mechanism on the same inputs (the optimum at another epsilon, say), whose patterns are
-        among the first columns: it saves rounds, and changes nothing else.
+        among the first columns: it saves rounds, and changes nothing else. An `FDivergence` has no use for
+        it, as its best mechanism is found without an LP.
 
     Returns
     -------
     Optimum
         Channel with at most k outputs, whose columns have entries in ratio 1 or e^eps; value in the unit of
-        the utility (nats).
+        the utility.
 
     Raises
     ------
@@ -76,14 +84,13 @@ def optimal_ldp(
     ValueError
         If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
     """
-    checked_epsilon(epsilon)
+    epsilon = checked_epsilon(epsilon)
     if epsilon > MAX_EPSILON:
         raise ValueError(f"epsilon is {epsilon}; at most {MAX_EPSILON:g} is supported, as e^eps overflows.")
     k = len(utility.prior)
-    if start is not None and start.n_inputs != k:
-        raise ValueError(f"The start has {start.n_inputs} inputs, the utility has {k}; they must agree.")
+    check_start(start, k)
     if epsilon == 0 or k == 1:
-        return certified(Channel(np.ones((k, 1))), 0.0, 0.0, tolerance)
+        return uninformative(k, utility.unit)
     if isinstance(utility, FDivergence):
         return _optimal_divergence(utility, epsilon, tolerance, max_rounds)
     if k > MAX_INPUTS:
@@ -93,7 +100,7 @@ def optimal_ldp(
     # If randomized response is optimal, its prices show it: they are unique, and no LP is needed.
     bound = family.bound(family.response_prices)
     if bound - (value := utility(response)) <= tolerance * value:
-        return certified(response, value, bound, tolerance)
+        return certified(response, value, bound, tolerance, unit=utility.unit)
     patterns = np.eye(k)
     if start is not None:
         middle = (start.matrix.max(axis=0) + start.matrix.min(axis=0)) / 2.0
@@ -236,10 +243,10 @@ def best_cut(utility: FDivergence, epsilon: float) -> Cut:
         while path[-1]:
             path.append(int(before[path[-1]]))
         path.reverse()
-        found = float(worth[path[1:], path[:-1]].sum()) / (1.0 + (len(path) - 2) * floor)
-        if found <= value * (1.0 + 1e-15):
+        ratio = float(worth[path[1:], path[:-1]].sum()) / (1.0 + (len(path) - 2) * floor)
+        if ratio <= value * (1.0 + 1e-15):
             break
-        value, ends = found, path
+        value, ends = ratio, path
     backward = np.zeros(k + 1)
     for i in range(k - 1, -1, -1):
         backward[i] = (backward[i + 1 :] + worth[i + 1 :, i]).max() - value * floor
@@ -257,21 +264,21 @@ def best_cut(utility: FDivergence, epsilon: float) -> Cut:
 def _optimal_divergence(utility: FDivergence, epsilon: float, tolerance: float, max_rounds: int) -> Optimum:
     merged, groups = _merge(utility)
     if len(merged.prior) == 1:
-        return certified(Channel(np.ones((len(groups), 1))), 0.0, 0.0, tolerance)
+        return uninformative(len(groups), utility.unit)
     cut = best_cut(merged, epsilon)
     channel = block_response(cut.labels[groups], cut.blocks, epsilon)
     value = utility(channel)
     k = len(merged.prior)
     if k > MAX_INPUTS:
-        return certified(channel, value, value, tolerance)
+        return certified(channel, value, value, tolerance, unit=utility.unit)
     family = Staircase(merged, epsilon)
     bound = math.inf
     for prices in (*cut.prices, family.response_prices):
         bound = min(bound, family.bound(prices))
         if bound - value <= tolerance * value:
-            return certified(channel, value, bound, tolerance)
+            return certified(channel, value, bound, tolerance, unit=utility.unit)
     rounds, bound = _cover_bound(family, bound, value, tolerance, max_rounds)
-    return certified(channel, value, bound, tolerance, rounds)
+    return certified(channel, value, bound, tolerance, rounds, unit=utility.unit)
 
 
 def _cover_bound(
