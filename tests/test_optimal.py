@@ -16,7 +16,7 @@ from scipy.special import xlogy
 
 from enumeration import robust_rays
 from ldpfrontier.channel import Channel
-from ldpfrontier.data import adult
+from ldpfrontier.data import data_set
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal import polyopt, products
@@ -53,6 +53,11 @@ PRINTED_VERTICES = [
     [0.3325, 0.0978, 0.5294, 0.0403],
 ]
 SHAPES = [(2, 2), (2, 3), (3, 2), (2, 4), (4, 2), (3, 3), (2, 5), (5, 2), (1, 4)]
+
+
+def adult_counts(sensitive: str, public: str) -> np.ndarray:
+    adult = data_set("adult")
+    return np.array(adult.contingency(adult.read(BUNDLED), sensitive, public).counts)
 
 
 def example_ball() -> RenyiBall:
@@ -250,7 +255,7 @@ def test_column_generation_by_search_reaches_the_enumerated_optimum(monkeypatch:
     ],
 )
 def test_adult_tables(sensitive: str, public: str, epsilon: float, nmi: float, gap: float) -> None:
-    counts, _, _ = adult.contingency(adult.read_counts(BUNDLED), sensitive, public)
+    counts = adult_counts(sensitive, public)
     ball = RenyiBall.confidence(counts)
     optimum = optimal_robust(ball, epsilon, tolerance=1e-6)
     assert optimum.value / entropy(ball.centre) >= nmi
@@ -359,7 +364,7 @@ def test_distinct_pairs_on_tables_too_large_for_joint_pricing(
 
 def test_distinct_pairs_pay_on_a_large_table_of_adult() -> None:
     """With a third of the records in one sensitive value, the optimum nearly doubles at epsilon 0.075."""
-    counts, _, _ = adult.contingency(adult.read_counts(BUNDLED), "education", "marital-status")
+    counts = adult_counts("education", "marital-status")
     ball = RenyiBall.confidence(counts)
     published = optimal_robust(ball, 0.075)
     distinct = optimal_robust(ball, 0.075, pairs="distinct", tolerance=1e-3, start=published.channel)
