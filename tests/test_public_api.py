@@ -106,7 +106,7 @@ def test_every_name_is_exported_from_where_it_is_defined() -> None:
 
 def test_no_module_hides_an_exported_function() -> None:
     """Python sets a submodule as an attribute of its package, in the place of a function of its name."""
-    modules = {path.stem for path in PACKAGE.glob("*.py")} | {path.parent.name for path in PACKAGE.glob("*/")}
+    modules = {path.stem for path in PACKAGE.glob("*.py")} | {path.name for path in PACKAGE.glob("*/")}
     assert not modules & set(ldpfrontier.__all__)
 
 

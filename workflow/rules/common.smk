@@ -18,7 +18,8 @@ sys.path.insert(0, str(BASE / "src"))
 try:
     from ldpfrontier import configuration, data, runs
     from ldpfrontier.papers import ROOT as PAPER_FOLDERS
-    from ldpfrontier.papers import data_of, papers
+    from ldpfrontier.papers import Counts, Layout, Table, papers
+    from ldpfrontier.plan import Plan
     from ldpfrontier.provenance import code_hash
 except ImportError as missing:
     raise WorkflowError(
@@ -39,6 +40,14 @@ except configuration.ConfigurationError as problems:
     raise WorkflowError(str(problems)) from None
 
 
+# Relative, so that a project that moves with its results keeps them.
+RESOURCES = Path(os.path.relpath(BASE / "resources"))
+RUN_TIMES = "logs/run_times.csv"
+PLAN = Plan(PAPERS, config, RESOURCES)
+PAPER_FILES = [os.path.relpath(PAPER_FOLDERS / key / "paper.yaml") for key in PAPERS]
+FINISHED = [path for paper in PAPERS.values() for path in PLAN.finished(paper, config["figures"]["formats"])]
+
+
 wildcard_constraints:
     data="|".join(data.catalogue()),
     sensitive="[^/]+",
@@ -50,46 +59,84 @@ wildcard_constraints:
     part=".+",
 
 
-def shipped(name):
-    """Return the path of a file of resources/: relative, so that a project that moves with its results keeps them."""
-    return os.path.relpath(BASE / "resources" / name)
-
-
 @cache
-def code(script, *modules):
-    """Hash what a job runs: for `params`, because Snakemake does not see imported modules."""
-    return code_hash(BASE / "workflow/scripts" / script, *modules)
+def code(script, *names):
+    """Hash what a job runs, a script and the modules of ``module:name``: Snakemake does not see what is imported."""
+    return code_hash(BASE / "workflow/scripts" / script, *sorted({name.partition(":")[0] for name in names}))
 
 
-def modules(*names):
-    """Return the modules of what ``module:name`` names, each once."""
-    return sorted({name.partition(":")[0] for name in names})
+def fresh(call, *more):
+    """Return the hash of what a job of a call runs: its script, its function, and the schemas that it meets."""
+    script = {Table: "compute.py", Layout: "layout.py"}.get(type(call), "figure.py")
+    schemas = [table.schema_name for table in (*PLAN.read_by(call), *more)]
+    return code(script, call.function_name, *schemas)
 
 
-@cache
-def digest(name, sensitive, public):
-    """Hash the counts of one pair.
-
-    Every source must give the shipped counts, so their hash is known before anything is downloaded. With it in `params`,
-    another source, or other counts of other attributes, leaves what is computed from this pair alone.
-    """
-    return data.data_set(name).contingency(shipped_counts(name), sensitive, public).digest()
+def of(wildcards, kind):
+    """Return the figure or the layout that the wildcards name."""
+    found = getattr(PAPERS[wildcards.paper], f"{kind}s").get(wildcards[kind])
+    if found is None:
+        raise WorkflowError(f"{wildcards.paper} has no {kind} {wildcards[kind]}.")
+    return found
 
 
-@cache
-def shipped_counts(name):
-    return data.data_set(name).read(shipped(data.data_set(name).counts))
+def told(call, part=None):
+    return PLAN.told(call, PLAN.arguments(call, part))
 
 
-def told(call, arguments, tables):
-    """Return what a job is told of a call, as plain values: what to call, with which arguments, and what to read."""
-    counts = dict(data_of(arguments))
+def counts_of(table):
+    """Return a function of the wildcards: the tables of counts that a job of a table reads."""
+    # Ancient, with its hash in `params`: only other counts of this very pair are a reason to run again.
+    return lambda wildcards: [
+        ancient(path) for path in PLAN.count_files(PLAN.arguments(table, wildcards.get("part")))
+    ]
+
+
+def call_of(table):
+    """Return a function of the wildcards: what a job of a table is told."""
+    return lambda wildcards: {**told(table, wildcards.get("part")), "schema": table.schema_name}
+
+
+def shown(kind):
+    """Return the options of `report`: what it says of a figure or a layout is in the paper's paper.yaml."""
     return {
-        "function": call.function_name,
-        "arguments": {name: value for name, value in arguments.items() if name not in counts},
-        "counts": {
-            name: [c.data, c.sensitive, c.public, digest(c.data, c.sensitive, c.public)]
-            for name, c in counts.items()
-        },
-        "tables": [{"name": t.name, "schema": t.schema_name, "files": len(files_of(t))} for t in tables],
+        "caption": "../report/caption.rst",
+        "category": "{paper}",
+        "labels": lambda wildcards: dict(of(wildcards, kind).labels),
     }
+
+
+def figure_files():
+    """Return the files of a figure in all formats; the best one for a browser goes into the report."""
+    paths = {
+        suffix: f"results/figures/{{paper}}/{{figure}}.{suffix}" for suffix in config["figures"]["formats"]
+    }
+    best = min(paths, key=["svg", "png", "pdf"].index)
+    return [report(path, **shown("figure")) if suffix == best else path for suffix, path in paths.items()]
+
+
+def claim_code():
+    """Return the hash of what decides claims, the schemas of the tables that claims are about included."""
+    own = [
+        f"ldpfrontier.papers.{key}.claims" for key in PAPERS if (PAPER_FOLDERS / key / "claims.py").is_file()
+    ]
+    return code("claims.py", *own, *(table.schema_name for table in PLAN.tables))
+
+
+def job_of(job):
+    return runs.Job.of(job.benchmark, job.params.get("call"))
+
+
+def announcement(dag, cores):
+    """Make the terminal concise, and return what is said before a run."""
+    runs.Concise.install(logger)
+    todo = [job_of(job) for job in dag.needrun_jobs() if job.benchmark]
+    return runs.announcement(todo, runs.read_times(RUN_TIMES, RESOURCES / "run_times.csv"), cores)
+
+
+def conclusion(dag):
+    """Keep the run times for the next announcement, and return what is said after a run."""
+    runs.record_times([(job_of(job), Path(job.benchmark)) for job in dag.jobs if job.benchmark], RUN_TIMES)
+    # `snakemake --report results/report/snakemake.html` does not make its directory.
+    Path("results/report").mkdir(parents=True, exist_ok=True)
+    return runs.summary("results")

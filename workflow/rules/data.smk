@@ -3,7 +3,7 @@
 
 rule counts:
     input:
-        bundled=lambda wildcards: shipped(data.data_set(wildcards.data).counts),
+        bundled=lambda wildcards: RESOURCES / data.data_set(wildcards.data).counts,
         raw=lambda wildcards: config.get(wildcards.data, {}).get("file") or [],
     output:
         counts="results/data/{data}/counts.csv",
@@ -18,7 +18,7 @@ rule counts:
     threads: 1
     params:
         settings=lambda wildcards: config.get(wildcards.data, {}),
-        code=lambda wildcards: code("counts.py", *modules(data.data_set(wildcards.data).loader_name)),
+        code=lambda wildcards: code("counts.py", data.data_set(wildcards.data).loader_name),
     message:
         "Get the counts of {wildcards.data}"
     script:
@@ -31,7 +31,9 @@ rule pair:
     output:
         ensure(
             "results/data/{data}/{sensitive}/{public}.csv",
-            sha256=lambda wildcards: digest(wildcards.data, wildcards.sensitive, wildcards.public),
+            sha256=lambda wildcards: PLAN.digest(
+                Counts(wildcards.data, wildcards.sensitive, wildcards.public)
+            ),
         ),
     log:
         "logs/data/{data}/{sensitive}/{public}.log",
@@ -42,7 +44,7 @@ rule pair:
         "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        digest=lambda wildcards: digest(wildcards.data, wildcards.sensitive, wildcards.public),
+        digest=lambda wildcards: PLAN.digest(Counts(wildcards.data, wildcards.sensitive, wildcards.public)),
         code=code("pair.py"),
     message:
         "Count {wildcards.sensitive} by {wildcards.public}"

@@ -1,47 +1,4 @@
-"""The claims ledger, the errata, and one page with everything; what is said before and after a run."""
-
-
-def claim_modules():
-    """Return what decides claims, and the schemas of the tables that claims are about."""
-    own = [
-        f"ldpfrontier.papers.{key}.claims" for key in PAPERS if (PAPER_FOLDERS / key / "claims.py").is_file()
-    ]
-    return {
-        *own,
-        *modules(*(table.schema_name for paper in PAPERS.values() for table in paper.tables.values())),
-    }
-
-
-def job_of(job):
-    return runs.Job.of(job.benchmark, job.params.get("call"))
-
-
-def announcement(dag, cores):
-    """Make the terminal concise, and return what is said before a run."""
-    runs.Concise.install(logger)
-    todo = [job_of(job) for job in dag.needrun_jobs() if job.benchmark]
-    return runs.announcement(todo, runs.read_times(RUN_TIMES, shipped("run_times.csv")), cores)
-
-
-def conclusion(dag):
-    """Keep the run times for the next announcement, and return what is said after a run."""
-    runs.record_times([(job_of(job), Path(job.benchmark)) for job in dag.jobs if job.benchmark], RUN_TIMES)
-    # `snakemake --report results/report/snakemake.html` does not make its directory.
-    Path("results/report").mkdir(parents=True, exist_ok=True)
-    return runs.summary("results")
-
-
-RUN_TIMES = "logs/run_times.csv"
-PAPER_FILES = [os.path.relpath(PAPER_FOLDERS / key / "paper.yaml") for key in PAPERS]
-USED_DATA = sorted(
-    {
-        counts.data
-        for paper in PAPERS.values()
-        for table in paper.tables.values()
-        for arguments in (jobs(paper.key, table.name).values() if table.parts else [table.resolved(config)])
-        for _, counts in data_of(arguments)
-    }
-)
+"""The claims ledger, the errata, and one page with everything."""
 
 
 rule claims:
@@ -63,8 +20,8 @@ rule claims:
         "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        tables="results/tables",
-        code=code("claims.py", *sorted(claim_modules())),
+        tables=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
+        code=claim_code(),
     message:
         "Decide the claims"
     script:
@@ -76,7 +33,7 @@ rule report:
         finished=FINISHED,
         claims=rules.claims.output.parquet,
         papers=PAPER_FILES,
-        provenance=expand("results/data/{data}/provenance.json", data=USED_DATA),
+        provenance=expand("results/data/{data}/provenance.json", data=PLAN.data),
     output:
         "results/report/index.html",
     log:

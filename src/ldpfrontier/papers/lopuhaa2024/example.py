@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from ldpfrontier.channel import Channel, FloatArray
-from ldpfrontier.independent_reporting import independent_reporting
 from ldpfrontier.information import mutual_information, renyi_divergence
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import Intractable
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import PRINTED, printed
+from ldpfrontier.two_reports import budget_split
 
 PAPER = "lopuhaa2024"
 
@@ -167,19 +167,19 @@ def _example_4(ball: RenyiBall) -> Iterator[_Quantity]:
 
 
 def _example_5(ball: RenyiBall) -> Iterator[_Quantity]:
-    report = independent_reporting(ball, _EPSILON)
+    split = budget_split(ball, _EPSILON)
     note = "the expression repeats Example 2, but the printed d = 1.4591 is that of the computed radii"
     yield from _each(["rad_s1 in d", "rad_s2 in d"], ball.radii, [0.6107, 0.3061], 4, note)
-    yield "d", report.distance, 1.4591, 4, ""
-    yield "2/d", 2.0 / report.distance, 1.3707, 4, ""
-    yield "2/d - 1", 2.0 / report.distance - 1.0, 0.3707, 4, ""
-    yield "2 - 2/d", 2.0 - 2.0 / report.distance, 0.6293, 4, ""
-    yield "optimal epsilon_2 / log 2", report.epsilon_2 / _EPSILON, 1, 4, ""
-    Q = report.channel.matrix
+    yield "d", split.distance, 1.4591, 4, ""
+    yield "2/d", 2.0 / split.distance, 1.3707, 4, ""
+    yield "2/d - 1", 2.0 / split.distance - 1.0, 0.3707, 4, ""
+    yield "2 - 2/d", 2.0 - 2.0 / split.distance, 0.6293, 4, ""
+    yield "optimal epsilon_2 / log 2", split.epsilon_2 / _EPSILON, 1, 4, ""
+    Q = split.channel.matrix
     names = [f"IR({y}|{x})" for x in _CELLS for y in _CELLS]
     yield from _each(names, Q, np.tile([[0.3517, 0.1483], [0.1483, 0.3517]], (2, 2)))
-    yield "I_P-hat of IR", mutual_information(ball.centre, report.channel), 0.0755, 4, ""
-    yield "I_P* of IR", mutual_information(_TRUTH, report.channel), 0.0718, 4, ""
+    yield "I_P-hat of IR", mutual_information(ball.centre, split.channel), 0.0755, 4, ""
+    yield "I_P* of IR", mutual_information(_TRUTH, split.channel), 0.0718, 4, ""
 
 
 # The cone of Example 3 ------------------------------------------------------------------------------------

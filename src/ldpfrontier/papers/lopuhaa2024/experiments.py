@@ -13,17 +13,17 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.independent_reporting import independent_reporting
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal.components import optimal_reporting
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.robust import Pairs, optimal_robust
+from ldpfrontier.optimal.two_reports import improved_reporting
 from ldpfrontier.optimum import Intractable, Optimum
 from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import CLOSED_FORM, HEURISTIC, RESULTS, SKIPPED, Row, result
+from ldpfrontier.two_reports import independent_reporting
 
 PAPER = "lopuhaa2024"
 
@@ -79,7 +79,7 @@ def _polyopt(problem: Problem, pairs: Pairs) -> Optimum:
         pairs=pairs,
         tolerance=problem.tolerance,
         max_rounds=problem.max_rounds,
-        known=problem.published,
+        start=problem.published,
     )
 
 
@@ -94,9 +94,9 @@ SOLVERS: Mapping[str, Callable[[Problem], Optimum | Channel]] = {
     "polyopt": lambda problem: _polyopt(problem, "all"),
     "polyopt_distinct": lambda problem: _polyopt(problem, "distinct"),
     "nr": lambda problem: problem.nonrobust,
-    "ir": lambda problem: independent_reporting(problem.ball, problem.epsilon).channel,
-    "ir_tight": lambda problem: independent_reporting(problem.ball, problem.epsilon, "tight").channel,
-    "ir_optimal": lambda problem: optimal_reporting(problem.ball, problem.epsilon).channel,
+    "ir": lambda problem: independent_reporting(problem.ball, problem.epsilon),
+    "ir_tight": lambda problem: independent_reporting(problem.ball, problem.epsilon, distance="tight"),
+    "ir_optimal": lambda problem: improved_reporting(problem.ball, problem.epsilon).channel,
     "srr": _srr,
     "grr": lambda problem: randomized_response(problem.ball.centre.size, problem.epsilon),
 }

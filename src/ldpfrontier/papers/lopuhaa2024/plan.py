@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ldpfrontier.configuration import grid_contradictions, values
+from ldpfrontier.data import attributes
 from ldpfrontier.papers import Counts
 from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
 
@@ -163,8 +164,6 @@ def _unknown_mechanisms(key: str, names: Sequence[str]) -> Iterator[str]:
 def _pair_contradictions(
     key: str, pair: Mapping[str, Any], seen: dict[str, tuple[str, str, str]]
 ) -> Iterator[str]:
-    from ldpfrontier.data import attributes
-
     data, sensitive, public = counts = pair.get("data", DATA), pair["sensitive"], pair["public"]
     try:
         known = attributes(data)

@@ -19,7 +19,6 @@ import pandas as pd
 from scipy.optimize import minimize
 
 from ldpfrontier.channel import Channel, FloatArray
-from ldpfrontier.independent_reporting import independent_reporting
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal.robust import optimal_robust
@@ -27,6 +26,7 @@ from ldpfrontier.optimal.unconditional import optimal_unconditional, response_th
 from ldpfrontier.priors import generator
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import CHECKS, Relation, Row, check
+from ldpfrontier.two_reports import independent_reporting
 
 #: Digits to which a solver of this kind finds an extremum, relative to 1 + |extremum|.
 ACCURACY = 1e-6
@@ -125,8 +125,8 @@ def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Row]:
         mechanisms = {
             "polyopt": ("L-T2", optimal_robust(ball, epsilon).channel),
             "polyopt_distinct": ("L-T2", optimal_robust(ball, epsilon, pairs="distinct").channel),
-            "ir": ("L-T5", independent_reporting(ball, epsilon).channel),
-            "ir_tight": ("L-T5", independent_reporting(ball, epsilon, "tight").channel),
+            "ir": ("L-T5", independent_reporting(ball, epsilon)),
+            "ir_tight": ("L-T5", independent_reporting(ball, epsilon, distance="tight")),
         }
         for name, (claim, channel) in mechanisms.items():
             worst, exact = worst_epsilon(ball, channel), ball.worst_case_epsilon(channel)
