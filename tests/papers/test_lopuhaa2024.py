@@ -32,8 +32,9 @@ def test_every_mechanism_of_the_catalogue_has_a_solver_and_a_look_of_its_own():
     assert set(SOLVERS) == set(MECHANISMS)
     looks = [Look(**mechanism.look) for mechanism in MECHANISMS.values()]
     assert len({look.label for look in looks}) == len(looks)
-    # Without colour too.
-    assert len({(look.marker, look.filled, str(look.dash)) for look in looks}) == len(looks)
+    assert len({look.colour for look in looks}) == len(looks)
+    # They can be told apart without colour too.
+    assert len({(look.marker, look.filled) for look in looks}) == len(looks)
 
 
 def test_unknown_mechanism():

@@ -151,6 +151,17 @@ def test_covered_tables_are_those_that_the_study_notes(usual):
     assert covered == (rows["note"] == synthetic.COVERED).sum() > 0
 
 
+def test_quantiles_of_levels_without_limit(monkeypatch):
+    """NR reveals a u that P-hat gives to one s with certainty; P* may never give it to the other s."""
+    truth, counts = np.array([[0.5, 0.0], [0.25, 0.25]]), np.array([[50.0, 3.0], [20.0, 27.0]])
+    monkeypatch.setattr(synthetic, "sample", lambda *_, **__: (truth, counts))
+    found = synthetic.study((2, 2), [0, 1], [0.5], mechanisms=["nr", "srr"], seed=7)
+    summary = summaries.fig4(found).set_index("mechanism")
+    assert summary.loc["nr", ["low", "median", "high", "largest"]].tolist() == [math.inf] * 4
+    assert summary.loc["nr", "infinite"] == 2
+    assert summary.loc["srr", "kept"] == 2
+
+
 def test_difference_of_utility(usual):
     summary = summaries.fig5(usual, 1.5)
     assert set(summary["epsilon"]) == {1.5}
