@@ -46,7 +46,8 @@ def example(tables: Tables, claim: Claim) -> Finding:
     )
     repeated = set(differs["quantity"]) <= set(claim.arguments.get("repeated", ()))
     reading = (
-        f"Everything the example derives agrees; what differs is repeated from {claim.arguments['from']}: {notes}."
+        "Everything the example derives agrees; what differs is repeated from "
+        f"{claim.arguments['from']}: {notes}."
         if repeated and len(differs)
         else ""
     )
@@ -61,9 +62,13 @@ def theorem(tables: Tables, claim: Claim) -> Finding:
     rows = some(select(tables[claim.tables[0]], claim=claim.id), claim.id)
     cases = rows[["size", "instance", "order"]].drop_duplicates()
     kept = int(rows["holds"].sum())
-    measured = f"{kept} of {len(rows)} comparisons with direct optimization hold, in {len(cases)} cases."
+    plural = "s" if len(cases) > 1 else ""
+    measured = (
+        f"{kept} of {len(rows)} comparisons with direct optimization hold, in {len(cases)} case{plural}."
+    )
     broken = "; ".join(
-        f"{row.quantity} of {row.size}, {row.instance}: {row.measured:.6g} must be {row.relation} {row.limit:.6g}"
+        f"{row.quantity} of {row.size}, {row.instance}: {row.measured:.6g} must be {row.relation} "
+        f"{row.limit:.6g}"
         for row in rows[~rows["holds"]].head(3).itertuples()
     )
     return verdict(measured, kept == len(rows), f"Broken: {broken}.", claim.arguments.get("reading", ""))
@@ -117,9 +122,7 @@ def _of_size(table: pd.DataFrame, claim: Claim, *, small: bool) -> _Curves:
 def _small_parts(table: pd.DataFrame, claim: Claim) -> tuple[dict[str, bool], str]:
     needed = {"polyopt", "nr", "ir", "srr", "grr"}
     curves = {
-        name: wide
-        for name, wide in _of_size(table, claim, small=True).items()
-        if needed <= set(wide.columns)
+        name: wide for name, wide in _of_size(table, claim, small=True).items() if needed <= set(wide.columns)
     }
     if not curves:
         raise NotCheckable(
@@ -269,7 +272,8 @@ def utility_difference(tables: Tables, claim: Claim) -> Finding:
     cases += [f"{where}: {x:.0%} positive" for where, x in _cases(full[uneven & own], "positive")]
     beyond = "; ".join(f"{where}: {x:.0%} positive" for where, x in _cases(full[uneven & ~own], "positive"))
     reading = (
-        f"Read for the mechanisms that the paper computes on each size. Beyond them it is not symmetric: {beyond}."
+        "Read for the mechanisms that the paper computes on each size. Beyond them it is not symmetric: "
+        f"{beyond}."
         if beyond
         else ""
     )
@@ -301,7 +305,8 @@ def significance(tables: Tables, claim: Claim) -> Finding:
             f"factor of {factor:g} in β; the table has {len(small)} and {len(ir)} such sizes."
         )
     parts = {
-        "at most about 4%": max(*ir, *(change[size]["polyopt"] for size in small)) <= largest,
+        f"at most about {arguments['stated']:.0%}": max(*ir, *(change[size]["polyopt"] for size in small))
+        <= largest,
         "less for PolyOpt than for IR": all(change[size]["polyopt"] < change[size]["ir"] for size in small),
         "less for larger X": ir[-1] < ir[0],
     }
@@ -310,9 +315,7 @@ def significance(tables: Tables, claim: Claim) -> Finding:
         + ", ".join(f"{MECHANISMS[name].label} {value:.2%}" for name, value in sorted(change[size].items()))
         for size in ordered
     )
-    finding = parts_verdict(
-        parts, f"Change by a factor of {factor:g} in β: {numbers}.", arguments["remark"]
-    )
+    finding = parts_verdict(parts, f"Change by a factor of {factor:g} in β: {numbers}.", arguments["remark"])
     beyond = _largest(change[size]["polyopt"] for size in both if size not in small)
     if finding.verdict == REPRODUCED and beyond > largest:
         reading = (
@@ -326,7 +329,9 @@ def significance(tables: Tables, claim: Claim) -> Finding:
 def _changes(summary: pd.DataFrame, factor: float) -> dict[str, dict[str, float]]:
     """Return the largest relative change of NMI between two values of β a factor apart, by size."""
     change: dict[str, dict[str, float]] = {}
-    for (size, mechanism), part in select(summary, mechanism=["polyopt", "ir"]).groupby(["size", "mechanism"]):
+    for (size, mechanism), part in select(summary, mechanism=["polyopt", "ir"]).groupby(
+        ["size", "mechanism"]
+    ):
         nmi = part.set_index("beta")["nmi"].sort_index()
         pairs = [(x, y) for x in nmi.index for y in nmi.index if math.isclose(y / x, factor, rel_tol=_SAME)]
         if pairs:

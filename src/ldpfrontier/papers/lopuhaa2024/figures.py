@@ -247,7 +247,8 @@ def gain(summary: pd.DataFrame) -> Figure:
             ax.set_xscale("log")
             _plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
             ax.set_xlabel(_LEVEL)
-        left.legend(loc="upper right", title="size (tables)")
+        if panels:
+            left.legend(loc="upper right", title="size (tables)")
     return figure
 
 

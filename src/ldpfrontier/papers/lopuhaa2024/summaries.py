@@ -1,4 +1,4 @@
-"""Tables of lopuhaa2024 that are made from its tables: orderings, quartiles and means, and what gains what.
+"""Tables of lopuhaa2024 that are made from its tables: orderings, gains, quartiles and means.
 
 NMI is I(X; Y) / H(X) under the estimate P-hat. In the tables of orderings and gains it has a column per
 mechanism, missing where the mechanism was skipped or not asked for.
@@ -53,6 +53,21 @@ def cells(size: str) -> int:
 def small_first(size: str) -> tuple[int, str]:
     """Return the key that sorts sizes by the number of cells."""
     return cells(size), size
+
+
+def require_one(table: pd.DataFrame, *columns: str) -> None:
+    """Refuse a table that would mix several values of a column.
+
+    Raises
+    ------
+    ValueError
+        With a sentence that names the column and its values.
+    """
+    for name in columns:
+        values = table[name].unique()
+        if len(values) > 1:
+            found = ", ".join(map(str, values))
+            raise ValueError(f"The table would mix several values of {name}: {found}; select one.")
 
 
 # Orderings ------------------------------------------------------------------------------------------------
@@ -137,11 +152,11 @@ def _ranked(wide: pd.DataFrame) -> pd.DataFrame:
         name: (more > less).map({True: YES, False: NO}).mask(more.isna() | less.isna(), UNKNOWN)
         for name, (more, less) in compared.items()
     }
-    return wide.assign(ranking=[" > ".join(_best_first(values)) for _, values in wide.iterrows()], **answers)
+    return wide.assign(ranking=[" > ".join(best_first(values)) for _, values in wide.iterrows()], **answers)
 
 
-def _best_first(values: pd.Series[float]) -> list[str]:
-    # Equal ones in the order of their names.
+def best_first(values: pd.Series[float]) -> list[str]:
+    """Return the mechanisms that have an NMI in a row, the best one first, equal ones by their names."""
     present = values[sorted(MECHANISMS)].astype("float64").dropna()
     return [str(name) for name in present.sort_values(ascending=False, kind="stable").index]
 
@@ -409,8 +424,8 @@ def _at(rows: pd.DataFrame, epsilon: float) -> pd.DataFrame:
 
 def _wide(table: pd.DataFrame, column: str, by: Sequence[str]) -> pd.DataFrame:
     """Return a column of the NMI rows with one column per mechanism of the catalogue."""
-    rows = _rows(table, "nmi").set_index([*by, "mechanism"])
-    return rows[column].unstack("mechanism").reindex(columns=list(MECHANISMS)).rename_axis(columns=None)
+    wide = _rows(table, "nmi").pivot_table(column, list(by), "mechanism", aggfunc="first")
+    return wide.reindex(columns=list(MECHANISMS)).rename_axis(columns=None)
 
 
 def quantile(values: Iterable[float], q: float) -> float:
@@ -426,95 +441,3 @@ def quantile(values: Iterable[float], q: float) -> float:
 def _quantiles(values: SeriesGroupBy[Any, Any]) -> pd.DataFrame:
     quarters = zip(_QUARTILES, (0.25, 0.5, 0.75), strict=True)
     return pd.DataFrame({name: values.agg(partial(quantile, q=q)) for name, q in quarters})
-
-
-# Tables to read -------------------------------------------------------------------------------------------
-
-
-def ordering_texts(orderings: pd.DataFrame) -> pd.DataFrame:
-    """Lay the orderings of Figure 2 out: a row per pair of attributes and privacy level, small tables first.
-
-    Parameters
-    ----------
-    orderings : DataFrame
-        As `ORDERINGS`.
-    """
-    table = orderings.sort_values("size", key=lambda sizes: sizes.map(small_first), kind="stable")
-    ranked = (_best_first(values) for _, values in table[list(MECHANISMS)].iterrows())
-    texts = {
-        "sensitive, public": table["instance"],
-        "size": table["size"],
-        "epsilon": table["epsilon"].map("{:.4g}".format),
-        "best first": [" > ".join(MECHANISMS[name].label for name in names) for names in ranked],
-    }
-    return pd.DataFrame(texts | {words: table[name] for name, words in STATEMENTS.items()}, dtype="str")
-
-
-def table2_texts(table2: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
-    """Lay Table 2 out for print: a row per size and mechanism, a column per beta, NMI as text.
-
-    Parameters
-    ----------
-    table2 : DataFrame
-        As `TABLE2`, of one Renyi order and one privacy level.
-    digits : int
-        Printed decimals.
-
-    Raises
-    ------
-    ValueError
-        If the table has several orders or levels.
-    """
-    require_one(table2, "order", "epsilon")
-    wide = table2.pivot(index=["size", "mechanism"], columns="beta", values="nmi")
-    wide = wide[sorted(wide.columns, reverse=True)]
-    change = (wide.iloc[:, -1] / wide.iloc[:, 0] - 1.0).map(lambda x: f"{100 * x:+.2f}%")
-    texts = wide.map(lambda x: "" if pd.isna(x) else f"{x:.{digits}f}")
-    texts.columns = pd.Index([f"beta = {beta:g}" for beta in wide.columns])
-    ranks = {name: place for place, name in enumerate(MECHANISMS)}
-    texts = texts.assign(change=change).reset_index()
-    texts = texts.sort_values(
-        ["size", "mechanism"],
-        key=lambda column: column.map(ranks if column.name == "mechanism" else small_first),
-        ignore_index=True,
-    )
-    return texts.assign(mechanism=[MECHANISMS[name].label for name in texts["mechanism"]])
-
-
-def require_one(table: pd.DataFrame, *columns: str) -> None:
-    """Refuse a table that would mix several values of a column.
-
-    Raises
-    ------
-    ValueError
-        With a sentence that names the column and its values.
-    """
-    for name in columns:
-        values = table[name].unique()
-        if len(values) > 1:
-            found = ", ".join(map(str, values))
-            raise ValueError(f"The table would mix several values of {name}: {found}; select one.")
-
-
-def example_texts(example: pd.DataFrame) -> pd.DataFrame:
-    """Lay the worked example out, with one more digit than the paper prints.
-
-    Parameters
-    ----------
-    example : DataFrame
-        As `ldpfrontier.tables.PRINTED`.
-    """
-    digits = example["digits"]
-    return pd.DataFrame(
-        {
-            "where": example["where"],
-            "quantity": example["quantity"],
-            "computed": [f"{x:.{d + 1}f}" for x, d in zip(example["computed"], digits, strict=True)],
-            "printed": [
-                "-" if math.isnan(x) else f"{x:.{d}f}"
-                for x, d in zip(example["printed"], digits, strict=True)
-            ],
-            "agrees": np.where(example["printed"].isna(), "", np.where(example["agrees"], YES, NO)),
-            "note": example["note"],
-        }
-    )
