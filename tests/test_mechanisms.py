@@ -183,7 +183,7 @@ def test_epsilon_must_be_finite_and_not_negative(epsilon):
         lambda: secret_randomized_response(2, 2, epsilon),
         lambda: independent_reporting(ball, epsilon),
     ):
-        with pytest.raises(ValueError, match=f"epsilon is {epsilon}; a privacy level is a finite number"):
+        with pytest.raises(ValueError, match=f"epsilon is {epsilon}; it must be a finite number"):
             call()
 
 
@@ -282,5 +282,5 @@ def test_errors_of_the_mechanisms_of_kairouz2016():
         lambda: quaternary_mechanism(-1.0, 0.1),
         lambda: binary_mechanism(MutualInformation(np.array([0.5, 0.5])), -1.0),
     ):
-        with pytest.raises(ValueError, match=r"epsilon is -1\.0; a privacy level is a finite number"):
+        with pytest.raises(ValueError, match=r"epsilon is -1\.0; it must be a finite number"):
             call()

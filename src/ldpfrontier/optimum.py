@@ -1,11 +1,14 @@
-"""What every optimum comes with: a mechanism, a bound that no other can pass, and the words for it."""
+"""What every optimum comes with: a mechanism, a bound that no other passes, their unit, and the errors."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from ldpfrontier.channel import Channel
+
+Unit = Literal["nats", "bits", "1"]
 
 #: Relative allowance for rounding in the evaluation of a dual bound.
 ROUNDING = 1e-12
@@ -23,30 +26,55 @@ class Optimum:
     ----------
     channel : Channel
     value : float
-        Utility achieved by `channel`, recomputed from the channel, in nats.
-    upper_bound : float
-        No mechanism of the same class has more, in nats.
+        What `channel` achieves, recomputed from the channel, in `unit`.
+    bound : float
+        No mechanism of the same class passes it, in `unit`: none has more if `direction` is "max", none less
+        if it is "min".
     status : str
         "optimal" if the gap met the tolerance asked for, else "bounded".
     iterations : int
-        Rounds of column generation.
+        Rounds of the solver; 0 where none was needed.
+    unit : {"nats", "bits", "1"}
+        "1" for a number without a unit.
+    direction : {"max", "min"}
+        Whether the value is to be large or small.
     """
 
     channel: Channel
     value: float
-    upper_bound: float
+    bound: float
     status: str
     iterations: int
+    unit: Unit = "nats"
+    direction: Literal["max", "min"] = "max"
+
+    @property
+    def upper_bound(self) -> float:
+        """Upper end of the interval that holds the best possible value, in `unit`."""
+        return self.bound if self.direction == "max" else self.value
+
+    @property
+    def lower_bound(self) -> float:
+        """Lower end of the interval that holds the best possible value, in `unit`."""
+        return self.value if self.direction == "max" else self.bound
 
     @property
     def gap(self) -> float:
-        """Relative gap (upper_bound - value) / upper_bound; 0 where they agree to rounding."""
-        distance = self.upper_bound - self.value
+        """Relative gap (upper_bound - lower_bound) / upper_bound; 0 where they agree to rounding."""
+        distance = self.upper_bound - self.lower_bound
         return distance / self.upper_bound if distance > 2 * ROUNDING * (1 + self.upper_bound) else 0.0
 
 
-def certified(channel: Channel, value: float, bound: float, tolerance: float, iterations: int = 0) -> Optimum:
-    """Put a channel, its value and a dual bound together, allowing for the bound's rounding.
+def certified(
+    channel: Channel,
+    value: float,
+    bound: float,
+    tolerance: float,
+    iterations: int = 0,
+    *,
+    unit: Unit = "nats",
+) -> Optimum:
+    """Put a channel, its value and an upper bound together, allowing for the bound's rounding.
 
     Raises
     ------
@@ -58,8 +86,7 @@ def certified(channel: Channel, value: float, bound: float, tolerance: float, it
         raise ArithmeticError(
             f"The value {value!r} exceeds its upper bound {upper!r}; the certificate fails."
         )
-    upper = max(upper, value)
-    optimum = Optimum(channel, value, upper, "optimal", iterations)
+    optimum = Optimum(channel, value, max(upper, value), "optimal", iterations, unit)
     return optimum if optimum.gap <= tolerance else replace(optimum, status="bounded")
 
 
@@ -72,5 +99,5 @@ def checked_epsilon(epsilon: float) -> float:
         If it is not a finite number, 0 or more.
     """
     if not (math.isfinite(epsilon) and epsilon >= 0):
-        raise ValueError(f"epsilon is {epsilon}; a privacy level is a finite number, 0 or more.")
+        raise ValueError(f"epsilon is {epsilon}; it must be a finite number, 0 or more.")
     return float(epsilon)

@@ -14,6 +14,7 @@ from scipy.special import xlogy
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
 from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.information import f_divergence, mutual_information, relative_excess
+from ldpfrontier.optimum import Unit
 
 Kind = Literal["kl", "tv", "chi2", "hellinger"]
 
@@ -26,7 +27,7 @@ class Columns:
     ----------
     vectors : ndarray, shape (m, inputs)
     values : ndarray, shape (m,)
-        mu of each column, in nats.
+        mu of each column, in the unit of the utility.
     """
 
     vectors: FloatArray
@@ -45,6 +46,10 @@ class Utility(Protocol):
     @property
     def prior(self) -> FloatArray:
         """The distribution on the inputs that normalizes columns, shape (k,)."""
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of the utility."""
 
     def __call__(self, channel: Channel) -> float:
         """Return the utility of the channel."""
@@ -78,6 +83,11 @@ class MutualInformation:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", as_distribution(self.prior, "The prior").ravel())
+
+    @property
+    def unit(self) -> Unit:
+        """Always "nats"."""
+        return "nats"
 
     def __call__(self, channel: Channel) -> float:
         """Return I(X;Y) of the channel, in nats."""
@@ -142,6 +152,11 @@ class FDivergence:
             _check_convex(self.f)
         elif self.kind not in _PERSPECTIVES:
             raise ValueError(f"kind is {self.kind!r}; allowed are {', '.join(_PERSPECTIVES)}.")
+
+    @property
+    def unit(self) -> Unit:
+        """The unit: "nats" for "kl", "1" for the other kinds and for a custom f."""
+        return "nats" if self.kind == "kl" and self.f is None else "1"
 
     @cached_property
     def prior(self) -> FloatArray:

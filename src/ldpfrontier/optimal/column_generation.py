@@ -15,7 +15,7 @@ which is the dual bound that every result carries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -25,7 +25,7 @@ import numpy as np
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.lp import LP_TOLERANCE, add_column, new_lp, solve
 from ldpfrontier.optimum import Optimum, certified
-from ldpfrontier.utility import Columns
+from ldpfrontier.utility import Columns, Utility
 
 #: Columns added per round, best first.
 BATCH = 40
@@ -112,7 +112,7 @@ class Master:
 def generate(
     family: Family,
     start: Columns,
-    utility: Callable[[Channel], float],
+    utility: Utility,
     *,
     tolerance: float,
     max_rounds: int,
@@ -126,8 +126,8 @@ def generate(
     family : Family
     start : Columns
         Columns from which a channel can be made, so that the first restricted LP is feasible.
-    utility : callable
-        The utility of a channel, in nats: the value reported is recomputed from the channel.
+    utility : Utility
+        What the columns are worth: the value reported is recomputed from the channel.
     tolerance : float
         Relative gap at which to stop.
     max_rounds : int
@@ -173,4 +173,4 @@ def generate(
         elif not found:
             break
     channel = master.channel(weights)
-    return certified(channel, utility(channel), bound, tolerance, rounds)
+    return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit)

@@ -15,6 +15,7 @@ from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.independent_reporting import IndependentReport, independent_reporting
 from ldpfrontier.information import mutual_information
 from ldpfrontier.optimal.staircase import MAX_EPSILON, optimal_ldp
+from ldpfrontier.optimum import Unit
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns
 
@@ -35,6 +36,11 @@ class ConditionalInformation:
     def prior(self) -> FloatArray:
         """The distribution of X, shape (k,)."""
         return np.asarray(self.joint.sum(axis=0))
+
+    @property
+    def unit(self) -> Unit:
+        """Always "nats"."""
+        return "nats"
 
     def __call__(self, channel: Channel) -> float:
         """Return I(X; Y | R) of the channel."""

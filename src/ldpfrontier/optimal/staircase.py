@@ -67,7 +67,7 @@ def optimal_ldp(
     -------
     Optimum
         Channel with at most k outputs, whose columns have entries in ratio 1 or e^eps; value in the unit of
-        the utility (nats).
+        the utility.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def optimal_ldp(
     if start is not None and start.n_inputs != k:
         raise ValueError(f"The start has {start.n_inputs} inputs, the utility has {k}; they must agree.")
     if epsilon == 0 or k == 1:
-        return certified(Channel(np.ones((k, 1))), 0.0, 0.0, tolerance)
+        return certified(Channel(np.ones((k, 1))), 0.0, 0.0, tolerance, unit=utility.unit)
     if isinstance(utility, FDivergence):
         return _optimal_divergence(utility, epsilon, tolerance, max_rounds)
     if k > MAX_INPUTS:
@@ -93,7 +93,7 @@ def optimal_ldp(
     # If randomized response is optimal, its prices show it: they are unique, and no LP is needed.
     bound = family.bound(family.response_prices)
     if bound - (value := utility(response)) <= tolerance * value:
-        return certified(response, value, bound, tolerance)
+        return certified(response, value, bound, tolerance, unit=utility.unit)
     patterns = np.eye(k)
     if start is not None:
         middle = (start.matrix.max(axis=0) + start.matrix.min(axis=0)) / 2.0
@@ -257,21 +257,21 @@ def best_cut(utility: FDivergence, epsilon: float) -> Cut:
 def _optimal_divergence(utility: FDivergence, epsilon: float, tolerance: float, max_rounds: int) -> Optimum:
     merged, groups = _merge(utility)
     if len(merged.prior) == 1:
-        return certified(Channel(np.ones((len(groups), 1))), 0.0, 0.0, tolerance)
+        return certified(Channel(np.ones((len(groups), 1))), 0.0, 0.0, tolerance, unit=utility.unit)
     cut = best_cut(merged, epsilon)
     channel = block_response(cut.labels[groups], cut.blocks, epsilon)
     value = utility(channel)
     k = len(merged.prior)
     if k > MAX_INPUTS:
-        return certified(channel, value, value, tolerance)
+        return certified(channel, value, value, tolerance, unit=utility.unit)
     family = Staircase(merged, epsilon)
     bound = math.inf
     for prices in (*cut.prices, family.response_prices):
         bound = min(bound, family.bound(prices))
         if bound - value <= tolerance * value:
-            return certified(channel, value, bound, tolerance)
+            return certified(channel, value, bound, tolerance, unit=utility.unit)
     rounds, bound = _cover_bound(family, bound, value, tolerance, max_rounds)
-    return certified(channel, value, bound, tolerance, rounds)
+    return certified(channel, value, bound, tolerance, rounds, unit=utility.unit)
 
 
 def _cover_bound(
