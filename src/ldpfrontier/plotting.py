@@ -12,7 +12,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ldpfrontier.tables import replacing
+from ldpfrontier.files import replacing
 
 EPSILON = r"$\varepsilon$"
 NMI = r"$I_{\hat P}(X;Y)\,/\,H(X)$"
