@@ -6,34 +6,29 @@ min_version("9.19")
 
 
 # The project's own, wherever the working directory is; --configfile and --config override it.
-configfile: f"{workflow.basedir}/../config/config.yaml"
+configfile: f"{workflow.current_basedir.get_path_or_uri(secret_free=True)}/config/config.yaml"
 
 
-include: "rules/common.smk"
-include: "rules/data.smk"
-include: "rules/lopuhaa2024_synthetic.smk"
-include: "rules/lopuhaa2024.smk"
-include: "rules/kairouz2016.smk"
-include: "rules/kalantari2018.smk"
-include: "rules/liao2017.smk"
-include: "rules/report.smk"
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/tables.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
     default_target: True
     input:
-        rules.lopuhaa2024.input,
-        rules.kairouz2016.input,
-        rules.kalantari2018.input,
-        rules.liao2017.input,
+        FINISHED,
         rules.claims.output,
         rules.report.output,
+    message:
+        "Everything is there"
+
+
+onstart:
+    print(announcement(workflow.dag, workflow.cores), flush=True)
 
 
 onsuccess:
-    # `snakemake --report results/report/snakemake.html` does not make its directory.
-    Path("results/report").mkdir(parents=True, exist_ok=True)
-    # Imported here: every job reads this file, and none needs it.
-    from ldpfrontier.report import summary
-
-    print(summary("results"))
+    print(conclusion(workflow.dag), flush=True)

@@ -21,13 +21,13 @@ def rule_of(path: Path) -> str:
 def main(directory: Path, paper: str) -> None:
     """Print seconds, share, number of jobs and largest memory by rule."""
     logs = directory / "logs"
-    found = [
+    tables = [
         pd.read_csv(path, sep="\t").assign(rule=rule_of(path.relative_to(logs)))
         for path in sorted(logs.glob(f"{paper}/**/*.tsv"))
     ]
-    if not found:
+    if not tables:
         raise SystemExit(f"There are no benchmark files in {logs / paper}; run the pipeline first.")
-    jobs = pd.concat(found)
+    jobs = pd.concat(tables)
     table = jobs.groupby("rule").agg(
         jobs=("s", "size"), seconds=("s", "sum"), longest=("s", "max"), mb=("max_rss", "max")
     )

@@ -1,6 +1,6 @@
 """PolyOpt by decomposition and column generation against vertex enumeration and one large LP.
 
-    python benchmarks/polyopt.py [runs]
+    PYTHONPATH=tests python benchmarks/polyopt.py [runs]
 
 On the small Adult pairs both are timed in turn, in one process, and medians and their ratio are printed;
 on the large ones enumeration is out of reach, and only ours is. Takes about six minutes.
@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 
-from ldpfrontier import MutualInformation, Optimum, RenyiBall, optimal_robust
-from ldpfrontier.data import adult
-from ldpfrontier.information import entropy
 from enumeration import robust_rays
+from ldpfrontier import MutualInformation, Optimum, RenyiBall, optimal_robust
+from ldpfrontier.data import data_set
+from ldpfrontier.information import entropy
 from ldpfrontier.optimal.robust import Pairs
 
 COUNTS = Path(__file__).parents[1] / "resources" / "adult_pair_counts.csv"
@@ -46,10 +46,11 @@ def enumerate_and_solve(ball: RenyiBall, epsilon: float, pairs: Pairs) -> float:
 
 def main(runs: int) -> None:
     """Time every case and print the table."""
-    table = adult.read_counts(COUNTS)
-    found = []
+    adult = data_set("adult")
+    table = adult.read(COUNTS)
+    rows = []
     for sensitive, public, pairs, tolerance, epsilons in CASES:
-        counts, _, _ = adult.contingency(table, sensitive, public)
+        counts = np.array(adult.contingency(table, sensitive, public).counts)
         ball = RenyiBall.confidence(counts)
         small = counts.size <= 12
         for epsilon in epsilons:
@@ -65,7 +66,7 @@ def main(runs: int) -> None:
                     expected = enumerate_and_solve(ball, epsilon, pairs)
                     theirs.append(perf_counter() - start)
             assert optimum is not None
-            found.append(
+            rows.append(
                 {
                     "table": f"{sensitive}, {public}",
                     "pairs": pairs,
@@ -80,7 +81,7 @@ def main(runs: int) -> None:
                 }
             )
             print(f"{sensitive}, {public}, {pairs}, epsilon {epsilon}: {median(ours):.3g} s", file=sys.stderr)
-    print(pd.DataFrame(found).to_string(index=False, float_format=lambda x: f"{x:.4g}"))
+    print(pd.DataFrame(rows).to_string(index=False, float_format=lambda x: f"{x:.4g}"))
 
 
 if __name__ == "__main__":

@@ -54,8 +54,8 @@ def program(prior: Array) -> tuple[Array, Array]:
 def by_linprog(prior: Array, **options: float | bool) -> float:
     """Solve the full LP with scipy."""
     columns, values = program(prior)
-    found = linprog(-values, A_eq=columns, b_eq=np.ones(len(prior)), method="highs", options=options)
-    return -float(found.fun) if found.status == 0 else math.nan
+    solution = linprog(-values, A_eq=columns, b_eq=np.ones(len(prior)), method="highs", options=options)
+    return -float(solution.fun) if solution.status == 0 else math.nan
 
 
 def by_cvxpy(prior: Array) -> float:
@@ -69,12 +69,12 @@ def by_cvxpy(prior: Array) -> float:
 def methods() -> dict[str, Callable[[Array], float]]:
     """Return the methods by name, ours first."""
     tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    found: dict[str, Callable[[Array], float]] = {
+    solvers: dict[str, Callable[[Array], float]] = {
         "ldpfrontier": lambda prior: optimal_ldp(MutualInformation(prior), EPSILON).value,
         "linprog": by_linprog,
         "linprog 1e-10": lambda prior: by_linprog(prior, **tight),
     }
-    return found | ({"cvxpy": by_cvxpy} if cvxpy else {})
+    return solvers | ({"cvxpy": by_cvxpy} if cvxpy else {})
 
 
 def compare() -> pd.DataFrame:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ldpfrontier.information import BITS
 from ldpfrontier.testing.euclidean import (
     Perturbation,
     euclidean,
@@ -16,9 +19,8 @@ from ldpfrontier.testing.euclidean import (
     euclidean_binary,
     euclidean_sdp,
 )
-from ldpfrontier.testing.leakage import HypothesisTest
+from ldpfrontier.testing.hypotheses import Hypotheses
 
-BITS = 1 / math.log(2)
 PAIR = np.array([[0.55, 0.45], [0.95, 0.05]])
 
 
@@ -96,12 +98,12 @@ def test_third_orders_vanish_but_the_mean_does_not() -> None:
     """D follows Proposition 1. I lacks a term of second order: it has the spread around p_k A (erratum)."""
     p = np.array([[0.95, 0.05], [0.05, 0.95]])
     found = euclidean_binary(p, 1e-6)
-    channel, test = found.channel([0.5, 0.5]), HypothesisTest(p)
-    assert test.utility(channel) == pytest.approx(found.value, rel=1e-3)
-    assert test.leakage(channel).max() == pytest.approx(0.19e-6, rel=1e-3)
+    channel, tested = found.channel([0.5, 0.5]), Hypotheses(p)
+    assert tested.utility(channel) == pytest.approx(found.value, rel=1e-3)
+    assert tested.leakage(channel).max() == pytest.approx(0.19e-6, rel=1e-3)
     mean = p @ found.factor
     spread = found.leakages - np.square(mean).sum(axis=1) / 2 * BITS
-    np.testing.assert_allclose(test.leakage(channel), spread, rtol=1e-3)
+    np.testing.assert_allclose(tested.leakage(channel), spread, rtol=1e-3)
 
 
 def test_where_the_perturbation_stops_being_a_channel() -> None:
@@ -109,7 +111,7 @@ def test_where_the_perturbation_stops_being_a_channel() -> None:
     reach = found.reach([0.5, 0.5])
     edge = found.scaled(reach * (1 - 1e-12)).channel([0.5, 0.5])
     assert edge.matrix.min() == pytest.approx(0.0, abs=1e-9)
-    with pytest.raises(ValueError, match=r"is no channel; with this w_0 the leakage may be 0\.9"):
+    with pytest.raises(ValueError, match=r"is not a channel; with this w_0 the leakage may be 0\.9"):
         found.scaled(reach * 1.02).channel([0.5, 0.5])
     assert found.scaled(2.0).value == pytest.approx(euclidean_binary(PAIR, 0.1).value)
     with pytest.raises(ValueError, match="has rank 1 and needs 2"):
@@ -144,6 +146,14 @@ def test_a_letter_that_never_occurs_changes_nothing() -> None:
     wide = np.insert(PAIR, 1, 0.0, axis=1)
     for solve in (euclidean_binary, euclidean_sdp):
         assert solve(wide, 0.01).value == pytest.approx(euclidean(PAIR, 0.01).value, rel=1e-6)
+
+
+def test_closed_forms_do_not_load_the_solver() -> None:
+    program = (
+        "import sys, ldpfrontier; from ldpfrontier.testing.euclidean import euclidean;"
+        "euclidean([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]], 0.01); sys.exit('cvxpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_errors() -> None:

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from scipy.special import rel_entr, xlogy
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.information import chi_squared, f_divergence, hellinger, kl_divergence, total_variation
+from ldpfrontier.information import f_divergence, kl_divergence, total_variation
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.optimal.staircase import Staircase, best_cut, optimal_ldp
 from ldpfrontier.optimum import Intractable
@@ -45,15 +45,15 @@ def full_lp(utility, epsilon):
     values = np.array([mu(utility, v) for v in columns])
     scale = values.max()
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    found = linprog(
+    solution = linprog(
         -values / scale,
         A_eq=columns.T,
         b_eq=np.ones(k),
         method="highs-ds",
         options=options | {"presolve": False},
     )
-    assert found.status == 0
-    return -found.fun * scale
+    assert solution.status == 0
+    return -solution.fun * scale
 
 
 def random_utility(rng, k, kind):
@@ -255,7 +255,12 @@ def test_binary_for_mutual_information_is_good_up_to_epsilon_one():
 @pytest.mark.parametrize("kind", KINDS)
 def test_values_are_those_of_the_definitions(kind):
     rng = np.random.default_rng(1)
-    direct = {"kl": kl_divergence, "tv": total_variation, "chi2": chi_squared, "hellinger": hellinger}
+    direct = {
+        "kl": kl_divergence,
+        "tv": total_variation,
+        "chi2": lambda p, q: ((p - q) ** 2 / q).sum(),
+        "hellinger": lambda p, q: ((np.sqrt(p) - np.sqrt(q)) ** 2).sum() / 2,
+    }
     for _ in range(20):
         p0, p1 = rng.dirichlet(np.ones(5), 2)
         channel = Channel(rng.dirichlet(np.ones(4), 5))
@@ -389,7 +394,7 @@ def test_errors():
         optimal_ldp(FDivergence(half, half), 301.0)
     with pytest.raises(ValueError, match="must be a finite number, 0 or more"):
         optimal_ldp(FDivergence(half, half), -1.0)
-    with pytest.raises(ValueError, match="The start has 3 inputs, the utility has 2"):
+    with pytest.raises(ValueError, match="The start has 3 inputs; it must have 2"):
         optimal_ldp(MutualInformation(half), 1.0, start=randomized_response(3, 1.0))
     with pytest.raises(Intractable, match="at most 20"):
         optimal_ldp(MutualInformation(np.full(21, 1 / 21)), 1.0)

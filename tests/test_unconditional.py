@@ -15,7 +15,6 @@ from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.staircase import optimal_ldp
 from ldpfrontier.optimal.unconditional import (
     Unconditional,
-    lemma_columns,
     optimal_unconditional,
     response_excess,
     response_threshold,
@@ -39,6 +38,18 @@ def unconditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
     return float(np.log(ratios.max()))
 
 
+def lemma_columns(a1: int, a2: int, epsilon: float) -> np.ndarray:
+    """List V1 and V2 of Lemma A8 of lopuhaa2024, shape (columns, a1 a2), for small tables."""
+    top = math.exp(epsilon)
+    inside = np.arange(1 << a2)[:, None] >> np.arange(a2) & 1
+    first = np.ones((a1, len(inside), a1, a2))
+    for s in range(a1):
+        first[s, :, s] = np.where(inside == 1, top, 1.0 / top)
+    everywhere = (np.arange(1 << a1 * a2)[:, None] >> np.arange(a1 * a2) & 1).reshape(-1, a1, a2)
+    second = everywhere[everywhere.any(axis=2).sum(axis=1) >= 2]
+    return np.vstack([first.reshape(-1, a1 * a2), np.where(second == 1, top, 1.0).reshape(-1, a1 * a2)])
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_lemma_a8(shape, epsilon):
@@ -54,6 +65,19 @@ def test_lemma_a8(shape, epsilon):
     if shape[0] == 2:
         # V1 without its constant blocks, and nothing of V2.
         assert len(rays) == 2 * (2 ** shape[1] - 1)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_start_is_private_under_every_distribution_or_refused(large, monkeypatch):
+    if large:
+        monkeypatch.setattr("ldpfrontier.optimal.unconditional.MAX_INPUTS", 1)
+    prior = random_prior((3, 2))
+    best = optimal_unconditional(prior, 1.0)
+    again = optimal_unconditional(prior, 1.0, start=best.channel, max_rounds=1)
+    assert again.value >= best.value * (1 - 1e-9)
+    assert unconditional_epsilon(again.channel, (3, 2)) <= 1.0 + 1e-9
+    with pytest.raises(ValueError, match=r"The start is private at level 1.* epsilon is 0\.9"):
+        optimal_unconditional(prior, 0.9, start=best.channel)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -200,9 +200,9 @@ class Channel:
         for j in range(kept.size):
             column = shapes[:, j]
             if leaders:
-                found = shapes[:, leaders]
-                scale = np.maximum(found, column[:, None])
-                same = (np.abs(found - column[:, None]) <= tolerance * scale).all(axis=0)
+                others = shapes[:, leaders]
+                scale = np.maximum(others, column[:, None])
+                same = (np.abs(others - column[:, None]) <= tolerance * scale).all(axis=0)
                 if same.any():
                     groups[int(same.argmax())].append(j)
                     continue

@@ -5,13 +5,15 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from ldpfrontier.papers import Paper
+from ldpfrontier.papers import Paper, papers
 
 _TYPES = {
     "object": "a mapping",
@@ -37,17 +39,17 @@ class ConfigurationError(ValueError):
     """One sentence per problem of a configuration."""
 
 
-def schema_with(common: Mapping[str, Any], papers: Iterable[Paper]) -> dict[str, Any]:
+def schema_with(common: Mapping[str, Any], found: Iterable[Paper]) -> dict[str, Any]:
     """Put the schema of the whole configuration together.
 
     Parameters
     ----------
     common : mapping
         The JSON schema of what belongs to no paper, with the definitions that all share.
-    papers : iterable of Paper
+    found : iterable of Paper
         Each with the schema of its own section, if it has one.
     """
-    sections = {p.key: p.configuration_schema for p in papers if p.configuration_schema is not None}
+    sections = {p.key: p.configuration_schema for p in found if p.configuration_schema is not None}
     return {
         **common,
         "required": [*common["required"], *sections],
@@ -55,14 +57,14 @@ def schema_with(common: Mapping[str, Any], papers: Iterable[Paper]) -> dict[str,
     }
 
 
-def check(configuration: Mapping[str, Any], common: Mapping[str, Any], papers: Iterable[Paper]) -> None:
+def check(configuration: Mapping[str, Any], common: Mapping[str, Any], found: Iterable[Paper]) -> None:
     """Refuse a configuration that breaks the schema or contradicts itself.
 
     Parameters
     ----------
     configuration : mapping
         All keys, defaults and overrides merged.
-    common, papers
+    common, found
         As for `schema_with`.
 
     Raises
@@ -70,13 +72,13 @@ def check(configuration: Mapping[str, Any], common: Mapping[str, Any], papers: I
     ConfigurationError
         With one sentence per problem: the key, what was found and what is allowed.
     """
-    papers = list(papers)
-    schema = schema_with(common, papers)
+    found = list(found)
+    schema = schema_with(common, found)
     plain = json.loads(json.dumps(configuration, default=str))
     errors = sorted(Draft202012Validator(schema).iter_errors(plain), key=lambda e: list(map(str, e.path)))
     problems = [sentence for error in errors for sentence in _sentences(error)]
     # What contradicts what can only be asked about keys that are sound each for itself.
-    if problems := problems or list(_contradictions(plain, papers)):
+    if problems := problems or list(_contradictions(plain, found)):
         raise ConfigurationError("\n".join(dict.fromkeys(problems)))
 
 
@@ -127,11 +129,11 @@ def _allowed(schema: Mapping[str, Any]) -> str:
     return " ".join([" or ".join(names), " and ".join(ranges)]).strip()
 
 
-def _contradictions(configuration: Mapping[str, Any], papers: Iterable[Paper]) -> Iterator[str]:
+def _contradictions(configuration: Mapping[str, Any], found: Iterable[Paper]) -> Iterator[str]:
     adult = configuration["adult"]
     if adult["source"] == "file" and adult["file"] is None:
         yield "adult.source is 'file' but adult.file is null; it must name the raw adult.data."
-    for paper in papers:
+    for paper in found:
         plan = paper.plan()
         if plan is not None and hasattr(plan, "contradictions"):
             yield from plan.contradictions(configuration)
@@ -172,3 +174,14 @@ def values(axis: Mapping[str, Any]) -> list[float]:
     rest = dict(axis)
     given: Sequence[float] = rest.pop("values") or grid(**rest)
     return sorted(map(float, given))
+
+
+def main(folder: str = "workflow/schemas") -> None:
+    """Write ``config.schema.json``, for editors, from ``common.schema.json`` and the papers' schemas."""
+    common = json.loads((Path(folder) / "common.schema.json").read_text(encoding="utf-8"))
+    text = json.dumps(schema_with(common, papers().values()), indent=2, ensure_ascii=False)
+    (Path(folder) / "config.schema.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -113,6 +113,12 @@ def merge_metadata(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return merged
 
 
+def read_counts(path: Path | str) -> pd.DataFrame:
+    """Read a table of counts, shape (a1, a2), with the labels as index and columns."""
+    # Labels such as "?" and "NA" are labels, not missing values.
+    return pd.read_csv(path, index_col=0, keep_default_na=False)
+
+
 # Texts ----------------------------------------------------------------------------------------------------
 
 

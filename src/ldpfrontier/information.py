@@ -22,8 +22,12 @@ def _pair(p: ArrayLike, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return first, second
 
 
+#: Bits in a nat.
+BITS = 1.0 / math.log(2.0)
+
+
 def _unit(nats: float, bits: bool) -> float:
-    return nats / math.log(2.0) if bits else nats
+    return nats * BITS if bits else nats
 
 
 def entropy(p: ArrayLike, *, bits: bool = False) -> float:
@@ -81,12 +85,6 @@ def relative_excess(t: FloatArray) -> FloatArray:
         series = series * -s + 1.0 / (k * (k - 1))
     excess[small] = series * s * s
     return excess
-
-
-def normalized_mutual_information(prior: ArrayLike, channel: Channel) -> float:
-    """Return I(X;Y) / H(X), in [0, 1] (lopuhaa2024, section 8); 0 for a deterministic input."""
-    h = entropy(prior)
-    return mutual_information(prior, channel) / h if h > 0 else 0.0
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike, *, bits: bool = False) -> float:
@@ -175,18 +173,3 @@ def total_variation(p: ArrayLike, q: ArrayLike) -> float:
     """Total variation distance, sum |p - q| / 2, in [0, 1]."""
     first, second = _pair(p, q)
     return float(np.abs(first - second).sum() / 2.0)
-
-
-def chi_squared(p: ArrayLike, q: ArrayLike) -> float:
-    """Return the chi-squared divergence sum (p - q)^2 / q; inf if q misses mass of p."""
-    first, second = _pair(p, q)
-    if (first[second == 0] > 0).any():
-        return math.inf
-    both = second > 0
-    return float(((first - second)[both] ** 2 / second[both]).sum())
-
-
-def hellinger(p: ArrayLike, q: ArrayLike) -> float:
-    """Squared Hellinger distance with the factor 1/2: sum (sqrt p - sqrt q)^2 / 2 = 1 - sum sqrt(p q)."""
-    first, second = _pair(p, q)
-    return float(((np.sqrt(first) - np.sqrt(second)) ** 2).sum() / 2.0)

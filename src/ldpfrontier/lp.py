@@ -64,3 +64,54 @@ def solve(lp: highspy.Highs) -> tuple[float, FloatArray, FloatArray]:
         np.asarray(solution.col_value, dtype=np.float64),
         np.asarray(solution.row_dual, dtype=np.float64),
     )
+
+
+def maximize(
+    cost: FloatArray,
+    matrix: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    least: FloatArray | None = None,
+    most: FloatArray | None = None,
+) -> tuple[float, FloatArray, FloatArray] | None:
+    """Maximize cost . x subject to lower <= matrix x <= upper and least <= x <= most.
+
+    Parameters
+    ----------
+    cost : ndarray, shape (n,)
+    matrix : ndarray, shape (m, n)
+        Dense; its zeros are left out.
+    lower, upper : ndarray, shape (m,)
+        May be infinite.
+    least, most : ndarray, shape (n,), optional
+        0 and infinity by default.
+
+    Returns
+    -------
+    value, x, duals : float, ndarray of shape (n,), ndarray of shape (m,)
+        As `solve`; None if the program is infeasible.
+
+    Raises
+    ------
+    RuntimeError
+        As `solve`.
+    """
+    rows, columns = matrix.shape
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = rows, columns
+    model.sense_ = highspy.ObjSense.kMaximize
+    model.col_cost_ = cost
+    model.row_lower_, model.row_upper_ = lower, upper
+    model.col_lower_ = np.zeros(columns) if least is None else least
+    model.col_upper_ = np.full(columns, np.inf) if most is None else most
+    row, column = np.nonzero(matrix)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = np.searchsorted(row, np.arange(rows + 1)).astype(np.int32)
+    model.a_matrix_.index_ = column.astype(np.int32)
+    model.a_matrix_.value_ = matrix[row, column]
+    lp = new_lp()
+    lp.passModel(model)
+    lp.run()
+    if lp.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
+        return None
+    return solve(lp)

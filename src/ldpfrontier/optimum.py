@@ -1,10 +1,12 @@
-"""What every optimum comes with: a mechanism, a bound that no other passes, their unit, and the errors."""
+"""What every optimum comes with: a mechanism, a bound and their unit; the checks that all optima share."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 from typing import Literal
+
+import numpy as np
 
 from ldpfrontier.channel import Channel
 
@@ -90,6 +92,11 @@ def certified(
     return optimum if optimum.gap <= tolerance else replace(optimum, status="bounded")
 
 
+def uninformative(inputs: int, unit: Unit = "nats") -> Optimum:
+    """Return the optimum where nothing may be told, or there is nothing to tell: one output, 0 and no gap."""
+    return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, unit)
+
+
 def checked_epsilon(epsilon: float) -> float:
     """Return a privacy level as a float.
 
@@ -101,3 +108,15 @@ def checked_epsilon(epsilon: float) -> float:
     if not (math.isfinite(epsilon) and epsilon >= 0):
         raise ValueError(f"epsilon is {epsilon}; it must be a finite number, 0 or more.")
     return float(epsilon)
+
+
+def check_start(start: Channel | None, inputs: int) -> None:
+    """Check that a mechanism to start from, if there is one, has the right inputs.
+
+    Raises
+    ------
+    ValueError
+        If their number is another.
+    """
+    if start is not None and start.n_inputs != inputs:
+        raise ValueError(f"The start has {start.n_inputs} inputs; it must have {inputs}.")

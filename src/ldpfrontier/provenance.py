@@ -11,28 +11,28 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
 PACKAGE = "ldpfrontier"
-PACKAGES = ("clarabel", "cvxpy", "highspy", "matplotlib", "numpy", "pandas", "pplpy", "pyarrow", "scipy")
+PACKAGES = ("clarabel", "cvxpy", "highspy", "matplotlib", "numpy", "pandas", "pyarrow", "scipy")
 
 _ROOT = Path(__file__).parent
 
 
-def code_hash(source: str | Path, root: Path = _ROOT) -> str:
-    """Hash the code that a module or a script runs, as far as it belongs to the project.
+def code_hash(*sources: str | Path, root: Path = _ROOT) -> str:
+    """Hash the code that modules and scripts run, as far as it belongs to the project.
 
-    The hash covers the file and, transitively, every module of the package (and, for a script, every module
-    beside it) that it imports. A name imported from a package is followed to the module that defines it, so
+    The hash covers the files and, transitively, every module of the package (and, for a script, every module
+    beside it) that they import. A name imported from a package is followed to the module that defines it, so
     that an ``__init__`` that re-exports everything does not tie everything together. Comments, docstrings and
     layout do not count, nor do imports under ``if TYPE_CHECKING``.
 
     Parameters
     ----------
-    source : str or Path
-        Dotted name of a module of the package, or path of a script.
+    *sources : str or Path
+        Dotted names of modules of the package, or paths of scripts, all in one folder.
     root : Path
         Directory of the package.
 
@@ -46,22 +46,33 @@ def code_hash(source: str | Path, root: Path = _ROOT) -> str:
     ValueError
         If there is no such module or script.
     """
-    graph = _Graph(root, Path(source).parent if isinstance(source, Path) else None)
-    start = f"{graph.SCRIPT}{source.stem}" if isinstance(source, Path) else source
-    if graph.file(start) is None:
-        raise ValueError(f"There is no module or script {source}; {root} has no such file.")
-    pending, seen, links = [start], set[str](), set[str]()
+    modules, links = imported(*sources, root=root)
+    text = [f"{module}: {_digest(_source(path))}" for module, path in sorted(modules.items())]
+    return _digest("\n".join(text + sorted(links)))
+
+
+def imported(*sources: str | Path, root: Path = _ROOT) -> tuple[dict[str, Path], set[str]]:
+    """Find what `code_hash` covers: the files by module, and what the names they import stand for."""
+    scripts = [source for source in sources if isinstance(source, Path)]
+    graph = _Graph(root, scripts[0].parent if scripts else None)
+    pending = []
+    for source in sources:
+        start = f"{graph.SCRIPT}{source.stem}" if isinstance(source, Path) else source
+        if graph.file(start) is None:
+            raise ValueError(f"There is no module or script {source}; {root} has no such file.")
+        pending.append(start)
+    seen, links = dict[str, Path](), set[str]()
     while pending:
         module = pending.pop()
-        if module in seen:
+        path = graph.file(module)
+        if module in seen or path is None:
             continue
-        seen.add(module)
+        seen[module] = path
         for name, (target, original) in graph.imports(module):
             # What a name stands for, when a package re-exports it, is part of the code.
             links.add(f"{name} = {target}:{original}")
             pending.append(target)
-    text = [f"{module}: {_digest(_source(graph.file(module)))}" for module in sorted(seen)]
-    return _digest("\n".join(text + sorted(links)))
+    return seen, links
 
 
 class _Graph:
@@ -194,7 +205,8 @@ def describe(code: str, configuration: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata of a result file: `code` is the hash that its rule has in ``params``."""
     return {
         "code_hash": code,
-        "code_version": metadata.version(PACKAGE),
+        # Not by an import statement: the list of exports is no part of what a job runs.
+        "code_version": import_module(PACKAGE).__version__,
         "configuration_hash": configuration_hash(configuration),
         "packages": package_versions(),
     }

@@ -1,9 +1,9 @@
 r"""The Renyi ball around an estimated distribution of (S, U), its projections and their statistics.
 
-Everything follows from two facts about F = {P : D(P-hat || P) <= B}, D the Renyi divergence of order alpha.
-
-*Budget.* Write g = (alpha - 1)/alpha and k(D) = (e^(g D) - 1)/g, k(D) = D for alpha = 1: increasing in D.
-With D_s = D(P-hat_{U|s} || R_s) and q the distribution of S,
+Everything follows from two facts about F = {P : D(P-hat || P) <= B}, D the Renyi divergence of order alpha:
+what the extreme distributions of a single group are (`ldpfrontier.renyi`), and how the groups share B. For
+that write g = (alpha - 1)/alpha and k(D) = (e^(g D) - 1)/g, k(D) = D for alpha = 1: increasing in D. With
+D_s = D(P-hat_{U|s} || R_s) and q the distribution of S,
 
     e^((alpha-1) D(P-hat || P)) = sum_s p_s^alpha q_s^(1-alpha) e^((alpha-1) D_s)
                                = sum_s a_s^alpha q_s^(1-alpha),      a_s = p_s e^(g D_s),
@@ -14,16 +14,11 @@ proportional to a_s. So (R_s)_s are the conditionals of some P in F if and only 
     sum_s p_s k(D_s) <= k(B).
 
 All the budget on one s is Theorem 1 of lopuhaa2024: B_s = k^-1(k(B) / p_s).
-
-*Support.* The R that minimizes sum_u q_u R_u subject to D(r || R) <= B is, by stationarity,
-R_u = r_u (q_u - mu)^(-1/alpha) up to scale, for every order; what budget is left when mu reaches the q of a
-cell with r_u = 0 moves mass onto that cell, at the price -log(1 - mass). One scalar equation per value.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,11 +27,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtri
 
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
+from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.privacy import log_ratio
+from ldpfrontier.renyi import (
+    golden_section,
+    least_mean,
+    push_out,
+    random_targets,
+    renyi_divergences,
+    two_cells,
+)
 
-_Function = Callable[[FloatArray], FloatArray]
-
-# Above this many non-sensitive values, radii come from the concave relaxation instead of all subset sums.
+#: Above this many non-sensitive values, radii come from the concave relaxation instead of all subset sums.
 SUBSET_LIMIT = 16
 
 
@@ -151,7 +153,7 @@ class RenyiBall:
         """
         if self.centre.shape[1] == 1:
             return np.ones_like(self.centre)
-        return self._two_cells(self.conditionals, self.projected_radii[:, None])[0]
+        return two_cells(self.conditionals, self.projected_radii[:, None], self.order)[0]
 
     @cached_property
     def radii(self) -> FloatArray:
@@ -178,7 +180,7 @@ class RenyiBall:
         smallest = self.conditionals.min(axis=1)
         with np.errstate(over="ignore"):
             excess = np.expm1(self.projected_radii)
-        largest = self._two_cells(smallest, self.projected_radii)[1]
+        largest = two_cells(smallest, self.projected_radii, self.order)[1]
         exact = 2.0 * (largest - smallest)
         return np.where(excess >= (1.0 - 2.0 * smallest) ** 2, exact, np.sqrt(excess))
 
@@ -187,7 +189,7 @@ class RenyiBall:
         other = np.asarray(P, dtype=np.float64)
         if other.shape[-2:] != self.centre.shape:
             raise ValueError(f"P has shape {other.shape}; its last two axes must be {self.centre.shape}.")
-        return _divergence(self.centre.ravel(), other.reshape(*other.shape[:-2], -1), self.order)
+        return renyi_divergences(self.centre.ravel(), other.reshape(*other.shape[:-2], -1), self.order)
 
     def contains(self, P: ArrayLike, tol: float = 1e-9) -> NDArray[np.bool_]:
         """Whether distributions P of shape (..., a1, a2) lie in the ball, up to `tol` nats; shape (...)."""
@@ -212,7 +214,7 @@ class RenyiBall:
             raise ValueError(f"q has shape {np.shape(q)}; it must be (m, {self.centre.shape[1]}).")
         r = np.broadcast_to(self.conditionals[s], values.shape)
         B = np.full(len(values), self.projected_radii[s])
-        return _least(r, values, B, self.order), -_least(r, -values, B, self.order)
+        return least_mean(r, values, B, self.order), -least_mean(r, -values, B, self.order)
 
     def projected_epsilon(self, channel: Channel) -> float:
         """Upper bound on the worst realized epsilon over F: both groups at full budget, in nats.
@@ -268,7 +270,7 @@ class RenyiBall:
                 continue
             peak = values[:, open_].argmax(axis=0)
             lo, hi = angles[np.maximum(peak - 1, 0)], angles[np.minimum(peak + 1, len(angles) - 1)]
-            best = max(best, float(_golden(problem.take(open_).value, lo, hi)[1].max()))
+            best = max(best, float(golden_section(problem.take(open_).value, lo, hi)[1].max()))
         return best
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
@@ -292,7 +294,7 @@ class RenyiBall:
         a1, a2 = self.centre.shape
         rays = (size + 1) // 2
         flat = np.broadcast_to(self.centre.ravel(), (rays, a1 * a2))
-        P = _push(flat, _directions(rng, rays, a1 * a2), np.full(rays, self.radius), self.order)
+        P = push_out(flat, random_targets(rng, rays, a1 * a2), np.full(rays, self.radius), self.order)
         m = size - rays
         R = np.repeat(self.conditionals[None], m, axis=0)
         D = np.zeros((m, a1))
@@ -305,8 +307,8 @@ class RenyiBall:
             s = filled[which[i]]
             r = self.conditionals[s]
             B = self._share(part[i], self.sensitive[s])
-            R[i, s] = _push(r, _directions(rng, i.size, a2), B, self.order)
-            D[i, s] = _divergence(r, R[i, s], self.order)
+            R[i, s] = push_out(r, random_targets(rng, i.size, a2), B, self.order)
+            D[i, s] = renyi_divergences(r, R[i, s], self.order)
         # Clipped so that an infinite D (radius inf, or order < 1) keeps every group's share positive.
         tilt = np.clip(self._exponent * D, -30.0, 600.0) if self.order != 1 else 0.0
         weight = np.broadcast_to(self.sensitive * np.exp(tilt), D.shape)
@@ -331,37 +333,19 @@ class RenyiBall:
         # An empty group costs nothing (its weight under P may be as small as one likes).
         return np.where(p > 0, D, np.inf)
 
-    def _two_cells(self, rho: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Least and largest m with d((rho, 1 - rho) || (m, 1 - m)) <= B: rho xi-, rho xi+ of (26)-(28)."""
-        rho, B = np.broadcast_arrays(rho, B)
-        if self.order == 2:
-            c = np.exp(-B)
-            spare = -np.expm1(-B)
-            largest = (spare + 2 * rho * c + np.sqrt(spare * (spare + 4 * rho * (1 - rho) * c))) / 2
-            # From the product of the roots: no cancellation.
-            least = np.divide(rho**2 * c, largest, out=np.zeros(rho.shape), where=largest > 0)
-            return least, np.minimum(largest, 1.0)
-        r = np.column_stack([rho.ravel(), 1.0 - rho.ravel()])
-        q = np.broadcast_to([1.0, 0.0], r.shape)
-        least = _least(r, q, B.ravel(), self.order)
-        return least.reshape(rho.shape), 1.0 - _least(r, 1.0 - q, B.ravel(), self.order).reshape(rho.shape)
-
     def _radius(self, s: int) -> float:
         if self.sensitive[s] == 0:
             return 2.0
         r, B = self.conditionals[s], self.projected_radii[s : s + 1]
 
         def width(rho: FloatArray) -> FloatArray:
-            return 2.0 * (self._two_cells(rho, B)[1] - rho)
+            return 2.0 * (two_cells(rho, B, self.order)[1] - rho)
 
         smallest = r.min(keepdims=True)
         if r.size > SUBSET_LIMIT:
-            return float(_golden(width, smallest, np.ones(1))[1][0])
-        peak = _golden(width, np.zeros(1), np.ones(1))[0]
-        sums = np.zeros(1)
-        for cell in r:
-            sums = np.concatenate([sums, sums + cell])
-        sums = np.sort(np.minimum(sums[1:], 1.0))
+            return float(golden_section(width, smallest, np.ones(1))[1][0])
+        peak = golden_section(width, np.zeros(1), np.ones(1))[0]
+        sums = np.sort(np.minimum(subset_sums(r)[1:], 1.0))
         after = int(np.searchsorted(sums, peak[0]))
         near = sums[np.clip([after - 1, after], 0, sums.size - 1)]
         return float(width(near).max())
@@ -385,8 +369,8 @@ class RenyiBall:
         unique, inverse = np.unique(rows, axis=0, return_inverse=True)
         s, q = unique[:, 0].astype(np.intp), unique[:, 1:]
         r, B = self.conditionals[s], self.projected_radii[s]
-        least = _least(r, q, B, self.order)[inverse].reshape(a1, outputs)
-        largest = -_least(r, -q, B, self.order)[inverse].reshape(a1, outputs)
+        least = least_mean(r, q, B, self.order)[inverse].reshape(a1, outputs)
+        largest = -least_mean(r, -q, B, self.order)[inverse].reshape(a1, outputs)
         ratios = log_ratio(*np.broadcast_arrays(largest[:, None], least[None, :]))
         ratios[np.diag_indices(a1)] = 0.0
         return ratios
@@ -420,159 +404,11 @@ class _Split:
         share = np.sin(angle) ** 2
         B1 = ball._share(share, ball.sensitive[s1])
         B2 = ball._share(np.where(angle < math.pi / 2, 1.0 - share, 0.0), ball.sensitive[s2])
-        high = -_least(ball.conditionals[s1], -self.q1, B1, ball.order)
-        low = _least(ball.conditionals[s2], self.q2, B2, ball.order)
+        high = -least_mean(ball.conditionals[s1], -self.q1, B1, ball.order)
+        low = least_mean(ball.conditionals[s2], self.q2, B2, ball.order)
         with np.errstate(divide="ignore"):
             return np.log(high), np.log(low)
 
     def value(self, angle: FloatArray) -> FloatArray:
         high, low = self.logs(angle)
         return high - low
-
-
-def _divergence(r: FloatArray, R: FloatArray, order: float) -> FloatArray:
-    """Renyi divergence along the last axis, in nats; `r` broadcasts against `R`."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        if order == 1:
-            return np.asarray(np.where(r > 0, r * np.log(r / R), 0.0).sum(axis=-1))
-        ratio = r / R
-        power = ratio if order == 2 else ratio ** (order - 1.0)
-        return np.asarray(np.log(np.where(r > 0, r * power, 0.0).sum(axis=-1)) / (order - 1.0))
-
-
-def _least(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> FloatArray:
-    """Infimum of sum_u R_u q_u over distributions R with D_order(r || R) <= B, row by row.
-
-    With z = (q - min q) / (max q - min q) and t = 1 / (min q - mu) (scaled alike), the minimizer is
-    R_u proportional to r_u (1 + t z_u)^(-1/order), and its divergence rises with t from 0; log t is found by
-    Newton's method on log D inside a bracket. At the end of the bracket (t = e^700) what is left of B goes
-    to a zero cell if the minimum of q is there.
-
-    Parameters
-    ----------
-    r : ndarray, shape (m, k)
-        Distributions; a row of zeros (an empty group) needs B = inf.
-    q : ndarray, shape (m, k)
-    B : ndarray, shape (m,)
-        Radii in nats, 0 to inf.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-    """
-    low = q.min(axis=1)
-    span = q.max(axis=1) - low
-    z = (q - low[:, None]) / np.where(span > 0, span, 1.0)[:, None]
-    mean = np.einsum("ij,ij->i", r, z)
-    result = np.where(np.isinf(B), 0.0, mean)
-    active = np.flatnonzero((B > 0) & np.isfinite(B) & (span > 0))
-    if active.size == 0:
-        return np.asarray(low + span * result)
-    r, z, B = r[active], z[active], B[active]
-    floor = np.where(r > 0, z, np.inf).min(axis=1)
-    variance = np.einsum("ij,ij->i", r, (z - mean[active, None]) ** 2)
-    with np.errstate(divide="ignore"):
-        # Second order: D = t^2 Var(z) / (2 order).
-        tau = np.clip(0.5 * np.log(2.0 * order * B / variance), -60.0, 300.0)
-    last = 700.0
-    lo, hi = np.full(B.size, -80.0), np.full(B.size, last)
-    # The far end decides which rows can use their budget up at all.
-    D, _, value = _tilt(r, z, floor, np.full(B.size, last), order)
-    left = np.maximum(B - D, 0.0)
-    end = np.where(floor > 0, value * np.exp(-left), np.where(left > 0, 0.0, value))
-    result[active] = end
-    rows = np.flatnonzero(left <= 0)
-    for _ in range(200):
-        if rows.size == 0:
-            break
-        x = tau[rows]
-        D, slope, value = _tilt(r[rows], z[rows], floor[rows], x, order)
-        below = B[rows] > D
-        lo[rows] = np.where(below, x, lo[rows])
-        hi[rows] = np.where(below, hi[rows], x)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            new = x - np.log(D / B[rows]) * D / slope
-        inside = (new > lo[rows]) & (new < hi[rows])
-        new = np.where(inside, new, 0.5 * (lo[rows] + hi[rows]))
-        result[active[rows]] = value
-        tau[rows] = new
-        # D is a difference of logarithms near 0: below about 1e-16 / B the steps are noise.
-        rows = rows[np.abs(new - x) > 1e-14 * np.maximum(np.abs(x), 1.0) + 1e-15 / B[rows]]
-    return np.asarray(low + span * result)
-
-
-def _tilt(
-    r: FloatArray, z: FloatArray, floor: FloatArray, tau: FloatArray, order: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Divergence, its derivative in log t, and sum_u R_u z_u, of R_u ~ r_u (1 + t z_u)^(-1/order)."""
-    t = np.exp(tau)
-    unit = 1.0 + t * floor
-    # Dividing by the smallest factor on the support keeps every sum within range.
-    v = np.maximum((1.0 + t[:, None] * z) / unit[:, None], 1.0)
-    if order == 2:
-        h = 1.0 / np.sqrt(v)
-    elif order == 1:
-        h = 1.0 / v
-    else:
-        h = v ** (-1.0 / order)
-    h = np.where(r > 0, r * h, 0.0)
-    W = h.sum(axis=1)
-    zh = z * h
-    moment = zh.sum(axis=1)
-    if order == 1:
-        T = np.ones_like(W)
-        D = np.log(W) + np.where(r > 0, r * np.log(v), 0.0).sum(axis=1)
-    else:
-        T = (v * h).sum(axis=1)
-        D = np.log(W) + np.log(T) / (order - 1.0)
-    slope = (moment / T - (zh / v).sum(axis=1) / W) * (t / unit) / order
-    return D, slope, moment / W
-
-
-def _golden(
-    function: _Function, lo: FloatArray, hi: FloatArray, steps: int = 40
-) -> tuple[FloatArray, FloatArray]:
-    """Maximizers and maxima of unimodal functions on [lo, hi], elementwise, ends included."""
-    ratio = (math.sqrt(5.0) - 1.0) / 2.0
-    left, right = hi - ratio * (hi - lo), lo + ratio * (hi - lo)
-    points = [lo, hi, left, right]
-    values = [function(x) for x in points]
-    f_left, f_right = values[2:]
-    for _ in range(steps):
-        up = f_left < f_right
-        lo, hi = np.where(up, left, lo), np.where(up, hi, right)
-        new = np.where(up, lo + ratio * (hi - lo), hi - ratio * (hi - lo))
-        f_new = function(new)
-        points.append(new)
-        values.append(f_new)
-        left, right = np.where(up, right, new), np.where(up, new, left)
-        f_left, f_right = np.where(up, f_right, f_new), np.where(up, f_new, f_left)
-    best = np.argmax(values, axis=0)[None]
-    return np.take_along_axis(np.array(points), best, 0)[0], np.take_along_axis(np.array(values), best, 0)[0]
-
-
-def _directions(rng: np.random.Generator, m: int, k: int) -> FloatArray:
-    """Random points of the simplex to head for, shape (m, k): from near a vertex to the middle."""
-    gamma = rng.gamma(rng.choice([0.1, 0.5, 2.0], size=(m, 1)), size=(m, k)) + 1e-300
-    return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
-
-
-def _push(r: FloatArray, target: FloatArray, B: FloatArray, order: float) -> FloatArray:
-    """Last points with D_order(r || R) <= B on the rays from `r` through `target` in the simplex; by rows."""
-    step = target - r
-    # Where r is nearly the target, rounding in the difference must not be blown up on the way to the
-    # boundary: the largest entry is made to balance the others.
-    largest = np.abs(step).argmax(axis=-1)[..., None]
-    balance = np.take_along_axis(step, largest, axis=-1) - step.sum(axis=-1, keepdims=True)
-    np.put_along_axis(step, largest, balance, axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        exits = np.where(step < 0, -r / step, np.inf).min(axis=1)
-    hi = np.where(np.isfinite(exits), exits, 0.0)
-    lo = np.zeros_like(hi)
-    last = hi.copy()
-    for _ in range(70):
-        middle = 0.5 * (lo + hi)
-        inside = _divergence(r, np.maximum(r + middle[:, None] * step, 0.0), order) <= B
-        lo, hi = np.where(inside, middle, lo), np.where(inside, hi, middle)
-    whole = _divergence(r, np.maximum(r + last[:, None] * step, 0.0), order) <= B
-    return np.asarray(np.maximum(r + np.where(whole, last, lo)[:, None] * step, 0.0))

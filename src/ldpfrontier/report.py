@@ -17,19 +17,12 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
-from ldpfrontier.claims import LEDGER, SCHEMAS, VERDICTS, Erratum, counts
+from ldpfrontier.claims import LEDGER, VERDICTS, counts, errata_of
+from ldpfrontier.files import markdown, read_metadata, read_table, replacing
+from ldpfrontier.job import load
+from ldpfrontier.papers import Paper
 from ldpfrontier.provenance import configuration_hash
-from ldpfrontier.tables import MEASURED, RESULTS, SKIPPED, markdown, read_metadata, read_table, replacing
-
-#: In the order of their appearance on the page.
-PAPERS: Mapping[str, str] = {
-    "kairouz2016": "Kairouz, Oh, Viswanath: Extremal Mechanisms for Local Differential Privacy",
-    "liao2017": "Liao, Sankar, Tan, Calmon: Hypothesis Testing under Mutual Information Privacy "
-    "Constraints in the High Privacy Regime",
-    "kalantari2018": "Kalantari, Sankar, Sarwate: Robust Privacy-Utility Tradeoffs under Differential "
-    "Privacy and Hamming Distortion",
-    "lopuhaa2024": "Lopuhaä-Zwakenberg, Goseling: Mechanisms for Robust Local Differential Privacy",
-}
+from ldpfrontier.tables import RESULTS, SKIPPED
 
 _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
 
@@ -61,12 +54,11 @@ class Table:
 def write(
     path: Path | str,
     *,
+    papers: Sequence[Paper],
     finished: Iterable[str],
     ledger: pd.DataFrame,
-    errata: Sequence[Erratum],
     configuration: Mapping[str, Any],
-    captions: Iterable[Path | str],
-    provenance: Path | str,
+    provenance: Iterable[Path | str],
     logs: Path | str,
 ) -> None:
     """Write the page, all or nothing.
@@ -75,75 +67,58 @@ def write(
     ----------
     path : path
         The page; links are relative to its directory.
+    papers : sequence of Paper
+        In the order of their appearance.
     finished : iterable of str
         The tables and figures: ``tables/<paper>/<name>.<suffix>``, and ``figures`` likewise.
     ledger : DataFrame
         As `ldpfrontier.claims.ledger`.
-    errata : sequence of Erratum
     configuration : mapping
         All of it; every key is listed.
-    captions : iterable of path
-        The captions, ``<paper>_<figure>.rst``.
-    provenance : path
-        What the Adult counts come from.
+    provenance : iterable of path
+        Files that say what the counts come from, one per data set, named by their folder.
     logs : path
         Directory with the run times, as Snakemake's benchmarks write them.
     """
     ledger = LEDGER.conform(ledger)
-    texts = {Path(caption).stem: _caption(Path(caption)) for caption in captions}
-    figures, tables = _collect(list(finished), Path(path).parent, texts)
+    figures, tables = _collect(list(finished), Path(path).parent, {paper.key: paper for paper in papers})
     assumptions = dict(_flat(configuration))
-    papers = [
+    keys = {paper.key for paper in papers}
+    entries = [
         {
-            "key": paper,
-            "title": title,
-            "figures": list(figures.get(paper, {}).values()),
-            "tables": list(tables.get(paper, {}).values()),
-            "claims": ledger[ledger["paper"] == paper].to_dict("records"),
-            "errata": [erratum for erratum in errata if erratum.paper == paper],
-            "assumptions": {k: v for k, v in assumptions.items() if k.split(".")[0] == paper},
+            "key": paper.key,
+            "title": f"{paper.authors}: {paper.title}",
+            "url": paper.url,
+            "figures": list(figures.get(paper.key, {}).values()),
+            "tables": list(tables.get(paper.key, {}).values()),
+            "claims": ledger[ledger["paper"] == paper.key].to_dict("records"),
+            "errata": errata_of(paper),
+            "assumptions": {k: v for k, v in assumptions.items() if k.split(".")[0] == paper.key},
         }
-        for paper, title in PAPERS.items()
+        for paper in papers
     ]
     everything = [table for found in tables.values() for table in found.values() if table.metadata]
     text = (
         _environment()
         .from_string(_template())
         .render(
-            papers=papers,
+            papers=entries,
             verdicts=VERDICTS,
             counts=counts(ledger).to_dict("records"),
             targets={
                 *(f"figure-{paper}-{name}" for paper, found in figures.items() for name in found),
                 *(f"table-{paper}-{name}" for paper, found in tables.items() for name in found),
             },
-            common={k: v for k, v in assumptions.items() if k.split(".")[0] not in PAPERS},
+            common={k: v for k, v in assumptions.items() if k.split(".")[0] not in keys},
             seed=configuration.get("seed", "-"),
             configuration_hash=configuration_hash(assumptions),
-            adult=Path(provenance).read_text(encoding="utf-8").strip(),
+            data={Path(p).parent.name: Path(p).read_text(encoding="utf-8").strip() for p in provenance},
             versions=_versions(everything),
             times=_times(Path(logs)),
         )
     )
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")
-
-
-def summary(results: Path | str) -> str:
-    """Return a few lines on finished results: figures and tables made, claims by verdict."""
-    results = Path(results)
-    made = {
-        kind: len({path.with_suffix("") for path in results.glob(f"{kind}/*/*.*")})
-        for kind in ("figures", "tables")
-    }
-    lines = [f"{made['figures']} figures and {made['tables']} tables in {results}/."]
-    if (results / "claims.parquet").exists():
-        verdicts = read_table(results / "claims.parquet", LEDGER)["verdict"].value_counts()
-        found = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS if verdict in verdicts)
-        lines.append(f"{verdicts.sum()} claims: {found}.")
-    if (results / "report/index.html").exists():
-        lines.append(f"All of it on one page: {results}/report/index.html")
-    return "\n".join(lines)
 
 
 def _environment() -> Environment:
@@ -159,65 +134,43 @@ def _template() -> str:
 
 
 def _collect(
-    finished: Sequence[str], page: Path, captions: Mapping[str, str]
+    finished: Sequence[str], page: Path, papers: Mapping[str, Paper]
 ) -> tuple[dict[str, dict[str, Figure]], dict[str, dict[str, Table]]]:
     figures: dict[str, dict[str, Figure]] = {}
     tables: dict[str, dict[str, Table]] = {}
     for path in map(Path, finished):
-        paper, link = path.parent.name, os.path.relpath(path, page)
+        key, link = path.parent.name, os.path.relpath(path, page)
+        paper = papers[key]
         if path.parents[1].name == "figures":
-            caption = captions.get(f"{paper}_{path.stem}", "")
-            figure = figures.setdefault(paper, {}).setdefault(path.stem, Figure(path.stem, caption))
+            caption = paper.figures[path.stem].caption
+            figure = figures.setdefault(key, {}).setdefault(path.stem, Figure(path.stem, caption))
             figure.files[path.suffix[1:]] = link
             # A browser enlarges SVG without loss; PNG is for a configuration without it.
             if path.suffix == ".svg" or (path.suffix == ".png" and not figure.image):
                 data = base64.b64encode(path.read_bytes()).decode()
                 figure.image = f"data:{_MIME[path.suffix]};base64,{data}"
         else:
-            table = tables.setdefault(paper, {}).setdefault(path.stem, Table(path.stem))
+            table = tables.setdefault(key, {}).setdefault(path.stem, Table(path.stem))
             table.files[path.suffix[1:]] = link
             if path.suffix == ".parquet":
-                _certificates(table, path, f"{paper}/{path.stem}")
+                _certificates(table, path, paper.tables[path.stem].schema_name)
     return figures, tables
 
 
-#: The TeX of captions, in the order of its replacement.
-_TEX = {
-    r"\\mathrm\{(\w+)\}": r"\1",
-    r"\\hat\s*(\w)": "\\1\u0302",
-    r"\\varepsilon": "ε",
-    r"\\delta": "δ",
-    r"\\alpha": "α",
-    r"\\beta": "β",
-    r"\\\|": "‖",
-    r"\\log": "log",
-    r"[{}]": "",
-}
-
-
-def _caption(path: Path) -> str:
-    """Return a caption as plain text."""
-    text = re.sub(r":\w+:`([^`]*)`|``([^`]*)``", r"\1\2", path.read_text(encoding="utf-8"))
-    for tex, plain in _TEX.items():
-        text = re.sub(tex, plain, text)
-    return " ".join(text.split())
-
-
-def _certificates(table: Table, path: Path, name: str) -> None:
+def _certificates(table: Table, path: Path, schema_name: str) -> None:
     """Enter the worst gap and the worst privacy slack: what a channel guarantees less what it must."""
-    schema = SCHEMAS.get(name, RESULTS)
+    schema = load(schema_name)
     rows = read_table(path, schema)
     table.rows, table.metadata = len(rows), read_metadata(path)
     if schema is not RESULTS:
         return
-    certified = rows[~rows["status"].isin([SKIPPED, MEASURED])]
+    certified = rows[rows["certified"]]
     table.certified, table.skipped = len(certified), int((rows["status"] == SKIPPED).sum())
-    # The gap of a closed form is its distance from the optimum, and proves nothing about it.
-    solved = certified[certified["mechanism"].str.startswith(("optimal", "polyopt", "nr"))]
-    # Relative to a bound that is zero but for rounding, a gap says nothing.
-    gap = solved.loc[solved["upper_bound"] > 1e-9, "gap"].max()
+    # Relative to numbers that are zero but for rounding, a gap says nothing.
+    gap = certified.loc[certified[["value", "bound"]].abs().max(axis=1) > 1e-9, "gap"].max()
     table.gap = f"{gap:.1e}" if math.isfinite(gap) else ""
-    limited = certified[np.isfinite(certified["privacy_limit"])]
+    made = rows[(rows["direction"] != "-") & (rows["status"] != SKIPPED)]
+    limited = made[np.isfinite(made["privacy_limit"])]
     slack = (limited["privacy"] - limited["privacy_limit"]).max()
     table.slack = f"{slack:+.1e}" if math.isfinite(slack) else ""
 

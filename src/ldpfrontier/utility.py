@@ -36,8 +36,8 @@ class Columns:
     @classmethod
     def join(cls, parts: Iterable[Columns]) -> Columns:
         """Put the columns of one or more parts together."""
-        found = list(parts)
-        return cls(np.concatenate([c.vectors for c in found]), np.concatenate([c.values for c in found]))
+        every = list(parts)
+        return cls(np.concatenate([c.vectors for c in every]), np.concatenate([c.values for c in every]))
 
 
 class Utility(Protocol):

@@ -1,55 +1,142 @@
-"""What all rules share: the checked configuration, code hashes, the files of a figure."""
+"""What all rules share: the package, the checked configuration, the papers, and what a job is told."""
 
 import hashlib
+import json
 import os
+import sys
 from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
-from ldpfrontier import adult, configuration
-from ldpfrontier.provenance import code_hash
-from ldpfrontier.tables import pair_text
+# Planning needs nothing but Snakemake: the package is taken from this repository, and what is imported here needs no
+# numerical library. Jobs put the package on their path themselves (workflow/scripts/_job.py).
+BASE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+sys.path.insert(0, str(BASE / "src"))
 
-BASE = Path(workflow.basedir).parent
-# Relative, so that a project that moves with its results keeps them.
-BUNDLED = Path(os.path.relpath(BASE / "resources/adult_pair_counts.csv"))
+try:
+    from ldpfrontier import configuration, data, runs
+    from ldpfrontier.papers import ROOT as PAPER_FOLDERS
+    from ldpfrontier.papers import Counts, Layout, Table, papers
+    from ldpfrontier.plan import Plan
+    from ldpfrontier.provenance import code_hash
+except ImportError as missing:
+    raise WorkflowError(
+        f"The package ldpfrontier cannot be imported from {BASE / 'src'}: {missing}. The workflow is used from a copy of"
+        " its repository, also as a module."
+    ) from None
 
 # One thread per job: Snakemake shares out the cores, and sums keep their order on every machine.
 for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
+PAPERS = papers()
+COMMON_SCHEMA = json.loads((BASE / "workflow/schemas/common.schema.json").read_text(encoding="utf-8"))
+
 try:
-    configuration.check(config, configuration.load_schema(BASE / "workflow/schemas/config.schema.json"))
+    configuration.check(config, COMMON_SCHEMA, PAPERS.values())
 except configuration.ConfigurationError as problems:
     raise WorkflowError(str(problems)) from None
 
 
+# Relative, so that a project that moves with its results keeps them.
+RESOURCES = Path(os.path.relpath(BASE / "resources"))
+RUN_TIMES = "logs/run_times.csv"
+PLAN = Plan(PAPERS, config, RESOURCES)
+PAPER_FILES = [os.path.relpath(PAPER_FOLDERS / key / "paper.yaml") for key in PAPERS]
+FINISHED = [path for paper in PAPERS.values() for path in PLAN.finished(paper, config["figures"]["formats"])]
+
+
+wildcard_constraints:
+    data="|".join(data.catalogue()),
+    sensitive="[^/]+",
+    public="[^/]+",
+    paper="|".join(PAPERS),
+    figure="[^/]+",
+    layout="[^/]+",
+    suffix="[a-z]+",
+    part=".+",
+
+
 @cache
-def code(script):
-    """Hash what a script runs: for `params`, because Snakemake does not see imported modules."""
-    return code_hash(BASE / "workflow/scripts" / script)
+def code(script, *names):
+    """Hash what a job runs, a script and the modules of ``module:name``: Snakemake does not see what is imported."""
+    return code_hash(BASE / "workflow/scripts" / script, *sorted({name.partition(":")[0] for name in names}))
 
 
-def figure(stem, **shown):
-    """Name the files of a figure in all formats; the best one for a browser goes into the report."""
-    paths = {suffix: f"{stem}.{suffix}" for suffix in config["figures"]["formats"]}
+def fresh(call, *more):
+    """Return the hash of what a job of a call runs: its script, its function, and the schemas that it meets."""
+    script = {Table: "compute.py", Layout: "layout.py"}.get(type(call), "figure.py")
+    schemas = [table.schema_name for table in (*PLAN.read_by(call), *more)]
+    return code(script, call.function_name, *schemas)
+
+
+def of(wildcards, kind):
+    """Return the figure or the layout that the wildcards name."""
+    found = getattr(PAPERS[wildcards.paper], f"{kind}s").get(wildcards[kind])
+    if found is None:
+        raise WorkflowError(f"{wildcards.paper} has no {kind} {wildcards[kind]}.")
+    return found
+
+
+def told(call, part=None):
+    return PLAN.told(call, PLAN.arguments(call, part))
+
+
+def counts_of(table):
+    """Return a function of the wildcards: the tables of counts that a job of a table reads."""
+    # Ancient, with its hash in `params`: only other counts of this very pair are a reason to run again.
+    return lambda wildcards: [
+        ancient(path) for path in PLAN.count_files(PLAN.arguments(table, wildcards.get("part")))
+    ]
+
+
+def call_of(table):
+    """Return a function of the wildcards: what a job of a table is told."""
+    return lambda wildcards: {**told(table, wildcards.get("part")), "schema": table.schema_name}
+
+
+def shown(kind):
+    """Return the options of `report`: what it says of a figure or a layout is in the paper's paper.yaml."""
+    return {
+        "caption": "../report/caption.rst",
+        "category": "{paper}",
+        "labels": lambda wildcards: dict(of(wildcards, kind).labels),
+    }
+
+
+def figure_files():
+    """Return the files of a figure in all formats; the best one for a browser goes into the report."""
+    paths = {
+        suffix: f"results/figures/{{paper}}/{{figure}}.{suffix}" for suffix in config["figures"]["formats"]
+    }
     best = min(paths, key=["svg", "png", "pdf"].index)
-    paths[best] = report(paths[best], **shown)
-    return list(paths.values())
+    return [report(path, **shown("figure")) if suffix == best else path for suffix, path in paths.items()]
 
 
-@cache
-def pair_digest(sensitive, public):
-    """Hash the counts of one pair.
-
-    Every source must give the shipped counts, so their hash is known before anything is downloaded. With it in
-    `params`, another source, or other counts of other attributes, leaves what is computed from this pair alone.
-    """
-    text = pair_text(*adult.contingency(shipped_counts(), sensitive, public))
-    return hashlib.sha256(text.encode()).hexdigest()
+def claim_code():
+    """Return the hash of what decides claims, the schemas of the tables that claims are about included."""
+    own = [
+        f"ldpfrontier.papers.{key}.claims" for key in PAPERS if (PAPER_FOLDERS / key / "claims.py").is_file()
+    ]
+    return code("claims.py", *own, *(table.schema_name for table in PLAN.tables))
 
 
-@cache
-def shipped_counts():
-    return adult.read_counts(BUNDLED)
+def job_of(job):
+    return runs.Job.of(job.benchmark, job.params.get("call"))
+
+
+def announcement(dag, cores):
+    """Make the terminal concise, and return what is said before a run."""
+    runs.Concise.install(logger)
+    todo = [job_of(job) for job in dag.needrun_jobs() if job.benchmark]
+    return runs.announcement(todo, runs.read_times(RUN_TIMES, RESOURCES / "run_times.csv"), cores)
+
+
+def conclusion(dag):
+    """Keep the run times for the next announcement, and return what is said after a run."""
+    runs.record_times([(job_of(job), Path(job.benchmark)) for job in dag.jobs if job.benchmark], RUN_TIMES)
+    # `snakemake --report results/report/snakemake.html` does not make its directory.
+    Path("results/report").mkdir(parents=True, exist_ok=True)
+    return runs.summary("results")

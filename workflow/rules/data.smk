@@ -1,53 +1,52 @@
-"""UCI Adult: the counts of all pairs of attributes, and one small table per pair in use."""
-
-from ldpfrontier.adult import ATTRIBUTES
+"""Tables of counts: the pair counts of every data set, and one small table per pair in use."""
 
 
-wildcard_constraints:
-    sensitive="|".join(ATTRIBUTES),
-    public="|".join(ATTRIBUTES),
-
-
-rule adult_counts:
+rule counts:
     input:
-        bundled=BUNDLED,
-        raw=config["adult"]["file"] or [],
+        bundled=lambda wildcards: RESOURCES / data.data_set(wildcards.data).counts,
+        raw=lambda wildcards: config.get(wildcards.data, {}).get("file") or [],
     output:
-        counts="results/data/adult/counts.csv",
-        provenance="results/data/adult/provenance.json",
+        counts="results/data/{data}/counts.csv",
+        provenance="results/data/{data}/provenance.json",
     log:
-        "logs/adult/counts.log",
+        "logs/data/{data}.log",
     benchmark:
-        "logs/adult/counts.tsv"
+        "logs/data/{data}.tsv"
     localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        adult=config["adult"],
-        code=code("adult_counts.py"),
+        settings=lambda wildcards: config.get(wildcards.data, {}),
+        code=lambda wildcards: code("counts.py", data.data_set(wildcards.data).loader_name),
+    message:
+        "Get the counts of {wildcards.data}"
     script:
-        "../scripts/adult_counts.py"
+        "../scripts/counts.py"
 
 
-rule adult_pair:
+rule pair:
     input:
-        counts=rules.adult_counts.output.counts,
+        counts=rules.counts.output.counts,
     output:
         ensure(
-            "results/data/adult/{sensitive}/{public}.csv",
-            sha256=lambda wildcards: pair_digest(wildcards.sensitive, wildcards.public),
+            "results/data/{data}/{sensitive}/{public}.csv",
+            sha256=lambda wildcards: PLAN.digest(
+                Counts(wildcards.data, wildcards.sensitive, wildcards.public)
+            ),
         ),
     log:
-        "logs/adult/{sensitive}/{public}.log",
+        "logs/data/{data}/{sensitive}/{public}.log",
     benchmark:
-        "logs/adult/{sensitive}/{public}.tsv"
+        "logs/data/{data}/{sensitive}/{public}.tsv"
     localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        digest=lambda wildcards: pair_digest(wildcards.sensitive, wildcards.public),
-        code=code("adult_pair.py"),
+        digest=lambda wildcards: PLAN.digest(Counts(wildcards.data, wildcards.sensitive, wildcards.public)),
+        code=code("pair.py"),
+    message:
+        "Count {wildcards.sensitive} by {wildcards.public}"
     script:
-        "../scripts/adult_pair.py"
+        "../scripts/pair.py"

@@ -1,15 +1,11 @@
 """The claims ledger, the errata, and one page with everything."""
 
-PAPERS = [rules.kairouz2016, rules.liao2017, rules.kalantari2018, rules.lopuhaa2024]
-FINISHED = [str(path) for paper in PAPERS for path in paper.input]
-
 
 rule claims:
     input:
         # Every table: a claim may be about more than one.
         tables=[path for path in FINISHED if path.endswith(".parquet")],
-        claims=os.path.relpath(BASE / "resources/claims.yaml"),
-        errata=os.path.relpath(BASE / "resources/errata.yaml"),
+        papers=PAPER_FILES,
     output:
         parquet="results/claims.parquet",
         csv="results/claims.csv",
@@ -21,11 +17,13 @@ rule claims:
         "logs/report/claims.tsv"
     localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        directory=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
-        code=code("claims.py"),
+        tables=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
+        code=claim_code(),
+    message:
+        "Decide the claims"
     script:
         "../scripts/claims.py"
 
@@ -34,9 +32,8 @@ rule report:
     input:
         finished=FINISHED,
         claims=rules.claims.output.parquet,
-        errata=os.path.relpath(BASE / "resources/errata.yaml"),
-        captions=[os.path.relpath(path) for path in sorted((BASE / "workflow/report").glob("*.rst"))],
-        provenance=rules.adult_counts.output.provenance,
+        papers=PAPER_FILES,
+        provenance=expand("results/data/{data}/provenance.json", data=PLAN.data),
     output:
         "results/report/index.html",
     log:
@@ -45,12 +42,14 @@ rule report:
         "logs/report/report.tsv"
     localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/ldpfrontier.yaml"
     threads: 1
     params:
         logs="logs",
         configuration=config,
         template=hashlib.sha256((BASE / "src/ldpfrontier/templates/report.html").read_bytes()).hexdigest(),
         code=code("report.py"),
+    message:
+        "Write the report"
     script:
         "../scripts/report.py"

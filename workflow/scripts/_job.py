@@ -1,20 +1,13 @@
-"""What every script starts with."""
+"""Put the package of this repository on the path, and start the log of the job."""
 
-import logging
 import sys
 from pathlib import Path
 
+# The environment that a job runs in need not have the project installed.
+source = Path(__file__).resolve().parents[2] / "src"
+if source.is_dir():
+    sys.path.insert(0, str(source))
 
-def start(snakemake):
-    """Send messages and warnings to the log of the job, and tracebacks to the terminal as well."""
-    log = Path(snakemake.log[0])
-    log.parent.mkdir(parents=True, exist_ok=True)
-    terminal = logging.StreamHandler(sys.stderr)
-    terminal.setLevel(logging.WARNING)
-    logging.basicConfig(
-        level=logging.INFO,
-        format="%(asctime)s %(message)s",
-        handlers=[logging.FileHandler(log, mode="w", encoding="utf-8"), terminal],
-    )
-    logging.captureWarnings(True)
-    sys.excepthook = lambda *error: logging.critical("The job failed: %s", error[1], exc_info=error)
+from ldpfrontier.job import load, read_parts, start  # noqa: E402
+
+__all__ = ["load", "read_parts", "start"]

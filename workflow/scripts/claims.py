@@ -1,16 +1,24 @@
 """Decide the claims of the papers from the result tables."""
 
-from _job import start
+from pathlib import Path
+
+from _job import load, start
 
 from ldpfrontier import claims
+from ldpfrontier.files import csv, write_table, write_text, write_texts
+from ldpfrontier.papers import papers
 from ldpfrontier.provenance import describe
-from ldpfrontier.tables import to_csv, to_markdown, write_table
 
-start(snakemake)
-table = claims.ledger(
-    claims.read_claims(snakemake.input.claims), claims.ResultTables(snakemake.params.directory)
+start(snakemake.log[0])
+entries, errata = [], []
+for paper in papers().values():
+    schemas = {name: load(table.schema_name) for name, table in paper.tables.items()}
+    tables = claims.ResultTables(Path(snakemake.params.tables) / paper.key, schemas)
+    entries += [(claim, tables) for claim in claims.claims_of(paper)]
+    errata += claims.errata_of(paper)
+table = write_table(
+    claims.ledger(entries), snakemake.output.parquet, describe(snakemake.params.code, {}), claims.LEDGER
 )
-write_table(table, snakemake.output.parquet, describe(snakemake.params.code, {}), claims.LEDGER)
-to_csv(table, snakemake.output.csv)
-to_markdown(claims.texts(table), snakemake.output.markdown)
-to_markdown(claims.errata_texts(claims.read_errata(snakemake.input.errata)), snakemake.output.errata)
+write_text(csv(table), snakemake.output.csv)
+write_texts(claims.ledger_texts(table), snakemake.output.markdown)
+write_texts(claims.errata_texts(errata), snakemake.output.errata)

@@ -1,16 +1,15 @@
-"""Put the chunks of a table together; where the rule says which rows to keep, those only."""
+"""Put the parts of a table together."""
 
-import pandas as pd
-from _job import start
+from _job import load, read_parts, start
 
+from ldpfrontier.files import csv, merge_metadata, read_metadata, write_table, write_text
 from ldpfrontier.provenance import configuration_hash
-from ldpfrontier.tables import (merge_metadata, read_metadata, read_table, to_csv, write_table)
 
-start(snakemake)
+start(snakemake.log[0])
 metadata = merge_metadata(map(read_metadata, snakemake.input))
-metadata["configuration_hash"] = configuration_hash(snakemake.params.configuration)
-table = pd.concat(map(read_table, snakemake.input))
-for column, values in snakemake.params.get("keep", {}).items():
-    table = table[table[column].isin(values)]
-write_table(table, snakemake.output.parquet, metadata)
-to_csv(read_table(snakemake.output.parquet), snakemake.output.csv)
+metadata["configuration_hash"] = configuration_hash({"parts": snakemake.params.parts})
+schema = snakemake.params.schema
+table = write_table(
+    read_parts(list(snakemake.input), schema), snakemake.output.parquet, metadata, load(schema)
+)
+write_text(csv(table), snakemake.output.csv)

@@ -2,17 +2,18 @@
 
 from _job import start
 
-from ldpfrontier import claims, report
-from ldpfrontier.tables import read_table
+from ldpfrontier import report
+from ldpfrontier.claims import LEDGER
+from ldpfrontier.files import read_table
+from ldpfrontier.papers import papers
 
-start(snakemake)
+start(snakemake.log[0])
 report.write(
     snakemake.output[0],
+    papers=list(papers().values()),
     finished=snakemake.input.finished,
-    ledger=read_table(snakemake.input.claims, claims.LEDGER),
-    errata=claims.read_errata(snakemake.input.errata),
+    ledger=read_table(snakemake.input.claims, LEDGER),
     configuration=snakemake.params.configuration,
-    captions=snakemake.input.captions,
     provenance=snakemake.input.provenance,
     logs=snakemake.params.logs,
 )

@@ -2,18 +2,16 @@
 
 The raw file, a download from UCI and the table shipped in ``resources/`` all give the same counts, checked by
 hash.
-``python -m ldpfrontier.adult RAW_FILE`` writes the shipped table.
+``python -m ldpfrontier.data.adult RAW_FILE`` writes the shipped table.
 """
 
 import argparse
 import hashlib
 import io
 import logging
-import os
 import subprocess
 import sys
 import time
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
@@ -21,25 +19,23 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+
+from ldpfrontier.data import COLUMNS, DataError, data_set
+from ldpfrontier.files import write_text
 
 FIELDS = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",
     "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week",
     "native-country", "income",
 )  # fmt: skip
-ATTRIBUTES = (
-    "workclass", "education", "marital-status", "occupation", "relationship",
-    "race", "sex", "native-country", "income",
-)  # fmt: skip
-COLUMNS = ("attribute_a", "attribute_b", "value_a", "value_b", "count")
+ATTRIBUTES = data_set("adult").attributes
 MISSING = "?"
 
 RECORDS = 32_561
 LABEL_COUNTS = {"<=50K": 24_720, ">50K": 7_841}
 RAW_SHA256 = "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
-COUNTS_SHA256 = "04c336d1cc821306945e716a71b99b05ee3dc832238b3423749e75cd8ad723b7"
+COUNTS_SHA256 = data_set("adult").sha256
 
 UCI_API = "https://archive.ics.uci.edu/api/dataset"
 UCI_RECORDS = 48_842
@@ -58,7 +54,7 @@ ucimlrepo.fetch.fetch_ucirepo(id=2).data.original.to_csv(sys.stdout, index=False
 """
 
 
-class AdultError(ValueError):
+class AdultError(DataError):
     """Data that are not the Adult data, or not all of them."""
 
 
@@ -227,172 +223,61 @@ def pair_counts(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def _to_csv(table: pd.DataFrame) -> str:
+def counts_text(table: pd.DataFrame) -> str:
+    """Return a table, as `pair_counts` makes it, in its canonical form: the text of its CSV file."""
     return table[list(COLUMNS)].to_csv(index=False, lineterminator="\n")
 
 
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _checked_counts(records: pd.DataFrame, origin: str) -> str:
+    text = counts_text(pair_counts(records))
+    data_set("adult").check(text, origin)
+    return text
 
 
-def counts_digest(table: pd.DataFrame) -> str:
-    """Return the SHA-256 of a pair-count table in its canonical form, the bytes of its CSV file.
-
-    Parameters
-    ----------
-    table : DataFrame, shape (cells, 5)
-        As `pair_counts` makes it; the order of the rows counts.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
-    return _sha256(_to_csv(table))
-
-
-def _check_digest(digest: str, origin: str) -> None:
-    if digest != COUNTS_SHA256:
-        raise AdultError(
-            f"The pair counts of {origin} have the sha256 {digest}; those of Adult have {COUNTS_SHA256}."
-        )
-
-
-def _checked_counts(records: pd.DataFrame, origin: str) -> pd.DataFrame:
-    table = pair_counts(records)
-    _check_digest(counts_digest(table), origin)
-    return table
-
-
-def read_counts(path: Path) -> pd.DataFrame:
-    """Read a pair-count table from CSV.
-
-    Parameters
-    ----------
-    path : Path
-        File that `write_counts` wrote.
-
-    Returns
-    -------
-    DataFrame, shape (4186, 5)
-        As `pair_counts` makes it.
-
-    Raises
-    ------
-    AdultError
-        If the file does not exist or its digest is not that of the Adult data.
-    """
-    if not path.is_file():
-        raise AdultError(f"{path} is not a file; a CSV table of the Adult pair counts is needed.")
-    text = path.read_text(encoding="utf-8", errors="replace")
-    _check_digest(_sha256(text), str(path))
-    dtypes = dict.fromkeys(COLUMNS[:-1], "str") | {COLUMNS[-1]: "int64"}
-    return pd.read_csv(io.StringIO(text), dtype=dtypes, keep_default_na=False)
-
-
-def write_counts(table: pd.DataFrame, path: Path) -> None:
-    """Write a pair-count table as CSV, all or nothing.
-
-    Parameters
-    ----------
-    table : DataFrame, shape (cells, 5)
-        As `pair_counts` makes it.
-    path : Path
-        Target; an earlier file stays as it is until the new one is complete.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        partial.write_text(_to_csv(table), encoding="utf-8", newline="\n")
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def contingency(
-    table: pd.DataFrame, sensitive: str, public: str
-) -> tuple[npt.NDArray[np.int64], list[str], list[str]]:
-    """Select the counts of one pair of attributes.
-
-    Parameters
-    ----------
-    table : DataFrame, shape (cells, 5)
-        As `pair_counts` makes it.
-    sensitive, public : str
-        Two different members of `ATTRIBUTES`, in either order.
-
-    Returns
-    -------
-    counts : ndarray of int64, shape (a1, a2)
-        Records per sensitive value (row) and public value (column).
-    rows, columns : list of str
-        The values, sorted.
-
-    Raises
-    ------
-    ValueError
-        If an attribute is unknown or both are the same.
-    """
-    for name in (sensitive, public):
-        if name not in ATTRIBUTES:
-            raise ValueError(f"{name!r} is not an Adult attribute; allowed are {_listed(ATTRIBUTES)}.")
-    if sensitive == public:
-        raise ValueError(
-            f"The sensitive and the public attribute are both {public!r}; "
-            f"allowed are two different ones of {_listed(ATTRIBUTES)}."
-        )
-    sensitive_first = ATTRIBUTES.index(sensitive) < ATTRIBUTES.index(public)
-    a, b = (sensitive, public) if sensitive_first else (public, sensitive)
-    index, columns = ("value_a", "value_b") if sensitive_first else ("value_b", "value_a")
-    pair = table[(table["attribute_a"] == a) & (table["attribute_b"] == b)]
-    cells = pair.pivot_table(index=index, columns=columns, values="count", aggfunc="sum")
-    return cells.to_numpy(dtype=np.int64), list(cells.index), list(cells.columns)
-
-
-def _uci_counts(cache_dir: Path | None, **fetch: Any) -> pd.DataFrame:
+def _uci_counts(cache: Path | None, **fetch: Any) -> str:
     """Return the counts from the cache if it is sound, else download them and fill the cache."""
-    cache = cache_dir / CACHE_NAME if cache_dir else None
-    if cache and cache.is_file():
+    file = cache / CACHE_NAME if cache else None
+    if file and file.is_file():
         try:
-            return read_counts(cache)
-        except AdultError as error:
+            return data_set("adult").read(file)
+        except DataError as error:
             _LOG.warning("The cached download is fetched again: %s", error)
-    table = _checked_counts(fetch_uci(**fetch), "the UCI download")
-    if cache:
-        write_counts(table, cache)
-    return table
+    text = _checked_counts(fetch_uci(**fetch), "the UCI download")
+    if file:
+        write_text(text, file)
+    return text
 
 
 def load_counts(
     source: Source,
     *,
-    bundled: Path,
-    file: Path | None = None,
-    cache_dir: Path | None = None,
+    bundled: Path | str,
+    file: Path | str | None = None,
+    cache: Path | str | None = None,
     timeout: float = 60.0,
     retries: int = 2,
     backoff: float = 1.0,
     api_url: str = UCI_API,
-) -> tuple[pd.DataFrame, dict[str, Any]]:
+) -> tuple[str, dict[str, Any]]:
     """Load the pair counts of Adult from the source asked for.
 
     Parameters
     ----------
     source : {"auto", "uci", "file", "bundled"}
         ``auto`` takes `file` if there is one, else UCI, and `bundled` if UCI gives no usable data.
-    bundled : Path
+    bundled : path
         The pair-count table that the project ships.
-    file : Path, optional
+    file : path, optional
         A raw ``adult.data``.
-    cache_dir : Path, optional
+    cache : path, optional
         Directory that keeps the counts of a download; without it every call downloads.
     timeout, retries, backoff, api_url
         As in `fetch_uci`; times in seconds.
 
     Returns
     -------
-    table : DataFrame, shape (4186, 5)
-        As `pair_counts` makes it, the same for every source.
+    text : str
+        As `counts_text` makes it, the same for every source.
     provenance : dict
         ``requested``, ``used``, ``counts_sha256``, ``records``, and ``fallback_reason`` (a sentence, or
         None). It does not depend on the cache, the time or the machine.
@@ -414,18 +299,19 @@ def load_counts(
     if used == "file":
         if file is None:
             raise ValueError("The Adult source is 'file' but no file is given; a raw 'adult.data' is needed.")
-        table = _checked_counts(read_raw(file), str(file))
+        text = _checked_counts(read_raw(Path(file)), str(file))
     elif used == "uci":
         try:
-            table = _uci_counts(cache_dir, timeout=timeout, retries=retries, backoff=backoff, api_url=api_url)
-        except (ConnectionError, AdultError) as error:
+            folder = Path(cache) if cache else None
+            text = _uci_counts(folder, timeout=timeout, retries=retries, backoff=backoff, api_url=api_url)
+        except (ConnectionError, DataError) as error:
             if source == "uci":
                 raise
             used, reason = "bundled", str(error)
             _LOG.warning("The Adult counts that the project ships are used: %s", reason)
     if used == "bundled":
-        table = read_counts(bundled)
-    return table, {
+        text = data_set("adult").read(bundled)
+    return text, {
         "requested": source,
         "used": used,
         "counts_sha256": COUNTS_SHA256,
@@ -448,7 +334,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         With a sentence, if the raw file is not the one that UCI distributes.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m ldpfrontier.adult", description="Count pairs of attributes."
+        prog="python -m ldpfrontier.data.adult", description="Count pairs of attributes."
     )
     parser.add_argument("raw_file", type=Path, help="the raw adult.data")
     parser.add_argument("--output", type=Path, default="resources/adult_pair_counts.csv", help="CSV table")
@@ -458,8 +344,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         digest = hashlib.sha256(options.raw_file.read_bytes()).hexdigest()
         if digest != RAW_SHA256:
             raise AdultError(f"{options.raw_file} has the sha256 {digest}; UCI's file has {RAW_SHA256}.")
-        write_counts(_checked_counts(records, str(options.raw_file)), options.output)
-    except AdultError as error:
+        write_text(_checked_counts(records, str(options.raw_file)), options.output)
+    except DataError as error:
         sys.exit(str(error))
 
 

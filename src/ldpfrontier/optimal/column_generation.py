@@ -116,7 +116,7 @@ def generate(
     *,
     tolerance: float,
     max_rounds: int,
-    centre: FloatArray | None = None,
+    stable_prices: FloatArray | None = None,
     smoothing: Sequence[float] = SMOOTHING,
 ) -> Optimum:
     """Solve the column LP over a family by column generation, to a certified gap.
@@ -132,11 +132,11 @@ def generate(
         Relative gap at which to stop.
     max_rounds : int
         Most restricted LPs to solve. A limit on rounds, not on time, keeps results reproducible.
-    centre : ndarray, shape (inputs,), optional
+    stable_prices : ndarray, shape (inputs,), optional
         Prices with no positive reduced cost anywhere (dual feasible), if some are known; their sum is a
         first upper bound, and they steady the prices at which columns are looked for.
     smoothing : sequence of float
-        Positions as `SMOOTHING`, the last one 0; used with `centre` only.
+        Positions as `SMOOTHING`, the last one 0; used with `stable_prices` only.
 
     Returns
     -------
@@ -144,33 +144,34 @@ def generate(
     """
     master = Master(len(family.scale), unit=max(float(start.values.max()), 1e-6))
     master.add(start)
-    bound = np.inf if centre is None else float(centre.sum())
+    stable = stable_prices  # those of the best bound so far
+    bound = np.inf if stable is None else float(stable.sum())
     effort = rounds = 0
     while True:
         value, weights, prices = master.solve()
         rounds += 1
         worthwhile = max(LP_TOLERANCE * master.unit, 0.1 * tolerance * value)
-        found = loose = False
-        for position in smoothing if centre is not None else (0.0,):
-            trial = prices if centre is None else prices + position * (centre - prices)
+        improving = loose = False
+        for position in smoothing if stable is not None else (0.0,):
+            trial = prices if stable is None else prices + position * (stable - prices)
             excess, columns = family.price(trial, effort)
             if trial.sum() + excess < bound:
-                bound, centre = float(trial.sum() + excess), trial + excess * family.scale
+                bound, stable = float(trial.sum() + excess), trial + excess * family.scale
             attained = float((columns.values - columns.vectors @ trial).max(initial=0.0))
             loose |= excess > 2.0 * attained
             reduced = columns.values - columns.vectors @ prices
             best = np.argsort(-reduced, kind="stable")[:BATCH]
             best = best[reduced[best] > worthwhile]
-            if found := best.size > 0:
+            if improving := best.size > 0:
                 break
         if bound - value <= tolerance * value or rounds >= max_rounds:
             break
-        if found:
+        if improving:
             master.add(Columns(columns.vectors[best], columns.values[best]))
         if effort + 1 < family.efforts:
             # A bound far above every column found is the pricing's own error: time for a closer look.
-            effort += loose or not found
-        elif not found:
+            effort += loose or not improving
+        elif not improving:
             break
     channel = master.channel(weights)
     return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit)

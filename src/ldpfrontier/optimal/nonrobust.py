@@ -8,11 +8,18 @@ from numpy.typing import ArrayLike
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.staircase import optimal_ldp
-from ldpfrontier.optimum import Optimum, certified, checked_epsilon
+from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.utility import MutualInformation
 
 
-def optimal_nonrobust(estimate: ArrayLike, epsilon: float, *, tolerance: float = 1e-9) -> Optimum:
+def optimal_nonrobust(
+    estimate: ArrayLike,
+    epsilon: float,
+    *,
+    tolerance: float = 1e-9,
+    max_rounds: int = 1000,
+    start: Channel | None = None,
+) -> Optimum:
     r"""Find the best (eps, {P})-RLDP mechanism for a single known distribution P.
 
     The optimum is H(U|S) + OPT_LDP(P_S, eps). At most: given S, the output can reveal at most H(U|S)
@@ -20,17 +27,21 @@ def optimal_nonrobust(estimate: ArrayLike, epsilon: float, *, tolerance: float =
     and in every column let each s reveal one u, with density c_s / P(u|s), coupled over s in any way. The
     coupling here is monotone, which needs at most a1 (a2 - 1) + 1 outputs per staircase column.
 
-    Rows of cells that P does not charge carry no information; they repeat the average row of their s, so
-    that the mechanism does not react to them.
+    Rows of cells with probability 0 carry no information; they repeat the average row of their s, so that
+    the mechanism does not react to them.
 
     Parameters
     ----------
     estimate : array_like, shape (a1, a2)
         Joint distribution of (S, U), rows = sensitive.
     epsilon : float
-        Privacy level in nats, >= 0.
+        Privacy level in nats, 0 to 300.
     tolerance : float
-        Relative gap of the staircase optimum.
+        Relative gap of the staircase optimum on S.
+    max_rounds : int
+        Most LPs to solve for it; when they are used up the result has status "bounded".
+    start : Channel, optional
+        A staircase mechanism on S alone, with a1 inputs, for `optimal_ldp`.
 
     Returns
     -------
@@ -39,15 +50,19 @@ def optimal_nonrobust(estimate: ArrayLike, epsilon: float, *, tolerance: float =
 
     Raises
     ------
+    Intractable
+        If there are more than 20 sensitive values.
     ValueError
-        If the estimate is not a two-dimensional distribution or epsilon is negative.
+        If the estimate is not a two-dimensional distribution, epsilon is out of range, or `start` has another
+        number of inputs.
     """
     joint = as_distribution(estimate, "The estimate")
     if joint.ndim != 2:
         raise ValueError(f"The estimate has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")
-    checked_epsilon(epsilon)
     sensitive = joint.sum(axis=1)
-    staircase = optimal_ldp(MutualInformation(sensitive), epsilon, tolerance=tolerance)
+    staircase = optimal_ldp(
+        MutualInformation(sensitive), epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
+    )
     channel = _reveal(joint, staircase.channel)
     bound = entropy(joint) - entropy(sensitive) + staircase.upper_bound
     return certified(channel, MutualInformation(joint)(channel), bound, tolerance, staircase.iterations)

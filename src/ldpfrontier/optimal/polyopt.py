@@ -14,7 +14,8 @@ The rays of both are products of block vertices, too many to list. Three steps a
 
 1. **Decomposition** (`decomposition`): an upper bound with its prices, from one small LP.
 2. **Coupling**: the block weights of that LP are coupled into columns: a mechanism.
-3. **Column generation** (`master`) over the joint columns from that start, where the coupling leaves a gap.
+3. **Column generation** (`column_generation`) over the joint columns from that start, where the coupling
+   leaves a gap.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from ldpfrontier.optimal.column_generation import BATCH, SMOOTHING, generate
 from ldpfrontier.optimal.decomposition import ROUNDS, Decomposition
 from ldpfrontier.optimal.products import BlockProduct
 from ldpfrontier.optimum import Optimum
+from ldpfrontier.privacy import log_ratio
 from ldpfrontier.utility import Columns, MutualInformation
 
 #: Block vertices of a table. Up to SMALL, joint columns are priced for every interval of deltas, which ends
@@ -51,8 +53,51 @@ STEP = 16.0
 WORK = 120_000_000
 
 
+#: By how many nats a start may exceed epsilon, for rounding.
+START_ROUNDING = 1e-9
+
+
+def check_class(channel: Channel, lower: FloatArray, epsilon: float, *, distinct: bool) -> None:
+    """Check that a mechanism satisfies the inequalities of PolyOpt.
+
+    Parameters
+    ----------
+    channel : Channel
+        Inputs (s, u) in row-major order.
+    lower : ndarray, shape (a1, a2)
+        L_{u|s}.
+    epsilon : float
+        Privacy level in nats.
+    distinct : bool
+        Whether pairs s != s' only are compared.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    blocks = channel.matrix.reshape(*lower.shape, -1)
+    mean = np.einsum("su,suy->sy", lower, blocks)
+    rest = np.maximum(1.0 - lower.sum(axis=1), 0.0)[:, None]
+    A, B = rest * blocks.max(axis=1) + mean, rest * blocks.min(axis=1) + mean
+    ratios = log_ratio(*np.broadcast_arrays(A[:, None], B[None]))
+    if distinct:
+        ratios[np.diag_indices(len(lower))] = 0.0
+    if (worst := float(ratios.max())) > epsilon + START_ROUNDING:
+        raise ValueError(
+            f"The start is private at level {worst:.9g} by the inequalities of its class; epsilon is"
+            f" {epsilon:.9g}."
+        )
+
+
 def polyopt_published(
-    centre: FloatArray, lower: FloatArray, epsilon: float, *, tolerance: float, max_rounds: int
+    centre: FloatArray,
+    lower: FloatArray,
+    epsilon: float,
+    *,
+    tolerance: float,
+    max_rounds: int,
+    start: Channel | None = None,
 ) -> Optimum:
     """Solve PolyOpt as published (lopuhaa2024, Theorem 3), with a certificate.
 
@@ -66,22 +111,25 @@ def polyopt_published(
         Privacy level in nats, > 0.
     tolerance, max_rounds
         See `generate`.
+    start : Channel, optional
+        A mechanism of the class, whose columns are among the first.
 
     Returns
     -------
     Optimum
         Channel with at most a1 a2 outputs, inputs in row-major order.
     """
+    utility = MutualInformation(centre)
     product = BlockProduct([Block(L, P, epsilon) for L, P in zip(lower, centre, strict=True)], centre)
     decomposition = Decomposition(product, epsilon)
     prices = decomposition.solve(product.explore)
     return generate(
         product,
-        decomposition.columns(),
-        MutualInformation(centre),
+        Columns.join([decomposition.columns(), *start_columns(start, utility)]),
+        utility,
         tolerance=tolerance,
         max_rounds=max_rounds,
-        centre=prices.ravel(),
+        stable_prices=prices.ravel(),
     )
 
 
@@ -92,12 +140,12 @@ def polyopt_distinct(
     *,
     tolerance: float,
     max_rounds: int,
-    known: Channel | None = None,
+    start: Channel | None = None,
 ) -> Optimum:
     """Solve PolyOpt over distinct pairs.
 
-    Arguments and result are those of `polyopt_published`, and `known`: a mechanism of the class to start
-    from. Where joint columns are not priced it is the published optimum if none is given.
+    Arguments and result are those of `polyopt_published`. Where joint columns are not priced the start is the
+    published optimum if none is given, and there is one round.
     """
     utility = MutualInformation(centre)
     family = DistinctProducts(centre, lower, epsilon)
@@ -113,25 +161,29 @@ def polyopt_distinct(
         gap=ROUGH if joint else SHARE * tolerance,
         rounds=ROUNDS if size <= LARGE else FEW,
     )
-    starts = [decomposition.columns()]
     if not joint:
-        if known is None:
-            known = polyopt_published(
+        if start is None:
+            start = polyopt_published(
                 centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds
             ).channel
         max_rounds = 1
-    if known is not None:
-        starts.append(utility.columns(known.matrix.T))
     family.resolution = SHARE * tolerance * float(prices.sum())
     return generate(
         family,
-        Columns.join(starts),
+        Columns.join([decomposition.columns(), *start_columns(start, utility)]),
         utility,
         tolerance=tolerance,
         max_rounds=max_rounds,
-        centre=prices.ravel(),
+        stable_prices=prices.ravel(),
         smoothing=(0.0,) if size <= SMALL else SMOOTHING,
     )
+
+
+def start_columns(start: Channel | None, utility: MutualInformation) -> list[Columns]:
+    """Value the columns of a start, if there is one; outputs that never occur are left out."""
+    if start is None:
+        return []
+    return [utility.columns(np.compress(start.matrix.any(axis=0), start.matrix, axis=1).T)]
 
 
 @dataclass(eq=False)
@@ -195,8 +247,8 @@ class DistinctProducts:
         deltas = []
         for s0, own in enumerate(levels):
             others = [self.epsilon - x for s, x in enumerate(levels) if s != s0]
-            found = np.concatenate([*others, own - self.epsilon])
-            inside = found[(found > 0) & (found < self.epsilon)]
+            critical = np.concatenate([*others, own - self.epsilon])
+            inside = critical[(critical > 0) & (critical < self.epsilon)]
             deltas.append(np.unique(np.concatenate([[0.0], inside, [self.epsilon]])))
         return deltas
 
@@ -225,16 +277,16 @@ class DistinctProducts:
     def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs of all joint columns from above; offer the best ones found."""
         published = self.product(0, 0.0)
-        found = [published.columns(np.empty((0, len(self.centre)), dtype=np.int64))]
+        offers = [published.columns(np.empty((0, len(self.centre)), dtype=np.int64))]
 
         def look(_: int, product: BlockProduct) -> float:
             excess, columns = product.price(prices, effort, BATCH)
             if excess > 0.0:
-                found.append(columns)
+                offers.append(columns)
             return excess
 
         bound = self._search(look, lambda product: product.price(prices, effort, 0)[0], self.resolution)
-        return max(bound, 0.0), Columns.join(found)
+        return max(bound, 0.0), Columns.join(offers)
 
     def _search(
         self,

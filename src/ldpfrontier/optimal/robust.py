@@ -9,8 +9,8 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.polyopt import polyopt_distinct, polyopt_published
-from ldpfrontier.optimum import Optimum, certified, checked_epsilon
+from ldpfrontier.optimal.polyopt import check_class, polyopt_distinct, polyopt_published
+from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
 from ldpfrontier.renyi_ball import RenyiBall
 
 Pairs = Literal["all", "distinct"]
@@ -23,7 +23,7 @@ def optimal_robust(
     pairs: Pairs = "all",
     tolerance: float = 1e-7,
     max_rounds: int = 300,
-    known: Channel | None = None,
+    start: Channel | None = None,
 ) -> Optimum:
     r"""Find the best mechanism of the PolyOpt class for an uncertainty set, with a certificate.
 
@@ -35,16 +35,20 @@ def optimal_robust(
     ball : RenyiBall
         The uncertainty set F around the estimate P-hat, under which the utility I(X;Y) is measured.
     epsilon : float
-        Privacy level in nats, > 0.
+        Privacy level in nats, at least 0.
     pairs : {"all", "distinct"}
         The published class, or the larger one.
     tolerance : float
         Relative gap at which to stop.
     max_rounds : int
-        Most restricted LPs to solve; when they are used up the result has status "bounded".
-    known : Channel, optional
-        With ``pairs="distinct"``, a mechanism of the class to do at least as well as, such as the optimum of
-        the published class; on large tables that is computed if it is not given.
+        Most LPs over joint columns to solve; when they are used up the result has status "bounded". With
+        distinct pairs on a table too large for joint columns it is one.
+    start : Channel, optional
+        A mechanism of the class at this epsilon, whose columns are among the first, so that the result does
+        at least as well: with distinct pairs the published optimum, say, which on tables too large for joint
+        columns is computed if no start is given. Of no use, and only its size is checked, where no LP is
+        solved: at epsilon 0, at radius 0 (see `optimal_nonrobust`), with distinct pairs of one sensitive
+        value.
 
     Returns
     -------
@@ -56,11 +60,11 @@ def optimal_robust(
     Intractable
         If more than 20 public values occur together with one sensitive value.
     ValueError
-        If epsilon is not a positive finite number, or `pairs` is neither of the two.
+        If epsilon is out of range, `pairs` is neither of the two, or `start` has another number of inputs or
+        is not in the class.
     """
-    checked_epsilon(epsilon)
-    if epsilon == 0:
-        raise ValueError("epsilon is 0; it must be positive for PolyOpt.")
+    epsilon = checked_epsilon(epsilon)
+    check_start(start, ball.centre.size)
     if pairs not in ("all", "distinct"):
         raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
     if pairs == "distinct" and ball.centre.shape[0] == 1:
@@ -68,8 +72,11 @@ def optimal_robust(
         h = entropy(ball.centre)
         return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance)
     if ball.radius == 0:
-        return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance)
-    centre, lower = ball.centre, ball.lower_bounds
-    if pairs == "all":
-        return polyopt_published(centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds)
-    return polyopt_distinct(centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds, known=known)
+        return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
+    if epsilon == 0:
+        return uninformative(ball.centre.size)
+    lower = ball.lower_bounds
+    if start is not None:
+        check_class(start, lower, epsilon, distinct=pairs == "distinct")
+    polyopt = polyopt_published if pairs == "all" else polyopt_distinct
+    return polyopt(ball.centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)

@@ -22,7 +22,14 @@ from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.lp import LP_TOLERANCE
 from ldpfrontier.optimal.column_generation import BATCH, Master, generate
-from ldpfrontier.optimum import Intractable, Optimum, certified, checked_epsilon
+from ldpfrontier.optimum import (
+    Intractable,
+    Optimum,
+    certified,
+    check_start,
+    checked_epsilon,
+    uninformative,
+)
 from ldpfrontier.utility import Columns, FDivergence, Utility
 
 #: All patterns are priced at once; 2^20 of them take about 20 ms.
@@ -51,17 +58,18 @@ def optimal_ldp(
 
     Parameters
     ----------
-    utility : MutualInformation or FDivergence
-        The utility, with its distributions on k inputs.
+    utility : Utility
+        `MutualInformation` or `FDivergence`, with its distributions on k inputs.
     epsilon : float
         Privacy level in nats, 0 to 300.
     tolerance : float
         Relative gap at which to stop.
     max_rounds : int
-        Most restricted LPs to solve.
+        Most LPs to solve; when they are used up the result has status "bounded".
     start : Channel, optional
         A staircase mechanism on the same inputs (the optimum at another epsilon, say), whose patterns are
-        among the first columns: it saves rounds, and changes nothing else.
+        among the first columns: it saves rounds, and changes nothing else. An `FDivergence` has no use for
+        it, as its best mechanism is found without an LP.
 
     Returns
     -------
@@ -76,14 +84,13 @@ def optimal_ldp(
     ValueError
         If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
     """
-    checked_epsilon(epsilon)
+    epsilon = checked_epsilon(epsilon)
     if epsilon > MAX_EPSILON:
         raise ValueError(f"epsilon is {epsilon}; at most {MAX_EPSILON:g} is supported, as e^eps overflows.")
     k = len(utility.prior)
-    if start is not None and start.n_inputs != k:
-        raise ValueError(f"The start has {start.n_inputs} inputs, the utility has {k}; they must agree.")
+    check_start(start, k)
     if epsilon == 0 or k == 1:
-        return certified(Channel(np.ones((k, 1))), 0.0, 0.0, tolerance, unit=utility.unit)
+        return uninformative(k, utility.unit)
     if isinstance(utility, FDivergence):
         return _optimal_divergence(utility, epsilon, tolerance, max_rounds)
     if k > MAX_INPUTS:
@@ -217,7 +224,7 @@ def best_cut(utility: FDivergence, epsilon: float) -> Cut:
     mass, difference = (
         np.concatenate([np.zeros(1), np.cumsum(p[order])]) for p in (utility.p1, utility.p0 - utility.p1)
     )
-    # worth[j, i]: of the block i..j-1, and -inf for what is no block.
+    # worth[j, i]: of the block i..j-1, and -inf where j <= i.
     last, first = np.tril_indices(k + 1, -1)
     worth = np.full((k + 1, k + 1), -np.inf)
     worth[last, first] = utility.perspective(
@@ -236,10 +243,10 @@ def best_cut(utility: FDivergence, epsilon: float) -> Cut:
         while path[-1]:
             path.append(int(before[path[-1]]))
         path.reverse()
-        found = float(worth[path[1:], path[:-1]].sum()) / (1.0 + (len(path) - 2) * floor)
-        if found <= value * (1.0 + 1e-15):
+        ratio = float(worth[path[1:], path[:-1]].sum()) / (1.0 + (len(path) - 2) * floor)
+        if ratio <= value * (1.0 + 1e-15):
             break
-        value, ends = found, path
+        value, ends = ratio, path
     backward = np.zeros(k + 1)
     for i in range(k - 1, -1, -1):
         backward[i] = (backward[i + 1 :] + worth[i + 1 :, i]).max() - value * floor
@@ -257,7 +264,7 @@ def best_cut(utility: FDivergence, epsilon: float) -> Cut:
 def _optimal_divergence(utility: FDivergence, epsilon: float, tolerance: float, max_rounds: int) -> Optimum:
     merged, groups = _merge(utility)
     if len(merged.prior) == 1:
-        return certified(Channel(np.ones((len(groups), 1))), 0.0, 0.0, tolerance, unit=utility.unit)
+        return uninformative(len(groups), utility.unit)
     cut = best_cut(merged, epsilon)
     channel = block_response(cut.labels[groups], cut.blocks, epsilon)
     value = utility(channel)
@@ -302,7 +309,7 @@ def _cover_bound(
 
 
 def by_ratio(utility: FDivergence) -> NDArray[np.int64]:
-    """Return the inputs in the order of P0 / P1; those that neither distribution charges come first."""
+    """Return the inputs in the order of P0 / P1; those with probability 0 under both come first."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(utility.p0) - np.log(utility.p1)
     return np.argsort(np.where(np.isnan(ratio), -np.inf, ratio), kind="stable")
@@ -313,7 +320,7 @@ def _merge(utility: FDivergence) -> tuple[FDivergence, NDArray[np.int64]]:
 
     Nothing is lost. With prices in proportion to the masses within a group, what a column that splits the
     group is worth beyond its price is a convex function of the share it takes, and largest at none or all.
-    Inputs that neither distribution charges are free, and join the first group.
+    Inputs with probability 0 under both are free, and join the first group.
     """
     order = by_ratio(utility)
     p0, p1 = utility.p0[order], utility.p1[order]

@@ -30,9 +30,16 @@ from ldpfrontier.channel import Channel, FloatArray, as_distribution
 from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.column_generation import BATCH, generate
-from ldpfrontier.optimal.polyopt import polyopt_distinct
+from ldpfrontier.optimal.polyopt import check_class, polyopt_distinct, start_columns
 from ldpfrontier.optimal.staircase import MAX_INPUTS, Staircase
-from ldpfrontier.optimum import Intractable, Optimum, certified, checked_epsilon
+from ldpfrontier.optimum import (
+    Intractable,
+    Optimum,
+    certified,
+    check_start,
+    checked_epsilon,
+    uninformative,
+)
 from ldpfrontier.utility import Columns, MutualInformation
 
 #: Largest privacy level, nats: with e^(2 eps) = 1e26 the rounding of reduced costs is still below 1e-14.
@@ -44,7 +51,12 @@ _POSITIVE = 1e-11
 
 
 def optimal_unconditional(
-    prior: ArrayLike, epsilon: float, *, tolerance: float = 1e-9, max_rounds: int = 1000
+    prior: ArrayLike,
+    epsilon: float,
+    *,
+    tolerance: float = 1e-9,
+    max_rounds: int = 1000,
+    start: Channel | None = None,
 ) -> Optimum:
     """Find the best (eps, P_X)-RLDP mechanism for the mutual information, with a certificate.
 
@@ -58,7 +70,11 @@ def optimal_unconditional(
     tolerance : float
         Relative gap at which to stop.
     max_rounds : int
-        Most restricted LPs to solve.
+        Most LPs over joint columns to solve; when they are used up the result has status "bounded".
+    start : Channel, optional
+        A mechanism that is private under every distribution at this epsilon, whose columns are among the
+        first, so that the result does at least as well. Of no use, and only its size is checked, at epsilon 0
+        and for one sensitive value.
 
     Returns
     -------
@@ -70,23 +86,29 @@ def optimal_unconditional(
     Intractable
         If a2 > 20: all subsets of a block are priced.
     ValueError
-        If the prior is not a two-dimensional distribution or epsilon is out of range.
+        If the prior is not a two-dimensional distribution, epsilon is out of range, or `start` has another
+        number of inputs or is less private.
     """
     joint = _table(prior)
-    _check_range(epsilon)
+    epsilon = _checked_range(epsilon)
+    check_start(start, joint.size)
     utility = MutualInformation(joint)
     if joint.shape[0] == 1:
         # Nothing to hide, and no constraint.
         identity = Channel(np.eye(joint.size))
         return certified(identity, utility(identity), entropy(joint), tolerance)
     if epsilon == 0:
-        return certified(Channel(np.ones((joint.size, 1))), 0.0, 0.0, tolerance)
+        return uninformative(joint.size)
+    lower = np.zeros(joint.shape)
+    if start is not None:
+        check_class(start, lower, epsilon, distinct=True)
     if joint.shape[0] > 2 and joint.size > MAX_INPUTS:
-        lower = np.zeros(joint.shape)
-        return polyopt_distinct(joint, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds)
+        return polyopt_distinct(
+            joint, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
+        )
     family = Unconditional(joint, epsilon)
-    start = utility.columns(family.response)
-    return generate(family, start, utility, tolerance=tolerance, max_rounds=max_rounds)
+    first = Columns.join([utility.columns(family.response), *start_columns(start, utility)])
+    return generate(family, first, utility, tolerance=tolerance, max_rounds=max_rounds)
 
 
 def response_excess(prior: ArrayLike, epsilon: float) -> float:
@@ -115,7 +137,7 @@ def response_excess(prior: ArrayLike, epsilon: float) -> float:
     ValueError
         As `optimal_unconditional`.
     """
-    family = Unconditional(_table(prior), epsilon)
+    family = Unconditional(_table(prior), _checked_range(epsilon))
     return family.price(family.response_prices, 0)[0]
 
 
@@ -151,7 +173,7 @@ def response_threshold(
         As `response_excess`.
     """
     joint = _table(prior)
-    _check_range(largest)
+    largest = _checked_range(largest)
     if joint.size == 1:
         return 0.0, 0.0
     if joint.shape[0] == 1:
@@ -171,18 +193,6 @@ def response_threshold(
         middle = (low + high) / 2.0
         low, high = (low, middle) if optimal(middle) else (middle, high)
     return low, high
-
-
-def lemma_columns(a1: int, a2: int, epsilon: float) -> FloatArray:
-    """List V1 and V2 of Lemma A8 of lopuhaa2024, shape (columns, a1 a2), for small tables."""
-    top = math.exp(epsilon)
-    inside = np.arange(1 << a2)[:, None] >> np.arange(a2) & 1
-    first = np.ones((a1, len(inside), a1, a2))
-    for s in range(a1):
-        first[s, :, s] = np.where(inside == 1, top, 1.0 / top)
-    everywhere = (np.arange(1 << a1 * a2)[:, None] >> np.arange(a1 * a2) & 1).reshape(-1, a1, a2)
-    second = everywhere[everywhere.any(axis=2).sum(axis=1) >= 2]
-    return np.vstack([first.reshape(-1, a1 * a2), np.where(second == 1, top, 1.0).reshape(-1, a1 * a2)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +294,8 @@ def _table(prior: ArrayLike) -> FloatArray:
     return joint
 
 
-def _check_range(epsilon: float) -> None:
-    checked_epsilon(epsilon)
+def _checked_range(epsilon: float) -> float:
+    epsilon = checked_epsilon(epsilon)
     if epsilon > LARGEST:
         raise ValueError(f"epsilon is {epsilon}; at most {LARGEST:g} is supported here.")
+    return epsilon

@@ -69,9 +69,10 @@ class Call:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def module(self) -> str:
-        """The module of the function, as it is imported."""
-        return _module(self.paper, self.function)
+    def function_name(self) -> str:
+        """The function as ``module:name``, to import it."""
+        module, _, name = self.function.partition(":")
+        return f"{_module(self.paper, module)}:{name}"
 
     def resolved(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of the call, the tables aside."""
@@ -103,9 +104,10 @@ class Table(Call):
     brief: bool = False
 
     @property
-    def schema_module(self) -> str:
-        """The module of the schema, as it is imported."""
-        return _module(self.paper, self.schema) if ":" in self.schema else "ldpfrontier.tables"
+    def schema_name(self) -> str:
+        """The schema as ``module:name``, to import it."""
+        module, _, name = self.schema.rpartition(":")
+        return f"{_module(self.paper, module) if module else 'ldpfrontier.tables'}:{name}"
 
     def jobs(self, configuration: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return the arguments of every part by the name of the part."""
@@ -225,7 +227,7 @@ def data_of(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Counts]]:
 
 
 def _module(paper: str, name: str) -> str:
-    return f"{__name__}.{paper}.{name.partition(':')[0]}"
+    return f"{__name__}.{paper}.{name}"
 
 
 def _planned(call: Call, name: str, configuration: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ program in B = A A^T (Lemma 3), with closed forms for two hypotheses (Theorem 2)
 The rows of A have to be orthogonal to sqrt(w_0), for which one more output than the rank of B is enough
 (Theorem 3).
 
-The approximation does not know that probabilities are in [0, 1]: W may leave it, and then is no channel.
+The approximation does not know that probabilities are in [0, 1]: W may leave it and then is not a channel.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import math
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
 from ldpfrontier.channel import NEGATIVE_TOLERANCE, Channel, FloatArray, as_distribution
+from ldpfrontier.information import BITS
+from ldpfrontier.testing.hypotheses import as_hypotheses, as_limits
 
 #: What the interior point method is asked for; the program is scaled to numbers near one.
 SDP_TOLERANCE = 1e-9
@@ -32,8 +33,6 @@ RANK_TOLERANCE = 1e-7
 
 #: A limit this close to its leakage, relatively, is active.
 ACTIVE_TOLERANCE = 1e-6
-
-_BITS = 1.0 / math.log(2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +95,7 @@ class Perturbation:
         Raises
         ------
         ValueError
-            If `w0` is no distribution with positive entries, or has too few of them.
+            If `w0` is not a distribution with positive entries, or has too few of them.
         """
         w, step = self._step(w0)
         return w + step
@@ -133,14 +132,14 @@ class Perturbation:
         ValueError
             As `matrix`, and if W' has an entry outside [0, 1]: the sentence says what would be allowed.
         """
-        found = self.matrix(w0)
-        if found.min() < -NEGATIVE_TOLERANCE:
-            x, y = np.unravel_index(int(found.argmin()), found.shape)
+        matrix = self.matrix(w0)
+        if matrix.min() < -NEGATIVE_TOLERANCE:
+            x, y = np.unravel_index(int(matrix.argmin()), matrix.shape)
             raise ValueError(
-                f"W' has the entry {found.min():.6g} in row {x}, column {y} and is no channel; with this w_0"
-                f" the leakage may be {self.reach(w0):.6g} times what was asked for."
+                f"W' has the entry {matrix.min():.6g} in row {x}, column {y} and is not a channel; with this"
+                f" w_0 the leakage may be {self.reach(w0):.6g} times what was asked for."
             )
-        return Channel(np.clip(found, 0.0, 1.0))
+        return Channel(np.clip(matrix, 0.0, 1.0))
 
 
 def euclidean(hypotheses: ArrayLike, leakage: ArrayLike) -> Perturbation:
@@ -292,6 +291,9 @@ def euclidean_sdp(hypotheses: ArrayLike, leakage: ArrayLike) -> Perturbation:
     differences = (p[1:] - p[0])[:, kept]
     if not differences.any(axis=1).all():
         return _perturbation(p, limits, np.zeros((p.shape[1], 0)))
+    # Here, as it takes longer to load than all the rest, and the closed forms do not need it.
+    import cvxpy as cp
+
     # In these units all numbers of the program are near one.
     root = np.sqrt(p[:, kept].mean(axis=0))
     differences = differences / root
@@ -316,18 +318,8 @@ def euclidean_sdp(hypotheses: ArrayLike, leakage: ArrayLike) -> Perturbation:
 
 def _checked(hypotheses: ArrayLike, leakage: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return the hypotheses, shape (m, M), and the limits in nats, shape (m,)."""
-    table = np.array(hypotheses, dtype=np.float64)
-    if table.ndim != 2 or len(table) < 2:
-        raise ValueError(
-            f"The hypotheses have shape {table.shape}; they must be (m, M): a row per hypothesis, m >= 2."
-        )
-    p = np.array([as_distribution(row, f"Hypothesis {k}") for k, row in enumerate(table, start=1)])
-    given = np.asarray(leakage, dtype=np.float64)
-    if given.shape not in ((), (len(p),)):
-        raise ValueError(f"The leakage has shape {given.shape}; it must be a number or one per hypothesis.")
-    if not (np.isfinite(given).all() and (given >= 0).all()):
-        raise ValueError(f"The leakage is {leakage!r}; every limit must be a finite number, 0 or more.")
-    return p, np.asarray(np.broadcast_to(given / _BITS, (len(p),)), dtype=np.float64)
+    p = as_hypotheses(hypotheses)
+    return p, as_limits(leakage, len(p), finite=True)
 
 
 def _kept(p: FloatArray, limits: FloatArray) -> NDArray[np.bool_]:
@@ -345,4 +337,4 @@ def _perturbation(p: FloatArray, limits: FloatArray, factor: FloatArray) -> Pert
     factor, leakages = factor * math.sqrt(scale), leakages * scale
     value = float(np.square((p[1:] - p[0]) @ factor).sum(axis=1).min()) / 2.0
     active = np.flatnonzero(leakages >= limits * (1.0 - ACTIVE_TOLERANCE)) + 1
-    return Perturbation(factor, value * _BITS, leakages * _BITS, tuple(int(k) for k in active))
+    return Perturbation(factor, value * BITS, leakages * BITS, tuple(int(k) for k in active))

@@ -1,0 +1,196 @@
+r"""Least MI leakage at a Hamming distortion, of any source set, with a dual bound (kalantari2018, (21)).
+
+For a given diagonal q and output distribution r, the rest of row i is best spread in proportion to r: by the
+log-sum inequality a row with the diagonal q_i has D(Q_i || r) >= d(q_i || r_i), attained by
+Q[i, y] = (1 - q_i) r_y / (1 - r_i); and I(P; Q) = min_r sum_i P_i D(Q_i || r). So the leakage is ::
+
+    min over q, r of max_P sum_i P_i d(q_i || r_i),   sum_i P_i q_i >= 1 - D for all P,
+
+convex in 2M numbers, solved by a barrier method. Its multipliers, a mixture p of the sources and prices a_i
+of the distortions (alpha_j per source, a = sum alpha_j P_j), give the lower bound ::
+
+    min_r -sum_i p_i log(e^(-a_i/p_i) + r_i (1 - e^(-a_i/p_i))) - D sum_j alpha_j,
+
+valid for any such p and alpha: the Lagrangian minimized over q in closed form, over r by water-filling.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import rel_entr
+
+from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.hamming.formulas import class_one_channel, class_one_information
+from ldpfrontier.hamming.game import Game, channel_from_minima
+from ldpfrontier.hamming.optimum import DISTORTION_ROUNDING, LeakageOptimum
+from ldpfrontier.hamming.sources import LEAST_DISTORTION, SourceSet, as_sources, checked_distortion
+
+#: Gap, nats, at which the barrier method stops, if a smaller one is not asked for: it costs little.
+BARRIER_GAP = 2e-11
+
+
+def information_leakage(
+    sources: SourceSet | ArrayLike, distortion: float, *, tolerance: float = 1e-9, max_rounds: int = 100
+) -> LeakageOptimum:
+    """Least MI leakage eps*_I(P, D) = min_Q max_P I(P; Q) of any source set (kalantari2018, (21)), in nats.
+
+    A barrier method with a dual bound, see the module. It has no `start`: it has to begin in the interior,
+    far from any optimum.
+
+    Parameters
+    ----------
+    sources : SourceSet or array_like, shape (J, M)
+        Distributions; the set is their convex hull.
+    distortion : float
+        Largest expected Hamming distortion, in [1e-9, 1).
+    tolerance : float
+        Largest gap value - bound of an "optimal" result, in nats: absolute, as the least leakage may be 0.
+    max_rounds : int
+        Most sharpenings of the barrier, of up to 60 Newton steps each; double precision ends at 16.
+
+    Returns
+    -------
+    LeakageOptimum
+        "bounded" if the gap is above the tolerance.
+
+    Raises
+    ------
+    ValueError
+        If the sources or the distortion are not valid.
+    """
+    sources, D = as_sources(sources), checked_distortion(distortion, LEAST_DISTORTION)
+    P = sources.distributions
+    least, prior, minima = Game(P).solve(1.0)
+    if least >= 1.0 - D - DISTORTION_ROUNDING:
+        silent = channel_from_minima(minima, 1.0)
+        return LeakageOptimum(
+            silent, 0.0, 0.0, "optimal", 0, prior=prior, distortion=sources.distortion(silent)
+        )
+    barrier = _Barrier(P, D)
+    value, bound, channel, rounds = math.inf, 0.0, class_one_channel(sources.letters, D), 0
+    while value - bound > min(BARRIER_GAP, tolerance) and rounds < max_rounds and barrier.sharpen():
+        rounds += 1
+        q, r, weights, prices = barrier.point()
+        attained = float((P @ _binary_divergence(q, r)).max())
+        if attained < value:
+            value = attained
+            Q = ((1.0 - q) / (1.0 - r))[:, None] * r
+            np.fill_diagonal(Q, q)
+            channel = Channel(Q)
+        certified = _information_bound(weights @ P, prices @ P, r) - D * float(prices.sum())
+        if certified > bound:
+            bound, prior = certified, weights @ P
+    if math.isinf(value):
+        value = class_one_information(sources.letters, D)
+    value = max(value, bound)
+    status = "optimal" if value - bound <= tolerance else "bounded"
+    realized = sources.distortion(channel)
+    return LeakageOptimum(channel, value, bound, status, barrier.steps, prior=prior, distortion=realized)
+
+
+def _binary_divergence(q: FloatArray, r: FloatArray) -> FloatArray:
+    return np.asarray(rel_entr(q, r) + rel_entr(1.0 - q, 1.0 - r))
+
+
+def _information_bound(p: FloatArray, a: FloatArray, r: FloatArray) -> float:
+    """Return the minimum over r of -sum p log(e^-b + r (1 - e^-b)), b = a/p, less its rounding."""
+    used = p > 0
+    p, b = p[used], a[used] / p[used]
+    # r_i = (p_i / theta - 1 / (e^b_i - 1))^+; letters enter in the falling order of p_i (e^b_i - 1).
+    with np.errstate(over="ignore"):
+        growth = np.expm1(b)
+    order = np.argsort(-p * growth, kind="stable")
+    with np.errstate(divide="ignore"):
+        theta = np.cumsum(p[order]) / (1.0 + np.cumsum(1.0 / growth[order]))
+        r = np.maximum(p / theta.max() - 1.0 / growth, 0.0)
+    r = r / r.sum()
+    inside = np.exp(-b) - r * np.expm1(-b)
+    slope = p * -np.expm1(-b) / inside
+    # Convexity: the minimum is at least the value here less the most the slope allows.
+    return float(-p @ np.log(inside) - max(slope.max() - slope @ r, 0.0))
+
+
+class _Barrier:
+    """A log-barrier Newton method for the convex program of `information_leakage`, over z = (q, r, w)."""
+
+    def __init__(self, P: FloatArray, D: float) -> None:
+        self._P, self._D = P, D
+        M = P.shape[1]
+        q, r = np.full(M, 1.0 - D / 2.0), np.full(M, 1.0 / M)
+        self._z = np.concatenate([q, r, [float((P @ _binary_divergence(q, r)).max()) + 1.0]])
+        self._sharpness, self.steps = 1.0, 0
+
+    def point(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return q, r, the weights of the sources, shape (J,), and their prices alpha, shape (J,)."""
+        q, r, w = self._split(self._z)
+        r = r / r.sum()
+        weights = 1.0 / (w - self._P @ _binary_divergence(q, r))
+        return q, r, weights / weights.sum(), 1.0 / (self._sharpness * (self._P @ q - (1.0 - self._D)))
+
+    def sharpen(self) -> bool:
+        """Centre at the next sharpness; False when double precision is exhausted."""
+        if self._sharpness > 1e14:
+            return False
+        self._sharpness *= 8.0
+        M = self._P.shape[1]
+        for _ in range(60):
+            gradient, hessian = self._derivatives()
+            system = np.zeros((2 * M + 2, 2 * M + 2))
+            system[:-1, :-1] = hessian
+            system[M : 2 * M, -1] = system[-1, M : 2 * M] = 1.0
+            # Scaled to a unit diagonal: variables that vanish have curvatures of 1e20.
+            scale = np.append(1.0 / np.sqrt(np.diag(hessian)), 1.0)
+            scale[-1] = 1.0 / np.linalg.norm(scale[M : 2 * M])
+            right = np.append(-gradient, 1.0 - self._z[M : 2 * M].sum())
+            step = (scale * np.linalg.solve(scale[:, None] * system * scale, scale * right))[:-1]
+            self.steps += 1
+            decrement = float(-gradient @ step)
+            length, here = 1.0, self._potential(self._z)
+            while self._potential(self._z + length * step) > here - 0.1 * length * decrement + 1e-12 * abs(
+                here
+            ):
+                length /= 2.0
+                if length < 1e-8:
+                    return self._sharpness > 1e9
+            self._z = self._z + length * step
+            if decrement < 1e-6:
+                break
+        return True
+
+    def _split(self, z: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        M = self._P.shape[1]
+        return z[:M], z[M : 2 * M], float(z[-1])
+
+    def _potential(self, z: FloatArray) -> float:
+        q, r, w = self._split(z)
+        if not (min(q.min(), r.min()) > 0.0 and max(q.max(), r.max()) < 1.0):
+            return math.inf
+        slack = np.concatenate([w - self._P @ _binary_divergence(q, r), self._P @ q - (1.0 - self._D)])
+        if slack.min() <= 0.0:
+            return math.inf
+        return self._sharpness * w - float(np.log(np.concatenate([slack, q, 1.0 - q, r])).sum())
+
+    def _derivatives(self) -> tuple[FloatArray, FloatArray]:
+        P, (q, r, w) = self._P, self._split(self._z)
+        M = P.shape[1]
+        dq, dr = np.log(q / r) - np.log((1.0 - q) / (1.0 - r)), (r - q) / (r * (1.0 - r))
+        loose = 1.0 / (w - P @ _binary_divergence(q, r))
+        room = 1.0 / (P @ q - (1.0 - self._D))
+        # Rows: the gradient of f_j - w in z, times 1/slack.
+        F = loose[:, None] * np.concatenate([P * dq, P * dr, -np.ones((len(P), 1))], axis=1)
+        R = np.concatenate([room[:, None] * P, np.zeros((len(P), M + 1))], axis=1)
+        gradient = F.sum(axis=0) - R.sum(axis=0)
+        gradient[:M] += 1.0 / (1.0 - q) - 1.0 / q
+        gradient[M : 2 * M] -= 1.0 / r
+        gradient[-1] += self._sharpness
+        hessian = F.T @ F + R.T @ R
+        p = loose @ P
+        i, k = np.arange(M), np.arange(M, 2 * M)
+        hessian[i, i] += p / (q * (1.0 - q)) + 1.0 / q**2 + 1.0 / (1.0 - q) ** 2
+        hessian[k, k] += p * (q / r**2 + (1.0 - q) / (1.0 - r) ** 2) + 1.0 / r**2
+        hessian[i, k] -= p / (r * (1.0 - r))
+        hessian[k, i] -= p / (r * (1.0 - r))
+        return gradient, hessian

@@ -1,0 +1,34 @@
+"""What a least leakage at a distortion comes with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ldpfrontier.channel import FloatArray
+from ldpfrontier.optimum import Optimum
+
+#: Distortion that a channel may have beyond the one asked for: rounding.
+DISTORTION_ROUNDING = 1e-13
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LeakageOptimum(Optimum):
+    """The least leakage at a distortion, between what a channel leaks and a converse; in nats.
+
+    `value` is what `channel` leaks, and `bound` a lower bound: no channel that meets the distortion leaks
+    less. The tolerance that `status` speaks of is absolute, value - bound in nats, because the least leakage
+    may be 0. The channel meets the distortion for every distribution of the hull, within 1e-13. `iterations`
+    counts LPs (DP) or Newton steps (MI).
+
+    Attributes
+    ----------
+    prior : ndarray, shape (M,)
+        The distribution of the hull that certifies `bound`: to know it exactly would not help.
+    distortion : float
+        Largest expected distortion of `channel` over the set.
+    """
+
+    prior: FloatArray
+    distortion: float
+    direction: Literal["max", "min"] = "min"

@@ -1,0 +1,185 @@
+r"""Distributions R within a Renyi divergence D(r || R) <= B of a given one: extremes, boundary, samples.
+
+The R that minimizes sum_u q_u R_u subject to D(r || R) <= B is, by stationarity,
+R_u = r_u (q_u - mu)^(-1/alpha) up to scale, for every order; what budget is left when mu reaches the q of a
+cell with r_u = 0 moves mass onto that cell, at the price -log(1 - mass). One scalar equation per value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ldpfrontier.channel import FloatArray
+
+
+def renyi_divergences(r: FloatArray, R: FloatArray, order: float) -> FloatArray:
+    """Renyi divergence along the last axis, in nats; `r` broadcasts against `R`."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if order == 1:
+            return np.asarray(np.where(r > 0, r * np.log(r / R), 0.0).sum(axis=-1))
+        ratio = r / R
+        power = ratio if order == 2 else ratio ** (order - 1.0)
+        return np.asarray(np.log(np.where(r > 0, r * power, 0.0).sum(axis=-1)) / (order - 1.0))
+
+
+def least_mean(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> FloatArray:
+    """Infimum of sum_u R_u q_u over distributions R with D_order(r || R) <= B, row by row.
+
+    With z = (q - min q) / (max q - min q) and t = 1 / (min q - mu) (scaled alike), the minimizer is
+    R_u proportional to r_u (1 + t z_u)^(-1/order), and its divergence rises with t from 0; log t is found by
+    Newton's method on log D inside a bracket. At the end of the bracket (t = e^700) what is left of B goes
+    to a zero cell if the minimum of q is there.
+
+    Parameters
+    ----------
+    r : ndarray, shape (m, k)
+        Distributions; a row of zeros (an empty group) needs B = inf.
+    q : ndarray, shape (m, k)
+    B : ndarray, shape (m,)
+        Radii in nats, 0 to inf.
+
+    Returns
+    -------
+    ndarray, shape (m,)
+    """
+    low = q.min(axis=1)
+    span = q.max(axis=1) - low
+    z = (q - low[:, None]) / np.where(span > 0, span, 1.0)[:, None]
+    mean = np.einsum("ij,ij->i", r, z)
+    result = np.where(np.isinf(B), 0.0, mean)
+    active = np.flatnonzero((B > 0) & np.isfinite(B) & (span > 0))
+    if active.size == 0:
+        return np.asarray(low + span * result)
+    r, z, B = r[active], z[active], B[active]
+    floor = np.where(r > 0, z, np.inf).min(axis=1)
+    variance = np.einsum("ij,ij->i", r, (z - mean[active, None]) ** 2)
+    with np.errstate(divide="ignore"):
+        # Second order: D = t^2 Var(z) / (2 order).
+        tau = np.clip(0.5 * np.log(2.0 * order * B / variance), -60.0, 300.0)
+    last = 700.0
+    lo, hi = np.full(B.size, -80.0), np.full(B.size, last)
+    # The far end decides which rows can use their budget up at all.
+    D, _, value = _tilt(r, z, floor, np.full(B.size, last), order)
+    left = np.maximum(B - D, 0.0)
+    end = np.where(floor > 0, value * np.exp(-left), np.where(left > 0, 0.0, value))
+    result[active] = end
+    rows = np.flatnonzero(left <= 0)
+    for _ in range(200):
+        if rows.size == 0:
+            break
+        x = tau[rows]
+        D, slope, value = _tilt(r[rows], z[rows], floor[rows], x, order)
+        below = B[rows] > D
+        lo[rows] = np.where(below, x, lo[rows])
+        hi[rows] = np.where(below, hi[rows], x)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            new = x - np.log(D / B[rows]) * D / slope
+        inside = (new > lo[rows]) & (new < hi[rows])
+        new = np.where(inside, new, 0.5 * (lo[rows] + hi[rows]))
+        result[active[rows]] = value
+        tau[rows] = new
+        # D is a difference of logarithms near 0: below about 1e-16 / B the steps are noise.
+        rows = rows[np.abs(new - x) > 1e-14 * np.maximum(np.abs(x), 1.0) + 1e-15 / B[rows]]
+    return np.asarray(low + span * result)
+
+
+def two_cells(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:
+    """Least and largest m with D_order((rho, 1 - rho) || (m, 1 - m)) <= B: lopuhaa2024, (26)-(28).
+
+    Parameters
+    ----------
+    rho, B : ndarray
+        Probabilities, and radii in nats; they broadcast against each other.
+    """
+    rho, B = np.broadcast_arrays(rho, B)
+    if order == 2:
+        c = np.exp(-B)
+        spare = -np.expm1(-B)
+        largest = (spare + 2 * rho * c + np.sqrt(spare * (spare + 4 * rho * (1 - rho) * c))) / 2
+        # From the product of the roots: no cancellation.
+        least = np.divide(rho**2 * c, largest, out=np.zeros(rho.shape), where=largest > 0)
+        return least, np.minimum(largest, 1.0)
+    r = np.column_stack([rho.ravel(), 1.0 - rho.ravel()])
+    q = np.broadcast_to([1.0, 0.0], r.shape)
+    least = least_mean(r, q, B.ravel(), order)
+    return least.reshape(rho.shape), 1.0 - least_mean(r, 1.0 - q, B.ravel(), order).reshape(rho.shape)
+
+
+def _tilt(
+    r: FloatArray, z: FloatArray, floor: FloatArray, tau: FloatArray, order: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Divergence, its derivative in log t, and sum_u R_u z_u, of R_u ~ r_u (1 + t z_u)^(-1/order)."""
+    t = np.exp(tau)
+    unit = 1.0 + t * floor
+    # Dividing by the smallest factor on the support keeps every sum within range.
+    v = np.maximum((1.0 + t[:, None] * z) / unit[:, None], 1.0)
+    if order == 2:
+        h = 1.0 / np.sqrt(v)
+    elif order == 1:
+        h = 1.0 / v
+    else:
+        h = v ** (-1.0 / order)
+    h = np.where(r > 0, r * h, 0.0)
+    W = h.sum(axis=1)
+    zh = z * h
+    moment = zh.sum(axis=1)
+    if order == 1:
+        T = np.ones_like(W)
+        D = np.log(W) + np.where(r > 0, r * np.log(v), 0.0).sum(axis=1)
+    else:
+        T = (v * h).sum(axis=1)
+        D = np.log(W) + np.log(T) / (order - 1.0)
+    slope = (moment / T - (zh / v).sum(axis=1) / W) * (t / unit) / order
+    return D, slope, moment / W
+
+
+def golden_section(
+    function: Callable[[FloatArray], FloatArray], lo: FloatArray, hi: FloatArray, steps: int = 40
+) -> tuple[FloatArray, FloatArray]:
+    """Maximizers and maxima of unimodal functions on [lo, hi], elementwise, ends included."""
+    ratio = (math.sqrt(5.0) - 1.0) / 2.0
+    left, right = hi - ratio * (hi - lo), lo + ratio * (hi - lo)
+    points = [lo, hi, left, right]
+    values = [function(x) for x in points]
+    f_left, f_right = values[2:]
+    for _ in range(steps):
+        up = f_left < f_right
+        lo, hi = np.where(up, left, lo), np.where(up, hi, right)
+        new = np.where(up, lo + ratio * (hi - lo), hi - ratio * (hi - lo))
+        f_new = function(new)
+        points.append(new)
+        values.append(f_new)
+        left, right = np.where(up, right, new), np.where(up, new, left)
+        f_left, f_right = np.where(up, f_right, f_new), np.where(up, f_new, f_left)
+    best = np.argmax(values, axis=0)[None]
+    return np.take_along_axis(np.array(points), best, 0)[0], np.take_along_axis(np.array(values), best, 0)[0]
+
+
+def random_targets(rng: np.random.Generator, m: int, k: int) -> FloatArray:
+    """Random points of the simplex to head for, shape (m, k): from near a vertex to the middle."""
+    gamma = rng.gamma(rng.choice([0.1, 0.5, 2.0], size=(m, 1)), size=(m, k)) + 1e-300
+    return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
+
+
+def push_out(r: FloatArray, target: FloatArray, B: FloatArray, order: float) -> FloatArray:
+    """Last points with D_order(r || R) <= B on the rays from `r` through `target` in the simplex; by rows."""
+    step = target - r
+    # Where r is nearly the target, rounding in the difference must not be blown up on the way to the
+    # boundary: the largest entry is made to balance the others.
+    largest = np.abs(step).argmax(axis=-1)[..., None]
+    balance = np.take_along_axis(step, largest, axis=-1) - step.sum(axis=-1, keepdims=True)
+    np.put_along_axis(step, largest, balance, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exits = np.where(step < 0, -r / step, np.inf).min(axis=1)
+    hi = np.where(np.isfinite(exits), exits, 0.0)
+    lo = np.zeros_like(hi)
+    last = hi.copy()
+    for _ in range(70):
+        middle = 0.5 * (lo + hi)
+        inside = renyi_divergences(r, np.maximum(r + middle[:, None] * step, 0.0), order) <= B
+        lo, hi = np.where(inside, middle, lo), np.where(inside, hi, middle)
+    whole = renyi_divergences(r, np.maximum(r + last[:, None] * step, 0.0), order) <= B
+    return np.asarray(np.maximum(r + np.where(whole, last, lo)[:, None] * step, 0.0))

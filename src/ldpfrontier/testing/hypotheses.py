@@ -1,0 +1,151 @@
+"""Hypotheses and limits of leakage (liao2017): validated, and what a channel is worth and leaks under them.
+
+Utility and leakage are both sums over the columns v of a channel of sublinear functions g_k and psi_k.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ldpfrontier.channel import Channel, FloatArray, as_distribution
+from ldpfrontier.information import BITS, entropy, relative_excess, renyi_divergence
+
+
+def as_hypotheses(hypotheses: ArrayLike) -> FloatArray:
+    """Return hypotheses as an array, a distribution per row, shape (m, M).
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two, or one is not a distribution.
+    """
+    table = np.array(hypotheses, dtype=np.float64)
+    if table.ndim != 2 or len(table) < 2:
+        raise ValueError(
+            f"The hypotheses have shape {table.shape}; they must be (m, M): a row per hypothesis, m >= 2."
+        )
+    return np.array([as_distribution(row, f"Hypothesis {k}") for k, row in enumerate(table, start=1)])
+
+
+def as_limits(leakage: ArrayLike, count: int, *, finite: bool = False) -> FloatArray:
+    """Return limits of leakage, given in bits, in nats: one per hypothesis, shape (count,).
+
+    Parameters
+    ----------
+    leakage : float or array_like, shape (count,)
+        Bits; one for all hypotheses or one each.
+    count : int
+        Number of hypotheses.
+    finite : bool
+        Whether a limit must be finite.
+
+    Raises
+    ------
+    ValueError
+        If the shape is another one, or a limit is negative, not a number, or infinite where it must not be.
+    """
+    limits = np.asarray(leakage, dtype=np.float64)
+    if limits.shape not in ((), (count,)):
+        raise ValueError(
+            f"The leakage has shape {limits.shape}; it must be a number or one per hypothesis, ({count},)."
+        )
+    if not ((np.isfinite(limits) | (not finite)) & (limits >= 0)).all():
+        allowed = "a finite number, 0 or more" if finite else "0 or more"
+        raise ValueError(f"The leakage is {leakage!r}; every limit must be {allowed}.")
+    return np.asarray(np.broadcast_to(limits / BITS, (count,)), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Hypotheses:
+    """Hypotheses to tell apart: utility and leakage of a channel as sums over its columns, in nats.
+
+    Parameters
+    ----------
+    distributions : array_like, shape (m, M)
+        The distributions p_1, ..., p_m, m >= 2; p_1 is the one that is told apart from the others.
+    order : float
+        Order of the Renyi divergence, > 0 and finite; 1 is relative entropy.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two hypotheses, one is not a distribution, or the order is out of range.
+    """
+
+    distributions: FloatArray
+    order: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "distributions", as_hypotheses(self.distributions))
+        if not 0 < self.order < math.inf:
+            raise ValueError(f"The order is {self.order}; it must be a finite number above 0.")
+
+    @property
+    def letters(self) -> int:
+        """Number of letters M."""
+        return int(self.distributions.shape[1])
+
+    @cached_property
+    def entropies(self) -> FloatArray:
+        """H(p_k), nats, shape (m,)."""
+        return np.array([entropy(p) for p in self.distributions])
+
+    @cached_property
+    def divergences(self) -> FloatArray:
+        """D(p_k || p_1) of the order asked for, k >= 2, nats, shape (m - 1,): the utility without privacy."""
+        first, *others = self.distributions
+        return np.array([renyi_divergence(p, first, self.order) for p in others])
+
+    def gains(self, columns: FloatArray) -> FloatArray:
+        """Return g_k of columns (..., M), shape (..., m - 1): their sum over a channel is `hellinger`."""
+        z = columns @ self.distributions.T
+        difference = columns @ (self.distributions[1:] - self.distributions[0]).T
+        first = np.broadcast_to(z[..., :1], difference.shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(first > 0, difference / first, 0.0)
+            if self.order == 1:
+                return np.asarray(first * relative_excess(t))
+            order, t = self.order, np.maximum(t, -1.0)
+            inside = first * (np.expm1(order * np.log1p(t)) - order * t) / (order - 1.0)
+        # Only an order below 1 lets p_1 miss a letter.
+        return np.where(first > 0, inside, difference * (order / (1.0 - order) if order < 1 else 0.0))
+
+    def costs(self, columns: FloatArray) -> FloatArray:
+        """Return psi_k of columns (..., M), shape (..., m): their sum over a channel is its leakage."""
+        z = (columns @ self.distributions.T)[..., None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(z > 0, (columns[..., None, :] - z) / z, 0.0)
+        return np.asarray((self.distributions * z * relative_excess(t)).sum(axis=-1))
+
+    def slopes(self, columns: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the gradient of weights . psi at columns (..., M) > 0, shape (..., M)."""
+        z = columns @ self.distributions.T
+        # A hypothesis that does not see a column has no p_ki to weigh its infinite logarithm with.
+        logs = np.log(columns)[..., None, :] - np.log(np.where(z > 0, z, 1.0))[..., None]
+        return np.asarray((weights[:, None] * self.distributions * logs).sum(axis=-2))
+
+    def divergence(self, hellinger: float) -> float:
+        """Turn a sum of `gains` into the divergence, nats; increasing."""
+        if self.order == 1:
+            return hellinger
+        argument = max((self.order - 1.0) * hellinger, -1.0)
+        return math.log1p(argument) / (self.order - 1.0) if argument > -1 else math.inf
+
+    def hellinger(self, divergence: float) -> float:
+        """Invert `divergence`."""
+        if self.order == 1:
+            return divergence
+        return math.expm1((self.order - 1.0) * divergence) / (self.order - 1.0)
+
+    def utility(self, channel: Channel) -> float:
+        """Return min_k D(p_k W || p_1 W) in bits."""
+        return self.divergence(float(self.gains(channel.matrix.T).sum(axis=0).min())) * BITS
+
+    def leakage(self, channel: Channel) -> FloatArray:
+        """Return I(p_k, W) in bits, shape (m,)."""
+        return np.asarray(self.costs(channel.matrix.T).sum(axis=0) * BITS)

@@ -1,0 +1,16 @@
+"""Get the pair counts of a data set from the source that the configuration names."""
+
+import json
+import logging
+
+from _job import start
+
+from ldpfrontier.data import data_set
+from ldpfrontier.files import write_text
+
+start(snakemake.log[0])
+data = data_set(snakemake.wildcards.data)
+text, provenance = data.load()(**snakemake.params.settings, bundled=snakemake.input.bundled)
+logging.info("Source: %s", provenance)
+write_text(text, snakemake.output.counts)
+write_text(json.dumps(provenance, indent=2, sort_keys=True) + "\n", snakemake.output.provenance)

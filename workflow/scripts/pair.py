@@ -1,0 +1,11 @@
+"""Cut the table of one pair of attributes out of the counts of a data set."""
+
+from _job import start
+
+from ldpfrontier.data import data_set
+from ldpfrontier.files import write_text
+
+start(snakemake.log[0])
+data, names = data_set(snakemake.wildcards.data), snakemake.wildcards
+pair = data.contingency(data.read(snakemake.input.counts), names.sensitive, names.public)
+write_text(pair.text(), snakemake.output[0])
