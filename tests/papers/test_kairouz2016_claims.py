@@ -93,9 +93,9 @@ def test_thresholds(value, expected):
 
 def test_the_instances_without_a_threshold_are_named():
     rows = [
-        {"size": k, "instance": i, "value": np.inf if i == "001" else 2.0}
-        for k in "36"
-        for i in ("000", "001")
+        {"size": size, "instance": instance, "value": np.inf if instance == "001" else 2.0}
+        for size in ("3", "6")
+        for instance in ("000", "001")
     ]
     finding = decide("K-T8", table(*rows, mechanism="rr", metric="kl"))
     assert finding.explanation == "No such ε* was found for k = 3, 001, k = 6, 001."

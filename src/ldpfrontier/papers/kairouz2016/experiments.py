@@ -11,13 +11,9 @@ import numpy as np
 import pandas as pd
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.combinatorics import balanced_set
 from ldpfrontier.information import entropy, total_variation
-from ldpfrontier.mechanisms import (
-    balanced_set,
-    binary_mechanism,
-    geometric_mechanism,
-    randomized_response,
-)
+from ldpfrontier.mechanisms import binary_mechanism, geometric_mechanism, randomized_response
 from ldpfrontier.optimal.staircase import optimal_ldp
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.priors import dirichlet
