@@ -17,20 +17,9 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.mechanisms import binary_mechanism, quaternary_mechanism, randomized_response
+from ldpfrontier.papers.kairouz2016.looks import ACHIEVED, POSSIBLE, SCALE, STAIRCASES, UTILITIES
 from ldpfrontier.papers.kairouz2016.summaries import ratios
-from ldpfrontier.plotting import (
-    ACHIEVED,
-    EPSILON,
-    PAGE_WIDTH,
-    POSSIBLE,
-    SCALE,
-    STAIRCASES,
-    UTILITIES,
-    Look,
-    graded,
-    handle,
-    style,
-)
+from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, Look, graded, handle, style
 from ldpfrontier.privacy import error_region
 from ldpfrontier.utility import FDivergence
 
