@@ -1,4 +1,9 @@
+"""The generic part of the configuration: its schema, one sentence per problem, and grids."""
+
 import copy
+import json
+import math
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -6,15 +11,22 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from ldpfrontier.configuration import ConfigurationError, check, grid, load_schema, pairs, population, studies
-from ldpfrontier.data.adult import ATTRIBUTES
-from ldpfrontier.optimal.staircase import MAX_INPUTS
-from ldpfrontier.papers.kairouz2016 import experiments as kairouz2016
-from ldpfrontier.papers.lopuhaa2024.experiments import MECHANISMS
+from ldpfrontier import configuration
+from ldpfrontier.configuration import (
+    ConfigurationError,
+    check,
+    grid,
+    grid_contradictions,
+    schema_with,
+    values,
+)
+from ldpfrontier.papers import papers
 
 ROOT = Path(__file__).parents[1]
-SCHEMA = load_schema(ROOT / "workflow/schemas/config.schema.json")
-DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+PAPERS = papers().values()
+COMMON = json.loads((ROOT / "workflow/schemas/common.schema.json").read_text(encoding="utf-8"))
+SCHEMA = schema_with(COMMON, PAPERS)
+DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
 
 
 def merged(base, override):
@@ -30,6 +42,21 @@ def changed(dotted, value):
     return merged(copy.deepcopy(DEFAULT), override)
 
 
+def without(dotted):
+    found = part = copy.deepcopy(DEFAULT)
+    *way, last = dotted.split(".")
+    for key in way:
+        part = part[key]
+    del part[last]
+    return found
+
+
+def problems(configuration, common=COMMON, found=PAPERS):
+    with pytest.raises(ConfigurationError) as error:
+        check(configuration, common, found)
+    return str(error.value).splitlines()
+
+
 def objects(schema):
     if isinstance(schema, dict):
         if "properties" in schema:
@@ -38,10 +65,12 @@ def objects(schema):
             yield from objects(value)
 
 
-@pytest.mark.parametrize("name", ["config", "smoke"])
-def test_shipped_configurations_are_valid(name):
-    override = yaml.safe_load((ROOT / f"config/{name}.yaml").read_text())
-    check(merged(DEFAULT, override), SCHEMA)
+# The configurations that are shipped, and the schema ------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.name)
+def test_shipped_configurations_are_valid(path):
+    check(merged(DEFAULT, yaml.safe_load(path.read_text(encoding="utf-8"))), COMMON, PAPERS)
 
 
 def test_the_schema_is_strict_and_describes_every_key():
@@ -52,35 +81,45 @@ def test_the_schema_is_strict_and_describes_every_key():
             assert "description" in key or "$ref" in key, name
 
 
-def test_the_schema_knows_what_the_package_knows():
-    assert tuple(SCHEMA["$defs"]["attribute"]["enum"]) == ATTRIBUTES
-    assert tuple(SCHEMA["$defs"]["mechanisms"]["items"]["enum"]) == MECHANISMS
-    paper = SCHEMA["properties"]["kairouz2016"]["properties"]
-    assert set(paper["thresholds"]["items"]["enum"]) == set(kairouz2016.UTILITIES) - {"tv"}
-    assert SCHEMA["$defs"]["size"]["maximum"] == MAX_INPUTS
-    assert tuple(DEFAULT["kairouz2016"]["sizes"]) == kairouz2016.SIZES
+def test_every_section_belongs_to_a_paper_or_to_all():
+    assert set(SCHEMA["properties"]) == set(DEFAULT)
+    assert set(DEFAULT) == set(COMMON["properties"]) | {p.key for p in PAPERS if p.configuration_schema}
+    assert SCHEMA["required"] == [*COMMON["required"], *(p.key for p in PAPERS if p.configuration_schema)]
+    assert not set(COMMON["properties"]) & {p.key for p in PAPERS}
+
+
+def test_definitions_are_all_used():
+    texts = [json.dumps(COMMON), *(json.dumps(paper.configuration_schema) for paper in PAPERS)]
+    used = {name for text in texts for name in re.findall(r'"#/\$defs/(\w+)"', text)}
+    assert used == set(COMMON["$defs"])
+
+
+def test_the_schema_for_editors_is_that_of_the_papers(tmp_path):
+    (tmp_path / "common.schema.json").write_text(json.dumps(COMMON), encoding="utf-8")
+    configuration.main(str(tmp_path))
+    made, shipped = tmp_path / "config.schema.json", ROOT / "workflow/schemas/config.schema.json"
+    assert made.read_text(encoding="utf-8") == shipped.read_text(encoding="utf-8"), (
+        "run python -m ldpfrontier.configuration"
+    )
 
 
 def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
-    lines = (ROOT / "config/config.yaml").read_text().splitlines()
+    lines = (ROOT / "config/config.yaml").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "# yaml-language-server: $schema=../workflow/schemas/config.schema.json"
-    papers = {"lopuhaa2024:", "kairouz2016:", "kalantari2018:", "liao2017:"}
-    grouped = {"adult:", "figures:", "solver:", "start:", "stop:", "points:"} | papers
+    grouped = {"adult:", "figures:", "solver:", "start:", "stop:", "points:"} | {f"{p.key}:" for p in PAPERS}
     for before, line in pairwise(lines):
         key = line.strip().split(" ")[0]
         if key.endswith(":") and key not in grouped:
             assert before.strip().startswith("#"), line
 
 
+# One sentence per problem ---------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     ("dotted", "value", "sentence"),
     [
         ("lopuhaa2024.betta", 0.1, "Unknown key lopuhaa2024.betta; did you mean 'beta'?"),
-        (
-            "zzz",
-            1,
-            "Unknown key zzz; allowed are seed, adult, figures, lopuhaa2024, kairouz2016,",
-        ),
         (
             "lopuhaa2024.beta",
             1.5,
@@ -101,157 +140,151 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
             [{"sensitive": "sex", "public": "rase"}],
             'lopuhaa2024.pairs[0].public is "rase"; allowed is one of workclass, education,',
         ),
-        (
-            "lopuhaa2024.pairs",
-            [{"sensitive": "sex", "public": "sex"}],
-            "lopuhaa2024.pairs[0] has 'sex' twice; allowed are two different attributes.",
-        ),
-        (
-            "lopuhaa2024.pairs",
-            [{"sensitive": "sex", "public": "race"}, {"sensitive": "sex", "public": "race", "chunks": 3}],
-            "lopuhaa2024.pairs[1] repeats sex, race; allowed is each pair once.",
-        ),
         ("lopuhaa2024.mechanisms", ["grr", "grr"], "lopuhaa2024.mechanisms has an entry twice"),
         ("lopuhaa2024.epsilon.values", [-1.0], "lopuhaa2024.epsilon.values[0] is -1.0; allowed is a number"),
-        (
-            "lopuhaa2024.epsilon.stop",
-            0.05,
-            "lopuhaa2024.epsilon.stop is 0.05; allowed is a number greater than",
-        ),
         (
             "adult.source",
             "internet",
             'adult.source is "internet"; allowed is one of auto, uci, file, bundled.',
         ),
-        ("adult.source", "file", "adult.source is 'file' but adult.file is null"),
         ("adult", 3, "adult is 3; allowed is a mapping."),
         ("figures.formats", ["gif"], 'figures.formats[0] is "gif"; allowed is one of pdf, svg, png.'),
-        (
-            "kairouz2016.epsilon.spacing",
-            "geometric",
-            "kairouz2016.epsilon.start is 0; allowed is a number greater than 0 when",
-        ),
         ("kairouz2016.sizes", [3, 40], "kairouz2016.sizes[1] is 40; allowed is a whole number at least 2"),
         (
             "kairouz2016.concentration",
             0,
             "kairouz2016.concentration is 0; allowed is a number greater than 0",
         ),
-        ("kairouz2016.scaling", [10, 0.1], "kairouz2016.scaling is [10, 0.1]; allowed is the smaller number"),
         (
             "kairouz2016.scaling",
             [0.1],
             "kairouz2016.scaling is [0.1]; allowed is a list with at least 2 entries",
         ),
-        (
-            "kairouz2016.expansions.large",
-            [3, 2],
-            "kairouz2016.expansions.large is [3, 2]; allowed is the smaller",
-        ),
         ("kairouz2016.thresholds", ["tv"], 'kairouz2016.thresholds[0] is "tv"; allowed is one of kl, chi2,'),
-        (
-            "kairouz2016.drawings.p0",
-            [0.5, 0.1, 0.1, 0.1, 0.1, 0.0],
-            "kairouz2016.drawings.p0 sums to 0.9; allowed is a distribution, which sums to 1.",
-        ),
-        (
-            "kairouz2016.drawings.p1",
-            [0.5, 0.5],
-            "kairouz2016.drawings.p1 has 2 entries; allowed are as many as p0 has, 6.",
-        ),
-        (
-            "lopuhaa2024.synthetic.reference",
-            0.7,
-            "lopuhaa2024.synthetic.reference is 0.7; allowed is one of lopuhaa2024.synthetic.epsilon.",
-        ),
-        (
-            "kalantari2018.distortion.stop",
-            0.001,
-            "kalantari2018.distortion.stop is 0.001; allowed is a number",
-        ),
         ("seed", True, "seed is true; allowed is a whole number at least 0."),
+        ("zzz", 1, "Unknown key zzz; allowed are seed, adult, figures, kairouz2016,"),
+        (
+            "adult.source",
+            "file",
+            "adult.source is 'file' but adult.file is null; it must name the raw adult.data.",
+        ),
+        (
+            "lopuhaa2024.synthetic.blocks",
+            [{"name": "a b", "sensitive": 2, "public": 2, "repetitions": 1, "mechanisms": ["ir"]}],
+            'blocks[0].name is "a b"; allowed is a text that matches ^[A-Za-z0-9_-]+$.',
+        ),
+        (
+            "lopuhaa2024.pairs",
+            80 * "x",
+            "xxx...; allowed is a list with at least 1 entries.",
+        ),
+        ("seed", math.nan, "seed is nan; allowed is a finite number."),
+        ("lopuhaa2024.beta", math.nan, "lopuhaa2024.beta is nan; allowed is a finite number."),
+        (
+            "kairouz2016.epsilon.values",
+            [0.0, math.inf],
+            "kairouz2016.epsilon.values[1] is inf; allowed is a finite number.",
+        ),
     ],
 )
 def test_a_bad_value_gets_a_sentence(dotted, value, sentence):
-    with pytest.raises(ConfigurationError) as error:
-        check(changed(dotted, value), SCHEMA)
-    assert sentence in str(error.value)
-    assert len(str(error.value).splitlines()) == 1
+    (problem,) = problems(changed(dotted, value))
+    assert sentence in problem
+
+
+@pytest.mark.parametrize("dotted", ["seed", "adult.source", "lopuhaa2024", "lopuhaa2024.solver.rounds"])
+def test_a_key_that_is_missing_gets_a_sentence(dotted):
+    assert problems(without(dotted)) == [f"The key {dotted} is missing."]
 
 
 def test_every_problem_is_named():
-    bad = merged(DEFAULT, {"seed": -1, "figures": {"dpi": 1}})
-    with pytest.raises(ConfigurationError) as error:
-        check(bad, SCHEMA)
-    assert [line.split(" ")[0] for line in str(error.value).splitlines()] == ["figures.dpi", "seed"]
+    bad = merged(DEFAULT, {"seed": -1, "figures": {"dpi": 1, "zoom": 2}, "adult": {"source": "file"}})
+    assert [line.split(" ")[0:3] for line in problems(bad)] == [
+        ["Unknown", "key", "figures.zoom;"],
+        ["figures.dpi", "is", "1;"],
+        ["seed", "is", "-1;"],
+    ]
+    assert problems({}) == [f"The key {key} is missing." for key in sorted(SCHEMA["required"])]
+
+
+# Papers that are not those of the package -----------------------------------------------------------------
+
+
+@pytest.fixture
+def found(shelve, tmp_path):
+    """Return a paper with a section and a plan, and one without either."""
+    for key in ("one2001", "two2002"):
+        (tmp_path / key).mkdir()
+        (tmp_path / key / "paper.yaml").write_text(f"{{title: T, authors: A, year: {key[-4:]}}}")
+    section = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}
+    (tmp_path / "one2001/config.schema.json").write_text(
+        json.dumps(section | {"additionalProperties": False})
+    )
+    (tmp_path / "one2001/plan.py").write_text(
+        "def contradictions(configuration):\n"
+        "    if configuration['one2001']['size'] > configuration['seed']:\n"
+        "        yield 'one2001.size is too large.'\n"
+    )
+    return list(shelve(tmp_path).values())
+
+
+def test_papers_bring_their_sections(found):
+    own = {key: DEFAULT[key] for key in COMMON["required"]}
+    assert list(schema_with(COMMON, found)["properties"]) == [*COMMON["properties"], "one2001"]
+    check({**own, "one2001": {"size": 3}}, COMMON, iter(found))
+    assert problems(own, found=found) == ["The key one2001 is missing."]
+    assert problems({**own, "one2001": {"size": "3"}}, found=found) == [
+        'one2001.size is "3" (YAML reads it as text; write 1.0e-7, not 1e-7); allowed is a whole number.'
+    ]
+    assert problems({**own, "one2001": {"size": 3}, "two2002": {}}, found=found) == [
+        "Unknown key two2002; allowed are seed, adult, figures, one2001."
+    ]
+
+
+def test_papers_say_what_contradicts_what(found):
+    own = {**{key: DEFAULT[key] for key in COMMON["required"]}, "seed": 2, "one2001": {"size": 3}}
+    assert problems(own, found=found) == ["one2001.size is too large."]
+    # Only of keys that are sound each for itself.
+    assert problems({**own, "seed": -1}, found=found) == ["seed is -1; allowed is a whole number at least 0."]
+
+
+# Grids ----------------------------------------------------------------------------------------------------
 
 
 def test_grids():
     assert grid(0.075, 5.0, 3) == [0.075, 2.5375, 5.0]
     assert grid(1.0, 4.0, 3, "quadratic") == [1.0, 2.25, 4.0]
     assert grid(1.0, 4.0, 3, "geometric") == [1.0, 2.0, 4.0]
-    with pytest.raises(ValueError, match="spacing"):
+    assert grid(0, 1, 2) == [0.0, 1.0]
+    # Numbers as they are written, not as floating point adds them up.
+    assert grid(0.0, 1.0, 11)[3] == 0.3
+    with pytest.raises(ValueError, match="The spacing is 'cubic'; allowed are linear, quadratic, geometric"):
         grid(1.0, 4.0, 3, "cubic")
 
 
-def test_the_default_grid_has_the_lowest_epsilon_of_the_paper():
-    (pair, *others) = pairs(DEFAULT).values()
-    assert (pair.epsilons[0], pair.epsilons[-1], len(pair.epsilons)) == (0.075, 5.0, 24)
-    assert len(others) == 3
+def test_values_of_a_grid():
+    axis = {"start": 1.0, "stop": 4.0, "points": 3}
+    assert values(axis) == values({**axis, "spacing": "linear", "values": None}) == [1.0, 2.5, 4.0]
+    assert values({**axis, "spacing": "geometric"}) == [1.0, 2.0, 4.0]
+    assert values({**axis, "values": [3, 1]}) == [1.0, 3.0]
 
 
-def test_chunks_partition_the_grid_and_pairs_override_the_defaults():
-    own = {"sensitive": "income", "public": "relationship", "chunks": 100, "mechanisms": ["grr"]}
-    values = [3.0, 1.0, 2.0, 0.5, 4.0]
-    configuration = merged(
-        DEFAULT,
-        {
-            "lopuhaa2024": {
-                "pairs": [{"sensitive": "sex", "public": "race"}, own],
-                "epsilon": {"values": values},
-                "chunks": 2,
-            }
-        },
-    )
-    check(configuration, SCHEMA)
-    first, second = pairs(configuration).values()
-    assert first.chunk(0)["epsilons"] == [0.5, 2.0, 4.0]
-    assert first.chunk(1)["epsilons"] == [1.0, 3.0]
-    assert second.mechanisms == ("grr",)
-    # Never an empty job.
-    assert second.chunks == 5
-    assert sorted(e for i in range(5) for e in second.chunk(i)["epsilons"]) == sorted(values)
-    assert "chunks" not in first.settings()
-
-
-def test_the_instances_of_kairouz2016_are_cut_into_jobs_that_more_instances_leave_alone():
-    few = population(merged(DEFAULT, {"kairouz2016": {"instances": 25, "chunk": 10}}))
-    more = population(merged(DEFAULT, {"kairouz2016": {"instances": 30, "chunk": 10}}))
-    assert [few.numbers(i) for i in few.chunks] == [[*range(10)], [*range(10, 20)], [*range(20, 25)]]
-    assert few.sweep(1) == more.sweep(1)
-    assert more.sweep()["instances"] == [*range(30)]
-    assert "chunk" not in more.sweep()
-
-
-def test_the_default_grid_of_kairouz2016():
-    drawn = population(DEFAULT)
-    assert (drawn.epsilons[0], drawn.epsilons[1], drawn.epsilons[-1]) == (0.0, 0.1, 10.0)
-    assert (drawn.instances, drawn.sizes, drawn.size) == (100, (3, 4, 6, 12), 6)
-
-
-def test_blocks_of_the_synthetic_study():
-    resolved = studies(DEFAULT)
-    block = resolved["synthetic"]["16x7"]
-    assert (block.shape, block.repetitions, block.betas, block.seed) == (
-        (16, 7),
-        100,
-        (0.05,),
-        DEFAULT["seed"],
-    )
-    assert [n for i in block.chunks for n in block.chunk(i)["instances"]] == [*range(100)]
-    assert resolved["beta"]["2x5"].epsilons == (1.5,)
-    twice = [*DEFAULT["lopuhaa2024"]["synthetic"]["blocks"]] * 2
-    with pytest.raises(
-        ConfigurationError, match=r"blocks\[7\].name repeats '2x5'; allowed is each name once"
-    ):
-        check(merged(DEFAULT, {"lopuhaa2024": {"synthetic": {"blocks": twice}}}), SCHEMA)
+@pytest.mark.parametrize(
+    ("axis", "expected"),
+    [
+        ({"start": 1.0, "stop": 4.0}, []),
+        ({"start": 4.0, "stop": 1.0, "values": [1.0]}, []),
+        ({"start": 4.0, "stop": 1.0}, ["p.x.stop is 1.0; allowed is a number greater than p.x.start, 4.0."]),
+        (
+            {"start": 1.0, "stop": 1.0, "values": None},
+            ["p.x.stop is 1.0; allowed is a number greater than p.x.start, 1.0."],
+        ),
+        ({"start": 0, "stop": 1.0, "spacing": "quadratic"}, []),
+        (
+            {"start": 0, "stop": 1.0, "spacing": "geometric"},
+            ["p.x.start is 0; allowed is a number greater than 0 when p.x.spacing is geometric."],
+        ),
+    ],
+)
+def test_contradictions_of_a_grid(axis, expected):
+    assert list(grid_contradictions("p.x", axis)) == expected

@@ -32,6 +32,7 @@ _RANGES = {
     "minItems": "with at least {} entries",
     "maxItems": "with at most {} entries",
     "minLength": "with at least {} characters",
+    "pattern": "that matches {}",
 }
 
 
@@ -76,8 +77,10 @@ def check(configuration: Mapping[str, Any], common: Mapping[str, Any], found: It
     schema = schema_with(common, found)
     plain = json.loads(json.dumps(configuration, default=str))
     errors = sorted(Draft202012Validator(schema).iter_errors(plain), key=lambda e: list(map(str, e.path)))
-    problems = [sentence for error in errors for sentence in _sentences(error)]
-    problems += [f"{_key(path)} is {value}; allowed is a finite number." for path, value in _endless(plain)]
+    problems = [
+        *(sentence for error in errors if not _endless(error.instance) for sentence in _sentences(error)),
+        *(f"{_key(path)} is {value}; allowed is a finite number." for path, value in _endless_numbers(plain)),
+    ]
     # What contradicts what can only be asked about keys that are sound each for itself.
     if problems := problems or list(_contradictions(plain, found)):
         raise ConfigurationError("\n".join(dict.fromkeys(problems)))
@@ -102,13 +105,18 @@ def _sentences(error: ValidationError) -> Iterator[str]:
         yield f"{where} is {_shown(found)}{hint}; allowed is {_allowed(schema)}."
 
 
-def _endless(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], float]]:
-    """Yield what no JSON schema refuses: numbers that YAML reads from .nan and .inf."""
-    if isinstance(value, float) and not math.isfinite(value):
+def _endless(value: Any) -> bool:
+    """Tell what YAML reads from .nan and .inf, which many a schema lets pass."""
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _endless_numbers(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], float]]:
+    """Yield the numbers that are endless, each with its place."""
+    if _endless(value):
         yield path, value
     elif isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _endless(inner, (*path, key))
+            yield from _endless_numbers(inner, (*path, key))
 
 
 def _key(path: Any) -> str:
