@@ -1,466 +1,403 @@
-"""The claims ledger: every claim has an entry, and a verdict that its tables decide."""
+"""The claims ledger: findings, entries, tables, verdicts; and that every paper's entries are sound."""
 
 import re
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from ldpfrontier import claims
-from ldpfrontier.claims import ANOTHER_READING, NOT_CHECKABLE, NOT_REPRODUCED, REPRODUCED
-from ldpfrontier.tables import RESULTS, TableError, write_table
+from ldpfrontier.claims import (
+    ANOTHER_READING,
+    LEDGER,
+    NOT_CHECKABLE,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    VERDICTS,
+    Claim,
+    Erratum,
+    Finding,
+    NotCheckable,
+    ResultTables,
+)
+from ldpfrontier.files import write_table
+from ldpfrontier.job import load
+from ldpfrontier.papers import PaperError, papers
+from ldpfrontier.tables import CHECKS, RESULTS, TableError, check, result
 
 ROOT = Path(__file__).parents[1]
-IDS = [
-    "K-T2",
-    "K-T5",
-    "K-T6",
-    "K-T7",
-    "K-T8",
-    "K-T12",
-    "K-T13",
-    "K-T14",
-    "K-T18",
-    "K-C9",
-    "K-C10",
-    "K-C15",
-    "K-C16",
-    "K-F3a",
-    "K-F3b",
-    "K-F4",
-    "K-F5",
-    "K-F6",
-    "K-F7",
-    "K-F8",
-    "L-E1",
-    "L-E2",
-    "L-E3",
-    "L-E4",
-    "L-E5",
-    "L-T1",
-    "L-P1",
-    "L-P2",
-    "L-T2",
-    "L-T3",
-    "L-T4",
-    "L-T5",
-    "L-S81a",
-    "L-S81b",
-    "L-S81c",
-    "L-S82",
-    "L-S83a",
-    "L-S83b",
-    "L-S84",
-    "L-S85",
-    "Li-T1",
-    "Li-T3",
-    "Li-L2",
-    "Li-F2a",
-    "Li-F2b",
-    "Li-F2c",
-    "Li-F2d",
-    "Li-F3",
-    "Ka-T1",
-    "Ka-T2",
-    "Ka-T3",
-    "Ka-L5",
-    "Ka-L6",
-    "Ka-F4",
-    "Ka-F5",
-    "Ka-F6",
-    "Ka-F7",
-]
-LEDGER = {claim.id: claim for claim in claims.read_claims(ROOT / "resources/claims.yaml")}
+PAPERS = papers()
+
+CLAIM = Claim("p", "P-1", "Theorem 1", "It holds.", "Holds if it does.", "every_check_holds", ("checks",))
 
 
-def table(*rows, **common):
-    """Build a result table: what a row leaves out has a plain value."""
+def checks(*rows):
+    """Return a table of checks of P-1: what a row leaves out has a plain value."""
     plain = {
-        "paper": "kairouz2016",
-        "experiment": "any",
-        "instance": "k=06, 000",
-        "mechanism": "any",
-        "epsilon": 1.0,
-        "metric": "any",
-        "upper_bound": np.nan,
-        "gap": np.nan,
-        "status": "measured",
-        "outputs": None,
-        "iterations": None,
-        "privacy": 0.0,
-        "privacy_limit": np.inf,
-        "row_sum_error": 0.0,
-        "note": "",
+        "paper": "p",
+        "claim": "P-1",
+        "instance": "000",
+        "quantity": "outputs",
+        "measured": 1.0,
+        "relation": "<=",
+        "limit": 2.0,
     }
-    return RESULTS.conform(pd.DataFrame([plain | common | row for row in rows]))
+    return CHECKS.table(check(**plain | row) for row in rows)
 
 
-def verdict(claim, *tables, **more):
-    name = f"{LEDGER[claim].paper}/{LEDGER[claim].table}"
-    found = claims.decide(LEDGER[claim], dict(zip([name], tables, strict=False)) | more)
-    assert found.verdict == REPRODUCED or found.explanation
-    return found.verdict
+def decided(*rows, **arguments):
+    return claims.every_check_holds(
+        {"checks": checks(*rows)}, Claim(**vars(CLAIM) | {"arguments": arguments})
+    )
 
 
-def test_every_claim_is_there():
-    assert list(LEDGER) == list(dict.fromkeys(LEDGER))
-    assert set(LEDGER) == set(IDS)
-    assert {claim.check for claim in LEDGER.values()} == set(claims.CHECKS)
-
-
-def test_without_tables_nothing_is_checkable():
-    found = claims.ledger(list(LEDGER.values()), {})
-    assert set(found["verdict"]) == {NOT_CHECKABLE}
-    assert found["explanation"].str.fullmatch(r"The table \w+/\w+ is missing\.").all()
-    assert list(found["id"]) == list(LEDGER)
-    counts = claims.counts(found).set_index("paper")
-    assert counts.loc["all", NOT_CHECKABLE] == len(IDS)
-
-
-def test_errata_name_tests_that_exist():
-    errata = claims.read_errata(ROOT / "resources/errata.yaml")
-    assert {erratum.paper for erratum in errata} == {claim.paper for claim in LEDGER.values()}
-    for erratum in errata:
-        file, _, function = erratum.test.partition("::")
-        assert re.search(rf"^def {function}\(", (ROOT / file).read_text(encoding="utf-8"), re.M), erratum.test
-    assert "should be" in claims.errata_texts(errata)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("- {id: A}", "entry A .* does not fit"),
-        (
-            "- {id: A, paper: p, where: w, statement: s, check: magic, table: t, figure: f}",
-            "no such function",
-        ),
-        (
-            2 * "- {id: A, paper: p, where: w, statement: s, check: bounds, table: t, figure: f}\n",
-            "more than once",
-        ),
-    ],
-)
-def test_bad_entries_get_a_sentence(text, sentence, tmp_path):
-    (tmp_path / "claims.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=sentence):
-        claims.read_claims(tmp_path / "claims.yaml")
+# Findings -------------------------------------------------------------------------------------------------
 
 
 def test_a_finding_that_is_not_plain_needs_an_explanation():
-    with pytest.raises(ValueError, match="needs an explanation"):
-        claims.Finding("1", NOT_REPRODUCED)
-    with pytest.raises(ValueError, match="allowed are reproduced,"):
-        claims.Finding("1", "perhaps")  # type: ignore[arg-type]
+    for verdict in (ANOTHER_READING, NOT_REPRODUCED, NOT_CHECKABLE):
+        with pytest.raises(ValueError, match=f"The verdict '{verdict}' needs an explanation"):
+            Finding("1", verdict)
+        assert Finding("1", verdict, "Because.").explanation == "Because."
+    assert Finding("1", REPRODUCED).explanation == ""
+    with pytest.raises(ValueError, match="The verdict is 'perhaps'; allowed are reproduced, reproduced with"):
+        Finding("1", "perhaps")  # type: ignore[arg-type]
 
 
-def test_tables_are_read_by_name_and_checked(tmp_path):
-    write_table(table({"value": 1.0}), tmp_path / "kairouz2016" / "fig3.parquet", {})
-    (tmp_path / "kairouz2016" / "fig4.parquet").write_bytes(b"PAR1")
-    tables = claims.ResultTables(tmp_path)
-    assert list(tables) == ["kairouz2016/fig3", "kairouz2016/fig4"]
-    assert len(tables["kairouz2016/fig3"]) == 1
-    with pytest.raises(TableError, match="not a complete Parquet file"):
-        tables["kairouz2016/fig4"]
+def test_verdict():
+    assert claims.verdict("1", True, "Why.") == Finding("1", REPRODUCED)
+    assert claims.verdict("1", True, "Why.", "So read.") == Finding("1", ANOTHER_READING, "So read.")
+    assert claims.verdict("1", False, "Why.", "So read.") == Finding("1", NOT_REPRODUCED, "Why.")
 
 
-# kairouz2016 ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("worst", "expected"), [(1.2, REPRODUCED), (0.9, NOT_REPRODUCED)])
-def test_bounds(worst, expected):
-    rows = ({"instance": f"k=06, {i:03d}", "value": v} for i, v in enumerate([3.0, worst]))
-    assert verdict("K-T13", table(*rows, experiment="theorems", metric="K-T13")) == expected
-
-
-def test_rows_that_are_not_there_are_named():
-    found = claims.decide(
-        LEDGER["K-T6"], {"kairouz2016/theorems": table({"value": 1.0}, experiment="theorems")}
+def test_parts_verdict():
+    assert claims.parts_verdict({"a": True, "b": True}, "Numbers.", "Remark.") == Finding(
+        "2 of 2 parts hold. Numbers.", REPRODUCED
     )
-    assert found.verdict == NOT_CHECKABLE
-    assert "K-T6 ratio" in found.explanation
+    assert claims.parts_verdict({"a": True, "b": False, "c": False}, "Numbers.", "Remark.") == Finding(
+        "1 of 3 parts hold. Numbers.", NOT_REPRODUCED, "Does not hold: b; c. Holds: a. Remark."
+    )
+    assert claims.parts_verdict({"a": False}, "Numbers.", "").explanation == "Does not hold: a."
 
 
-@pytest.mark.parametrize(("value", "expected"), [(4.0, REPRODUCED), (np.inf, NOT_REPRODUCED)])
-def test_thresholds(value, expected):
-    assert verdict("K-T14", table({"value": value}, mechanism="rr", metric="mutual_information")) == expected
-    rows = table({"value": 1.0 if value == 4.0 else 0.0}, mechanism="binary", metric="all_f")
-    assert verdict("K-T5", rows) == expected
+def test_what_is_missing_is_named():
+    rows = checks({})
+    assert claims.some(rows, "P-1") is rows
+    with pytest.raises(
+        NotCheckable, match="The table has no rows of k = 6; the configuration leaves them out"
+    ):
+        claims.some(rows[:0], "k = 6")
+    claims.enough(100, 100)
+    with pytest.raises(NotCheckable, match=r"is about 100 random instances; the tables have 99\."):
+        claims.enough(99, 100)
+    with pytest.raises(NotCheckable, match=r"is about 5 random priors; the tables have 1\."):
+        claims.enough(1, 5, "priors")
 
 
-def expansion(claim, order):
-    rows = [
-        {"mechanism": variant, "metric": f"{claim} {name}", "value": value}
-        for variant in ("computed", "printed", "derived")
-        for name, value in (("constant", 2.0), ("order", order if variant == "printed" else 4.0))
-    ]
-    return table(*rows)
+# Entries --------------------------------------------------------------------------------------------------
+
+
+def test_the_claims_of_a_paper(toy):
+    first, second = claims.claims_of(toy)
+    assert (first.id, first.paper, first.tables, first.figure) == ("T-1", "toy2026", ("checks",), "fig1")
+    assert (second.figure, second.arguments) == ("", {"limit": 0.9})
+    # The paper's own check, and one that serves every paper.
+    assert claims.check_of(second).__module__ == "ldpfrontier.papers.toy2026.claims"
+    assert claims.check_of(first) is claims.every_check_holds
+
+
+def test_the_errata_of_a_paper(toy):
+    (erratum,) = claims.errata_of(toy)
+    assert isinstance(erratum, Erratum)
+    assert (erratum.paper, erratum.printed, erratum.correct) == ("toy2026", "1", "2")
+    texts = claims.errata_texts([erratum])
+    assert list(texts) == ["paper", "where", "printed", "should be", "how it is shown", "test"]
+    assert list(claims.errata_texts([])) == list(texts)
+
+
+def changed(paper, **entries):
+    """Return a paper with other claims or errata."""
+    return type(paper)(**vars(paper) | entries)
 
 
 @pytest.mark.parametrize(
-    ("claim", "order", "expected"),
+    ("change", "sentence"),
     [
-        ("K-C15", 4.0, REPRODUCED),
-        ("K-C15", 2.0, NOT_REPRODUCED),
-        ("K-C16", 2.0, REPRODUCED),
-        ("K-C16", 1.0, NOT_REPRODUCED),
+        ({"rule": None}, "rule of Claim T-1 of toy2026 is None; it must be a text."),
+        (
+            {"colour": "red"},
+            "Claim T-1 of toy2026 has the unknown key 'colour'; allowed are id, where, statement,",
+        ),
+        (
+            {"check": "magic"},
+            "Claim T-1 names the check magic; there is no such function of tables and claim.",
+        ),
+        # What a module only has to do its work decides nothing.
+        ({"check": "some"}, "Claim T-1 names the check some; there is no such function"),
+        ({"check": "Finding"}, "Claim T-1 names the check Finding; there is no such function"),
+        ({"check": "_worst"}, "Claim T-1 names the check _worst; there is no such function"),
+        ({"check": "VERDICTS"}, "Claim T-1 names the check VERDICTS; there is no such function"),
+        ({"tables": ["none"]}, "Claim T-1 names the table none; toy2026 has rates, checks."),
+        ({"tables": "checks"}, "tables of Claim T-1 of toy2026 is 'checks'; it must be a list of texts."),
+        ({"tables": []}, "Claim T-1 names no table; toy2026 has rates, checks."),
+        ({"figure": "fig9"}, "Claim T-1 names the figure fig9; toy2026 has fig1."),
+        ({"arguments": 0.9}, "arguments of Claim T-1 of toy2026 is 0.9; it must be a mapping."),
     ],
 )
-def test_expansions(claim, order, expected):
-    assert verdict(claim, expansion(claim, order)) == expected
+def test_a_claim_that_does_not_fit_gets_a_sentence(toy, change, sentence):
+    with pytest.raises(PaperError, match=re.escape(sentence)):
+        claims.claims_of(changed(toy, claims=[{**toy.claims[0], **change}]))
 
 
-def ratios(rr, binary, metric, sizes=(6,), instances=100):
-    values = {"rr": rr, "binary": binary, "optimal": 1.0}
-    return table(
-        *(
-            {
-                "instance": f"k={k:02d}, {i:03d}",
-                "mechanism": name,
-                "value": max(value, 1 - i),
-                "upper_bound": 1.0,
-            }
-            for k in sizes
-            for i in range(instances)
-            for name, value in values.items()
+@pytest.mark.parametrize(
+    ("entries", "sentence"),
+    [
+        ([{"id": "A"}], "Claim A of toy2026 lacks where, statement, rule, check, tables."),
+        ([{"where": "A"}], "Claim 1 of toy2026 lacks id, statement,"),
+        (["A"], "Claim 1 of toy2026 is 'A'; it must be a mapping with id, where,"),
+    ],
+)
+def test_entries_that_are_no_claims_get_a_sentence(toy, entries, sentence):
+    with pytest.raises(PaperError, match=re.escape(sentence)):
+        claims.claims_of(changed(toy, claims=entries))
+
+
+def test_a_claim_is_there_once(toy):
+    with pytest.raises(PaperError, match="Claim T-1 is in toy2026 more than once"):
+        claims.claims_of(changed(toy, claims=[toy.claims[0], toy.claims[0]]))
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ({"where": "Text"}, "Erratum 1 of toy2026 lacks printed, correct, shown, test."),
+        (
+            {"paper": "toy2026"},
+            "Erratum 1 of toy2026 has the unknown key 'paper'; allowed are where, printed,",
         ),
-        metric=metric,
-        gap=0.0,
+        ("Text", "Erratum 1 of toy2026 is 'Text'; it must be a mapping with where, printed,"),
+    ],
+)
+def test_an_erratum_that_does_not_fit_gets_a_sentence(toy, entry, sentence):
+    with pytest.raises(PaperError, match=re.escape(sentence)):
+        claims.errata_of(changed(toy, errata=[entry]))
+
+
+def test_a_printed_number_is_a_text(toy):
+    with pytest.raises(PaperError, match=r"printed of Erratum 1 of toy2026 is 1; it must be a text\."):
+        claims.errata_of(changed(toy, errata=[{**toy.errata[0], "printed": 1}]))
+
+
+# Tables ---------------------------------------------------------------------------------------------------
+
+
+def test_tables_are_read_by_name_and_checked(tmp_path):
+    write_table(checks({}), tmp_path / "checks.parquet", {}, CHECKS)
+    write_table(checks({}), tmp_path / "stray.parquet", {}, CHECKS)
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1")
+    tables = ResultTables(tmp_path, {"checks": CHECKS, "broken": RESULTS, "late": RESULTS})
+    assert list(tables) == ["broken", "checks"]
+    assert len(tables) == 2
+    assert "checks" in tables
+    assert "late" not in tables
+    assert tables["checks"] is tables["checks"]
+    assert tables["checks"]["holds"].tolist() == [True]
+    with pytest.raises(TableError, match="not a complete Parquet file"):
+        tables["broken"]
+    for name in ("late", "stray"):
+        with pytest.raises(NotCheckable, match=rf"The table {name} is missing\."):
+            tables[name]
+
+
+def test_a_folder_that_is_not_there_has_no_tables(tmp_path):
+    assert list(ResultTables(tmp_path / "none", {"checks": CHECKS})) == []
+
+
+# The ledger -----------------------------------------------------------------------------------------------
+
+
+def rates(value):
+    row = result("toy2026", "fig1", "1", "rr", "truth", value, unit="1", epsilon=1.0)
+    return RESULTS.table([row])
+
+
+def test_a_verdict_follows_from_the_tables(toy):
+    first, second = claims.claims_of(toy)
+    table = checks({"paper": "toy2026", "claim": "T-1"})
+    assert claims.decide(second, {"rates": rates(0.8)}) == Finding("0.800", REPRODUCED)
+    assert claims.decide(second, {"rates": rates(0.95)}).verdict == NOT_REPRODUCED
+    assert claims.decide(first, {"checks": table}).verdict == REPRODUCED
+    found = claims.ledger([(first, {"checks": table}), (second, {"rates": rates(0.95)})])
+    assert list(found) == list(LEDGER.columns)
+    assert found["order"].tolist() == [1, 2]
+    assert found["id"].tolist() == ["T-1", "T-2"]
+    assert found["verdict"].tolist() == [REPRODUCED, NOT_REPRODUCED]
+    assert found["table"].tolist() == ["toy2026/checks", "toy2026/rates"]
+    assert found["figure"].tolist() == ["toy2026/fig1", "-"]
+    assert found["rule"].tolist() == [first.rule, second.rule]
+    assert found["explanation"].tolist() == ["", "It is more at large epsilon."]
+    assert list(claims.ledger_texts(found)) == [
+        "id", "paper", "where", "statement", "rule", "verdict", "measured", "explanation"
+    ]  # fmt: skip
+
+
+def test_what_the_tables_lack_makes_a_claim_not_checkable(toy, tmp_path):
+    claim = claims.claims_of(toy)[0]
+    assert claims.decide(claim, ResultTables(tmp_path, {"checks": CHECKS})) == Finding(
+        "-", NOT_CHECKABLE, "The table checks is missing."
     )
+    found = claims.decide(claim, {"checks": checks({})})
+    assert found.explanation == "The table has no rows of T-1; the configuration leaves them out."
 
 
-def test_minima_of_figure_3():
-    assert verdict("K-F3a", ratios(0.11, 0.24, "kl")) == REPRODUCED
-    assert verdict("K-F3a", ratios(0.13, 0.17, "kl")) == ANOTHER_READING
-    assert verdict("K-F3a", ratios(0.5, 0.5, "kl")) == NOT_REPRODUCED
-    assert verdict("K-F3a", ratios(0.11, 0.24, "kl", instances=10)) == NOT_CHECKABLE
-    assert verdict("K-F3a", ratios(0.11, 0.24, "kl", sizes=(3,))) == NOT_CHECKABLE
+def test_counts():
+    rows = [("a", REPRODUCED), ("b", NOT_CHECKABLE), ("a", NOT_REPRODUCED), ("a", REPRODUCED)]
+    table = pd.DataFrame(rows, columns=["paper", "verdict"])
+    found = claims.counts(table)
+    assert list(found) == ["paper", *VERDICTS]
+    assert found.to_numpy().tolist() == [["a", 2, 0, 1, 0], ["b", 0, 0, 0, 1], ["all", 2, 0, 1, 1]]
+    assert claims.counts(table[:0]).to_numpy().tolist() == [["all", 0, 0, 0, 0]]
 
 
-def test_text_and_caption_of_figure_6():
-    found = claims.decide(LEDGER["K-F6"], {"kairouz2016/fig6": ratios(0.38, 0.40, "mutual_information")})
-    assert found.verdict == ANOTHER_READING
-    assert "the text that agrees" in found.explanation
-    found = claims.decide(LEDGER["K-F6"], {"kairouz2016/fig6": ratios(0.38, 0.35, "mutual_information")})
-    assert "the caption that agrees" in found.explanation
+def test_an_unknown_verdict_is_refused():
+    row = dict.fromkeys(LEDGER.columns, "x") | {"order": 1}
+    with pytest.raises(TableError, match="Row order=1 has the unknown verdict x"):
+        LEDGER.table([row])
 
 
-def test_better_of_two():
-    assert verdict("K-F4", ratios(0.2, 0.72, "kl", sizes=(6, 12))) == REPRODUCED
-    assert verdict("K-F4", ratios(0.2, 0.67, "kl", sizes=(6, 12))) == ANOTHER_READING
-    assert verdict("K-F4", ratios(0.2, 0.52, "kl", sizes=(6, 12))) == NOT_REPRODUCED
-    assert verdict("K-F4", ratios(0.2, 0.72, "kl")) == NOT_CHECKABLE
+# The check that serves every paper ------------------------------------------------------------------------
 
 
-def test_scaling_and_geometric():
-    values = {"optimal": 1.0, "printed": 1.0, "geometric": 0.5, "binary": 1.0, "rr": 0.8}
-    rows = [
-        {"instance": f"k=06, {i:03d}", "mechanism": name, "value": value * (1 + i), "metric": metric}
-        for i in range(3)
-        for name, value in values.items()
-        for metric in ("kl", "normalized")
-    ]
-    good = table(*rows)
-    bad = good.assign(value=good["value"].mask(good["mechanism"] == "geometric", 9.0))
-    for claim in ("K-F5", "K-F3b"):
-        assert verdict(claim, good) == REPRODUCED
-        assert verdict(claim, bad) == NOT_REPRODUCED
-
-
-# liao2017 -------------------------------------------------------------------------------------------------
-
-
-def shares(two, any_, note="over the whole range"):
-    values = {"share_of_2": two, "share_of_any": any_, "first_share_of_any": any_}
-    rows = ({"metric": name, "value": value} for name, value in values.items())
-    return table(*rows, paper="liao2017", mechanism="Li-F2b", instance="Pair 2", note=note)
-
-
-def test_shares_of_the_optimum():
-    assert verdict("Li-F2b", shares(0.97, 0.97)) == REPRODUCED
-    assert verdict("Li-F2b", shares(0.97, 0.9)) == ANOTHER_READING
-    assert verdict("Li-F2b", shares(0.8, 0.8)) == NOT_REPRODUCED
-    assert verdict("Li-F2b", shares(0.97, 0.97, "up to 0.5% of min H")) == NOT_REPRODUCED
-
-
-def test_limit_of_lemma_2():
-    rows = [{"instance": f"distance 1e-{i}", "value": 10.0**-i} for i in (1, 2, 3)]
-    found = table(*rows, paper="liao2017", mechanism="Li-L2")
-    assert verdict("Li-L2", found) == REPRODUCED
-    assert verdict("Li-L2", found.assign(value=0.1)) == NOT_REPRODUCED
-
-
-# kalantari2018 --------------------------------------------------------------------------------------------
-
-
-def test_class_two_as_printed():
-    def checks(formula, printed):
-        rows = ({"metric": "Ka-T2", "value": formula}, {"metric": "Ka-T2 printed", "value": printed})
-        return table(*rows, paper="kalantari2018", instance="P6 II", mechanism="measured")
-
-    assert verdict("Ka-T2", checks(0.0, 0.0)) == REPRODUCED
-    assert verdict("Ka-T2", checks(0.0, 0.3)) == ANOTHER_READING
-    assert verdict("Ka-T2", checks(0.1, 0.3)) == NOT_REPRODUCED
-
-
-def test_class_three_needs_a_group():
-    def checks(paper, permuted):
-        rows = [
-            {"instance": name, "metric": f"Ka-T3 {side}", "value": excess if side == "lower" else 0.0}
-            for name, excess in (("P6 III a", paper), ("random permuted", permuted))
-            for side in ("lower", "upper", "width")
-        ]
-        return table(*rows, paper="kalantari2018", mechanism="measured")
-
-    assert verdict("Ka-T3", checks(0.0, 0.0)) == REPRODUCED
-    assert verdict("Ka-T3", checks(0.0, 0.5)) == ANOTHER_READING
-    assert verdict("Ka-T3", checks(0.5, 0.5)) == NOT_REPRODUCED
-
-
-# lopuhaa2024 ----------------------------------------------------------------------------------------------
-
-
-def test_worked_example():
-    rows = pd.DataFrame(
-        {
-            "example": 5,
-            "quantity": ["rad_s1 in d", "d"],
-            "printed": [0.6, 1.4],
-            "agrees": [True, True],
-            "note": ["", ""],
-        }
+def test_checks_that_hold():
+    found = decided(
+        {}, {"instance": "001", "measured": 1.5}, {"quantity": "ratio", "relation": ">=", "limit": 0.5}
     )
-    assert verdict("L-E5", rows) == REPRODUCED
-    assert verdict("L-E5", rows.assign(agrees=[False, True], note=["repeats", ""])) == ANOTHER_READING
-    assert verdict("L-E5", rows.assign(agrees=[True, False], note=["", "why"])) == NOT_REPRODUCED
-    assert verdict("L-E1", rows) == NOT_CHECKABLE
+    assert found == Finding("outputs: at most 1.5; ratio: at least 1 (over 2 instances).", REPRODUCED)
+    assert decided({}).measured == "outputs: at most 1 (over 1 instance)."
+    assert decided({}, {"order": 2.0}, {"size": "3"}).measured.endswith("(over 3 instances).")
 
 
-def test_theorems_by_direct_optimization():
-    rows = pd.DataFrame(
-        {"claim": ["L-T1", "L-P2"], "instance": "2 x 2", "quantity": "q", "computed": 1.0, "relation": "="}
-    ).assign(reference=1.0, holds=True)
-    assert verdict("L-T1", rows) == REPRODUCED
-    assert verdict("L-P2", rows) == ANOTHER_READING
-    assert verdict("L-T1", rows.assign(holds=False)) == NOT_REPRODUCED
+def test_checks_that_fail_name_the_worst():
+    rows = [{"instance": f"{i:03d}", "measured": measured} for i, measured in enumerate([1.0, 3.0, 5.0, 2.5])]
+    found = decided(*rows, {"quantity": "ratio"})
+    assert found.verdict == NOT_REPRODUCED
+    assert found.measured == "outputs: at most 5; ratio: at most 1 (over 4 instances)."
+    assert found.explanation == "The statement fails: outputs is 5 in 002, the limit 2."
+    found = decided({"measured": 3.0, "size": "2 x 5", "order": 0.5}, {"quantity": "ratio", "measured": 9.0})
+    assert found.explanation == (
+        "The statement fails: ratio is 9 in 000, the limit 2;"
+        " outputs is 3 in 2 x 5, 000, order 0.5, the limit 2."
+    )
+    assert "outputs is 3, the limit 2" in decided({"measured": 3.0, "instance": ""}).explanation
 
 
-def nmi(instances, values, paper="lopuhaa2024", epsilons=(0.1, 4.0), **common):
+def test_a_tolerance_excuses_its_own_row_only():
     rows = [
-        {"instance": instance, "mechanism": name, "epsilon": epsilon, "value": value}
-        for instance in instances
-        for name, pair in values.items()
-        for epsilon, value in zip(epsilons, pair, strict=True)
+        {"instance": "000", "measured": 9.0, "tolerance": 8.0},
+        {"instance": "001", "measured": 3.0},
     ]
-    return table(*rows, paper=paper, metric="nmi", **common)
+    assert decided(rows[0]).verdict == REPRODUCED
+    found = decided(*rows)
+    assert found.explanation == "The statement fails: outputs is 3 in 001, the limit 2."
 
 
-SMALL = {
-    "nr": (0.5, 0.91),
-    "polyopt": (0.4, 0.9),
-    "ir": (0.02, 0.78),
-    "srr": (0.01, 0.8),
-    "grr": (0.001, 0.7),
-}
-
-
-def test_orderings_on_adult():
-    small = nmi(["sex, race (2 x 5)"], SMALL)
-    large = nmi(["occupation, education (15 x 16)"], SMALL | {"srr": (0.01, 0.5)})
-    assert verdict("L-S81b", small) == REPRODUCED
-    assert verdict("L-S81b", nmi(["a (2 x 5)"], SMALL | {"grr": (0.001, 0.95)})) == NOT_REPRODUCED
-    assert verdict("L-S81b", large) == NOT_CHECKABLE
-    assert verdict("L-S81c", large) == REPRODUCED
-    assert verdict("L-S81c", nmi(["a (15 x 16)"], SMALL | {"srr": (0.03, 0.5)})) == NOT_REPRODUCED
-    assert verdict("L-S81a", large) == REPRODUCED
-    assert verdict("L-S81a", nmi(["occupation, education (14 x 16)"], SMALL)) == NOT_REPRODUCED
-    assert verdict("L-S81a", small) == NOT_CHECKABLE
-
-
-def test_outputs_of_polyopt():
-    theorems = pd.DataFrame({"claim": ["L-T3"], "computed": [4.0], "reference": [4.0]})
-    for outputs, expected in ((10, REPRODUCED), (11, NOT_REPRODUCED)):
-        fig2 = nmi(["sex, race (2 x 5)"], SMALL, outputs=outputs)
-        assert verdict("L-T3", theorems, **{"lopuhaa2024/fig2": fig2}) == expected
-
-
-SYNTHETIC = "synthetic (beta 0.05, order 2)"
-
-
-def test_means_of_the_synthetic_study():
-    instances = [f"2 x 5, {i:03d}" for i in range(2)]
-    large = SMALL | {"srr": (0.01, 0.5)}
-    for srr, expected in (((0.01, 0.8), REPRODUCED), ((0.03, 0.8), NOT_REPRODUCED)):
-        parts = [nmi(instances, SMALL | {"srr": srr}), nmi(["15 x 16, 000"], large)]
-        assert verdict("L-S82", pd.concat(parts).assign(experiment=SYNTHETIC)) == expected
-
-
-def realized(levels, instances=100, **more):
+def test_equalities_tell_how_far_they_are_off():
     rows = [
-        {"instance": f"2 x 5, {i:03d}", "mechanism": name, "value": level} | more
-        for i in range(instances)
-        for name, level in levels.items()
+        {"instance": "000", "relation": "=", "measured": 2.0},
+        {"instance": "001", "relation": "=", "measured": 1.75, "tolerance": 0.5},
+        {"instance": "002", "relation": "=", "measured": float("inf"), "limit": float("inf")},
     ]
-    common = {"paper": "lopuhaa2024", "experiment": SYNTHETIC, "note": "P* lies in F"}
-    return table(*rows, **{"metric": "realized_epsilon", "epsilon": 0.075} | common)
+    assert decided(*rows) == Finding("outputs: off by at most 0.25 (over 3 instances).", REPRODUCED)
+    found = decided(*rows, {"instance": "003", "relation": "=", "measured": 2.1})
+    assert found.explanation == "The statement fails: outputs is 2.1 in 003, the limit 2."
 
 
-def test_realized_privacy():
-    assert verdict("L-S83a", realized({"nr": 0.3897, "polyopt": 0.05})) == REPRODUCED
-    assert verdict("L-S83a", realized({"nr": 0.3897, "polyopt": 0.08})) == NOT_REPRODUCED
-    assert verdict("L-S83a", realized({"nr": 0.3897, "polyopt": 0.05}, 10)) == NOT_CHECKABLE
-    assert verdict("L-S83b", realized({"nr": 0.3897})) == REPRODUCED
-    assert verdict("L-S83b", realized({"nr": 0.37})) == ANOTHER_READING
-    assert verdict("L-S83b", realized({"nr": 0.2})) == NOT_REPRODUCED
-    assert verdict("L-S83b", realized({"nr": 0.2}, epsilon=1.0)) == NOT_CHECKABLE
-
-
-def test_utility_difference():
-    def differences(size, shift):
-        rows = realized({"ir": 0.0}).assign(metric="utility_difference", epsilon=1.5)
-        return rows.assign(value=[size * (-1) ** i + shift for i in range(len(rows))])
-
-    assert verdict("L-S84", differences(0.02, 0.0)) == REPRODUCED
-    assert verdict("L-S84", differences(0.04, 0.0)) == NOT_REPRODUCED
-    assert verdict("L-S84", differences(0.01, 0.015)) == NOT_REPRODUCED
-
-
-def test_significance_level():
-    def levels(change):
-        parts = [
-            nmi([f"{size}, 000"], {name: (base,)}, epsilons=(1.5,)).assign(
-                experiment=f"synthetic (beta {beta:g}, order 2)"
-            )
-            for size, factor in (("2 x 5", 2.0), ("16 x 7", 1.0))
-            for name, own in (("polyopt", 0.5), ("ir", 1.0))
-            for beta, base in ((0.5, 0.5), (0.005, 0.5 * (1 - change * factor * own)))
-        ]
-        return pd.concat(parts, ignore_index=True)
-
-    assert verdict("L-S85", levels(0.02)) == REPRODUCED
-    assert verdict("L-S85", levels(0.05)) == NOT_REPRODUCED
-    assert verdict("L-S85", levels(-0.0)) == NOT_REPRODUCED
-
-
-def test_what_the_paper_could_not_compute_is_another_reading():
-    parts = [
-        nmi([f"{size}, 000"], {name: (value,)}, epsilons=(1.5,)).assign(
-            experiment=f"synthetic (beta {beta:g}, order 2)"
-        )
-        for beta, values in ((0.5, (0.5, 0.5, 0.5, 0.5)), (0.005, (0.495, 0.485, 0.45, 0.5)))
-        for (size, name), value in zip(
-            [("2 x 5", "polyopt"), ("2 x 5", "ir"), ("16 x 7", "polyopt"), ("16 x 7", "ir")],
-            values,
-            strict=True,
-        )
+def test_limits_that_differ_are_told_with_the_row_that_is_nearest():
+    rows = [
+        {"instance": "000", "measured": 1.0, "limit": 9.0},
+        {"instance": "001", "measured": 0.5, "limit": 0.625},
     ]
-    assert verdict("L-S85", pd.concat(parts, ignore_index=True)) == ANOTHER_READING
+    assert decided(*rows).measured == "outputs: nearest to its limit with 0.5 for 0.625 (over 2 instances)."
+    rows = [row | {"relation": ">="} for row in rows]
+    found = decided(*rows)
+    assert found.measured == "outputs: furthest beyond its limit with 1 for 9 (over 2 instances)."
+    assert found.explanation == "The statement fails: outputs is 1 in 000, the limit 9."
 
-    values = SMALL | {"grr": (0.001, 0.95)}
-    instances = {"2 x 5": "a (2 x 5)", "15 x 16": "b (15 x 16)"}
-    means = [nmi([f"{size}, 000"], values | {"srr": (0.01, 0.5)}) for size in instances]
-    adult = nmi(instances.values(), values | {"srr": (0.01, 0.5)})
-    synthetic = pd.concat(means).assign(experiment=SYNTHETIC)
-    assert verdict("L-S82", synthetic, **{"lopuhaa2024/fig2": adult}) == ANOTHER_READING
-    other = adult.assign(value=adult["value"].mask(adult["mechanism"] == "grr", 0.0001))
-    assert verdict("L-S82", synthetic, **{"lopuhaa2024/fig2": other}) == NOT_REPRODUCED
+
+def test_rows_of_other_claims_do_not_count():
+    rows = [{}, {"claim": "P-2", "measured": 3.0}]
+    assert decided(*rows).verdict == REPRODUCED
+    assert decided(*rows, claims=["P-1", "P-2"]).verdict == NOT_REPRODUCED
+    with pytest.raises(NotCheckable, match="The table has no rows of P-1"):
+        decided({"claim": "P-2"})
+
+
+def test_only_tables_of_checks_will_do():
+    with pytest.raises(TableError, match="p/checks is no table of checks; P-1 needs one"):
+        claims.every_check_holds({"checks": rates(0.5)}, CLAIM)
+
+
+# The papers themselves ------------------------------------------------------------------------------------
+
+each_paper = pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.key)
+
+
+@each_paper
+def test_every_claim_is_sound(paper):
+    """Reading them checks tables, figures and functions; the rest is for the reader."""
+    entries = claims.claims_of(paper)
+    assert entries
+    for claim in entries:
+        assert re.fullmatch(r"[A-Z][a-z]?-\w+", claim.id)
+        assert re.fullmatch(r"(?s)[A-Z].*\.", claim.rule), claim.id
+        assert re.fullmatch(r"(?s)\S.*\.", claim.statement), claim.id
+        assert claim.where, claim.id
+
+
+def test_ids_are_unique_over_all_papers():
+    ids = [claim.id for paper in PAPERS.values() for claim in claims.claims_of(paper)]
+    assert len(ids) == len(set(ids))
+
+
+@each_paper
+def test_without_tables_nothing_is_checkable(paper, tmp_path):
+    tables = ResultTables(tmp_path, {name: load(table.schema_name) for name, table in paper.tables.items()})
+    entries = claims.claims_of(paper)
+    found = claims.ledger((claim, tables) for claim in entries)
+    assert set(found["verdict"]) == {NOT_CHECKABLE}
+    assert found["explanation"].str.fullmatch(r"The table \w+ is missing\.").all()
+    assert found["id"].tolist() == [claim.id for claim in entries]
+    assert claims.counts(found).set_index("paper").loc["all", NOT_CHECKABLE] == len(entries)
+
+
+@each_paper
+def test_tables_without_rows_leave_nothing_decided(paper, tmp_path):
+    schemas = {name: load(table.schema_name) for name, table in paper.tables.items()}
+    for name in paper.published:
+        write_table(schemas[name].table([]), tmp_path / f"{name}.parquet", {}, schemas[name])
+    tables = ResultTables(tmp_path, schemas)
+    for claim in claims.claims_of(paper):
+        assert claims.decide(claim, tables).verdict == NOT_CHECKABLE, claim.id
+
+
+@each_paper
+def test_every_function_of_a_claims_module_serves_a_claim(paper):
+    entries = claims.claims_of(paper)
+    own = {claims.check_of(claim) for claim in entries}
+    module = load(f"ldpfrontier.papers.{paper.key}.claims:__dict__")
+    checks = {
+        name
+        for name, found in module.items()
+        if getattr(found, "__module__", None) == module["__name__"] and not name.startswith("_")
+    }
+    assert checks == {check.__name__ for check in own if check.__module__ == module["__name__"]}
+
+
+@each_paper
+def test_errata_name_tests_that_exist(paper):
+    errata = claims.errata_of(paper)
+    assert errata
+    for erratum in errata:
+        file, _, function = erratum.test.partition("::")
+        assert re.search(rf"^def {function}\(", (ROOT / file).read_text(encoding="utf-8"), re.M), erratum.test
+        assert all(vars(erratum).values()), erratum.where

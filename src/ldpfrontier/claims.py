@@ -324,7 +324,7 @@ def every_check_holds(tables: Tables, claim: Claim) -> Finding:
         measured.append(f"{quantity}: {found}")
         if not worst["holds"]:
             order = "" if pd.isna(worst["order"]) else f"order {worst['order']:g}"
-            where = " ".join(filter(None, (worst["size"], worst["instance"], order)))
+            where = ", ".join(filter(None, (worst["size"], worst["instance"], order)))
             number = f"{quantity} is {worst['measured']:.4g}" + (f" in {where}" if where else "")
             broken.append(f"{number}, the limit {worst['limit']:.4g}")
     cases = len(rows[["size", "instance", "order"]].drop_duplicates())
