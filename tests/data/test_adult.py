@@ -1,5 +1,6 @@
 """Adult: reading, counting, downloading, and what happens when any of these goes wrong."""
 
+import hashlib
 import io
 import os
 import random
@@ -14,10 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.data import adult
+from ldpfrontier.data import COLUMNS, DataError, DataSet, adult, data_set
 from uci_server import API, CSV, Uci, serve
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+REPOSITORY = Path(__file__).resolve().parents[2]
 BUNDLED = REPOSITORY / "resources" / "adult_pair_counts.csv"
 RAW = Path(os.environ.get("ADULT_DATA", REPOSITORY.parent / "shared/data/adult/adult.data"))
 RAW_TEST = RAW.with_name("adult.test")
@@ -29,6 +30,7 @@ needs_both = pytest.mark.skipif(
 
 Rows = list[list[str]]
 ONCE = {"timeout": 30.0, "retries": 0}
+ADULT = data_set("adult")
 
 
 def uci_csv(train: Rows, test: Rows) -> bytes:
@@ -66,11 +68,12 @@ def csv(rows: Rows) -> bytes:
 
 
 @pytest.fixture
-def made_up(records: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+def made_up(records: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> str:
     """Let the made-up records pass for Adult, to test what follows a good download."""
-    table = adult.pair_counts(records)
-    monkeypatch.setattr(adult, "COUNTS_SHA256", adult.counts_digest(table))
-    return table
+    text = adult.counts_text(adult.pair_counts(records))
+    passing = DataSet(**vars(ADULT) | {"sha256": hashlib.sha256(text.encode()).hexdigest()})
+    monkeypatch.setattr(adult, "data_set", lambda name: passing)
+    return text
 
 
 @pytest.fixture
@@ -91,8 +94,13 @@ def write_raw(rows: Rows, tmp_path: Path) -> Callable[[Rows], Path]:
 
 
 @pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    return adult.read_counts(BUNDLED)
+def text() -> str:
+    return ADULT.read(BUNDLED)
+
+
+@pytest.fixture(scope="module")
+def table(text: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(text), keep_default_na=False)
 
 
 def message(error: pytest.ExceptionInfo[BaseException]) -> str:
@@ -189,14 +197,15 @@ def test_values_that_never_meet_have_a_zero() -> None:
 
 def test_counts_do_not_depend_on_the_order_of_the_records(records: pd.DataFrame) -> None:
     shuffled = records.sample(frac=1, random_state=2)
-    assert adult.counts_digest(adult.pair_counts(shuffled)) == adult.counts_digest(adult.pair_counts(records))
+    assert adult.counts_text(adult.pair_counts(shuffled)) == adult.counts_text(adult.pair_counts(records))
 
 
-def test_shipped_table(table: pd.DataFrame) -> None:
-    assert tuple(table.columns) == adult.COLUMNS
+def test_shipped_table(table: pd.DataFrame, text: str) -> None:
+    assert tuple(table.columns) == COLUMNS
     assert len(table) == 4186
     assert (table.groupby(["attribute_a", "attribute_b"])["count"].sum() == adult.RECORDS).all()
-    assert adult.counts_digest(table) == adult.COUNTS_SHA256
+    assert adult.counts_text(table) == text == BUNDLED.read_text()
+    assert hashlib.sha256(BUNDLED.read_bytes()).hexdigest() == ADULT.sha256 == adult.COUNTS_SHA256
 
 
 @needs_raw
@@ -221,53 +230,55 @@ def test_command_refuses_other_data(write_raw: Callable[..., Path], tmp_path: Pa
     ("sensitive", "public", "shape", "occupied"),
     [("occupation", "education", (15, 16), 217), ("marital-status", "relationship", (7, 6), 29)],
 )
-def test_contingency(
-    table: pd.DataFrame, sensitive: str, public: str, shape: tuple[int, int], occupied: int
-) -> None:
-    counts, row_labels, column_labels = adult.contingency(table, sensitive, public)
-    assert counts.shape == shape == (len(row_labels), len(column_labels))
+def test_contingency(text: str, sensitive: str, public: str, shape: tuple[int, int], occupied: int) -> None:
+    pair = ADULT.contingency(text, sensitive, public)
+    counts = np.array(pair.counts)
+    assert counts.shape == shape == (len(pair.rows), len(pair.columns))
     assert counts.dtype == np.int64
     assert np.count_nonzero(counts) == occupied
     assert counts.sum() == adult.RECORDS
-    other, other_rows, other_columns = adult.contingency(table, public, sensitive)
-    np.testing.assert_array_equal(other, counts.T)
-    assert (other_rows, other_columns) == (column_labels, row_labels)
+    other = ADULT.contingency(text, public, sensitive)
+    np.testing.assert_array_equal(other.counts, counts.T)
+    assert (other.rows, other.columns) == (pair.columns, pair.rows)
 
 
-def test_distinct_values_and_known_margins(table: pd.DataFrame) -> None:
-    values = {name: adult.contingency(table, name, "income")[1] for name in adult.ATTRIBUTES[:-1]}
+def test_distinct_values_and_known_margins(text: str) -> None:
+    values = {name: ADULT.contingency(text, name, "income").rows for name in adult.ATTRIBUTES[:-1]}
     assert [len(found) for found in values.values()] == [9, 16, 7, 15, 6, 5, 2, 42]
     for name, missing in {"workclass": 1836, "occupation": 1843, "native-country": 583}.items():
-        counts, labels, incomes = adult.contingency(table, name, "income")
-        assert counts[labels.index("?")].sum() == missing
-        assert dict(zip(incomes, counts.sum(axis=0).tolist(), strict=True)) == adult.LABEL_COUNTS
+        pair = ADULT.contingency(text, name, "income")
+        assert sum(pair.counts[pair.rows.index("?")]) == missing
+        assert (
+            dict(zip(pair.columns, map(sum, zip(*pair.counts, strict=True)), strict=True))
+            == adult.LABEL_COUNTS
+        )
 
 
 def test_contingency_of_made_up_records(records: pd.DataFrame) -> None:
-    counts, labels, _ = adult.contingency(adult.pair_counts(records), "sex", "race")
-    assert counts[labels.index("sex-1")].sum() == (records["sex"] == "sex-1").sum()
+    pair = ADULT.contingency(adult.counts_text(adult.pair_counts(records)), "sex", "race")
+    assert sum(pair.counts[pair.rows.index("sex-1")]) == (records["sex"] == "sex-1").sum()
 
 
 @pytest.mark.parametrize(
     ("sensitive", "public", "start"),
     [
-        ("age", "sex", "'age' is not"),
-        ("sex", "Race", "'Race' is not"),
+        ("age", "sex", "'age' is not an attribute of adult"),
+        ("sex", "Race", "'Race' is not an attribute of adult"),
         ("sex", "sex", "The .* are both 'sex'"),
     ],
 )
-def test_wrong_attributes(table: pd.DataFrame, sensitive: str, public: str, start: str) -> None:
+def test_wrong_attributes(text: str, sensitive: str, public: str, start: str) -> None:
     with pytest.raises(ValueError, match=f"^{start}.*; allowed are .*'workclass', 'education'") as error:
-        adult.contingency(table, sensitive, public)
+        ADULT.contingency(text, sensitive, public)
     message(error)
 
 
 # Sources without a network
 
 
-def test_bundled(table: pd.DataFrame) -> None:
+def test_bundled(text: str) -> None:
     loaded, provenance = adult.load_counts("bundled", bundled=BUNDLED)
-    pd.testing.assert_frame_equal(loaded, table)
+    assert loaded == text
     assert provenance == {
         "requested": "bundled",
         "used": "bundled",
@@ -280,21 +291,21 @@ def test_bundled(table: pd.DataFrame) -> None:
 def test_bundled_file_that_was_changed(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(BUNDLED.read_text().replace("10th,100\n", "10th,101\n"))
-    with pytest.raises(adult.AdultError, match=f"have the sha256 .*{adult.COUNTS_SHA256}") as error:
+    with pytest.raises(DataError, match=f"have the sha256 .*{adult.COUNTS_SHA256}") as error:
         adult.load_counts("bundled", bundled=path)
     assert str(path) in message(error)
 
 
 def test_bundled_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(adult.AdultError, match="is not a file; a CSV table"):
+    with pytest.raises(DataError, match="is not a file; a CSV table"):
         adult.load_counts("bundled", bundled=tmp_path / "counts.csv")
 
 
 @needs_raw
 @pytest.mark.parametrize("source", ["file", "auto"])
-def test_raw_file_gives_the_shipped_counts(source: adult.Source, table: pd.DataFrame) -> None:
+def test_raw_file_gives_the_shipped_counts(source: adult.Source, text: str) -> None:
     loaded, provenance = adult.load_counts(source, file=RAW, bundled=BUNDLED)
-    pd.testing.assert_frame_equal(loaded, table)
+    assert loaded == text
     assert (provenance["requested"], provenance["used"]) == (source, "file")
 
 
@@ -303,7 +314,7 @@ def test_users_file_with_other_counts_is_an_error(
     source: adult.Source, write_raw: Callable[..., Path]
 ) -> None:
     path = write_raw()
-    with pytest.raises(adult.AdultError, match="have the sha256") as error:
+    with pytest.raises(DataError, match="have the sha256") as error:
         adult.load_counts(source, file=path, bundled=BUNDLED)
     assert str(path) in message(error)
 
@@ -333,14 +344,14 @@ def test_download_gives_the_train_records(uci: Uci, records: pd.DataFrame) -> No
 
 
 @needs_both
-def test_download_of_the_real_data_gives_the_shipped_counts(uci: Uci, table: pd.DataFrame) -> None:
+def test_download_of_the_real_data_gives_the_shipped_counts(uci: Uci, text: str) -> None:
     train, test = (
         [line.rstrip(".").split(", ") for line in path.read_text().splitlines() if line and line[0] != "|"]
         for path in (RAW, RAW_TEST)
     )
     uci.csv = uci_csv(train, test)
     loaded, provenance = adult.load_counts("uci", bundled=BUNDLED, **ONCE, api_url=uci.url + API)
-    pd.testing.assert_frame_equal(loaded, table)
+    assert loaded == text
     assert (provenance["used"], provenance["fallback_reason"]) == ("uci", None)
 
 
@@ -374,15 +385,15 @@ def test_waits_double(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_auto_without_a_network(
-    table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+    text: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     loaded, provenance = adult.load_counts(
-        "auto", bundled=BUNDLED, cache_dir=tmp_path, **ONCE, api_url=f"http://127.0.0.1:{port}{API}"
+        "auto", bundled=BUNDLED, cache=tmp_path, **ONCE, api_url=f"http://127.0.0.1:{port}{API}"
     )
-    pd.testing.assert_frame_equal(loaded, table)
+    assert loaded == text
     assert (provenance["requested"], provenance["used"]) == ("auto", "bundled")
     assert provenance["fallback_reason"] == (
         "UCI gave no usable Adult data; attempt 1 of 1: "
@@ -448,10 +459,10 @@ def a_page_instead(uci: Uci) -> None:
         (a_page_instead, "Error reading data csv file"),
     ],
 )
-def test_wrong_download(uci: Uci, spoil: Callable[[Uci], None], reason: str, table: pd.DataFrame) -> None:
+def test_wrong_download(uci: Uci, spoil: Callable[[Uci], None], reason: str, text: str) -> None:
     spoil(uci)
     loaded, provenance = adult.load_counts("auto", bundled=BUNDLED, **ONCE, api_url=uci.url + API)
-    pd.testing.assert_frame_equal(loaded, table)
+    assert loaded == text
     assert provenance["used"] == "bundled"
     assert re.search(reason, provenance["fallback_reason"])
     assert provenance["fallback_reason"].endswith(".")
@@ -465,7 +476,7 @@ def test_wrong_download_is_an_error_if_uci_is_asked_for(uci: Uci) -> None:
 
 def test_download_with_other_counts(monkeypatch: pytest.MonkeyPatch, records: pd.DataFrame) -> None:
     monkeypatch.setattr(adult, "fetch_uci", lambda **_: records)
-    with pytest.raises(adult.AdultError, match="pair counts of the UCI download have the sha256"):
+    with pytest.raises(DataError, match="pair counts of the UCI download have the sha256"):
         adult.load_counts("uci", bundled=BUNDLED)
     _, provenance = adult.load_counts("auto", bundled=BUNDLED)
     assert provenance["used"] == "bundled"
@@ -475,18 +486,18 @@ def test_download_with_other_counts(monkeypatch: pytest.MonkeyPatch, records: pd
 # The cache
 
 
-def test_second_download_comes_from_the_cache(uci: Uci, made_up: pd.DataFrame, tmp_path: Path) -> None:
-    def load() -> tuple[pd.DataFrame, dict[str, object]]:
+def test_second_download_comes_from_the_cache(uci: Uci, made_up: str, tmp_path: Path) -> None:
+    def load() -> tuple[str, dict[str, object]]:
         return adult.load_counts(
-            "auto", bundled=BUNDLED, cache_dir=tmp_path / "new", **ONCE, api_url=uci.url + API
+            "auto", bundled=BUNDLED, cache=tmp_path / "new", **ONCE, api_url=uci.url + API
         )
 
     first, first_provenance = load()
     asked = len(uci.requests)
     second, second_provenance = load()
     assert len(uci.requests) == asked == 2
-    pd.testing.assert_frame_equal(first, made_up)
-    pd.testing.assert_frame_equal(second, made_up)
+    assert first == made_up
+    assert second == made_up
     assert first_provenance == second_provenance
     assert first_provenance["used"] == "uci"
 
@@ -494,7 +505,7 @@ def test_second_download_comes_from_the_cache(uci: Uci, made_up: pd.DataFrame, t
 @pytest.mark.parametrize("spoil", [lambda data: data[:-1], lambda data: b"", lambda data: b"\xff" + data])
 def test_spoiled_cache_is_fetched_again(
     records: pd.DataFrame,
-    made_up: pd.DataFrame,
+    made_up: str,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -508,34 +519,26 @@ def test_spoiled_cache_is_fetched_again(
 
     monkeypatch.setattr(adult, "fetch_uci", fetch)
     cache = tmp_path / adult.CACHE_NAME
-    adult.write_counts(made_up, cache)
-    sound = cache.read_bytes()
+    sound = made_up.encode()
     cache.write_bytes(spoil(sound))
-    loaded, _ = adult.load_counts("uci", bundled=BUNDLED, cache_dir=tmp_path)
-    pd.testing.assert_frame_equal(loaded, made_up)
+    loaded, _ = adult.load_counts("uci", bundled=BUNDLED, cache=tmp_path)
+    assert loaded == made_up
     assert len(downloads) == 1
     assert "fetched again" in caplog.text
     assert cache.read_bytes() == sound
 
 
-@pytest.mark.parametrize("moment", ["write_text", "replace"])
-def test_interrupted_write_leaves_the_earlier_file(
-    made_up: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, moment: str
+def test_interrupted_download_leaves_no_cache(
+    records: pd.DataFrame, made_up: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    cache = tmp_path / adult.CACHE_NAME
-    adult.write_counts(made_up, cache)
-    sound = cache.read_bytes()
-
-    def half(path: Path, text: str, **_: object) -> None:
-        path.write_bytes(text[: len(text) // 2].encode())
-        raise KeyboardInterrupt
-
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(adult, "fetch_uci", lambda **_: records)
     with monkeypatch.context() as patch:
-        patch.setattr(*((Path, moment, half) if moment == "write_text" else (os, moment, interrupted)))
+        patch.setattr(os, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            adult.write_counts(made_up.assign(count=0), cache)
-    assert cache.read_bytes() == sound
-    assert list(tmp_path.iterdir()) == [cache]
+            adult.load_counts("uci", bundled=BUNDLED, cache=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    loaded, _ = adult.load_counts("uci", bundled=BUNDLED, cache=tmp_path)
+    assert loaded == made_up
