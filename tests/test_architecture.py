@@ -1,0 +1,402 @@
+"""How the house is built, from what its modules import: one way, without detours, and cheap to change."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+import ldpfrontier
+from ldpfrontier.data import catalogue
+from ldpfrontier.papers import Call, Layout, Paper, Table, papers
+from ldpfrontier.provenance import code_hash, imported
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(ldpfrontier.__file__).parent
+SCRIPTS = ROOT / "workflow/scripts"
+PAPERS = papers()
+
+each_paper = pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.key)
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
+def reached(module: str) -> frozenset[str]:
+    """Return the modules of the package that a module imports, directly or not."""
+    return frozenset(imported(module)[0]) - {module}
+
+
+# Imports point one way ------------------------------------------------------------------------------------
+
+#: From below: what a room is made of may import its own room, and the rooms of the layers below.
+LAYERS = (
+    {"core", "planning"},
+    {"optimal", "testing", "hamming"},
+    {"tables"},
+    {"engines"},
+    set(PAPERS),
+    {"report"},
+)
+ROOMS = {
+    **dict.fromkeys(["entries", "papers", "configuration", "plan", "provenance", "runs", "data"], "planning"),
+    **dict.fromkeys(["tables", "files"], "tables"),
+    **dict.fromkeys(["claims", "job", "plotting"], "engines"),
+    "report": "report",
+}
+
+
+def room(module: str) -> str:
+    """Return the room of a module; one at the top that has no other room belongs to the core."""
+    _, *parts = module.split(".")
+    if len(parts) > 1 and parts[0] in ("papers", "data"):
+        return parts[1] if parts[0] == "papers" else "engines"
+    return (
+        parts[0]
+        if len(parts) > 1 or (parts and parts[0] in LAYERS[1])
+        else ROOMS.get(".".join(parts), "core")
+    )
+
+
+LEVELS = {name: level for level, rooms in enumerate(LAYERS) for name in rooms}
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_imports_point_one_way(module: str) -> None:
+    own = room(module)
+    assert own in LEVELS, f"{module} is in no room; LAYERS and ROOMS name them"
+    for other in sorted(reached(module)):
+        allowed = room(other) == own or LEVELS[room(other)] < LEVELS[own]
+        assert allowed, f"{module} of {own} imports {other} of {room(other)}"
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    assert not [(a, b) for a, b in combinations(FILES, 2) if a in reached(b) and b in reached(a)]
+
+
+def test_names_are_imported_from_the_modules_that_define_them() -> None:
+    """The package itself, whose names are for its users, is imported by none of its modules."""
+    assert not [module for module in FILES if "ldpfrontier" in reached(module)]
+
+
+def test_folders_say_what_they_hold_and_nothing_else() -> None:
+    """What an ``__init__`` did, every module below it would do, and no hash would know."""
+    for module, path in FILES.items():
+        if path.name == "__init__.py" and module not in (
+            "ldpfrontier",
+            "ldpfrontier.papers",
+            "ldpfrontier.data",
+        ):
+            (only,) = ast.parse(path.read_text(encoding="utf-8")).body
+            assert isinstance(only, ast.Expr), module
+
+
+def test_every_module_serves_somebody() -> None:
+    """Users, the workflow, or the papers; not only tests."""
+    homes = {f"ldpfrontier.{home}" for home in ldpfrontier._HOMES.values()}
+    loaders = {entry.loader_name.partition(":")[0] for entry in catalogue().values()}
+    own = {name for key in PAPERS for name in FILES if name.startswith(f"ldpfrontier.papers.{key}.")}
+    called = {name for paper in PAPERS.values() for call in calls(paper) for name in modules_of(call, paper)}
+    called |= {name for name in own if name.rpartition(".")[2] in ("claims", "plan")}
+    planning = {name for name in FILES if room(name) == "planning"}
+    scripts = set(imported(*sorted(SCRIPTS.glob("*.py")))[0])
+    roots = homes | loaders | called | planning | scripts
+    served = {name for root in roots if root in FILES for name in (root, *reached(root))}
+    folders = {name for name, path in FILES.items() if path.name == "__init__.py"}
+    assert set(FILES) - served - folders == set()
+
+
+# What only reads is cheap ---------------------------------------------------------------------------------
+
+SOLVERS = {name for name in FILES if room(name) in ("optimal", "testing")} | {"ldpfrontier.lp"}
+
+
+def calls(paper: Paper) -> list[Call]:
+    return [*paper.tables.values(), *paper.figures.values(), *paper.layouts.values()]
+
+
+def module_of(call: Call) -> str:
+    return call.function_name.partition(":")[0]
+
+
+def modules_of(call: Call, paper: Paper) -> set[str]:
+    """Return the modules that the workflow hashes for a call: of its function, and of the schemas it meets."""
+    tables = [paper.tables[name] for name in call.tables]
+    tables += [call] if isinstance(call, Table) else []
+    return {module_of(call), *(table.schema_name.partition(":")[0] for table in tables)}
+
+
+def experiments(paper: Paper) -> set[str]:
+    """Return the modules that compute tables and do not only rearrange others."""
+    found = {module_of(table) for table in paper.tables.values()}
+    return {name for name in found if not name.endswith(".summaries")}
+
+
+@each_paper
+def test_what_only_reads_imports_neither_experiments_nor_solvers(paper: Paper) -> None:
+    folder = f"ldpfrontier.papers.{paper.key}"
+    readers = {module_of(call) for call in (*paper.figures.values(), *paper.layouts.values())}
+    readers |= {f"{folder}.{name}" for name in ("figures", "claims", "summaries", "plan")} & set(FILES)
+    readers |= {table.schema_name.partition(":")[0] for table in paper.tables.values()}
+    assert f"{folder}.figures" in readers
+    assert f"{folder}.claims" in readers
+    for name in sorted(readers):
+        found = reached(name) & (experiments(paper) | SOLVERS)
+        assert not found, f"{name} imports {', '.join(sorted(found))}"
+        assert name not in experiments(paper)
+
+
+@each_paper
+def test_what_is_hashed_reads_no_file(paper: Paper) -> None:
+    """A file that a function reads by itself is in no hash; what it says must come as an argument."""
+    for call in calls(paper):
+        for module, path in imported(*modules_of(call, paper))[0].items():
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if (
+                    isinstance(node, ast.Constant)
+                    and isinstance(node.value, str)
+                    and 0 < len(node.value) < 80
+                ):
+                    beside = path.parent / node.value
+                    known = "." in node.value and not node.value.endswith(".") and beside.is_file()
+                    assert not known, f"{module} reads {node.value}; {call.name} would not be run again"
+
+
+PLAIN = """
+import os, sys
+from importlib.machinery import PathFinder
+
+#: Of the standard library, or what Snakemake brings: yaml, jsonschema, and what that needs itself.
+KNOWN = {*sys.stdlib_module_names, "ldpfrontier", "yaml", "_yaml", "jsonschema", "jsonschema_specifications",
+         "referencing", "rpds", "attr", "attrs", "typing_extensions"}
+sys.modules.pop("numpy", None)
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in KNOWN:
+            raise ModuleNotFoundError(f"{name} is a third-party library", name=name)
+
+sys.meta_path.insert(0, Refuse())
+import importlib, json, yaml
+from pathlib import Path
+try:
+    import numpy
+    raise SystemExit("the hook does not work")
+except ModuleNotFoundError:
+    pass
+
+root = Path(sys.argv[1])
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+
+from ldpfrontier import configuration, data, provenance, runs
+from ldpfrontier.papers import papers
+from ldpfrontier.plan import Plan
+
+def merged(base, override):
+    if not (isinstance(base, dict) and isinstance(override, dict)):
+        return override
+    return {**base, **{key: merged(base.get(key), value) for key, value in override.items()}}
+
+found = papers()
+common = json.loads((root / "workflow/schemas/common.schema.json").read_text(encoding="utf-8"))
+default = yaml.safe_load((root / "config/config.yaml").read_text(encoding="utf-8"))
+for override in ({}, yaml.safe_load((root / "config/smoke.yaml").read_text(encoding="utf-8"))):
+    chosen = merged(default, override)
+    configuration.check(chosen, common, found.values())
+    plan = Plan(found, chosen, root / "resources")
+    jobs = []
+    for paper in found.values():
+        assert plan.finished(paper, ["svg"])
+        for call in (*paper.tables.values(), *paper.figures.values(), *paper.layouts.values()):
+            parts = call.jobs(chosen) if getattr(call, "parts", None) else {None: call.resolved(chosen)}
+            jobs += [runs.Job.of(f"{call.name}/{part}.tsv", plan.told(call, parts[part])) for part in parts]
+            assert provenance.code_hash(root / "workflow/scripts/compute.py", call.function_name.partition(":")[0])
+    assert len(jobs) == len(set(jobs)) > len(found)
+    assert runs.announcement(jobs, {}, 2).startswith(f"{len(jobs)} jobs; expected: ")
+    assert plan.data == sorted(data.catalogue())
+print("planned", len(jobs))
+"""
+
+
+def test_a_workflow_is_planned_with_snakemake_alone() -> None:
+    names = [name for name in FILES if room(name) == "planning" or name.endswith(".plan")]
+    assert len(names) > len(PAPERS)
+    done = subprocess.run(
+        [sys.executable, "-c", PLAIN, str(ROOT), *names],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("planned ")
+
+
+# What an edit runs again ----------------------------------------------------------------------------------
+
+Hashes = dict[tuple[str, str, str], str]
+
+
+def hashes(root: Path) -> Hashes:
+    """Return what the workflow puts into ``params`` of every call, by paper, kind and name."""
+    found = {}
+    for paper in PAPERS.values():
+        for call in calls(paper):
+            kind = {Table: "table", Layout: "layout"}.get(type(call), "figure")
+            script = SCRIPTS / {"table": "compute.py"}.get(kind, f"{kind}.py")
+            found[paper.key, kind, call.name] = code_hash(script, *modules_of(call, paper), root=root)
+    return found
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("src") / "ldpfrontier"
+    shutil.copytree(PACKAGE, path, ignore=shutil.ignore_patterns("__pycache__"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def before(copy: Path) -> Hashes:
+    return hashes(copy)
+
+
+@contextmanager
+def edited(path: Path, text: str) -> Iterator[None]:
+    kept = path.read_text(encoding="utf-8")
+    times = path.stat()
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns + 1))
+    try:
+        yield
+    finally:
+        path.write_text(kept, encoding="utf-8")
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def changed(copy: Path, before: Mapping[tuple[str, str, str], str], file: str) -> set[tuple[str, str, str]]:
+    """Return the calls whose hash another constant in a file changes."""
+    path = copy / file
+    with edited(path, path.read_text(encoding="utf-8") + "\nANOTHER_CONSTANT = 1\n"):
+        after = hashes(copy)
+    return {call for call in before if before[call] != after[call]}
+
+
+def test_hashes_of_a_copy_are_those_of_the_package(before: Hashes) -> None:
+    assert before == hashes(PACKAGE)
+
+
+@pytest.mark.parametrize(
+    ("file", "again"),
+    [
+        ("renyi_ball.py", {"lopuhaa2024"}),
+        ("optimal/robust.py", {"lopuhaa2024"}),
+        ("optimal/staircase.py", {"kairouz2016", "lopuhaa2024"}),
+        ("optimal/column_generation.py", {"kairouz2016", "lopuhaa2024"}),
+        ("testing/leakage.py", {"liao2017"}),
+        ("testing/euclidean.py", {"liao2017"}),
+        ("hamming/dp_leakage.py", {"kalantari2018"}),
+        ("tables.py", set(PAPERS)),
+        ("files.py", set(PAPERS)),
+        ("job.py", set(PAPERS)),
+    ],
+)
+def test_an_edit_computes_again_what_depends_on_it(
+    copy: Path, before: Hashes, file: str, again: set[str]
+) -> None:
+    found = changed(copy, before, file)
+    assert {paper for paper, kind, _ in found if kind == "table"} == again & set(PAPERS)
+    if (copy / file).parent != copy or file == "renyi_ball.py":
+        assert {kind for _, kind, _ in found} <= {"table"}, "what is drawn from tables needs no solver"
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "claims.py",
+        "report.py",
+        "runs.py",
+        "plan.py",
+        "configuration.py",
+        "provenance.py",
+        "entries.py",
+        "__init__.py",
+    ],
+)
+def test_an_edit_of_what_plans_or_reports_computes_and_draws_nothing(
+    copy: Path, before: Hashes, file: str
+) -> None:
+    assert changed(copy, before, file) == set()
+
+
+def test_an_edit_of_the_style_draws_again_and_computes_nothing(copy: Path, before: Hashes) -> None:
+    found = changed(copy, before, "plotting.py")
+    assert found == {call for call in before if call[1] == "figure"}
+
+
+@each_paper
+def test_an_edit_of_figures_draws_them_again_and_nothing_else(
+    copy: Path, before: Hashes, paper: Paper
+) -> None:
+    found = changed(copy, before, f"papers/{paper.key}/figures.py")
+    assert found == {(paper.key, "figure", name) for name in paper.figures}
+
+
+@each_paper
+@pytest.mark.parametrize("name", ["claims", "plan"])
+def test_an_edit_of_claims_or_plans_computes_and_draws_nothing(
+    copy: Path, before: Hashes, paper: Paper, name: str
+) -> None:
+    # What a plan makes of a configuration is among the arguments.
+    if (copy / f"papers/{paper.key}/{name}.py").is_file():
+        assert changed(copy, before, f"papers/{paper.key}/{name}.py") == set()
+
+
+@each_paper
+def test_an_edit_of_a_paper_stays_with_the_paper(copy: Path, before: Hashes, paper: Paper) -> None:
+    for path in sorted((copy / f"papers/{paper.key}").glob("*.py")):
+        assert {key for key, _, _ in changed(copy, before, str(path.relative_to(copy)))} <= {paper.key}
+
+
+def test_comments_and_docstrings_change_nothing(copy: Path, before: Hashes, tmp_path: Path) -> None:
+    other = tmp_path / "ldpfrontier"
+    shutil.copytree(copy, other)
+    for path in other.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith('"""'), path
+        text = text.replace('"""', '"""Edited. ', 1).replace("\n\n\n", "\n\n\n# Why not?\n\n\n")
+        path.write_text(text.replace("    Parameters\n", "    Arguments\n"), encoding="utf-8")
+    assert hashes(other) == before
+
+
+# Sizes ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_no_module_is_long(module: str) -> None:
+    assert len(FILES[module].read_text(encoding="utf-8").splitlines()) <= 500
+
+
+def test_files_beside_the_modules_are_installed_with_them() -> None:
+    tomllib = pytest.importorskip("tomllib")
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = options["tool"]["setuptools"]["package-data"]["ldpfrontier"]
+    for path in PACKAGE.rglob("*"):
+        if path.is_file() and path.suffix not in (".py", ".pyc"):
+            name = path.relative_to(PACKAGE).as_posix()
+            depth = [pattern for pattern in patterns if pattern.count("/") == name.count("/")]
+            assert any(fnmatch(name, pattern) for pattern in depth), name
