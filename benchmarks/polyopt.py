@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 
 from enumeration import robust_rays
 from ldpfrontier import MutualInformation, Optimum, RenyiBall, optimal_robust
-from ldpfrontier.data import adult
+from ldpfrontier.data import data_set
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.robust import Pairs
 
@@ -46,10 +46,11 @@ def enumerate_and_solve(ball: RenyiBall, epsilon: float, pairs: Pairs) -> float:
 
 def main(runs: int) -> None:
     """Time every case and print the table."""
-    table = adult.read_counts(COUNTS)
+    adult = data_set("adult")
+    table = adult.read(COUNTS)
     rows = []
     for sensitive, public, pairs, tolerance, epsilons in CASES:
-        counts, _, _ = adult.contingency(table, sensitive, public)
+        counts = np.array(adult.contingency(table, sensitive, public).counts)
         ball = RenyiBall.confidence(counts)
         small = counts.size <= 12
         for epsilon in epsilons:

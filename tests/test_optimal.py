@@ -16,14 +16,14 @@ from scipy.special import xlogy
 
 from enumeration import robust_rays
 from ldpfrontier.channel import Channel
-from ldpfrontier.data import adult
+from ldpfrontier.data import data_set
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal import polyopt, products
 from ldpfrontier.optimal.blocks import Block, critical_levels
 from ldpfrontier.optimal.decomposition import Decomposition
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimal.robust import Pairs, optimal_robust
 from ldpfrontier.optimal.staircase import optimal_ldp
 from ldpfrontier.optimum import Intractable, certified
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
@@ -53,6 +53,11 @@ PRINTED_VERTICES = [
     [0.3325, 0.0978, 0.5294, 0.0403],
 ]
 SHAPES = [(2, 2), (2, 3), (3, 2), (2, 4), (4, 2), (3, 3), (2, 5), (5, 2), (1, 4)]
+
+
+def adult_counts(sensitive: str, public: str) -> np.ndarray:
+    adult = data_set("adult")
+    return np.array(adult.contingency(adult.read(BUNDLED), sensitive, public).counts)
 
 
 def example_ball() -> RenyiBall:
@@ -250,7 +255,7 @@ def test_column_generation_by_search_reaches_the_enumerated_optimum(monkeypatch:
     ],
 )
 def test_adult_tables(sensitive: str, public: str, epsilon: float, nmi: float, gap: float) -> None:
-    counts, _, _ = adult.contingency(adult.read_counts(BUNDLED), sensitive, public)
+    counts = adult_counts(sensitive, public)
     ball = RenyiBall.confidence(counts)
     optimum = optimal_robust(ball, epsilon, tolerance=1e-6)
     assert optimum.value / entropy(ball.centre) >= nmi
@@ -357,9 +362,34 @@ def test_distinct_pairs_on_tables_too_large_for_joint_pricing(
     assert bounded.value == pytest.approx(exact.value, abs=1e-9)
 
 
+@pytest.mark.parametrize("pairs", ["all", "distinct"])
+def test_a_start_is_in_the_class_or_refused(pairs: Pairs) -> None:
+    ball = example_ball()
+    best = optimal_robust(ball, 1.0, pairs=pairs)
+    unused = np.hstack([best.channel.matrix, np.zeros((4, 1))])
+    again = optimal_robust(ball, 1.0, pairs=pairs, start=Channel(unused), max_rounds=1)
+    assert again.value >= best.value * (1 - 1e-9)
+    assert ball.projected_epsilon(again.channel) <= 1.0 + 1e-9
+    with pytest.raises(ValueError, match=r"The start is private at level 1.* epsilon is 0\.99"):
+        optimal_robust(ball, 0.99, pairs=pairs, start=best.channel)
+    with pytest.raises(ValueError, match="The start is private at level inf"):
+        optimal_robust(ball, 1.0, pairs=pairs, start=Channel(np.eye(4)))
+    # A mechanism of the larger class is not one of the smaller.
+    distinct = optimal_robust(ball, 1.0, pairs="distinct").channel
+    with pytest.raises(ValueError, match="The start is private at level 1"):
+        optimal_robust(ball, 1.0, pairs="all", start=distinct)
+
+
+def test_a_level_of_low_precision_is_kept() -> None:
+    """Computed with in single precision, the level would be exceeded by its rounding."""
+    for level in (np.float32(3.1), np.float16(0.7)):
+        channel = optimal_robust(example_ball(), level, pairs="distinct").channel  # type: ignore[arg-type]
+        assert example_ball().projected_epsilon(channel) <= float(level) + 1e-9
+
+
 def test_distinct_pairs_pay_on_a_large_table_of_adult() -> None:
     """With a third of the records in one sensitive value, the optimum nearly doubles at epsilon 0.075."""
-    counts, _, _ = adult.contingency(adult.read_counts(BUNDLED), "education", "marital-status")
+    counts = adult_counts("education", "marital-status")
     ball = RenyiBall.confidence(counts)
     published = optimal_robust(ball, 0.075)
     distinct = optimal_robust(ball, 0.075, pairs="distinct", tolerance=1e-3, start=published.channel)

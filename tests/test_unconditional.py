@@ -67,6 +67,19 @@ def test_lemma_a8(shape, epsilon):
         assert len(rays) == 2 * (2 ** shape[1] - 1)
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_a_start_is_private_under_every_distribution_or_refused(large, monkeypatch):
+    if large:
+        monkeypatch.setattr("ldpfrontier.optimal.unconditional.MAX_INPUTS", 1)
+    prior = random_prior((3, 2))
+    best = optimal_unconditional(prior, 1.0)
+    again = optimal_unconditional(prior, 1.0, start=best.channel, max_rounds=1)
+    assert again.value >= best.value * (1 - 1e-9)
+    assert unconditional_epsilon(again.channel, (3, 2)) <= 1.0 + 1e-9
+    with pytest.raises(ValueError, match=r"The start is private at level 1.* epsilon is 0\.9"):
+        optimal_unconditional(prior, 0.9, start=best.channel)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_optimum_equals_that_over_the_enumerated_rays(shape, epsilon):

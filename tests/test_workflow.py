@@ -1,18 +1,26 @@
-"""The pipeline through Snakemake, on two small tables and a few values of epsilon."""
+"""The pipeline through Snakemake, on two small tables and a few values of epsilon, and a paper that is a toy.
+
+It runs from a copy of the repository among whose papers the toy is put, so that the tests may edit it.
+"""
 
 import copy
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 import yaml
 
-from ldpfrontier.tables import EXAMPLES, read_metadata, read_table
+from ldpfrontier.files import read_metadata, read_table
+from ldpfrontier.papers import papers
+from ldpfrontier.tables import CHECKS, PRINTED
 
 pytestmark = pytest.mark.workflow
 
@@ -77,31 +85,73 @@ TINY = {
 }
 
 
-def command(directory, *arguments, configuration=TINY):
+TOY = {"toy2026_rates", "toy2026_checks"}
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    """Copy the repository, and put the folder of the toy among the papers; nothing else is touched."""
+    copied = tmp_path_factory.mktemp("house")
+    for name in ("workflow", "src", "config", "resources", "profiles"):
+        shutil.copytree(
+            ROOT / name, copied / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
+        )
+    shutil.copy(ROOT / "Snakefile", copied)
+    shutil.copytree(ROOT / "tests/toy2026", copied / "src/ldpfrontier/papers/toy2026")
+    return copied
+
+
+@pytest.fixture(scope="module")
+def run(house):
+    """Run Snakemake in a directory and return what it says."""
+
+    def run(directory, *arguments, configuration=TINY, ok=True, **environment):
+        done = subprocess.run(
+            command(house, directory, *arguments, configuration=configuration),
+            cwd=directory,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=400,
+            check=False,
+        )
+        assert (done.returncode == 0) == ok, done.stderr
+        return done.stdout + done.stderr
+
+    return run
+
+
+def command(house, directory, *arguments, configuration=TINY):
     directory.mkdir(exist_ok=True)
     file = directory / "tiny.yaml"
     file.write_text(yaml.safe_dump(configuration))
-    snakemake = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "workflow/Snakefile")]
-    return [*snakemake, "--directory", str(directory), "--configfile", str(file), *arguments]
+    snakemake = [sys.executable, "-m", "snakemake", *arguments, "-s", str(house / "Snakefile")]
+    return [*snakemake, "--directory", str(directory), "--configfile", str(file)]
 
 
-def run(directory, *arguments, configuration=TINY, ok=True):
-    done = subprocess.run(
-        command(directory, *arguments, configuration=configuration),
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
-    assert (done.returncode == 0) == ok, done.stderr
-    return done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def planned(run):
+    """Return the rules and the parts that a dry run would make."""
+
+    def planned(directory, configuration=TINY, *arguments):
+        text = run(directory, "-n", *arguments, configuration=configuration)
+        rules = {name for name, _ in re.findall(r"^(\w+) +(\d+)$", text, re.M)} - {"total"}
+        return rules, re.findall(r"^Job \d+: Compute (\w+) of (\w+), part (\S+)$", text, re.M)
+
+    return planned
 
 
-def planned(directory, configuration):
-    """Return the rules and the chunks that a dry run would make."""
-    text = run(directory, "-n", configuration=configuration)
-    return set(re.findall(r"rule (\w+):", text)), re.findall(r"output: results/chunks/(\S+)", text)
+@contextmanager
+def edited(path, old, new):
+    """Change a file of the copy, and put it back as it was."""
+    text, times = path.read_text(encoding="utf-8"), path.stat()
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def bytes_of(directory):
@@ -126,148 +176,205 @@ def assert_same_bytes(directory, finished):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+def finished(run, tmp_path_factory):
     directory = tmp_path_factory.mktemp("workflow") / "two"
-    run(directory, "--cores", "2")
+    directory.mkdir()
+    (directory / "said.txt").write_text(run(directory, "--cores", "2"))
     return directory
 
 
-def test_the_whole_pipeline_runs(finished):
+def test_every_paper_has_what_it_declares(finished):
+    for paper in papers().values():
+        made = {path.name for path in (finished / f"results/tables/{paper.key}").iterdir()}
+        tables = {f"{name}.{suffix}" for name in paper.published for suffix in ("parquet", "csv")}
+        texts = {f"{x.name}.{suffix}" for x in paper.layouts.values() for suffix in x.formats}
+        assert made == tables | texts
+        for name in paper.figures:
+            for suffix in ("pdf", "svg", "png"):
+                assert (finished / f"results/figures/{paper.key}/{name}.{suffix}").stat().st_size > 3000
+
+
+def test_toy_paper(finished, house):
+    """Four files in a folder are computed, drawn, checked and reported; no other file knows of them."""
+    assert len(list((ROOT / "tests/toy2026").iterdir())) == 4
+    rates = read_table(finished / "results/tables/toy2026/rates.parquet")
+    assert list(rates["status"].unique()) == ["closed form"]
+    assert read_table(finished / "results/tables/toy2026/checks.parquet", CHECKS)["holds"].all()
+    assert (finished / "results/figures/toy2026/fig1.pdf").stat().st_size > 3000
+    claims = (finished / "results/claims.csv").read_text()
+    assert re.search(r"T-1,toy2026,.*,reproduced,", claims)
+    assert re.search(r"T-2,toy2026,.*,not reproduced,", claims)
+    page = (finished / "results/report/index.html").read_text()
+    assert "Nobody: A Toy" in page
+    assert 'id="figure-toy2026-fig1"' in page
+    assert "Truth of randomized response against the privacy level." in page
+
+
+def test_the_tables_of_adult(finished):
     table = read_table(finished / TABLE)
-    assert set(table["instance"]) == {"sex, race (2 x 5)", "income, relationship (2 x 6)"}
+    assert set(zip(table["instance"], table["size"], strict=True)) == {
+        ("sex, race", "2 x 5"),
+        ("income, relationship", "2 x 6"),
+    }
     # Two metrics at three values of epsilon, for three mechanisms on each pair.
     assert len(table) == 2 * 3 * 6
     assert set(table["status"]) == {"optimal", "closed form"}
     metadata = read_metadata(finished / TABLE)
     assert set(metadata) == {"code_hash", "code_version", "configuration_hash", "packages"}
-    example = read_table(finished / "results/tables/lopuhaa2024/example.parquet", EXAMPLES)
+    example = read_table(finished / "results/tables/lopuhaa2024/example.parquet", PRINTED)
     assert example["agrees"].sum() > 150
-    for suffix in ("pdf", "svg", "png"):
-        assert (finished / f"results/figures/lopuhaa2024/fig2.{suffix}").stat().st_size > 5000
     provenance = json.loads((finished / "results/data/adult/provenance.json").read_text())
     assert provenance["used"] == "bundled"
-    log = (finished / "logs/lopuhaa2024/fig2/sex/race/0.log").read_text()
-    assert "sex, race (2 x 5): epsilon 0.5, polyopt: optimal" in log
-    assert (finished / "logs/lopuhaa2024/fig2/sex/race/0.tsv").read_text().startswith("s\t")
+    (log,) = finished.glob("logs/lopuhaa2024/fig2/*sex*race*/0.log")
+    assert re.search(r"sex, race.*0\.5.*polyopt.*optimal", log.read_text())
+    assert log.with_suffix(".tsv").read_text().startswith("s\t")
 
 
-def test_the_pipeline_of_kairouz2016_runs(finished):
-    tables = finished / "results/tables/kairouz2016"
-    names = {path.stem for path in tables.glob("*.parquet")}
-    assert names == {*(f"fig{n}" for n in range(3, 9)), "thresholds", "theorems", "expansions"}
+def test_the_sweeps_of_kairouz2016(finished):
     # The optimum, binary and randomized response for two instances and three values of epsilon.
     ratios = read_table(finished / RATIOS)
     assert len(ratios) == 3 * 2 * 3
-    assert set(ratios["instance"]) == {"k=03, 000", "k=03, 001"}
+    assert set(ratios["instance"]) == {"000", "001"}
     assert set(ratios["metric"]) == {"kl"}
-    theorems = read_table(tables / "theorems.parquet")
-    assert {"K-T2 outputs", "K-T6 ratio", "K-T7", "K-T13", "containment"} <= set(theorems["metric"])
-    for name in (*(f"fig{n}" for n in range(2, 11)), "thresholds"):
-        for suffix in ("pdf", "svg", "png"):
-            assert (finished / f"results/figures/kairouz2016/{name}.{suffix}").stat().st_size > 3000
 
 
-def test_the_synthetic_study_of_lopuhaa2024_runs(finished):
-    tables = finished / "results/tables/lopuhaa2024"
-    assert read_table(tables / "orders.parquet")["experiment"].nunique() == 2
-    table = read_table(tables / "synthetic.parquet")
-    assert set(table["instance"]) == {"2 x 3, 000", "2 x 3, 001"}
-    assert {"nmi", "realized_epsilon", "utility_difference"} <= set(table["metric"])
-    for name in ("fig3.csv", "fig4.csv", "fig5.csv", "gain.csv", "mean_orderings.csv", "table2.tex"):
-        assert (tables / name).stat().st_size > 50
-    for name in ("fig3", "fig4", "fig5", "gain"):
-        assert (finished / f"results/figures/lopuhaa2024/{name}.pdf").stat().st_size > 3000
+def test_what_the_terminal_says(finished):
+    """A line before, two per job, a few after, and nothing of fonts."""
+    said = (finished / "said.txt").read_text()
+    lines = said.splitlines()
+    jobs = int(re.search(r"^total +(\d+)$", said, re.M)[1])
+    assert f"{jobs - 1} jobs; expected: " in said
+    assert len([line for line in lines if re.match(r"\[\d\d:\d\d:\d\d\] ", line)]) == jobs
+    assert len([line for line in lines if re.match(r"\d+ of \d+ steps ", line)]) == jobs
+    rules = len(re.findall(r"^\w+ +\d+$", said, re.M))
+    assert len(lines) < 3 * jobs + rules + 25
+    assert max(map(len, lines)) < 200
+    assert re.search(
+        r"^\d+ figures in results/figures/<paper>/, \d+ tables in results/tables/<paper>/", said, re.M
+    )
+    assert re.search(r"^All of it on one page: results/report/index.html$", said, re.M)
+    assert not [path for path in finished.glob("logs/**/*.log") if "glyph" in path.read_text()]
 
 
-def test_the_pipeline_of_kalantari2018_runs(finished):
-    tables = finished / "results/tables/kalantari2018"
-    found = read_table(tables / "tradeoff.parquet")
-    assert set(found["metric"]) >= {"dp_leakage", "mi_leakage"}
-    assert read_table(tables / "sources.parquet", EXAMPLES)["agrees"].all()
-    for name in ("fig4", "fig5", "fig6", "fig7", "bounds"):
-        assert (finished / f"results/figures/kalantari2018/{name}.svg").stat().st_size > 3000
+def test_the_next_run_knows_how_long_it_takes(finished, run):
+    shutil.rmtree(finished / "results/figures/toy2026")
+    said = run(finished, "--cores", "1", "toy2026")
+    assert re.search(r"^1 job; expected: about \d+ s on 1 core\.$", said, re.M)
 
 
-def test_the_pipeline_of_liao2017_runs(finished):
-    tables = finished / "results/tables/liao2017"
-    statements = read_table(tables / "statements.parquet")
-    assert {"Li-F2a", "Li-F3"} <= {name[:6] for name in statements["mechanism"]} | {"Li-F3"}
-    assert (tables / "shares.md").read_text().count("Pair 1") == 3
-    for name in ("fig1", "fig2", "fig3", "study", "shares"):
-        assert (finished / f"results/figures/liao2017/{name}.pdf").stat().st_size > 3000
-
-
-def test_more_repetitions_only_add_chunks(finished):
+def test_more_repetitions_only_add_parts(finished, planned):
     study = copy.deepcopy(TINY["lopuhaa2024"]["synthetic"])
     study["blocks"][0]["repetitions"] = 3
-    _, chunks = planned(finished, changed(synthetic=study))
-    assert chunks == ["lopuhaa2024/synthetic/2x3/2.parquet"]
+    _, parts = planned(finished, changed(synthetic=study))
+    assert parts == [("synthetic", "lopuhaa2024", "2x3/2")]
 
 
-def test_a_finished_run_has_nothing_to_do(finished):
+def test_a_finished_run_has_nothing_to_do(finished, run):
     assert "Nothing to be done" in run(finished, "-n")
 
 
-def test_the_report_builds(finished):
+def test_the_report_builds(finished, run):
     run(finished, "--report", "results/report/snakemake.html")
     assert (finished / "results/report/snakemake.html").stat().st_size > 100_000
 
 
-def test_changing_one_pair_runs_that_pair_again_and_no_other(finished):
+def test_changing_one_pair_runs_that_pair_again_and_no_other(finished, planned):
     pairs = copy.deepcopy(TINY["lopuhaa2024"]["pairs"])
     pairs[1]["mechanisms"] = ["srr"]
-    rules, chunks = planned(finished, changed(pairs=pairs))
-    assert rules == {
-        "lopuhaa2024_fig2_chunk",
-        "lopuhaa2024_fig2_table",
-        "lopuhaa2024_orderings",
-        "lopuhaa2024_fig2",
-        "all",
-        "claims",
-        "report",
+    rules, parts = planned(finished, changed(pairs=pairs))
+    read_fig2 = {
+        f"lopuhaa2024_{table.name}"
+        for table in papers()["lopuhaa2024"].tables.values()
+        if "fig2" in table.tables
     }
-    assert sorted(chunks) == [f"lopuhaa2024/fig2/income/relationship/{chunk}.parquet" for chunk in (0, 1)]
+    assert (
+        rules
+        == {"lopuhaa2024_fig2_part", "lopuhaa2024_fig2", "figure", "all", "claims", "report"} | read_fig2
+    )
+    assert {(table, paper) for table, paper, _ in parts} == {("fig2", "lopuhaa2024")}
+    assert len(parts) == 2
+    assert all("income" in part for _, _, part in parts)
 
 
-def test_another_source_of_the_same_counts_recomputes_nothing(finished):
+def test_another_source_of_the_same_counts_recomputes_nothing(finished, planned):
     configuration = {**TINY, "adult": {"source": "auto", "cache": None}}
     rules, _ = planned(finished, configuration)
-    assert rules == {"adult_counts", "adult_pair", "report", "all"}
+    assert rules == {"counts", "pair", "report", "all"}
 
 
-def test_one_core_gives_the_same_bytes(finished, tmp_path):
+@pytest.mark.parametrize(
+    ("file", "old", "new", "papers_again"),
+    [
+        ("renyi_ball.py", "SUBSET_LIMIT = 16", "SUBSET_LIMIT = 15", {"lopuhaa2024"}),
+        ("testing/two_outputs.py", "HALVINGS = 48", "HALVINGS = 47", {"liao2017"}),
+        ("hamming/sources.py", "LEAST_DISTORTION = 1e-9", "LEAST_DISTORTION = 2e-9", {"kalantari2018"}),
+        (
+            "optimal/staircase.py",
+            "MAX_EPSILON = 300.0",
+            "MAX_EPSILON = 301.0",
+            {"kairouz2016", "lopuhaa2024"},
+        ),
+        ("papers/toy2026/experiments.py", "range(1, points + 1)", "range(2, points + 2)", {"toy2026"}),
+    ],
+)
+def test_an_edit_runs_again_what_depends_on_it(finished, house, planned, file, old, new, papers_again):
+    with edited(house / "src/ldpfrontier" / file, old, new):
+        rules, _ = planned(finished)
+    computed = {rule.partition("_")[0] for rule in rules} & {"toy2026", *papers()}
+    assert computed == papers_again
+
+
+def test_an_edit_of_a_figure_module_draws_again_and_computes_nothing(finished, house, planned):
+    with edited(house / "src/ldpfrontier/papers/toy2026/figures.py", "figsize=(3, 2)", "figsize=(4, 2)"):
+        assert planned(finished)[0] == {"figure", "report", "all"}
+    with edited(house / "src/ldpfrontier/plotting.py", "PAGE_WIDTH = 6.9", "PAGE_WIDTH = 6.8"):
+        assert planned(finished)[0] == {"figure", "report", "all"}
+
+
+@pytest.mark.parametrize(
+    "file", ["channel.py", "optimal/column_generation.py", "tables.py", "papers/toy2026/figures.py"]
+)
+def test_a_comment_runs_nothing_again(finished, house, run, file):
+    with edited(house / "src/ldpfrontier" / file, "\nimport ", "\n# Why not.\nimport "):
+        assert "Nothing to be done" in run(finished, "-n")
+
+
+def test_one_core_gives_the_same_bytes(finished, run, tmp_path):
     run(tmp_path / "one", "--cores", "1", "lopuhaa2024")
     assert_same_bytes(tmp_path / "one", finished)
 
 
-def test_other_chunks_give_the_same_table(finished, tmp_path):
+def test_other_chunks_give_the_same_table(finished, run, tmp_path):
     run(tmp_path / "other", "--cores", "2", TABLE, configuration=changed(chunks=3))
     assert (tmp_path / "other" / TABLE).read_bytes() == (finished / TABLE).read_bytes()
 
 
-def test_one_core_and_other_chunks_give_the_same_table_of_kairouz2016(finished, tmp_path):
+def test_one_core_and_other_chunks_give_the_same_table_of_kairouz2016(finished, run, tmp_path):
     run(tmp_path / "one", "--cores", "1", RATIOS, configuration=changed("kairouz2016", chunk=1))
     assert (tmp_path / "one" / RATIOS).read_bytes() == (finished / RATIOS).read_bytes()
 
 
-def test_more_instances_only_add_chunks(finished):
-    _, chunks = planned(finished, changed("kairouz2016", instances=3))
-    names = ("kl/3", "mutual_information/3", "thresholds/3", "tv/3")
-    assert sorted(chunks) == [f"kairouz2016/{name}/1.parquet" for name in names]
+def test_more_instances_only_add_parts(finished, planned):
+    _, parts = planned(finished, changed("kairouz2016", instances=3))
+    names = ("kl", "mutual_information", "thresholds", "tv")
+    assert sorted(parts) == [(name, "kairouz2016", "3/1") for name in names]
 
 
-def test_a_killed_run_resumes_with_the_same_command(finished, tmp_path):
+def test_a_killed_run_resumes_with_the_same_command(finished, house, run, tmp_path):
     directory = tmp_path / "killed"
-    log = directory / "logs/lopuhaa2024/fig2/sex/race/0.log"
     process = subprocess.Popen(
-        command(directory, "--cores", "2", "lopuhaa2024"),
+        command(house, directory, "--cores", "2", "lopuhaa2024"),
         cwd=directory,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
     deadline = time.monotonic() + 60
-    while not (log.is_file() and "polyopt: optimal" in log.read_text()):
+    while not [
+        log
+        for log in directory.glob("logs/lopuhaa2024/fig2/*sex*race*/0.log")
+        if "polyopt" in log.read_text()
+    ]:
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -275,7 +382,7 @@ def test_a_killed_run_resumes_with_the_same_command(finished, tmp_path):
         job.kill()
     process.wait()
     assert not (directory / TABLE).exists()
-    assert not (directory / "results/chunks/lopuhaa2024/fig2/sex/race/0.parquet").exists()
+    assert not list(directory.glob("results/chunks/lopuhaa2024/fig2/*sex*race*/0.parquet"))
     run(directory, "--cores", "2", "lopuhaa2024")
     assert_same_bytes(directory, finished)
 
@@ -291,25 +398,87 @@ def test_a_killed_run_resumes_with_the_same_command(finished, tmp_path):
         ),
     ],
 )
-def test_a_bad_configuration_is_refused_before_any_job(tmp_path, configuration, sentence):
+def test_a_bad_configuration_is_refused_before_any_job(run, tmp_path, configuration, sentence):
     text = run(tmp_path, "--cores", "1", configuration=configuration, ok=False)
     assert sentence in text
     assert "Traceback" not in text
     assert {path.name for path in tmp_path.iterdir()} <= {"tiny.yaml", ".snakemake"}
 
 
-def test_a_failing_job_leaves_its_traceback_in_the_log(tmp_path):
+def test_a_failing_job_leaves_its_traceback_in_the_log(run, tmp_path):
     configuration = {**TINY, "adult": {"source": "file", "file": "adult.data"}}
     tmp_path.joinpath("adult.data").write_text("not, adult\n")
-    text = run(
-        tmp_path, "--cores", "1", "results/data/adult/counts.csv", configuration=configuration, ok=False
-    )
-    log = (tmp_path / "logs/adult/counts.log").read_text()
+    counts = "results/data/adult/counts.csv"
+    text = run(tmp_path, "--cores", "1", counts, configuration=configuration, ok=False)
+    log = (tmp_path / "logs/data/adult.log").read_text()
     assert "Traceback" in log
     assert "an Adult record has 15" in log
     assert "an Adult record has 15" in text
-    assert not (tmp_path / "results/data/adult/counts.csv").exists()
+    assert not (tmp_path / counts).exists()
 
 
-def test_snakefiles_have_no_lints(tmp_path):
+def test_a_part_that_is_not_made_is_refused_by_name(run, tmp_path):
+    text = run(tmp_path, "-n", "results/chunks/kairouz2016/kl/3/9.parquet", ok=False)
+    assert "Table kl of kairouz2016 has no part 3/9; the configuration makes 3/0" in text
+    text = run(tmp_path, "-n", "results/figures/kairouz2016/fig99.pdf", ok=False)
+    assert "kairouz2016 has no figure fig99" in text
+
+
+def test_snakefiles_have_no_lints(run, tmp_path):
     assert "good condition" in run(tmp_path, "--lint")
+
+
+#: Answers what Snakemake asks of conda, and "creates" an environment that is this interpreter.
+CONDA = """#!{python}
+import json, os, pathlib, shutil, sys
+asked = sys.argv[1:]
+if asked == ["info", "--json"]:
+    print(json.dumps({{"conda_prefix": "{root}", "platform": "linux-64"}}))
+elif asked == ["--version"]:
+    print("conda 24.9.0")
+elif asked[:2] == ["config", "--get"]:
+    print(json.dumps({{"get": {{"channel_priority": "strict"}}}}))
+elif asked[:2] == ["env", "create"]:
+    prefix = pathlib.Path(asked[asked.index("--prefix") + 1])
+    (prefix / "bin").mkdir(parents=True)
+    shutil.copy(asked[asked.index("--file") + 1], "{root}/environment.yaml")
+    interpreter = prefix / "bin/python"
+    interpreter.write_text("#!/bin/sh\\nexec {python} \"$@\"\\n")
+    interpreter.chmod(0o755)
+"""
+
+
+def test_jobs_run_in_environments_that_conda_makes_elsewhere(run, tmp_path):
+    """The package comes from the repository, whatever the environment has: only this copy has the toy."""
+    tools = tmp_path / "tools/bin"
+    tools.mkdir(parents=True)
+    (tools / "conda").write_text(CONDA.format(python=sys.executable, root=tools.parent))
+    (tools / "conda").chmod(0o755)
+    (tools / "activate").write_text('export PATH="$1/bin:$PATH"\n')
+    path = f"{tools}:{os.environ['PATH']}"
+    directory = tmp_path / "elsewhere"
+    assert "toy2026_rates" in run(directory, "-n", "toy2026", "--sdm", "conda", PATH=path)
+    run(directory, "--cores", "1", "toy2026", "--sdm", "conda", PATH=path)
+    assert (directory / "results/tables/toy2026/rates.parquet").is_file()
+    needed = yaml.safe_load((tools.parent / "environment.yaml").read_text())["dependencies"]
+    flat = [
+        *(x for x in needed if isinstance(x, str)),
+        *(y for x in needed if isinstance(x, dict) for y in x["pip"]),
+    ]
+    assert not [name for name in flat if re.search(r"-e|\.\.|/|ldpfrontier", name)]
+
+
+def test_the_workflow_is_used_as_a_module(house, tmp_path):
+    (tmp_path / "Snakefile").write_text(
+        "configfile: 'own.yaml'\n"
+        f"module frontier:\n    snakefile: {str(house / 'Snakefile')!r}\n    config: config\n"
+        "use rule * from frontier as frontier_*\n"
+    )
+    full = yaml.safe_load((house / "config/config.yaml").read_text())
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(full))
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "-n", "--cores", "1", "results/figures/toy2026/fig1.svg"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Draw fig1 of toy2026" in done.stdout + done.stderr

@@ -78,7 +78,7 @@ def error_region(channel: Channel) -> FloatArray:
     Raises
     ------
     ValueError
-        If the channel has not two inputs.
+        If the channel does not have two inputs.
     """
     if channel.n_inputs != 2:
         raise ValueError(f"The channel has {channel.n_inputs} inputs; an error region belongs to two.")

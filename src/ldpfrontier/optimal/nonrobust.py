@@ -27,8 +27,8 @@ def optimal_nonrobust(
     and in every column let each s reveal one u, with density c_s / P(u|s), coupled over s in any way. The
     coupling here is monotone, which needs at most a1 (a2 - 1) + 1 outputs per staircase column.
 
-    Rows of cells that P does not charge carry no information; they repeat the average row of their s, so
-    that the mechanism does not react to them.
+    Rows of cells with probability 0 carry no information; they repeat the average row of their s, so that
+    the mechanism does not react to them.
 
     Parameters
     ----------

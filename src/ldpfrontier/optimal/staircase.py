@@ -224,7 +224,7 @@ def best_cut(utility: FDivergence, epsilon: float) -> Cut:
     mass, difference = (
         np.concatenate([np.zeros(1), np.cumsum(p[order])]) for p in (utility.p1, utility.p0 - utility.p1)
     )
-    # worth[j, i]: of the block i..j-1, and -inf for what is no block.
+    # worth[j, i]: of the block i..j-1, and -inf where j <= i.
     last, first = np.tril_indices(k + 1, -1)
     worth = np.full((k + 1, k + 1), -np.inf)
     worth[last, first] = utility.perspective(
@@ -309,7 +309,7 @@ def _cover_bound(
 
 
 def by_ratio(utility: FDivergence) -> NDArray[np.int64]:
-    """Return the inputs in the order of P0 / P1; those that neither distribution charges come first."""
+    """Return the inputs in the order of P0 / P1; those with probability 0 under both come first."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(utility.p0) - np.log(utility.p1)
     return np.argsort(np.where(np.isnan(ratio), -np.inf, ratio), kind="stable")
@@ -320,7 +320,7 @@ def _merge(utility: FDivergence) -> tuple[FDivergence, NDArray[np.int64]]:
 
     Nothing is lost. With prices in proportion to the masses within a group, what a column that splits the
     group is worth beyond its price is a convex function of the share it takes, and largest at none or all.
-    Inputs that neither distribution charges are free, and join the first group.
+    Inputs with probability 0 under both are free, and join the first group.
     """
     order = by_ratio(utility)
     p0, p1 = utility.p0[order], utility.p1[order]

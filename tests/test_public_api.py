@@ -1,0 +1,201 @@
+"""What `import ldpfrontier` offers and loads, and the optima as one family."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ldpfrontier
+from ldpfrontier import (
+    Channel,
+    FDivergence,
+    MutualInformation,
+    Optimum,
+    RenyiBall,
+    optimal_ldp,
+    optimal_leakage,
+    optimal_nonrobust,
+    optimal_robust,
+    optimal_unconditional,
+)
+
+PACKAGE = Path(ldpfrontier.__file__).parent
+LIBRARIES = ("cvxpy", "highspy", "matplotlib", "numpy", "pandas", "ppl", "pyarrow", "scipy", "yaml")
+#: What nobody needs who has no figure, no table, no semidefinite program and no exact vertices in mind.
+HEAVY = ("cvxpy", "matplotlib", "pandas", "ppl", "pyarrow")
+
+TABLE = np.array([[0.15, 0.05, 0.1], [0.1, 0.35, 0.25]])
+BALL = RenyiBall.confidence(np.array([[15, 5, 10], [10, 35, 25]]))
+HYPOTHESES = [[0.2, 0.8], [0.6, 0.4]]
+
+USE = """
+import numpy as np
+import ldpfrontier as l
+
+table = np.array([[15, 5, 10], [10, 35, 25]])
+ball = l.RenyiBall.confidence(table)
+prior, pair = np.array([0.2, 0.3, 0.5]), np.array([[0.2, 0.8], [0.6, 0.4]])
+utility = l.MutualInformation(prior)
+channels = [
+    l.randomized_response(3, 1.0),
+    l.binary_mechanism(utility, 1.0),
+    l.geometric_mechanism(3, 1.0),
+    l.secret_randomized_response(2, 3, 1.0),
+    l.quaternary_mechanism(1.0, 0.1),
+    l.independent_reporting(ball, 1.0),
+    l.improved_reporting(ball, 1.0).channel,
+    l.budget_split(ball, 1.0).channel,
+    l.optimal_ldp(utility, 1.0).channel,
+    l.optimal_ldp(l.FDivergence(*pair), 1.0).channel,
+    l.optimal_robust(ball, 1.0).channel,
+    l.optimal_robust(ball, 1.0, pairs="distinct").channel,
+    l.optimal_nonrobust(ball.centre, 1.0).channel,
+    l.optimal_unconditional(ball.centre, 1.0).channel,
+    l.optimal_leakage(pair, 0.1).channel,
+    l.optimal_leakage(pair, 0.1, outputs=2).channel,
+    l.hamming_leakage(l.SourceSet(pair), 0.2).channel,
+    l.information_leakage(pair, 0.2).channel,
+]
+assert all(isinstance(channel, l.Channel) for channel in channels)
+l.entropy(prior), l.mutual_information(prior, channels[0]), l.ldp_epsilon(channels[0])
+l.rldp_epsilon(channels[5], ball.conditionals), ball.worst_case_epsilon(channels[5])
+assert set(l.__all__) - set(vars(l)) == {"BudgetSplit", "Intractable", "Optimum"}
+for name in l.__all__:
+    getattr(l, name)
+"""
+
+
+def loaded(code: str) -> set[str]:
+    """Return the top-level modules that are loaded when some code has run in a process of its own."""
+    lines = f"{code}\nimport sys\nprint(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_loads_no_library() -> None:
+    assert not loaded("import ldpfrontier; dir(ldpfrontier); ldpfrontier.__version__") & set(LIBRARIES)
+
+
+def test_using_the_mechanisms_loads_nothing_heavy() -> None:
+    modules = loaded(USE)
+    assert "numpy" in modules
+    assert not modules & set(HEAVY)
+
+
+def test_every_name_is_exported_from_where_it_is_defined() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    homes = {
+        alias.name: statement.module.removeprefix("ldpfrontier.")
+        for statement in checked.body
+        if isinstance(statement, ast.ImportFrom) and statement.module
+        for alias in statement.names
+    }
+    assert homes == ldpfrontier._HOMES
+    assert sorted(homes) == sorted(ldpfrontier.__all__)
+    assert set(ldpfrontier.__all__) <= set(dir(ldpfrontier))
+    for name in ldpfrontier.__all__:
+        assert getattr(ldpfrontier, name).__module__ == f"ldpfrontier.{homes[name]}"
+
+
+def test_no_module_hides_an_exported_function() -> None:
+    """Python sets a submodule as an attribute of its package, in the place of a function of its name."""
+    modules = {path.stem for path in PACKAGE.glob("*.py")} | {path.name for path in PACKAGE.glob("*/")}
+    assert not modules & set(ldpfrontier.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'optimal_everything'"):
+        ldpfrontier.optimal_everything  # noqa: B018
+
+
+FAMILY = {
+    "optimal_ldp": lambda level, **options: optimal_ldp(MutualInformation(TABLE), level, **options),
+    "optimal_ldp, chi2": lambda level, **options: optimal_ldp(
+        FDivergence(TABLE, TABLE[::-1], "chi2"), level, **options
+    ),
+    "optimal_robust": lambda level, **options: optimal_robust(BALL, level, **options),
+    "optimal_robust, distinct": lambda level, **options: optimal_robust(
+        BALL, level, pairs="distinct", **options
+    ),
+    "optimal_robust, radius 0": lambda level, **options: optimal_robust(
+        RenyiBall(TABLE, 0.0), level, **options
+    ),
+    "optimal_nonrobust": lambda level, **options: optimal_nonrobust(TABLE, level, **options),
+    "optimal_unconditional": lambda level, **options: optimal_unconditional(TABLE, level, **options),
+    "optimal_leakage": lambda level, **options: optimal_leakage(HYPOTHESES, level, **options),
+}
+UNITS = {"optimal_ldp, chi2": "1", "optimal_leakage": "bits"}
+
+
+@pytest.mark.parametrize(
+    "function", [optimal_ldp, optimal_robust, optimal_nonrobust, optimal_unconditional, optimal_leakage]
+)
+def test_the_optima_take_the_same_keywords(function) -> None:
+    parameters = inspect.signature(function).parameters
+    for name in ("tolerance", "max_rounds", "start"):
+        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+    assert parameters["start"].default is None
+    assert inspect.signature(function).return_annotation == "Optimum"
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_an_optimum_says_its_unit_and_its_certificate(name: str) -> None:
+    optimum = FAMILY[name](0.1, tolerance=1e-3)
+    assert isinstance(optimum, Optimum)
+    assert (optimum.unit, optimum.direction) == (UNITS.get(name, "nats"), "max")
+    assert optimum.status == "optimal"
+    assert optimum.gap <= 1e-3
+    assert optimum.lower_bound == optimum.value <= optimum.bound == optimum.upper_bound
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_level_zero(name: str) -> None:
+    optimum = FAMILY[name](0.0)
+    assert optimum.status == "optimal"
+    if name in ("optimal_nonrobust", "optimal_robust, radius 0"):
+        # Given S, all is told of U that does not depend on S.
+        assert optimum.value > 0
+    else:
+        assert (optimum.value, optimum.bound, optimum.gap) == (0.0, 0.0, 0.0)
+        assert optimum.channel.n_outputs == 1
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize("level", [0.0, 0.1])
+def test_a_start_of_the_wrong_size_is_refused(name: str, level: float) -> None:
+    with pytest.raises(ValueError, match="The start has 5 inputs"):
+        FAMILY[name](level, start=Channel(np.eye(5)))
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_the_optimum_itself_is_a_start(name: str) -> None:
+    best = FAMILY[name](0.1)
+    start = best.channel
+    if name == "optimal_nonrobust":
+        start = optimal_ldp(MutualInformation(TABLE.sum(axis=1)), 0.1).channel
+    again = FAMILY[name](0.1, start=start)
+    assert again.value >= best.value * (1 - 1e-9)
+    assert again.value <= best.bound
+    assert again.status == best.status
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_a_missed_certificate_is_a_status(name: str) -> None:
+    optimum = FAMILY[name](0.1, tolerance=0.0, max_rounds=1)
+    assert optimum.status == ("optimal" if optimum.gap == 0 else "bounded")
+    assert optimum.value <= optimum.bound
+
+
+def test_a_minimum_has_its_bound_below() -> None:
+    channel = Channel(np.eye(2))
+    least = Optimum(channel, 0.5, 0.4, "bounded", 3, "nats", "min")
+    assert (least.lower_bound, least.upper_bound) == (0.4, 0.5)
+    assert least.gap == pytest.approx(0.2)
+    assert Optimum(channel, 0.4, 0.5, "bounded", 3).gap == pytest.approx(0.2)
