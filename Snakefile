@@ -27,7 +27,7 @@ rule all:
 
 
 onstart:
-    print(announcement(workflow.dag, workflow.cores), flush=True)
+    print(announcement(workflow.dag), flush=True)
 
 
 onsuccess:

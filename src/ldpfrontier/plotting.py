@@ -1,4 +1,4 @@
-"""The style all figures share: symbols, mechanisms, sizes, and files that are equal byte for byte."""
+"""The style all figures share: symbols, looks, sizes, and files that are equal byte for byte."""
 
 from __future__ import annotations
 
@@ -15,21 +15,6 @@ from matplotlib.lines import Line2D
 from ldpfrontier.files import replacing
 
 EPSILON = r"$\varepsilon$"
-NMI = r"$I_{\hat P}(X;Y)\,/\,H(X)$"
-
-#: kairouz2016 by utility: what a mechanism achieves, what it could achieve without privacy, and what sets the
-#: scale at high privacy.
-ACHIEVED = {"kl": r"$D_{\mathrm{kl}}(M_0\|M_1)$", "mutual_information": "$I(X;Y)$"}
-POSSIBLE = {"kl": r"$D_{\mathrm{kl}}(P_0\|P_1)$", "mutual_information": "$H(X)$"}
-SCALE = {"kl": r"$\|P_0-P_1\|_{\mathrm{TV}}$", "mutual_information": r"$P(T)\,P(T^{\mathrm{c}})$"}
-UTILITIES = {
-    "kl": "KL divergence",
-    "chi2": r"$\chi^2$ divergence",
-    "hellinger": "Hellinger",
-    "tv": "total variation",
-    "mutual_information": "mutual information",
-    "all_f": r"all $f$-divergences",
-}
 
 #: Width of a full page of text, inches.
 PAGE_WIDTH = 6.9
@@ -56,27 +41,6 @@ class Look:
             **options,
         }
 
-
-# In the order of the legend. Marker, filling and dash differ too, so that curves can be told apart in grey.
-MECHANISMS = {
-    "nr": Look("NR (not robust)", "#000000", "", (0, (1, 1.2))),
-    "polyopt_distinct": Look("PolyOpt, distinct pairs", "#D55E00", "^", "-", filled=False),
-    "polyopt": Look("PolyOpt", "#0072B2", "o", "-"),
-    "ir": Look("IR", "#009E73", "s", (0, (5, 1.5)), filled=False),
-    "ir_tight": Look("IR, tight d", "#56B4E9", "s", (0, (3, 1))),
-    "ir_optimal": Look("IR, optimal parts", "#E69F00", "P", (0, (6, 1.5, 1, 1.5))),
-    "srr": Look("SRR", "#CC79A7", "D", (0, (4, 1.5, 1, 1.5))),
-    "grr": Look("GRR", "#7A7A7A", "v", (0, (2, 1.2)), filled=False),
-}
-
-# Of kairouz2016; "mixed" is the better of binary and randomized response, chosen per instance and epsilon.
-STAIRCASES = {
-    "optimal": Look("optimal", "#000000", "", "-"),
-    "binary": Look("binary", "#D55E00", "^", (0, (5, 1.5)), filled=False),
-    "rr": Look("randomized response", "#0072B2", "o", (0, (4, 1.5, 1, 1.5))),
-    "geometric": Look("geometric", "#009E73", "s", (0, (1, 1.2)), filled=False),
-    "mixed": Look("better of the two", "#AA4499", "D", "-"),
-}
 
 _DASHES: tuple[Any, ...] = ((0, (1, 1.2)), (0, (4, 1.5, 1, 1.5)), (0, (5, 1.5)), "-")
 

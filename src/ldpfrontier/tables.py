@@ -259,6 +259,8 @@ def result(
 
 def relative_gap(value: float, bound: float) -> float:
     """Return the distance of value and bound over the larger one, 0 when they agree; nan without a bound."""
+    if math.isnan(bound):
+        return math.nan
     return abs(bound - value) / max(abs(value), abs(bound)) if bound != value else 0.0
 
 

@@ -127,9 +127,13 @@ def job_of(job):
     return runs.Job.of(job.benchmark, job.params.get("call"))
 
 
-def announcement(dag, cores):
+def announcement(dag):
     """Make the terminal concise, and return what is said before a run."""
     runs.Concise.install(logger)
+    try:
+        cores = workflow.cores
+    except WorkflowError:  # A cluster has as many as it has.
+        cores = None
     todo = [job_of(job) for job in dag.needrun_jobs() if job.benchmark]
     return runs.announcement(todo, runs.read_times(RUN_TIMES, RESOURCES / "run_times.csv"), cores)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,32 +17,11 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.mechanisms import binary_mechanism, quaternary_mechanism, randomized_response
-from ldpfrontier.plotting import (
-    ACHIEVED,
-    EPSILON,
-    PAGE_WIDTH,
-    POSSIBLE,
-    SCALE,
-    STAIRCASES,
-    UTILITIES,
-    Look,
-    graded,
-    handle,
-    style,
-)
+from ldpfrontier.papers.kairouz2016.looks import ACHIEVED, POSSIBLE, SCALE, STAIRCASES, UTILITIES
+from ldpfrontier.papers.kairouz2016.summaries import ratios
+from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, Look, graded, handle, style
 from ldpfrontier.privacy import error_region
 from ldpfrontier.utility import FDivergence
-
-#: Lowest ratios to the optimum that the paper reads off its Figures 3 and 6, by utility and mechanism.
-STATED = {
-    "kl": {"binary": 0.25, "rr": 0.10},
-    "mutual_information": {"binary": 0.40, "rr": 0.35},
-}
-#: The same for the better of binary and randomized response (Figures 4 and 7), by utility and size.
-STATED_MIXED = {
-    "kl": {6: 0.70, 12: 0.55},
-    "mutual_information": {6: 0.75, 12: 0.65},
-}
 
 _LEVEL = f"privacy level {EPSILON} (nats)"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -51,14 +30,16 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Figures 3, 4, 6 and 7: curves over epsilon ---------------------------------------------------------------
 
 
-def averages(table: pd.DataFrame, utility: str) -> Figure:
+def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> Figure:
     """Draw Figure 3 or 6: averages over the instances, and each instance relative to its optimum.
 
     Parameters
     ----------
     table : DataFrame
-        Of `ldpfrontier.experiments.kairouz2016.sweep`, one utility and one size.
+        Of `ldpfrontier.papers.kairouz2016.experiments.sweep`, one utility and one size.
     utility : {"kl", "mutual_information"}
+    stated : mapping of str to float
+        The lowest ratio to the optimum that the paper reads off its figure, by mechanism.
 
     Returns
     -------
@@ -77,10 +58,11 @@ def averages(table: pd.DataFrame, utility: str) -> Figure:
         left.set(
             xlabel=_LEVEL, ylabel=f"{ACHIEVED[utility]} / {POSSIBLE[utility]}, average", ylim=(0.0, 1.02)
         )
+        shares = ratios(table, utility)
         for order, name in enumerate(("geometric", "rr", "binary")):
-            _bundle(right, _ratios(table, utility, name), STAIRCASES[name], order)
-            if name in STATED[utility]:
-                _stated(right, STATED[utility][name], STAIRCASES[name])
+            _bundle(right, _by_instance(shares[name]), STAIRCASES[name], order)
+            if name in stated:
+                _stated(right, stated[name], STAIRCASES[name])
         right.set(xlabel=_LEVEL, ylabel=f"{ACHIEVED[utility]} / OPT", ylim=(0.0, 1.02))
         for ax, letter, title in zip(
             (left, right), _LETTERS, ("average", "each instance; marked: the lowest"), strict=False
@@ -94,14 +76,16 @@ def averages(table: pd.DataFrame, utility: str) -> Figure:
     return figure
 
 
-def mixed(table: pd.DataFrame, utility: str) -> Figure:
+def mixed(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> Figure:
     """Draw Figure 4 or 7: the better of binary and randomized response relative to the optimum.
 
     Parameters
     ----------
     table : DataFrame
-        Of `ldpfrontier.experiments.kairouz2016.sweep`, one utility and all sizes.
+        Of `ldpfrontier.papers.kairouz2016.experiments.sweep`, one utility and all sizes.
     utility : {"kl", "mutual_information"}
+    stated : mapping of str to float
+        The lowest ratio to the optimum that the paper states, by size.
 
     Returns
     -------
@@ -111,18 +95,16 @@ def mixed(table: pd.DataFrame, utility: str) -> Figure:
     sizes = _sizes(table)
     columns = min(2, len(sizes))
     height = math.ceil(len(sizes) / columns)
-    binary, response = (_ratios(table, utility, name) for name in ("binary", "rr"))
-    curves = binary.where(binary > response, response)
+    curves = _by_instance(ratios(table, utility)[["binary", "rr"]].max(axis=1))
     look = STAIRCASES["mixed"]
     with style():
         figure = Figure(figsize=(PAGE_WIDTH * columns / 2, 0.45 + 2.0 * height))
         axes = figure.subplots(height, columns, squeeze=False, sharex=True, sharey=True).ravel()
         low = min(0.5, math.floor(10.0 * float(curves.min().min())) / 10.0)
         for ax, letter, size in zip(axes, _LETTERS, sizes, strict=False):
-            panel = curves[[name for name in curves if _size(str(name)) == size]]
-            _bundle(ax, panel, look, 0)
-            if size in STATED_MIXED[utility]:
-                _stated(ax, STATED_MIXED[utility][size], look)
+            _bundle(ax, curves.loc[:, [size]], look, 0)
+            if size in stated:
+                _stated(ax, stated[size], look)
             ax.set_title(f"({letter}) {_alphabet(size)}", loc="left")
             ax.set(xlim=(0.0, curves.index.max()), ylim=(low, 1.02))
         for ax in axes[len(sizes) :]:
@@ -138,24 +120,17 @@ def mixed(table: pd.DataFrame, utility: str) -> Figure:
     return figure
 
 
-def _sizes(table: pd.DataFrame) -> list[int]:
-    return sorted({_size(name) for name in table["instance"].unique()})
+def _sizes(table: pd.DataFrame) -> list[str]:
+    return sorted(table["size"].unique(), key=int)
 
 
-def _size(instance: str) -> int:
-    """Return k of the instance that is named as in ``"k=06, 017"``."""
-    return int(instance.partition(",")[0].removeprefix("k="))
-
-
-def _alphabet(size: int) -> str:
+def _alphabet(size: str) -> str:
     return rf"$|\,\mathcal{{X}}\,|={size}$"
 
 
-def _ratios(table: pd.DataFrame, utility: str, mechanism: str) -> pd.DataFrame:
-    """Return value / OPT of a mechanism: a column per instance, a row per epsilon (not 0, where OPT is 0)."""
-    rows = table[(table["metric"] == utility) & (table["mechanism"] == mechanism) & (table["epsilon"] > 0)]
-    shares = rows.assign(ratio=rows["value"] / rows["upper_bound"])
-    return shares.pivot_table("ratio", "epsilon", "instance")
+def _by_instance(values: pd.Series[float]) -> pd.DataFrame:
+    """Return a column per size and instance, a row per epsilon."""
+    return values.rename("ratio").reset_index().pivot_table("ratio", "epsilon", ["size", "instance"])
 
 
 def _marked(ax: Axes, curve: pd.Series[Any], look: Look, order: int) -> None:
@@ -207,7 +182,7 @@ def scaling(table: pd.DataFrame, utility: str) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Of `ldpfrontier.experiments.kairouz2016.scaling`.
+        Of `ldpfrontier.papers.kairouz2016.expansions.scaling`.
     utility : {"kl", "mutual_information"}
 
     Returns
@@ -228,25 +203,25 @@ def scaling(table: pd.DataFrame, utility: str) -> Figure:
             (right, "b", large, full, "rr"),
         ):
             rows = table[(table["epsilon"] == epsilon) & (table["metric"] == utility)]
-            found = rows.pivot_table("value", "instance", "mechanism") / nats
+            points = rows.pivot_table("value", "instance", "mechanism") / nats
             x = abscissa.sort_values()
-            found = found.reindex(x.index)
-            exponent = math.floor(math.log10(found.max(axis=None)))
+            points = points.reindex(x.index)
+            exponent = math.floor(math.log10(points.max(axis=None)))
             exponent = exponent if exponent < -1 else 0
-            found /= 10.0**exponent
+            points /= 10.0**exponent
             if ax is left:
                 # Both expansions are a constant times this power of the abscissa.
                 share = np.linspace(0.0, 1.0, 101)
                 power = 1 if utility == "mutual_information" else 2
                 for expansion, options in _EXPANSIONS.items():
-                    top = found[expansion].iloc[-1]
+                    top = points[expansion].iloc[-1]
                     ax.plot(share * x.iloc[-1], share**power * top, zorder=2, **options)
             else:
                 ax.plot([0.0, x.max()], [0.0, x.max() / 10.0**exponent], zorder=2, **_NO_LOSS)
             for shown in ("geometric", mechanism):
                 options = STAIRCASES[shown].line(linestyle="", markersize=3.4, markeredgewidth=0.7)
-                ax.plot(x, found[shown], **options)
-            ax.plot(x, found["optimal"], **_plus())
+                ax.plot(x, points[shown], **options)
+            ax.plot(x, points["optimal"], **_plus())
             unit = rf"$10^{{{exponent}}}$ {name}" if exponent else name
             ax.set_title(f"({letter}) {EPSILON} = {epsilon:g}", loc="left")
             ax.set(ylabel=f"{ACHIEVED[utility]} ({unit})", xlim=(0.0, None), ylim=(0.0, None))
@@ -275,7 +250,7 @@ def thresholds(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Of `ldpfrontier.experiments.kairouz2016.thresholds`, any sizes and utilities.
+        Of `ldpfrontier.papers.kairouz2016.thresholds.thresholds`, any sizes and utilities.
 
     Returns
     -------
@@ -301,7 +276,7 @@ def thresholds(table: pd.DataFrame) -> Figure:
                     ax.set_axis_off()
                     continue
                 for i, size in enumerate(sizes):
-                    values = part["value"][part["instance"].map(_size) == size]
+                    values = part["value"][part["size"] == size]
                     # Thresholds of 0 and of infinity leave through the sides of the panel.
                     steps = np.clip(np.sort(values), limits[0] / 2.0, 2.0 * limits[1])
                     heights = np.arange(len(steps) + 1) / len(steps)

@@ -8,8 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ldpfrontier.papers.kalantari2018.experiments import DP, MI, curves
+from ldpfrontier.papers.kalantari2018.summaries import DP, MI
 from ldpfrontier.plotting import PAGE_WIDTH, Look, handle, style
+from ldpfrontier.tables import select
 
 DISTORTION = r"distortion $D$"
 
@@ -34,34 +35,64 @@ _TITLES = {
 }
 
 
-def fig4(table: pd.DataFrame) -> Figure:
-    """Draw Figure 4: least DP leakage against distortion, the classes with M = 6.
+def leakage(table: pd.DataFrame, size: str) -> Figure:
+    """Draw Figures 4 and 5: least DP leakage against distortion, the classes of one size.
 
     Parameters
     ----------
     table : DataFrame
-        Results of `ldpfrontier.experiments.kalantari2018.tradeoff`.
+        The table ``tradeoff``.
+    size : str
+        Number of letters M.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    return _leakage(table, "P6")
+    curves = _optima(table, size, DP)
+    looks = {name: look for name, look in CLASSES.items() if name in curves}
+    with style():
+        figure = Figure(figsize=(0.72 * PAGE_WIDTH, 3.2))
+        ax = figure.subplots()
+        _plot(ax, [(look, curves[name], {}) for name, look in looks.items()])
+        ax.set_xlabel(DISTORTION)
+        ax.set_ylabel(r"least DP leakage $\varepsilon^*_{\mathrm{DP}}$ (nats)")
+        _legend(figure, looks.values())
+    return figure
 
 
-def fig5(table: pd.DataFrame) -> Figure:
-    """Draw Figure 5: as `fig4`, M = 10."""
-    return _leakage(table, "P10")
+def comparison(table: pd.DataFrame, size: str) -> Figure:
+    """Draw Figures 6 and 7: least DP and MI leakage against distortion, Class I and II of one size.
 
+    Parameters
+    ----------
+    table : DataFrame
+        The table ``tradeoff``.
+    size : str
+        Number of letters M.
 
-def fig6(table: pd.DataFrame) -> Figure:
-    """Draw Figure 6: least DP and MI leakage against distortion, Class I and II, M = 6."""
-    return _comparison(table, "P6")
-
-
-def fig7(table: pd.DataFrame) -> Figure:
-    """Draw Figure 7: as `fig6`, M = 10."""
-    return _comparison(table, "P10")
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    shown = {name: CLASSES[name] for name in ("I", "II")}
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 2.8))
+        left, right = figure.subplots(1, 2)
+        for ax, measures in ((left, (DP, MI)), (right, (MI,))):
+            entries = []
+            for measure in measures:
+                curves = _optima(table, size, measure)
+                # MI leakage: the same colour, thin and without markers.
+                thin = {"marker": "", "linewidth": 0.9, "linestyle": "--"} if measure == MI else {}
+                entries += [(look, curves[name], thin) for name, look in shown.items() if name in curves]
+            _plot(ax, entries)
+            ax.set_xlabel(DISTORTION)
+        left.set_ylabel("least leakage (nats)")
+        left.set_title("(a) DP (thick) and MI (thin, dashed)", loc="left")
+        right.set_title("(b) MI, enlarged", loc="left")
+        _legend(figure, shown.values())
+    return figure
 
 
 def bounds(table: pd.DataFrame) -> Figure:
@@ -70,27 +101,24 @@ def bounds(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Results of `tradeoff` for Class III sets; ``wide`` and ``cycle`` have titles of their own.
+        The table ``bounds``; the sets ``wide`` and ``cycle`` have titles of their own and come first.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    rows = curves(table[table["metric"] == DP])
-    names = sorted(rows["sources"].unique(), key=lambda name: [*_TITLES, name].index(name))
+    rows = select(table, metric=DP)
+    names = sorted(rows["instance"].unique(), key=lambda name: [*_TITLES, name].index(name))
     with style():
         figure = Figure(figsize=(PAGE_WIDTH * max(len(names), 2) / 2, 2.9))
         for ax, name in zip(figure.subplots(1, len(names), squeeze=False).ravel(), names, strict=True):
-            wide = rows[rows["sources"] == name].pivot_table(
-                index="distortion", columns="mechanism", values="upper_bound"
+            wide = select(rows, instance=name).pivot_table(
+                index="distortion", columns="mechanism", values="value"
             )
-            for mechanism in ("theorem3_lower", "theorem3_upper"):
-                own = rows[(rows["sources"] == name) & (rows["mechanism"] == mechanism)]
-                wide[mechanism] = own.set_index("distortion")["value"]
             ax.fill_between(
                 wide.index, wide["theorem3_lower"], wide["theorem3_upper"], color="#DDDDDD", linewidth=0
             )
-            _draw(ax, [(look, wide[mechanism], {}) for mechanism, look in BOUNDS.items()])
+            _plot(ax, [(look, wide[mechanism], {}) for mechanism, look in BOUNDS.items()])
             # The bounds leave each other where the leakage is moderate.
             ax.set_xlim(0.2, 0.75)
             ax.set_ylim(0.0, 2.6)
@@ -101,52 +129,16 @@ def bounds(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _leakage(table: pd.DataFrame, size: str) -> Figure:
-    found = _optima(table, size, DP)
-    with style():
-        figure = Figure(figsize=(0.72 * PAGE_WIDTH, 3.2))
-        ax = figure.subplots()
-        _draw(ax, [(look, found[name], {}) for name, look in CLASSES.items() if name in found])
-        ax.set_xlabel(DISTORTION)
-        ax.set_ylabel(r"least DP leakage $\varepsilon^*_{\mathrm{DP}}$ (nats)")
-        _legend(figure, [look for name, look in CLASSES.items() if name in found])
-    return figure
-
-
-def _comparison(table: pd.DataFrame, size: str) -> Figure:
-    shown = {name: CLASSES[name] for name in ("I", "II")}
-    with style():
-        figure = Figure(figsize=(PAGE_WIDTH, 2.8))
-        left, right = figure.subplots(1, 2)
-        for ax, measures in ((left, (DP, MI)), (right, (MI,))):
-            entries = []
-            for measure in measures:
-                found = _optima(table, size, measure)
-                for name, look in shown.items():
-                    if name in found:
-                        # MI leakage: the same colour, thin and without markers.
-                        thin = {"marker": "", "linewidth": 0.9, "linestyle": "--"}
-                        entries.append((look, found[name], thin if measure == MI else {}))
-            _draw(ax, entries)
-            ax.set_xlabel(DISTORTION)
-        left.set_ylabel("least leakage (nats)")
-        left.set_title("(a) DP (thick) and MI (thin, dashed)", loc="left")
-        right.set_title("(b) MI, enlarged", loc="left")
-        _legend(figure, shown.values())
-    return figure
-
-
 def _optima(table: pd.DataFrame, size: str, metric: str) -> Mapping[str, pd.Series[float]]:
-    """Return the attained leakage of the sets of one size by class, indexed by the distortion."""
-    rows = curves(table[(table["metric"] == metric) & (table["mechanism"] == "optimal")])
-    rows = rows[rows["sources"].str.startswith(f"{size} ")]
+    """Return what the optimal channels of one size leak by class, indexed by the distortion."""
+    rows = select(table, metric=metric, mechanism="optimal", size=size)
     return {
-        str(name).removeprefix(f"{size} "): part.set_index("distortion")["upper_bound"].sort_index()
-        for name, part in rows.groupby("sources")
+        str(name): part.set_index("distortion")["value"].sort_index()
+        for name, part in rows.groupby("instance")
     }
 
 
-def _draw(ax: Axes, entries: Iterable[tuple[Look, pd.Series[float], dict[str, object]]]) -> None:
+def _plot(ax: Axes, entries: Iterable[tuple[Look, pd.Series[float], dict[str, object]]]) -> None:
     for order, (look, curve, options) in enumerate(entries):
         every = max(1, len(curve) // 12)
         ax.plot(

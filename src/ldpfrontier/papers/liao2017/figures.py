@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from ldpfrontier.plotting import PAGE_WIDTH, Look, style
+from ldpfrontier.plotting import PAGE_WIDTH, Look, handle, style
+from ldpfrontier.tables import select
 
 #: Colours of the two utilities; the mechanisms differ in marker and dash.
 RELATIVE, RENYI = "#0072B2", "#D55E00"
@@ -41,7 +42,7 @@ def fig1(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Results of `ldpfrontier.experiments.liao2017.perturbation` with three outputs.
+        The table ``fig1``, with three outputs.
 
     Returns
     -------
@@ -50,8 +51,8 @@ def fig1(table: pd.DataFrame) -> Figure:
     wide = table.pivot_table(index="instance", columns="metric", values="value")
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]])
     points = wide[["w1", "w2", "w3"]].to_numpy() @ corners
-    places = dict(zip(wide.index.astype(str), points, strict=True))
-    centre = places.pop("w0")
+    letters = wide.drop("w0")
+    ends, centre = points[wide.index != "w0"], points[wide.index == "w0"][0]
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 2.9))
         left, right = figure.subplots(1, 2, width_ratios=[1.15, 1.0])
@@ -60,7 +61,6 @@ def fig1(table: pd.DataFrame) -> Figure:
             corners, ("output 1", "output 2", "output 3"), ((0, -11), (0, -11), (0, 4)), strict=True
         ):
             left.annotate(text, corner, xytext=move, textcoords="offset points", ha="center", fontsize=8)
-        ends = np.array(list(places.values()))
         along = ends[int(np.square(ends - centre).sum(axis=1).argmax())] - centre
         reach = np.array([centre - 2.2 * along, centre + 1.3 * along])
         left.plot(*reach.T, color="#AAAAAA", linewidth=0.8, linestyle=(0, (4, 2)), zorder=2)
@@ -70,14 +70,14 @@ def fig1(table: pd.DataFrame) -> Figure:
         )  # fmt: skip
         colours = ["#0072B2", "#009E73", "#CC79A7", "#D55E00", "#E69F00", "#56B4E9"]
         normal = np.array([-along[1], along[0]]) / math.hypot(*along)
-        for side, ((letter, end), colour) in enumerate(zip(sorted(places.items()), colours, strict=False)):
+        for letter, (end, colour) in enumerate(zip(ends, colours, strict=False), start=1):
             left.annotate(
                 "", end, xytext=centre, zorder=3,
                 arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.4, "shrinkA": 0, "shrinkB": 2},
             )  # fmt: skip
             left.plot(*end, marker="o", color=colour, markersize=4, zorder=4)
             left.annotate(
-                f"$W'_{{{letter.split()[-1]}}}$", end, xytext=tuple((14 if side % 2 else -14) * normal),
+                f"$W'_{{{letter}}}$", end, xytext=tuple((-14 if letter % 2 else 14) * normal),
                 textcoords="offset points", ha="center", va="center", fontsize=9, color=colour,
             )  # fmt: skip
         left.plot(*centre, marker="o", color="black", markersize=5, zorder=5)
@@ -86,7 +86,6 @@ def fig1(table: pd.DataFrame) -> Figure:
         left.set_aspect("equal")
         left.set_axis_off()
         left.set_title("(a) rows of $W'$ in the simplex of outputs", loc="left")
-        letters = wide.loc[sorted(places)]
         where = np.arange(1, len(letters) + 1)
         for shift, name, colour in ((-0.26, "p1", "#CCCCCC"), (0.0, "p2", "#888888")):
             right.bar(where + shift, letters[name], 0.24, color=colour)
@@ -117,7 +116,7 @@ def utilities(table: pd.DataFrame, instances: Sequence[str], *, columns: int = 2
     Parameters
     ----------
     table : DataFrame
-        Results of `ldpfrontier.experiments.liao2017.sweep`, of any number of instances.
+        The table ``sweeps``, of any number of instances.
     instances : sequence of str
         Panels in their order.
     columns : int
@@ -128,19 +127,18 @@ def utilities(table: pd.DataFrame, instances: Sequence[str], *, columns: int = 2
     matplotlib.figure.Figure
     """
     rows = math.ceil(len(instances) / columns)
-    found = table[table["instance"].isin(instances)]
-    has_renyi = (found["metric"] == "normalized_renyi").any()
+    shown = select(table, instance=instances)
+    has_renyi = (shown["metric"] == "normalized_renyi").any()
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 0.75 + 2.2 * rows))
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
         for ax, letter, instance in zip(axes, "abcdefghijklmnop", instances, strict=False):
-            _panel(ax, found[found["instance"] == instance])
+            _panel(ax, select(shown, instance=instance))
             ax.set_title(f"({letter}) {instance}", loc="left")
         for ax in axes[len(instances) :]:
             ax.set_axis_off()
         figure.supxlabel(_LEAKAGE, fontsize=9)
-        shown = [look for name, look in MECHANISMS.items() if name in set(found["mechanism"])]
-        handles = [Line2D([], [], **look.line()) for look in shown]
+        handles = [handle(look) for name, look in MECHANISMS.items() if name in set(shown["mechanism"])]
         if has_renyi:
             handles += [
                 Line2D([], [], color=RELATIVE, linewidth=3, label="relative entropy (left axis)"),
@@ -156,9 +154,9 @@ def utilities(table: pd.DataFrame, instances: Sequence[str], *, columns: int = 2
 
 
 def _panel(ax: Axes, rows: pd.DataFrame) -> None:
-    least = float(rows.loc[rows["metric"] == "min_entropy", "value"].iloc[0])
+    least = float(select(rows, metric="min_entropy")["value"].iloc[0])
     for metric, colour in (("normalized_relative_entropy", RELATIVE), ("normalized_renyi", RENYI)):
-        part = rows[(rows["metric"] == metric) & np.isfinite(rows["epsilon"])]
+        part = select(rows[np.isfinite(rows["epsilon"])], metric=metric)
         if part.empty:
             continue
         on = ax if colour == RELATIVE else ax.twinx()
@@ -187,30 +185,29 @@ def _panel(ax: Axes, rows: pd.DataFrame) -> None:
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:g}%"))
 
 
-def shares(table: pd.DataFrame, instances: Sequence[str] | None = None) -> Figure:
+def shares(table: pd.DataFrame, instances: Sequence[str]) -> Figure:
     """Draw the share of the optimum that W' has, against leakage on a logarithmic axis.
 
     Parameters
     ----------
     table : DataFrame
-        Results of `ldpfrontier.experiments.liao2017.sweep`, of any number of instances.
-    instances : sequence of str, optional
-        The curves; by default those of Tables I and II.
+        The table ``sweeps``, of any number of instances.
+    instances : sequence of str
+        The curves, of `INSTANCES`.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    names = list(INSTANCES if instances is None else instances)
     titles = {"relative_entropy": "(a) relative entropy", "renyi": "(b) Rényi divergence"}
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 2.75))
         axes = figure.subplots(1, 2, sharey=True)
         for ax, (metric, title) in zip(axes, titles.items(), strict=True):
-            for order, name in enumerate(names):
-                part = table[table["instance"] == name]
-                least = float(part.loc[part["metric"] == "min_entropy", "value"].iloc[0])
-                wide = part[part["metric"] == metric].pivot_table(
+            for order, name in enumerate(instances):
+                part = select(table, instance=name)
+                least = float(select(part, metric="min_entropy")["value"].iloc[0])
+                wide = select(part, metric=metric).pivot_table(
                     index="epsilon", columns="mechanism", values="value"
                 )
                 if "eit" not in wide:
@@ -227,7 +224,7 @@ def shares(table: pd.DataFrame, instances: Sequence[str] | None = None) -> Figur
             ax.set_xlabel(_LEAKAGE)
         axes[0].set_ylabel("utility of $W'$ over that of $W^*$")
         figure.legend(
-            handles=[Line2D([], [], **INSTANCES[name].line()) for name in names],
-            loc="outside upper center", ncols=len(names), columnspacing=1.3, handlelength=2.6,
+            handles=[handle(INSTANCES[name]) for name in instances],
+            loc="outside upper center", ncols=len(instances), columnspacing=1.3, handlelength=2.6,
         )  # fmt: skip
     return figure

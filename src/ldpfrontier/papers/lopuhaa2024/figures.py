@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,91 +12,36 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from ldpfrontier.plotting import EPSILON, MECHANISMS, NMI, PAGE_WIDTH, handle, style
+from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
+from ldpfrontier.papers.lopuhaa2024.summaries import require_one, small_first
+from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, Look, handle, style
+from ldpfrontier.tables import select
+
+#: How the mechanisms look, in the order of the legend.
+LOOKS = {name: Look(**mechanism.look) for name, mechanism in MECHANISMS.items()}
 
 #: What Figures 3, 4 and 5 show unless told otherwise: the mechanisms of the paper there, and the new ones.
 AVERAGED = tuple(name for name in MECHANISMS if name != "ir_tight")
-REALISED = ("nr", "polyopt", "polyopt_distinct")
+REALIZED = ("nr", "polyopt", "polyopt_distinct")
 COMPARED = ("polyopt_distinct", "polyopt", "ir", "srr")
 
+NMI = r"$I_{\hat P}(X;Y)\,/\,H(X)$"
+_LEVEL = f"privacy level {EPSILON} (nats)"
 
-def fig2(table: pd.DataFrame, instances: Sequence[str] | None = None) -> Figure:
-    """Draw Figure 2: normalized mutual information against epsilon, one panel per pair of attributes.
+#: Ticks of a logarithmic axis of privacy levels, nats.
+_LEVELS = (0.1, 0.2, 0.5, 1, 2, 5)
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def fig2(table: pd.DataFrame) -> Figure:
+    """Plot Figure 2: normalized mutual information against epsilon, one panel per pair of attributes.
 
     Parameters
     ----------
     table : DataFrame
-        Results of `ldpfrontier.experiments.lopuhaa2024.adult_sweep`; skipped rows leave no curve, and a
-        certified bound that is visibly above its curve is drawn as a band.
-    instances : sequence of str, optional
-        Pairs in the order of the panels; by default the small tables first.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    rows = table[table["metric"] == "nmi"].dropna(subset=["value"])
-    if instances is None:
-        instances = sorted(rows["instance"].unique(), key=lambda name: (_cells(name), name))
-    columns = min(2, len(instances))
-    height = math.ceil(len(instances) / columns)
-    with style():
-        figure = Figure(figsize=(PAGE_WIDTH * columns / 2, 0.45 + 2.15 * height))
-        axes = figure.subplots(height, columns, squeeze=False, sharex=True).ravel()
-        for ax, letter, instance in zip(axes, "abcdefghijklmnopqrstuvwxyz", instances, strict=False):
-            _panel(ax, rows[rows["instance"] == instance])
-            ax.set_title(f"({letter}) {instance.replace(' x ', ' × ')}", loc="left")
-        for ax in axes[len(instances) :]:
-            ax.set_axis_off()
-        figure.supxlabel(f"privacy level {EPSILON} (nats)", fontsize=9)
-        figure.supylabel(NMI, fontsize=9)
-        shown = [look for name, look in MECHANISMS.items() if name in set(rows["mechanism"])]
-        figure.legend(
-            handles=[handle(look) for look in shown], loc="outside upper center", ncols=len(shown),
-            columnspacing=1.3, handlelength=2.6,
-        )  # fmt: skip
-    return figure
-
-
-def _cells(instance: str) -> int:
-    """Return the number of cells that the instance has in its name, as in ``"sex, race (2 x 5)"``."""
-    first, second = instance.rpartition("(")[2].rstrip(")").split(" x ")
-    return int(first) * int(second)
-
-
-def _panel(ax: Axes, rows: pd.DataFrame) -> None:
-    for order, (name, look) in enumerate(reversed(MECHANISMS.items())):
-        curve = rows[rows["mechanism"] == name].sort_values("epsilon")
-        if curve.empty:
-            continue
-        epsilon, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
-        # Markers of neighbouring curves are shifted against each other, where there are many.
-        every = max(1, len(epsilon) // 8)
-        ax.plot(epsilon, value, zorder=3 + order, markevery=(order % every, every), **look.line())
-        if name.startswith("polyopt"):
-            bound = curve["upper_bound"].to_numpy()
-            ax.fill_between(
-                epsilon, value, np.minimum(bound, 1.0), color=look.colour, alpha=0.18, linewidth=0
-            )
-    ax.set_xlim(left=0.0)
-    ax.set_ylim(0.0, 1.02)
-
-
-def fig3(
-    summary: pd.DataFrame, sizes: Sequence[str] | None = None, mechanisms: Sequence[str] = AVERAGED
-) -> Figure:
-    """Draw Figure 3: mean normalized mutual information on synthetic data, one panel per size.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        As `ldpfrontier.experiments.lopuhaa2024_synthetic.nmi_summary` returns it, of one setting; the band is
-        the middle half of the instances. What was computed on fewer instances than PolyOpt is left out: the
-        means of different tables do not compare.
-    sizes : sequence of str, optional
-        Sizes in the order of the panels; by default the small ones first.
-    mechanisms : sequence of str
-        What to draw.
+        As `experiments.fig2` returns it, of one setting; skipped rows leave no curve, and a certified bound
+        that is visibly above its curve is a band. The small tables come first.
 
     Returns
     -------
@@ -105,12 +50,49 @@ def fig3(
     Raises
     ------
     ValueError
-        If the summary has several settings (so in all figures of summaries).
+        If the table has several settings, or nothing to show (so in all figures).
     """
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         for name, curve in _curves(rows):
-            look = MECHANISMS[name]
+            look = LOOKS[name]
+            epsilon, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
+            ax.plot(epsilon, value, markevery=_every(name, len(curve)), **look.line())
+            if name.startswith("polyopt"):
+                bound = np.minimum(curve["bound"].to_numpy(), 1.0)
+                ax.fill_between(epsilon, value, bound, color=look.colour, alpha=0.18, linewidth=0)
+        ax.set_xlim(left=0.0)
+        ax.set_ylim(0.0, 1.02)
+
+    require_one(table, "beta", "order")
+    rows = select(table, metric="nmi").dropna(subset=["value"])
+    pairs = rows[["size", "instance"]].drop_duplicates().itertuples(index=False, name=None)
+    panels = {
+        f"{instance} ({size})": select(rows, size=size, instance=instance)
+        for size, instance in sorted(pairs, key=lambda pair: (small_first(pair[0])[0], pair[1]))
+    }
+    return _panels(panels, panel, NMI, share_y=False)
+
+
+def fig3(summary: pd.DataFrame, mechanisms: Sequence[str] = AVERAGED) -> Figure:
+    """Plot Figure 3: mean normalized mutual information on synthetic data, one panel per size.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        As `summaries.FIG3`, of one setting; the band is the middle half of the instances. What was computed
+        on fewer instances than PolyOpt is left out: the means of different tables do not compare.
+    mechanisms : sequence of str
+        What to show.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+
+    def panel(ax: Axes, rows: pd.DataFrame) -> None:
+        for name, curve in _curves(rows):
+            look = LOOKS[name]
             ax.plot(curve["epsilon"], curve["mean"], markevery=_every(name, len(curve)), **look.line())
             ax.fill_between(
                 curve["epsilon"], curve["low"], curve["high"], color=look.colour, alpha=0.13, linewidth=0
@@ -118,16 +100,14 @@ def fig3(
         ax.set_xlim(left=0.0)
         ax.set_ylim(0.0, 1.02)
 
-    needed = summary[summary["mechanism"] == "polyopt"].groupby("size")["instances"].max()
+    needed = select(summary, mechanism="polyopt").groupby("size")["instances"].max()
     enough = summary["instances"] >= summary["size"].map(needed).fillna(0)
-    rows = summary[summary["mechanism"].isin(mechanisms) & enough]
-    return _figure(rows, panel, f"mean of {NMI}", sizes=sizes)
+    rows = select(summary[enough], mechanism=list(mechanisms))
+    return _panels(_by_size(rows), panel, f"mean of {NMI}")
 
 
-def fig4(
-    summary: pd.DataFrame, sizes: Sequence[str] | None = None, mechanisms: Sequence[str] = REALISED
-) -> Figure:
-    r"""Draw Figure 4: the middle half of the realized privacy parameter, divided by the level asked for.
+def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
+    r"""Plot Figure 4: the middle half of the realized privacy parameter, divided by the level asked for.
 
     Below 1 a mechanism keeps its promise. The division, which the paper does not make, leaves the small
     levels legible; the axes are logarithmic for the same reason. An infinite quantile leaves the panel at the
@@ -136,17 +116,15 @@ def fig4(
     Parameters
     ----------
     summary : DataFrame
-        As `ldpfrontier.experiments.lopuhaa2024_synthetic.privacy_summary` returns it, of one setting.
-    sizes : sequence of str, optional
-        Sizes in the order of the panels; by default the small ones first.
+        As `summaries.FIG4`, of one setting.
     mechanisms : sequence of str
-        What to draw.
+        What to show.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    rows = summary[summary["mechanism"].isin(mechanisms)]
+    rows = select(summary, mechanism=list(mechanisms))
     ratios = (rows[["low", "high"]].to_numpy() / rows[["epsilon"]].to_numpy()).ravel()
     ratios = ratios[np.isfinite(ratios) & (ratios > 0)]
     bottom, top = min(ratios.min(initial=0.5), 0.8), max(ratios.max(initial=2.0), 1.25)
@@ -154,7 +132,7 @@ def fig4(
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         ax.axhline(1.0, color="#333333", linewidth=0.7, zorder=2)
         for name, curve in _curves(rows):
-            look = MECHANISMS[name]
+            look = LOOKS[name]
             epsilon = curve["epsilon"].to_numpy()
             low, high = (
                 np.clip(curve[end].to_numpy() / epsilon, bottom / 10.0, top * 10.0) for end in ("low", "high")
@@ -165,31 +143,24 @@ def fig4(
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set_ylim(bottom / 1.15, top * 1.15)
-        _plain_ticks(ax.xaxis, ax.get_xlim(), (0.1, 0.2, 0.5, 1, 2, 5))
+        _plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
         _plain_ticks(ax.yaxis, ax.get_ylim(), (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100))
 
     label = rf"realized $\varepsilon^*$ / {EPSILON}, middle half"
-    return _figure(rows, panel, label, sizes=sizes)
+    return _panels(_by_size(rows), panel, label)
 
 
-def fig5(
-    table: pd.DataFrame,
-    epsilon: float = 1.5,
-    sizes: Sequence[str] | None = None,
-    mechanisms: Sequence[str] = COMPARED,
-) -> Figure:
-    """Draw Figure 5: the relative difference of utility under P-hat and under P*, one box per mechanism.
+def fig5(table: pd.DataFrame, epsilon: float, mechanisms: Sequence[str] = COMPARED) -> Figure:
+    """Plot Figure 5: the relative difference of utility under P-hat and under P*, one box per mechanism.
 
     Parameters
     ----------
     table : DataFrame
-        Results of `ldpfrontier.experiments.lopuhaa2024_synthetic.synthetic_sweep`, of one setting.
+        As `synthetic.study` returns it, of one setting.
     epsilon : float
-        The level to show.
-    sizes : sequence of str, optional
-        Sizes in the order of the panels; by default the small ones first.
+        The level to show, nats.
     mechanisms : sequence of str
-        What to draw, from left to right. A box holds the middle half, the whiskers reach the extremes, the
+        What to show, from left to right. A box holds the middle half, the whiskers reach the extremes, the
         points are the instances.
 
     Returns
@@ -199,23 +170,19 @@ def fig5(
     Raises
     ------
     ValueError
-        If the table has no such rows.
+        If the table has no rows of that level.
     """
-    rows = table[
-        (table["metric"] == "utility_difference")
-        & np.isclose(table["epsilon"], epsilon)
-        & table["mechanism"].isin(mechanisms)
-    ].dropna(subset=["value"])
+    rows = select(table, metric="utility_difference", mechanism=list(mechanisms)).dropna(subset=["value"])
+    rows = rows[np.isclose(rows["epsilon"], epsilon)]
     if rows.empty:
         raise ValueError(f"The table has no differences of utility at epsilon = {epsilon:g}.")
-    rows = rows.assign(size=rows["instance"].str.rpartition(", ")[0])
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         ax.axhline(0.0, color="#333333", linewidth=0.7, zorder=1)
         shown = [name for name in mechanisms if name in set(rows["mechanism"])]
         for place, name in enumerate(shown):
             values = 100.0 * rows.loc[rows["mechanism"] == name, "value"].to_numpy()
-            look = MECHANISMS[name]
+            look = LOOKS[name]
             # Evenly spread instead of at random, so that equal tables give equal figures.
             spread = 0.5 * (np.argsort(np.argsort(values)) * 0.6180339887 % 1.0 - 0.5)
             ax.plot(place + spread, values, ".", color=look.colour, alpha=0.45, markersize=3, zorder=2)
@@ -225,39 +192,36 @@ def fig5(
                 capprops={"color": look.colour}, medianprops={"color": look.colour, "linewidth": 1.6},
                 manage_ticks=False,
             )  # fmt: skip
-        ax.set_xticks(range(len(shown)), [MECHANISMS[name].label.replace(", ", ",\n") for name in shown])
+        ax.set_xticks(range(len(shown)), [LOOKS[name].label.replace(", ", ",\n") for name in shown])
         ax.set_xlim(-0.6, len(shown) - 0.4)
         reach = 1.08 * max(float(np.abs(100.0 * rows["value"]).max()), 1e-3)
         ax.set_ylim(-reach, reach)
         ax.grid(visible=False, axis="x")
 
     label = r"$(I_{\hat P} - I_{P^*})\,/\,I_{\hat P}$  (%)"
-    return _figure(rows, panel, label, sizes=sizes, xlabel=None, legend=False, share=False)
+    return _panels(_by_size(rows), panel, label, xlabel=None, legend=False, share_x=False, share_y=False)
 
 
-def gain(summary: pd.DataFrame, sizes: Sequence[str] | None = None) -> Figure:
-    """Draw what PolyOpt gains over distinct pairs: the relative gain, and the share of the way to NR.
+def gain(summary: pd.DataFrame) -> Figure:
+    """Plot what PolyOpt gains over distinct pairs: the relative gain, and the share of the way to NR.
 
     Parameters
     ----------
     summary : DataFrame
-        As `ldpfrontier.experiments.lopuhaa2024_synthetic.gain_summary` returns it, of one setting. The band
-        is the middle half of the gains of the instances, the line the gain of the mean.
-    sizes : sequence of str, optional
-        Sizes in the order of the legend; by default the small ones first.
+        As `summaries.GAIN`, of one setting. The band is the middle half of the gains of the instances, the
+        line the gain of the mean.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    _one_setting(summary)
-    sizes = _sizes(summary, sizes)
+    panels = _by_size(summary)
     colours = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 2.6))
         left, right = figure.subplots(1, 2)
-        for size, colour, marker in zip(sizes, colours, "os^Dvp", strict=False):
-            rows = summary[summary["size"] == size].sort_values("epsilon")
+        for (size, rows), colour, marker in zip(panels.items(), colours, "os^Dvp", strict=False):
+            rows = rows.sort_values("epsilon")
             label = f"{size.replace(' x ', ' × ')} ({rows['instances'].max()})"
             look = {"color": colour, "marker": marker, "label": label}
             left.plot(rows["epsilon"], 100.0 * rows["gain"], **look)
@@ -281,43 +245,45 @@ def gain(summary: pd.DataFrame, sizes: Sequence[str] | None = None) -> Figure:
         _plain_ticks(left.yaxis, left.get_ylim(), (0, 1, 3, 10, 30, 100, 300, 1000))
         for ax in (left, right):
             ax.set_xscale("log")
-            _plain_ticks(ax.xaxis, ax.get_xlim(), (0.1, 0.2, 0.5, 1, 2, 5))
-            ax.set_xlabel(f"privacy level {EPSILON} (nats)")
-        left.legend(loc="upper right", title="size (tables)")
+            _plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
+            ax.set_xlabel(_LEVEL)
+        if panels:
+            left.legend(loc="upper right", title="size (tables)")
     return figure
 
 
-def _figure(
-    summary: pd.DataFrame,
+def _panels(
+    panels: Mapping[str, pd.DataFrame],
     panel: Callable[[Axes, pd.DataFrame], None],
     ylabel: str,
     *,
-    sizes: Sequence[str] | None,
-    xlabel: str | None = f"privacy level {EPSILON} (nats)",
+    xlabel: str | None = _LEVEL,
     legend: bool = True,
-    share: bool = True,
+    share_x: bool = True,
+    share_y: bool = True,
 ) -> Figure:
-    """Draw one panel per size, two to a row, under one legend."""
-    _one_setting(summary)
-    sizes = _sizes(summary, sizes)
-    columns = min(2, len(sizes))
-    height = math.ceil(len(sizes) / columns)
+    """Plot panels by their titles, two to a row, under one legend."""
+    if not panels:
+        raise ValueError("The table has no rows of the mechanisms that the figure shows.")
+    columns = min(2, len(panels))
+    height = math.ceil(len(panels) / columns)
     with style():
         figure = Figure(figsize=(PAGE_WIDTH * columns / 2, 0.45 + 2.15 * height))
-        axes = figure.subplots(height, columns, squeeze=False, sharex=share, sharey=share).ravel()
-        for ax, letter, size in zip(axes, "abcdefghijklmnopqrstuvwxyz", sizes, strict=False):
-            panel(ax, summary[summary["size"] == size])
-            ax.set_title(f"({letter}) {size.replace(' x ', ' × ')}", loc="left")
-        for ax in axes[len(sizes) :]:
+        axes = figure.subplots(height, columns, squeeze=False, sharex=share_x, sharey=share_y).ravel()
+        for ax, letter, (title, rows) in zip(axes, _LETTERS, panels.items(), strict=False):
+            panel(ax, rows)
+            ax.set_title(f"({letter}) {title.replace(' x ', ' × ')}", loc="left")
+        for ax in axes[len(panels) :]:
             ax.set_axis_off()
         # Panels with nothing below them carry the labels of the shared axis.
-        for ax in axes[max(len(sizes) - columns, 0) : len(sizes)]:
+        for ax in axes[max(len(panels) - columns, 0) : len(panels)]:
             ax.tick_params(labelbottom=True)
         if xlabel:
             figure.supxlabel(xlabel, fontsize=9)
         figure.supylabel(ylabel, fontsize=9)
         if legend:
-            shown = [look for name, look in MECHANISMS.items() if name in set(summary["mechanism"])]
+            present = {name for rows in panels.values() for name in rows["mechanism"]}
+            shown = [look for name, look in LOOKS.items() if name in present]
             figure.legend(
                 handles=[handle(look) for look in shown], loc="outside upper center",
                 ncols=len(shown) if len(shown) < 7 else 4, columnspacing=1.3, handlelength=2.6,
@@ -325,24 +291,16 @@ def _figure(
     return figure
 
 
-def _one_setting(summary: pd.DataFrame) -> None:
-    for name in ("experiment", "beta", "order"):
-        if name in summary and (found := summary[name].unique()).size > 1:
-            raise ValueError(
-                f"The figure would mix several values of {name}: {', '.join(map(str, found))}; select one."
-            )
+def _by_size(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of a table of one setting by size, the small ones first."""
+    require_one(table, "beta", "order")
+    return {size: select(table, size=size) for size in sorted(table["size"].unique(), key=small_first)}
 
 
-def _sizes(summary: pd.DataFrame, sizes: Sequence[str] | None) -> Sequence[str]:
-    if sizes is not None:
-        return sizes
-    return sorted(summary["size"].unique(), key=lambda size: (_cells(f"({size})"), size))
-
-
-def _curves(rows: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
-    """Give the mechanisms that are there, the first of the legend last, so that it is drawn on top."""
-    for name in reversed(MECHANISMS):
-        curve = rows[rows["mechanism"] == name].sort_values("epsilon")
+def _curves(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the mechanisms that are there, the first of the legend last, so that it is on top."""
+    for name in reversed(LOOKS):
+        curve = select(rows, mechanism=name).sort_values("epsilon")
         if not curve.empty:
             yield name, curve
 
@@ -350,7 +308,7 @@ def _curves(rows: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
 def _every(name: str, points: int, place: int = 0) -> tuple[int, int]:
     """Shift the markers of neighbouring curves against each other, where there are many points."""
     every = max(1, points // 8)
-    return (list(MECHANISMS).index(name) + place) % every, every
+    return (list(LOOKS).index(name) + place) % every, every
 
 
 def _plain_ticks(axis: Axis, limits: tuple[float, float], values: Iterable[float]) -> None:

@@ -7,58 +7,37 @@ of Proposition 1 or of `RenyiBall` enters.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import permutations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
 
 from ldpfrontier.channel import Channel, FloatArray
-from ldpfrontier.independent_reporting import independent_reporting
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
 from ldpfrontier.priors import generator
 from ldpfrontier.renyi_ball import RenyiBall
-from ldpfrontier.tables import Schema
+from ldpfrontier.tables import CHECKS, Relation, Row, check
+from ldpfrontier.two_reports import independent_reporting
 
 #: Digits to which a solver of this kind finds an extremum, relative to 1 + |extremum|.
 ACCURACY = 1e-6
 
-Relation = Literal["=", "<=", ">="]
+PAPER = "lopuhaa2024"
 
-
-def _rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
-    yield table["computed"].isna() | table["reference"].isna(), "has no value"
-    yield ~table["relation"].isin(["=", "<=", ">="]), "has the unknown relation {relation}"
-
-
-THEOREMS = Schema(
-    name="theorem check",
-    columns={
-        "claim": "str",
-        "instance": "str",
-        "quantity": "str",
-        "computed": "float64",  # by the theorem, or of the mechanism
-        "relation": "str",  # what the theorem says: computed (relation) reference
-        "reference": "float64",  # by direct optimization, or the limit that must be kept
-        "holds": "bool",  # to the accuracy of the solver
-        "note": "str",
-    },
-    key=("claim", "instance", "quantity"),
-    rules=_rules,
-)
-
-_Row = tuple[str, str, float, Relation, float, str]
+_log = logging.getLogger(__name__)
 
 
 def check_theorems(
-    instances: Sequence[tuple[tuple[int, int], int]] = (((2, 2), 60), ((2, 3), 400), ((3, 2), 2000)),
+    instances: Sequence[tuple[Sequence[int], int]] = (((2, 2), 60), ((2, 3), 400), ((3, 2), 2000)),
     orders: Sequence[float] = (0.5, 1.0, 2.0, 5.0),
     epsilons: Sequence[float] = (0.3, 1.0),
     *,
@@ -70,7 +49,7 @@ def check_theorems(
     Parameters
     ----------
     instances : sequence of (shape, records)
-        Small tables; one is drawn from the Jeffreys prior for each.
+        Small tables: one is sampled from the Jeffreys prior for each.
     orders : sequence of float
         Renyi orders.
     epsilons : sequence of float
@@ -83,94 +62,96 @@ def check_theorems(
     Returns
     -------
     DataFrame
-        As `THEOREMS`, with one row per claim, table and order, and quantity. `computed` is what the theorem
-        gives, or a mechanism has, `reference` what direct optimization finds, or what must not be exceeded.
+        As `ldpfrontier.tables.CHECKS`, with one row per claim, table, order and quantity. `measured` is what
+        the theorem gives, or a mechanism has; `limit` what direct optimization finds, or what must be kept.
     """
-    rows = []
+    rows: list[Row] = []
     for shape, records in instances:
-        rng = generator(seed, f"lopuhaa2024 theorems {shape[0]} x {shape[1]}", math.prod(shape), records)
-        truth = rng.dirichlet(np.full(math.prod(shape), 0.5))
-        counts = rng.multinomial(records, truth).reshape(shape)
-        name = f"{shape[0]} x {shape[1]}, n = {records}"
+        a1, a2 = shape
+        size, name = f"{a1} x {a2}", f"{records} records"
+        rng = generator(seed, f"lopuhaa2024 theorems {size}", a1 * a2, records)
+        truth = rng.dirichlet(np.full(a1 * a2, 0.5))
+        counts = rng.multinomial(records, truth).reshape(a1, a2)
         for order in orders:
             ball = RenyiBall.confidence(counts, beta=beta, order=order)
             found = [*_projections(ball), *_mechanisms(ball, epsilons)]
-            rows += [_row(f"{name}, order {order:g}", row) for row in found]
-        rows += [_row(name, row) for row in _theorem_4(truth.reshape(shape))]
-    return THEOREMS.conform(pd.DataFrame(rows))
+            rows += [row | {"size": size, "instance": name, "order": order} for row in found]
+        found = [*_theorem_4(truth.reshape(a1, a2))]
+        rows += [row | {"size": size, "instance": name} for row in found]
+        _log.info("%s, %s: %d checks", size, name, len(rows))
+    return CHECKS.table(rows)
 
 
-def _row(instance: str, row: _Row) -> dict[str, Any]:
-    claim, quantity, computed, relation, reference, note = row
-    slack = ACCURACY * (1.0 + abs(reference)) if math.isfinite(reference) else 0.0
-    equal = computed == reference or abs(computed - reference) <= slack
-    holds = (
-        equal or (relation == "<=" and computed < reference) or (relation == ">=" and computed > reference)
+def _compare(
+    claim: str,
+    quantity: str,
+    measured: float,
+    relation: Relation,
+    limit: float,
+    unit: str = "1",
+    note: str = "",
+) -> Row:
+    """Return a check to the accuracy of the solver; its instance is still to be named."""
+    tolerance = ACCURACY * (1.0 + abs(limit)) if math.isfinite(limit) else 0.0
+    return check(
+        PAPER, claim, "", quantity, measured, relation, limit, tolerance=tolerance, unit=unit, note=note
     )
-    return {
-        "claim": claim,
-        "instance": instance,
-        "quantity": quantity,
-        "computed": float(computed),
-        "relation": relation,
-        "reference": float(reference),
-        "holds": bool(holds),
-        "note": note,
-    }
 
 
-def _projections(ball: RenyiBall) -> Iterator[_Row]:
+def _projections(ball: RenyiBall) -> Iterator[Row]:
     """Theorem 1 and Propositions 1 and 2, for the largest and the smallest group that is not empty."""
     filled = np.flatnonzero(ball.sensitive > 0)
     for s in dict.fromkeys((int(filled[ball.sensitive[filled].argmin()]), int(ball.sensitive.argmax()))):
         r = ball.conditionals[s]
         if np.isfinite(ball.projected_radii[s]):
             found = extreme(ball, partial(_group_divergence, s=s, r=r, order=ball.order))
-            yield "L-T1", f"B_{s + 1}", ball.projected_radii[s], "=", found, ""
+            yield _compare(
+                "L-T1", f"radius B_{s + 1} of the projection", ball.projected_radii[s], "=", found, "nats"
+            )
         for u, cell in enumerate(np.eye(r.size)):
             found = -extreme(ball, partial(_share, s=s, q=-cell))
-            yield "L-P1", f"L({u + 1}|{s + 1})", ball.lower_bounds[s, u], "=", found, ""
+            yield _compare("L-P1", f"lower bound L({u + 1}|{s + 1})", ball.lower_bounds[s, u], "=", found)
         subsets = np.array(np.meshgrid(*[(0.0, 1.0)] * r.size)).reshape(r.size, -1).T[1:-1]
-        # ||R - r||_1 is twice the largest excess of a subset.
         excess = [extreme(ball, partial(_share, s=s, q=q)) - float(q @ r) for q in subsets]
-        yield "L-P1", f"rad_{s + 1}", ball.radii[s], "=", 2.0 * max(excess, default=0.0), ""
-        yield "L-P2", f"d_{s + 1}", ball.radius_bounds[s], ">=", 2.0 * max(excess, default=0.0), ""
+        # ||R - r||_1 is twice the largest excess of a subset.
+        farthest = 2.0 * max(excess, default=0.0)
+        yield _compare("L-P1", f"l1 radius rad_{s + 1}", ball.radii[s], "=", farthest)
+        yield _compare("L-P2", f"bound d_{s + 1} on the l1 radius", ball.radius_bounds[s], ">=", farthest)
 
 
-def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[_Row]:
+def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Row]:
     """Theorems 2, 3 and 5: the worst realized level over F of the mechanisms, and their outputs."""
     for epsilon in epsilons:
         mechanisms = {
             "polyopt": ("L-T2", optimal_robust(ball, epsilon).channel),
             "polyopt_distinct": ("L-T2", optimal_robust(ball, epsilon, pairs="distinct").channel),
-            "ir": ("L-T5", independent_reporting(ball, epsilon).channel),
-            "ir_tight": ("L-T5", independent_reporting(ball, epsilon, "tight").channel),
+            "ir": ("L-T5", independent_reporting(ball, epsilon)),
+            "ir_tight": ("L-T5", independent_reporting(ball, epsilon, distance="tight")),
         }
         for name, (claim, channel) in mechanisms.items():
             worst, exact = worst_epsilon(ball, channel), ball.worst_case_epsilon(channel)
-            at = f"{name} at eps = {epsilon:g}"
-            yield claim, f"worst eps* over F, {at}", worst, "<=", epsilon, ""
-            yield (
-                claim,
-                f"worst_case_epsilon, {at}",
-                exact,
-                "=",
-                worst,
-                "direct against one-dimensional search",
-            )
+            at = f"{name} at epsilon = {epsilon:g}"
+            yield _compare(claim, f"largest eps* over F, {at}", worst, "<=", epsilon, "nats")
+            note = "by one-dimensional search, against direct optimization"
+            yield _compare(claim, f"largest eps* by the ball, {at}", exact, "=", worst, "nats", note)
             if claim == "L-T2":
-                yield "L-T3", f"outputs, {at}", channel.n_outputs, "<=", channel.n_inputs, ""
+                yield _compare("L-T3", f"outputs, {at}", channel.n_outputs, "<=", channel.n_inputs)
 
 
-def _theorem_4(prior: FloatArray) -> Iterator[_Row]:
+def _theorem_4(prior: FloatArray) -> Iterator[Row]:
     low, high = response_threshold(prior)
     a1, a2 = prior.shape
-    note = f"SRR is optimal from eps = {high:.4f} on"
-    for where, epsilon, relation in (("at", high, "="), ("twice", 2 * high, "="), ("half", high / 2, "<=")):
+    note = f"SRR is optimal from epsilon = {high:.4f} on"
+    levels: list[tuple[str, float, Relation]] = [
+        ("at", high, "="),
+        ("at twice", 2 * high, "="),
+        ("at half", high / 2, "<="),
+    ]
+    for where, epsilon, relation in levels:
         value = mutual_information(prior, secret_randomized_response(a1, a2, epsilon))
         best = optimal_unconditional(prior, epsilon).value
-        yield "L-T4", f"I of SRR, {where} the threshold", value, relation, best, note  # type: ignore[misc]
-    yield "L-T4", "threshold, below and above", low, "<=", high, note
+        yield _compare("L-T4", f"I(X; Y) of SRR, {where} the threshold", value, relation, best, "nats", note)
+    yield _compare("L-T4", "threshold, below and above", low, "<=", high, "nats", note)
 
 
 # Direct optimization over F -------------------------------------------------------------------------------

@@ -28,14 +28,19 @@ def test_every_statement_holds(table):
     assert table["holds"].all(), table[~table["holds"]].to_string()
     claims = {"L-T1", "L-T2", "L-T3", "L-T4", "L-T5", "L-P1", "L-P2"}
     assert set(table["claim"]) == claims
+    assert set(table["size"]) == {"2 x 2", "3 x 2"}
+    assert set(table["instance"]) == {"60 records", "900 records"}
+    # Theorem 4 has no uncertainty set, and so no order.
+    assert (table["order"].isna() == (table["claim"] == "L-T4")).all()
+    assert (table["order"].dropna() == 2.0).all()
     equal = table[(table["relation"] == "=")]
-    np.testing.assert_allclose(equal["computed"], equal["reference"], atol=1e-6)
+    np.testing.assert_allclose(equal["measured"], equal["limit"], atol=1e-6)
 
 
 @pytest.mark.parametrize("order", [0.5, 1.0, 5.0])
 def test_projections_of_every_order(order):
     ball = RenyiBall.confidence(COUNTS, order=order)
-    rows = [theorems._row("", row) for row in theorems._projections(ball)]
+    rows = list(theorems._projections(ball))
     assert all(row["holds"] for row in rows)
     assert {row["claim"] for row in rows} == {"L-T1", "L-P1", "L-P2"}
 
@@ -46,7 +51,7 @@ def test_the_printed_radii_of_example_2_are_noticed(monkeypatch):
     printed = np.log1p(np.expm1(ball.radius) / ball.sensitive)
     np.testing.assert_allclose(printed, [0.3782, 0.0900], atol=2e-4)
     monkeypatch.setattr(RenyiBall, "projected_radii", printed)
-    rows = [theorems._row("", row) for row in theorems._projections(RenyiBall.confidence(COUNTS))]
+    rows = list(theorems._projections(RenyiBall.confidence(COUNTS)))
     assert not any(row["holds"] for row in rows if row["claim"] == "L-T1")
 
 
@@ -62,7 +67,7 @@ def test_worst_epsilon_dominates_random_members():
 def test_zero_cells_and_an_empty_group():
     for counts in ([[0, 17], [26, 57]], [[0, 0], [26, 57]]):
         ball = RenyiBall.confidence(counts)
-        rows = [theorems._row("", row) for row in theorems._projections(ball)]
+        rows = list(theorems._projections(ball))
         assert all(row["holds"] for row in rows)
         channel = secret_randomized_response(2, 2, 1.0)
         exact = ball.worst_case_epsilon(channel)
@@ -94,7 +99,7 @@ def test_gradients(order):
 
 
 def test_rows_are_judged():
-    for computed, relation, reference, holds in (
+    for measured, relation, limit, holds in (
         (1.0, "=", 1.0 + 1e-7, True),
         (1.0, "=", 1.001, False),
         (1.0, "<=", 1.5, True),
@@ -102,4 +107,4 @@ def test_rows_are_judged():
         (math.inf, ">=", 1.0, True),
         (math.inf, "=", math.inf, True),
     ):
-        assert theorems._row("", ("c", "q", computed, relation, reference, ""))["holds"] is holds
+        assert theorems._compare("L-T1", "q", measured, relation, limit)["holds"] is holds

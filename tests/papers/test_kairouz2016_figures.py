@@ -6,13 +6,22 @@ import pytest
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
+<<<<<<< HEAD:tests/test_figures_kairouz2016.py
 from ldpfrontier.papers.kairouz2016 import experiments, figures
-from ldpfrontier.plotting import MECHANISMS, STAIRCASES, UTILITIES, save
+from ldpfrontier.plotting import STAIRCASES, UTILITIES, save
+=======
+from ldpfrontier.papers import papers
+from ldpfrontier.papers.kairouz2016 import expansions, experiments, figures, thresholds
+from ldpfrontier.papers.kairouz2016.looks import STAIRCASES, UTILITIES
+from ldpfrontier.plotting import save
+>>>>>>> h-kairouz:tests/papers/test_kairouz2016_figures.py
 from ldpfrontier.privacy import error_region
+from ldpfrontier.tables import select
 from ldpfrontier.utility import FDivergence
 
 SEED = 5
 EPSILONS = (0.0, 0.5, 2.0, 8.0)
+STATED = {"binary": 0.4, "rr": 0.35}
 P0, P1 = (0.3, 0.3, 0.25, 0.05, 0.05, 0.05), (0.05, 0.05, 0.05, 0.25, 0.3, 0.3)
 
 
@@ -28,26 +37,17 @@ def table(utility):
 
 @pytest.fixture(scope="module")
 def points(utility):
-    return experiments.scaling(utility, range(4), seed=SEED, size=4)
+    return expansions.scaling(utility, range(4), seed=SEED, size=4)
 
 
 @pytest.fixture(scope="module")
-def found():
-    return experiments.thresholds(3, range(3), seed=SEED, utilities=("kl", "mutual_information"))
+def levels():
+    return thresholds.thresholds(3, range(3), seed=SEED, utilities=("kl", "mutual_information"))
 
 
-def of_size(table, size):
-    return table[table["instance"].str.startswith(f"k={size:02d}")]
-
-
-def ratio(table, utility, mechanism, instance, epsilon):
-    row = table[
-        (table["metric"] == utility)
-        & (table["mechanism"] == mechanism)
-        & (table["instance"] == instance)
-        & (table["epsilon"] == epsilon)
-    ]
-    return float((row["value"] / row["upper_bound"]).item())
+def ratio(table, utility, mechanism, size, instance, epsilon):
+    row = select(table, metric=utility, mechanism=mechanism, size=size, instance=instance, epsilon=epsilon)
+    return float((row["value"] / row["bound"]).item())
 
 
 def lines(ax):
@@ -59,7 +59,7 @@ def texts(legend):
 
 
 def test_averages(table, utility):
-    figure = figures.averages(of_size(table, 6), utility)
+    figure = figures.averages(select(table, size="6"), utility, STATED)
     left, right = figure.axes
     assert texts(figure.legends[0]) == [
         "optimal", "binary", "randomized response", "geometric", "lowest that the paper states"
@@ -68,7 +68,7 @@ def test_averages(table, utility):
     assert all(name in left.get_ylabel() for name in names)
     assert right.get_ylabel().endswith("/ OPT")
     assert left.get_xlim() == right.get_xlim() == (0.0, 8.0)
-    shares = of_size(table, 6)[lambda t: t["metric"] == "normalized"]
+    shares = select(table, size="6", metric="normalized")
     for name in ("optimal", "binary", "rr", "geometric"):
         mean = shares[shares["mechanism"] == name].groupby("epsilon")["value"].mean()
         np.testing.assert_allclose(lines(left)[STAIRCASES[name].label].get_ydata(), mean)
@@ -76,24 +76,38 @@ def test_averages(table, utility):
     assert [len(bundle.get_segments()) for bundle in right.collections] == [3, 3, 3]
     for name, bundle in zip(("geometric", "rr", "binary"), right.collections, strict=True):
         for instance, segment in zip(("000", "001", "002"), bundle.get_segments(), strict=True):
-            expected = [ratio(table, utility, name, f"k=06, {instance}", e) for e in EPSILONS[1:]]
+            expected = [ratio(table, utility, name, "6", instance, e) for e in EPSILONS[1:]]
             np.testing.assert_array_equal(segment, np.column_stack([EPSILONS[1:], expected]))
         lowest = np.min([segment[:, 1] for segment in bundle.get_segments()], axis=0)
         np.testing.assert_array_equal(lines(right)[STAIRCASES[name].label].get_ydata(), lowest)
+    stated = [line.get_ydata()[0] for line in right.lines if len(line.get_ydata()) == 2]
+    assert stated == [STATED["rr"], STATED["binary"]]
 
 
 def test_mixed_is_the_better_of_the_two_in_a_panel_per_size(table, utility):
-    figure = figures.mixed(table, utility)
+    figure = figures.mixed(table, utility, {"6": 0.7, "12": 0.5})
     assert [ax.get_title(loc="left")[-3:] for ax in figure.axes] == ["=3$", "=6$"]
-    for ax, size in zip(figure.axes, (3, 6), strict=True):
+    for ax, size in zip(figure.axes, ("3", "6"), strict=True):
         (bundle,) = ax.collections
+        assert len(bundle.get_segments()) == 3
         for instance, segment in enumerate(bundle.get_segments()):
-            name = experiments.instance_name(size, instance)
+            name = experiments.instance_name(instance)
             for epsilon, value in segment:
-                both = [ratio(table, utility, mechanism, name, epsilon) for mechanism in ("binary", "rr")]
+                both = [
+                    ratio(table, utility, mechanism, size, name, epsilon) for mechanism in ("binary", "rr")
+                ]
                 assert value == max(both)
     stated = [line.get_ydata()[0] for line in figure.axes[1].lines if len(line.get_ydata()) == 2]
-    assert stated == [figures.STATED_MIXED[utility][6]]
+    assert stated == [0.7]
+
+
+def test_figures_draw_the_numbers_that_the_claims_compare_with():
+    paper = papers()["kairouz2016"]
+    for claim in paper.claims:
+        if "stated" in claim.get("arguments", {}):
+            drawn = paper.figures[claim["figure"]].arguments
+            assert claim["arguments"]["stated"] == drawn["stated"]
+            assert claim["arguments"]["utility"] == drawn["utility"]
 
 
 def test_scaling_is_in_the_units_of_the_paper(points, utility):
@@ -122,20 +136,20 @@ def test_scaling_is_in_the_units_of_the_paper(points, utility):
     np.testing.assert_allclose(constant * at**power * scale * unit, small["value"].loc[at.index])
 
 
-def test_thresholds_are_distribution_functions(found):
-    figure = figures.thresholds(found)
+def test_thresholds_are_distribution_functions(levels):
+    figure = figures.thresholds(levels)
     axes = [ax for ax in figure.axes if ax.axison]
     assert [ax.get_title(loc="left") for ax in axes] == [
         UTILITIES[name] for name in ("kl", "mutual_information", "all_f", "kl", "mutual_information")
     ]
-    values = found[(found["mechanism"] == "binary") & (found["metric"] == "kl")]["value"].sort_values()
+    values = levels[(levels["mechanism"] == "binary") & (levels["metric"] == "kl")]["value"].sort_values()
     (line,) = axes[0].lines
     np.testing.assert_array_equal(line.get_xdata()[1:], values)
     np.testing.assert_allclose(line.get_ydata(), [0.0, 1 / 3, 2 / 3, 1.0])
 
 
-def test_infinite_thresholds_leave_through_the_side(found):
-    broken = found.assign(value=found["value"].where(found["instance"] != "k=03, 001", math.inf))
+def test_infinite_thresholds_leave_through_the_side(levels):
+    broken = levels.assign(value=levels["value"].where(levels["instance"] != "001", math.inf))
     ax = figures.thresholds(broken).axes[0]
     assert ax.lines[0].get_xdata()[-1] > ax.get_xlim()[1]
 
@@ -175,11 +189,11 @@ def test_the_binary_region_contains_the_other_one():
 
 
 @pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
-def test_equal_figures_give_equal_bytes(table, points, found, utility, tmp_path, suffix):
+def test_equal_figures_give_equal_bytes(table, points, levels, utility, tmp_path, suffix):
     for name in ("one", "two"):
-        save(figures.mixed(table, utility), tmp_path / f"mixed_{name}.{suffix}", dpi=60)
+        save(figures.mixed(table, utility, STATED), tmp_path / f"mixed_{name}.{suffix}", dpi=60)
         save(figures.scaling(points, utility), tmp_path / f"scaling_{name}.{suffix}", dpi=60)
-        save(figures.thresholds(found), tmp_path / f"thresholds_{name}.{suffix}", dpi=60)
+        save(figures.thresholds(levels), tmp_path / f"thresholds_{name}.{suffix}", dpi=60)
     for name in ("mixed", "scaling", "thresholds"):
         one, two = (tmp_path / f"{name}_{i}.{suffix}" for i in ("one", "two"))
         assert one.read_bytes() == two.read_bytes()
@@ -187,6 +201,5 @@ def test_equal_figures_give_equal_bytes(table, points, found, utility, tmp_path,
 
 def test_mechanisms_can_be_told_apart_without_colour():
     assert set(STAIRCASES) == {"optimal", "mixed", *experiments.MECHANISMS}
-    for looks in (MECHANISMS, STAIRCASES):
-        assert len({(look.marker, look.filled) for look in looks.values()}) == len(looks)
-        assert len({look.colour for look in looks.values()}) == len(looks)
+    assert len({(look.marker, look.filled) for look in STAIRCASES.values()}) == len(STAIRCASES)
+    assert len({look.colour for look in STAIRCASES.values()}) == len(STAIRCASES)

@@ -6,52 +6,44 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ldpfrontier.files import read_table, write_table
 from ldpfrontier.information import entropy, kl_divergence
 from ldpfrontier.mechanisms import binary_mechanism, geometric_mechanism, randomized_response
 from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.papers.kairouz2016.checks import theorems
+from ldpfrontier.papers.kairouz2016.expansions import expansions, high_privacy, low_privacy, scaling
 from ldpfrontier.papers.kairouz2016.experiments import (
-    SIZES,
-    draw,
-    expansions,
-    high_privacy,
     instance_name,
-    low_privacy,
-    quaternary_checks,
-    scaling,
+    of_sizes,
+    sample,
     staircase_error,
     sweep,
-    theorems,
-    thresholds,
 )
+from ldpfrontier.papers.kairouz2016.thresholds import thresholds
 from ldpfrontier.priors import dirichlet
-from ldpfrontier.tables import read_table, write_table
-from ldpfrontier.utility import FDivergence, MutualInformation
+from ldpfrontier.tables import RESULTS, select
+from ldpfrontier.utility import FDivergence
 
 SEED = 5
 
 
-def value(table, mechanism, epsilon, metric, instance="k=04, 000"):
-    rows = table[
-        (table["mechanism"] == mechanism)
-        & (table["epsilon"] == epsilon)
-        & (table["metric"] == metric)
-        & (table["instance"] == instance)
-    ]
+def value(table, mechanism, epsilon, metric):
+    rows = select(table, mechanism=mechanism, epsilon=epsilon, metric=metric, size="4", instance="000")
     assert len(rows) == 1
     return float(rows["value"].iloc[0])
 
 
 def test_instances_are_those_of_the_seed():
-    pair = draw("kl", 4, 2, seed=SEED)
+    pair = sample("kl", 4, 2, seed=SEED)
     p0, p1 = dirichlet(SEED, "kairouz2016/pair", 4, 2, count=2)
     assert np.array_equal(pair.p0, p0)
     assert np.array_equal(pair.p1, p1)
-    assert np.array_equal(draw("chi2", 4, 2, seed=SEED).p0, p0)
-    prior = draw("mutual_information", 4, 2, seed=SEED, concentration=0.5).prior
+    assert np.array_equal(sample("chi2", 4, 2, seed=SEED).p0, p0)
+    prior = sample("mutual_information", 4, 2, seed=SEED, concentration=0.5).prior
     assert np.array_equal(prior, dirichlet(SEED, "kairouz2016/prior", 4, 2, concentration=0.5)[0])
-    assert instance_name(4, 2) == "k=04, 002"
+    assert instance_name(2) == "002"
     with pytest.raises(ValueError, match="The utility is 'js'; allowed are mutual_information, kl"):
-        draw("js", 4, 2, seed=SEED)
+        sample("js", 4, 2, seed=SEED)
 
 
 @pytest.mark.parametrize("utility", ["kl", "mutual_information", "tv", "chi2", "hellinger"])
@@ -60,7 +52,7 @@ def test_sweep(utility, tmp_path):
     table = sweep(utility, 4, range(2), epsilons, seed=SEED)
     write_table(table, tmp_path / "table.parquet", {})
     pd.testing.assert_frame_equal(read_table(tmp_path / "table.parquet"), table)
-    measure = draw(utility, 4, 0, seed=SEED)
+    measure = sample(utility, 4, 0, seed=SEED)
     for epsilon in epsilons:
         closed = {
             "binary": binary_mechanism(measure, epsilon),
@@ -76,6 +68,9 @@ def test_sweep(utility, tmp_path):
         assert value(table, "optimal", epsilon, "staircase_error") < 1e-12
     optimal = table[table["mechanism"] == "optimal"]
     assert (optimal["gap"].dropna() <= 1e-8).all()
+    assert select(optimal, metric=[utility, "normalized"])["certified"].all()
+    assert set(select(table, metric=utility)["unit"]) == {measure.unit}
+    assert set(table[table["bound"].notna()]["direction"]) == {"max"}
     if utility == "kl":
         expected = kl_divergence(measure.p0, measure.p1)
     elif utility == "mutual_information":
@@ -89,11 +84,16 @@ def test_chunks_make_the_same_table():
     epsilons = [0.3, 1.0, 3.0]
     whole = sweep("mutual_information", 6, range(4), epsilons, seed=SEED)
     parts = [sweep("mutual_information", 6, part, epsilons, seed=SEED) for part in ([2, 3], [1], [0])]
-    joined = pd.concat(parts).sort_values(["instance"], kind="stable", ignore_index=True)
-    keys = ["instance", "mechanism", "epsilon", "metric"]
-    pd.testing.assert_frame_equal(
-        whole.sort_values(keys, ignore_index=True), joined.sort_values(keys, ignore_index=True)
-    )
+    pd.testing.assert_frame_equal(whole, RESULTS.conform(pd.concat(parts)))
+
+
+def test_figures_have_the_rows_of_their_sizes():
+    table = pd.concat(sweep("kl", k, range(2), [0.0, 1.0], seed=SEED) for k in (3, 12))
+    assert set(of_sizes(table, 12)["size"]) == {"12"}
+    assert len(of_sizes(table, [3, 12])) == len(table)
+    few = of_sizes(table, [3], metric=["kl"], mechanism=["rr", "binary"])
+    assert len(few) == 8
+    assert set(few["mechanism"]) == {"rr", "binary"}
 
 
 def test_unequal_supports_have_no_normalized_rows():
@@ -119,7 +119,7 @@ def test_staircase_error():
 
 @pytest.mark.parametrize("utility", ["kl", "mutual_information"])
 def test_expansions_against_the_mechanisms(utility):
-    measure = draw(utility, 5, 1, seed=SEED)
+    measure = sample(utility, 5, 1, seed=SEED)
     for epsilon in (0.02, 0.05):
         exact = measure(binary_mechanism(measure, epsilon))
         assert high_privacy(measure, epsilon) == pytest.approx(exact, abs=epsilon**4)
@@ -144,18 +144,27 @@ def test_printed_constant_of_corollary_10():
 
 
 def test_expansion_rows():
-    table = expansions(5, range(3), seed=SEED).set_index(["metric", "mechanism", "instance"])["value"]
-    for corollary in ("K-C9", "K-C10", "K-C15", "K-C16"):
-        constant = table[f"{corollary} constant"]
+    table = expansions([5, 3], range(3), seed=SEED)
+    assert set(table["size"]) == {"3", "5"}
+    names = ["experiment", "metric", "mechanism", "instance"]
+    table = select(table, size="5").set_index(names)["value"].sort_index()
+    for number in (9, 10, 15, 16):
+        constant = table[f"corollary {number}", "constant"]
         assert constant["derived"].to_numpy() == pytest.approx(constant["computed"].to_numpy(), rel=2e-2)
-    assert table["K-C9 order"]["derived"].to_numpy() == pytest.approx(np.full(3, 4.0), abs=0.1)
-    assert table["K-C15 order"]["derived"].to_numpy() == pytest.approx(np.full(3, 4.0), abs=0.1)
-    assert table["K-C10 order"]["printed"].to_numpy() == pytest.approx(np.full(3, 1.0), abs=0.1)
-    assert table["K-C16 order"]["printed"].to_numpy() == pytest.approx(np.full(3, 1.0), abs=0.1)
-    assert (table["K-C10 order"]["derived"] > 1.7).all()
-    assert (table["K-C16 order"]["derived"] > 1.7).all()
-    assert (table["K-C9 symmetrized"] <= 1.0 + 1e-3).all()
-    assert (table["K-C10 symmetrized"] > 1.0).all()
+    order = {
+        number: {
+            variant: table[f"corollary {number}", "order", variant] for variant in ("printed", "derived")
+        }
+        for number in (9, 10, 15, 16)
+    }
+    assert order[9]["derived"].to_numpy() == pytest.approx(np.full(3, 4.0), abs=0.1)
+    assert order[15]["derived"].to_numpy() == pytest.approx(np.full(3, 4.0), abs=0.1)
+    assert order[10]["printed"].to_numpy() == pytest.approx(np.full(3, 1.0), abs=0.1)
+    assert order[16]["printed"].to_numpy() == pytest.approx(np.full(3, 1.0), abs=0.1)
+    assert (order[10]["derived"] > 1.7).all()
+    assert (order[16]["derived"] > 1.7).all()
+    assert (table["corollary 9", "symmetrized"] <= 1.0 + 1e-3).all()
+    assert (table["corollary 10", "symmetrized"] > 1.0).all()
 
 
 @pytest.mark.parametrize("utility", ["kl", "mutual_information"])
@@ -178,9 +187,9 @@ def test_scaling(utility):
 def test_thresholds_separate_optimal_from_not():
     table = thresholds(4, range(3), seed=SEED).set_index(["mechanism", "metric", "instance"])["value"]
     for i in range(3):
-        instance = instance_name(4, i)
+        instance = instance_name(i)
         for utility in ("kl", "chi2", "hellinger", "mutual_information"):
-            measure = draw(utility, 4, i, seed=SEED)
+            measure = sample(utility, 4, i, seed=SEED)
             for mechanism, channel, inside, outside in (
                 ("binary", lambda e, m=measure: binary_mechanism(m, e), 0.98, 1.05),
                 ("rr", lambda e: randomized_response(4, e), 1.02, 0.95),
@@ -202,7 +211,7 @@ def test_thresholds_separate_optimal_from_not():
 def test_no_f_divergence_prefers_another_mechanism_below_the_common_threshold():
     """Theorem 5 on generators made of hinges, which span all f-divergences; above it some hinge does."""
     for i in range(3):
-        pair = draw("kl", 5, i, seed=SEED)
+        pair = sample("kl", 5, i, seed=SEED)
         table = thresholds(5, [i], seed=SEED, utilities=[])
         every = float(table["value"].iloc[0])
         M = [p @ binary_mechanism(pair, 1.3 * every).matrix for p in (pair.p0, pair.p1)]
@@ -221,28 +230,43 @@ def test_theorems_on_the_rows_of_sweeps():
     parts = [
         sweep(u, k, range(3), epsilons, seed=SEED) for u in ("kl", "tv", "mutual_information") for k in (3, 6)
     ]
-    table = theorems(pd.concat(parts, ignore_index=True))
-    values = {str(metric): part["value"] for metric, part in table.groupby("metric")}
-    assert (values["K-T2 outputs"] <= 1).all()
-    assert (values["K-T2 ratios"] < 1e-12).all()
-    assert values["K-T6 ratio"].to_numpy() == pytest.approx(np.ones(6), abs=1e-9)
-    assert (values["K-T6 formula"] < 1e-14).all()
-    assert (values["K-T7"] >= 1).all()
-    assert (values["K-T13"] >= 1).all()
-    assert len(values["K-T13"]) == 6
+    table = theorems(*parts, channels=0, seed=SEED)
+    values = {key: part["measured"] for key, part in table.groupby(["claim", "quantity"])}
+    assert set(table["claim"]) == {"K-T2", "K-T6", "K-T7", "K-T13"}
+    for words in ("KL divergence", "mutual information", "total variation"):
+        assert (values["K-T2", f"outputs over k, {words}"] <= 1).all()
+        assert (values["K-T2", f"relative distance of the ratios from 1 or e^ε, {words}"] < 1e-12).all()
+    ratio = values["K-T6", "binary over the upper bound of the optimum"]
+    assert ratio.to_numpy() == pytest.approx(np.ones(6), abs=1e-9)
+    assert (values["K-T6", "distance from the formula"] < 1e-14).all()
+    assert (values["K-T7", "binary over the bound"] >= 1).all()
+    assert (values["K-T13", "binary over the bound"] >= 1).all()
+    assert len(values["K-T13", "binary over the bound"]) == 6
+    assert table["holds"].all()
+    assert set(table["parameter"]) == {"epsilon"}
+    assert select(table, claim="K-T13")["at"].between(0.1, 1.0).all()
+
+
+def test_a_broken_theorem_is_found_where_it_breaks():
+    table = sweep("kl", 3, range(2), [0.0, 0.5, 1.0], seed=SEED)
+    spoiled = (table["mechanism"] == "binary") & (table["epsilon"] == 0.5) & (table["instance"] == "001")
+    table.loc[spoiled, "value"] /= 100.0
+    rows = theorems(table, channels=0, seed=SEED)
+    (broken,) = (row for row in rows.itertuples() if not row.holds)
+    assert (broken.claim, broken.instance, broken.at) == ("K-T7", "001", 0.5)
+    # The bound of the optimum at this epsilon, over which binary is measured.
+    optimal = select(table, mechanism="optimal", metric="kl", epsilon=0.5, instance="001")["bound"].item()
+    binary = select(table, mechanism="binary", metric="kl", epsilon=0.5, instance="001")["value"].item()
+    assert broken.measured == pytest.approx(binary / optimal * 2 * (math.exp(0.5) + 1) ** 2)
 
 
 def test_quaternary_checks():
-    table = quaternary_checks(range(40), seed=SEED)
-    values = {str(metric): part["value"] for metric, part in table.groupby("metric")}
-    assert (values.pop("containment") >= -1e-12).all()
-    assert (values.pop("tightness") <= 1e-12).all()
+    table = theorems(channels=40, seed=SEED)
+    assert set(table["claim"]) == {"K-T18"}
+    values = {str(quantity): part["measured"] for quantity, part in table.groupby("quantity")}
+    assert (values.pop("distance of error regions inside the quaternary one") >= -1e-12).all()
+    assert (values.pop("distance of the quaternary region from Figure 9b") <= 1e-12).all()
     assert len(values) == 5
     for excess in values.values():
         assert (excess <= 1e-12).all()
-
-
-def test_paper_sizes():
-    assert SIZES == (3, 4, 6, 12)
-    measure = draw("mutual_information", 12, 0, seed=SEED)
-    assert isinstance(measure, MutualInformation)
+    assert table["holds"].all()

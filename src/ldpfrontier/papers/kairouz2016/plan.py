@@ -1,0 +1,94 @@
+"""What the configuration says about kairouz2016, as the arguments of its tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ldpfrontier.configuration import grid_contradictions, values
+
+Configuration = Mapping[str, Any]
+Arguments = dict[str, Any]
+
+
+def sweeps(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
+    """Return the jobs of a sweep, the same for every utility: a size and a chunk of the instances each."""
+    paper = configuration["kairouz2016"]
+    rest = {
+        "epsilons": values(paper["epsilon"]),
+        "tolerance": float(paper["solver"]["tolerance"]),
+        "max_rounds": paper["solver"]["rounds"],
+    }
+    return _chunks(configuration, {*paper["sizes"], paper["size"]}, rest)
+
+
+def thresholds(configuration: Configuration) -> dict[str, Arguments]:
+    """Return the jobs that look for thresholds: a size and a chunk of the instances each."""
+    paper = configuration["kairouz2016"]
+    return _chunks(configuration, paper["sizes"], {"utilities": paper["thresholds"]})
+
+
+def scaling(configuration: Configuration, **_: Any) -> Arguments:
+    """Return the arguments of Figures 5 and 8."""
+    paper = configuration["kairouz2016"]
+    return {
+        **_origin(configuration),
+        "instances": list(range(paper["instances"])),
+        "size": paper["size"],
+        "epsilons": [float(epsilon) for epsilon in paper["scaling"]],
+        "tolerance": float(paper["solver"]["tolerance"]),
+    }
+
+
+def expansions(configuration: Configuration) -> Arguments:
+    """Return the arguments of the table of expansions."""
+    paper = configuration["kairouz2016"]
+    return {
+        **_origin(configuration),
+        "sizes": sorted(paper["sizes"]),
+        "instances": list(range(paper["instances"])),
+        "small": [float(epsilon) for epsilon in paper["expansions"]["small"]],
+        "large": [float(epsilon) for epsilon in paper["expansions"]["large"]],
+    }
+
+
+def _origin(configuration: Configuration) -> Arguments:
+    """Return what an instance is drawn from."""
+    concentration = float(configuration["kairouz2016"]["concentration"])
+    return {"seed": configuration["seed"], "concentration": concentration}
+
+
+def _chunks(configuration: Configuration, sizes: Iterable[int], rest: Arguments) -> dict[str, Arguments]:
+    """Cut the instances of every size into jobs; those of a job do not depend on how many there are."""
+    total, step = (configuration["kairouz2016"][key] for key in ("instances", "chunk"))
+    return {
+        f"{size}/{start // step}": {
+            **_origin(configuration),
+            "size": size,
+            "instances": list(range(start, min(start + step, total))),
+            **rest,
+        }
+        for size in sorted(sizes)
+        for start in range(0, total, step)
+    }
+
+
+def contradictions(configuration: Configuration) -> Iterator[str]:
+    """Yield what in the section of the paper contradicts what."""
+    paper = configuration["kairouz2016"]
+    yield from grid_contradictions("kairouz2016.epsilon", paper["epsilon"])
+    pairs = {"scaling": paper["scaling"], **{f"expansions.{k}": v for k, v in paper["expansions"].items()}}
+    for key, (first, second) in pairs.items():
+        if not first < second:
+            yield f"kairouz2016.{key} is [{first}, {second}]; allowed is the smaller number first."
+    drawings = paper["drawings"]
+    for name in ("p0", "p1"):
+        if abs(math.fsum(drawings[name]) - 1.0) > 1e-9:
+            total = f"{math.fsum(drawings[name]):.10g}"
+            yield f"kairouz2016.drawings.{name} sums to {total}; allowed is a distribution, which sums to 1."
+    if len(drawings["p0"]) != len(drawings["p1"]):
+        yield (
+            f"kairouz2016.drawings.p1 has {len(drawings['p1'])} entries; allowed are as many as p0 has,"
+            f" {len(drawings['p0'])}."
+        )

@@ -1,0 +1,156 @@
+"""The thresholds of kairouz2016: up to where binary is optimal, from where randomized response is."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.mechanisms import binary_mechanism
+from ldpfrontier.optimal.staircase import Staircase, best_cut, by_ratio, optimal_ldp
+from ldpfrontier.papers.kairouz2016.experiments import PAPER, Measure, instance_name, sample
+from ldpfrontier.tables import RESULTS, Row, relative_gap, result
+from ldpfrontier.utility import FDivergence
+
+_LOG = logging.getLogger(__name__)
+
+#: Binary within this of the optimum, relatively, counts as optimal.
+DECISION = 1e-9
+
+#: Width at which bisection for a threshold stops, in nats.
+_WIDTH = 1e-6
+
+
+def thresholds(
+    size: int,
+    instances: Sequence[int],
+    *,
+    seed: int,
+    concentration: float = 1.0,
+    utilities: Sequence[str] = ("kl", "chi2", "hellinger", "mutual_information"),
+) -> pd.DataFrame:
+    """Find the largest epsilon up to which binary is optimal, and the smallest from which RR is.
+
+    A threshold is the end of the first (binary) or last (RR) interval of a grid of step 0.1 on which the
+    mechanism stops, or starts, to be optimal, refined by bisection to 1e-6. Two intervals of opposite
+    character within one step of the grid would go unnoticed.
+
+    *Binary* counts as optimal if it reaches (1 - 1e-9) times the optimum; at the threshold itself this is
+    certified by the optimum's upper bound, to the gap in the note, and just above it by a better mechanism.
+    As the ratio leaves 1 with some positive slope, the tolerance moves the threshold by 1e-9 over that slope.
+
+    *RR* is optimal if and only if the prices its columns determine leave no staircase column a positive
+    reduced cost (its basis is not degenerate), which is checked for all 2^k columns, to 1e-12.
+
+    For the pair P0, P1 the metric ``all_f`` is the threshold of binary for every f-divergence at once
+    (Theorem 5): the largest epsilon at which no column has a likelihood ratio beyond the two of binary
+    (Lemma 24), so that binary dominates every private mechanism; exact up to the bisection.
+
+    Parameters
+    ----------
+    size, instances, seed, concentration
+        As for `sweep`.
+    utilities : sequence of str
+        Members of `UTILITIES` other than ``tv``, for which binary is optimal at every epsilon.
+
+    Returns
+    -------
+    DataFrame
+        As `ldpfrontier.tables.RESULTS`: experiment ``thresholds``, mechanism ``binary`` or ``rr``, metric the
+        utility, and the threshold as value, in nats; inf if binary is optimal up to epsilon = 40, and if RR
+        is not optimal there.
+    """
+    rows: list[Row] = []
+    for instance in instances:
+        _LOG.info("%d inputs, instance %d", size, instance)
+        row = partial(result, PAPER, "thresholds", instance_name(instance), size=str(size), unit="nats")
+        for utility in utilities:
+            measure = sample(utility, size, instance, seed=seed, concentration=concentration)
+            threshold, note = _binary_threshold(measure)
+            rows.append(row("binary", utility, threshold, note=note))
+            rows.append(row("rr", utility, _response_threshold(measure)))
+        pair = sample("kl", size, instance, seed=seed, concentration=concentration)
+        assert isinstance(pair, FDivergence)
+        rows.append(row("binary", "all_f", _dominance_threshold(pair)))
+    return RESULTS.table(rows)
+
+
+#: Finer where thresholds are small.
+_GRID = np.concatenate([np.geomspace(1e-4, 0.1, 13)[:-1], np.arange(1, 401) / 10.0])
+
+
+def _first_run(holds: Callable[[float], bool]) -> float:
+    """Return where a condition that holds from the start of the grid first fails, or inf."""
+    low = 0.0
+    for high in map(float, _GRID):
+        if not holds(high):
+            while high - low > _WIDTH * min(1.0, high):
+                middle = (low + high) / 2.0
+                low, high = (middle, high) if holds(middle) else (low, middle)
+            return low
+        low = high
+    return math.inf
+
+
+def _binary_threshold(measure: Measure) -> tuple[float, str]:
+    start: Channel | None = None
+
+    def holds(epsilon: float) -> bool:
+        nonlocal start
+        value = measure(binary_mechanism(measure, epsilon))
+        if isinstance(measure, FDivergence):
+            return best_cut(measure, epsilon).value <= value * (1.0 + DECISION)
+        optimum = optimal_ldp(measure, epsilon, start=start)
+        start = optimum.channel
+        return optimum.value <= value * (1.0 + DECISION)
+
+    threshold = _first_run(holds)
+    if not 0.0 < threshold < math.inf:
+        return threshold, ""
+    value = measure(binary_mechanism(measure, threshold))
+    upper = optimal_ldp(measure, threshold).upper_bound
+    gap = relative_gap(value, max(upper, value))
+    return threshold, f"binary certified to {gap:.1e} of the optimum here"
+
+
+def _response_threshold(measure: Measure) -> float:
+    def fails(epsilon: float) -> bool:
+        family = Staircase(measure, epsilon)
+        prices = family.response_prices
+        return float(family.reduced(prices).max()) > 1e-12
+
+    grid = _GRID[::-1]
+    if fails(float(grid[0])):
+        return math.inf
+    high = float(grid[0])
+    for low in map(float, grid[1:]):
+        if fails(low):
+            while high - low > _WIDTH * min(1.0, high):
+                middle = (low + high) / 2.0
+                low, high = (middle, high) if fails(middle) else (low, middle)
+            return high
+        high = low
+    return 0.0
+
+
+def _dominance_threshold(pair: FDivergence) -> float:
+    return _first_run(lambda epsilon: _dominates(pair, epsilon))
+
+
+def _dominates(pair: FDivergence, epsilon: float) -> bool:
+    """Whether the likelihood ratios of binary are the extremes over all columns (kairouz2016, Lemma 24)."""
+    floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
+    order = by_ratio(pair)
+    p0, p1 = pair.p0[order], pair.p1[order]
+    # The extreme ratios are those of the inputs before, or from, some place in the order of P0 / P1.
+    below = [floor + share * np.concatenate([np.zeros(1), np.cumsum(p)]) for p in (p0, p1)]
+    above = [floor + share * (1.0 - np.concatenate([np.zeros(1), np.cumsum(p)])) for p in (p0, p1)]
+    split = int((p0 < p1).sum())
+    least, most = below[0] / below[1], above[0] / above[1]
+    rounding = 1.0 + 1e-14
+    return bool(least[split] <= least.min() * rounding and most[split] * rounding >= most.max())

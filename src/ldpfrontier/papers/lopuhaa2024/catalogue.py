@@ -1,0 +1,53 @@
+"""The mechanisms of lopuhaa2024 and beyond: the one list of their names, and how they look in figures.
+
+Standard library only, so that a configuration can be checked without a numerical library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """What tables and figures say of a mechanism.
+
+    Attributes
+    ----------
+    label : str
+        Its name in legends and in tables to read.
+    colour, marker, dash, filled
+        Of its curve; as in `ldpfrontier.plotting.Look`.
+    robust : bool
+        Whether it is private for every distribution of the uncertainty set, and not for P-hat alone.
+    heuristic : bool
+        Whether it was searched for without a bound of its own.
+    """
+
+    label: str
+    colour: str
+    marker: str
+    dash: Any
+    filled: bool = True
+    robust: bool = True
+    heuristic: bool = False
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """The arguments of `ldpfrontier.plotting.Look`."""
+        return {name: getattr(self, name) for name in ("label", "colour", "marker", "dash", "filled")}
+
+
+#: By the name that configurations and tables use, in the order of legends. The colours are those of Okabe and
+#: Ito; marker, filling and dash differ too, so that curves can be told apart in grey.
+MECHANISMS: dict[str, Mechanism] = {
+    "nr": Mechanism("NR (not robust)", "#000000", "", (0, (1, 1.2)), robust=False),
+    "polyopt_distinct": Mechanism("PolyOpt, distinct pairs", "#D55E00", "^", "-", filled=False),
+    "polyopt": Mechanism("PolyOpt", "#0072B2", "o", "-"),
+    "ir": Mechanism("IR", "#009E73", "s", (0, (5, 1.5)), filled=False),
+    "ir_tight": Mechanism("IR, tight d", "#56B4E9", "s", (0, (3, 1))),
+    "ir_optimal": Mechanism("IR, optimal parts", "#E69F00", "P", (0, (6, 1.5, 1, 1.5)), heuristic=True),
+    "srr": Mechanism("SRR", "#CC79A7", "D", (0, (4, 1.5, 1, 1.5))),
+    "grr": Mechanism("GRR", "#7A7A7A", "v", (0, (2, 1.2)), filled=False),
+}

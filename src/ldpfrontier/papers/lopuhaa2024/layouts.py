@@ -1,0 +1,93 @@
+"""Tables of lopuhaa2024 to read: its tables laid out as texts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
+from ldpfrontier.papers.lopuhaa2024.summaries import (
+    NO,
+    STATEMENTS,
+    YES,
+    best_first,
+    require_one,
+    small_first,
+)
+
+
+def orderings(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay the orderings of Figure 2 out: a row per pair of attributes and privacy level, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `summaries.ORDERINGS`.
+    """
+    table = table.sort_values(
+        "size", key=lambda sizes: sizes.map(small_first), kind="stable", ignore_index=True
+    )
+    ranked = (best_first(values) for _, values in table[list(MECHANISMS)].iterrows())
+    texts = {
+        "sensitive, public": table["instance"],
+        "size": table["size"],
+        "epsilon": table["epsilon"].map("{:.4g}".format),
+        "best first": [" > ".join(MECHANISMS[name].label for name in names) for names in ranked],
+    }
+    return pd.DataFrame(texts | {words: table[name] for name, words in STATEMENTS.items()}, dtype="str")
+
+
+def table2(table: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
+    """Lay Table 2 out for print: a row per size and mechanism, a column per beta, NMI as text.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `summaries.TABLE2`, of one Renyi order and one privacy level.
+    digits : int
+        Printed decimals.
+
+    Raises
+    ------
+    ValueError
+        If the table has several orders or levels.
+    """
+    require_one(table, "order", "epsilon")
+    wide = table.pivot_table("nmi", ["size", "mechanism"], "beta")
+    wide = wide[sorted(wide.columns, reverse=True)]
+    change = (wide.iloc[:, -1] / wide.iloc[:, 0] - 1.0).map(lambda x: f"{100 * x:+.2f}%")
+    texts = wide.map(lambda x: "" if pd.isna(x) else f"{x:.{digits}f}")
+    texts.columns = pd.Index([f"beta = {beta:g}" for beta in wide.columns])
+    ranks = {name: place for place, name in enumerate(MECHANISMS)}
+    texts = texts.assign(change=change).reset_index()
+    texts = texts.sort_values(
+        ["size", "mechanism"],
+        key=lambda column: column.map(ranks if column.name == "mechanism" else small_first),
+        ignore_index=True,
+    )
+    return texts.assign(mechanism=[MECHANISMS[name].label for name in texts["mechanism"]])
+
+
+def example(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay the worked example out, with one more digit than the paper prints.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `ldpfrontier.tables.PRINTED`.
+    """
+    digits = table["digits"]
+    return pd.DataFrame(
+        {
+            "where": table["where"],
+            "quantity": table["quantity"],
+            "computed": [f"{x:.{d + 1}f}" for x, d in zip(table["computed"], digits, strict=True)],
+            "printed": [
+                "-" if math.isnan(x) else f"{x:.{d}f}" for x, d in zip(table["printed"], digits, strict=True)
+            ],
+            "agrees": np.where(table["printed"].isna(), "", np.where(table["agrees"], YES, NO)),
+            "note": table["note"],
+        }
+    )

@@ -1,0 +1,205 @@
+"""What the configuration means for lopuhaa2024: the parts of its tables, and what contradicts what."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ldpfrontier.configuration import grid_contradictions, values
+from ldpfrontier.data import attributes
+from ldpfrontier.papers import Counts
+from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
+
+#: The data set of a pair that names none.
+DATA = "adult"
+
+_Parts = dict[str, dict[str, Any]]
+
+
+# Pairs of attributes --------------------------------------------------------------------------------------
+
+
+def fig2(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of Figure 2: pairs of attributes, and of each every so-many-th privacy level.
+
+    A pair's own keys win over the common ones. There are never more parts than privacy levels.
+    """
+    paper = configuration["lopuhaa2024"]
+    epsilons = values(paper["epsilon"])
+    parts: _Parts = {}
+    for pair in paper["pairs"]:
+        own = {**paper, **pair}
+        chunks = min(own["chunks"], len(epsilons))
+        for chunk in range(chunks):
+            parts[f"{_file_name(pair)}/{chunk}"] = {
+                **_counts(pair),
+                # Neighbouring levels cost about the same, and so do the parts.
+                "epsilons": epsilons[chunk::chunks],
+                "beta": float(paper["beta"]),
+                "order": float(paper["order"]),
+                "mechanisms": list(own["mechanisms"]),
+                **_solver(paper, pair),
+            }
+    return parts
+
+
+def orders(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the table of Renyi orders: pairs of attributes."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["orders"]
+    return {
+        _file_name(pair): {
+            **_counts(pair),
+            "orders": sorted(map(float, study["values"])),
+            "epsilons": sorted(map(float, study["epsilon"])),
+            "beta": float(paper["beta"]),
+            "mechanisms": list(study["mechanisms"]),
+            "tolerance": float(study["tolerance"]),
+        }
+        for pair in paper["pairs"]
+    }
+
+
+def _counts(pair: Mapping[str, Any]) -> dict[str, Any]:
+    counts = Counts(pair.get("data", DATA), pair["sensitive"], pair["public"])
+    name = f"{counts.sensitive}, {counts.public}"
+    return {"counts": counts, "instance": name if counts.data == DATA else f"{counts.data}: {name}"}
+
+
+def _file_name(pair: Mapping[str, Any]) -> str:
+    data = pair.get("data", DATA)
+    names = [] if data == DATA else [data]
+    names.append(f"{pair['sensitive']}-{pair['public']}")
+    return "/".join(re.sub(r"[^\w-]+", "_", name) for name in names)
+
+
+def _solver(paper: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    solver = {**paper["solver"], **entry.get("solver", {})}
+    return {"tolerance": float(solver["tolerance"]), "max_rounds": solver["rounds"]}
+
+
+# Random tables --------------------------------------------------------------------------------------------
+
+
+def synthetic(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the synthetic study, at one significance level and all privacy levels."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["synthetic"]
+    return _blocks(configuration, study["blocks"], [paper["beta"]], study["epsilon"])
+
+
+def beta(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of Table 2: several significance levels, at one privacy level."""
+    study = configuration["lopuhaa2024"]["synthetic"]
+    table2 = study["table2"]
+    return _blocks(configuration, table2["blocks"], table2["betas"], [study["reference"]])
+
+
+def _blocks(
+    configuration: Mapping[str, Any],
+    blocks: Sequence[Mapping[str, Any]],
+    betas: Sequence[float],
+    epsilons: Sequence[float],
+) -> _Parts:
+    paper = configuration["lopuhaa2024"]
+    study = paper["synthetic"]
+    parts: _Parts = {}
+    for block in blocks:
+        tables, per_job = block["repetitions"], block.get("per_job", study["per_job"])
+        # Which tables are in a part does not depend on how many there are: more tables leave it as it is.
+        for part in range(math.ceil(tables / per_job)):
+            parts[f"{block['name']}/{part}"] = {
+                "shape": [block["sensitive"], block["public"]],
+                "instances": list(range(part * per_job, min((part + 1) * per_job, tables))),
+                "epsilons": sorted(map(float, epsilons)),
+                "betas": sorted(map(float, betas)),
+                "order": float(paper["order"]),
+                "records": study["records"],
+                "concentration": float(study["concentration"]),
+                "mechanisms": list(block["mechanisms"]),
+                **_solver(paper, block),
+                "seed": configuration["seed"],
+            }
+    return parts
+
+
+def theorems(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the checks of the theorems."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["theorems"]
+    return {
+        "instances": [[[t["sensitive"], t["public"]], t["records"]] for t in study["tables"]],
+        "orders": sorted(map(float, study["orders"])),
+        "epsilons": sorted(map(float, study["epsilon"])),
+        "beta": float(paper["beta"]),
+        "seed": configuration["seed"],
+    }
+
+
+# Contradictions -------------------------------------------------------------------------------------------
+
+
+def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one sentence per contradiction in the keys of lopuhaa2024, each sound for itself."""
+    paper = configuration["lopuhaa2024"]
+    yield from grid_contradictions("lopuhaa2024.epsilon", paper["epsilon"])
+    yield from _unknown_mechanisms("lopuhaa2024.mechanisms", paper["mechanisms"])
+    yield from _unknown_mechanisms("lopuhaa2024.orders.mechanisms", paper["orders"]["mechanisms"])
+    seen: dict[str, tuple[str, str, str]] = {}
+    for i, pair in enumerate(paper["pairs"]):
+        key = f"lopuhaa2024.pairs[{i}]"
+        yield from _unknown_mechanisms(f"{key}.mechanisms", pair.get("mechanisms", []))
+        yield from _pair_contradictions(key, pair, seen)
+    yield from _study_contradictions(paper["synthetic"])
+
+
+def _unknown_mechanisms(key: str, names: Sequence[str]) -> Iterator[str]:
+    for i, name in enumerate(names):
+        if name not in MECHANISMS:
+            yield f'{key}[{i}] is "{name}"; allowed is one of {", ".join(MECHANISMS)}.'
+
+
+def _pair_contradictions(
+    key: str, pair: Mapping[str, Any], seen: dict[str, tuple[str, str, str]]
+) -> Iterator[str]:
+    data, sensitive, public = counts = pair.get("data", DATA), pair["sensitive"], pair["public"]
+    try:
+        known = attributes(data)
+    except ValueError as problem:
+        yield f"{key}.data: {problem}"
+        return
+    for name in ("sensitive", "public"):
+        if pair[name] not in known:
+            yield f'{key}.{name} is "{pair[name]}"; allowed is one of {", ".join(known)}.'
+    if sensitive == public:
+        yield f"{key} has {sensitive!r} twice; allowed are two different attributes."
+    file = _file_name(pair)
+    if seen.get(file) == counts:
+        yield f"{key} repeats {sensitive}, {public}; allowed is each pair once."
+    elif file in seen:
+        yield f"{key} has the name of another pair, {file}, on disk; allowed are names that differ there."
+    seen[file] = counts
+
+
+def _study_contradictions(study: Mapping[str, Any]) -> Iterator[str]:
+    key = "lopuhaa2024.synthetic"
+    if study["reference"] not in study["epsilon"]:
+        yield f"{key}.reference is {study['reference']}; allowed is one of {key}.epsilon."
+    for place, blocks in (("blocks", study["blocks"]), ("table2.blocks", study["table2"]["blocks"])):
+        names, solved = set(), set()
+        for i, block in enumerate(blocks):
+            here = f"{key}.{place}[{i}]"
+            if block["name"] in names:
+                yield f"{here}.name repeats {block['name']!r}; allowed is each name once."
+            names.add(block["name"])
+            yield from _unknown_mechanisms(f"{here}.mechanisms", block["mechanisms"])
+            size = f"{block['sensitive']} x {block['public']}"
+            for mechanism in block["mechanisms"]:
+                if (size, mechanism) in solved:
+                    yield (
+                        f"{here}.mechanisms repeats {mechanism} for {size}; "
+                        "allowed is each mechanism once per size."
+                    )
+                solved.add((size, mechanism))

@@ -1,0 +1,152 @@
+"""The experiments of lopuhaa2024 on tables of counts, the worked example, and the catalogue of mechanisms."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from enumeration import robust_rays
+from ldpfrontier.optimum import Intractable
+from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
+from ldpfrontier.papers.lopuhaa2024.example import extreme_rays, facets, worked_example
+from ldpfrontier.papers.lopuhaa2024.experiments import SOLVERS, fig2, orders
+from ldpfrontier.plotting import Look
+from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.tables import HEURISTIC, MEASURED, OPTIMAL, SKIPPED, TableError
+
+COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
+
+
+@pytest.fixture(scope="module")
+def sweep() -> pd.DataFrame:
+    return fig2(COUNTS, [0.2, 1.0], instance="a, b")
+
+
+# Mechanisms
+
+
+def test_every_mechanism_of_the_catalogue_has_a_solver_and_a_look_of_its_own():
+    assert set(SOLVERS) == set(MECHANISMS)
+    looks = [Look(**mechanism.look) for mechanism in MECHANISMS.values()]
+    assert len({look.label for look in looks}) == len(looks)
+    assert len({look.colour for look in looks}) == len(looks)
+    # They can be told apart without colour too.
+    assert len({(look.marker, look.filled) for look in looks}) == len(looks)
+
+
+def test_unknown_mechanism():
+    with pytest.raises(ValueError, match="'rappor'; allowed are polyopt"):
+        fig2(COUNTS, [1.0], instance="test", mechanisms=["rappor"])
+
+
+def test_the_order_of_the_mechanisms_does_not_matter(sweep):
+    backwards = fig2(COUNTS, [1.0, 0.2], instance="a, b", mechanisms=[*MECHANISMS][::-1])
+    pd.testing.assert_frame_equal(backwards, sweep)
+
+
+# Tables of counts
+
+
+def test_sweep_has_two_metrics_per_mechanism_and_what_nr_leaks(sweep):
+    assert len(sweep) == 2 * (2 * len(MECHANISMS) + 1)
+    certificates = sweep[sweep["status"] != MEASURED]
+    assert (certificates["value"] <= certificates["bound"]).all()
+    assert (certificates["direction"] == "max").all()
+    assert (certificates["privacy"] <= certificates["epsilon"] + 1e-9).all()
+    assert set(sweep.loc[sweep["certified"], "mechanism"]) == {"polyopt", "polyopt_distinct", "nr"}
+    assert set(sweep.loc[sweep["status"] == HEURISTIC, "mechanism"]) == {"ir_optimal"}
+    leaks = sweep[sweep["metric"] == "worst_case_epsilon"]
+    assert (leaks["mechanism"] == "nr").all()
+    assert (leaks["value"] > leaks["epsilon"]).all()  # NR is private under P-hat only
+    assert (leaks["status"] == MEASURED).all()
+
+
+def test_rows_say_where_they_belong(sweep):
+    for column, value in {"experiment": "fig2", "instance": "a, b", "size": "2 x 3", "beta": 0.05}.items():
+        assert set(sweep[column]) == {value}
+    assert set(sweep["order"]) == {2.0}
+    units = dict(zip(sweep["metric"], sweep["unit"], strict=True))
+    assert units == {"mutual_information": "nats", "nmi": "1", "worst_case_epsilon": "nats"}
+
+
+def test_closed_forms_carry_the_bound_of_nr(sweep):
+    at = sweep[(sweep["metric"] == "mutual_information") & (sweep["epsilon"] == 1.0)].set_index("mechanism")
+    for mechanism in ("ir", "srr", "grr"):
+        assert at.loc[mechanism, "bound"] == at.loc["nr", "bound"]
+    assert at.loc["polyopt", "value"] <= at.loc["polyopt_distinct", "value"] <= at.loc["nr", "bound"]
+
+
+def test_a_table_with_labels_is_a_table_of_counts(sweep):
+    labelled = pd.DataFrame(COUNTS, index=["no", "yes"], columns=["x", "y", "z"])
+    pd.testing.assert_frame_equal(fig2(labelled, [0.2, 1.0], instance="a, b"), sweep)
+
+
+def test_several_orders(sweep):
+    found = orders(COUNTS, [1.0, 2.0], [1.0], instance="a, b", mechanisms=["polyopt", "ir"])
+    assert set(found["experiment"]) == {"orders"}
+    assert found.groupby("order")["value"].size().to_dict() == {1.0: 4, 2.0: 4}
+    # Order 2 is that of Figure 2.
+    same = sweep[(sweep["epsilon"] == 1.0) & sweep["mechanism"].isin(["polyopt", "ir"])]
+    assert found[found["order"] == 2.0]["value"].tolist() == same["value"].tolist()
+
+
+def test_progress_is_logged(caplog):
+    with caplog.at_level(logging.INFO):
+        fig2(COUNTS, [1.0], instance="a, b", mechanisms=["nr", "srr"])
+    assert len(caplog.messages) == 2
+    assert caplog.messages[0].startswith(f"a, b, order 2, epsilon 1: nr is {OPTIMAL}, nmi ")
+
+
+def test_intractable_cases_are_rows_with_the_reason():
+    table = fig2(np.ones((2, 21)) * 50, [1.0], instance="big", mechanisms=["polyopt_distinct"])
+    assert (table["status"] == SKIPPED).all()
+    assert table["note"].str.contains("at most 20 are supported").all()
+    assert table[["value", "bound", "privacy", "privacy_limit"]].isna().all(axis=None)
+    assert table["unit"].tolist() == ["nats", "1"]
+    assert (table["direction"] == "max").all()
+
+
+def test_a_failing_certificate_is_an_error(monkeypatch):
+    monkeypatch.setattr(RenyiBall, "projected_epsilon", lambda *_: 1.5)
+    with pytest.raises(TableError, match=r"mechanism=srr.*privacy level 1\.5"):
+        fig2(COUNTS, [1.0], instance="test", mechanisms=["srr"])
+
+
+# The worked example
+
+
+def test_every_printed_number_of_the_examples_agrees_or_says_why():
+    table = worked_example()
+    differing = table[~table["agrees"] & table["printed"].notna()]
+    assert (differing["note"] != "").all()
+    # What differs is Example 2's B_s with what follows from it, one I under P*, and Example 5's expression.
+    assert differing.groupby("where").size().to_dict() == {"Example 2": 12, "Example 3": 1, "Example 5": 2}
+    assert set(differing[differing["where"] == "Example 3"]["quantity"]) == {"I_P* of PolyOpt"}
+    assert table["agrees"].sum() > 150
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("shape", [(2, 2), (1, 4), (4, 1), (2, 1), (1, 1)])
+def test_extreme_rays_against_exact_enumeration(shape, epsilon):
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        lower = rng.dirichlet(np.ones(shape[1]), size=shape[0]) * rng.uniform(0.3, 1.0, size=(shape[0], 1))
+        if shape[1] == 1:
+            # With one public value its probability is 1.
+            lower[:] = 1.0
+        rays, exact = extreme_rays(lower, epsilon), robust_rays(lower, epsilon, "all")
+        exact = exact / exact.sum(axis=1, keepdims=True)
+        apart = np.abs(rays[:, None] - exact[None]).max(axis=2)
+        assert len(rays) == len(exact)
+        # The enumeration rounds L to multiples of 2^-44.
+        assert apart.min(axis=0).max() < 1e-11
+        assert apart.min(axis=1).max() < 1e-11
+
+
+def test_rays_of_a_larger_table_are_refused():
+    assert facets(np.full((2, 3), 0.1), 1.0).shape == (42, 6)
+    with pytest.raises(Intractable, match="6 cells; the rays are listed for at most 5"):
+        extreme_rays(np.full((2, 3), 0.1), 1.0)
