@@ -444,7 +444,7 @@ elif asked[:2] == ["env", "create"]:
     (prefix / "bin").mkdir(parents=True)
     shutil.copy(asked[asked.index("--file") + 1], "{root}/environment.yaml")
     interpreter = prefix / "bin/python"
-    interpreter.write_text("#!/bin/sh\\nexec {python} \"$@\"\\n")
+    interpreter.write_text('#!/bin/sh\\nexec {python} "$@"\\n')
     interpreter.chmod(0o755)
 """
 
