@@ -289,7 +289,8 @@ def test_changing_one_pair_runs_that_pair_again_and_no_other(finished, planned):
     }
     assert (
         rules
-        == {"lopuhaa2024_fig2_part", "lopuhaa2024_fig2", "figure", "all", "claims", "report"} | read_fig2
+        == {"lopuhaa2024_fig2_part", "lopuhaa2024_fig2", "figure", "layout", "all", "claims", "report"}
+        | read_fig2
     )
     assert {(table, paper) for table, paper, _ in parts} == {("fig2", "lopuhaa2024")}
     assert len(parts) == 2
@@ -443,7 +444,7 @@ elif asked[:2] == ["env", "create"]:
     (prefix / "bin").mkdir(parents=True)
     shutil.copy(asked[asked.index("--file") + 1], "{root}/environment.yaml")
     interpreter = prefix / "bin/python"
-    interpreter.write_text("#!/bin/sh\\nexec {python} \"$@\"\\n")
+    interpreter.write_text('#!/bin/sh\\nexec {python} "$@"\\n')
     interpreter.chmod(0o755)
 """
 

@@ -5,6 +5,7 @@ Needs no numerical library, so that a workflow can be planned without one.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -114,6 +115,22 @@ class Plan:
                 for table in self.read_by(call)
             ],
         }
+
+    def settings(self, table: Table) -> list[str]:
+        """Return what determines the numbers of a table, however it is cut into parts.
+
+        Parts differ in the elements of a list, of instances or of levels: every element is listed with the
+        arguments that are no lists, once.
+        """
+        found = set()
+        for arguments in self.parts(table).values():
+            told = self.told(table, arguments)
+            given = {**told.pop("arguments"), **told}
+            lists = {name: value for name, value in given.items() if isinstance(value, list)}
+            plain = {name: value for name, value in given.items() if name not in lists}
+            elements = [[name, element] for name, value in lists.items() for element in value]
+            found |= {json.dumps([plain, *entry], sort_keys=True) for entry in elements or [[]]}
+        return sorted(found)
 
     def digest(self, counts: Counts) -> str:
         """Hash a table of counts.

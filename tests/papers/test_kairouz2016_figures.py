@@ -6,15 +6,10 @@ import pytest
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-<<<<<<< HEAD:tests/test_figures_kairouz2016.py
-from ldpfrontier.papers.kairouz2016 import experiments, figures
-from ldpfrontier.plotting import STAIRCASES, UTILITIES, save
-=======
 from ldpfrontier.papers import papers
 from ldpfrontier.papers.kairouz2016 import expansions, experiments, figures, thresholds
 from ldpfrontier.papers.kairouz2016.looks import STAIRCASES, UTILITIES
 from ldpfrontier.plotting import save
->>>>>>> h-kairouz:tests/papers/test_kairouz2016_figures.py
 from ldpfrontier.privacy import error_region
 from ldpfrontier.tables import select
 from ldpfrontier.utility import FDivergence

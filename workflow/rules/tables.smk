@@ -49,7 +49,7 @@ for table in PLAN.tables:
                 "../envs/ldpfrontier.yaml"
             threads: 1
             params:
-                parts=[told(table, part) for part in PLAN.parts(table)],
+                configuration=PLAN.settings(table),
                 schema=table.schema_name,
                 code=code("collect.py", table.schema_name),
             message:

@@ -7,7 +7,7 @@ from ldpfrontier.provenance import configuration_hash
 
 start(snakemake.log[0])
 metadata = merge_metadata(map(read_metadata, snakemake.input))
-metadata["configuration_hash"] = configuration_hash({"parts": snakemake.params.parts})
+metadata["configuration_hash"] = configuration_hash({"settings": snakemake.params.configuration})
 schema = snakemake.params.schema
 table = write_table(
     read_parts(list(snakemake.input), schema), snakemake.output.parquet, metadata, load(schema)
