@@ -282,6 +282,28 @@ def test_what_the_configuration_makes_of_a_paper(small):
     ]
 
 
+def test_settings_of_a_table_do_not_depend_on_how_it_is_cut(shelve, tmp_path):
+    (tmp_path / "cut2001").mkdir()
+    tables = {"t": {"parts": "parts", "arguments": {"utility": "kl"}}}
+    text = yaml.safe_dump({"title": "T", "authors": "A", "year": 2001, "tables": tables})
+    (tmp_path / "cut2001/paper.yaml").write_text(text)
+    (tmp_path / "cut2001/plan.py").write_text(
+        "def parts(configuration, utility):\n"
+        "    values, size = configuration['values'], configuration['size']\n"
+        "    cut = [values[i : i + size] for i in range(0, len(values), size)]\n"
+        "    return {str(i): {'values': part, 'seed': configuration['seed']} for i, part in enumerate(cut)}\n"
+    )
+    paper = shelve(tmp_path)["cut2001"]
+
+    def settings(**configuration):
+        return Plan({"cut2001": paper}, configuration, ROOT / "resources").settings(paper.tables["t"])
+
+    whole = settings(values=[1, 2, 3], size=3, seed=1)
+    assert whole == settings(values=[1, 2, 3], size=2, seed=1) == settings(values=[3, 2, 1], size=1, seed=1)
+    assert whole != settings(values=[1, 2, 3, 4], size=3, seed=1)
+    assert whole != settings(values=[1, 2, 3], size=3, seed=2)
+
+
 def test_counts_are_told_by_their_hash(small):
     plan = Plan({"small2000": small()}, CONFIGURATION, ROOT / "resources")
     counts = Counts("adult", "sex", "race")
