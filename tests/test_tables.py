@@ -129,6 +129,7 @@ def test_a_table_without_rows_has_the_columns_and_their_types(schema):
         ({"status": "closed form"}, "is closed form, which certified contradicts"),
         ({"status": "heuristic"}, "is heuristic, which certified contradicts"),
         ({"direction": "-"}, "is certified without a direction"),
+        ({**OBSERVED, "bound": 8.0}, "has the bound 8.0 and no direction"),
         ({**OBSERVED, "privacy": 0.6}, "has the privacy level 0.6; its limit is 0.5"),
     ],
 )

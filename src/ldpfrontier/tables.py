@@ -136,6 +136,7 @@ def _result_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     yield ~skipped & table["value"].isna(), "has no value; only skipped rows may lack one"
     yield certified != table["status"].isin([OPTIMAL, BOUNDED]), "is {status}, which certified contradicts"
     yield certified & ~bounded, "is certified without a direction"
+    yield ~bounded & table["bound"].notna(), "has the bound {bound} and no direction"
     yield ~skipped & bounded & ~np.isfinite(table["bound"]), "has no bound; its certificate needs one"
     yield bounded & worse, "has value {value} beyond its bound {bound}"
     yield ~skipped & bounded & ~(table["gap"] >= 0), "has the gap {gap}; a gap is 0 or more"
