@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,15 @@ def load(name: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def read_parts(paths: list[str], schema: str) -> pd.DataFrame:
+def read_parts(paths: Iterable[str], schema: str) -> pd.DataFrame:
     """Read a table that is in one file or in several."""
     return pd.concat([read_table(path, load(schema)) for path in paths], ignore_index=True)
+
+
+def read_tables(call: Mapping[str, Any], files: Iterable[int], paths: Iterable[str]) -> list[pd.DataFrame]:
+    """Read the tables that a job is told of, each in as many files as it has."""
+    left = iter(paths)
+    return [
+        read_parts(islice(left, count), table["schema"])
+        for table, count in zip(call["tables"], files, strict=True)
+    ]

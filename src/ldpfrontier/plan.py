@@ -6,13 +6,14 @@ Needs no numerical library, so that a workflow can be planned without one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ldpfrontier.data import data_set
 from ldpfrontier.papers import Call, Counts, Paper, Table, data_of
+from ldpfrontier.provenance import configuration_hash
 
 
 class PlanError(ValueError):
@@ -44,6 +45,7 @@ class Plan:
         self._jobs: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
         self._texts: dict[str, str] = {}
         self._digests: dict[Counts, str] = {}
+        self._configurations: dict[tuple[str, str], str] = {}
 
     @property
     def tables(self) -> list[Table]:
@@ -96,6 +98,10 @@ class Plan:
         """Return the files of the tables that a call reads."""
         return [file for table in self.read_by(call) for file in self.files(table)]
 
+    def file_counts(self, call: Call) -> list[int]:
+        """Return in how many files each table is that a call reads."""
+        return [len(self.files(table)) for table in self.read_by(call)]
+
     def count_files(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the files of the tables of counts among the arguments."""
         return [f"results/data/{c.data}/{c.sensitive}/{c.public}.csv" for _, c in data_of(arguments)]
@@ -111,26 +117,31 @@ class Plan:
             "arguments": {name: value for name, value in arguments.items() if name not in counts},
             "counts": {name: [c.data, c.sensitive, c.public, self.digest(c)] for name, c in counts.items()},
             "tables": [
-                {"name": table.name, "schema": table.schema_name, "files": len(self.files(table))}
+                {
+                    "name": table.name,
+                    "schema": table.schema_name,
+                    "configuration": self.configuration_of(table),
+                }
                 for table in self.read_by(call)
             ],
         }
 
-    def settings(self, table: Table) -> list[str]:
-        """Return what determines the numbers of a table, however it is cut into parts.
+    def configuration_of(self, table: Table) -> str:
+        """Hash what determines the numbers of a table, the code aside and however it is cut into parts.
 
-        Parts differ in the elements of a list, of instances or of levels: every element is listed with the
+        Parts differ in the elements of a list, of instances or of levels: every element counts with the
         arguments that are no lists, once.
         """
-        found = set()
-        for arguments in self.parts(table).values():
-            told = self.told(table, arguments)
-            given = {**told.pop("arguments"), **told}
-            lists = {name: value for name, value in given.items() if isinstance(value, list)}
-            plain = {name: value for name, value in given.items() if name not in lists}
-            elements = [[name, element] for name, value in lists.items() for element in value]
-            found |= {json.dumps([plain, *entry], sort_keys=True) for entry in elements or [[]]}
-        return sorted(found)
+        key = table.paper, table.name
+        if key not in self._configurations:
+            if table.parts:
+                elements = {
+                    x for part in self.parts(table).values() for x in _elements(self.told(table, part))
+                }
+                self._configurations[key] = configuration_hash({"settings": sorted(elements)})
+            else:
+                self._configurations[key] = configuration_hash(self.told(table, self.arguments(table)))
+        return self._configurations[key]
 
     def digest(self, counts: Counts) -> str:
         """Hash a table of counts.
@@ -168,3 +179,12 @@ class Plan:
             for arguments in (self.parts(table).values() if table.parts else [self.arguments(table)])
         )
         return sorted({counts.data for arguments in jobs for _, counts in data_of(arguments)})
+
+
+def _elements(told: Mapping[str, Any]) -> Iterator[str]:
+    given = {**told, **told["arguments"]}
+    del given["arguments"]
+    lists = {name: value for name, value in given.items() if isinstance(value, list)}
+    plain = {name: value for name, value in given.items() if name not in lists}
+    for entry in [[name, element] for name, value in lists.items() for element in value] or [[]]:
+        yield json.dumps([plain, *entry], sort_keys=True)

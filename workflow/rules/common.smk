@@ -94,7 +94,7 @@ def counts_of(table):
 
 def call_of(table):
     """Return a function of the wildcards: what a job of a table is told."""
-    return lambda wildcards: {**told(table, wildcards.get("part")), "schema": table.schema_name}
+    return lambda wildcards: told(table, wildcards.get("part"))
 
 
 def shown(kind):

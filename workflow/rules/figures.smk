@@ -16,6 +16,7 @@ rule figure:
     threads: 1
     params:
         call=lambda wildcards: told(of(wildcards, "figure")),
+        files=lambda wildcards: PLAN.file_counts(of(wildcards, "figure")),
         caption=lambda wildcards: of(wildcards, "figure").caption,
         dpi=config["figures"]["dpi"],
         code=lambda wildcards: fresh(of(wildcards, "figure")),
@@ -42,6 +43,7 @@ rule layout:
     threads: 1
     params:
         call=lambda wildcards: told(of(wildcards, "layout")),
+        files=lambda wildcards: PLAN.file_counts(of(wildcards, "layout")),
         caption=lambda wildcards: of(wildcards, "layout").caption,
         code=lambda wildcards: fresh(of(wildcards, "layout")),
     message:

@@ -24,6 +24,8 @@ for table in PLAN.tables:
         threads: 1
         params:
             call=call_of(table),
+            files=PLAN.file_counts(table),
+            schema=table.schema_name,
             code=fresh(table, table),
         message:
             f"Compute {table.name} of {table.paper}" + (", part {wildcards.part}" if table.parts else "")
@@ -49,7 +51,7 @@ for table in PLAN.tables:
                 "../envs/ldpfrontier.yaml"
             threads: 1
             params:
-                configuration=PLAN.settings(table),
+                configuration=PLAN.configuration_of(table),
                 schema=table.schema_name,
                 code=code("collect.py", table.schema_name),
             message:

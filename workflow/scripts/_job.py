@@ -8,6 +8,6 @@ source = Path(__file__).resolve().parents[2] / "src"
 if source.is_dir():
     sys.path.insert(0, str(source))
 
-from ldpfrontier.job import load, read_parts, start  # noqa: E402
+from ldpfrontier.job import load, read_parts, read_tables, start  # noqa: E402
 
-__all__ = ["load", "read_parts", "start"]
+__all__ = ["load", "read_parts", "read_tables", "start"]

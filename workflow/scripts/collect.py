@@ -3,11 +3,10 @@
 from _job import load, read_parts, start
 
 from ldpfrontier.files import csv, merge_metadata, read_metadata, write_table, write_text
-from ldpfrontier.provenance import configuration_hash
 
 start(snakemake.log[0])
 metadata = merge_metadata(map(read_metadata, snakemake.input))
-metadata["configuration_hash"] = configuration_hash({"settings": snakemake.params.configuration})
+metadata["configuration_hash"] = snakemake.params.configuration
 schema = snakemake.params.schema
 table = write_table(
     read_parts(list(snakemake.input), schema), snakemake.output.parquet, metadata, load(schema)

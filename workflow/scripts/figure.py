@@ -1,14 +1,12 @@
 """Draw a figure by the function that its paper names, in all formats."""
 
-from _job import load, read_parts, start
+from _job import load, read_tables, start
 
 from ldpfrontier.plotting import save
 
 start(snakemake.log[0])
-call = snakemake.params.call
-tables = [
-    read_parts([path], table["schema"]) for path, table in zip(snakemake.input, call["tables"], strict=True)
-]
-figure = load(call["function"])(*tables, **call["arguments"])
+params = snakemake.params
+tables = read_tables(params.call, params.files, snakemake.input)
+figure = load(params.call["function"])(*tables, **params.call["arguments"])
 for path in snakemake.output:
-    save(figure, path, dpi=snakemake.params.dpi)
+    save(figure, path, dpi=params.dpi)
