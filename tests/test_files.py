@@ -39,7 +39,7 @@ def test_round_trip_sorts_and_keeps_types_missing_values_and_infinities(tmp_path
         row(epsilon=2.0),
         row(),
         row(math.nan, **OUT),
-        row(math.inf, beta=0.5, direction="-", status="measured"),
+        row(math.inf, beta=0.5, direction="-", bound=math.nan, status="measured"),
     ]
     frame = pd.DataFrame(rows)
     written = write_table(frame, path, {"seed": 1, "code_hash": "abc"})

@@ -154,14 +154,6 @@ def test_a_file_that_is_no_paper_gets_a_sentence(tmp_path, text, sentence):
             "settings of f in {path} is 1; it must be a mapping or a text.",
         ),
         ({"figures": {"f": {"tables": ["x"]}}}, "f in {path} reads the table x, which is not there."),
-        (
-            {"figures": {"f": {"tables": ["sweep"]}}},
-            "f in {path} reads the table sweep, which is not published; allowed are fig1, fig2.",
-        ),
-        (
-            {"layouts": {"f": {"tables": ["sweep"]}}},
-            "f in {path} reads the table sweep, which is not published",
-        ),
         ({"layouts": {"f": {"formats": ["pdf"]}}}, "f in {path} has the format 'pdf'; allowed are md, tex."),
         (
             {"tables": {"t": {"parts": "x", "settings": "y"}}},
@@ -267,8 +259,15 @@ def test_what_the_configuration_makes_of_a_paper(small):
         "function": "ldpfrontier.papers.small2000.experiments:of",
         "arguments": {"size": 3, "seed": 1},
         "counts": {},
-        "tables": [{"name": "sweep", "schema": "ldpfrontier.papers.small2000.summaries:WIDE", "files": 2}],
+        "tables": [
+            {
+                "name": "sweep",
+                "schema": "ldpfrontier.papers.small2000.summaries:WIDE",
+                "configuration": plan.configuration_of(sweep),
+            }
+        ],
     }
+    assert plan.file_counts(fig1) == [2]
     assert plan.data == []
     assert plan.finished(paper, ["svg", "pdf"]) == [
         "results/tables/small2000/fig1.parquet",
@@ -296,7 +295,7 @@ def test_settings_of_a_table_do_not_depend_on_how_it_is_cut(shelve, tmp_path):
     paper = shelve(tmp_path)["cut2001"]
 
     def settings(**configuration):
-        return Plan({"cut2001": paper}, configuration, ROOT / "resources").settings(paper.tables["t"])
+        return Plan({"cut2001": paper}, configuration, ROOT / "resources").configuration_of(paper.tables["t"])
 
     whole = settings(values=[1, 2, 3], size=3, seed=1)
     assert whole == settings(values=[1, 2, 3], size=2, seed=1) == settings(values=[3, 2, 1], size=1, seed=1)

@@ -110,7 +110,7 @@ def _endless(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def _endless_numbers(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], float]]:
+def _endless_numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], float]]:
     """Yield the numbers that are endless, each with its place."""
     if _endless(value):
         yield path, value

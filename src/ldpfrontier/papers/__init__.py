@@ -9,7 +9,7 @@ A folder with a ``paper.yaml`` is a paper. The file says what there is, in the s
   settings: a function of ``plan.py`` that returns the arguments of every part by name. ``schema`` is one of
   `ldpfrontier.tables`, or ``module:NAME`` in the folder.
 - ``figures`` (functions in ``figures``) and ``layouts`` (tables of texts, in ``summaries``): likewise, with a
-  ``caption`` and ``labels`` for the reports. They read what is published.
+  ``caption`` and ``labels`` for the reports.
 - ``claims`` and ``errata``: see `ldpfrontier.claims`.
 
 Beside it lie ``experiments.py``, ``figures.py`` and ``claims.py``, and, where a paper has more to say,
@@ -237,16 +237,13 @@ def _call(path: Path, cls: type[T], module: str, name: str, entry: Any) -> T:
 
 def _wrong(call: Call, paper: Paper) -> Iterator[str]:
     """Yield what does not go together, as the rest of a sentence."""
-    for name in call.tables:
-        if name not in paper.tables:
-            yield f"reads the table {name}, which is not there."
-        elif not isinstance(call, Table) and not paper.tables[name].publish:
-            yield f"reads the table {name}, which is not published; allowed are {', '.join(paper.published)}."
+    if unknown := [name for name in call.tables if name not in paper.tables]:
+        yield f"reads the table {unknown[0]}, which is not there."
     if isinstance(call, Table) and call.parts and call.settings:
         yield "has parts and settings; allowed is one of them."
     if isinstance(call, Table) and not call.parts and not call.publish:
         yield "is not published and has no parts; allowed is only a table in parts."
-    if isinstance(call, Layout) and (unknown := [x for x in call.formats if x not in FORMATS]):
+    if isinstance(call, Layout) and (unknown := [form for form in call.formats if form not in FORMATS]):
         yield f"has the format {unknown[0]!r}; allowed are {', '.join(FORMATS)}."
 
 

@@ -1,0 +1,36 @@
+"""What the scripts of the workflow share: names that are imported, and tables that are in several files."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from ldpfrontier.files import write_table
+from ldpfrontier.job import load, read_parts, read_tables
+from ldpfrontier.tables import CHECKS, RESULTS, check, result
+
+
+def test_what_a_name_names_is_imported():
+    assert load("math:pi") == math.pi
+    assert load("ldpfrontier.tables:CHECKS") is CHECKS
+    with pytest.raises(ModuleNotFoundError, match=r"ldpfrontier\.nothing"):
+        load("ldpfrontier.nothing:CHECKS")
+    with pytest.raises(AttributeError, match="NOTHING"):
+        load("ldpfrontier.tables:NOTHING")
+
+
+def test_tables_are_read_each_from_as_many_files_as_it_has(tmp_path):
+    parts = [RESULTS.table([result("p", "e", f"00{i}", "rr", "tv", 0.5, unit="1")]) for i in range(3)]
+    paths = [str(tmp_path / f"{i}.parquet") for i in range(4)]
+    for part, path in zip(parts, paths, strict=False):
+        write_table(part, path, {})
+    checks = write_table(CHECKS.table([check("p", "P-1", "000", "q", 1, "<=", 2)]), paths[3], {}, CHECKS)
+    results, other = "ldpfrontier.tables:RESULTS", "ldpfrontier.tables:CHECKS"
+    assert read_parts(iter(paths[:3]), results)["instance"].tolist() == ["000", "001", "002"]
+    call = {"tables": [{"name": "sweep", "schema": results}, {"name": "checks", "schema": other}]}
+    first, second = read_tables(call, [3, 1], paths)
+    pd.testing.assert_frame_equal(first, pd.concat(parts, ignore_index=True))
+    pd.testing.assert_frame_equal(second, checks)
+    assert read_tables({"tables": []}, [], []) == []
+    with pytest.raises(ValueError, match="shorter"):
+        read_tables(call, [4], paths)
