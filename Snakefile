@@ -32,3 +32,7 @@ onstart:
 
 onsuccess:
     print(conclusion(workflow.dag), flush=True)
+
+
+onerror:
+    CLAIMED.release()

@@ -1,12 +1,16 @@
+import hashlib
 import math
 import random
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ldpfrontier.data import Contingency
 from ldpfrontier.files import (
+    content_hash,
     csv,
     latex,
     markdown,
@@ -49,7 +53,39 @@ def test_round_trip_sorts_and_keeps_types_missing_values_and_infinities(tmp_path
     assert back["epsilon"].tolist() == [0.5, 0.5, 0.5, 2.0]
     assert back["outputs"].isna().all()
     assert math.isinf(back["value"].max())
-    assert read_metadata(path) == {"seed": 1, "code_hash": "abc"}
+    metadata = {"seed": 1, "code_hash": "abc", "content_hash": content_hash(back)}
+    assert read_metadata(path) == metadata
+
+
+def test_a_table_that_was_made_otherwise_or_changed_is_refused_by_name(tmp_path):
+    path = tmp_path / "t.parquet"
+    frame = write_table(RESULTS.table([row()]), path, {"code_hash": "abc", "configuration_hash": "def"})
+    read_table(path, expected={"code_hash": "abc", "configuration_hash": "def"})
+    with pytest.raises(
+        TableError, match=r"t\.parquet was made by another version of the code .*Delete the file"
+    ):
+        read_table(path, expected={"code_hash": "ABC"})
+    with pytest.raises(TableError, match="was made by another configuration"):
+        read_table(path, expected={"code_hash": "abc", "configuration_hash": "DEF"})
+    stored = pq.read_table(path)
+    edited = stored.set_column(stored.schema.get_field_index("note"), "note", pa.array(["edited"]))
+    pq.write_table(edited.replace_schema_metadata(stored.schema.metadata), path)
+    with pytest.raises(TableError, match="was changed after it was written"):
+        read_table(path)
+    # One that this project did not write says nothing of its content.
+    frame.to_parquet(path)
+    with pytest.raises(TableError, match="was changed after it was written"):
+        read_table(path)
+
+
+def test_counts_that_are_not_those_expected_are_refused(tmp_path):
+    path = tmp_path / "pair.csv"
+    path.write_text(",a,b\nx,1,2\n", encoding="utf-8")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert read_counts(path, digest).loc["x", "b"] == 2
+    path.write_text(",a,b\nx,1,3\n", encoding="utf-8")
+    with pytest.raises(TableError, match="does not have the counts that are asked for"):
+        read_counts(path, digest)
 
 
 def test_tables_of_every_schema_and_of_no_rows(tmp_path):

@@ -267,8 +267,10 @@ def test_what_the_configuration_makes_of_a_paper(small):
             }
         ],
     }
-    assert plan.file_counts(fig1) == [2]
-    assert plan.data == []
+    assert plan.configurations(fig1) == [plan.configuration_of(fig1)]
+    assert plan.configurations(sweep) == plan.part_configurations(sweep)
+    assert len(set(plan.part_configurations(sweep))) == 2
+    assert plan.data(paper) == []
     assert plan.finished(paper, ["svg", "pdf"]) == [
         "results/tables/small2000/fig1.parquet",
         "results/tables/small2000/fig1.csv",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from csv import reader
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ from ldpfrontier.tables import RESULTS, Schema, TableError
 
 _ARROW = {"str": pa.string(), "float64": pa.float64(), "Int64": pa.int64(), "bool": pa.bool_()}
 _METADATA_KEY = b"ldpfrontier"
+_WORDS = {"configuration_hash": "configuration", "code_hash": "version of the code"}
+_REMEDY = "Delete the file and run the workflow again; it is made anew."
 
 
 @contextmanager
@@ -58,6 +62,7 @@ def write_table(
         Target file.
     metadata : mapping
         What made the table (hashes, versions, seed): anything JSON can hold, but no time and no machine.
+        A hash of the content is added.
     schema : Schema
 
     Returns
@@ -72,7 +77,8 @@ def write_table(
     """
     checked = schema.conform(frame)
     fields = [pa.field(name, _ARROW[kind]) for name, kind in schema.columns.items()]
-    arrow = pa.schema(fields, {_METADATA_KEY: json.dumps(dict(metadata), sort_keys=True).encode()})
+    described = {**metadata, "content_hash": content_hash(checked)}
+    arrow = pa.schema(fields, {_METADATA_KEY: json.dumps(described, sort_keys=True).encode()})
     columns = [pa.array(checked[field.name], field.type, from_pandas=True) for field in arrow]
     with replacing(path) as partial:
         table = pa.Table.from_arrays(columns, schema=arrow)
@@ -80,54 +86,92 @@ def write_table(
     return checked
 
 
-def read_table(path: Path | str, schema: Schema = RESULTS) -> pd.DataFrame:
+def content_hash(table: pd.DataFrame) -> str:
+    """Hash the rows of a table, in their order; 64 hexadecimal digits."""
+    rows = pd.util.hash_pandas_object(table, index=False).to_numpy()
+    return hashlib.sha256(rows.tobytes()).hexdigest()
+
+
+def read_table(
+    path: Path | str, schema: Schema = RESULTS, expected: Mapping[str, str] | None = None
+) -> pd.DataFrame:
     """Read a table that `write_table` wrote, and check it again.
+
+    Parameters
+    ----------
+    path : path
+    schema : Schema
+    expected : mapping of str to str, optional
+        What the metadata must say, such as the hash of the configuration that is asked for.
 
     Raises
     ------
     TableError
-        If the file is damaged or no Parquet file, breaks the schema or is not sorted.
+        If the file is damaged or no Parquet file, breaks the schema, is not sorted, was changed after it was
+        written, or was made by something else than what is expected.
     """
     try:
-        frame = pq.read_table(path, page_checksum_verification=True).to_pandas()
+        stored = pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise TableError(f"{path} is not a complete Parquet file: {error}") from None
+        raise TableError(f"{path} is not a complete Parquet file: {error}. {_REMEDY}") from None
+    metadata = _metadata(stored.schema)
+    for name, value in (expected or {}).items():
+        if metadata.get(name) != value:
+            raise TableError(
+                f"{path} was made by another {_WORDS.get(name, name)} than is asked for now"
+                f" ({name} {str(metadata.get(name))[:12]}, expected {value[:12]}). {_REMEDY}"
+            )
+    frame = stored.to_pandas()
     checked = schema.conform(frame)
     key = list(schema.key)
     if not checked[key].equals(frame[key].astype(checked[key].dtypes.to_dict())):
-        raise TableError(f"The rows of {path} are not sorted by {', '.join(key)}.")
+        raise TableError(f"The rows of {path} are not sorted by {', '.join(key)}. {_REMEDY}")
+    if metadata.get("content_hash") != content_hash(checked):
+        raise TableError(f"{path} was changed after it was written. {_REMEDY}")
     return checked
 
 
 def read_metadata(path: Path | str) -> dict[str, Any]:
     """Read the metadata that `write_table` put into the file; empty if there is none."""
-    stored = pq.read_schema(path).metadata or {}
-    return dict(json.loads(stored.get(_METADATA_KEY, b"{}")))
+    return _metadata(pq.read_schema(path))
+
+
+def _metadata(schema: pa.Schema) -> dict[str, Any]:
+    return dict(json.loads((schema.metadata or {}).get(_METADATA_KEY, b"{}")))
 
 
 def merge_metadata(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge the metadata of the parts of a table: what differs becomes a list of what was found."""
+    """Merge the metadata of the parts of a table, their content aside: what differs becomes a list."""
     merged: dict[str, Any] = {}
-    parts = list(parts)
+    parts = [{name: value for name, value in part.items() if name != "content_hash"} for part in parts]
     for name in sorted({name for part in parts for name in part}):
         found = {json.dumps(part.get(name), sort_keys=True): part.get(name) for part in parts}
         merged[name] = next(iter(found.values())) if len(found) == 1 else [found[k] for k in sorted(found)]
     return merged
 
 
-def read_counts(path: Path | str) -> pd.DataFrame:
+def read_counts(path: Path | str, digest: str | None = None) -> pd.DataFrame:
     """Read a table of counts, shape (a1, a2), with the labels, as texts, as index and columns.
+
+    Parameters
+    ----------
+    path : path
+    digest : str, optional
+        SHA-256 that the file must have.
 
     Raises
     ------
     TableError
-        If the file is not a rectangle of whole numbers with labels.
+        If the file is not a rectangle of whole numbers with labels, or not the one expected.
     """
+    text = Path(path).read_bytes()
+    if digest is not None and hashlib.sha256(text).hexdigest() != digest:
+        raise TableError(f"{path} does not have the counts that are asked for. {_REMEDY}")
     # The reader of pandas would turn labels such as "NA", "true" or "01" into something else.
     try:
-        with Path(path).open(encoding="utf-8", newline="") as stream:
+        with StringIO(text.decode("utf-8"), newline="") as stream:
             head, first, *more = reader(stream)
         rows = [first, *more]
         counts = [[int(count) for _, count in zip(head[1:], row[1:], strict=True)] for row in rows]

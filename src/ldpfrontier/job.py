@@ -38,15 +38,35 @@ def load(name: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def read_parts(paths: Iterable[str], schema: str) -> pd.DataFrame:
-    """Read a table that is in one file or in several."""
-    return pd.concat([read_table(path, load(schema)) for path in paths], ignore_index=True)
+def read_parts(paths: Iterable[str], schema: str, made: Mapping[str, Any]) -> pd.DataFrame:
+    """Read a table that is in one file or in several, made by the code and the configurations expected.
+
+    Parameters
+    ----------
+    paths : iterable of path
+    schema : str
+        ``module:name``.
+    made : mapping
+        ``code``, the hash of the code, and ``configurations``, that of the configuration of every file.
+
+    Raises
+    ------
+    TableError
+        If a file is not what is expected; the sentence names it.
+    """
+    parts = [
+        read_table(path, load(schema), {"code_hash": made["code"], "configuration_hash": configuration})
+        for path, configuration in zip(paths, made["configurations"], strict=True)
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
-def read_tables(call: Mapping[str, Any], files: Iterable[int], paths: Iterable[str]) -> list[pd.DataFrame]:
-    """Read the tables that a job is told of, each in as many files as it has."""
+def read_tables(
+    call: Mapping[str, Any], reads: Iterable[Mapping[str, Any]], paths: Iterable[str]
+) -> list[pd.DataFrame]:
+    """Read the tables that a job is told of, each from as many files as it has configurations."""
     left = iter(paths)
     return [
-        read_parts(islice(left, count), table["schema"])
-        for table, count in zip(call["tables"], files, strict=True)
+        read_parts(islice(left, len(made["configurations"])), table["schema"], made)
+        for table, made in zip(call["tables"], reads, strict=True)
     ]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +97,15 @@ class Plan:
         """Return the files of the tables that a call reads."""
         return [file for table in self.read_by(call) for file in self.files(table)]
 
-    def file_counts(self, call: Call) -> list[int]:
-        """Return in how many files each table is that a call reads."""
-        return [len(self.files(table)) for table in self.read_by(call)]
+    def configurations(self, table: Table) -> list[str]:
+        """Return the hashes of the configurations that the files of a table are made by, in their order."""
+        if table.publish:
+            return [self.configuration_of(table)]
+        return self.part_configurations(table)
+
+    def part_configurations(self, table: Table) -> list[str]:
+        """Return the hashes of the configurations of the parts of a table."""
+        return [configuration_hash(self.told(table, part)) for part in self.parts(table).values()]
 
     def count_files(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the files of the tables of counts among the arguments."""
@@ -170,12 +175,12 @@ class Plan:
             ),
         ]
 
-    @cached_property
-    def data(self) -> list[str]:
-        """The data sets in use."""
+    def data(self, *papers: Paper) -> list[str]:
+        """Return the data sets that papers use."""
+        tables = [table for paper in papers for table in paper.tables.values()]
         jobs = (
             arguments
-            for table in self.tables
+            for table in tables
             for arguments in (self.parts(table).values() if table.parts else [self.arguments(table)])
         )
         return sorted({counts.data for arguments in jobs for _, counts in data_of(arguments)})

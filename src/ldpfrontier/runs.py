@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import logging
 import os
+import socket
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,6 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from ldpfrontier.provenance import configuration_hash
 
@@ -141,6 +145,83 @@ class _OneLine(logging.Formatter):
         if message and record.levelno == logging.INFO:
             return f"[{time.strftime('%H:%M:%S')}] {message}"
         return self._other.format(record)
+
+
+class Busy(RuntimeError):
+    """Another run is going on in the directory; the message says which."""
+
+
+class Claimed:
+    """A directory that one run has for itself, for as long as its process lives.
+
+    What a killed run leaves behind does not count, as its process is gone; what a run on another machine left
+    does, as nothing can be known of it here.
+
+    Parameters
+    ----------
+    path : path
+        File that says who has it.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = Path(path)
+
+    def take(self) -> None:
+        """Take the directory.
+
+        Raises
+        ------
+        Busy
+            If another run has it.
+        """
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        own = {"host": socket.gethostname(), "pid": os.getpid(), "started": _started(os.getpid())}
+        # Written in full before it has its name, so that no other run reads half of it.
+        mine = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        mine.write_text(json.dumps(own), encoding="utf-8")
+        try:
+            for _ in range(2):
+                try:
+                    os.link(mine, self._path)
+                    return
+                except FileExistsError:
+                    self._remove_if_gone()
+        finally:
+            mine.unlink()
+        raise Busy(f"Another run has just started in this directory ({self._path}).")
+
+    def release(self) -> None:
+        """Give the directory free, if it is this process that has it."""
+        if self._read().get("pid") == os.getpid():
+            self._path.unlink(missing_ok=True)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            return dict(json.loads(self._path.read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            return {}
+
+    def _remove_if_gone(self) -> None:
+        other = self._read()
+        if other.get("host") == socket.gethostname():
+            if _started(other["pid"]) == other["started"]:
+                raise Busy(
+                    f"Another run, process {other['pid']}, is going on in this directory; wait or stop it."
+                )
+        elif other:
+            raise Busy(
+                f"A run on {other['host']}, process {other['pid']}, has this directory."
+                f" If it is no longer there, delete {self._path}."
+            )
+        self._path.unlink(missing_ok=True)
+
+
+def _started(pid: int) -> float | None:
+    """Return when a process started; None if there is none."""
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return None
 
 
 def summary(results: Path | str) -> str:

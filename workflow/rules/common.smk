@@ -43,6 +43,7 @@ except configuration.ConfigurationError as problems:
 # Relative, so that a project that moves with its results keeps them.
 RESOURCES = Path(os.path.relpath(BASE / "resources"))
 RUN_TIMES = "logs/run_times.csv"
+CLAIMED = runs.Claimed("results/.run")
 PLAN = Plan(PAPERS, config, RESOURCES)
 PAPER_FILES = [os.path.relpath(PAPER_FOLDERS / key / "paper.yaml") for key in PAPERS]
 FINISHED = [path for paper in PAPERS.values() for path in PLAN.finished(paper, config["figures"]["formats"])]
@@ -86,9 +87,14 @@ def told(call, part=None):
 
 def counts_of(table):
     """Return a function of the wildcards: the tables of counts that a job of a table reads."""
-    # Ancient, with its hash in `params`: only other counts of this very pair are a reason to run again.
-    return lambda wildcards: [
-        ancient(path) for path in PLAN.count_files(PLAN.arguments(table, wildcards.get("part")))
+    return lambda wildcards: PLAN.count_files(PLAN.arguments(table, wildcards.get("part")))
+
+
+def reads(call):
+    """Return what the files must be made by that a job of a call reads."""
+    return [
+        {"code": fresh(table, table), "configurations": PLAN.configurations(table)}
+        for table in PLAN.read_by(call)
     ]
 
 
@@ -128,7 +134,11 @@ def job_of(job):
 
 
 def announcement(dag):
-    """Make the terminal concise, and return what is said before a run."""
+    """Take the directory, make the terminal concise, and return what is said before a run."""
+    try:
+        CLAIMED.take()
+    except (runs.Busy, OSError) as problem:
+        raise WorkflowError(str(problem)) from None
     runs.Concise.install(logger)
     try:
         cores = workflow.cores
@@ -140,6 +150,7 @@ def announcement(dag):
 
 def conclusion(dag):
     """Keep the run times for the next announcement, and return what is said after a run."""
+    CLAIMED.release()
     runs.record_times([(job_of(job), Path(job.benchmark)) for job in dag.jobs if job.benchmark], RUN_TIMES)
     # `snakemake --report results/report/snakemake.html` does not make its directory.
     Path("results/report").mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ rule figure:
     threads: 1
     params:
         call=lambda wildcards: told(of(wildcards, "figure")),
-        files=lambda wildcards: PLAN.file_counts(of(wildcards, "figure")),
+        reads=lambda wildcards: reads(of(wildcards, "figure")),
         caption=lambda wildcards: of(wildcards, "figure").caption,
         dpi=config["figures"]["dpi"],
         code=lambda wildcards: fresh(of(wildcards, "figure")),
@@ -43,7 +43,7 @@ rule layout:
     threads: 1
     params:
         call=lambda wildcards: told(of(wildcards, "layout")),
-        files=lambda wildcards: PLAN.file_counts(of(wildcards, "layout")),
+        reads=lambda wildcards: reads(of(wildcards, "layout")),
         caption=lambda wildcards: of(wildcards, "layout").caption,
         code=lambda wildcards: fresh(of(wildcards, "layout")),
     message:
@@ -59,5 +59,6 @@ for paper in PAPERS.values():
             paper.key
         input:
             PLAN.finished(paper, config["figures"]["formats"]),
+            expand("results/data/{data}/provenance.json", data=PLAN.data(paper)),
         message:
             f"Everything of {paper.key} is there"

@@ -33,7 +33,7 @@ rule report:
         finished=FINISHED,
         claims=rules.claims.output.parquet,
         papers=PAPER_FILES,
-        provenance=expand("results/data/{data}/provenance.json", data=PLAN.data),
+        provenance=expand("results/data/{data}/provenance.json", data=PLAN.data(*PAPERS.values())),
     output:
         "results/report/index.html",
     log:

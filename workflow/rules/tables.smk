@@ -24,7 +24,7 @@ for table in PLAN.tables:
         threads: 1
         params:
             call=call_of(table),
-            files=PLAN.file_counts(table),
+            reads=reads(table),
             schema=table.schema_name,
             code=fresh(table, table),
         message:
@@ -52,6 +52,7 @@ for table in PLAN.tables:
             threads: 1
             params:
                 configuration=PLAN.configuration_of(table),
+                reads={"code": fresh(table, table), "configurations": PLAN.part_configurations(table)},
                 schema=table.schema_name,
                 code=code("collect.py", table.schema_name),
             message:

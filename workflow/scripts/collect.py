@@ -8,7 +8,6 @@ start(snakemake.log[0])
 metadata = merge_metadata(map(read_metadata, snakemake.input))
 metadata["configuration_hash"] = snakemake.params.configuration
 schema = snakemake.params.schema
-table = write_table(
-    read_parts(list(snakemake.input), schema), snakemake.output.parquet, metadata, load(schema)
-)
+rows = read_parts(snakemake.input, schema, snakemake.params.reads)
+table = write_table(rows, snakemake.output.parquet, metadata, load(schema))
 write_text(csv(table), snakemake.output.csv)

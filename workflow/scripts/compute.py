@@ -7,9 +7,10 @@ from ldpfrontier.provenance import describe
 
 start(snakemake.log[0])
 params, output = snakemake.params, snakemake.output
-tables = read_tables(params.call, params.files, snakemake.input.tables)
+tables = read_tables(params.call, params.reads, snakemake.input.tables)
 counts = {
-    name: read_counts(path) for name, path in zip(params.call["counts"], snakemake.input.counts, strict=True)
+    name: read_counts(path, digest)
+    for (name, (*_, digest)), path in zip(params.call["counts"].items(), snakemake.input.counts, strict=True)
 }
 frame = load(params.call["function"])(*tables, **params.call["arguments"], **counts)
 table = write_table(frame, output.parquet, describe(params.code, params.call), load(params.schema))

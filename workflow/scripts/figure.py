@@ -6,7 +6,7 @@ from ldpfrontier.plotting import save
 
 start(snakemake.log[0])
 params = snakemake.params
-tables = read_tables(params.call, params.files, snakemake.input)
+tables = read_tables(params.call, params.reads, snakemake.input)
 figure = load(params.call["function"])(*tables, **params.call["arguments"])
 for path in snakemake.output:
     save(figure, path, dpi=params.dpi)

@@ -6,5 +6,5 @@ from ldpfrontier.files import write_texts
 
 start(snakemake.log[0])
 params = snakemake.params
-tables = read_tables(params.call, params.files, snakemake.input)
+tables = read_tables(params.call, params.reads, snakemake.input)
 write_texts(load(params.call["function"])(*tables, **params.call["arguments"]), snakemake.output[0])

@@ -1,4 +1,4 @@
-"""Cut the table of one pair of attributes out of the counts of a data set."""
+"""Cut the table of one pair of attributes out of the counts of a data set that are shipped."""
 
 from _job import start
 
@@ -7,5 +7,5 @@ from ldpfrontier.files import write_text
 
 start(snakemake.log[0])
 data, names = data_set(snakemake.wildcards.data), snakemake.wildcards
-pair = data.contingency(data.read(snakemake.input.counts), names.sensitive, names.public)
+pair = data.contingency(data.read(snakemake.input.bundled), names.sensitive, names.public)
 write_text(pair.text(), snakemake.output[0])
