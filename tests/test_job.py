@@ -33,4 +33,4 @@ def test_tables_are_read_each_from_as_many_files_as_it_has(tmp_path):
     pd.testing.assert_frame_equal(second, checks)
     assert read_tables({"tables": []}, [], []) == []
     with pytest.raises(ValueError, match="shorter"):
-        read_tables(call, [4], paths)
+        read_tables(call, [3], paths)
