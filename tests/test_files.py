@@ -61,9 +61,7 @@ def test_a_table_that_was_made_otherwise_or_changed_is_refused_by_name(tmp_path)
     path = tmp_path / "t.parquet"
     frame = write_table(RESULTS.table([row()]), path, {"code_hash": "abc", "configuration_hash": "def"})
     read_table(path, expected={"code_hash": "abc", "configuration_hash": "def"})
-    with pytest.raises(
-        TableError, match=r"t\.parquet was made by another version of the code .*Delete the file"
-    ):
+    with pytest.raises(TableError, match=r"t\.parquet was made by another version of the code"):
         read_table(path, expected={"code_hash": "ABC"})
     with pytest.raises(TableError, match="was made by another configuration"):
         read_table(path, expected={"code_hash": "abc", "configuration_hash": "DEF"})
