@@ -40,10 +40,6 @@ def test_tables_are_read_each_from_as_many_files_as_it_has(tmp_path):
     pd.testing.assert_frame_equal(second, checks)
     assert read_tables({"tables": []}, [], []) == []
     with pytest.raises(ValueError, match="shorter"):
-<<<<<<< HEAD
         read_tables(call, reads[:1], paths)
     with pytest.raises(TableError, match=r"2\.parquet was made by another configuration"):
         read_tables(call, reads, [paths[0], paths[2], paths[1], paths[3]])
-=======
-        read_tables(call, [3], paths)
->>>>>>> h-engine
