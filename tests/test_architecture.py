@@ -180,9 +180,9 @@ PLAIN = """
 import os, sys
 from importlib.machinery import PathFinder
 
-#: Of the standard library, or what Snakemake brings: yaml, jsonschema, and what that needs itself.
-KNOWN = {*sys.stdlib_module_names, "ldpfrontier", "yaml", "_yaml", "jsonschema", "jsonschema_specifications",
-         "referencing", "rpds", "attr", "attrs", "typing_extensions"}
+#: Of the standard library, or what Snakemake brings: yaml, jsonschema, psutil, and what they need themselves.
+KNOWN = {*sys.stdlib_module_names, "ldpfrontier", "yaml", "_yaml", "jsonschema", "psutil",
+         "jsonschema_specifications", "referencing", "rpds", "attr", "attrs", "typing_extensions"}
 sys.modules.pop("numpy", None)
 
 class Refuse:
@@ -229,7 +229,7 @@ for override in ({}, yaml.safe_load((root / "config/smoke.yaml").read_text(encod
             assert provenance.code_hash(scripts / "compute.py", call.function_name.partition(":")[0])
     assert len(jobs) == len(set(jobs)) > len(found)
     assert runs.announcement(jobs, {}, 2).startswith(f"{len(jobs)} jobs; expected: ")
-    assert plan.data == sorted(data.catalogue())
+    assert plan.data(*found.values()) == sorted(data.catalogue())
 print("planned", len(jobs))
 """
 

@@ -28,6 +28,10 @@ from ldpfrontier.tables import RESULTS, SKIPPED
 _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
+class ReportError(ValueError):
+    """A file that cannot be on the page; the message names it."""
+
+
 @dataclass
 class Figure:
     """A figure: its files by suffix, relative to the page, and the image itself as a data URI."""
@@ -80,6 +84,11 @@ def write(
         Files that say what the counts come from, one per data set, named by their folder.
     logs : path
         Directory with the run times, as Snakemake's benchmarks write them.
+
+    Raises
+    ------
+    ReportError
+        If a table or a figure is an empty file.
     """
     ledger = LEDGER.conform(ledger)
     figures, tables = _collect(list(finished), Path(path).parent, {paper.key: paper for paper in papers})
@@ -141,6 +150,10 @@ def _collect(
     tables: dict[str, dict[str, Table]] = {}
     for path in map(Path, finished):
         key, link = path.parent.name, os.path.relpath(path, page)
+        if not path.stat().st_size:
+            raise ReportError(
+                f"{path} is empty. Delete the file and run the workflow again; it is made anew."
+            )
         paper = papers[key]
         if path.parents[1].name == "figures":
             caption = paper.figures[path.stem].caption
