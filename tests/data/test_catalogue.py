@@ -189,4 +189,4 @@ def test_counts_that_are_no_table_get_a_sentence(old, new, sentence):
 def test_what_the_papers_count_is_in_the_catalogue():
     configuration = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
     plan = Plan(papers(), configuration, ROOT / "resources")
-    assert set(plan.data) <= set(catalogue())
+    assert set(plan.data(*plan.papers.values())) <= set(catalogue())
