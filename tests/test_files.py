@@ -72,7 +72,7 @@ def test_a_table_that_was_made_otherwise_or_changed_is_refused_by_name(tmp_path)
         read_table(path)
     # One that this project did not write says nothing of its content.
     frame.to_parquet(path)
-    with pytest.raises(TableError, match="was changed after it was written"):
+    with pytest.raises(TableError, match="was written by another program or an earlier version"):
         read_table(path)
 
 

@@ -1,13 +1,26 @@
 """What is said before and after a run, and how long jobs took."""
 
+import json
 import logging
+import os
 import re
+import socket
 from pathlib import Path
 
 import pytest
 
 from ldpfrontier.provenance import configuration_hash
-from ldpfrontier.runs import Concise, Job, announcement, read_times, record_times, seconds, summary
+from ldpfrontier.runs import (
+    Busy,
+    Claimed,
+    Concise,
+    Job,
+    announcement,
+    read_times,
+    record_times,
+    seconds,
+    summary,
+)
 
 BENCHMARK = "s\th:m:s\tmax_rss\n{}\t0:00:01\t-\n"
 
@@ -133,7 +146,7 @@ def record(message, level=logging.INFO, **attributes):
     ],
 )
 def test_what_says_nothing_is_dropped(message, kept):
-    assert Concise().filter(record(message)) is kept
+    assert Concise(logging.Handler()).filter(record(message)) is kept
 
 
 def test_a_rule_has_one_line_on_the_terminal_alone():
@@ -183,3 +196,35 @@ def test_what_is_said_after_a_run(tmp_path):
     assert made == f"2 figures in {results}/figures/<paper>/, 1 table in {results}/tables/<paper>/."
     assert claimed == f"3 claims: 2 reproduced, 1 not checkable ({results}/claims.md)."
     assert page == f"All of it on one page: {results}/report/index.html"
+
+
+# One run at a time ----------------------------------------------------------------------------------------
+
+
+def test_a_directory_is_claimed_by_one_run_that_lives(tmp_path):
+    path = tmp_path / "results/.run"
+    claimed = Claimed(path)
+    claimed.take()
+    with pytest.raises(Busy, match=f"Another run, process {os.getpid()}, is going on in this directory"):
+        Claimed(path).take()
+    claimed.release()
+    assert not path.exists()
+    # A process that is gone, or a number that another process has now, stands in nobody's way.
+    for left in ({"pid": 2**22 + 1, "started": 1.0}, {"pid": os.getpid(), "started": 1.0}):
+        path.write_text(json.dumps({"host": socket.gethostname(), **left}))
+        claimed.take()
+        claimed.release()
+    path.write_text("half a lo")
+    claimed.take()
+    # What another has is not released.
+    path.write_text(json.dumps({"host": socket.gethostname(), "pid": 1, "started": 0.0}))
+    claimed.release()
+    assert path.exists()
+
+
+def test_a_directory_of_another_machine_is_not_taken(tmp_path):
+    path = tmp_path / ".run"
+    path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "started": 0.0}))
+    with pytest.raises(Busy, match=r"A run on elsewhere, process 1, has this directory.*delete .*\.run"):
+        Claimed(path).take()
+    assert list(tmp_path.iterdir()) == [path]

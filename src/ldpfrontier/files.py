@@ -128,7 +128,9 @@ def read_table(
     key = list(schema.key)
     if not checked[key].equals(frame[key].astype(checked[key].dtypes.to_dict())):
         raise TableError(f"The rows of {path} are not sorted by {', '.join(key)}. {_REMEDY}")
-    if metadata.get("content_hash") != content_hash(checked):
+    if "content_hash" not in metadata:
+        raise TableError(f"{path} was written by another program or an earlier version. {_REMEDY}")
+    if metadata["content_hash"] != content_hash(checked):
         raise TableError(f"{path} was changed after it was written. {_REMEDY}")
     return checked
 

@@ -115,12 +115,22 @@ class Concise(logging.Filter):
     """Two short lines per job on the terminal: what it does, and how much is done.
 
     Snakemake's own log file keeps the rest.
+
+    Parameters
+    ----------
+    handler : logging.Handler
+        What writes to the terminal.
     """
 
     _SILENT = ("Select jobs to execute...", "Finished jobid:", "Execute ")
 
+    def __init__(self, handler: logging.Handler) -> None:
+        super().__init__()
+        self._handler = handler
+
     def filter(self, record: logging.LogRecord) -> bool:
-        """Drop what says no more than the lines that are kept."""
+        """Drop what says no more than the lines that are kept, and the empty lines before jobs."""
+        self._handler.last_msg_was_job_info = True  # type: ignore[attr-defined]
         message = record.getMessage()
         return bool(message.strip()) and not message.startswith(self._SILENT)
 
@@ -129,7 +139,7 @@ class Concise(logging.Filter):
         """Make the terminal of Snakemake concise, if it writes to one itself."""
         for handler in logger.handlers:
             if handler.name == "DefaultStreamHandler":
-                handler.addFilter(cls())
+                handler.addFilter(cls(handler))
                 handler.setFormatter(_OneLine(handler.formatter or logging.Formatter()))
 
 
