@@ -362,3 +362,26 @@ def test_a_lock_of_another_machine_is_named(runs):
     lock.unlink()
     runs("results/tables/faulty2026/shares.parquet")
     assert not lock.exists()
+
+
+def test_results_that_cannot_be_written_are_named(runs):
+    (runs.directory / "results").write_text("not a directory")
+    said = runs(ok=False)
+    assert "The directory results/ cannot be written: " in said
+    assert "Traceback" not in said
+
+
+def test_results_without_their_record_are_noticed(runs):
+    runs("results/tables/faulty2026/shares.parquet")
+    shutil.rmtree(runs.directory / ".snakemake")
+    said = runs("-n", "results/tables/faulty2026/shares.parquet")
+    assert "the record of what made them, is gone" in said
+    runs("results/tables/faulty2026/shares.parquet", "--forceall")
+    assert "is gone" not in runs("-n", "results/tables/faulty2026/shares.parquet")
+
+
+def test_a_raw_file_that_is_not_there_is_noticed_in_a_finished_directory(runs):
+    runs()
+    missing = {**CONFIGURATION, "adult": CONFIGURATION["adult"] | {"source": "file", "file": "adult.data"}}
+    said = runs("-n", configuration=missing, ok=False)
+    assert "adult.file is 'adult.data'; there is no such file." in said

@@ -347,12 +347,13 @@ def test_a_comment_runs_nothing_again(finished, house, run, file):
 
 
 def test_one_core_gives_the_same_bytes(finished, run, tmp_path):
-    run(tmp_path / "one", "--cores", "1", "lopuhaa2024")
+    threads = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    run(tmp_path / "one", "--cores", "1", "lopuhaa2024", **threads)
     assert_same_bytes(tmp_path / "one", finished)
 
 
 def test_other_chunks_give_the_same_table(finished, run, tmp_path):
-    run(tmp_path / "other", "--cores", "2", TABLE, configuration=changed(chunks=3))
+    run(tmp_path / "other", "--cores", "4", TABLE, configuration=changed(chunks=3))
     assert (tmp_path / "other" / TABLE).read_bytes() == (finished / TABLE).read_bytes()
 
 

@@ -151,6 +151,8 @@ def _contradictions(configuration: Mapping[str, Any], found: Iterable[Paper]) ->
     adult = configuration["adult"]
     if adult["source"] == "file" and adult["file"] is None:
         yield "adult.source is 'file' but adult.file is null; it must name the raw adult.data."
+    if adult["source"] in ("auto", "file") and adult["file"] and not Path(adult["file"]).is_file():
+        yield f"adult.file is {adult['file']!r}; there is no such file."
     for paper in found:
         plan = paper.plan()
         if plan is not None and hasattr(plan, "contradictions"):

@@ -48,6 +48,12 @@ PLAN = Plan(PAPERS, config, RESOURCES)
 PAPER_FILES = [os.path.relpath(PAPER_FOLDERS / key / "paper.yaml") for key in PAPERS]
 FINISHED = [path for paper in PAPERS.values() for path in PLAN.finished(paper, config["figures"]["formats"])]
 
+if Path("results/tables").is_dir() and not any(Path(".snakemake/metadata").glob("*")):
+    logger.warning(
+        "There are results here, but .snakemake/, the record of what made them, is gone: what has changed since cannot be"
+        " seen. To be sure, delete results/ or add --forceall."
+    )
+
 
 wildcard_constraints:
     data="|".join(data.catalogue()),
@@ -137,8 +143,10 @@ def announcement(dag):
     """Take the directory, make the terminal concise, and return what is said before a run."""
     try:
         CLAIMED.take()
-    except (runs.Busy, OSError) as problem:
+    except runs.Busy as problem:
         raise WorkflowError(str(problem)) from None
+    except OSError as problem:
+        raise WorkflowError(f"The directory results/ cannot be written: {problem}.") from None
     runs.Concise.install(logger)
     try:
         cores = workflow.cores
