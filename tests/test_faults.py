@@ -365,7 +365,8 @@ def test_a_lock_of_another_machine_is_named(runs):
 
 
 def test_results_that_cannot_be_written_are_named(runs):
-    (runs.directory / "results").write_text("not a directory")
+    # A directory where a file has to be: for a user who is root no directory is read-only.
+    (runs.directory / "results/.run").mkdir(parents=True)
     said = runs(ok=False)
     assert "The directory results/ cannot be written: " in said
     assert "Traceback" not in said
