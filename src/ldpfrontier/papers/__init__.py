@@ -119,7 +119,7 @@ class Table(Call):
     brief : bool
         Whether a job takes a second or so, and is better done where the workflow runs.
     memory : int
-        What a job asks a cluster for, MB: its own need, and about 300 MB of Snakemake, which starts it there.
+        What a job asks a cluster for, MB: its own need, and that of Snakemake, which starts it there.
     minutes : int
         How long it may take there. A job that fails is tried again with twice as much of both.
     """
