@@ -35,7 +35,7 @@ SMALL = {
             "tables": ["sweep"],
             "settings": {"size": "small2000.size", "seed": "seed"},
         },
-        "fig2": {"function": "more:scaling", "settings": "scaling", "brief": True},
+        "fig2": {"function": "more:scaling", "settings": "scaling", "brief": True, "memory": 9000},
     },
     "figures": {"fig1": {"tables": ["fig1"], "caption": "One\n  line. ", "labels": {"figure": "1"}}},
     "layouts": {"table1": {"function": "wide", "tables": ["fig2", "fig1"], "formats": ["md", "tex"]}},
@@ -78,6 +78,9 @@ def test_what_a_paper_says(small):
     assert paper.layouts["table1"].tables == ("fig2", "fig1")
     assert (paper.claims, paper.errata) == ((), ())
     assert isinstance(paper.tables["fig2"], Table)
+    assert [(table.memory, table.minutes) for table in paper.tables.values()] == [(1000, 10)] * 2 + [
+        (9000, 10)
+    ]
     assert isinstance(paper.layouts["table1"], Layout)
 
 

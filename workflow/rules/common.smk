@@ -109,6 +109,11 @@ def call_of(table):
     return lambda wildcards: told(table, wildcards.get("part"))
 
 
+def doubling(amount):
+    """Return a function of the attempt: an amount of a resource, twice as much each time a job is tried again."""
+    return lambda wildcards, attempt: amount * 2 ** (attempt - 1)
+
+
 def shown(kind):
     """Return the options of `report`: what it says of a figure or a layout is in the paper's paper.yaml."""
     return {

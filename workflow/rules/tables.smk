@@ -22,6 +22,9 @@ for table in PLAN.tables:
         conda:
             "../envs/ldpfrontier.yaml"
         threads: 1
+        resources:
+            mem_mb=doubling(table.memory),
+            runtime=doubling(table.minutes),
         params:
             call=call_of(table),
             reads=reads(table),

@@ -118,12 +118,18 @@ class Table(Call):
         Whether the parts are put together; tables that others read in parts need not be.
     brief : bool
         Whether a job takes a second or so, and is better done where the workflow runs.
+    memory : int
+        What a job asks a cluster for, MB: its own need, and that of Snakemake, which starts it there.
+    minutes : int
+        How long it may take there. A job that fails is tried again with twice as much of both.
     """
 
     schema: str = "RESULTS"
     parts: str | None = None
     publish: bool = True
     brief: bool = False
+    memory: int = 1000
+    minutes: int = 10
 
     @property
     def schema_name(self) -> str:
