@@ -150,3 +150,19 @@ def test_rays_of_a_larger_table_are_refused():
     assert facets(np.full((2, 3), 0.1), 1.0).shape == (42, 6)
     with pytest.raises(Intractable, match="6 cells; the rays are listed for at most 5"):
         extreme_rays(np.full((2, 3), 0.1), 1.0)
+
+
+def test_a_solver_that_stops_at_its_limit_says_so_and_keeps_its_certificate() -> None:
+    counts = np.random.default_rng(5).integers(20, 400, (4, 5))
+    bounds = {}
+    for rounds in (1, 300):
+        table = fig2(
+            counts, [0.5], instance="a, b", mechanisms=["polyopt_distinct"], tolerance=1e-9, max_rounds=rounds
+        )
+        row = table[table["metric"] == "nmi"].iloc[0]
+        bounds[rounds] = row["value"], row["bound"], row["status"]
+    stopped, done = bounds[1], bounds[300]
+    assert stopped[2] == "bounded"
+    assert done[2] == "optimal"
+    assert stopped[0] <= done[0] <= done[1] <= stopped[1]
+    assert stopped[1] - stopped[0] > 1e-6
