@@ -307,12 +307,12 @@ def test_damaged_files_do_not_pass_into_the_report(runs):
 
 
 def test_two_runs_in_one_directory(runs):
-    first = runs.start(TOY_SLEEP="4")
+    first = runs.start(TOY_SLEEP="20")
     wait_for(lambda: (runs.directory / "results/.run").exists())
     said = runs(ok=False)
     assert f"Another run, process {first.pid}, is going on in this directory" in said
     assert "Traceback" not in said
-    assert first.wait(timeout=60) == 0
+    assert first.wait(timeout=90) == 0
     assert "Nothing to be done" in runs()
 
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+#: What the note of a realized level says of the true distribution P*.
+COVERED, MISSED = "P* lies in F", "P* lies outside F"
+
 
 @dataclass(frozen=True)
 class Mechanism:

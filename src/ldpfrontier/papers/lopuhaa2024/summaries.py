@@ -15,11 +15,8 @@ import numpy as np
 import pandas as pd
 from pandas.api.typing import SeriesGroupBy
 
-from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
+from ldpfrontier.papers.lopuhaa2024.catalogue import COVERED, MECHANISMS
 from ldpfrontier.tables import PRIVACY_TOLERANCE, SKIPPED, Schema
-
-#: What the note of a realized level says of P* if F contains it.
-COVERED = "P* lies in F"
 
 #: Whether a statement holds; the last: a mechanism that it speaks of is missing.
 YES, NO, UNKNOWN = ANSWERS = ("yes", "no", "-")

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
+from ldpfrontier.papers.lopuhaa2024.catalogue import COVERED, MECHANISMS, MISSED
 from ldpfrontier.papers.lopuhaa2024.experiments import ALL, Place, Solution, place_of, solve
 from ldpfrontier.priors import generator
 from ldpfrontier.privacy import rldp_epsilon
@@ -24,9 +24,6 @@ from ldpfrontier.tables import PRIVACY_TOLERANCE, RESULTS, Row, TableError
 
 #: Metrics measured with P*, beside the certified ``mutual_information`` and ``nmi``.
 REALIZED, DIFFERENCE = "realized_epsilon", "utility_difference"
-
-#: What the note of a realized level says of P*.
-COVERED, MISSED = "P* lies in F", "P* lies outside F"
 
 _log = logging.getLogger(__name__)
 
