@@ -51,6 +51,7 @@ channels = [
     l.independent_reporting(ball, 1.0),
     l.improved_reporting(ball, 1.0).channel,
     l.budget_split(ball, 1.0).channel,
+    l.calibrated(lambda level: l.randomized_response(6, level), ball, 1.0).channel,
     l.optimal_ldp(utility, 1.0).channel,
     l.optimal_ldp(l.FDivergence(*pair), 1.0).channel,
     l.optimal_robust(ball, 1.0).channel,
@@ -65,7 +66,7 @@ channels = [
 assert all(isinstance(channel, l.Channel) for channel in channels)
 l.entropy(prior), l.mutual_information(prior, channels[0]), l.ldp_epsilon(channels[0])
 l.rldp_epsilon(channels[5], ball.conditionals), ball.worst_case_epsilon(channels[5])
-assert set(l.__all__) - set(vars(l)) == {"BudgetSplit", "Intractable", "Optimum"}
+assert set(l.__all__) - set(vars(l)) == {"BudgetSplit", "Calibration", "Intractable", "Optimum"}
 for name in l.__all__:
     getattr(l, name)
 """

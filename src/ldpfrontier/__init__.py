@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ldpfrontier.calibration import Calibration, calibrated
     from ldpfrontier.channel import Channel
     from ldpfrontier.hamming.dp_leakage import hamming_leakage
     from ldpfrontier.hamming.mi_leakage import information_leakage
@@ -38,6 +39,7 @@ __version__ = "0.2.0"
 
 __all__ = [
     "BudgetSplit",
+    "Calibration",
     "Channel",
     "FDivergence",
     "Intractable",
@@ -47,6 +49,7 @@ __all__ = [
     "SourceSet",
     "binary_mechanism",
     "budget_split",
+    "calibrated",
     "entropy",
     "geometric_mechanism",
     "hamming_leakage",
@@ -69,6 +72,7 @@ __all__ = [
 #: The module that defines each name, as imported above for type checkers.
 _HOMES = {
     "BudgetSplit": "two_reports",
+    "Calibration": "calibration",
     "Channel": "channel",
     "FDivergence": "utility",
     "Intractable": "optimum",
@@ -78,6 +82,7 @@ _HOMES = {
     "SourceSet": "hamming.sources",
     "binary_mechanism": "mechanisms",
     "budget_split": "two_reports",
+    "calibrated": "calibration",
     "entropy": "information",
     "geometric_mechanism": "mechanisms",
     "hamming_leakage": "hamming.dp_leakage",

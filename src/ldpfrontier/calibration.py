@@ -1,0 +1,140 @@
+"""Mechanisms at equal realized privacy: the nominal level at which a family leaks as much as is allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.optimum import checked_epsilon
+from ldpfrontier.privacy import ldp_epsilon
+from ldpfrontier.renyi_ball import RenyiBall
+
+#: What `RenyiBall.worst_case_epsilon` may lack, nats; it is added to be on the safe side.
+ACCURACY = 1e-10
+#: Largest nominal level tried if none is named, nats: randomized response then lies with probability 2e-9.
+MOST = 20.0
+#: Cells into which the bracket is cut to find the last stretch of feasible levels.
+CELLS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """A member of a family of mechanisms, chosen by what it really leaks.
+
+    Attributes
+    ----------
+    nominal : float
+        Level in nats at which the family was asked for it.
+    realized : float
+        Its worst realized epsilon over the uncertainty set in nats, with 1e-10 added for rounding unless it
+        is 0; never above the level allowed.
+    channel : Channel
+    """
+
+    nominal: float
+    realized: float
+    channel: Channel
+
+
+def calibrated(
+    family: Callable[[float], Channel],
+    ball: RenyiBall,
+    epsilon: float,
+    *,
+    most: float | None = None,
+    tol: float = 1e-6,
+) -> Calibration:
+    """Find the largest nominal level at which a family is really private at level epsilon over the ball.
+
+    The guarantee of a mechanism may be loose: over F it can leak less than its nominal level. Whatever that
+    guarantee is, a channel whose `RenyiBall.worst_case_epsilon` is at most epsilon is (epsilon, F)-RLDP
+    (lopuhaa2024, Definition 1), so mechanisms calibrated to one epsilon are compared at equal privacy.
+
+    The realized level need not grow with the nominal one: that of randomized response does, those of secret
+    randomized response and of a split budget may fall again. The result is feasible in any case. "Largest"
+    is the upper end of the last stretch of feasible levels that the search sees: the nominal level is doubled
+    from epsilon on until it is infeasible twice in succession; from there down to the last feasible one (or
+    0) 32 even cells are scanned; the first cell with a feasible lower end is bisected. For a family with a
+    growing realized level this is the supremum, to `tol` and to the 1e-10 of the safe side. Otherwise a
+    stretch within one cell may be missed, or one above two infeasible doublings, and levels below the result
+    may be infeasible.
+
+    Parameters
+    ----------
+    family : callable
+        Takes a nominal level in nats, from 0 to `most`, and returns a channel whose inputs are the pairs
+        (s, u) in row-major order.
+    ball : RenyiBall
+        Uncertainty set F of the distribution of (S, U).
+    epsilon : float
+        Realized level allowed, in nats, finite and at least 0.
+    most : float, optional
+        Largest nominal level tried, in nats, and the result if it is feasible, as for a family that leaks
+        little at every level; by default 20, or epsilon if that is larger.
+    tol : float
+        Accuracy of the nominal level, relative to the larger of epsilon and the level (to the larger of 1
+        and the level if epsilon is 0).
+
+    Returns
+    -------
+    Calibration
+        Its nominal level is below epsilon if the family leaks more than it says, and just below (by `tol`)
+        if it leaks exactly that.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, a channel has not one input for every pair (s, u), or no level tried
+        is feasible, not even 0.
+    """
+    epsilon = checked_epsilon(epsilon)
+    top = max(MOST, epsilon) if most is None else most
+    if not (math.isfinite(top) and top >= 0):
+        raise ValueError(f"most is {most}; it must be a finite number, 0 or more.")
+    if not 0 < tol < 1:
+        raise ValueError(f"tol is {tol}; it must lie strictly between 0 and 1.")
+
+    def at(nominal: float) -> Calibration:
+        channel = family(nominal)
+        worst = ball.worst_case_epsilon(channel)
+        # Two upper bounds that are exact where nothing is told, of anything or of S.
+        silent = worst <= ACCURACY and 0.0 in (ldp_epsilon(channel), ball.projected_epsilon(channel))
+        return Calibration(nominal, 0.0 if silent else worst + ACCURACY, channel)
+
+    best: Calibration | None = None
+    high, misses = min(max(epsilon, ACCURACY), float(top)), 0
+    while True:
+        found = at(high)
+        best, misses = (found, 0) if found.realized <= epsilon else (best, misses + 1)
+        if misses == 2 or high == top:
+            break
+        high = min(2.0 * high, float(top))
+    if best is found:
+        return best
+
+    for level in np.linspace(best.nominal if best else 0.0, high, CELLS + 1)[-2:0:-1].tolist():
+        found = at(level)
+        if found.realized <= epsilon:
+            best = found
+            break
+        high = level
+    best = best or at(0.0)
+    if best.realized > epsilon:
+        raise ValueError(
+            f"The family leaks {best.realized:.6g} nats at the nominal level 0, and more than the"
+            f" {epsilon:g} allowed at every level tried; a family that tells nothing at 0 can be calibrated."
+        )
+    while high - best.nominal > tol * max(epsilon or 1.0, best.nominal):
+        middle = 0.5 * (best.nominal + high)
+        if not best.nominal < middle < high:
+            break
+        found = at(middle)
+        if found.realized <= epsilon:
+            best = found
+        else:
+            high = middle
+    return best
