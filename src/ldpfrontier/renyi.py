@@ -28,11 +28,6 @@ def renyi_divergences(r: FloatArray, R: FloatArray, order: float) -> FloatArray:
 def least_mean(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> FloatArray:
     """Infimum of sum_u R_u q_u over distributions R with D_order(r || R) <= B, row by row.
 
-    With z = (q - min q) / (max q - min q) and t = 1 / (min q - mu) (scaled alike), the minimizer is
-    R_u proportional to r_u (1 + t z_u)^(-1/order), and its divergence rises with t from 0; log t is found by
-    Newton's method on log D inside a bracket. At the end of the bracket (t = e^700) what is left of B goes
-    to a zero cell if the minimum of q is there.
-
     Parameters
     ----------
     r : ndarray, shape (m, k)
@@ -45,14 +40,66 @@ def least_mean(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> Flo
     -------
     ndarray, shape (m,)
     """
+    return _least(r, q, B, order)[0]
+
+
+def least_members(
+    r: FloatArray, q: FloatArray, B: FloatArray, order: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Distributions that attain the infima of `least_mean`, whose arguments these are.
+
+    Returns
+    -------
+    values : ndarray, shape (m,)
+    members : ndarray, shape (m, k)
+        Their R, in the ball to rounding. Where the budget reaches a cell with r_u = 0, its share lies there.
+    distances : ndarray, shape (m, k)
+        q_u - mu, with which R_u is proportional to r_u (q_u - mu)^(-1/order); inf where R does not move.
+    """
+    values, tau, left = _least(r, q, B, order)
+    low = q.min(axis=1, keepdims=True)
+    least = q == low
+    span = q.max(axis=1, keepdims=True) - low
+    distances = np.full(q.shape, np.inf)
+    members = r.copy()
+    moved = np.flatnonzero(np.isfinite(tau))
+    z = (q[moved] - low[moved]) / span[moved]
+    inverse = np.exp(-tau[moved])[:, None]
+    filled = r[moved] > 0
+    floor = np.where(filled, z, np.inf).min(axis=1, keepdims=True)
+    ratios = np.where(filled, (inverse + z) / (inverse + floor), 1.0)
+    weights = r[moved] * ratios ** (-1.0 / order)
+    members[moved] = weights / weights.sum(axis=1, keepdims=True)
+    distances[moved] = (inverse + z) * span[moved]
+    # An empty cell of least value takes what is left; an infinite budget goes there at once.
+    share = np.where(np.isinf(B), 1.0, -np.expm1(-left))
+    spent = np.flatnonzero(np.isinf(B) | ((share > 0) & ~(least & (r > 0)).any(axis=1)))
+    share = share[spent, None]
+    members[spent] = (1.0 - share) * members[spent] + share * least[spent] / least[spent].sum(
+        axis=1, keepdims=True
+    )
+    return values, members, distances
+
+
+def _least(
+    r: FloatArray, q: FloatArray, B: FloatArray, order: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Infima of `least_mean`, log t of the minimizers (nan where R = r) and the budget left at t = e^700.
+
+    With z = (q - min q) / (max q - min q) and t = 1 / (min q - mu) (scaled alike), the minimizer is
+    R_u proportional to r_u (1 + t z_u)^(-1/order), and its divergence rises with t from 0; log t is found by
+    Newton's method on log D inside a bracket. At the end of the bracket (t = e^700) what is left of B goes
+    to a zero cell if the minimum of q is there.
+    """
     low = q.min(axis=1)
     span = q.max(axis=1) - low
     z = (q - low[:, None]) / np.where(span > 0, span, 1.0)[:, None]
     mean = np.einsum("ij,ij->i", r, z)
     result = np.where(np.isinf(B), 0.0, mean)
     active = np.flatnonzero((B > 0) & np.isfinite(B) & (span > 0))
+    taus, unspent = np.full(B.shape, np.nan), np.zeros(B.shape)
     if active.size == 0:
-        return np.asarray(low + span * result)
+        return np.asarray(low + span * result), taus, unspent
     r, z, B = r[active], z[active], B[active]
     floor = np.where(r > 0, z, np.inf).min(axis=1)
     variance = np.einsum("ij,ij->i", r, (z - mean[active, None]) ** 2)
@@ -67,6 +114,8 @@ def least_mean(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> Flo
     end = np.where(floor > 0, value * np.exp(-left), np.where(left > 0, 0.0, value))
     result[active] = end
     rows = np.flatnonzero(left <= 0)
+    unspent[active] = left
+    tau[left > 0] = last
     for _ in range(200):
         if rows.size == 0:
             break
@@ -83,7 +132,8 @@ def least_mean(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> Flo
         tau[rows] = new
         # D is a difference of logarithms near 0: below about 1e-16 / B the steps are noise.
         rows = rows[np.abs(new - x) > 1e-14 * np.maximum(np.abs(x), 1.0) + 1e-15 / B[rows]]
-    return np.asarray(low + span * result)
+    taus[active] = tau
+    return np.asarray(low + span * result), taus, unspent
 
 
 def two_cells(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:

@@ -83,18 +83,8 @@ class Block:
     """
 
     def __init__(self, lower: FloatArray, prior: FloatArray, epsilon: float, scale: float = 1.0) -> None:
-        occupied = np.flatnonzero(prior > 0)
-        # letter -> position; all empty letters share the last one
-        self._position = np.full(len(prior), len(occupied))
-        self._position[occupied] = np.arange(len(occupied))
-        empty = np.zeros(int(len(occupied) < len(prior)))
-        L, P = np.append(lower[occupied], empty), np.append(prior[occupied], empty)
-        self._letters = len(L)
-        if self._letters > MAX_LETTERS:
-            raise Intractable(
-                f"A block has {self._letters} public values with positive counts; at most {MAX_LETTERS} are"
-                " supported, because all their subsets are listed."
-            )
+        self._fold(prior)
+        L = self.folded(np.where(prior > 0, lower, 0.0))
         top = math.exp(epsilon)
         D = max(1.0 - L.sum(), 1e-15)  # one public value is known to be itself: L = 1
         d = (top - 1.0) / D
@@ -126,23 +116,42 @@ class Block:
         self._extra = np.concatenate([np.empty(0, dtype=np.int64), *extra])
         self._odd = scale * np.concatenate([np.empty(0), *odd])
 
-        inside_mass = subset_sums(P)[self._sets]
-        outside_mass = P.sum() - inside_mass
-        self.z = self._high * inside_mass + self._low * outside_mass
-        self.g = xlogy(self._high, self._high) * inside_mass + xlogy(self._low, self._low) * outside_mass
+        self._value()
+
+    def _fold(self, prior: FloatArray) -> None:
+        """Let all letters of probability 0 share the last position."""
+        occupied = np.flatnonzero(prior > 0)
+        self._position = np.full(len(prior), len(occupied))
+        self._position[occupied] = np.arange(len(occupied))
+        self.letters = len(occupied) + int(len(occupied) < len(prior))
+        if self.letters > MAX_LETTERS:
+            raise Intractable(
+                f"A block has {self.letters} public values with positive counts; at most {MAX_LETTERS} are"
+                " supported, because all their subsets are listed."
+            )
+        self.prior = self.folded(prior)
+        self._last: tuple[FloatArray, FloatArray] | None = None
+
+    def folded(self, values: FloatArray) -> FloatArray:
+        """Add values per letter up to values per position."""
+        return np.bincount(self._position, weights=values, minlength=self.letters).astype(np.float64)
+
+    def _value(self) -> None:
+        """Compute g and z of all vertices."""
+        P = self.prior
+        inside = subset_sums(P)[self._sets]
+        outside = P.sum() - inside
+        self.z = self._high * inside + self._low * outside
+        self.g = xlogy(self._high, self._high) * inside + xlogy(self._low, self._low) * outside
         self.z[self._plain :] += self._odd * P[self._extra]
         self.g[self._plain :] += xlogy(self._odd, self._odd) * P[self._extra]
-
-        self._last: tuple[FloatArray, FloatArray] | None = None
 
     def __len__(self) -> int:
         return len(self._sets)
 
     def dot(self, prices: FloatArray) -> FloatArray:
         """Return prices . w for every vertex, shape (vertices,), without forming the vertices."""
-        folded: FloatArray = np.bincount(self._position, weights=prices, minlength=self._letters).astype(
-            float
-        )
+        folded = self.folded(prices)
         inner = subset_sums(folded)[self._sets]
         products = self._low * folded.sum() + (self._high - self._low) * inner
         products[self._plain :] += self._odd * folded[self._extra]
@@ -156,7 +165,7 @@ class Block:
 
     def vectors(self, indices: NDArray[np.integer]) -> FloatArray:
         """Return the chosen vertices, shape (m, a2)."""
-        bits = self._sets[indices][:, None] >> np.arange(self._letters) & 1
+        bits = self._sets[indices][:, None] >> np.arange(self.letters) & 1
         w = np.where(bits == 1, self._high[indices][:, None], self._low[indices][:, None])
         rows = np.flatnonzero(indices >= self._plain)
         w[rows, self._extra[indices[rows] - self._plain]] = self._odd[indices[rows] - self._plain]
