@@ -8,7 +8,8 @@ projection itself, a Renyi ball, a block is a convex body ::
 With M the power mean sum_u r_u x_u^g to the power 1/g, g = (order - 1)/order (the geometric mean at order 1),
 r the centre and B the radius of the ball, Lagrange duality gives ::
 
-    A(w) = min over mu >= max w of  mu - e^-B M(mu - w),     B(w) = max over mu <= min w of  mu + e^-B M(w - mu).
+    A(w) = min over mu >= max w of  mu - e^-B M(mu - w),
+    B(w) = max over mu <= min w of  mu + e^-B M(w - mu).
 
 Vectors with one value on a set T of letters and one off it have A and B in closed form (the ball of two
 cells), and those that meet both constraints, or one with 0 off T, are the first vertices: a list as long as
@@ -109,6 +110,11 @@ class Body(Block):
         w[late] = self._found[indices[late] - self._plain][:, self._position]
         return w
 
+    @property
+    def movable(self) -> bool:
+        """Whether the body can have vertices beyond those listed: is neither a box nor the constants alone."""
+        return 0.0 < self.radius < math.inf and self.letters > 1 and self.top > self.bottom
+
     def compact(self, indices: NDArray[np.integer]) -> FloatArray:
         """Return vertices in folded letters, shape (m, letters)."""
         w = np.empty((len(indices), self.letters))
@@ -144,7 +150,7 @@ def polish(bodies: Sequence[Body], prices: Sequence[FloatArray], number: int, va
     bool
         Whether any body has a better vertex than before. The better ones are added to their bodies.
     """
-    chosen = [s for s, body in enumerate(bodies) if 0.0 < body.radius < math.inf and body.letters > 1]
+    chosen = [s for s, body in enumerate(bodies) if body.movable]
     if not chosen:
         return False
     starts, best = [], np.empty(len(chosen))
@@ -172,7 +178,7 @@ def polish(bodies: Sequence[Body], prices: Sequence[FloatArray], number: int, va
 
 
 def _moved(w: FloatArray) -> FloatArray:
-    """Copies of a vertex with one letter half-way to the other end, shape (letters, letters)."""
+    """Copy a vertex once per letter, that letter half-way between the ends; shape (letters, letters)."""
     copies = np.repeat(w[None], len(w), axis=0)
     middle = 0.5 * (w.min() + w.max())
     np.fill_diagonal(copies, np.where(np.abs(w - middle) > 0, middle, w))
@@ -214,8 +220,9 @@ class _Stack:
         )
 
     def take(self, rows: NDArray[np.integer]) -> _Stack:
-        parts = (self.r, self.prior, self.prices, self.real, self.radius, self.top, self.bottom)
-        return _Stack(*(part[rows] for part in parts), self.order)
+        r, prior, prices = self.r[rows], self.prior[rows], self.prices[rows]
+        radius, top, bottom = self.radius[rows], self.top[rows], self.bottom[rows]
+        return _Stack(r, prior, prices, self.real[rows], radius, top, bottom, self.order)
 
     def pad(self, starts: Sequence[FloatArray]) -> FloatArray:
         n = self.r.shape[1]
@@ -264,7 +271,7 @@ class _Stack:
         A = -A
         free = (w > ZERO * self.top[:, None]) & (self.r > 0)
         slope = np.where(free, self.prior * (np.log(np.maximum(w, 1e-300)) + 1.0) - self.prices, 0.0)
-        upper, lower = A >= self.top * (1.0 - 1e-9), B <= self.bottom * (1.0 + 1e-9)
+        upper, lower = self.top * (1.0 - 1e-9) <= A, self.bottom * (1.0 + 1e-9) >= B
         normals = np.stack([RA * free * upper[:, None], -RB * free * lower[:, None]], axis=1)
         idle = np.stack([~upper, ~lower], axis=1)
         gram = normals @ normals.transpose(0, 2, 1)

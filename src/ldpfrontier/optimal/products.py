@@ -65,6 +65,10 @@ class BlockProduct:
         """Least and largest Z of a joint column before it is scaled."""
         return sum(float(b.z.min()) for b in self.blocks), sum(float(b.z.max()) for b in self.blocks)
 
+    def forget(self) -> None:
+        """Forget what depends on the list of vertices, which has grown."""
+        self.__dict__.pop("range", None)
+
     def reduced(self, prices: FloatArray) -> list[FloatArray]:
         """Return f_s = g_s - prices . w_s for all vertices of every block."""
         per_block = prices.reshape(self.centre.shape)

@@ -1,4 +1,4 @@
-"""PolyOpt: the optimal robustly private mechanism over a polyhedral envelope (lopuhaa2024, section 5)."""
+"""Optimal robustly private mechanisms: PolyOpt (lopuhaa2024, section 5), and classes with more utility."""
 
 from __future__ import annotations
 
@@ -9,26 +9,37 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.polyopt import check_class, polyopt_distinct, polyopt_published
+from ldpfrontier.optimal.polyopt import START_ROUNDING, check_class, polyopt_distinct, polyopt_published
+from ldpfrontier.optimal.projections import BodyProducts, projected_mechanism
 from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
 from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
 
 Pairs = Literal["all", "distinct"]
+Envelope = Literal["simplex", "projections", "exact"]
 
 
 def optimal_robust(
     ball: RenyiBall,
     epsilon: float,
     *,
+    envelope: Envelope = "simplex",
     pairs: Pairs = "all",
     tolerance: float = 1e-7,
     max_rounds: int = 300,
     start: Channel | None = None,
 ) -> Optimum:
-    r"""Find the best mechanism of the PolyOpt class for an uncertainty set, with a certificate.
+    r"""Find the best robustly private mechanism of a class for an uncertainty set, with a certificate.
 
-    Every mechanism of the class satisfies (eps, F)-RLDP (lopuhaa2024, Theorem 2). The class is larger with
-    ``pairs="distinct"``: the guarantee compares s with s' != s only, and so do the inequalities.
+    Every mechanism of every class satisfies (eps, F)-RLDP (lopuhaa2024, Theorem 2). The classes grow with the
+    envelope, which stands for what is known of the conditional distributions R_s of U:
+
+    - ``"simplex"``: every R_s lies in a simplex around its projection F_{U|s}: PolyOpt as published;
+    - ``"projections"``: every R_s lies in F_{U|s} itself;
+    - ``"exact"``: every pair of R_s and R_s' lies in what F allows the two: all mechanisms that are private.
+
+    They are larger, too, with ``pairs="distinct"``: the guarantee compares s with s' != s only, and so do the
+    inequalities. The exact envelope always does.
 
     Parameters
     ----------
@@ -36,6 +47,7 @@ def optimal_robust(
         The uncertainty set F around the estimate P-hat, under which the utility I(X;Y) is measured.
     epsilon : float
         Privacy level in nats, at least 0.
+    envelope : {"simplex", "projections", "exact"}
     pairs : {"all", "distinct"}
         The published class, or the larger one.
     tolerance : float
@@ -60,13 +72,17 @@ def optimal_robust(
     Intractable
         If more than 20 public values occur together with one sensitive value.
     ValueError
-        If epsilon is out of range, `pairs` is neither of the two, or `start` has another number of inputs or
+        If epsilon is out of range, `envelope` or `pairs` is none of those named, or `start` has another number of inputs or
         is not in the class.
     """
     epsilon = checked_epsilon(epsilon)
     check_start(start, ball.centre.size)
     if pairs not in ("all", "distinct"):
         raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
+    if envelope not in ("simplex", "projections", "exact"):
+        raise ValueError(f"envelope is {envelope!r}; it must be 'simplex', 'projections' or 'exact'.")
+    if envelope == "exact":
+        pairs = "distinct"
     if pairs == "distinct" and ball.centre.shape[0] == 1:
         # With one sensitive value there is nothing to hide: the identity is best.
         h = entropy(ball.centre)
@@ -75,8 +91,36 @@ def optimal_robust(
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if epsilon == 0:
         return uninformative(ball.centre.size)
+    if envelope != "simplex":
+        return _over_projections(ball, epsilon, pairs, tolerance, max_rounds, start)
     lower = ball.lower_bounds
     if start is not None:
         check_class(start, lower, epsilon, distinct=pairs == "distinct")
     polyopt = polyopt_published if pairs == "all" else polyopt_distinct
     return polyopt(ball.centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
+
+
+def _over_projections(
+    ball: RenyiBall,
+    epsilon: float,
+    pairs: Pairs,
+    tolerance: float,
+    max_rounds: int,
+    start: Channel | None,
+) -> Optimum:
+    """Solve the class of the exact projections."""
+    if start is not None and (level := ball.projected_epsilon(start)) > epsilon + START_ROUNDING:
+        raise ValueError(
+            f"The start is private at level {level:.9g} over the projections; epsilon is {epsilon:.9g}."
+        )
+    rounds = 0
+    for distinct in (False, True)[: 1 + (pairs == "distinct")]:
+        products = BodyProducts(ball, epsilon, distinct)
+        start, _, more = projected_mechanism(
+            products, tolerance=tolerance, max_rounds=max_rounds, start=start
+        )
+        rounds += more
+    assert start is not None
+    bound = optimal_nonrobust(ball.centre, epsilon).upper_bound
+    value = MutualInformation(ball.centre)(start)
+    return certified(start, value, bound, tolerance, rounds)
