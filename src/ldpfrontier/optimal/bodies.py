@@ -112,7 +112,7 @@ class Body(Block):
 
     @property
     def movable(self) -> bool:
-        """Whether the body can have vertices beyond those listed: is neither a box nor the constants alone."""
+        """Whether there may be better vertices than those listed: not in a box, nor among constants."""
         return 0.0 < self.radius < math.inf and self.letters > 1 and self.top > self.bottom
 
     def compact(self, indices: NDArray[np.integer]) -> FloatArray:

@@ -72,8 +72,8 @@ def optimal_robust(
     Intractable
         If more than 20 public values occur together with one sensitive value.
     ValueError
-        If epsilon is out of range, `envelope` or `pairs` is none of those named, or `start` has another number of inputs or
-        is not in the class.
+        If epsilon is out of range, `envelope` or `pairs` is none of those named, or `start` has another
+        number of inputs or is not in the class.
     """
     epsilon = checked_epsilon(epsilon)
     check_start(start, ball.centre.size)
