@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ldpfrontier.channel import Channel, FloatArray
-from ldpfrontier.optimal.bodies import Body, polish
+from ldpfrontier.optimal.bodies import Body, polish, polish_from
 from ldpfrontier.optimal.column_generation import BATCH, Master, generate
+from ldpfrontier.optimal.covering import Cover
 from ldpfrontier.optimal.decomposition import Decomposition
 from ldpfrontier.optimal.products import BlockProduct
 from ldpfrontier.renyi_ball import RenyiBall
@@ -36,6 +37,10 @@ POLISHED, MOVED, SCOUT = 6, 3, 3
 #: Relative gap, to the vertices known, of the first pass and of the others; most rounds.
 ROUGH, GAP, ROUNDS = 1e-3, 1e-4, 60
 
+#: Cells by which the loosest cover is refined at a time; passes of a certificate, each with its own prices;
+#: how far in all, relative to the bound, the covers of a certificate may be above the vertices known.
+PORTION, PASSES, SLACK = 1_000, 4, 1e-3
+
 
 @dataclass(eq=False)
 class BodyProducts:
@@ -50,22 +55,31 @@ class BodyProducts:
         Whether pairs s != s' only are compared.
     share : float
         Part of its budget that every group has.
+    relaxed : bool
+        Whether all deltas of a special value are put into one product, that of the slack sides of both ends,
+        in which all their columns lie: for bounds.
     """
 
     ball: RenyiBall
     epsilon: float
     distinct: bool
     share: float = 1.0
+    relaxed: bool = False
     efforts: int = BlockProduct.efforts
     _bodies: dict[tuple[int, float, bool], Body] = field(default_factory=dict, repr=False)
     _products: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
     _active: list[BlockProduct] = field(default_factory=list, repr=False)
+    _covers: dict[Body, Cover] = field(default_factory=dict, repr=False)
     _round: int = 0
 
     def __post_init__(self) -> None:
         self._active.append(self.product(0, 0.0))
         small = self.ball.sensitive.size <= FEW
         groups = np.argsort(-self.ball.sensitive, kind="stable")
+        self._others: list[tuple[int, float]] = []
+        if self.relaxed:
+            self._active += [self.product(int(s0), math.inf) for s0 in groups if self.distinct]
+            return
         self._others = [
             (int(s0), self.epsilon * part)
             for s0 in (groups if small else groups[:SPECIAL])
@@ -88,7 +102,9 @@ class BodyProducts:
         """Return the product of (s0, delta); at delta = 0 the same for every s0."""
         key = (s0 if delta > 0 else 0), delta
         if key not in self._products:
-            bodies = [self.body(s, delta, s == s0 and delta > 0) for s in range(self.ball.centre.shape[0])]
+            ends = (0.0, self.epsilon) if delta == math.inf else (delta, delta)
+            special = [s == s0 and delta > 0 for s in range(self.ball.sensitive.size)]
+            bodies = [self.body(s, ends[is_special], is_special) for s, is_special in enumerate(special)]
             self._products[key] = BlockProduct(list(bodies), self.ball.centre)
         return self._products[key]
 
@@ -131,6 +147,55 @@ class BodyProducts:
         self._active += new
         return max(bound, *(excess for excess, _ in leaders.values()), -math.inf), new
 
+    def certify(self, prices: FloatArray, work: int, slack: float) -> tuple[float, bool]:
+        """Bound the reduced costs of all columns; look for better vertices where the bound is loose.
+
+        Parameters
+        ----------
+        prices : ndarray, shape (a1, a2)
+        work : int
+            Cells to look at beyond the first of every body, which go where they are needed.
+        slack : float
+            How far in total the bounds of the bodies may be above the vertices known.
+
+        Returns
+        -------
+        excess : float
+            No column of the products has a larger reduced cost per unit of Z; inf if none is known.
+        found : bool
+            Whether better vertices were found.
+        """
+        lam = self._active[0].excess(prices)[1]
+        groups = len(self.ball.centre)
+        tilted = prices.reshape(self.ball.centre.shape) + lam * self.ball.centre
+        owners = {body: s for product in self._active for s, body in enumerate(product.blocks)}
+        best = {body: float(body.reduced(tilted[s]).max()) for body, s in owners.items()}
+        bounds = dict(best)
+        movable = [body for body in owners if isinstance(body, Body) and body.movable]
+        hints: dict[Body, FloatArray] = {}
+
+        def refine(body: Body, cells: int) -> None:
+            if body not in self._covers:
+                self._covers[body] = Cover(body)
+            goal = best[body] + slack / groups
+            bounds[body], hints[body] = self._covers[body].bound(tilted[owners[body]], goal, cells)
+
+        for body in movable:
+            refine(body, 1)
+        while work > 0 and movable:
+            loosest = max(movable, key=lambda body: bounds[body] - best[body])
+            if bounds[loosest] - best[loosest] <= slack / groups:
+                break
+            refine(loosest, PORTION)
+            work -= PORTION
+        found = polish_from(movable, [tilted[owners[b]] for b in movable], [hints[b] for b in movable])
+        excess = -math.inf
+        for product in self._active:
+            product.forget()
+            F = -sum(bounds[body] for body in product.blocks)
+            excess = max(excess, lam - 1.0 - math.log(F) if F > 0 else math.inf)
+        return excess, found
+
     def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs of joint columns of known vertices; offer the best ones found."""
         found = [product.price(prices, effort, BATCH) for product in self._active]
@@ -158,6 +223,32 @@ def projected_mechanism(
         max_rounds = min(max_rounds, JOINT)
     joint = generate(products, coupled, utility, tolerance=max(GAP, tolerance), max_rounds=max_rounds)
     return best_mixture(joint.channel, start, utility), prices, joint.iterations
+
+
+def certified_bound(products: BodyProducts, work: int) -> float:
+    """Bound the mutual information of all mechanisms made of columns of the products from above.
+
+    Parameters
+    ----------
+    products : BodyProducts
+        Of all pairs, or relaxed.
+    work : int
+        Cells to look at, see `BodyProducts.certify`.
+
+    Returns
+    -------
+    float
+        In nats; inf if the work did not suffice for any.
+    """
+    decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
+    decomposition.solve(products.known, gap=ROUGH)
+    bound = math.inf
+    for part in range(PASSES):
+        prices = decomposition.solve(products.explore, gap=GAP, rounds=ROUNDS)
+        value = float(prices.sum())
+        excess, _ = products.certify(prices, work >> (PASSES - 1 - part), SLACK * value)
+        bound = min(bound, value + excess)
+    return bound
 
 
 def best_mixture(channel: Channel, other: Channel | None, utility: MutualInformation) -> Channel:
