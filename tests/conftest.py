@@ -18,7 +18,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--conic-levels",
         action="store_true",
-        help="solve the conic programs of all the tables of test_levels.py, not of a few (two minutes)",
+        help="solve the conic programs of all the tables of test_levels.py, not of one in 24 (minutes)",
     )
 
 

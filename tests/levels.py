@@ -1,4 +1,4 @@
-r"""Privacy levels over a Renyi ball by convex programs in the joint distribution, for `RenyiBall` to be tested.
+r"""Privacy levels over a Renyi ball by convex programs in the joint distribution: a test of `RenyiBall`.
 
 Nothing of `ldpfrontier.renyi` or of the budget condition of `ldpfrontier.renyi_ball` is used. A member of
 F = {P : D(P-hat || P) <= B} is written P = m_s R_su, m the distribution of S. Then
@@ -6,9 +6,9 @@ F = {P : D(P-hat || P) <= B} is written P = m_s R_su, m the distribution of S. T
     sum P-hat^alpha P^(1-alpha) = sum P-hat^alpha m^(1-alpha) R^(1-alpha),
 
 and m^(1-alpha) R^(1-alpha) is jointly convex for alpha > 1 (its logarithm is), jointly concave for
-1/2 <= alpha < 1 (a geometric mean of degree 2 - 2 alpha <= 1); so is -log m - log R for alpha = 1. So F is
-convex in (m, R) for alpha >= 1/2, P(y|s) = R_s . q_s is linear, and a level is the largest ratio of two linear
-functions over a convex set: one conic program after the scaling of Charnes and Cooper.
+1/2 <= alpha < 1 (a product of powers of degree 2 - 2 alpha <= 1); and -log m - log R is convex (alpha = 1).
+Hence F is convex in (m, R) for alpha >= 1/2, P(y|s) = R_s . q_s is linear, and a level is the largest ratio
+of two linear functions over a convex set: one conic program after the scaling of Charnes and Cooper.
 """
 
 from __future__ import annotations
@@ -218,56 +218,60 @@ def barrier_levels(
     # Held twice, as 1 + d and as x: one is exact near P-hat, the other near 0.
     x = full + d
     theta, settled = 1.0, np.ones(N, dtype=np.bool_)
-    while True:
-        ratio = (objective * x).sum(axis=2)
-        t = ratio[0] / ratio[1]
-        scaled = theta / ratio[0]
-        gradient_0 = scaled[:, None] * (objective[0] - t[:, None] * objective[1])
-        for _ in range(rounds):
-            power, slack = inside(x, d)
-            wp = weight * power
-            # Slack: gradient (w P^(1-alpha)) J / x, Hessian by the chain rule through log x.
-            first = (wp @ J) / x / limit[:, None]
-            curved = np.einsum("nc,ci,cj->nij", wp * (1 - order), J, J) / limit[:, None, None]
-            curved /= x[:, :, None] * x[:, None, :]
-            H = curved / slack[:, None, None] - first[:, :, None] * first[:, None, :] / slack[:, None, None] ** 2
-            diagonal = -first / x / slack[:, None] - 1.0 / x**2
-            H[:, np.arange(n), np.arange(n)] += diagonal
-            g = gradient_0 + first / slack[:, None] + 1.0 / x
-            # Steps leave the sums alone: the largest variable of each sum makes up for the others.
-            pivot = ((unit * x)[:, None, :] * blocks).argmax(axis=2) @ blocks.astype(np.intp)
-            Z = np.broadcast_to(np.eye(n), (N, n, n)).copy()
-            Z[case[:, None], pivot, np.arange(n)] -= unit / np.take_along_axis(unit, pivot, axis=1)
-            fixed = (pivot == np.arange(n)).astype(np.float64)
-            # In units of the barrier's own curvature the system is well conditioned.
-            H = np.einsum("nji,njk,nkl->nil", Z, H, Z, optimize=True)
-            H[:, np.arange(n), np.arange(n)] -= fixed
-            # A case that is lost stays where it is, and in no other's way.
-            H[~settled], g[~settled] = -np.eye(n), 0.0
-            size = 1.0 / np.sqrt(-np.einsum("nii->ni", H))
-            right = -np.einsum("nji,nj->ni", Z, g) * size
-            # The diagonal is -1 now; a little more keeps a lost case from stopping the others.
-            H = H * size[:, :, None] * size[:, None, :] - 1e-14 * np.eye(n)
-            step = np.linalg.solve(H, right[:, :, None])[:, :, 0] * size
-            step = np.einsum("nij,nj->ni", Z, step)
-            decrement = (g * step).sum(axis=1)
-            # The damped step of self-concordant functions, shortened to stay inside.
-            length = np.where(decrement > 0.1, 1.0 / (1.0 + np.sqrt(np.maximum(decrement, 0.0))), 1.0)
-            for _ in range(60):
-                y = x + length[:, None] * step
-                outside = ~((y > 0).all(axis=1) & (inside(y, d + length[:, None] * step)[1] > 0))
-                if not outside.any():
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        while True:
+            ratio = (objective * x).sum(axis=2)
+            t = ratio[0] / ratio[1]
+            scaled = theta / ratio[0]
+            gradient_0 = scaled[:, None] * (objective[0] - t[:, None] * objective[1])
+            for _ in range(rounds):
+                power, slack = inside(x, d)
+                wp = weight * power
+                # Slack: gradient (w P^(1-alpha)) J / x, Hessian by the chain rule through log x.
+                first = (wp @ J) / x / limit[:, None]
+                curved = np.einsum("nc,ci,cj->nij", wp * (1 - order), J, J) / limit[:, None, None]
+                curved /= x[:, :, None] * x[:, None, :]
+                H = (
+                    curved / slack[:, None, None]
+                    - first[:, :, None] * first[:, None, :] / slack[:, None, None] ** 2
+                )
+                diagonal = -first / x / slack[:, None] - 1.0 / x**2
+                H[:, np.arange(n), np.arange(n)] += diagonal
+                g = gradient_0 + first / slack[:, None] + 1.0 / x
+                # Steps leave the sums alone: the largest variable of each sum makes up for the others.
+                pivot = ((unit * x)[:, None, :] * blocks).argmax(axis=2) @ blocks.astype(np.intp)
+                Z = np.broadcast_to(np.eye(n), (N, n, n)).copy()
+                Z[case[:, None], pivot, np.arange(n)] -= unit / np.take_along_axis(unit, pivot, axis=1)
+                fixed = (pivot == np.arange(n)).astype(np.float64)
+                # In units of the barrier's own curvature the system is well conditioned.
+                H = np.einsum("nji,njk,nkl->nil", Z, H, Z, optimize=True)
+                H[:, np.arange(n), np.arange(n)] -= fixed
+                # A case that is lost stays where it is, and in no other's way.
+                H[~settled], g[~settled] = -np.eye(n), 0.0
+                size = 1.0 / np.sqrt(-np.einsum("nii->ni", H))
+                right = -np.einsum("nji,nj->ni", Z, g) * size
+                # The diagonal is -1 now; a little more keeps a lost case from stopping the others.
+                H = H * size[:, :, None] * size[:, None, :] - 1e-14 * np.eye(n)
+                step = np.linalg.solve(H, right[:, :, None])[:, :, 0] * size
+                step = np.einsum("nij,nj->ni", Z, step)
+                decrement = (g * step).sum(axis=1)
+                # The damped step of self-concordant functions, shortened to stay inside.
+                length = np.where(decrement > 0.1, 1.0 / (1.0 + np.sqrt(np.maximum(decrement, 0.0))), 1.0)
+                for _ in range(60):
+                    y = x + length[:, None] * step
+                    outside = ~((y > 0).all(axis=1) & (inside(y, d + length[:, None] * step)[1] > 0))
+                    if not outside.any():
+                        break
+                    length = np.where(outside, 0.5 * length, length)
+                step *= np.where(outside, 0.0, length)[:, None]
+                x, d = x + step, d + step
+                settled &= np.isfinite(decrement) & (decrement > -1e-3)
+                if (decrement[settled] < 1e-6).all():
                     break
-                length = np.where(outside, 0.5 * length, length)
-            step *= np.where(outside, 0.0, length)[:, None]
-            x, d = x + step, d + step
-            settled &= np.isfinite(decrement) & (decrement > -1e-3)
-            if (decrement[settled] < 1e-6).all():
+            settled &= decrement < 1e-3
+            if theta > 2 * n / gap:
                 break
-        settled &= decrement < 1e-3
-        if theta > 2 * n / gap:
-            break
-        theta *= growth
+            theta *= growth
     P = (x[:, :a1] * m_unit)[:, :, None] * (x[:, a1:] * unit[:, a1:]).reshape(N, a1, a2)
     R = P / P.sum(axis=2, keepdims=True)
     high, low = (R[case, s1] * q1).sum(axis=1), (R[case, s2] * q2).sum(axis=1)
@@ -293,15 +297,21 @@ def whole_simplex(asked: list[tuple[int, FloatArray, int, FloatArray]]) -> float
     return max(math.log(q1.max()) - math.log(q2.min()) for _, q1, _, q2 in asked)
 
 
-def conic_epsilon(ball: RenyiBall, channel: Channel) -> float:
-    """`RenyiBall.worst_case_epsilon` by conic programs, for order 1/2 and above; NaN if one is not solved."""
+def conic_epsilon(ball: RenyiBall, channel: Channel) -> tuple[float, int]:
+    """`RenyiBall.worst_case_epsilon` by conic programs, for order 1/2 and above.
+
+    Returns
+    -------
+    float and int
+        The level over the questions that the solver could answer, and how many it could not.
+    """
     asked = questions(ball, channel)
     if asked is None:
-        return math.inf
+        return math.inf, 0
     if math.isinf(ball.radius):
-        return max(0.0, whole_simplex(asked))
-    levels = [conic_level(ball.centre, ball.radius, ball.order, *question) for question in asked]
-    return float(np.max([0.0, *levels]))
+        return max(0.0, whole_simplex(asked)), 0
+    levels = np.array([conic_level(ball.centre, ball.radius, ball.order, *question) for question in asked])
+    return float(np.nanmax([0.0, *levels])), int(np.isnan(levels).sum())
 
 
 def barrier_epsilons(balls: list[RenyiBall], channels: list[Channel]) -> tuple[FloatArray, list[FloatArray]]:
@@ -310,8 +320,8 @@ def barrier_epsilons(balls: list[RenyiBall], channels: list[Channel]) -> tuple[F
     Returns
     -------
     ndarray, shape (N,), and a list of N arrays of shape (questions, a1, a2)
-        Levels, and for each ball the members of F that the method ended at (none if the level is infinite or F
-        is the simplex).
+        Levels, and for each ball the members of F that the method ended at (none if the level is infinite or
+        F the simplex).
     """
     asked = [questions(ball, channel) for ball, channel in zip(balls, channels, strict=True)]
     values = np.zeros(len(balls))
@@ -331,11 +341,11 @@ def barrier_epsilons(balls: list[RenyiBall], channels: list[Channel]) -> tuple[F
         centre = np.array([balls[i].centre for i in owner])
         radius = np.array([balls[i].radius for i in owner])
         found, P = barrier_levels(centre, radius, balls[0].order, s1, q1, s2, q2)
-        for i in np.flatnonzero(np.isnan(found)):
-            again = (np.array([part]) for part in (s1[i], q1[i], s2[i], q2[i]))
-            found[i : i + 1], P[i : i + 1] = barrier_levels(
-                centre[i : i + 1], radius[i : i + 1], balls[0].order, *again, growth=1.5, rounds=1000
-            )
+        for growth, rounds in ((1.5, 1000), (1.2, 3000)):
+            i = np.isnan(found)
+            if i.any():
+                lost = (centre[i], radius[i], balls[0].order, s1[i], q1[i], s2[i], q2[i])
+                found[i], P[i] = barrier_levels(*lost, growth=growth, rounds=rounds)
         for i in np.flatnonzero(np.isnan(found)):
             found[i] = conic_level(centre[i], radius[i], balls[0].order, *rows[i])
             P[i] = centre[i]
@@ -345,7 +355,7 @@ def barrier_epsilons(balls: list[RenyiBall], channels: list[Channel]) -> tuple[F
     return values, members
 
 
-SHAPES = ((2, 2), (2, 3), (3, 2), (2, 6), (3, 4), (4, 3))
+SHAPES = ((2, 2), (2, 3), (3, 2), (2, 6), (3, 3), (3, 4))
 
 
 def random_case(rng: np.random.Generator, shape: tuple[int, int], order: float) -> tuple[RenyiBall, Channel]:
