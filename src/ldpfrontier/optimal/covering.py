@@ -6,8 +6,8 @@ duality turns a body into a union over two scalars of sets with two separable co
     A(w) <= top     iff  sum_u r_u phi(1 + xi (top - w_u)) >= k      for some xi >= 0,
     B(w) >= bottom  iff  sum_u r_u phi(1 + eta (w_u - bottom)) >= k  for some eta >= 0.
 
-A cell is a rectangle of (xi, eta) and an interval per letter. phi is concave in xi, so its tangent at the left
-end bounds it in the cell, and what a tangent gives is largest at one of the ends: four corners. For each of
+A cell is a rectangle of (xi, eta) and an interval per letter. phi is concave in xi, so its tangent at the
+left end bounds it in the cell, and what a tangent gives is largest at one of the ends: four corners. For each of
 them, and for multipliers of the two constraints, the maximum separates over the letters; on every interval
 of a grid of values the convex part lies below its chord and the concave part below a tangent. So a cell's
 bound is a maximum over finitely many numbers, and holds for any multipliers. Cells whose bound is too large
@@ -104,8 +104,8 @@ class Cover:
         self.caps = body.top / most
         peak = float(self.caps.max())
         rise = math.expm1(B)
-        # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise. Beyond the last ends only the ranges of
-        # values that they leave are used.
+        # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise. Beyond the last ends only the ranges
+        # of values that they leave are used.
         xi = _ends(rise / body.top, FAR / body.top)
         eta = _ends(rise / max(peak - body.bottom, 1e-12), FAR / body.bottom)
         pairs = [(a, b) for a in range(len(xi) - 1) for b in range(len(eta) - 1)]
@@ -173,7 +173,7 @@ class Cover:
         return max(target, self.p * float(front.bound.max(initial=-np.inf))), w
 
     def _grow(self, front: _Cells, work: int) -> tuple[_Cells, _Cells]:
-        """Split the cells with the largest bounds, as many as the work allows; return theirs and the others."""
+        """Split the cells with the largest bounds, as many as the work allows; return them and the rest."""
         order = np.argsort(-front.bound, kind="stable")
         count = min(len(order), work // 2 + 1, 2 * WAVE)
         return self._split(front.take(order[:count])), front.take(order[count:])
@@ -371,6 +371,6 @@ def _lowest(
 
 
 def _ends(first: float, last: float) -> FloatArray:
-    """Ends of intervals from the first to the last value in even ratios, and infinity."""
+    """List ends of intervals from the first to the last value in even ratios, and infinity."""
     count = max(2, 1 + math.ceil(math.log(max(last / first, 1.0 + 1e-9)) / math.log(RATIO)))
     return np.append(np.geomspace(first, max(last, first * 1.1), count), np.inf)

@@ -4,9 +4,6 @@ A column v is allowed if A_s(v) <= e^eps B_s'(v), A_s and B_s the largest and th
 projection F_{U|s}: for all pairs (s, s'), or for s != s' only. The proof of privacy of PolyOpt (lopuhaa2024,
 Theorem 2) uses nothing else of its simplex, and the columns are products of blocks as there
 (`polyopt`), of convex bodies (`bodies`) instead of polytopes.
-
-With `share` x < 1 every group has the part x of its budget only. At x = 1/2 any two groups can have theirs at
-once, so a column private over F meets these weaker conditions: the optimum bounds that of F.
 """
 
 from __future__ import annotations
@@ -39,7 +36,10 @@ ROUGH, GAP, ROUNDS = 1e-3, 1e-4, 60
 
 #: Cells by which the loosest cover is refined at a time; passes of a certificate, each with its own prices;
 #: how far in all, relative to the bound, the covers of a certificate may be above the vertices known.
-PORTION, PASSES, SLACK = 1_000, 4, 1e-3
+PORTION, PASSES, SLACK = 1_000, 5, 1e-3
+
+#: Passes without a certificate: looking at the covers' first cells only, for better vertices.
+HINTS = 2
 
 
 @dataclass(eq=False)
@@ -53,18 +53,11 @@ class BodyProducts:
         In nats, > 0.
     distinct : bool
         Whether pairs s != s' only are compared.
-    share : float
-        Part of its budget that every group has.
-    relaxed : bool
-        Whether all deltas of a special value are put into one product, that of the slack sides of both ends,
-        in which all their columns lie: for bounds.
     """
 
     ball: RenyiBall
     epsilon: float
     distinct: bool
-    share: float = 1.0
-    relaxed: bool = False
     efforts: int = BlockProduct.efforts
     _bodies: dict[tuple[int, float, bool], Body] = field(default_factory=dict, repr=False)
     _products: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
@@ -76,10 +69,6 @@ class BodyProducts:
         self._active.append(self.product(0, 0.0))
         small = self.ball.sensitive.size <= FEW
         groups = np.argsort(-self.ball.sensitive, kind="stable")
-        self._others: list[tuple[int, float]] = []
-        if self.relaxed:
-            self._active += [self.product(int(s0), math.inf) for s0 in groups if self.distinct]
-            return
         self._others = [
             (int(s0), self.epsilon * part)
             for s0 in (groups if small else groups[:SPECIAL])
@@ -91,10 +80,14 @@ class BodyProducts:
         key = s, delta, special
         if key not in self._bodies:
             ball = self.ball
-            radius = ball.shared_radii(self.share)[s]
             level, scale = (delta, math.exp(-delta)) if special else (-delta, 1.0)
             self._bodies[key] = Body(
-                ball.conditionals[s], float(radius), ball.order, ball.centre[s], self.epsilon + level, scale
+                ball.conditionals[s],
+                float(ball.projected_radii[s]),
+                ball.order,
+                ball.centre[s],
+                self.epsilon + level,
+                scale,
             )
         return self._bodies[key]
 
@@ -102,9 +95,8 @@ class BodyProducts:
         """Return the product of (s0, delta); at delta = 0 the same for every s0."""
         key = (s0 if delta > 0 else 0), delta
         if key not in self._products:
-            ends = (0.0, self.epsilon) if delta == math.inf else (delta, delta)
             special = [s == s0 and delta > 0 for s in range(self.ball.sensitive.size)]
-            bodies = [self.body(s, ends[is_special], is_special) for s, is_special in enumerate(special)]
+            bodies = [self.body(s, delta, is_special) for s, is_special in enumerate(special)]
             self._products[key] = BlockProduct(list(bodies), self.ball.centre)
         return self._products[key]
 
@@ -203,52 +195,46 @@ class BodyProducts:
 
 
 def projected_mechanism(
-    products: BodyProducts, *, tolerance: float, max_rounds: int, start: Channel | None = None
-) -> tuple[Channel, FloatArray, int]:
-    """Find a good mechanism made of bodies; it is private over F, and no certificate of optimality.
+    products: BodyProducts, *, tolerance: float, max_rounds: int, cells: int, start: Channel | None = None
+) -> tuple[Channel, float, int]:
+    """Find a good mechanism made of bodies, private over F, and a bound on all of its class.
+
+    Parameters
+    ----------
+    products : BodyProducts
+    tolerance, max_rounds
+        As in `generate`, for the joint columns.
+    cells : int
+        Cells to look at for the bound, see `BodyProducts.certify`; used for all pairs only.
+    start : Channel, optional
+        A mechanism whose columns may be used.
 
     Returns
     -------
     channel : Channel
-    prices : ndarray, shape (a1, a2)
-        Prices at which no column of known vertices is worth adding.
+    bound : float
+        In nats; inf where none is known.
     rounds : int
     """
     utility = MutualInformation(products.ball.centre)
     decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
     decomposition.solve(products.known, gap=ROUGH)
-    prices = decomposition.solve(products.explore, gap=max(GAP, tolerance), rounds=ROUNDS)
-    coupled = decomposition.columns()
+    bound, passes = math.inf, HINTS if products.distinct or cells == 0 else PASSES
+    for last in range(passes - 1, -1, -1):
+        prices = decomposition.solve(products.explore, gap=max(GAP, tolerance), rounds=ROUNDS)
+        value = float(prices.sum())
+        work = 0 if products.distinct else cells >> last
+        excess, found = products.certify(prices, work, SLACK * value)
+        if not products.distinct:
+            bound = min(bound, value + excess)
+        if not found:
+            break
+    decomposition.solve(products.explore, gap=max(GAP, tolerance), rounds=ROUNDS)
     if products.ball.sensitive.size > FEW:
         max_rounds = min(max_rounds, JOINT)
+    coupled = decomposition.columns()
     joint = generate(products, coupled, utility, tolerance=max(GAP, tolerance), max_rounds=max_rounds)
-    return best_mixture(joint.channel, start, utility), prices, joint.iterations
-
-
-def certified_bound(products: BodyProducts, work: int) -> float:
-    """Bound the mutual information of all mechanisms made of columns of the products from above.
-
-    Parameters
-    ----------
-    products : BodyProducts
-        Of all pairs, or relaxed.
-    work : int
-        Cells to look at, see `BodyProducts.certify`.
-
-    Returns
-    -------
-    float
-        In nats; inf if the work did not suffice for any.
-    """
-    decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
-    decomposition.solve(products.known, gap=ROUGH)
-    bound = math.inf
-    for part in range(PASSES):
-        prices = decomposition.solve(products.explore, gap=GAP, rounds=ROUNDS)
-        value = float(prices.sum())
-        excess, _ = products.certify(prices, work >> (PASSES - 1 - part), SLACK * value)
-        bound = min(bound, value + excess)
-    return bound
+    return best_mixture(joint.channel, start, utility), bound, joint.iterations
 
 
 def best_mixture(channel: Channel, other: Channel | None, utility: MutualInformation) -> Channel:
