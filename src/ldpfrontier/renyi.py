@@ -133,8 +133,9 @@ def _least(
         on = ~(np.abs(new - x) <= noise)
         inside = (new > lo[rows]) & (new < hi[rows])
         result[active[rows]] = value
-        tau[rows] = np.where(inside, new, 0.5 * (lo[rows] + hi[rows]))
-        rows = rows[on & (np.abs(tau[rows] - x) > noise)]
+        new = np.where(inside, new, 0.5 * (lo[rows] + hi[rows]))
+        tau[rows] = np.where(on, new, x)
+        rows = rows[on & (np.abs(new - x) > noise)]
     taus[active] = tau
     return np.asarray(low + span * result), taus, unspent
 

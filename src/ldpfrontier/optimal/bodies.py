@@ -252,6 +252,7 @@ class _Stack:
     def pull(self, w: FloatArray) -> FloatArray:
         """Move vectors into their bodies: raise all letters alike until A / B is low enough, then scale."""
         w = np.where(self.real, w, w[:, :1])
+        w = np.where(w.any(axis=1, keepdims=True), w, 1.0)
         A = -least_mean(self.r, -w, self.radius, self.order)
         B = least_mean(self.r, w, self.radius, self.order)
         ratio = self.top / self.bottom

@@ -7,11 +7,11 @@ duality turns a body into a union over two scalars of sets with two separable co
     B(w) >= bottom  iff  sum_u r_u phi(1 + eta (w_u - bottom)) >= k  for some eta >= 0.
 
 A cell is a rectangle of (xi, eta) and an interval per letter. phi is concave in xi, so its tangent at the
-left end bounds it in the cell, and what a tangent gives is largest at one of the ends: four corners. For each of
-them, and for multipliers of the two constraints, the maximum separates over the letters; on every interval
+left end bounds it in the cell, and what a tangent gives is largest at one of the ends: four corners. For each
+of them, and for multipliers of the two constraints, the maximum separates over the letters; on every interval
 of a grid of values the convex part lies below its chord and the concave part below a tangent. So a cell's
 bound is a maximum over finitely many numbers, and holds for any multipliers. Cells whose bound is too large
-are split, in xi, in eta, or between the two values a letter hesitates between.
+are split where that is loosest: in xi, in eta, or between the values that a letter hesitates between.
 """
 
 from __future__ import annotations

@@ -79,11 +79,11 @@ class BodyProducts:
         """Return the body of one group at one delta."""
         key = s, delta, special
         if key not in self._bodies:
-            ball = self.ball
+            ball, radius = self.ball, float(self.ball.projected_radii[s])
             level, scale = (delta, math.exp(-delta)) if special else (-delta, 1.0)
             self._bodies[key] = Body(
                 ball.conditionals[s],
-                float(ball.projected_radii[s]),
+                radius,
                 ball.order,
                 ball.centre[s],
                 self.epsilon + level,
