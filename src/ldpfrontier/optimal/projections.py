@@ -227,7 +227,7 @@ def projected_mechanism(
         excess, found = products.certify(prices, work, SLACK * value)
         if not products.distinct:
             bound = min(bound, value + excess)
-        if not found:
+        if not found and work >= cells:
             break
     decomposition.solve(products.explore, gap=max(GAP, tolerance), rounds=ROUNDS)
     if products.ball.sensitive.size > FEW:
