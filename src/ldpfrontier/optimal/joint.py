@@ -50,13 +50,15 @@ Pairs = Literal["all", "distinct"]
 SAFE = 2e-12
 
 #: Violations of an inequality (its largest coefficient is 1) below this are ignored.
-FEASIBLE = 1e-9
+FEASIBLE = 1e-8
 
-#: Rows in a linear program before unused ones are taken out; rows added at a time.
-ROWS, ADDED = 300, 6
+#: Inequalities known, and rows in a linear program, before unused ones are forgotten; rows added at a time.
+POOL, ROWS, ADDED = 8_000, 300, 6
 
-#: Ends of the angles between which splits of the budget are searched, and the accuracy of an angle.
-END, CLOSE, KINK = 1e-6, 1e-8, 1e-12
+#: Ends of the angles between which splits of the budget are searched; accuracy of an angle,
+#: of one below order 1, where a group that may be anything from some share on makes a kink, and where a nearly
+#: worst inequality will do.
+END, CLOSE, KINK, ROUGH = 1e-6, 1e-8, 1e-12, 1e-3
 
 #: Below this, gradients take a letter for this large: the slope of v log v at 0 is -inf.
 FLOOR = 1e-5
@@ -94,12 +96,14 @@ class Oracle:
         chosen = [(s, t) for s, t in itertools.product(a1, a1) if s != t or self.pairs == "all"]
         return tuple(np.array(chosen, dtype=np.intp).reshape(-1, 2).T)  # type: ignore[return-value]
 
-    def worst(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def worst(self, columns: FloatArray, rough: bool = False) -> tuple[FloatArray, FloatArray]:
         """Find the most violated inequality of every column and pair of sensitive values.
 
         Parameters
         ----------
         columns : ndarray, shape (m, a1 a2)
+        rough : bool
+            Whether a nearly worst inequality will do.
 
         Returns
         -------
@@ -114,7 +118,7 @@ class Oracle:
         blocks = columns.reshape(m, a1, a2)
         q1, q2 = blocks[:, s].reshape(-1, a2), blocks[:, t].reshape(-1, a2)
         rows_s, rows_t = np.tile(s, m), np.tile(t, m)
-        high, low, top, bottom = self._best_split(rows_s, rows_t, q1, q2)
+        high, low, top, bottom = self._best_split(rows_s, rows_t, q1, q2, rough)
         cuts = np.zeros((len(q1), a1, a2))
         every = np.arange(len(q1))
         cuts[every, rows_s] = top
@@ -122,7 +126,7 @@ class Oracle:
         return log_ratio(high, low).reshape(m, -1), cuts.reshape(m, len(s), a1 * a2)
 
     def _best_split(
-        self, s: NDArray[np.intp], t: NDArray[np.intp], q1: FloatArray, q2: FloatArray
+        self, s: NDArray[np.intp], t: NDArray[np.intp], q1: FloatArray, q2: FloatArray, rough: bool
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Largest R_s . q1 and least R_t . q2 at the split of the budget with the largest ratio; R_s, R_t.
 
@@ -142,6 +146,7 @@ class Oracle:
         lo, hi = np.maximum(grid[start - 1], END), np.minimum(grid[start + 1], math.pi / 2 - END)
         rows = np.flatnonzero(push)
         pushed, target = push.copy(), angle + push
+        close = ROUGH if rough else CLOSE if self.ball.order >= 1 else KINK
         for step in range(100):
             x = angle[rows]
             new = np.clip(target[rows], lo[rows], hi[rows])
@@ -150,7 +155,7 @@ class Oracle:
             outside = (target[rows] <= lo[rows]) & (lo[rows] == x) | (target[rows] >= hi[rows]) & (hi[rows] == x)
             # A kink defeats secants, hence some halves in the long run.
             new = np.where(outside | (step > 8 and step % 2 == 0), 0.5 * (lo[rows] + hi[rows]), new)
-            moving = np.abs(new - x) > (CLOSE if self.ball.order >= 1 else KINK)
+            moving = np.abs(new - x) > close
             rows, new = rows[moving], new[moving]
             if rows.size == 0:
                 break
@@ -277,8 +282,9 @@ class Relaxation:
     def __post_init__(self) -> None:
         n = len(self.scale)
         self.pool = np.empty((0, n))
-        self._rows = np.empty(0, dtype=np.intp)  # of the pool
-        self._unused = np.empty(0, dtype=np.intp)
+        self._needed = np.empty(0, dtype=np.intp)  # when each inequality was last needed
+        self._rows = np.empty(0, dtype=np.intp)  # those in the LP
+        self._time = 0
         self._index = np.arange(n, dtype=np.int32)
         self._lp.setOptionValue("simplex_strategy", 1)  # rows are added, bounds are moved: dual simplex
         for _ in range(n):
@@ -286,9 +292,18 @@ class Relaxation:
         self._lp.addRow(1.0, 1.0, n, self._index, self.scale)
 
     def add(self, cuts: FloatArray) -> None:
-        """Add inequalities a . v <= 0 to the pool."""
-        if len(cuts):
-            self.pool = np.concatenate([self.pool, cuts / np.abs(cuts).max(axis=1, keepdims=True)])
+        """Add inequalities a . v <= 0 to the pool, which forgets those that were not needed for long."""
+        cuts = cuts / np.abs(cuts).max(axis=1, keepdims=True)
+        if len(self.pool) > POOL:
+            self._delete(np.arange(len(self._rows)))
+            kept = np.sort(np.argsort(-self._needed, kind="stable")[: POOL // 2])
+            self.pool, self._needed = self.pool[kept], self._needed[kept]
+        self.pool = np.concatenate([self.pool, cuts])
+        self._needed = np.concatenate([self._needed, np.full(len(cuts), self._time)])
+
+    def _delete(self, positions: NDArray[np.intp]) -> None:
+        self._lp.deleteRows(len(positions), (positions + 1).astype(np.int32))
+        self._rows = np.delete(self._rows, positions)
 
     def maximize(
         self, cost: FloatArray, lo: FloatArray, hi: FloatArray, enough: float = -math.inf
@@ -324,12 +339,12 @@ class Relaxation:
             value = float(dual[0] + (np.where(d > 0, hi, lo) @ d))
             if value < bound:
                 bound, reduced = value, d
-            self._unused += 1
-            self._unused[used] = 0
+            self._time += 1
+            self._needed[self._rows[used]] = self._time
             violation = self.pool @ v
             violation[self._rows] = 0.0
-            worst = np.argsort(-violation, kind="stable")[:ADDED]
-            worst = worst[violation[worst] > FEASIBLE * max(1.0, float(v.max()))]
+            worst = np.flatnonzero(violation > FEASIBLE * max(1.0, float(v.max())))
+            worst = worst[np.argsort(-violation[worst], kind="stable")[:ADDED]]
             if worst.size == 0 or bound <= enough:
                 break
             self._insert(worst)
@@ -337,15 +352,12 @@ class Relaxation:
 
     def _insert(self, rows: NDArray[np.intp]) -> None:
         if len(self._rows) > ROWS:
-            # Which rows: those that were not tight for the longest time.
-            old = np.sort(np.argsort(-self._unused, kind="stable")[: ROWS // 2])
-            self._lp.deleteRows(len(old), (old + 1).astype(np.int32))
-            self._rows, self._unused = np.delete(self._rows, old), np.delete(self._unused, old)
+            self._delete(np.sort(np.argsort(self._needed[self._rows], kind="stable")[: ROWS // 2]))
         n = len(self.scale)
         for row in rows:
             self._lp.addRow(-highspy.kHighsInf, 0.0, n, self._index, self.pool[row])
         self._rows = np.concatenate([self._rows, rows])
-        self._unused = np.concatenate([self._unused, np.zeros(len(rows), dtype=np.intp)])
+        self._needed[rows] = self._time
 
 
 @dataclass(eq=False)
@@ -403,35 +415,39 @@ class JointColumns:
             self._cut(np.array(corners))
         return np.asarray(top)
 
-    def _cut(self, columns: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """Pull columns into the cone, keeping the inequalities met; whether a column was outside."""
-        levels, cuts = self.oracle.worst(columns)
-        self.relaxation.add(cuts[levels > self.oracle.epsilon])
-        inside, more = self.oracle.pull(columns)
-        self.relaxation.add(more[len(more) // 2 :])
-        return inside, (levels > self.oracle.epsilon + FEASIBLE).any(axis=1)
+    def _cut(self, columns: FloatArray) -> NDArray[np.bool_]:
+        """Look for inequalities that columns do not meet; whether there are any, shape (m,)."""
+        levels, cuts = self.oracle.worst(columns, rough=True)
+        over = levels > self.oracle.epsilon
+        violation = np.einsum("mpx,mx->mp", cuts, columns)
+        over &= violation > FEASIBLE * np.maximum(1.0, columns.max(axis=1, keepdims=True))
+        self.relaxation.add(cuts[over])
+        return np.asarray(over.any(axis=1))
+
+    def _pull(self, columns: FloatArray) -> Columns:
+        """Pull columns into the cone, keeping the inequalities met on the way."""
+        inside, cuts = self.oracle.pull(columns)
+        self.relaxation.add(cuts)
+        return self.utility.columns(inside)
 
     def search(self, prices: FloatArray, starts: FloatArray) -> Columns:
         """Follow the gradients of the reduced costs from given columns (in the cone or not)."""
         zero = np.zeros_like(self.top)
         points, best = starts.copy(), np.full(len(starts), -math.inf)
-        result = starts.copy()
         rows = np.arange(len(starts))
         for _ in range(STEPS):
             slopes = self.scale * (np.log(np.maximum(points[rows], FLOOR)) + 1.0) - prices
             found = [self.relaxation.maximize(slope, zero, self.top) for slope in slopes]
             ends = np.array([points[i] if x is None else x[1] for i, x in zip(rows, found, strict=True)])
-            pulled, outside = self._cut(ends)
-            pulled = self.utility.columns(pulled).vectors
-            reduced = xlogy(pulled, pulled) @ self.scale - pulled @ prices
-            better = reduced > best[rows] + 0.1 * self.resolution
-            best[rows[better]], result[rows[better]] = reduced[better], pulled[better]
-            points[rows] = np.where(better[:, None], ends, points[rows])
-            rows = rows[better | outside]
+            outside = self._cut(ends)
+            reduced = xlogy(ends, ends) @ self.scale - ends @ prices
+            # Outside the cone the reduced cost falls with every new inequality; inside it rises.
+            moving = outside | (reduced > best[rows] + 0.1 * self.resolution)
+            points[rows], best[rows] = ends, np.where(outside, -math.inf, reduced)
+            rows = rows[moving]
             if rows.size == 0:
                 break
-        done = np.isfinite(best)
-        columns = self.utility.columns(result[done])
+        columns = self._pull(points)
         self.known = Columns.join([self.known, columns])
         return columns
 
@@ -487,7 +503,9 @@ class JointColumns:
             self.looked_at += len(boxes)
             if not found:
                 continue
-            inside = self.utility.columns(self._cut(np.array([x[1] for x in found]))[0])
+            points = np.array([x[1] for x in found])
+            self._cut(points)
+            inside = self._pull(points)
             reduced = inside.values - inside.vectors @ prices
             if reduced.max() > best + 0.1 * self.resolution:
                 chosen = np.argsort(-reduced, kind="stable")[:3]
@@ -613,7 +631,7 @@ def joint_optimum(
             raise ValueError(f"The start is private at level {worst:.9g}; epsilon is {epsilon:.9g}.")
         family.known = Columns.join([family.known, utility.columns(family.oracle.pull(given[0].vectors)[0])])
     _explore(family, tolerance, max_rounds)
-    found = generate(family, family.known, utility, tolerance=tolerance, max_rounds=max_rounds)
+    found = generate(family, family.known, utility, tolerance=tolerance, max_rounds=max_rounds, smoothing=(0.0,))
     bound = min(found.bound, nonrobust.upper_bound)
     return certified(found.channel, found.value, bound, tolerance, found.iterations)
 
@@ -623,14 +641,11 @@ def _explore(family: JointColumns, tolerance: float, max_rounds: int) -> None:
     master = Master(family.scale.size)
     master.add(family.known)
     starts, prices = family.revealing(), np.zeros(family.scale.size)
-    quiet = 0
     for _ in range(max_rounds):
-        before = len(family.known.values)
         columns = family.search(prices, starts)
+        if (columns.values - columns.vectors @ prices).max() <= family.resolution:
+            break
         master.add(columns)
         value, weights, prices = master.solve()
-        quiet = quiet + 1 if value <= family.value * (1.0 + 0.1 * tolerance) else 0
         family.value, family.resolution = value, 0.3 * tolerance * value
-        if quiet == 2 or len(family.known.values) == before:
-            break
         starts = family.starts(np.array([master.vectors[j] for j in np.flatnonzero(weights > 1e-9)]))
