@@ -49,8 +49,9 @@ Pairs = Literal["all", "distinct"]
 #: Columns are pulled to this far (nats) below epsilon, so that rounding does not lift them above it.
 SAFE = 2e-12
 
-#: Violations of an inequality (its largest coefficient is 1) below this are ignored.
-FEASIBLE = 1e-8
+#: Share of the resolution that a column may lose when it is pulled into the cone, and the least weight of the
+#: constant column that a violated inequality must ask for.
+LOSS, LEAST = 0.05, 1e-10
 
 #: Inequalities known, and rows in a linear program, before unused ones are forgotten; rows added at a time.
 POOL, ROWS, ADDED = 8_000, 300, 6
@@ -62,6 +63,9 @@ END, CLOSE, KINK, ROUGH = 1e-6, 1e-8, 1e-12, 1e-3
 
 #: Below this, gradients take a letter for this large: the slope of v log v at 0 is -inf.
 FLOOR = 1e-5
+
+#: Share of the tolerance left to pricing.
+SHARE = 0.3
 
 #: Steps of a search; nodes of the branch and bound between two calls of the oracle.
 STEPS, GROUP = 60, 16
@@ -271,11 +275,14 @@ class Relaxation:
     Attributes
     ----------
     scale : ndarray, shape (n,)
+    slack : float
+        Violations up to this are ignored.
     pool : ndarray, shape (cuts, n)
         All inequalities, the largest coefficient of each 1; the LP has those that were needed lately.
     """
 
     scale: FloatArray
+    slack: float = 0.0
     pool: FloatArray = field(init=False)
     _lp: highspy.Highs = field(default_factory=new_lp)
 
@@ -343,7 +350,7 @@ class Relaxation:
             self._needed[self._rows[used]] = self._time
             violation = self.pool @ v
             violation[self._rows] = 0.0
-            worst = np.flatnonzero(violation > FEASIBLE * max(1.0, float(v.max())))
+            worst = np.flatnonzero(violation > self.slack)
             worst = worst[np.argsort(-violation[worst], kind="stable")[:ADDED]]
             if worst.size == 0 or bound <= enough:
                 break
@@ -376,17 +383,24 @@ class JointColumns:
 
     oracle: Oracle
     nodes: int
-    value: float = 0.0
-    resolution: float = 0.0
+    value: float = field(default=0.0, init=False)
+    resolution: float = field(default=0.0, init=False)
+    looked_at: int = field(default=0, init=False)
     efforts: int = 2
-    looked_at: int = 0
 
     def __post_init__(self) -> None:
         self.utility = MutualInformation(self.oracle.ball.centre)
         self.relaxation = Relaxation(self.scale)
         self.rng = np.random.default_rng(0)
         self.known = self.utility.columns(np.ones((1, self.scale.size)))
+        self.aim(0.0, 1e-3)
         self.top = self._ranges()
+
+    def aim(self, value: float, resolution: float) -> None:
+        """Set the value of the best channel so far, and how exact searches and bounds have to be, in nats."""
+        self.value, self.resolution = value, resolution
+        self._weight = max(LOSS * resolution, LEAST)
+        self.relaxation.slack = self._weight * -math.expm1(-self.oracle.epsilon)
 
     @property
     def scale(self) -> FloatArray:
@@ -417,10 +431,9 @@ class JointColumns:
 
     def _cut(self, columns: FloatArray) -> NDArray[np.bool_]:
         """Look for inequalities that columns do not meet; whether there are any, shape (m,)."""
-        levels, cuts = self.oracle.worst(columns, rough=True)
-        over = levels > self.oracle.epsilon
-        violation = np.einsum("mpx,mx->mp", cuts, columns)
-        over &= violation > FEASIBLE * np.maximum(1.0, columns.max(axis=1, keepdims=True))
+        cuts = self.oracle.worst(columns, rough=True)[1]
+        excess = np.einsum("mpx,mx->mp", cuts, columns)
+        over = excess > self._weight * math.expm1(self.oracle.epsilon)
         self.relaxation.add(cuts[over])
         return np.asarray(over.any(axis=1))
 
@@ -641,11 +654,16 @@ def _explore(family: JointColumns, tolerance: float, max_rounds: int) -> None:
     master = Master(family.scale.size)
     master.add(family.known)
     starts, prices = family.revealing(), np.zeros(family.scale.size)
+    value, fine = 0.0, 0.0
     for _ in range(max_rounds):
         columns = family.search(prices, starts)
-        if (columns.values - columns.vectors @ prices).max() <= family.resolution:
+        largest = float((columns.values - columns.vectors @ prices).max())
+        if largest <= fine:
             break
         master.add(columns)
         value, weights, prices = master.solve()
-        family.value, family.resolution = value, 0.3 * tolerance * value
+        fine = SHARE * tolerance * value
+        # While columns are far from the best, so may the ends of the searches be.
+        family.aim(value, max(fine, 0.01 * min(largest, value)))
         starts = family.starts(np.array([master.vectors[j] for j in np.flatnonzero(weights > 1e-9)]))
+    family.aim(value, fine)
