@@ -1,4 +1,4 @@
-"""The optimum under the uncertainty set itself, against enumeration, other classes and levels over the set."""
+"""The optimum under the uncertainty set itself, against enumeration, other classes and levels over it."""
 
 from __future__ import annotations
 
@@ -267,7 +267,6 @@ def test_classes_contain_one_another(shape: tuple[int, int], seed: int) -> None:
         assert optimal_robust(ball, epsilon, pairs=pairs).value <= projections.bound
     exact = joint_optimum(ball, epsilon, tolerance=1e-3)
     assert projections.value <= exact.bound
-    assert exact.value > projections.value
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2)])
@@ -281,7 +280,7 @@ def test_with_no_limit_on_the_distribution(shape: tuple[int, int]) -> None:
 
 
 def test_a_small_set_is_nearly_the_estimate() -> None:
-    ball = RenyiBall([[0.3, 0.1], [0.2, 0.4]], 1e-9)
+    ball = RenyiBall([[0.3, 0.1], [0.2, 0.4]], 1e-7)
     limit = optimal_nonrobust(ball.centre, 0.5)
     found = joint_optimum(ball, 0.5, tolerance=1e-3)
     check(ball, 0.5, found, 1e-3)
@@ -310,9 +309,10 @@ def test_empty_cells_and_groups() -> None:
     empty = RenyiBall([[0.5, 0.5], [0.0, 0.0]], 0.05)
     found = joint_optimum(empty, 0.7, tolerance=1e-3)
     check(empty, 0.7, found, 1e-3)
-    assert found.channel.matrix[2:].max(axis=0) <= pytest.approx(
-        math.exp(0.7) * found.channel.matrix[:2].min(axis=0)
-    )
+    matrix = found.channel.matrix
+    low, high = empty.support(0, matrix[:2].T)
+    assert (matrix[2:].max(axis=0) <= math.exp(0.7) * low).all()
+    assert (high <= math.exp(0.7) * matrix[2:].min(axis=0)).all()
 
 
 def test_nothing_to_hide_or_to_tell() -> None:

@@ -191,8 +191,10 @@ class Oracle:
         """
         inside, cuts = columns.copy(), []
         rows = np.arange(len(columns))
-        slack = -math.expm1(self.epsilon - SAFE)
-        for _ in range(60):
+        for step in range(60):
+            # Levels over a tiny set are noisy: a wider margin, should the usual one not do.
+            margin = SAFE * 2.0 ** max(step - 8, 0)
+            slack = -math.expm1(self.epsilon - margin)
             levels, found = self.worst(inside[rows])
             over = levels > self.epsilon - 0.5 * SAFE
             cuts.append(found[over])
@@ -201,8 +203,8 @@ class Oracle:
             if rows.size == 0:
                 return inside, np.concatenate(cuts)
             v = inside[rows]
-            # a . v at the level epsilon - SAFE: the negative part of a belongs to the smaller side.
-            excess = np.einsum("mpx,mx->mp", np.where(found > 0, found, found * math.exp(-SAFE)), v)
+            # a . v at the level epsilon - margin: the negative part of a belongs to the smaller side.
+            excess = np.einsum("mpx,mx->mp", np.where(found > 0, found, found * math.exp(-margin)), v)
             excess = np.maximum(excess.max(axis=1, keepdims=True), 0.0)
             weight = excess / (excess - slack)
             inside[rows] = (1.0 - weight) * v + weight
