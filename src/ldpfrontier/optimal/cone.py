@@ -1,0 +1,343 @@
+"""Cones of columns private under an uncertainty set, by their inequalities; linear programs over these.
+
+A column v is allowed if ::
+
+    R_s . v_s <= e^eps R_s' . v_s'
+
+for all conditionals (R_s, R_s') that count: for s != s' those that some P in F has (``oracle="exact"``; the
+budget identity in `ldpfrontier.renyi_ball` says which these are), or all of the two projections of F
+(``oracle="projections"``, a smaller cone). Of these infinitely many inequalities an oracle gives the most
+violated ones; those seen so far make a polyhedron around the cone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import highspy
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpfrontier.channel import FloatArray
+from ldpfrontier.lp import new_lp
+from ldpfrontier.privacy import log_ratio
+from ldpfrontier.renyi import least_members
+from ldpfrontier.renyi_ball import RenyiBall
+
+Conditionals = Literal["exact", "projections"]
+Pairs = Literal["all", "distinct"]
+
+#: Columns are pulled to this far (nats) below epsilon, so that rounding does not lift them above it.
+SAFE = 2e-12
+
+#: Inequalities known, and rows in a linear program, before unused ones are forgotten; rows added at a time.
+POOL, ROWS, ADDED = 8_000, 300, 6
+
+#: Ends of the angles between which splits of the budget are searched. Accuracy of an angle: in general; below
+#: order 1, where a group that may be anything from some share on makes a kink; for a nearly worst inequality.
+END, CLOSE, KINK, ROUGH = 1e-6, 1e-8, 1e-12, 1e-3
+
+SETTLED = (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible)
+
+
+@dataclass(frozen=True, eq=False)
+class Oracle:
+    """The inequalities of a cone, found by their violation.
+
+    Attributes
+    ----------
+    ball : RenyiBall
+    epsilon : float
+        Level e^epsilon of the inequalities, in nats.
+    oracle : {"exact", "projections"}
+        Whether two sensitive values share the budget or each has all of it.
+    pairs : {"all", "distinct"}
+        Whether a sensitive value is also compared with itself, both sides at full budget.
+    """
+
+    ball: RenyiBall
+    epsilon: float
+    oracle: Conditionals = "exact"
+    pairs: Pairs = "distinct"
+
+    @cached_property
+    def _pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        a1 = range(len(self.ball.centre))
+        chosen = [(s, t) for s, t in itertools.product(a1, a1) if s != t or self.pairs == "all"]
+        return tuple(np.array(chosen, dtype=np.intp).reshape(-1, 2).T)  # type: ignore[return-value]
+
+    def worst(self, columns: FloatArray, rough: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Find the most violated inequality of every column and pair of sensitive values.
+
+        Parameters
+        ----------
+        columns : ndarray, shape (m, a1 a2)
+        rough : bool
+            Whether a nearly worst inequality will do.
+
+        Returns
+        -------
+        levels : ndarray, shape (m, pairs)
+            Largest log R_s . v_s - log R_s' . v_s', in nats.
+        cuts : ndarray, shape (m, pairs, a1 a2)
+            a with a . v <= 0 on the cone.
+        """
+        a1, a2 = self.ball.centre.shape
+        m = len(columns)
+        s, t = self._pairs
+        blocks = columns.reshape(m, a1, a2)
+        q1, q2 = blocks[:, s].reshape(-1, a2), blocks[:, t].reshape(-1, a2)
+        rows_s, rows_t = np.tile(s, m), np.tile(t, m)
+        high, low, top, bottom = self._best_split(rows_s, rows_t, q1, q2, rough)
+        cuts = np.zeros((len(q1), a1, a2))
+        every = np.arange(len(q1))
+        cuts[every, rows_s] = top
+        cuts[every, rows_t] -= math.exp(self.epsilon) * bottom
+        return log_ratio(high, low).reshape(m, -1), cuts.reshape(m, len(s), a1 * a2)
+
+    def _best_split(
+        self, s: NDArray[np.intp], t: NDArray[np.intp], q1: FloatArray, q2: FloatArray, rough: bool
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Largest R_s . q1 and least R_t . q2 at the split of the budget with the largest ratio; R_s, R_t.
+
+        At the share sin^2 of group s and cos^2 of group t the log ratio has the derivative
+        c1 cos - c2 sin, where c1 and c2 hardly depend on the angle if the budget is small: the root of
+        atan(c1 / c2) - angle is found by secants in a bracket (quasi-concave: `worst_case_epsilon`).
+        """
+        # Below order 1/2 several local maxima are not excluded.
+        grid = np.linspace(0.0, math.pi / 2, 17 if self.ball.order < 0.5 else 3)
+        splits = [self._split(s, t, q1, q2, np.full(len(s), x)) for x in grid]
+        peak = np.argmax([log_ratio(high, low) for high, low, *_ in splits], axis=0)
+        every = np.arange(len(s))
+        high, low, top, bottom = (np.array(part)[peak, every] for part in list(zip(*splits, strict=True))[:4])
+        start = np.clip(peak, 1, len(grid) - 2)
+        push = np.array([split[4] for split in splits])[start, every]
+        angle, before = grid[start], grid[start]
+        lo, hi = np.maximum(grid[start - 1], END), np.minimum(grid[start + 1], math.pi / 2 - END)
+        rows = np.flatnonzero(push)
+        pushed, target = push.copy(), angle + push
+        close = ROUGH if rough else CLOSE if self.ball.order >= 1 else KINK
+        for step in range(100):
+            x = angle[rows]
+            new = np.clip(target[rows], lo[rows], hi[rows])
+            lo[rows] = np.where(push[rows] > 0, x, lo[rows])
+            hi[rows] = np.where(push[rows] > 0, hi[rows], x)
+            outside = (target[rows] <= lo[rows]) & (lo[rows] == x) | (target[rows] >= hi[rows]) & (
+                hi[rows] == x
+            )
+            # A kink defeats secants, hence some halves in the long run.
+            new = np.where(outside | (step > 8 and step % 2 == 0), 0.5 * (lo[rows] + hi[rows]), new)
+            moving = np.abs(new - x) > close
+            rows, new = rows[moving], new[moving]
+            if rows.size == 0:
+                break
+            before[rows], pushed[rows], angle[rows] = angle[rows], push[rows], new
+            found = self._split(s[rows], t[rows], q1[rows], q2[rows], new)
+            better = log_ratio(found[0], found[1]) >= log_ratio(high[rows], low[rows])
+            for kept, value in zip((high, low, top, bottom), found, strict=False):
+                kept[rows[better]] = value[better]
+            push[rows] = found[4]
+            change = push[rows] - pushed[rows]
+            secant = -push[rows] * (new - before[rows]) / np.where(change < 0, change, -np.inf)
+            target[rows] = new + np.where(change < 0, secant, push[rows])
+        return high, low, top, bottom
+
+    def _split(
+        self, s: NDArray[np.intp], t: NDArray[np.intp], q1: FloatArray, q2: FloatArray, angle: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """As `_best_split`, at one angle, and atan(c1 / c2) - angle, the way to a better one."""
+        ball, alone = self.ball, (s == t) | (self.oracle == "projections")
+        x = np.where(alone, 1.0, np.sin(angle) ** 2)
+        y = np.where(alone, 1.0, np.where(angle < math.pi / 2, 1.0 - x, 0.0))
+        high, top, c1 = self._extremes(s, -q1, ball._share(x, ball.sensitive[s]), np.sin(angle))
+        low, bottom, c2 = self._extremes(t, q2, ball._share(y, ball.sensitive[t]), np.cos(angle))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            c1, c2 = np.nan_to_num(c1 / -high), np.nan_to_num(c2 / low)
+        push = np.where(~alone & (c1 + c2 > 0), np.arctan2(c1, c2) - angle, 0.0)
+        return -high, low, top, bottom, push
+
+    def _extremes(
+        self, s: NDArray[np.intp], q: FloatArray, B: FloatArray, root: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Least R . q within radius B, its R, and half of minus its derivative in the root of the share."""
+        ball, g = self.ball, self.ball._exponent
+        value, R, distances = least_members(ball.conditionals[s], q, B, ball.order)
+        least = q.argmin(axis=1)[:, None]
+        distance = np.take_along_axis(distances, least, 1)[:, 0]
+        # By the envelope theorem the derivative in B is mu - value, mu = q - distance.
+        slope = np.where(np.isfinite(distance), value - q.min(axis=1) + distance, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            total = np.expm1(g * ball.radius) / g if g else ball.radius
+            return value, R, np.nan_to_num(slope * total / ball.sensitive[s] * np.exp(-g * B) * root)
+
+    def levels(self, columns: FloatArray) -> FloatArray:
+        """Realized levels of columns, nats, shape (m,)."""
+        return np.asarray(self.worst(columns)[0].max(axis=1, initial=0.0))
+
+    def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mix columns with the constant one, no more than needed for the level epsilon.
+
+        Newton's method from outside: the weight is that of the most violated inequality.
+
+        Returns
+        -------
+        columns : ndarray, shape (m, inputs)
+        cuts : ndarray, shape (any, inputs)
+            The inequalities met on the way.
+        """
+        inside, cuts = columns.copy(), []
+        rows = np.arange(len(columns))
+        for step in range(60):
+            # Levels over a tiny set are noisy: a wider margin, should the usual one not do.
+            margin = SAFE * 2.0 ** max(step - 8, 0)
+            slack = -math.expm1(self.epsilon - margin)
+            levels, found = self.worst(inside[rows])
+            over = levels > self.epsilon - 0.5 * SAFE
+            cuts.append(found[over])
+            bad = over.any(axis=1)
+            rows, levels, found = rows[bad], levels[bad], found[bad]
+            if rows.size == 0:
+                return inside, np.concatenate(cuts)
+            v = inside[rows]
+            # a . v at the level epsilon - margin: the negative part of a belongs to the smaller side.
+            excess = np.einsum("mpx,mx->mp", np.where(found > 0, found, found * math.exp(-margin)), v)
+            excess = np.maximum(excess.max(axis=1, keepdims=True), 0.0)
+            weight = excess / (excess - slack)
+            inside[rows] = (1.0 - weight) * v + weight
+        inside[rows] = 1.0
+        return inside, np.concatenate(cuts)
+
+
+def column_levels(
+    ball: RenyiBall, columns: ArrayLike, *, oracle: Conditionals = "exact", pairs: Pairs = "distinct"
+) -> FloatArray:
+    """Realized level of every column over F: sup of log R_s . v_s - log R_s' . v_s', in nats.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    columns : array_like, shape (m, a1 a2)
+        Columns of a channel whose inputs are the pairs (s, u) in row-major order, scaled in any way.
+    oracle, pairs
+        As for `joint_optimum`.
+
+    Returns
+    -------
+    ndarray, shape (m,)
+
+    Raises
+    ------
+    ValueError
+        If the columns have another size or a negative entry.
+    """
+    vectors = np.atleast_2d(np.asarray(columns, dtype=np.float64))
+    if vectors.shape[1:] != (ball.centre.size,):
+        raise ValueError(f"The columns have shape {vectors.shape}; it must be (m, {ball.centre.size}).")
+    if not (vectors >= 0).all():
+        raise ValueError("The columns have an entry that is not a number of 0 or more.")
+    return Oracle(ball, 0.0, oracle, pairs).levels(vectors)
+
+
+@dataclass(eq=False)
+class Relaxation:
+    """Linear programs over {v : scale . v = 1, a . v <= 0 for all inequalities a known so far}.
+
+    Attributes
+    ----------
+    scale : ndarray, shape (n,)
+    slack : float
+        Violations up to this are ignored.
+    pool : ndarray, shape (cuts, n)
+        All inequalities, the largest coefficient of each 1; the LP has those that were needed lately.
+    """
+
+    scale: FloatArray
+    slack: float = 0.0
+    pool: FloatArray = field(init=False)
+    _lp: highspy.Highs = field(default_factory=new_lp)
+
+    def __post_init__(self) -> None:
+        n = len(self.scale)
+        self.pool = np.empty((0, n))
+        self._needed = np.empty(0, dtype=np.intp)  # when each inequality was last needed
+        self._rows = np.empty(0, dtype=np.intp)  # those in the LP
+        self._time = 0
+        self._index = np.arange(n, dtype=np.int32)
+        self._lp.setOptionValue("simplex_strategy", 1)  # rows are added, bounds are moved: dual simplex
+        for _ in range(n):
+            self._lp.addCol(0.0, 0.0, highspy.kHighsInf, 0, np.empty(0, dtype=np.int32), np.empty(0))
+        self._lp.addRow(1.0, 1.0, n, self._index, self.scale)
+
+    def add(self, cuts: FloatArray) -> None:
+        """Add inequalities a . v <= 0 to the pool, which forgets those that were not needed for long."""
+        cuts = cuts / np.abs(cuts).max(axis=1, keepdims=True)
+        if len(self.pool) > POOL:
+            self._delete(np.arange(len(self._rows)))
+            kept = np.sort(np.argsort(-self._needed, kind="stable")[: POOL // 2])
+            self.pool, self._needed = self.pool[kept], self._needed[kept]
+        self.pool = np.concatenate([self.pool, cuts])
+        self._needed = np.concatenate([self._needed, np.full(len(cuts), self._time)])
+
+    def _delete(self, positions: NDArray[np.intp]) -> None:
+        self._lp.deleteRows(len(positions), (positions + 1).astype(np.int32))
+        self._rows = np.delete(self._rows, positions)
+
+    def maximize(
+        self, cost: FloatArray, lo: FloatArray, hi: FloatArray, enough: float = -math.inf
+    ) -> tuple[float, FloatArray, FloatArray] | None:
+        """Maximize cost . v over lo <= v <= hi; None if there is no such v.
+
+        Returns
+        -------
+        bound : float
+            From the row duals alone, so valid whatever the solver did.
+        v : ndarray, shape (n,)
+        reduced : ndarray, shape (n,)
+            Reduced costs of the bound.
+        """
+        lp, n = self._lp, len(cost)
+        lp.changeColsCost(n, self._index, cost)
+        lp.changeColsBounds(n, self._index, lo, hi)
+        bound = math.inf
+        reduced = cost
+        for _ in range(30):
+            lp.run()
+            if lp.getModelStatus() not in SETTLED:
+                lp.clearSolver()
+                lp.run()
+            if lp.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
+                return None
+            if lp.getModelStatus() not in SETTLED:
+                return float(np.where(cost > 0, hi, lo) @ cost), np.clip(1.0, lo, hi), cost
+            solution = lp.getSolution()
+            v = np.clip(np.asarray(solution.col_value), lo, hi)
+            dual = np.asarray(solution.row_dual)
+            prices = np.maximum(dual[1:], 0.0)
+            used = np.flatnonzero(prices)
+            d = cost - dual[0] * self.scale - prices[used] @ self.pool[self._rows[used]]
+            value = float(dual[0] + (np.where(d > 0, hi, lo) @ d))
+            if value < bound:
+                bound, reduced = value, d
+            self._time += 1
+            self._needed[self._rows[used]] = self._time
+            violation = self.pool @ v
+            violation[self._rows] = 0.0
+            worst = np.flatnonzero(violation > self.slack)
+            worst = worst[np.argsort(-violation[worst], kind="stable")[:ADDED]]
+            if worst.size == 0 or bound <= enough:
+                break
+            self._insert(worst)
+        return bound, v, reduced
+
+    def _insert(self, rows: NDArray[np.intp]) -> None:
+        if len(self._rows) > ROWS:
+            self._delete(np.sort(np.argsort(self._needed[self._rows], kind="stable")[: ROWS // 2]))
+        n = len(self.scale)
+        for row in rows:
+            self._lp.addRow(-highspy.kHighsInf, 0.0, n, self._index, self.pool[row])
+        self._rows = np.concatenate([self._rows, rows])
+        self._needed[rows] = self._time
