@@ -144,23 +144,36 @@ def test_a_cover_closes():
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(seed=seeds)
 def test_mechanisms_of_the_projections_are_private_and_nested(order, seed):
     rng = np.random.default_rng(seed)
-    a1, a2 = int(rng.integers(2, 4)), int(rng.integers(2, 5))
+    a1, a2 = [(2, 2), (2, 3), (3, 2)][int(rng.integers(3))]
     counts = rng.multinomial(int(10 ** rng.uniform(1.5, 5)), rng.dirichlet(np.full(a1 * a2, 0.5)))
     ball = RenyiBall.confidence(counts.reshape(a1, a2), order=order)
     epsilon = float(rng.uniform(0.05, 3.0))
     values = []
-    for envelope, pairs in (("simplex", "all"), ("projections", "all"), ("projections", "distinct")):
+    for envelope, pairs in (
+        ("simplex", "all"),
+        ("projections", "all"),
+        ("projections", "distinct"),
+        ("exact", "distinct"),
+    ):
         start = values[-1][1] if values else None
         optimum = optimal_robust(
-            ball, epsilon, envelope=envelope, pairs=pairs, tolerance=1e-4, max_rounds=20, start=start
+            ball,
+            epsilon,
+            envelope=envelope,
+            pairs=pairs,
+            tolerance=1e-3,
+            max_rounds=20,
+            start=start,
+            cells=100,
         )
         values.append((optimum.value, optimum.channel))
         assert ball.worst_case_epsilon(optimum.channel) <= epsilon + 1e-9
-        assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
+        if envelope != "exact":
+            assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
         assert optimum.value == pytest.approx(mutual_information(ball.centre, optimum.channel), abs=1e-12)
         assert optimum.value <= optimum.upper_bound
         assert optimum.upper_bound <= optimal_nonrobust(ball.centre, epsilon).upper_bound * (1 + 1e-9) + 1e-9
@@ -171,8 +184,8 @@ def test_mechanisms_of_the_projections_are_private_and_nested(order, seed):
     ("pair", "epsilon", "pairs", "nmi"),
     [
         (("sex", "race"), 0.3, "distinct", 0.4576),
-        (("income", "relationship"), 0.075, "distinct", 0.5807),
         (("education", "marital-status"), 0.3, "all", 0.1740),
+        (("education", "marital-status"), 2.0, "all", 0.4346),
     ],
 )
 def test_adult_does_as_well_as_a_conic_search(pair, epsilon, pairs, nmi):
@@ -186,10 +199,10 @@ def test_adult_does_as_well_as_a_conic_search(pair, epsilon, pairs, nmi):
 
 
 def test_a_certificate_of_the_class():
-    shares = np.random.default_rng(2).dirichlet(np.full(12, 2.0))
-    ball = RenyiBall.confidence(np.random.default_rng(1).multinomial(4000, shares).reshape(4, 3))
-    loose = optimal_robust(ball, 0.5, envelope="projections", tolerance=1e-4)
-    tight = optimal_robust(ball, 0.5, envelope="projections", tolerance=1e-4, cells=8_000)
+    shares = np.random.default_rng(2).dirichlet(np.full(20, 2.0))
+    ball = RenyiBall.confidence(np.random.default_rng(1).multinomial(20_000, shares).reshape(5, 4))
+    loose = optimal_robust(ball, 1.0, envelope="projections", tolerance=1e-4)
+    tight = optimal_robust(ball, 1.0, envelope="projections", tolerance=1e-4, cells=16_000)
     assert tight.value >= loose.value - 1e-4
     assert tight.value <= tight.upper_bound < loose.upper_bound
     assert tight.gap < 0.03
