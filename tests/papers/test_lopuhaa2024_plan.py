@@ -132,7 +132,7 @@ def test_more_tables_leave_the_parts_alone():
         ),
         (
             {"pairs": [{"sensitive": "sex", "public": "race", "mechanisms": ["grr", "rappor"]}]},
-            'lopuhaa2024.pairs[0].mechanisms[1] is "rappor"; allowed is one of nr, polyopt_distinct,',
+            'lopuhaa2024.pairs[0].mechanisms[1] is "rappor"; allowed is one of nr, exact,',
         ),
         ({"mechanisms": ["olh"]}, 'lopuhaa2024.mechanisms[0] is "olh"; allowed is one of nr,'),
         (

@@ -16,6 +16,9 @@ from ldpfrontier.tables import RESULTS, SKIPPED, TableError, select
 EPSILONS = [0.3, 1.5]
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
 
+#: The classes between PolyOpt and the optimum over F are compared on tables of counts.
+STUDIED = [name for name in MECHANISMS if not name.startswith("projections")]
+
 
 @pytest.fixture(scope="module")
 def sweep():
@@ -26,7 +29,8 @@ def sweep():
 def table():
     """Two sizes at two significance levels."""
     parts = [
-        synthetic.study(shape, range(6), EPSILONS, betas=[0.05, 0.0005], seed=7) for shape in ((2, 3), (3, 2))
+        synthetic.study(shape, range(6), EPSILONS, betas=[0.05, 0.0005], mechanisms=STUDIED, seed=7)
+        for shape in ((2, 3), (3, 2))
     ]
     return RESULTS.conform(pd.concat(parts))
 
@@ -44,7 +48,9 @@ def test_orderings(sweep):
     assert list(ranks["epsilon"]) == [0.2, 1.0]
     assert set(ranks["size"] + ", " + ranks["instance"]) == {"2 x 3, a, b"}
     nmi = select(sweep, metric="nmi", epsilon=1.0).set_index("mechanism")["value"]
-    assert ranks.loc[1, "ranking"].split(" > ") == list(nmi.sort_values(ascending=False).index)
+    assert ranks.loc[1, "ranking"].split(" > ") == list(
+        nmi.sort_index().sort_values(ascending=False, kind="stable").index
+    )
     assert ranks.loc[1, list(nmi.index)].to_dict() == nmi.to_dict()
     assert ranks.loc[1, "ir_above_srr"] == ("yes" if nmi["ir"] > nmi["srr"] else "no")
     assert (ranks["nr_leads"] == "yes").all()
@@ -123,7 +129,7 @@ def test_quantile():
 
 def test_means_of_nmi(usual):
     summary = summaries.fig3(usual)
-    assert len(summary) == 2 * len(MECHANISMS) * len(EPSILONS)
+    assert len(summary) == 2 * len(STUDIED) * len(EPSILONS)
     chosen = {"size": "2 x 3", "mechanism": "nr", "epsilon": 1.5}
     row = select(summary, **chosen).iloc[0]
     values = select(usual, metric="nmi", **chosen)["value"]

@@ -22,7 +22,7 @@ LOOKS = {name: Look(**mechanism.look) for name, mechanism in MECHANISMS.items()}
 
 #: What Figures 3, 4 and 5 show unless told otherwise: the mechanisms of the paper there, and the new ones.
 AVERAGED = tuple(name for name in MECHANISMS if name != "ir_tight")
-REALIZED = ("nr", "polyopt", "polyopt_distinct")
+REALIZED = ("nr", "exact", "polyopt", "polyopt_distinct")
 COMPARED = ("polyopt_distinct", "polyopt", "ir", "srr")
 
 NMI = r"$I_{\hat P}(X;Y)\,/\,H(X)$"

@@ -138,7 +138,7 @@ def mean_orderings(synthetic: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ranked(wide: pd.DataFrame) -> pd.DataFrame:
-    robust = wide[["polyopt", "polyopt_distinct", "ir", "srr"]].max(axis=1)
+    robust = wide[[name for name, mechanism in MECHANISMS.items() if mechanism.robust]].max(axis=1)
     compared = {
         "polyopt_leads": (wide["polyopt"], wide[["ir", "srr"]].max(axis=1)),
         "ir_above_srr": (wide["ir"], wide["srr"]),
