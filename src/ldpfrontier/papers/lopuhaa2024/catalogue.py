@@ -11,6 +11,9 @@ from typing import Any
 #: What the note of a realized level says of the true distribution P*.
 COVERED, MISSED = "P* lies in F", "P* lies outside F"
 
+#: The experiments of mechanisms as they are, and asked for as much as they may leak.
+NOMINAL, CALIBRATED = "nominal", "calibrated"
+
 #: For which distributions a mechanism is private, the most of them first.
 PROJECTIONS, SET, ESTIMATE = "projections of F", "F", "P-hat"
 
@@ -50,6 +53,10 @@ class Mechanism:
         """The arguments of `ldpfrontier.plotting.Look`."""
         return {name: getattr(self, name) for name in ("label", "colour", "marker", "dash", "filled")}
 
+
+#: The classes of mechanisms with one guarantee; each contains those before it, but for the third, which does
+#: not contain the second.
+STEPS = ("polyopt", "polyopt_distinct", "projections", "projections_distinct", "exact")
 
 #: By the name that configurations and tables use, in the order of legends. The colours are those of Okabe and
 #: Ito, and three of Tol's; marker, filling and dash differ too, so that curves can be told apart in grey.

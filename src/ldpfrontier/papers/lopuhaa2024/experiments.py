@@ -72,6 +72,11 @@ class Problem:
     max_rounds: int
     solved: dict[str, Channel] = field(default_factory=dict)
 
+    @classmethod
+    def at(cls, ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int) -> Problem:
+        """Make the problem of one privacy level, with nothing solved but NR."""
+        return cls(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds)
+
 
 class Class(NamedTuple):
     """A class of mechanisms as `optimal_robust` names it, and the smaller ones that it contains."""
@@ -81,7 +86,7 @@ class Class(NamedTuple):
     contains: tuple[str, ...] = ()
 
 
-#: Classes with one guarantee. Only the second and the third do not contain each other.
+#: The classes that the catalogue lists as steps.
 CLASSES: Mapping[str, Class] = {
     "polyopt": Class("simplex", "all"),
     "polyopt_distinct": Class("simplex", "distinct", ("polyopt",)),
@@ -206,7 +211,7 @@ def solve(
     """
     if unknown := [name for name in mechanisms if name not in SOLVERS]:
         raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(SOLVERS)}.")
-    problem = Problem(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds)
+    problem = Problem.at(ball, epsilon, tolerance, max_rounds)
     for name in sorted(mechanisms, key=list(SOLVERS).index):
         try:
             solution = evaluate(name, problem)
@@ -332,6 +337,26 @@ def orders(
     return RESULTS.table(rows)
 
 
+def classes(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    beta: float = 0.05,
+    order: float = 2.0,
+    mechanisms: Sequence[str] = (*CLASSES, "nr"),
+    tolerance: float = 1e-7,
+    max_rounds: int = 300,
+) -> pd.DataFrame:
+    """Compute the optima of the nested classes on one table of counts, and what each leaks over F.
+
+    Arguments and result as for `fig2`, but that every mechanism has the metric ``worst_case_epsilon``.
+    """
+    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
+    place = place_of("classes", instance, beta, ball)
+    return RESULTS.table(_rows(ball, place, epsilons, mechanisms, tolerance, max_rounds, leaks=True))
+
+
 def _rows(
     ball: RenyiBall,
     place: Place,
@@ -339,13 +364,15 @@ def _rows(
     mechanisms: Sequence[str],
     tolerance: float,
     max_rounds: int,
+    *,
+    leaks: bool = False,
 ) -> Iterator[Row]:
     h = entropy(ball.centre)
     for epsilon in epsilons:
         for solution in solve(ball, epsilon, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
             rows = list(solution.certified(place, h))
             yield from rows
-            if not MECHANISMS[solution.mechanism].robust and solution.channel is not None:
+            if solution.channel is not None and (leaks or not MECHANISMS[solution.mechanism].robust):
                 leak = ball.worst_case_epsilon(solution.channel)
                 yield solution.measured(place, "worst_case_epsilon", leak, "nats")
             _log.info(
