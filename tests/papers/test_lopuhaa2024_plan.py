@@ -28,7 +28,7 @@ def test_the_default_has_no_contradictions():
 
 
 def test_parts_hold_plain_values():
-    for parts in (plan.fig2, plan.orders, plan.synthetic, plan.beta):
+    for parts in (plan.fig2, plan.orders, plan.classes, plan.calibration, plan.synthetic, plan.beta):
         for arguments in parts(DEFAULT).values():
             rest = {name: value for name, value in arguments.items() if not isinstance(value, Counts)}
             assert json.loads(json.dumps(rest)) == rest
@@ -73,6 +73,30 @@ def test_orders_have_a_part_per_pair():
     assert parts["sex-race"]["tolerance"] == 1e-3
 
 
+def test_a_pair_may_have_its_own_mechanisms_of_a_study():
+    own = {"orders": {"mechanisms": ["exact"]}, "calibrated": {"mechanisms": ["srr"]}}
+    pairs = [{"sensitive": "sex", "public": "race", **own}, {"sensitive": "income", "public": "race"}]
+    configuration = changed(pairs=pairs, chunks=100)
+    common = DEFAULT["lopuhaa2024"]
+    orders, calibration = plan.orders(configuration), plan.calibration(configuration)
+    assert orders["sex-race"]["mechanisms"] == ["exact"]
+    assert orders["sex-race"]["orders"] == orders["income-race"]["orders"]
+    assert orders["income-race"]["mechanisms"] == common["orders"]["mechanisms"]
+    assert calibration["sex-race/0"]["mechanisms"] == ["srr"]
+    assert calibration["income-race/3"]["mechanisms"] == common["calibrated"]["mechanisms"]
+    assert calibration["income-race/3"]["accuracy"] == common["calibrated"]["accuracy"]
+
+
+def test_steps_and_calibration_share_their_own_levels_out():
+    for study, parts in (("steps", plan.classes(DEFAULT)), ("calibrated", plan.calibration(DEFAULT))):
+        levels = DEFAULT["lopuhaa2024"][study]["epsilon"]
+        for pair in ("sex-race", "occupation-education"):
+            found = [part["epsilons"] for name, part in parts.items() if name.startswith(f"{pair}/")]
+            assert sorted(level for part in found for level in part) == sorted(levels)
+    # A level of a large table is a part of its own.
+    assert max(len(part["epsilons"]) for name, part in parts.items() if name[:3] in ("edu", "occ")) == 1
+
+
 def test_a_pair_may_be_of_another_data_set():
     pair = {"data": "census", "sensitive": "tax band", "public": "city"}
     parts = plan.orders(changed(pairs=[pair]))
@@ -93,7 +117,7 @@ def test_blocks_of_the_synthetic_study():
     beta = plan.beta(DEFAULT)["2x5/1"]
     assert beta["epsilons"] == [1.5]
     assert beta["betas"] == [0.0005, 0.005, 0.05, 0.5]
-    assert beta["instances"] == [*range(50, 100)]
+    assert beta["instances"] == [*range(20, 40)]
 
 
 def test_more_tables_leave_the_parts_alone():
@@ -138,6 +162,14 @@ def test_more_tables_leave_the_parts_alone():
         (
             {"orders": {**DEFAULT["lopuhaa2024"]["orders"], "mechanisms": ["olh"]}},
             'lopuhaa2024.orders.mechanisms[0] is "olh"; allowed is one of nr,',
+        ),
+        (
+            {"calibrated": {**DEFAULT["lopuhaa2024"]["calibrated"], "mechanisms": ["srr", "nr"]}},
+            'lopuhaa2024.calibrated.mechanisms[1] is "nr"; allowed are robust mechanisms, which can be',
+        ),
+        (
+            {"pairs": [{"sensitive": "sex", "public": "race", "calibrated": {"mechanisms": ["olh"]}}]},
+            'lopuhaa2024.pairs[0].calibrated.mechanisms[0] is "olh"; allowed is one of nr,',
         ),
         (
             {"epsilon": {**DEFAULT["lopuhaa2024"]["epsilon"], "stop": 0.05}},

@@ -39,8 +39,9 @@ _LEVEL = f"privacy level {EPSILON} (nats)"
 #: In the legend, of mechanisms as they are.
 _HOLLOW = Look("hollow: as it is", "#333333", "o", "", filled=False)
 
-#: Ticks of a logarithmic axis of NMI, and its upper end.
-_SHARES, _TOP = (1e-5, 1e-4, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1), 1.4
+#: Ticks of a logarithmic axis of NMI, of one or two decades and of more, and its upper end.
+_FEW_SHARES, _SHARES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1), (1e-5, 1e-4, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)
+_TOP = 1.4
 
 #: Ticks of a logarithmic axis of privacy levels, nats.
 _LEVELS = (0.1, 0.2, 0.5, 1, 2, 5)
@@ -119,8 +120,7 @@ def steps(table: pd.DataFrame) -> Figure:
         _levels(ax, rows["epsilon"])
         # The lowest number stands below its marker.
         lowest = float(rows["polyopt"].min())
-        ax.set_ylim(lowest * (lowest / _TOP) ** 0.2, _TOP)
-        _plain_ticks(ax.yaxis, ax.get_ylim(), _SHARES)
+        _shares(ax, lowest * (lowest / _TOP) ** 0.2)
 
     shown = [_entry(LOOKS[name], linestyle="") for name in STEPS]
     shown += [_entry(FRONTIER, linewidth=0.9), _entry(LOOKS["nr"])]
@@ -156,8 +156,7 @@ def calibrated(table: pd.DataFrame) -> Figure:
             for value, face in ((before, "white"), (after, look.colour)):
                 ax.plot([at], [value], **_line(look, linestyle="", markerfacecolor=face, zorder=3))
         _levels(ax, rows["epsilon"])
-        ax.set_ylim(float(rows["nmi"].min()) / 1.5, _TOP)
-        _plain_ticks(ax.yaxis, ax.get_ylim(), _SHARES)
+        _shares(ax, float(rows["nmi"].min()) / 1.5)
 
     found = [name for name in LOOKS if name in set(table["mechanism"])]
     shown = [_entry(FRONTIER, linewidth=0.9)]
@@ -413,12 +412,18 @@ def _line(look: Look, **options: Any) -> dict[str, Any]:
     return look.line(**sizes, **options)
 
 
+def _shares(ax: Axes, lowest: float) -> None:
+    """Make the vertical axis one of NMI, logarithmic, from a lowest value on."""
+    ax.set_yscale("log")
+    ax.set_ylim(lowest, _TOP)
+    _plain_ticks(ax.yaxis, (lowest, _TOP), _FEW_SHARES if lowest > 0.02 else _SHARES)
+
+
 def _levels(ax: Axes, epsilons: pd.Series[float]) -> None:
-    """Set the axes of a panel with a few privacy levels, evenly spaced, and a logarithmic scale of NMI."""
+    """Make the horizontal axis one of a few privacy levels, evenly spaced."""
     found = sorted(set(epsilons))
     ax.set_xticks(range(len(found)), [f"{epsilon:g}" for epsilon in found])
     ax.set_xlim(-0.55, len(found) - 0.45)
-    ax.set_yscale("log")
     ax.grid(visible=False, axis="x")
 
 
