@@ -90,13 +90,28 @@ def test_gain_of_distinct_pairs(sweep):
 
 def test_gain_over_the_instances(usual):
     gain = summaries.gain(usual)
+    assert gain["mechanism"].unique().tolist() == ["exact", "polyopt_distinct"]
     assert set(gain["instances"]) == {6}
     assert (gain["gain"] >= -1e-6).all()
     assert gain["closed"].dropna().between(-1e-6, 1 + 1e-6).all()
-    assert (gain["polyopt_distinct"] <= gain["nr"] + 1e-9).all()
+    assert (gain["nmi"] <= gain["nr"] + 1e-9).all()
     assert (gain["low"] <= gain["high"]).all()
+    gains = gain.pivot_table("gain", ["size", "epsilon"], "mechanism")
+    assert (gains["exact"] >= gains["polyopt_distinct"] - 1e-9).all()
+    chosen = {"size": "2 x 3", "epsilon": 0.3}
+    means = select(usual, metric="nmi", **chosen).groupby("mechanism")["value"].mean()
+    row = select(gain, mechanism="exact", **chosen).iloc[0]
+    assert row["gain"] == pytest.approx(means["exact"] / means["polyopt"] - 1)
     assert summaries.gain(usual[usual["mechanism"] != "nr"]).empty
     assert summaries.gain(usual[usual["mechanism"] != "ir"])["over_ir"].isna().all()
+
+
+def test_a_mechanism_on_fewer_tables_is_compared_on_these(usual):
+    few = usual[(usual["mechanism"] != "exact") | (usual["instance"] == "000")]
+    gain = summaries.gain(few)
+    assert gain.groupby("mechanism")["instances"].max().to_dict() == {"exact": 1, "polyopt_distinct": 6}
+    one = summaries.gain(select(usual, instance="000"))
+    pd.testing.assert_frame_equal(select(gain, mechanism="exact"), select(one, mechanism="exact"))
 
 
 def test_mean_orderings_compare_equal_instances(usual):

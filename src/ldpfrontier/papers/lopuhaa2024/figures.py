@@ -46,6 +46,10 @@ _TOP = 1.4
 #: Ticks of a logarithmic axis of privacy levels, nats.
 _LEVELS = (0.1, 0.2, 0.5, 1, 2, 5)
 
+#: What the figure of gains shows, and of which colours its sizes are.
+_GAINING = {"polyopt_distinct": "distinct pairs", "exact": "the optimum over F"}
+_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -294,52 +298,49 @@ def fig5(table: pd.DataFrame, epsilon: float, mechanisms: Sequence[str] = COMPAR
 
 
 def gain(summary: pd.DataFrame) -> Figure:
-    """Plot what PolyOpt gains over distinct pairs: the relative gain, and the share of the way to NR.
+    """Plot what larger classes gain over PolyOpt: the relative gain, and the share of the way to NR.
 
     Parameters
     ----------
     summary : DataFrame
-        As `summaries.GAIN`, of one setting. The band is the middle half of the gains of the instances, the
-        line the gain of the mean.
+        As `summaries.GAIN`, of one setting. A row of panels per mechanism; the band is the middle half of the
+        gains of the instances, the line the gain of the mean.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    panels = _by_size(summary)
-    colours = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
+    sizes = list(_by_size(summary))
+    looks = dict(zip(sizes, zip(_COLOURS, "os^Dvp", strict=True), strict=False))
+    shown = [name for name in _GAINING if name in set(summary["mechanism"])] or [*_GAINING][:1]
+    letters = iter(_LETTERS)
     with style():
-        figure = Figure(figsize=(PAGE_WIDTH, 2.6))
-        left, right = figure.subplots(1, 2)
-        for (size, rows), colour, marker in zip(panels.items(), colours, "os^Dvp", strict=False):
-            rows = rows.sort_values("epsilon")
-            label = f"{size.replace(' x ', ' × ')} ({rows['instances'].max()})"
-            look = {"color": colour, "marker": marker, "label": label}
-            left.plot(rows["epsilon"], 100.0 * rows["gain"], **look)
-            left.fill_between(
-                rows["epsilon"],
-                100.0 * rows["low"],
-                100.0 * rows["high"],
-                color=colour,
-                alpha=0.15,
-                linewidth=0,
-            )
-            right.plot(rows["epsilon"], 100.0 * rows["closed"], **look)
-        left.set_title("(a) gain of distinct pairs over PolyOpt", loc="left")
-        left.set_ylabel("gain in NMI (%)")
-        right.set_title("(b) share of the distance to NR that it closes", loc="left")
-        right.set_ylabel("share closed (%)")
-        right.set_ylim(bottom=0.0)
-        # Linear where the gains are nothing, logarithmic where they are large.
-        left.set_yscale("symlog", linthresh=1.0)
-        left.set_ylim(bottom=0.0)
-        _plain_ticks(left.yaxis, left.get_ylim(), (0, 1, 3, 10, 30, 100, 300, 1000))
-        for ax in (left, right):
-            ax.set_xscale("log")
-            _plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
-            ax.set_xlabel(_LEVEL)
-        if panels:
-            left.legend(loc="upper right", title="size (tables)")
+        figure = Figure(figsize=(PAGE_WIDTH, 2.6 * len(shown)))
+        for (left, right), name in zip(figure.subplots(len(shown), 2, squeeze=False), shown, strict=True):
+            for size, rows in select(summary, mechanism=name).groupby("size"):
+                rows = rows.sort_values("epsilon")
+                label = f"{str(size).replace(' x ', ' × ')} ({rows['instances'].max()})"
+                colour, marker = looks[str(size)]
+                look = {"color": colour, "marker": marker, "label": label, "zorder": 2.5}
+                epsilon, low, high = rows["epsilon"], 100.0 * rows["low"], 100.0 * rows["high"]
+                left.plot(epsilon, 100.0 * rows["gain"], **look)
+                left.fill_between(epsilon, low, high, color=colour, alpha=0.15, linewidth=0)
+                right.plot(epsilon, 100.0 * rows["closed"], **look)
+            left.set_title(f"({next(letters)}) gain of {_GAINING[name]} over PolyOpt", loc="left")
+            left.set_ylabel("gain in NMI (%)")
+            right.set_title(f"({next(letters)}) share of the distance to NR that it closes", loc="left")
+            right.set_ylabel("share closed (%)")
+            right.set_ylim(bottom=0.0)
+            # Linear where the gains are nothing, logarithmic where they are large.
+            left.set_yscale("symlog", linthresh=1.0)
+            left.set_ylim(bottom=0.0)
+            _plain_ticks(left.yaxis, left.get_ylim(), (0, 1, 3, 10, 30, 100, 300, 1000, 3000))
+            for ax in (left, right):
+                ax.set_xscale("log")
+                _plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
+                ax.set_xlabel(_LEVEL)
+            if sizes:
+                left.legend(loc="upper right", title="size (tables)")
     return figure
 
 
