@@ -88,11 +88,15 @@ def test_a_pair_may_have_its_own_mechanisms_of_a_study():
 
 
 def test_steps_and_calibration_share_their_own_levels_out():
-    for study, parts in (("steps", plan.classes(DEFAULT)), ("calibrated", plan.calibration(DEFAULT))):
+    for study, planned in (("steps", plan.classes), ("calibrated", plan.calibration)):
+        parts = planned(DEFAULT)
         levels = DEFAULT["lopuhaa2024"][study]["epsilon"]
         for pair in ("sex-race", "occupation-education"):
             found = [part["epsilons"] for name, part in parts.items() if name.startswith(f"{pair}/")]
             assert sorted(level for part in found for level in part) == sorted(levels)
+        fewer = changed(**{study: {**DEFAULT["lopuhaa2024"][study], "pairs": 2}})
+        names = {name.split("/")[0] for name in planned(fewer)}
+        assert names == {"sex-race", "income-relationship"}
     # A level of a large table is a part of its own.
     assert max(len(part["epsilons"]) for name, part in parts.items() if name[:3] in ("edu", "occ")) == 1
 

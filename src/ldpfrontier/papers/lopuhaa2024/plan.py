@@ -37,8 +37,10 @@ def fig2(configuration: Mapping[str, Any]) -> _Parts:
 def classes(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of the table of nested classes, cut as Figure 2 is."""
     paper = configuration["lopuhaa2024"]
-    epsilons = sorted(map(float, paper["steps"]["epsilon"]))
-    return {name: part for pair in paper["pairs"] for name, part in _chunks(paper, pair, epsilons)}
+    study = paper["steps"]
+    epsilons = sorted(map(float, study["epsilon"]))
+    pairs = paper["pairs"][: study["pairs"]]
+    return {name: part for pair in pairs for name, part in _chunks(paper, pair, epsilons)}
 
 
 def calibration(configuration: Mapping[str, Any]) -> _Parts:
@@ -46,7 +48,7 @@ def calibration(configuration: Mapping[str, Any]) -> _Parts:
     paper = configuration["lopuhaa2024"]
     epsilons = sorted(map(float, paper["calibrated"]["epsilon"]))
     parts: _Parts = {}
-    for pair in paper["pairs"]:
+    for pair in paper["pairs"][: paper["calibrated"]["pairs"]]:
         study = _study(paper, pair, "calibrated")
         own = {"mechanisms": list(study["mechanisms"]), "accuracy": float(study["accuracy"])}
         parts |= {name: {**part, **own} for name, part in _chunks(paper, pair, epsilons)}
