@@ -26,11 +26,11 @@ LOOKS = {name: Look(**mechanism.look) for name, mechanism in MECHANISMS.items()}
 _SIZES = {"*": 6.0, "X": 4.5}
 
 #: What no robust mechanism passes: the bound of the optimum over F.
-FRONTIER = Look("Bound, robust mechanisms", LOOKS["exact"].colour, "", "-")
+FRONTIER = Look("Certified bound", LOOKS["exact"].colour, "", "-")
 
 #: What Figures 3, 4 and 5 show unless told otherwise: the mechanisms of the paper there, and the new ones.
 AVERAGED = tuple(name for name in MECHANISMS if name != "ir_tight")
-REALIZED = ("nr", "exact", "polyopt", "polyopt_distinct")
+REALIZED = ("nr", "exact", "polyopt")
 COMPARED = ("polyopt_distinct", "polyopt", "ir", "srr")
 
 NMI = r"$I_{\hat P}(X;Y)\,/\,H(X)$"
@@ -124,7 +124,7 @@ def steps(table: pd.DataFrame) -> Figure:
         _levels(ax, rows["epsilon"])
         # The lowest number stands below its marker.
         lowest = float(rows["polyopt"].min())
-        _shares(ax, lowest * (lowest / _TOP) ** 0.2)
+        _shares(ax, lowest * min((lowest / _TOP) ** 0.2, 0.65))
 
     shown = [_entry(LOOKS[name], linestyle="") for name in STEPS]
     shown += [_entry(FRONTIER, linewidth=0.9), _entry(LOOKS["nr"])]
@@ -176,7 +176,7 @@ def fig3(summary: pd.DataFrame, mechanisms: Sequence[str] = AVERAGED) -> Figure:
     ----------
     summary : DataFrame
         As `summaries.FIG3`, of one setting; the band is the middle half of the instances. What was computed
-        on fewer instances than PolyOpt is left out: the means of different tables do not compare.
+        on fewer instances than PolyOpt is left out.
     mechanisms : sequence of str
         What to show.
 
@@ -195,9 +195,7 @@ def fig3(summary: pd.DataFrame, mechanisms: Sequence[str] = AVERAGED) -> Figure:
         ax.set_xlim(left=0.0)
         ax.set_ylim(0.0, 1.02)
 
-    needed = select(summary, mechanism="polyopt").groupby("size")["instances"].max()
-    enough = summary["instances"] >= summary["size"].map(needed).fillna(0)
-    rows = select(summary[enough], mechanism=list(mechanisms))
+    rows = select(_enough(summary), mechanism=list(mechanisms))
     return _panels(_by_size(rows), panel, f"mean of {NMI}")
 
 
@@ -211,7 +209,7 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        As `summaries.FIG4`, of one setting.
+        As `summaries.FIG4`, of one setting. What was computed on fewer instances than PolyOpt is left out.
     mechanisms : sequence of str
         What to show.
 
@@ -219,7 +217,7 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    rows = select(summary, mechanism=list(mechanisms))
+    rows = select(_enough(summary), mechanism=list(mechanisms))
     ratios = (rows[["low", "high"]].to_numpy() / rows[["epsilon"]].to_numpy()).ravel()
     ratios = ratios[np.isfinite(ratios) & (ratios > 0)]
     bottom, top = min(ratios.min(initial=0.5), 0.8), max(ratios.max(initial=2.0), 1.25)
@@ -362,7 +360,13 @@ def _panels(
     columns = min(2, len(panels))
     height = math.ceil(len(panels) / columns)
     with style():
-        figure = Figure(figsize=(PAGE_WIDTH * columns / 2, 0.45 + 2.15 * height))
+        if legend and not handles:
+            present = {name for rows in panels.values() for name in rows["mechanism"]}
+            handles = [*(_entry(look) for name, look in LOOKS.items() if name in present), *more]
+        # A single panel is half as wide, and so is its legend.
+        beside = 2 if columns == 1 else len(handles) if len(handles) < 7 else 4
+        lines = math.ceil(len(handles) / beside) if legend else 0
+        figure = Figure(figsize=(PAGE_WIDTH * columns / 2, 0.11 + 0.17 * max(lines, 2) + 2.15 * height))
         axes = figure.subplots(height, columns, squeeze=False, sharex=share_x, sharey=share_y).ravel()
         for ax, letter, (title, rows) in zip(axes, _LETTERS, panels.items(), strict=False):
             panel(ax, rows)
@@ -376,12 +380,9 @@ def _panels(
             figure.supxlabel(xlabel, fontsize=9)
         figure.supylabel(ylabel, fontsize=9)
         if legend:
-            if not handles:
-                present = {name for rows in panels.values() for name in rows["mechanism"]}
-                handles = [*(_entry(look) for name, look in LOOKS.items() if name in present), *more]
             figure.legend(
-                handles=list(handles), loc="outside upper center",
-                ncols=len(handles) if len(handles) < 7 else 4, columnspacing=1.3, handlelength=2.6,
+                handles=list(handles), loc="outside upper center", ncols=beside,
+                columnspacing=1.3, handlelength=2.6,
             )  # fmt: skip
     return figure
 
@@ -390,6 +391,12 @@ def _by_size(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of a table of one setting by size, the small ones first."""
     require_one(table, "beta", "order")
     return {size: select(table, size=size) for size in sorted(table["size"].unique(), key=small_first)}
+
+
+def _enough(summary: pd.DataFrame) -> pd.DataFrame:
+    """Leave out what was computed on fewer tables than PolyOpt: means of different tables do not compare."""
+    needed = select(summary, mechanism="polyopt").groupby("size")["instances"].max()
+    return summary[summary["instances"] >= summary["size"].map(needed).fillna(0)]
 
 
 def _by_pair(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
