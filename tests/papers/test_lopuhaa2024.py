@@ -184,6 +184,18 @@ def test_every_printed_number_of_the_examples_agrees_or_says_why():
     assert table["agrees"].sum() > 150
 
 
+def test_larger_classes_in_the_example():
+    computed = worked_example().set_index("quantity")["computed"]
+    distinct, projections, exact = (
+        computed[f"I_P-hat of {name}"]
+        for name in ("PolyOpt, distinct pairs", "exact projections", "the optimum over F")
+    )
+    # With two public values the simplex around a projection is the projection.
+    assert computed["I_P-hat of PolyOpt"] + 0.1 < distinct == pytest.approx(projections, abs=1e-7)
+    assert projections <= exact + 1e-9
+    assert exact <= computed["bound on I_P-hat of every robust mechanism"]
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 @pytest.mark.parametrize("shape", [(2, 2), (1, 4), (4, 1), (2, 1), (1, 1)])
 def test_extreme_rays_against_exact_enumeration(shape, epsilon):
