@@ -14,6 +14,14 @@ settings.register_profile("shared", deadline=None)
 settings.load_profile("shared")
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--conic-levels",
+        action="store_true",
+        help="solve the conic programs of all the tables of test_levels.py, not of one in 24 (minutes)",
+    )
+
+
 @pytest.fixture
 def shelve(monkeypatch):
     """Return a function that reads the papers of a folder, and lets their modules be imported."""

@@ -100,16 +100,17 @@ def _least(
     taus, unspent = np.full(B.shape, np.nan), np.zeros(B.shape)
     if active.size == 0:
         return np.asarray(low + span * result), taus, unspent
-    r, z, B = r[active], z[active], B[active]
-    floor = np.where(r > 0, z, np.inf).min(axis=1)
-    variance = np.einsum("ij,ij->i", r, (z - mean[active, None]) ** 2)
+    r, z, B, mean = r[active], z[active], B[active], mean[active]
+    floor, ceiling = np.where(r > 0, z, np.inf).min(axis=1), np.where(r > 0, z, -np.inf).max(axis=1)
+    places = np.column_stack([floor, mean, ceiling])
+    variance = np.einsum("ij,ij->i", r, (z - mean[:, None]) ** 2)
     with np.errstate(divide="ignore"):
         # Second order: D = t^2 Var(z) / (2 order).
         tau = np.clip(0.5 * np.log(2.0 * order * B / variance), -60.0, 300.0)
     last = 700.0
     lo, hi = np.full(B.size, -80.0), np.full(B.size, last)
     # The far end decides which rows can use their budget up at all.
-    D, _, value = _tilt(r, z, floor, np.full(B.size, last), order)
+    D, _, value = _tilt(r, z, places, np.full(B.size, last), order)
     left = np.maximum(B - D, 0.0)
     end = np.where(floor > 0, value * np.exp(-left), np.where(left > 0, 0.0, value))
     result[active] = end
@@ -120,18 +121,21 @@ def _least(
         if rows.size == 0:
             break
         x = tau[rows]
-        D, slope, value = _tilt(r[rows], z[rows], floor[rows], x, order)
+        D, slope, value = _tilt(r[rows], z[rows], places[rows], x, order)
         below = B[rows] > D
         lo[rows] = np.where(below, x, lo[rows])
         hi[rows] = np.where(below, hi[rows], x)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             new = x - np.log(D / B[rows]) * D / slope
+        # Away from r, D is a difference of logarithms: below about 1e-16 / D the steps are noise, which may
+        # point out of the bracket.
+        noise = 1e-14 * np.maximum(np.abs(x), 1.0) + 1e-15 / np.maximum(B[rows], 1e-5)
+        on = ~(np.abs(new - x) <= noise)
         inside = (new > lo[rows]) & (new < hi[rows])
-        new = np.where(inside, new, 0.5 * (lo[rows] + hi[rows]))
         result[active[rows]] = value
-        tau[rows] = new
-        # D is a difference of logarithms near 0: below about 1e-16 / B the steps are noise.
-        rows = rows[np.abs(new - x) > 1e-14 * np.maximum(np.abs(x), 1.0) + 1e-15 / B[rows]]
+        new = np.where(inside, new, 0.5 * (lo[rows] + hi[rows]))
+        tau[rows] = np.where(on, new, x)
+        rows = rows[on & (np.abs(new - x) > noise)]
     taus[active] = tau
     return np.asarray(low + span * result), taus, unspent
 
@@ -159,9 +163,13 @@ def two_cells(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatArray,
 
 
 def _tilt(
-    r: FloatArray, z: FloatArray, floor: FloatArray, tau: FloatArray, order: float
+    r: FloatArray, z: FloatArray, places: FloatArray, tau: FloatArray, order: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Divergence, its derivative in log t, and sum_u R_u z_u, of R_u ~ r_u (1 + t z_u)^(-1/order)."""
+    """Divergence, its derivative in log t, and sum_u R_u z_u, of R_u ~ r_u (1 + t z_u)^(-1/order).
+
+    `places`, shape (m, 3), are the least, mean and largest z where r > 0.
+    """
+    floor, mean, ceiling = places.T
     t = np.exp(tau)
     unit = 1.0 + t * floor
     # Dividing by the smallest factor on the support keeps every sum within range.
@@ -183,7 +191,32 @@ def _tilt(
         T = (v * h).sum(axis=1)
         D = np.log(W) + np.log(T) / (order - 1.0)
     slope = (moment / T - (zh / v).sum(axis=1) / W) * (t / unit) / order
+    unit = 1.0 / t + mean
+    near = np.flatnonzero((ceiling - floor) * (2.0 + 1.0 / order) < 0.006 * unit)
+    if near.size:
+        w = np.where(r[near] > 0, (z[near] - mean[near, None]) / unit[near, None], 0.0)
+        D[near], slope[near] = _tilt_near(r[near], w, order)
+        slope[near] /= 1.0 + t[near] * mean[near]
     return D, slope, moment / W
+
+
+def _tilt_near(r: FloatArray, w: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:
+    """Divergence of R_u ~ r_u (1 + w_u)^(-1/order), sum_u r_u w_u = 0, and its derivative in log w; small w.
+
+    D = log E (1 + w)^a + log E (1 + w)^b / (order - 1), a = -1/order, b = 1 + a: logarithms that cancel up to
+    the second order in w. So 1 + a w, the mean of which is 1, is taken out of each power beforehand.
+    """
+    total, slope = np.zeros(len(r)), np.zeros(len(r))
+    for a, factor in ((-1.0 / order, -1.0 / order), (1.0 - 1.0 / order, 1.0 / order)):
+        # ((1 + w)^a - 1 - a w) / a, by its binomial series.
+        series = np.ones_like(w)
+        for k in range(7, 2, -1):
+            series = 1.0 + (a - k + 1.0) / k * w * series
+        rest = (r * w * w * series).sum(axis=1) * (a - 1.0) / 2.0
+        # log1p(a rest) / a, which is rest for a = 0 (order 1).
+        total += factor * (np.log1p(a * rest) / a if a else rest)
+        slope += factor * (r * w * np.expm1((a - 1.0) * np.log1p(w))).sum(axis=1) / (1.0 + a * rest)
+    return total, slope
 
 
 def golden_section(

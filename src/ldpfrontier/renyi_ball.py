@@ -143,22 +143,7 @@ class RenyiBall:
         Infinite for an empty group, and for an order below 1 whenever the argument of the logarithm is not
         positive: then F_{U|s} is the whole simplex.
         """
-        return self.shared_radii(1.0)
-
-    def shared_radii(self, share: float) -> FloatArray:
-        """Radii of the sets that the conditionals have when their group receives part of the budget.
-
-        Parameters
-        ----------
-        share : float
-            0 to 1. Two groups can both be anywhere in their sets if their shares add up to at most 1.
-
-        Returns
-        -------
-        ndarray, shape (a1,)
-            In nats.
-        """
-        return self._share(np.full_like(self.sensitive, share), self.sensitive)
+        return self._share(np.ones_like(self.sensitive), self.sensitive)
 
     @cached_property
     def lower_bounds(self) -> FloatArray:

@@ -162,17 +162,35 @@ def polish(bodies: Sequence[Body], prices: Sequence[FloatArray], number: int, va
         w = bodies[s].compact(first)
         best[i] = reduced[first[0]]
         starts.append(np.concatenate([w, *(_moved(v) for v in w[:variants])]))
-    own = np.repeat(np.arange(len(chosen)), [len(w) for w in starts])
-    stack = _Stack.of([bodies[s] for s in chosen], [prices[s] for s in chosen]).take(own)
+    return _climb([bodies[s] for s in chosen], [prices[s] for s in chosen], starts, best)
+
+
+def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Sequence[FloatArray]) -> bool:
+    """Look for better vertices of bodies from given places, each (m, letters) in folded letters.
+
+    Arguments and result are otherwise those of `polish`; the bodies must be movable.
+    """
+    best = np.array([body.reduced(c).max() for body, c in zip(bodies, prices, strict=True)])
+    return _climb(bodies, prices, starts, best)
+
+
+def _climb(
+    bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Sequence[FloatArray], best: FloatArray
+) -> bool:
+    """Climb from all starts, and add to every body what is better than the best it has."""
+    own = np.repeat(np.arange(len(bodies)), [len(w) for w in starts])
+    if own.size == 0:
+        return False
+    stack = _Stack.of(bodies, prices).take(own)
     w, values = stack.climb(stack.pad(starts))
     found = False
-    for i, s in enumerate(chosen):
+    for i, body in enumerate(bodies):
         rows = np.flatnonzero(own == i)
         better = rows[values[rows] > best[i] + 1e-10 + 1e-9 * abs(best[i])]
         better = better[np.argsort(-values[better], kind="stable")]
         distinct = better[np.append(True, -np.diff(values[better]) > 1e-9)[: len(better)]][:KEEP]
         if distinct.size:
-            bodies[s].append(w[distinct, : bodies[s].letters])
+            body.append(w[distinct, : body.letters])
             found = True
     return found
 
@@ -234,6 +252,7 @@ class _Stack:
     def pull(self, w: FloatArray) -> FloatArray:
         """Move vectors into their bodies: raise all letters alike until A / B is low enough, then scale."""
         w = np.where(self.real, w, w[:, :1])
+        w = np.where(w.any(axis=1, keepdims=True), w, 1.0)
         A = -least_mean(self.r, -w, self.radius, self.order)
         B = least_mean(self.r, w, self.radius, self.order)
         ratio = self.top / self.bottom

@@ -4,9 +4,6 @@ A column v is allowed if A_s(v) <= e^eps B_s'(v), A_s and B_s the largest and th
 projection F_{U|s}: for all pairs (s, s'), or for s != s' only. The proof of privacy of PolyOpt (lopuhaa2024,
 Theorem 2) uses nothing else of its simplex, and the columns are products of blocks as there
 (`polyopt`), of convex bodies (`bodies`) instead of polytopes.
-
-With `share` x < 1 every group has the part x of its budget only. At x = 1/2 any two groups can have theirs at
-once, so a column private over F meets these weaker conditions: the optimum bounds that of F.
 """
 
 from __future__ import annotations
@@ -17,8 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ldpfrontier.channel import Channel, FloatArray
-from ldpfrontier.optimal.bodies import Body, polish
+from ldpfrontier.optimal.bodies import Body, polish, polish_from
 from ldpfrontier.optimal.column_generation import BATCH, Master, generate
+from ldpfrontier.optimal.covering import Cover
 from ldpfrontier.optimal.decomposition import Decomposition
 from ldpfrontier.optimal.products import BlockProduct
 from ldpfrontier.renyi_ball import RenyiBall
@@ -36,6 +34,13 @@ POLISHED, MOVED, SCOUT = 6, 3, 3
 #: Relative gap, to the vertices known, of the first pass and of the others; most rounds.
 ROUGH, GAP, ROUNDS = 1e-3, 1e-4, 60
 
+#: Cells by which the loosest cover is refined at a time; passes of a certificate, each with its own prices;
+#: how far in all, relative to the bound, the covers of a certificate may be above the vertices known.
+PORTION, PASSES, SLACK = 1_000, 5, 1e-3
+
+#: Passes without a certificate: looking at the covers' first cells only, for better vertices.
+HINTS = 2
+
 
 @dataclass(eq=False)
 class BodyProducts:
@@ -48,18 +53,16 @@ class BodyProducts:
         In nats, > 0.
     distinct : bool
         Whether pairs s != s' only are compared.
-    share : float
-        Part of its budget that every group has.
     """
 
     ball: RenyiBall
     epsilon: float
     distinct: bool
-    share: float = 1.0
     efforts: int = BlockProduct.efforts
     _bodies: dict[tuple[int, float, bool], Body] = field(default_factory=dict, repr=False)
     _products: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
     _active: list[BlockProduct] = field(default_factory=list, repr=False)
+    _covers: dict[Body, Cover] = field(default_factory=dict, repr=False)
     _round: int = 0
 
     def __post_init__(self) -> None:
@@ -76,11 +79,15 @@ class BodyProducts:
         """Return the body of one group at one delta."""
         key = s, delta, special
         if key not in self._bodies:
-            ball = self.ball
-            radius = ball.shared_radii(self.share)[s]
+            ball, radius = self.ball, float(self.ball.projected_radii[s])
             level, scale = (delta, math.exp(-delta)) if special else (-delta, 1.0)
             self._bodies[key] = Body(
-                ball.conditionals[s], float(radius), ball.order, ball.centre[s], self.epsilon + level, scale
+                ball.conditionals[s],
+                radius,
+                ball.order,
+                ball.centre[s],
+                self.epsilon + level,
+                scale,
             )
         return self._bodies[key]
 
@@ -88,7 +95,8 @@ class BodyProducts:
         """Return the product of (s0, delta); at delta = 0 the same for every s0."""
         key = (s0 if delta > 0 else 0), delta
         if key not in self._products:
-            bodies = [self.body(s, delta, s == s0 and delta > 0) for s in range(self.ball.centre.shape[0])]
+            special = [s == s0 and delta > 0 for s in range(self.ball.sensitive.size)]
+            bodies = [self.body(s, delta, is_special) for s, is_special in enumerate(special)]
             self._products[key] = BlockProduct(list(bodies), self.ball.centre)
         return self._products[key]
 
@@ -131,6 +139,55 @@ class BodyProducts:
         self._active += new
         return max(bound, *(excess for excess, _ in leaders.values()), -math.inf), new
 
+    def certify(self, prices: FloatArray, work: int, slack: float) -> tuple[float, bool]:
+        """Bound the reduced costs of all columns; look for better vertices where the bound is loose.
+
+        Parameters
+        ----------
+        prices : ndarray, shape (a1, a2)
+        work : int
+            Cells to look at beyond the first of every body, which go where they are needed.
+        slack : float
+            How far in total the bounds of the bodies may be above the vertices known.
+
+        Returns
+        -------
+        excess : float
+            No column of the products has a larger reduced cost per unit of Z; inf if none is known.
+        found : bool
+            Whether better vertices were found.
+        """
+        lam = self._active[0].excess(prices)[1]
+        groups = len(self.ball.centre)
+        tilted = prices.reshape(self.ball.centre.shape) + lam * self.ball.centre
+        owners = {body: s for product in self._active for s, body in enumerate(product.blocks)}
+        best = {body: float(body.reduced(tilted[s]).max()) for body, s in owners.items()}
+        bounds = dict(best)
+        movable = [body for body in owners if isinstance(body, Body) and body.movable]
+        hints: dict[Body, FloatArray] = {}
+
+        def refine(body: Body, cells: int) -> None:
+            if body not in self._covers:
+                self._covers[body] = Cover(body)
+            goal = best[body] + slack / groups
+            bounds[body], hints[body] = self._covers[body].bound(tilted[owners[body]], goal, cells)
+
+        for body in movable:
+            refine(body, 1)
+        while work > 0 and movable:
+            loosest = max(movable, key=lambda body: bounds[body] - best[body])
+            if bounds[loosest] - best[loosest] <= slack / groups:
+                break
+            refine(loosest, PORTION)
+            work -= PORTION
+        found = polish_from(movable, [tilted[owners[b]] for b in movable], [hints[b] for b in movable])
+        excess = -math.inf
+        for product in self._active:
+            product.forget()
+            F = -sum(bounds[body] for body in product.blocks)
+            excess = max(excess, lam - 1.0 - math.log(F) if F > 0 else math.inf)
+        return excess, found
+
     def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs of joint columns of known vertices; offer the best ones found."""
         found = [product.price(prices, effort, BATCH) for product in self._active]
@@ -138,26 +195,46 @@ class BodyProducts:
 
 
 def projected_mechanism(
-    products: BodyProducts, *, tolerance: float, max_rounds: int, start: Channel | None = None
-) -> tuple[Channel, FloatArray, int]:
-    """Find a good mechanism made of bodies; it is private over F, and no certificate of optimality.
+    products: BodyProducts, *, tolerance: float, max_rounds: int, cells: int, start: Channel | None = None
+) -> tuple[Channel, float, int]:
+    """Find a good mechanism made of bodies, private over F, and a bound on all of its class.
+
+    Parameters
+    ----------
+    products : BodyProducts
+    tolerance, max_rounds
+        As in `generate`, for the joint columns.
+    cells : int
+        Cells to look at for the bound, see `BodyProducts.certify`; used for all pairs only.
+    start : Channel, optional
+        A mechanism whose columns may be used.
 
     Returns
     -------
     channel : Channel
-    prices : ndarray, shape (a1, a2)
-        Prices at which no column of known vertices is worth adding.
+    bound : float
+        In nats; inf where none is known.
     rounds : int
     """
     utility = MutualInformation(products.ball.centre)
     decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
     decomposition.solve(products.known, gap=ROUGH)
-    prices = decomposition.solve(products.explore, gap=max(GAP, tolerance), rounds=ROUNDS)
-    coupled = decomposition.columns()
+    bound, passes = math.inf, HINTS if products.distinct or cells == 0 else PASSES
+    for last in range(passes - 1, -1, -1):
+        prices = decomposition.solve(products.explore, gap=max(GAP, tolerance), rounds=ROUNDS)
+        value = float(prices.sum())
+        work = 0 if products.distinct else cells >> last
+        excess, found = products.certify(prices, work, SLACK * value)
+        if not products.distinct:
+            bound = min(bound, value + excess)
+        if not found and work >= cells:
+            break
+    decomposition.solve(products.explore, gap=max(GAP, tolerance), rounds=ROUNDS)
     if products.ball.sensitive.size > FEW:
         max_rounds = min(max_rounds, JOINT)
+    coupled = decomposition.columns()
     joint = generate(products, coupled, utility, tolerance=max(GAP, tolerance), max_rounds=max_rounds)
-    return best_mixture(joint.channel, start, utility), prices, joint.iterations
+    return best_mixture(joint.channel, start, utility), bound, joint.iterations
 
 
 def best_mixture(channel: Channel, other: Channel | None, utility: MutualInformation) -> Channel:

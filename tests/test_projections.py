@@ -1,0 +1,216 @@
+"""Bodies of the exact projections: their vertices, covers and mechanisms, against independent paths."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import xlogy
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.data import data_set
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.optimal.bodies import Body, polish
+from ldpfrontier.optimal.covering import Cover
+from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.renyi import least_mean, least_members, renyi_divergences
+from ldpfrontier.renyi_ball import RenyiBall
+
+BUNDLED = Path(__file__).parents[1] / "resources" / "adult_pair_counts.csv"
+ORDERS = (0.5, 1.0, 2.0, 3.0)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def adult_ball(sensitive: str, public: str) -> RenyiBall:
+    adult = data_set("adult")
+    return RenyiBall.confidence(adult.contingency(adult.read(BUNDLED), sensitive, public).counts)
+
+
+def random_body(seed: int, order: float, letters: int = 4) -> tuple[Body, np.ndarray]:
+    """A random body, and prices near which vertices compete."""
+    rng = np.random.default_rng(seed)
+    r = rng.dirichlet(np.ones(letters))
+    p, radius, epsilon = rng.uniform(0.05, 0.9), 10 ** rng.uniform(-3, -0.5), rng.uniform(0.1, 2.5)
+    body = Body(r, radius, order, p * r, epsilon, scale=float(np.exp(-rng.uniform(0, 0.5))))
+    return body, p * r * rng.uniform(0.5, 2.5, letters)
+
+
+def extremes(body: Body, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    r, radius = np.broadcast_to(body.centre, w.shape), np.full(len(w), body.radius)
+    return -least_mean(r, -w, radius, body.order), least_mean(r, w, radius, body.order)
+
+
+def worth(body: Body, w: np.ndarray, prices: np.ndarray) -> np.ndarray:
+    return np.asarray(xlogy(w, w) @ body.prior - w @ body.folded(prices))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@settings(max_examples=25, deadline=None)
+@given(seed=seeds)
+def test_members_attain_the_least_mean_inside_the_ball(order, seed):
+    rng = np.random.default_rng(seed)
+    r = rng.dirichlet(np.ones(5), size=6)
+    r[:3, 1] = 0.0
+    r /= r.sum(axis=1, keepdims=True)
+    q, B = rng.exponential(size=(6, 5)), 10 ** rng.uniform(-4, 0.5, 6)
+    values, members, distances = least_members(r, q, B, order)
+    np.testing.assert_allclose(members.sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose((members * q).sum(axis=1), values, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(values, least_mean(r, q, B, order), rtol=1e-12)
+    assert (renyi_divergences(r, members, order) <= B + 1e-9).all()
+    assert (distances > 0).all()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@settings(max_examples=20, deadline=None)
+@given(seed=seeds)
+def test_vertices_lie_in_the_body_and_touch_it(order, seed):
+    body, prices = random_body(seed, order)
+    polish([body], [prices], 4, 2)
+    w = body.compact(np.arange(len(body)))
+    A, B = extremes(body, w)
+    assert (w >= 0).all()
+    assert (body.top * (1 + 1e-9) >= A).all()
+    assert (body.bottom * (1 - 1e-9) <= B).all()
+    assert (np.minimum(np.abs(A - body.top), np.abs(B - body.bottom)) < 1e-6 * body.top).all()
+    np.testing.assert_allclose(body.reduced(prices), worth(body, w, prices), atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds)
+def test_polishing_finds_the_best_vertex_of_two_letters(order, seed):
+    body, prices = random_body(seed, order, letters=2)
+    polish([body], [prices], 6, 3)
+    # All extreme points lie on the boundary, which rays through the positive quadrant meet at two points.
+    angle = np.linspace(0.0, math.pi / 2, 4001)
+    ray = np.column_stack([np.cos(angle), np.sin(angle)])
+    A, B = extremes(body, ray)
+    ray, A, B = (x[body.bottom * A <= body.top * B * (1 + 1e-12)] for x in (ray, A, B))
+    scan = np.concatenate([ray * (body.top / A)[:, None], ray * (body.bottom / B)[:, None]])
+    best = float(worth(body, scan, prices).max())
+    assert body.reduced(prices).max() >= best - 1e-5 * (1 + abs(best))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@settings(max_examples=8, deadline=None)
+@given(seed=seeds)
+def test_a_cover_bounds_every_member_of_the_body(order, seed):
+    body, prices = random_body(seed, order)
+    polish([body], [prices], 6, 4)
+    best = float(body.reduced(prices).max())
+    cover = Cover(body)
+    bound, _ = cover.bound(prices, best, 1_500)
+    rng = np.random.default_rng(seed)
+    # Rays from the inside: as far up as A allows, as far down as B does.
+    ray = rng.exponential(size=(4000, body.letters)) * rng.integers(0, 2, (4000, body.letters)) + 1e-9
+    A, B = extremes(body, ray)
+    ray, A, B = (x[body.bottom * A <= body.top * B] for x in (ray, A, B))
+    scan = np.concatenate([ray * (body.top / A)[:, None], ray * (body.bottom / B)[:, None]])
+    assert bound >= worth(body, scan, prices).max(initial=best) - 1e-9
+    tighter, _ = cover.bound(prices, best, 3_000)
+    assert best <= tighter <= bound + 1e-12
+    # The same tree at other prices.
+    other = prices * 1.3
+    again, _ = cover.bound(other, -math.inf, 500)
+    assert again >= worth(body, scan, other).max(initial=float(body.reduced(other).max())) - 1e-9
+
+
+def test_a_cover_closes():
+    body, prices = random_body(5, 2.0, letters=3)
+    polish([body], [prices], 8, 6)
+    best = float(body.reduced(prices).max())
+    goal = best + 1e-3 * float(body.prior.sum())
+    assert Cover(body).bound(prices, goal, 40_000)[0] == goal
+    # A general optimizer agrees that there is nothing better.
+    cone = [
+        {"type": "ineq", "fun": lambda w: body.top - extremes(body, w[None])[0][0]},
+        {"type": "ineq", "fun": lambda w: extremes(body, w[None])[1][0] - body.bottom},
+    ]
+    for start in body.compact(np.arange(len(body))):
+        found = minimize(
+            lambda w: -worth(body, np.maximum(w, 0.0)[None], prices)[0],
+            start, method="SLSQP", bounds=[(0, None)] * 3, constraints=cone,
+        )  # fmt: skip
+        if min(c["fun"](found.x) for c in cone) > -1e-9:
+            assert -found.fun <= goal + 1e-9
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@settings(max_examples=5, deadline=None)
+@given(seed=seeds)
+def test_mechanisms_of_the_projections_are_private_and_nested(order, seed):
+    rng = np.random.default_rng(seed)
+    a1, a2 = int(rng.integers(2, 4)), int(rng.integers(2, 5))
+    counts = rng.multinomial(int(10 ** rng.uniform(1.5, 5)), rng.dirichlet(np.full(a1 * a2, 0.5)))
+    ball = RenyiBall.confidence(counts.reshape(a1, a2), order=order)
+    epsilon = float(rng.uniform(0.05, 3.0))
+    values = []
+    for envelope, pairs in (("simplex", "all"), ("projections", "all"), ("projections", "distinct")):
+        start = values[-1][1] if values else None
+        optimum = optimal_robust(
+            ball, epsilon, envelope=envelope, pairs=pairs, tolerance=1e-4, max_rounds=20, start=start
+        )
+        values.append((optimum.value, optimum.channel))
+        assert ball.worst_case_epsilon(optimum.channel) <= epsilon + 1e-9
+        assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
+        assert optimum.value == pytest.approx(mutual_information(ball.centre, optimum.channel), abs=1e-12)
+        assert optimum.value <= optimum.upper_bound
+        assert optimum.upper_bound <= optimal_nonrobust(ball.centre, epsilon).upper_bound * (1 + 1e-9) + 1e-9
+    assert all(b >= a - 1e-9 for (a, _), (b, _) in pairwise(values))
+
+
+@pytest.mark.parametrize(
+    ("pair", "epsilon", "pairs", "nmi"),
+    [
+        (("sex", "race"), 0.3, "distinct", 0.4576),
+        (("income", "relationship"), 0.075, "distinct", 0.5807),
+        (("education", "marital-status"), 0.3, "all", 0.1740),
+    ],
+)
+def test_adult_does_as_well_as_a_conic_search(pair, epsilon, pairs, nmi):
+    # Most values: a search with one conic program per step reached these (to 1e-4).
+    ball = adult_ball(*pair)
+    optimum = optimal_robust(
+        ball, epsilon, envelope="projections", pairs=pairs, tolerance=1e-4, max_rounds=60
+    )
+    assert optimum.value / entropy(ball.centre) >= nmi
+    assert ball.worst_case_epsilon(optimum.channel) <= epsilon + 1e-9
+
+
+def test_a_certificate_of_the_class():
+    shares = np.random.default_rng(2).dirichlet(np.full(12, 2.0))
+    ball = RenyiBall.confidence(np.random.default_rng(1).multinomial(4000, shares).reshape(4, 3))
+    loose = optimal_robust(ball, 0.5, envelope="projections", tolerance=1e-4)
+    tight = optimal_robust(ball, 0.5, envelope="projections", tolerance=1e-4, cells=8_000)
+    assert tight.value >= loose.value - 1e-4
+    assert tight.value <= tight.upper_bound < loose.upper_bound
+    assert tight.gap < 0.03
+
+
+def test_degenerate_tables():
+    one_public = RenyiBall.confidence([[20], [30]])
+    assert optimal_robust(one_public, 1.0, envelope="projections").value > 0
+    empty_group = RenyiBall.confidence([[20, 5, 0], [0, 0, 0]])
+    optimum = optimal_robust(empty_group, 1.0, envelope="projections", pairs="distinct")
+    assert empty_group.worst_case_epsilon(optimum.channel) <= 1.0 + 1e-9
+    assert optimal_robust(empty_group, 0.0, envelope="exact").value == 0.0
+
+
+def test_bad_arguments():
+    ball = RenyiBall.confidence([[20, 5], [10, 30]])
+    with pytest.raises(
+        ValueError, match="envelope is 'ball'; it must be 'simplex', 'projections' or 'exact'"
+    ):
+        optimal_robust(ball, 1.0, envelope="ball")  # type: ignore[arg-type]
+    with pytest.raises(
+        ValueError, match=r"The start is private at level .* over the projections; epsilon is 1"
+    ):
+        optimal_robust(ball, 1.0, envelope="projections", start=Channel(np.eye(4)))
