@@ -9,10 +9,13 @@ import pandas as pd
 import pytest
 
 from enumeration import robust_rays
+from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import Intractable
+from ldpfrontier.papers.lopuhaa2024 import experiments
 from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
 from ldpfrontier.papers.lopuhaa2024.example import extreme_rays, facets, worked_example
-from ldpfrontier.papers.lopuhaa2024.experiments import SOLVERS, fig2, orders
+from ldpfrontier.papers.lopuhaa2024.experiments import CLASSES, SOLVERS, Problem, evaluate, fig2, orders
 from ldpfrontier.plotting import Look
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import HEURISTIC, MEASURED, OPTIMAL, SKIPPED, TableError
@@ -37,6 +40,34 @@ def test_every_mechanism_of_the_catalogue_has_a_solver_and_a_look_of_its_own():
     assert len({(look.marker, look.filled) for look in looks}) == len(looks)
 
 
+def test_classes_are_solved_after_those_that_they_contain():
+    solved = list(SOLVERS)
+    for name, members in CLASSES.items():
+        assert all(solved.index(other) < solved.index(name) for other in members.contains)
+        for other in members.contains:
+            assert set(CLASSES[other].contains) <= set(members.contains)
+
+
+def test_an_optimum_starts_from_the_best_mechanism_that_its_class_contains(monkeypatch):
+    starts = {}
+
+    def solver(ball, epsilon, *, envelope, pairs, tolerance, max_rounds, start):
+        starts[envelope, pairs] = start
+        return optimal_robust(ball, epsilon, start=start)
+
+    monkeypatch.setattr(experiments, "optimal_robust", solver)
+    ball = RenyiBall.confidence(COUNTS)
+    silent, good, better = (optimal_robust(ball, level).channel for level in (0.0, 0.3, 0.5))
+    solved = {"srr": better, "polyopt": silent, "polyopt_distinct": better, "projections": good}
+    problem = Problem(ball, 1.0, optimal_nonrobust(ball.centre, 1.0), 1e-7, 300, solved)
+    for name in CLASSES:
+        evaluate(name, problem)
+    assert starts["simplex", "all"] is None
+    assert starts["simplex", "distinct"] is silent
+    assert starts["projections", "all"] is silent
+    assert starts["projections", "distinct"] is starts["exact", "distinct"] is better
+
+
 def test_unknown_mechanism():
     with pytest.raises(ValueError, match="'rappor'; allowed are polyopt"):
         fig2(COUNTS, [1.0], instance="test", mechanisms=["rappor"])
@@ -56,7 +87,7 @@ def test_sweep_has_two_metrics_per_mechanism_and_what_nr_leaks(sweep):
     assert (certificates["value"] <= certificates["bound"]).all()
     assert (certificates["direction"] == "max").all()
     assert (certificates["privacy"] <= certificates["epsilon"] + 1e-9).all()
-    assert set(sweep.loc[sweep["certified"], "mechanism"]) == {"polyopt", "polyopt_distinct", "nr"}
+    assert set(sweep.loc[sweep["certified"], "mechanism"]) == {*CLASSES, "nr"}
     assert set(sweep.loc[sweep["status"] == HEURISTIC, "mechanism"]) == {"ir_optimal"}
     leaks = sweep[sweep["metric"] == "worst_case_epsilon"]
     assert (leaks["mechanism"] == "nr").all()
@@ -77,6 +108,31 @@ def test_closed_forms_carry_the_bound_of_nr(sweep):
     for mechanism in ("ir", "srr", "grr"):
         assert at.loc[mechanism, "bound"] == at.loc["nr", "bound"]
     assert at.loc["polyopt", "value"] <= at.loc["polyopt_distinct", "value"] <= at.loc["nr", "bound"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "order"), [(COUNTS, 0.5), (COUNTS, 2.0), (np.array([[12, 40], [30, 3], [15, 60]]), 2.0)]
+)
+def test_every_step_is_worth_at_least_as_much_and_nothing_passes_the_frontier(counts, order):
+    table = fig2(counts, [0.1, 1.0], instance="a, b", order=order, mechanisms=[*CLASSES, "nr"])
+    rows = table[table["metric"] == "nmi"]
+    value, bound = (rows.pivot_table(name, "epsilon", "mechanism") for name in ("value", "bound"))
+    for name, members in CLASSES.items():
+        for other in members.contains:
+            assert (value[other] <= value[name] + 1e-9).all(), (other, name)
+    assert (value["exact"] <= bound["exact"]).all()
+    assert (bound["exact"] <= bound["nr"] + 1e-12).all()
+    # With two public values the simplex around a projection is the projection.
+    gained = value["projections_distinct"] - value["polyopt_distinct"]
+    assert (gained > 1e-4).any() == (counts.shape[1] > 2)
+
+
+def test_the_level_of_the_optimum_over_f_is_that_over_f(monkeypatch):
+    monkeypatch.setattr(RenyiBall, "worst_case_epsilon", lambda *_: 0.125)
+    table = fig2(COUNTS, [1.0], instance="a, b", mechanisms=["exact", "projections_distinct"])
+    levels = table.groupby("mechanism")["privacy"].unique()
+    assert levels["exact"].tolist() == [0.125]
+    assert levels["projections_distinct"][0] == pytest.approx(1.0, abs=1e-6)
 
 
 def test_a_table_with_labels_is_a_table_of_counts(sweep):
@@ -126,6 +182,18 @@ def test_every_printed_number_of_the_examples_agrees_or_says_why():
     assert differing.groupby("where").size().to_dict() == {"Example 2": 12, "Example 3": 1, "Example 5": 2}
     assert set(differing[differing["where"] == "Example 3"]["quantity"]) == {"I_P* of PolyOpt"}
     assert table["agrees"].sum() > 150
+
+
+def test_larger_classes_in_the_example():
+    computed = worked_example().set_index("quantity")["computed"]
+    distinct, projections, exact = (
+        computed[f"I_P-hat of {name}"]
+        for name in ("PolyOpt, distinct pairs", "exact projections", "the optimum over F")
+    )
+    # With two public values the simplex around a projection is the projection.
+    assert computed["I_P-hat of PolyOpt"] + 0.1 < distinct == pytest.approx(projections, abs=1e-7)
+    assert projections <= exact + 1e-9
+    assert exact <= computed["bound on I_P-hat of every robust mechanism"]
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])

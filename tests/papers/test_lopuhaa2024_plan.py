@@ -28,7 +28,7 @@ def test_the_default_has_no_contradictions():
 
 
 def test_parts_hold_plain_values():
-    for parts in (plan.fig2, plan.orders, plan.synthetic, plan.beta):
+    for parts in (plan.fig2, plan.orders, plan.classes, plan.calibration, plan.synthetic, plan.beta):
         for arguments in parts(DEFAULT).values():
             rest = {name: value for name, value in arguments.items() if not isinstance(value, Counts)}
             assert json.loads(json.dumps(rest)) == rest
@@ -73,6 +73,34 @@ def test_orders_have_a_part_per_pair():
     assert parts["sex-race"]["tolerance"] == 1e-3
 
 
+def test_a_pair_may_have_its_own_mechanisms_of_a_study():
+    own = {"orders": {"mechanisms": ["exact"]}, "calibrated": {"mechanisms": ["srr"]}}
+    pairs = [{"sensitive": "sex", "public": "race", **own}, {"sensitive": "income", "public": "race"}]
+    configuration = changed(pairs=pairs, chunks=100)
+    common = DEFAULT["lopuhaa2024"]
+    orders, calibration = plan.orders(configuration), plan.calibration(configuration)
+    assert orders["sex-race"]["mechanisms"] == ["exact"]
+    assert orders["sex-race"]["orders"] == orders["income-race"]["orders"]
+    assert orders["income-race"]["mechanisms"] == common["orders"]["mechanisms"]
+    assert calibration["sex-race/0"]["mechanisms"] == ["srr"]
+    assert calibration["income-race/3"]["mechanisms"] == common["calibrated"]["mechanisms"]
+    assert calibration["income-race/3"]["accuracy"] == common["calibrated"]["accuracy"]
+
+
+def test_steps_and_calibration_share_their_own_levels_out():
+    for study, planned in (("steps", plan.classes), ("calibrated", plan.calibration)):
+        parts = planned(DEFAULT)
+        levels = DEFAULT["lopuhaa2024"][study]["epsilon"]
+        for pair in ("sex-race", "occupation-education"):
+            found = [part["epsilons"] for name, part in parts.items() if name.startswith(f"{pair}/")]
+            assert sorted(level for part in found for level in part) == sorted(levels)
+        fewer = changed(**{study: {**DEFAULT["lopuhaa2024"][study], "pairs": 2}})
+        names = {name.split("/")[0] for name in planned(fewer)}
+        assert names == {"sex-race", "income-relationship"}
+    # A level of a large table is a part of its own.
+    assert max(len(part["epsilons"]) for name, part in parts.items() if name[:3] in ("edu", "occ")) == 1
+
+
 def test_a_pair_may_be_of_another_data_set():
     pair = {"data": "census", "sensitive": "tax band", "public": "city"}
     parts = plan.orders(changed(pairs=[pair]))
@@ -93,7 +121,7 @@ def test_blocks_of_the_synthetic_study():
     beta = plan.beta(DEFAULT)["2x5/1"]
     assert beta["epsilons"] == [1.5]
     assert beta["betas"] == [0.0005, 0.005, 0.05, 0.5]
-    assert beta["instances"] == [*range(50, 100)]
+    assert beta["instances"] == [*range(5, 10)]
 
 
 def test_more_tables_leave_the_parts_alone():
@@ -132,12 +160,20 @@ def test_more_tables_leave_the_parts_alone():
         ),
         (
             {"pairs": [{"sensitive": "sex", "public": "race", "mechanisms": ["grr", "rappor"]}]},
-            'lopuhaa2024.pairs[0].mechanisms[1] is "rappor"; allowed is one of nr, polyopt_distinct,',
+            'lopuhaa2024.pairs[0].mechanisms[1] is "rappor"; allowed is one of nr, exact,',
         ),
         ({"mechanisms": ["olh"]}, 'lopuhaa2024.mechanisms[0] is "olh"; allowed is one of nr,'),
         (
             {"orders": {**DEFAULT["lopuhaa2024"]["orders"], "mechanisms": ["olh"]}},
             'lopuhaa2024.orders.mechanisms[0] is "olh"; allowed is one of nr,',
+        ),
+        (
+            {"calibrated": {**DEFAULT["lopuhaa2024"]["calibrated"], "mechanisms": ["srr", "nr"]}},
+            'lopuhaa2024.calibrated.mechanisms[1] is "nr"; allowed are robust mechanisms, which can be',
+        ),
+        (
+            {"pairs": [{"sensitive": "sex", "public": "race", "calibrated": {"mechanisms": ["olh"]}}]},
+            'lopuhaa2024.pairs[0].calibrated.mechanisms[0] is "olh"; allowed is one of nr,',
         ),
         (
             {"epsilon": {**DEFAULT["lopuhaa2024"]["epsilon"], "stop": 0.05}},

@@ -22,11 +22,17 @@ from ldpfrontier.two_reports import independent_reporting
 SEED = 7
 EPSILONS = [0.3, 1.5]
 
+#: The classes between PolyOpt and the optimum over F are compared on tables of counts.
+STUDIED = [name for name in MECHANISMS if not name.startswith("projections")]
+
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
     """Two sizes at two significance levels."""
-    parts = [study(shape, range(6), EPSILONS, betas=[0.05, 0.0005], seed=SEED) for shape in ((2, 3), (3, 2))]
+    parts = [
+        study(shape, range(6), EPSILONS, betas=[0.05, 0.0005], mechanisms=STUDIED, seed=SEED)
+        for shape in ((2, 3), (3, 2))
+    ]
     return RESULTS.conform(pd.concat(parts))
 
 
@@ -64,7 +70,7 @@ def test_results_do_not_depend_on_chunks():
 
 
 def test_rows(usual):
-    assert len(usual) == 2 * 6 * len(EPSILONS) * len(MECHANISMS) * 4
+    assert len(usual) == 2 * 6 * len(EPSILONS) * len(STUDIED) * 4
     certified = usual[usual["status"] != MEASURED]
     assert (certified["value"] <= certified["bound"]).all()
     assert (certified["privacy"] <= certified["epsilon"] + 1e-9).all()
@@ -78,7 +84,8 @@ def test_orders_that_must_hold_in_every_instance(usual):
     slack = 1 + 1e-6
     for less, more in (
         ("polyopt", "polyopt_distinct"),
-        ("polyopt_distinct", "nr"),
+        ("polyopt_distinct", "exact"),
+        ("exact", "nr"),
         ("ir", "ir_tight"),
         ("ir", "ir_optimal"),
         ("srr", "nr"),

@@ -11,6 +11,12 @@ from typing import Any
 #: What the note of a realized level says of the true distribution P*.
 COVERED, MISSED = "P* lies in F", "P* lies outside F"
 
+#: The experiments of mechanisms as they are, and asked for as much as they may leak.
+NOMINAL, CALIBRATED = "nominal", "calibrated"
+
+#: For which distributions a mechanism is private, the most of them first.
+PROJECTIONS, SET, ESTIMATE = "projections of F", "F", "P-hat"
+
 
 @dataclass(frozen=True)
 class Mechanism:
@@ -22,8 +28,9 @@ class Mechanism:
         Its name in legends and in tables to read.
     colour, marker, dash, filled
         Of its curve; as in `ldpfrontier.plotting.Look`.
-    robust : bool
-        Whether it is private for every distribution of the uncertainty set, and not for P-hat alone.
+    private : str
+        For which distributions it is private, as what its level is measured over: all whose projections are
+        those of the uncertainty set F, which is more than F; all of F; or `ESTIMATE` alone.
     heuristic : bool
         Whether it was searched for without a bound of its own.
     """
@@ -33,8 +40,13 @@ class Mechanism:
     marker: str
     dash: Any
     filled: bool = True
-    robust: bool = True
+    private: str = PROJECTIONS
     heuristic: bool = False
+
+    @property
+    def robust(self) -> bool:
+        """Whether it is private for every distribution of F, and not for P-hat alone."""
+        return self.private != ESTIMATE
 
     @property
     def look(self) -> dict[str, Any]:
@@ -42,10 +54,17 @@ class Mechanism:
         return {name: getattr(self, name) for name in ("label", "colour", "marker", "dash", "filled")}
 
 
+#: The classes of mechanisms with one guarantee; each contains those before it, but for the third, which does
+#: not contain the second.
+STEPS = ("polyopt", "polyopt_distinct", "projections", "projections_distinct", "exact")
+
 #: By the name that configurations and tables use, in the order of legends. The colours are those of Okabe and
-#: Ito; marker, filling and dash differ too, so that curves can be told apart in grey.
+#: Ito, and three of Tol's; marker, filling and dash differ too, so that curves can be told apart in grey.
 MECHANISMS: dict[str, Mechanism] = {
-    "nr": Mechanism("NR (not robust)", "#000000", "", (0, (1, 1.2)), robust=False),
+    "nr": Mechanism("NR (not robust)", "#000000", "", (0, (1, 1.2)), private=ESTIMATE),
+    "exact": Mechanism("Optimum over F", "#882255", "*", "-", private=SET),
+    "projections_distinct": Mechanism("Exact projections", "#332288", "X", "-"),
+    "projections": Mechanism("Exact projections, all pairs", "#999933", "X", (0, (3, 1)), filled=False),
     "polyopt_distinct": Mechanism("PolyOpt, distinct pairs", "#D55E00", "^", "-", filled=False),
     "polyopt": Mechanism("PolyOpt", "#0072B2", "o", "-"),
     "ir": Mechanism("IR", "#009E73", "s", (0, (5, 1.5)), filled=False),

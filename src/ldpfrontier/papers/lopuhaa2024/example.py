@@ -140,15 +140,19 @@ def _example_3(ball: RenyiBall) -> Iterator[_Quantity]:
     own = mutual_information(_TRUTH, printed_channel)
     note = f"the printed PolyOpt matrix itself has {own:.4f}, as computed"
     yield "I_P* of PolyOpt", mutual_information(_TRUTH, optimum.channel), 0.2804, 4, note
-    distinct = optimal_robust(ball, _EPSILON, pairs="distinct").channel
-    yield (
-        "I_P-hat of PolyOpt, distinct pairs",
-        mutual_information(ball.centre, distinct),
-        None,
-        4,
-        _NOT_PRINTED,
+    distinct = optimal_robust(ball, _EPSILON, pairs="distinct")
+    projections = optimal_robust(
+        ball, _EPSILON, envelope="projections", pairs="distinct", start=distinct.channel
     )
-    yield "I_P* of PolyOpt, distinct pairs", mutual_information(_TRUTH, distinct), None, 4, _NOT_PRINTED
+    exact = optimal_robust(ball, _EPSILON, envelope="exact", start=projections.channel)
+    for name, channel in (
+        ("PolyOpt, distinct pairs", distinct.channel),
+        ("exact projections", projections.channel),
+        ("the optimum over F", exact.channel),
+    ):
+        yield f"I_P-hat of {name}", mutual_information(ball.centre, channel), None, 4, _NOT_PRINTED
+        yield f"I_P* of {name}", mutual_information(_TRUTH, channel), None, 4, _NOT_PRINTED
+    yield "bound on I_P-hat of every robust mechanism", exact.upper_bound, None, 4, _NOT_PRINTED
 
 
 def _nearest(rows: FloatArray, target: FloatArray) -> FloatArray:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypedDict
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -16,10 +17,10 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.robust import Pairs, optimal_robust
+from ldpfrontier.optimal.robust import Envelope, Pairs, optimal_robust
 from ldpfrontier.optimal.two_reports import improved_reporting
 from ldpfrontier.optimum import Intractable, Optimum
-from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
+from ldpfrontier.papers.lopuhaa2024.catalogue import ESTIMATE, MECHANISMS, SET
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import CLOSED_FORM, HEURISTIC, RESULTS, SKIPPED, Row, result
@@ -60,8 +61,8 @@ class Problem:
         NR at this level. Every mechanism here is private if P-hat is the truth, so NR's bound is one for all.
     tolerance, max_rounds
         As in `optimal_robust`.
-    published : Channel, optional
-        PolyOpt as published, if it was solved: distinct pairs do at least as well.
+    solved : dict of str to Channel
+        The mechanisms found so far: an optimum starts from the best one that its class contains.
     """
 
     ball: RenyiBall
@@ -69,17 +70,46 @@ class Problem:
     nonrobust: Optimum
     tolerance: float
     max_rounds: int
-    published: Channel | None = None
+    solved: dict[str, Channel] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int) -> Problem:
+        """Make the problem of one privacy level, with nothing solved but NR."""
+        return cls(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds)
 
 
-def _polyopt(problem: Problem, pairs: Pairs) -> Optimum:
+class Class(NamedTuple):
+    """A class of mechanisms as `optimal_robust` names it, and the smaller ones that it contains."""
+
+    envelope: Envelope
+    pairs: Pairs
+    contains: tuple[str, ...] = ()
+
+
+#: The classes that the catalogue lists as steps.
+CLASSES: Mapping[str, Class] = {
+    "polyopt": Class("simplex", "all"),
+    "polyopt_distinct": Class("simplex", "distinct", ("polyopt",)),
+    "projections": Class("projections", "all", ("polyopt",)),
+    "projections_distinct": Class("projections", "distinct", ("polyopt", "polyopt_distinct", "projections")),
+    "exact": Class(
+        "exact", "distinct", ("polyopt", "polyopt_distinct", "projections", "projections_distinct")
+    ),
+}
+
+
+def _optimum(problem: Problem, name: str) -> Optimum:
+    envelope, pairs, contains = CLASSES[name]
+    inside = [problem.solved[other] for other in contains if other in problem.solved]
     return optimal_robust(
         problem.ball,
         problem.epsilon,
+        envelope=envelope,
         pairs=pairs,
         tolerance=problem.tolerance,
         max_rounds=problem.max_rounds,
-        start=problem.published,
+        # Every class does at least as well as those within it, also where a solve stops early.
+        start=max(inside, key=partial(mutual_information, problem.ball.centre), default=None),
     )
 
 
@@ -89,10 +119,9 @@ def _srr(problem: Problem) -> Channel:
 
 
 #: What makes each mechanism of the catalogue: an optimum, or a channel without a bound of its own. They are
-#: solved in this order: PolyOpt as published comes before distinct pairs, which start from it.
+#: solved in this order, in which a class comes after those that it contains.
 SOLVERS: Mapping[str, Callable[[Problem], Optimum | Channel]] = {
-    "polyopt": lambda problem: _polyopt(problem, "all"),
-    "polyopt_distinct": lambda problem: _polyopt(problem, "distinct"),
+    **{name: partial(_optimum, name=name) for name in CLASSES},
     "nr": lambda problem: problem.nonrobust,
     "ir": lambda problem: independent_reporting(problem.ball, problem.epsilon),
     "ir_tight": lambda problem: independent_reporting(problem.ball, problem.epsilon, distance="tight"),
@@ -119,7 +148,8 @@ class Solution:
         I(X; Y) under P-hat and what no mechanism of the class can pass, nats. The bound of an optimum is that
         of its own class; closed forms and heuristics have NR's.
     privacy : float
-        Level that is guaranteed: over the product of the projections of F, of NR under P-hat alone; nats.
+        Level that is guaranteed: over the product of the projections of F; of the optimum over F, over F; of
+        NR, under P-hat alone; nats.
     iterations : int or None
         Of an optimum.
     note : str
@@ -181,15 +211,15 @@ def solve(
     """
     if unknown := [name for name in mechanisms if name not in SOLVERS]:
         raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(SOLVERS)}.")
-    problem = Problem(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds)
+    problem = Problem.at(ball, epsilon, tolerance, max_rounds)
     for name in sorted(mechanisms, key=list(SOLVERS).index):
         try:
             solution = evaluate(name, problem)
         except (ArithmeticError, RuntimeError) as error:
             error.add_note(f"In {name} at epsilon {epsilon:g}.")
             raise
-        if name == "polyopt":
-            problem = replace(problem, published=solution.channel)
+        if name in CLASSES and solution.channel is not None:
+            problem.solved[name] = solution.channel
         yield solution
 
 
@@ -213,13 +243,16 @@ def evaluate(mechanism: str, problem: Problem) -> Solution:
         status=status,
         value=mutual_information(ball.centre, channel),
         bound=bound,
-        privacy=(
-            ball.projected_epsilon(channel)
-            if listed.robust
-            else float(rldp_epsilon(channel, ball.conditionals))
-        ),
+        privacy=_level(ball, channel, listed.private),
         iterations=iterations,
     )
+
+
+def _level(ball: RenyiBall, channel: Channel, private: str) -> float:
+    """Return the level of a channel in nats, over the distributions that `Mechanism.private` names."""
+    if private == ESTIMATE:
+        return float(rldp_epsilon(channel, ball.conditionals))
+    return ball.worst_case_epsilon(channel) if private == SET else ball.projected_epsilon(channel)
 
 
 def place_of(experiment: str, instance: str, beta: float, ball: RenyiBall) -> Place:
@@ -304,6 +337,26 @@ def orders(
     return RESULTS.table(rows)
 
 
+def classes(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    beta: float = 0.05,
+    order: float = 2.0,
+    mechanisms: Sequence[str] = (*CLASSES, "nr"),
+    tolerance: float = 1e-7,
+    max_rounds: int = 300,
+) -> pd.DataFrame:
+    """Compute the optima of the nested classes on one table of counts, and what each leaks over F.
+
+    Arguments and result as for `fig2`, but that every mechanism has the metric ``worst_case_epsilon``.
+    """
+    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
+    place = place_of("classes", instance, beta, ball)
+    return RESULTS.table(_rows(ball, place, epsilons, mechanisms, tolerance, max_rounds, leaks=True))
+
+
 def _rows(
     ball: RenyiBall,
     place: Place,
@@ -311,13 +364,15 @@ def _rows(
     mechanisms: Sequence[str],
     tolerance: float,
     max_rounds: int,
+    *,
+    leaks: bool = False,
 ) -> Iterator[Row]:
     h = entropy(ball.centre)
     for epsilon in epsilons:
         for solution in solve(ball, epsilon, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
             rows = list(solution.certified(place, h))
             yield from rows
-            if not MECHANISMS[solution.mechanism].robust and solution.channel is not None:
+            if solution.channel is not None and (leaks or not MECHANISMS[solution.mechanism].robust):
                 leak = ball.worst_case_epsilon(solution.channel)
                 yield solution.measured(place, "worst_case_epsilon", leak, "nats")
             _log.info(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Hashable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
+from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS, STEPS
 from ldpfrontier.papers.lopuhaa2024.summaries import (
     NO,
     STATEMENTS,
@@ -26,17 +28,79 @@ def orderings(table: pd.DataFrame) -> pd.DataFrame:
     table : DataFrame
         As `summaries.ORDERINGS`.
     """
-    table = table.sort_values(
-        "size", key=lambda sizes: sizes.map(small_first), kind="stable", ignore_index=True
-    )
+    table = _sorted(table, "size")
     ranked = (best_first(values) for _, values in table[list(MECHANISMS)].iterrows())
-    texts = {
-        "sensitive, public": table["instance"],
-        "size": table["size"],
-        "epsilon": table["epsilon"].map("{:.4g}".format),
+    texts = _where(table) | {
         "best first": [" > ".join(MECHANISMS[name].label for name in names) for names in ranked],
     }
     return pd.DataFrame(texts | {words: table[name] for name, words in STATEMENTS.items()}, dtype="str")
+
+
+def steps(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay out what each larger class buys: a row per pair of attributes and level, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `beyond.BOUGHT`.
+    """
+    table = _sorted(table, "size")
+    texts = _where(table)
+    texts |= {MECHANISMS[name].label: _numbers(table[name], ".4f") for name in STEPS}
+    texts |= {
+        "Bound": _numbers(table["bound"], ".4f"),
+        MECHANISMS["nr"].label: _numbers(table["nr"], ".4f"),
+        "factor": _numbers(table["gain"], ".2f"),
+        "PolyOpt leaks": _numbers(table["leak"], ".4f"),
+        "optimum leaks": _numbers(table["leak_exact"], ".4f"),
+    }
+    return pd.DataFrame(texts, dtype="str")
+
+
+def calibrated(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay mechanisms at equal realized privacy out: a row per pair, level and mechanism, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `beyond.CALIBRATED`.
+    """
+    table = _sorted(table, "size", "instance", "epsilon", "mechanism")
+    texts = _where(table) | {
+        "mechanism": [MECHANISMS[name].label for name in table["mechanism"]],
+        "NMI": _numbers(table["nmi"], ".4f"),
+        "leaks": _numbers(table["realized"], ".4f"),
+        "asked for": _numbers(table["level"], ".4f"),
+        "then leaks": _numbers(table["realized_calibrated"], ".4f"),
+        "NMI then": _numbers(table["nmi_calibrated"], ".4f"),
+        "share of the optimum": _numbers(table["nmi_calibrated"] / table["exact"], ".1%"),
+    }
+    return pd.DataFrame(texts, dtype="str")
+
+
+def _sorted(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Sort a table by columns: small sizes first, mechanisms as in legends."""
+    keys: dict[Hashable, Callable[[Any], Any]] = {"size": small_first, "mechanism": [*MECHANISMS].index}
+    return table.sort_values(
+        list(columns),
+        key=lambda column: column.map(keys[column.name]) if column.name in keys else column,
+        kind="stable",
+        ignore_index=True,
+    )
+
+
+def _where(table: pd.DataFrame) -> dict[str, pd.Series[str]]:
+    """Return the columns that name a row, as texts."""
+    return {
+        "sensitive, public": table["instance"],
+        "size": table["size"],
+        "epsilon": table["epsilon"].map("{:.4g}".format),
+    }
+
+
+def _numbers(column: pd.Series[float], form: str) -> pd.Series[str]:
+    """Return numbers as texts, and what is missing as a dash."""
+    return column.map(lambda x: "-" if math.isnan(x) else format(x, form))
 
 
 def table2(table: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
@@ -60,13 +124,7 @@ def table2(table: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
     change = (wide.iloc[:, -1] / wide.iloc[:, 0] - 1.0).map(lambda x: f"{100 * x:+.2f}%")
     texts = wide.map(lambda x: "" if pd.isna(x) else f"{x:.{digits}f}")
     texts.columns = pd.Index([f"beta = {beta:g}" for beta in wide.columns])
-    ranks = {name: place for place, name in enumerate(MECHANISMS)}
-    texts = texts.assign(change=change).reset_index()
-    texts = texts.sort_values(
-        ["size", "mechanism"],
-        key=lambda column: column.map(ranks if column.name == "mechanism" else small_first),
-        ignore_index=True,
-    )
+    texts = _sorted(texts.assign(change=change).reset_index(), "size", "mechanism")
     return texts.assign(mechanism=[MECHANISMS[name].label for name in texts["mechanism"]])
 
 

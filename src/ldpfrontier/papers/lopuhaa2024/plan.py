@@ -27,30 +27,40 @@ def fig2(configuration: Mapping[str, Any]) -> _Parts:
     A pair's own keys win over the common ones. There are never more parts than privacy levels.
     """
     paper = configuration["lopuhaa2024"]
-    epsilons = values(paper["epsilon"])
+    return {
+        name: {**part, "mechanisms": list(pair.get("mechanisms", paper["mechanisms"]))}
+        for pair in paper["pairs"]
+        for name, part in _chunks(paper, pair, values(paper["epsilon"]))
+    }
+
+
+def classes(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the table of nested classes, cut as Figure 2 is."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["steps"]
+    epsilons = sorted(map(float, study["epsilon"]))
+    pairs = paper["pairs"][: study["pairs"]]
+    return {name: part for pair in pairs for name, part in _chunks(paper, pair, epsilons)}
+
+
+def calibration(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the table of equal realized privacy, cut as Figure 2 is."""
+    paper = configuration["lopuhaa2024"]
+    epsilons = sorted(map(float, paper["calibrated"]["epsilon"]))
     parts: _Parts = {}
-    for pair in paper["pairs"]:
-        own = {**paper, **pair}
-        chunks = min(own["chunks"], len(epsilons))
-        for chunk in range(chunks):
-            parts[f"{_file_name(pair)}/{chunk}"] = {
-                **_counts(pair),
-                # Neighbouring levels cost about the same, and so do the parts.
-                "epsilons": epsilons[chunk::chunks],
-                "beta": float(paper["beta"]),
-                "order": float(paper["order"]),
-                "mechanisms": list(own["mechanisms"]),
-                **_solver(paper, pair),
-            }
+    for pair in paper["pairs"][: paper["calibrated"]["pairs"]]:
+        study = _study(paper, pair, "calibrated")
+        own = {"mechanisms": list(study["mechanisms"]), "accuracy": float(study["accuracy"])}
+        parts |= {name: {**part, **own} for name, part in _chunks(paper, pair, epsilons)}
     return parts
 
 
 def orders(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of the table of Renyi orders: pairs of attributes."""
     paper = configuration["lopuhaa2024"]
-    study = paper["orders"]
+    studies = {_file_name(pair): (pair, _study(paper, pair, "orders")) for pair in paper["pairs"]}
     return {
-        _file_name(pair): {
+        name: {
             **_counts(pair),
             "orders": sorted(map(float, study["values"])),
             "epsilons": sorted(map(float, study["epsilon"])),
@@ -58,8 +68,32 @@ def orders(configuration: Mapping[str, Any]) -> _Parts:
             "mechanisms": list(study["mechanisms"]),
             "tolerance": float(study["tolerance"]),
         }
-        for pair in paper["pairs"]
+        for name, (pair, study) in studies.items()
     }
+
+
+def _chunks(
+    paper: Mapping[str, Any], pair: Mapping[str, Any], epsilons: Sequence[float]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the parts of a pair by name: never more of them than privacy levels."""
+    chunks = min(pair.get("chunks", paper["chunks"]), len(epsilons))
+    for chunk in range(chunks):
+        yield (
+            f"{_file_name(pair)}/{chunk}",
+            {
+                **_counts(pair),
+                # Neighbouring levels cost about the same, and so do the parts.
+                "epsilons": list(epsilons[chunk::chunks]),
+                "beta": float(paper["beta"]),
+                "order": float(paper["order"]),
+                **_solver(paper, pair),
+            },
+        )
+
+
+def _study(paper: Mapping[str, Any], pair: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the keys of a study as they are for one pair."""
+    return {**paper[name], **pair.get(name, {})}
 
 
 def _counts(pair: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,11 +180,12 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
     paper = configuration["lopuhaa2024"]
     yield from grid_contradictions("lopuhaa2024.epsilon", paper["epsilon"])
     yield from _unknown_mechanisms("lopuhaa2024.mechanisms", paper["mechanisms"])
-    yield from _unknown_mechanisms("lopuhaa2024.orders.mechanisms", paper["orders"]["mechanisms"])
+    yield from _study_mechanisms("lopuhaa2024", paper)
     seen: dict[str, tuple[str, str, str]] = {}
     for i, pair in enumerate(paper["pairs"]):
         key = f"lopuhaa2024.pairs[{i}]"
         yield from _unknown_mechanisms(f"{key}.mechanisms", pair.get("mechanisms", []))
+        yield from _study_mechanisms(key, pair)
         yield from _pair_contradictions(key, pair, seen)
     yield from _study_contradictions(paper["synthetic"])
 
@@ -159,6 +194,19 @@ def _unknown_mechanisms(key: str, names: Sequence[str]) -> Iterator[str]:
     for i, name in enumerate(names):
         if name not in MECHANISMS:
             yield f'{key}[{i}] is "{name}"; allowed is one of {", ".join(MECHANISMS)}.'
+
+
+def _study_mechanisms(key: str, keys: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the mechanisms of the studies of the paper, or of a pair of its own."""
+    for study in ("orders", "calibrated"):
+        names = keys.get(study, {}).get("mechanisms", [])
+        yield from _unknown_mechanisms(f"{key}.{study}.mechanisms", names)
+        for i, name in enumerate(names):
+            if study == "calibrated" and name in MECHANISMS and not MECHANISMS[name].robust:
+                yield (
+                    f'{key}.{study}.mechanisms[{i}] is "{name}"; '
+                    "allowed are robust mechanisms, which can be calibrated."
+                )
 
 
 def _pair_contradictions(

@@ -138,7 +138,7 @@ def mean_orderings(synthetic: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ranked(wide: pd.DataFrame) -> pd.DataFrame:
-    robust = wide[["polyopt", "polyopt_distinct", "ir", "srr"]].max(axis=1)
+    robust = wide[[name for name, mechanism in MECHANISMS.items() if mechanism.robust]].max(axis=1)
     compared = {
         "polyopt_leads": (wide["polyopt"], wide[["ir", "srr"]].max(axis=1)),
         "ir_above_srr": (wide["ir"], wide["srr"]),
@@ -158,7 +158,7 @@ def best_first(values: pd.Series[float]) -> list[str]:
     return [str(name) for name in present.sort_values(ascending=False, kind="stable").index]
 
 
-# What distinct pairs gain ---------------------------------------------------------------------------------
+# What larger classes gain ----------------------------------------------------------------------------------
 
 _NMI = dict.fromkeys(("polyopt", "polyopt_distinct", "nr"), "float64")
 
@@ -176,21 +176,26 @@ GAIN_ADULT = Schema(
     key=tuple(_INSTANCE),
 )
 
+#: What is compared with PolyOpt as published on random tables.
+LARGER = ("polyopt_distinct", "exact")
+
 GAIN = Schema(
     name="gain",
     columns=_columns(
-        [*_SETTING, "epsilon"],
+        _KEY,
         instances="Int64",
-        **_NMI,  # means
+        polyopt="float64",  # means of the NMI: of PolyOpt as published, of the mechanism, of NR
+        nmi="float64",
+        nr="float64",
         gain="float64",  # of the means, relative
         low="float64",  # quartiles and largest of the relative gains of the instances
         median="float64",
         high="float64",
         largest="float64",
         closed="float64",  # share of the distance from polyopt to nr; missing where that is nothing
-        over_ir="float64",  # mean of polyopt_distinct over that of ir; missing without IR
+        over_ir="float64",  # mean of the mechanism over that of ir; missing without IR
     ),
-    key=(*_SETTING, "epsilon"),
+    key=tuple(_KEY),
 )
 
 
@@ -213,14 +218,14 @@ def gain_adult(fig2: pd.DataFrame) -> pd.DataFrame:
         gain=distinct / published - 1.0,
         at_least=distinct / bound["polyopt"] - 1.0,
         at_most=bound["polyopt_distinct"] / published - 1.0,
-        closed=_closed(value),
+        closed=_closed(value, "polyopt_distinct"),
         privacy=privacy["polyopt_distinct"],
     )
     return GAIN_ADULT.conform(gains.dropna(subset=["gain"]).reset_index())
 
 
 def gain(synthetic: pd.DataFrame) -> pd.DataFrame:
-    """Compare PolyOpt over distinct pairs with PolyOpt as published, instance by instance.
+    """Compare larger classes with PolyOpt as published, instance by instance.
 
     Parameters
     ----------
@@ -230,25 +235,31 @@ def gain(synthetic: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        As `GAIN`, over the instances that have both and NR.
+        As `GAIN`, of every mechanism of `LARGER` over the instances that have it, PolyOpt and NR.
     """
-    wide = _wide(synthetic, "value", _INSTANCE).dropna(subset=list(_NMI))
+    wide = _wide(synthetic, "value", _INSTANCE)
     by = [*_SETTING, "epsilon"]
-    gains = (wide["polyopt_distinct"] / wide["polyopt"] - 1.0).groupby(by)
-    means = wide[[*_NMI, "ir"]].groupby(by).mean()
-    frame = means.assign(
-        instances=gains.size(),
-        gain=means["polyopt_distinct"] / means["polyopt"] - 1.0,
-        largest=gains.max(),
-        closed=_closed(means),
-        over_ir=means["polyopt_distinct"] / means["ir"],
-    )
-    return GAIN.conform(frame.join(_quantiles(gains)).drop(columns="ir").reset_index())
+    frames = []
+    for name in LARGER:
+        nmi = wide[["polyopt", name, "nr", "ir"]].set_axis(["polyopt", "nmi", "nr", "ir"], axis=1)
+        nmi = nmi.dropna(subset=["polyopt", "nmi", "nr"])
+        gains = (nmi["nmi"] / nmi["polyopt"] - 1.0).groupby(by)
+        means = nmi.groupby(by).mean()
+        frame = means.assign(
+            mechanism=name,
+            instances=gains.size(),
+            gain=means["nmi"] / means["polyopt"] - 1.0,
+            largest=gains.max(),
+            closed=_closed(means),
+            over_ir=means["nmi"] / means["ir"],
+        )
+        frames.append(frame.join(_quantiles(gains)).drop(columns="ir").reset_index())
+    return GAIN.conform(pd.concat(frames))
 
 
-def _closed(nmi: pd.DataFrame) -> pd.Series[float]:
+def _closed(nmi: pd.DataFrame, mechanism: str = "nmi") -> pd.Series[float]:
     distance = nmi["nr"] - nmi["polyopt"]
-    return ((nmi["polyopt_distinct"] - nmi["polyopt"]) / distance).where(distance > _ROUNDING)
+    return ((nmi[mechanism] - nmi["polyopt"]) / distance).where(distance > _ROUNDING)
 
 
 # Figures 3 to 5 and Table 2 -------------------------------------------------------------------------------
