@@ -39,6 +39,8 @@ TINY = {
         ],
         "mechanisms": ["ir", "srr", "grr"],
         "chunks": 2,
+        "steps": {"pairs": 1, "epsilon": [1.0]},
+        "calibrated": {"pairs": 1, "epsilon": [1.0], "mechanisms": ["srr"], "accuracy": 0.01},
         "synthetic": {
             "epsilon": [0.5, 1.5],
             "per_job": 1,
