@@ -61,11 +61,11 @@ def optimal_robust(
         Most LPs over joint columns to solve; when they are used up the result has status "bounded". With
         distinct pairs on a table too large for joint columns it is one.
     cells : int, optional
-        How much work the bound may take, where the envelope is not the simplex: boxes per pricing on tables
-        of up to 16 cells (by default 5,000, which mostly certify 1e-3 within seconds); on larger ones cells
-        of the blocks' covers, for all pairs only (by default none; 100,000 take a minute or two). Where there is
-        no other, the bound is that of `optimal_nonrobust`, which holds for every robust mechanism. On larger
-        tables the exact envelope gives the mechanism of the projections.
+        How much work the bound may take, where the envelope is not the simplex. On tables of up to 16 cells,
+        boxes per pricing: by default 5,000, which mostly certify 1e-3 within seconds. On larger ones, cells
+        of the blocks' covers, for all pairs only: by default none; 100,000 take a minute or two. Where there
+        is no other, the bound is that of `optimal_nonrobust`, which holds for every robust mechanism. On
+        larger tables the exact envelope gives the mechanism of the projections.
     start : Channel, optional
         A mechanism of the class at this epsilon, whose columns are among the first, so that the result does
         at least as well: with distinct pairs the published optimum, say, which on tables too large for joint
