@@ -16,6 +16,9 @@ from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
+#: Part of epsilon that the mechanisms made of blocks leave unused, so that rounding is on the safe side.
+MARGIN = 1e-12
+
 #: Cells of a table up to which columns are found jointly; boxes per pricing there; its finest relative gap.
 SMALL, NODES, JOINT_TOLERANCE = 16, 5_000, 1e-4
 
@@ -128,7 +131,7 @@ def _beyond_simplex(
         raise ValueError(f"The start is private at level {level:.9g} over {over}; epsilon is {epsilon:.9g}.")
     bound = optimal_nonrobust(ball.centre, epsilon).upper_bound
     small = ball.centre.size <= SMALL
-    products = BodyProducts(ball, epsilon, distinct=pairs == "distinct")
+    products = BodyProducts(ball, epsilon * (1.0 - MARGIN), distinct=pairs == "distinct")
     channel, own, rounds = projected_mechanism(
         products, tolerance=tolerance, max_rounds=max_rounds, cells=0 if small else cells or 0, start=start
     )
