@@ -164,7 +164,9 @@ def announcement(dag):
 def conclusion(dag):
     """Keep the run times for the next announcement, and return what is said after a run."""
     try:
-        runs.record_times([(job_of(job), Path(job.benchmark)) for job in dag.jobs if job.benchmark], RUN_TIMES)
+        runs.record_times(
+            [(job_of(job), Path(job.benchmark)) for job in dag.jobs if job.benchmark], RUN_TIMES
+        )
         # `snakemake --report results/report/snakemake.html` does not make its directory.
         Path("results/report").mkdir(parents=True, exist_ok=True)
         return runs.summary("results")
