@@ -11,7 +11,7 @@ import ppl
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.column_generation import BATCH, generate
-from ldpfrontier.optimal.robust import Pairs
+from ldpfrontier.optimal.cone import Pairs
 from ldpfrontier.optimum import Intractable, Optimum
 from ldpfrontier.utility import Columns, MutualInformation
 

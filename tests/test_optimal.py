@@ -21,9 +21,10 @@ from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal import polyopt, products
 from ldpfrontier.optimal.blocks import Block, critical_levels
+from ldpfrontier.optimal.cone import Pairs
 from ldpfrontier.optimal.decomposition import Decomposition
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.robust import Pairs, optimal_robust
+from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.staircase import optimal_ldp
 from ldpfrontier.optimum import Intractable, certified
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon

@@ -13,7 +13,7 @@ r the centre and B the radius of the ball, Lagrange duality gives ::
 
 Vectors with one value on a set T of letters and one off it have A and B in closed form (the ball of two
 cells), and those that meet both constraints, or one with 0 off T, are the first vertices: a list as long as
-that of a polytope. Better ones near them are found by Newton's method (`Body.polish`).
+that of a polytope. Better ones near them are found by Newton's method (`polish`).
 """
 
 from __future__ import annotations

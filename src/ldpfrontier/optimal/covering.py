@@ -46,7 +46,7 @@ WAVE, HINTS = 256, 24
 
 @dataclass(eq=False)
 class _Cells:
-    """Cells of one body: ends of xi and eta, intervals of grid indices, multipliers, bounds."""
+    """Cells of one body: ends of xi and eta, intervals of the letters, multipliers, bounds."""
 
     xi: FloatArray  # (m, 2)
     eta: FloatArray  # (m, 2)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
+from ldpfrontier.optimal.cone import Pairs
 from ldpfrontier.optimal.joint import joint_optimum
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.polyopt import START_ROUNDING, check_class, polyopt_distinct, polyopt_published
@@ -22,7 +23,6 @@ MARGIN = 1e-12
 #: Cells of a table up to which columns are found jointly; boxes per pricing there; its finest relative gap.
 SMALL, NODES, JOINT_TOLERANCE = 16, 5_000, 1e-4
 
-Pairs = Literal["all", "distinct"]
 Envelope = Literal["simplex", "projections", "exact"]
 
 
@@ -129,7 +129,6 @@ def _beyond_simplex(
     if start is not None and (level := realized(start)) > epsilon + START_ROUNDING:
         over = "the projections" if envelope == "projections" else "the uncertainty set"
         raise ValueError(f"The start is private at level {level:.9g} over {over}; epsilon is {epsilon:.9g}.")
-    bound = optimal_nonrobust(ball.centre, epsilon).upper_bound
     small = ball.centre.size <= SMALL
     products = BodyProducts(ball, epsilon * (1.0 - MARGIN), distinct=pairs == "distinct")
     channel, own, rounds = projected_mechanism(
@@ -146,4 +145,5 @@ def _beyond_simplex(
             start=channel,
         )
     value = MutualInformation(ball.centre)(channel)
-    return certified(channel, value, min(bound, own), tolerance, rounds)
+    bound = min(own, optimal_nonrobust(ball.centre, epsilon).upper_bound)
+    return certified(channel, value, bound, tolerance, rounds)

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.optimal.cone import Pairs
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.robust import Envelope, Pairs, optimal_robust
+from ldpfrontier.optimal.robust import Envelope, optimal_robust
 from ldpfrontier.optimal.two_reports import improved_reporting
 from ldpfrontier.optimum import Intractable, Optimum
 from ldpfrontier.papers.lopuhaa2024.catalogue import ESTIMATE, MECHANISMS, SET
