@@ -397,7 +397,7 @@ def test_files_beside_the_modules_are_installed_with_them() -> None:
     options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = options["tool"]["setuptools"]["package-data"]["ldpfrontier"]
     for path in PACKAGE.rglob("*"):
-        if path.is_file() and path.suffix not in (".py", ".pyc"):
+        if path.is_file() and path.suffix != ".py" and path.parent.name != "__pycache__":
             name = path.relative_to(PACKAGE).as_posix()
             depth = [pattern for pattern in patterns if pattern.count("/") == name.count("/")]
             assert any(fnmatch(name, pattern) for pattern in depth), name

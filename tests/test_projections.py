@@ -16,9 +16,12 @@ from scipy.special import xlogy
 from ldpfrontier.channel import Channel
 from ldpfrontier.data import data_set
 from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.optimal.bodies import Body, polish
+from ldpfrontier.optimal.bodies import Body, polish, value_within
+from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.covering import Cover
+from ldpfrontier.optimal.joint import joint_optimum
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.projections import projected_mechanism
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.renyi import least_mean, least_members, renyi_divergences
 from ldpfrontier.renyi_ball import RenyiBall
@@ -109,8 +112,8 @@ def test_a_cover_bounds_every_member_of_the_body(order, seed):
     body, prices = random_body(seed, order)
     polish([body], [prices], 6, 4)
     best = float(body.reduced(prices).max())
-    cover = Cover(body)
-    bound, _ = cover.bound(prices, best, 1_500)
+    cover = Cover(body, prices, body.top, body.bottom)
+    bound = cover.bound(best, 1_500)
     rng = np.random.default_rng(seed)
     # Rays from the inside: as far up as A allows, as far down as B does.
     ray = rng.exponential(size=(4000, body.letters)) * rng.integers(0, 2, (4000, body.letters)) + 1e-9
@@ -118,12 +121,15 @@ def test_a_cover_bounds_every_member_of_the_body(order, seed):
     ray, A, B = (x[body.bottom * A <= body.top * B] for x in (ray, A, B))
     scan = np.concatenate([ray * (body.top / A)[:, None], ray * (body.bottom / B)[:, None]])
     assert bound >= worth(body, scan, prices).max(initial=best) - 1e-9
-    tighter, _ = cover.bound(prices, best, 3_000)
-    assert best <= tighter <= bound + 1e-12
-    # The same tree at other prices.
-    other = prices * 1.3
-    again, _ = cover.bound(other, -math.inf, 500)
-    assert again >= worth(body, scan, other).max(initial=float(body.reduced(other).max())) - 1e-9
+    assert best <= cover.bound(best, 3_000) <= bound + 1e-12
+    # The letters that are hinted at are values of letters.
+    assert (cover.hints() >= 0.0).all()
+    # The same body between other ends.
+    narrow = Cover(body, prices, 0.9 * body.top, 1.1 * body.bottom).bound(-math.inf, 500)
+    A, B = extremes(body, scan)
+    inside = scan[(0.9 * body.top >= A) & (1.1 * body.bottom <= B)]
+    assert narrow >= worth(body, inside, prices).max(initial=-math.inf) - 1e-9
+    assert narrow >= value_within(body, prices, 0.9 * body.top, 1.1 * body.bottom) - 1e-9
 
 
 def test_a_cover_closes():
@@ -131,7 +137,7 @@ def test_a_cover_closes():
     polish([body], [prices], 8, 6)
     best = float(body.reduced(prices).max())
     goal = best + 1e-3 * float(body.prior.sum())
-    assert Cover(body).bound(prices, goal, 40_000)[0] == goal
+    assert Cover(body, prices, body.top, body.bottom).bound(goal, 40_000) == goal
     # A general optimizer agrees that there is nothing better.
     cone = [
         {"type": "ineq", "fun": lambda w: body.top - extremes(body, w[None])[0][0]},
@@ -201,14 +207,37 @@ def test_adult_does_as_well_as_a_conic_search(pair, epsilon, pairs, nmi):
     assert ball.worst_case_epsilon(optimum.channel) <= epsilon
 
 
-def test_a_certificate_of_the_class():
+def random_ball_of_five() -> RenyiBall:
     shares = np.random.default_rng(2).dirichlet(np.full(20, 2.0))
-    ball = RenyiBall.confidence(np.random.default_rng(1).multinomial(20_000, shares).reshape(5, 4))
+    return RenyiBall.confidence(np.random.default_rng(1).multinomial(20_000, shares).reshape(5, 4))
+
+
+def test_a_certificate_of_the_class():
+    ball = random_ball_of_five()
     loose = optimal_robust(ball, 1.0, envelope="projections", tolerance=1e-4)
     tight = optimal_robust(ball, 1.0, envelope="projections", tolerance=1e-4, cells=16_000)
     assert tight.value >= loose.value - 1e-4
     assert tight.value <= tight.upper_bound < loose.upper_bound
     assert tight.gap < 0.03
+
+
+def test_certificates_of_distinct_pairs_hold():
+    # Joint columns know nothing of blocks, deltas or shares of the budget.
+    shares = np.random.default_rng(4).dirichlet(np.full(6, 2.0))
+    ball = RenyiBall.confidence(np.random.default_rng(5).multinomial(2_000, shares).reshape(2, 3))
+    for share, oracle in ((1.0, "projections"), (0.5, "exact")):
+        joint = joint_optimum(ball, 0.7, oracle=oracle, tolerance=1e-2, nodes=100)
+        products = BodyProducts(ball, 0.7, distinct=True, share=share)
+        bound = projected_mechanism(products, tolerance=1e-3, max_rounds=3, cells=10_000)[1]
+        assert joint.value <= bound < 1.3 * joint.value
+
+
+def test_no_robust_mechanism_is_above_the_frontier():
+    shares = np.random.default_rng(4).dirichlet(np.full(36, 2.0))
+    ball = RenyiBall.confidence(np.random.default_rng(5).multinomial(20_000, shares).reshape(12, 3))
+    nr = optimal_nonrobust(ball.centre, 0.2).upper_bound
+    optimum = optimal_robust(ball, 0.2, envelope="exact", tolerance=1e-3, cells=40_000)
+    assert optimum.value <= optimum.upper_bound < 0.7 * nr
 
 
 def test_degenerate_tables():

@@ -143,7 +143,7 @@ class RenyiBall:
         Infinite for an empty group, and for an order below 1 whenever the argument of the logarithm is not
         positive: then F_{U|s} is the whole simplex.
         """
-        return self._share(np.ones_like(self.sensitive), self.sensitive)
+        return self.radius_at(np.ones_like(self.sensitive), self.sensitive)
 
     @cached_property
     def lower_bounds(self) -> FloatArray:
@@ -306,7 +306,7 @@ class RenyiBall:
             i = np.flatnonzero(part > 0)
             s = filled[which[i]]
             r = self.conditionals[s]
-            B = self._share(part[i], self.sensitive[s])
+            B = self.radius_at(part[i], self.sensitive[s])
             R[i, s] = push_out(r, random_targets(rng, i.size, a2), B, self.order)
             D[i, s] = renyi_divergences(r, R[i, s], self.order)
         # Clipped so that an infinite D (radius inf, or order < 1) keeps every group's share positive.
@@ -319,7 +319,7 @@ class RenyiBall:
     def _exponent(self) -> float:
         return (self.order - 1.0) / self.order
 
-    def _share(self, share: FloatArray, p: FloatArray) -> FloatArray:
+    def radius_at(self, share: FloatArray, p: FloatArray) -> FloatArray:
         """Divergence a group of weight `p` may have when it receives `share` of the budget."""
         g = self._exponent
         if math.isinf(self.radius):
@@ -402,8 +402,8 @@ class _Split:
         """Log of the largest P(y|s1) at share sin^2 and of the least P(y|s2) at share cos^2."""
         ball, (s1, s2, _) = self.ball, self.triples
         share = np.sin(angle) ** 2
-        B1 = ball._share(share, ball.sensitive[s1])
-        B2 = ball._share(np.where(angle < math.pi / 2, 1.0 - share, 0.0), ball.sensitive[s2])
+        B1 = ball.radius_at(share, ball.sensitive[s1])
+        B2 = ball.radius_at(np.where(angle < math.pi / 2, 1.0 - share, 0.0), ball.sensitive[s2])
         high = -least_mean(ball.conditionals[s1], -self.q1, B1, ball.order)
         low = least_mean(ball.conditionals[s2], self.q2, B2, ball.order)
         with np.errstate(divide="ignore"):

@@ -34,6 +34,12 @@ from ldpfrontier.renyi import least_mean, least_members, two_cells
 #: Newton steps of a polish, and how far (relative) a step may move a letter.
 STEPS, TRUST = 12, 0.5
 
+#: Vertices that are moved to other ends.
+STARTS = 4
+
+#: Steps in which a vector outside its body is brought near it.
+RESTORING = 6
+
 #: Letters below this share of the top level count as zero; new vertices kept per body and call.
 ZERO, KEEP = 1e-9, 4
 
@@ -171,18 +177,36 @@ def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Se
     Arguments and result are otherwise those of `polish`; the bodies must be movable.
     """
     best = np.array([body.reduced(c).max() for body, c in zip(bodies, prices, strict=True)])
-    return _climb(bodies, prices, starts, best)
+    return _climb(bodies, prices, starts, best, restore=True)
+
+
+def value_within(body: Body, prices: FloatArray, top: float, bottom: float) -> float:
+    """Return a value of g - prices . w that is reached with other ends of A and B than the body's.
+
+    It is that of the best vertices known after they were moved there and improved.
+    """
+    reduced = body.reduced(prices)
+    first = np.argpartition(-reduced, min(STARTS, len(reduced)) - 1)[:STARTS]
+    stack = _Stack.of([body], [prices]).take(np.zeros(len(first), dtype=np.intp))
+    stack.top[:], stack.bottom[:] = top, bottom
+    return float(stack.climb(body.compact(first))[1].max())
 
 
 def _climb(
-    bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Sequence[FloatArray], best: FloatArray
+    bodies: Sequence[Body],
+    prices: Sequence[FloatArray],
+    starts: Sequence[FloatArray],
+    best: FloatArray,
+    *,
+    restore: bool = False,
 ) -> bool:
     """Climb from all starts, and add to every body what is better than the best it has."""
     own = np.repeat(np.arange(len(bodies)), [len(w) for w in starts])
     if own.size == 0:
         return False
     stack = _Stack.of(bodies, prices).take(own)
-    w, values = stack.climb(stack.pad(starts))
+    first = stack.pad(starts)
+    w, values = stack.climb(stack.restored(first) if restore else first)
     found = False
     for i, body in enumerate(bodies):
         rows = np.flatnonzero(own == i)
@@ -260,6 +284,21 @@ class _Stack:
         lift = np.maximum((A - ratio * B) / (ratio - 1.0), 0.0)
         A, B = A + lift, B + lift
         return np.asarray((w + lift[:, None]) * np.clip(1.0, self.bottom / B, self.top / A)[:, None])
+
+    def restored(self, w: FloatArray) -> FloatArray:
+        """Move vectors towards their bodies by relative changes of their letters: what is zero stays zero."""
+        w = np.where(self.real, w, w[:, :1])
+        both = np.arange(2)
+        for _ in range(RESTORING):
+            A, RA, _ = least_members(self.r, -w, self.radius, self.order)
+            B, RB, _ = least_members(self.r, w, self.radius, self.order)
+            rest = np.stack([np.minimum(self.top + A, 0.0), np.maximum(self.bottom - B, 0.0)], axis=1)
+            normals = np.stack([RA, RB], axis=1) * w[:, None]
+            gram = normals @ normals.transpose(0, 2, 1)
+            gram[:, both, both] = gram[:, both, both] * (1.0 + 1e-9) + 1e-300
+            relative = (np.linalg.solve(gram, rest[:, :, None]).transpose(0, 2, 1) @ normals)[:, 0]
+            w = w * (1.0 + np.clip(relative, -0.5, 0.5))
+        return np.asarray(w)
 
     def climb(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Take steps from every row until none gains; return the rows and their values."""

@@ -153,8 +153,8 @@ class Oracle:
         ball, alone = self.ball, (s == t) | (self.oracle == "projections")
         x = np.where(alone, 1.0, np.sin(angle) ** 2)
         y = np.where(alone, 1.0, np.where(angle < math.pi / 2, 1.0 - x, 0.0))
-        high, top, c1 = self._extremes(s, -q1, ball._share(x, ball.sensitive[s]), np.sin(angle))
-        low, bottom, c2 = self._extremes(t, q2, ball._share(y, ball.sensitive[t]), np.cos(angle))
+        high, top, c1 = self._extremes(s, -q1, ball.radius_at(x, ball.sensitive[s]), np.sin(angle))
+        low, bottom, c2 = self._extremes(t, q2, ball.radius_at(y, ball.sensitive[t]), np.cos(angle))
         with np.errstate(divide="ignore", invalid="ignore"):
             c1, c2 = np.nan_to_num(c1 / -high), np.nan_to_num(c2 / low)
         push = np.where(~alone & (c1 + c2 > 0), np.arctan2(c1, c2) - angle, 0.0)

@@ -1,0 +1,156 @@
+r"""Products of bodies: the columns that are private over the exact projections of the uncertainty set.
+
+A column v is allowed if A_s(v) <= e^eps B_s'(v), A_s and B_s the largest and the least mean of v_s over the
+projection F_{U|s}: for all pairs (s, s'), or for s != s' only. The columns are products of blocks as for
+PolyOpt (`polyopt`), of convex bodies (`bodies`) instead of polytopes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ldpfrontier.channel import FloatArray
+from ldpfrontier.optimal.bodies import Body, polish
+from ldpfrontier.optimal.column_generation import BATCH
+from ldpfrontier.optimal.products import BlockProduct
+from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.utility import Columns
+
+#: Deltas of distinct pairs, as parts of epsilon, with up to FEW sensitive values and with more; most special
+#: values of more, the most probable first.
+DELTAS, FEW_DELTAS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1.0), (0.25, 0.5, 1.0)
+FEW, SPECIAL = 3, 3
+
+#: Best vertices of a body that are improved in a round, and those of them whose letters are moved, on every
+#: SCOUT-th round.
+POLISHED, MOVED, SCOUT = 6, 3, 3
+
+#: A sensitive value, a delta, and whether the value is special there.
+Key = tuple[int, float, bool]
+
+
+@dataclass(eq=False)
+class BodyProducts:
+    """The products of bodies, for every special value s0 and some deltas (see `polyopt`).
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    epsilon : float
+        In nats, > 0.
+    distinct : bool
+        Whether pairs s != s' only are compared.
+    share : float
+        Share of the budget of F that every projection gets: 1 for the projections themselves. At 1/2 any two
+        groups can have theirs at once, so every (eps, F)-RLDP mechanism is in the class of distinct pairs.
+    """
+
+    ball: RenyiBall
+    epsilon: float
+    distinct: bool
+    share: float = 1.0
+    efforts: int = BlockProduct.efforts
+    _bodies: dict[Key, Body] = field(default_factory=dict, repr=False)
+    _products: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
+    _active: list[BlockProduct] = field(default_factory=list, repr=False)
+    _round: int = 0
+
+    def __post_init__(self) -> None:
+        self._active.append(self.product(0, 0.0))
+        small = self.ball.sensitive.size <= FEW
+        groups = np.argsort(-self.ball.sensitive, kind="stable")
+        self._others = [
+            (int(s0), self.epsilon * part)
+            for s0 in (groups if small else groups[:SPECIAL])
+            for part in (DELTAS if small else FEW_DELTAS)
+        ]
+
+    def body(self, key: Key) -> Body:
+        """Return the body of one group at one delta."""
+        if key not in self._bodies:
+            s, delta, special = key
+            ball, level = self.ball, delta if special else -delta
+            radius = float(ball.radius_at(np.array(self.share), ball.sensitive[s]))
+            self._bodies[key] = Body(
+                ball.conditionals[s],
+                radius,
+                ball.order,
+                ball.centre[s],
+                self.epsilon + level,
+                math.exp(-0.5 * level),
+            )
+        return self._bodies[key]
+
+    def product(self, s0: int, delta: float) -> BlockProduct:
+        """Return the product of (s0, delta); at delta = 0 the same for every s0."""
+        key = (s0 if delta > 0 else 0), delta
+        if key not in self._products:
+            special = [s == s0 and delta > 0 for s in range(self.ball.sensitive.size)]
+            bodies = [self.body((s, delta, is_special)) for s, is_special in enumerate(special)]
+            self._products[key] = BlockProduct(list(bodies), self.ball.centre)
+        return self._products[key]
+
+    def known_body(self, key: Key) -> Body | None:
+        """Return the body of a key if a product in use has it."""
+        return self._bodies.get(key)
+
+    def in_use(self) -> Iterator[Key]:
+        """List the keys of the bodies of the products in use."""
+        for (s0, delta), product in self._products.items():
+            if product in self._active:
+                for s in range(len(product.blocks)):
+                    yield s, delta, s == s0 and delta > 0
+
+    def use(self, s0: int, delta: float) -> None:
+        """Use a product from now on."""
+        product = self.product(s0, delta)
+        if product not in self._active:
+            self._active.append(product)
+
+    @property
+    def scale(self) -> FloatArray:
+        """P-hat, row-major, shape (a1 a2,)."""
+        return self.ball.centre.ravel()
+
+    def known(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Explore the vertices known of the product of all pairs."""
+        return self._active[0].excess(prices)[0], []
+
+    def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Improve the vertices, and name other products worth having.
+
+        Returns
+        -------
+        excess : float
+            No column made of known vertices has a larger reduced cost per unit of Z.
+        products : list of BlockProduct
+            The best product of every special value, where it has columns worth adding.
+        """
+        self._round += 1
+        scout = self._round % SCOUT == 1
+        for product in self._active:
+            lam = product.excess(prices)[1]
+            tilted = prices.reshape(self.ball.centre.shape) + lam * self.ball.centre
+            bodies = [body for body in product.blocks if isinstance(body, Body)]
+            polish(bodies, list(tilted), POLISHED, MOVED if scout else 0)
+            product.forget()
+        bound = max(product.excess(prices)[0] for product in self._active)
+        leaders: dict[int, tuple[float, BlockProduct]] = {}
+        if self.distinct and scout:
+            for s0, delta in self._others:
+                product = self.product(s0, delta)
+                excess = product.excess(prices)[0]
+                if excess > leaders.get(s0, (1e-9, product))[0]:
+                    leaders[s0] = excess, product
+        new = [product for _, product in leaders.values() if product not in self._active]
+        self._active += new
+        return max(bound, *(excess for excess, _ in leaders.values()), -math.inf), new
+
+    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
+        """Bound the reduced costs of joint columns of known vertices; offer the best ones found."""
+        found = [product.price(prices, effort, BATCH) for product in self._active]
+        return max(excess for excess, _ in found), Columns.join(columns for _, columns in found)

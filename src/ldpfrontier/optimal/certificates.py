@@ -1,0 +1,195 @@
+r"""Certificates for products of bodies: bounds on the reduced costs of all columns, for every delta at once.
+
+Scaled as in `projections`, the columns of distinct pairs with special value s0 are products of ::
+
+    O_s(delta)  = {e^(delta/2) <= B(w), A(w) <= e^(eps - delta/2)}   for s != s0,
+    S_s0(delta) = {e^(-delta/2) <= B(w), A(w) <= e^(eps + delta/2)},
+
+delta in [0, eps]. O_s shrinks with delta and S_s0 grows, so the columns of an interval [low, high] of deltas
+lie in the product of O_s(low) and S_s0(high): its value is bounded by the covers of these bodies. Where the
+bound is largest, a cover is refined or the interval is halved. All pairs are the one product at delta = 0.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import xlogy
+
+from ldpfrontier.channel import FloatArray
+from ldpfrontier.optimal.bodies import polish_from, value_within
+from ldpfrontier.optimal.body_products import BodyProducts, Key
+from ldpfrontier.optimal.covering import Cover
+
+#: Cells by which a cover is refined at a time; the next time may gain this share of the last gain, or that
+#: of what is left.
+PORTION, FADING, FLOOR = 1_000, 0.7, 0.05
+
+#: Refinements of covers that a halved interval costs.
+HALVING = 6.0
+
+
+@dataclass(eq=False)
+class _Part:
+    """One body at one delta: bounds of its value, and how much the next refinement may gain."""
+
+    bound: float
+    lower: float
+    gain: float
+    cover: Cover | None = None
+
+
+class Certificate:
+    """Bounds at some prices.
+
+    Parameters
+    ----------
+    products : BodyProducts
+    prices : ndarray, shape (a1, a2)
+    """
+
+    def __init__(self, products: BodyProducts, prices: FloatArray) -> None:
+        self._products = products
+        centre = products.ball.centre
+        self._first = products.product(0, 0.0)
+        self._lam = self._first.excess(prices)[1]
+        self._tilted = prices.reshape(centre.shape) + self._lam * centre
+        self._groups = len(centre)
+        self._parts: dict[Key, _Part] = {}
+
+    def bound(self, work: int, slack: float) -> float:
+        """Bound the reduced cost per unit of Z of every column.
+
+        Parameters
+        ----------
+        work : int
+            Most cells to add to the covers.
+        slack : float
+            How far in total the bounds of the bodies may be above the vertices known.
+
+        Returns
+        -------
+        float
+            inf if none is known.
+        """
+        eps = self._products.epsilon
+        whole = sum(self._part((s, 0.0, False)).lower for s in range(self._groups))
+        if self._products.distinct and self._groups > 1:
+            items = [(s0, 0.0, eps) for s0 in range(self._groups)]
+        else:
+            items = [(-1, 0.0, 0.0)]
+        # Bounds fall as covers are refined, so a value that was right when it was pushed is an upper bound.
+        heap = [(-self._value(*item), *item) for item in items]
+        heapq.heapify(heap)
+        while True:
+            old, s0, low, high = heap[0]
+            value = self._value(s0, low, high)
+            if -old > value + 1e-12 * abs(value):
+                heapq.heapreplace(heap, (-value, s0, low, high))
+                continue
+            if work <= 0 or value <= whole + slack:
+                break
+            parts = self._members(s0, low, high)
+            key = max(parts, key=lambda key: self._parts[key].gain)
+            if self._halving(s0, low, high) > HALVING * self._parts[key].gain:
+                middle = 0.5 * (low + high)
+                heapq.heappop(heap)
+                for ends in ((low, middle), (middle, high)):
+                    heapq.heappush(heap, (-self._value(s0, *ends), s0, *ends))
+                work -= PORTION
+            elif self._parts[key].gain > 0.0:
+                self._refine(key, slack)
+                work -= PORTION
+            else:
+                break
+        self.worst = s0, low, high
+        return self._lam - 1.0 - math.log(-value) if value < 0.0 else math.inf
+
+    def polish(self) -> bool:
+        """Look for better vertices where covers of known bodies are loose; return whether there are any."""
+        bodies, prices, hints = [], [], []
+        for key, part in self._parts.items():
+            body = self._products.known_body(key)
+            if part.cover is not None and body is not None:
+                bodies.append(body)
+                prices.append(self._tilted[key[0]])
+                hints.append(part.cover.hints())
+        return bool(bodies) and polish_from(bodies, prices, hints)
+
+    def scout(self, cells: int) -> bool:
+        """Look for better vertices with a few cells for every body of the products in use."""
+        for key in self._products.in_use():
+            if self._part(key).gain == math.inf:
+                self._refine(key, 0.0, cells)
+        return self.polish()
+
+    def missing(self) -> tuple[int, float] | None:
+        """Return a special value and a delta whose known columns have a positive reduced cost, the worst."""
+        s0, low, high = self.worst
+        if s0 < 0 or high == 0.0:
+            return None
+        delta = 0.5 * (low + high)
+        total = sum(self._part((s, delta, s == s0)).lower for s in range(self._groups))
+        return (s0, delta) if self._lam - 1.0 - math.log(max(-total, 1e-300)) > 0.0 else None
+
+    def _members(self, s0: int, low: float, high: float) -> list[Key]:
+        """List the bodies whose product contains the columns of an interval."""
+        ends = [high if s == s0 else low for s in range(self._groups)]
+        return [(s, delta, s == s0 and delta > 0.0) for s, delta in enumerate(ends)]
+
+    def _value(self, s0: int, low: float, high: float) -> float:
+        return sum(self._part(key).bound for key in self._members(s0, low, high))
+
+    def _halving(self, s0: int, low: float, high: float) -> float:
+        """Estimate what halving an interval gains: half of what the special body does along it."""
+        if high - low <= 1e-6 * self._products.epsilon:
+            return 0.0
+        ends = [self._part((s0, delta, delta > 0.0)) for delta in (low, high)]
+        return 0.5 * max(ends[1].lower - ends[0].lower, 0.0)
+
+    def _part(self, key: Key) -> _Part:
+        if key not in self._parts:
+            s, delta, special = key
+            level = delta if special else -delta
+            eps, base = self._products.epsilon, self._products.body((s, 0.0, False))
+            top, bottom = math.exp(eps + 0.5 * level), math.exp(-0.5 * level)
+            c = self._tilted[s]
+            if not base.movable or level == -eps:
+                # A box, or constants only: every letter at one end.
+                worth = [xlogy(w, w) * base.prior - w * base.folded(c) for w in (bottom, top)]
+                value = float(np.maximum(*worth).sum())
+                self._parts[key] = _Part(value, value, 0.0)
+            else:
+                body = self._products.known_body(key)
+                if body is not None:
+                    lower = float(body.reduced(c).max())
+                else:
+                    lower = value_within(base, c, top, bottom)
+                self._parts[key] = _Part(self._inherited(key), lower, math.inf)
+        return self._parts[key]
+
+    def _inherited(self, key: Key) -> float:
+        """Return the bound of the smallest body so far that contains the one at delta."""
+        s, delta, special = key
+        containing = [
+            part.bound
+            for (t, at, kind), part in self._parts.items()
+            if t == s and ((at >= delta and kind) if special else (at <= delta and not kind))
+        ]
+        return min(containing, default=math.inf)
+
+    def _refine(self, key: Key, slack: float, cells: int = PORTION) -> None:
+        part, (s, delta, special) = self._parts[key], key
+        if part.cover is None:
+            level = delta if special else -delta
+            top = math.exp(self._products.epsilon + 0.5 * level)
+            base = self._products.body((s, 0.0, False))
+            part.cover = Cover(base, self._tilted[s], top, math.exp(-0.5 * level))
+        target = part.lower + slack / self._groups
+        bound = min(part.cover.bound(target, cells), part.bound)
+        gained = part.bound - bound if math.isfinite(part.bound) else bound - target
+        part.bound = bound
+        part.gain = min(max(FADING * gained, FLOOR * (bound - target)), bound - target)

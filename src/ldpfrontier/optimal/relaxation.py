@@ -1,0 +1,392 @@
+r"""The relaxation of one cell of a cover, compiled: see `covering` for what cells are.
+
+In a cell with xi >= s, phi is concave in xi, so its tangent at s bounds it, and what a tangent gives is
+largest at one of the ends: two corners for xi, two for eta. For each of the four, and for multipliers x of
+the two constraints, ::
+
+    sum_u r_u (w_u log w_u - gamma_u w_u)
+        + x_0 (sum_u r_u phi(1 + xi (top - w_u)) - k) + x_1 (sum_u r_u phi(1 + eta (w_u - bottom)) - k)
+
+separates over the letters. On every interval of a grid of values the convex part lies below its chord and the
+concave parts below tangents, so the bound of a cell is a maximum over finitely many numbers, and holds for
+any multipliers x >= 0. The best ones are looked for with Kelley's cutting planes, in two dimensions.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ldpfrontier.channel import FloatArray
+
+#: Intervals of the grid of a letter's values; steps in which the multipliers of a cell are improved.
+GRID, PLANES = 20, 8
+
+#: Ends of the grid's intervals, denser at the lower end, where x log x bends.
+SPACING = np.linspace(0.0, 1.0, GRID + 1) ** 1.4
+
+#: Multipliers are looked for up to this many times the best plus one; least argument of phi; least multiplier
+#: in estimates of what a rectangle loses; share of the distance to the goal that is worth another step.
+REACH, TINY, LEAST, WORTH = 4.0, 1e-9, 0.3, 0.02
+
+#: Ratio of the ends of an interval of xi or eta that is cut from an unbounded one.
+FIRST = 4.0
+
+
+class Cells(NamedTuple):
+    """Cells of one body, m of them and room for more, with n letters."""
+
+    xi: FloatArray  # (m, 2): ends
+    eta: FloatArray  # (m, 2)
+    low: FloatArray  # (m, n): ends of the letters' intervals
+    high: FloatArray  # (m, n)
+    multipliers: FloatArray  # (m, 2), times xi and eta
+    bound: FloatArray  # (m,)
+    cut: NDArray[np.int64]  # (m,): what to halve: 0 for xi, 1 for eta, 2 + u for letter u
+    at: FloatArray  # (m,): where a letter is cut
+    place: FloatArray  # (m, 3, n): letters of the relaxation's optima
+
+
+class Problem(NamedTuple):
+    """The function to be bounded over a body, per unit of its prior."""
+
+    r: FloatArray  # (n,): centre
+    gamma: FloatArray  # (n,): prices per unit of r
+    rest: float  # price of the letters without probability
+    top: float
+    bottom: float
+    k: float
+    g: float
+    goal: float
+
+
+class Scratch(NamedTuple):
+    """Space that every cell needs: what the two constraints give in two corners each, and planes."""
+
+    a: FloatArray  # (2, n, 2 GRID)
+    b: FloatArray
+    base: FloatArray  # (n, 2 GRID)
+    points: FloatArray
+    heights: FloatArray  # (PLANES,)
+    slopes: FloatArray  # (PLANES, 2)
+    places: NDArray[np.int64]  # (PLANES, n)
+    trial: NDArray[np.int64]  # (n,)
+    lines: FloatArray  # (PLANES + 4, 3)
+    active: NDArray[np.int64]  # (3,)
+    weight: FloatArray  # (3,)
+
+
+@njit(cache=True)
+def _scratch(n: int) -> Scratch:
+    return Scratch(
+        np.empty((2, n, 2 * GRID)),
+        np.empty((2, n, 2 * GRID)),
+        np.empty((n, 2 * GRID)),
+        np.empty((n, 2 * GRID)),
+        np.empty(PLANES),
+        np.empty((PLANES, 2)),
+        np.zeros((PLANES, n), dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.empty((PLANES + 4, 3)),
+        np.zeros(3, dtype=np.int64),
+        np.zeros(3),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def _phi(t: float, g: float) -> float:
+    if g == 0.0:
+        return np.log(t)
+    if g == 0.5:
+        return 2.0 * (np.sqrt(t) - 1.0)
+    return (t**g - 1.0) / g
+
+
+@njit(cache=True, error_model="numpy")
+def _slope(t: float, g: float) -> float:
+    if g == 0.0:
+        return 1.0 / t
+    if g == 0.5:
+        return 1.0 / np.sqrt(t)
+    return t ** (g - 1.0)
+
+
+@njit(cache=True, error_model="numpy")
+def _xlogx(w: float) -> float:
+    return w * np.log(w) if w > 0.0 else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
+    """Fill in what every letter contributes at the ends of its grid intervals."""
+    top, bottom, g = problem.top, problem.bottom, problem.g
+    for u in range(problem.r.size):
+        left = low = cells.low[c, u]
+        width = cells.high[c, u] - low
+        for j in range(GRID):
+            right = low + width * SPACING[j + 1]
+            middle, half = 0.5 * (left + right), 0.5 * (right - left)
+            space.points[u, j], space.points[u, GRID + j] = left, right
+            space.base[u, j] = _xlogx(left) - problem.gamma[u] * left
+            space.base[u, GRID + j] = _xlogx(right) - problem.gamma[u] * right
+            left = right
+            for side in range(2):
+                ends = cells.xi[c] if side == 0 else cells.eta[c]
+                table = space.a if side == 0 else space.b
+                s, last = ends[0], ends[1]
+                if np.isinf(last):
+                    table[:, u, j] = table[:, u, GRID + j] = 0.0
+                    continue
+                v, sign = (top - middle, -1.0) if side == 0 else (middle - bottom, 1.0)
+                t = max(1.0 + s * v, TINY)
+                value, slope = _phi(t, g), _slope(t, g)
+                run = sign * half * s * slope
+                pull = (last - s) * v * slope
+                turn = (last - s) * sign * half * slope * (1.0 - (1.0 - g) * v * s / t)
+                table[0, u, j], table[0, u, GRID + j] = value - run, value + run
+                table[1, u, j], table[1, u, GRID + j] = value - run + pull - turn, value + run + pull + turn
+
+
+@njit(cache=True, error_model="numpy")
+def _evaluate(
+    x0: float, x1: float, corners: tuple[int, int], r: FloatArray, space: Scratch, step: int
+) -> tuple[float, int]:
+    """Return the relaxation at multipliers, without constants, and its corner; note the letters' places."""
+    best, corner = -np.inf, 0
+    for i in range(corners[0]):
+        for j in range(corners[1]):
+            total = 0.0
+            for u in range(r.size):
+                largest, where = -np.inf, 0
+                for p in range(2 * GRID):
+                    value = space.base[u, p] + x0 * space.a[i, u, p] + x1 * space.b[j, u, p]
+                    if value > largest:
+                        largest, where = value, p
+                total += r[u] * largest
+                space.trial[u] = where
+            if total > best:
+                best, corner = total, 2 * i + j
+                space.places[step] = space.trial
+    return best, corner
+
+
+@njit(cache=True, error_model="numpy")
+def _lowest(last: int, reach: tuple[float, float], space: Scratch) -> tuple[float, float, float]:
+    """Minimize the largest of planes 0 to last over a box, at a point where the last one is active.
+
+    The point is an intersection of two lines, on which the last plane equals another or which are edges of
+    the box. Notes the active planes and the weights with which their slopes cancel.
+    """
+    heights, slopes, lines, active = space.heights, space.slopes, space.lines, space.active
+    for i in range(last):
+        lines[i, :2] = slopes[i] - slopes[last]
+        lines[i, 2] = heights[last] - heights[i]
+    for side in range(2):
+        for end in range(2):
+            row = last + 2 * side + end
+            lines[row, :2] = 0.0
+            lines[row, side] = 1.0
+            lines[row, 2] = end * reach[side]
+    best, best_x, best_y = np.inf, 0.0, 0.0
+    edge = 1e-9 * (1.0 + reach[0]), 1e-9 * (1.0 + reach[1])
+    for i in range(last + 4):
+        for j in range(i + 1, last + 4):
+            p, q = lines[i], lines[j]
+            det = p[0] * q[1] - p[1] * q[0]
+            if abs(det) <= 1e-10 * (abs(p[0]) + abs(p[1])) * (abs(q[0]) + abs(q[1])):
+                continue
+            x, y = (p[2] * q[1] - p[1] * q[2]) / det, (p[0] * q[2] - p[2] * q[0]) / det
+            if x < -edge[0] or y < -edge[1] or x > reach[0] + edge[0] or y > reach[1] + edge[1]:
+                continue
+            x, y = min(max(x, 0.0), reach[0]), min(max(y, 0.0), reach[1])
+            height = -np.inf
+            for plane in range(last + 1):
+                height = max(height, heights[plane] + slopes[plane, 0] * x + slopes[plane, 1] * y)
+                if height >= best:
+                    break
+            if height < best:
+                best, best_x, best_y = height, x, y
+                active[0], active[1], active[2] = last, min(i, last), min(j, last)
+    _weigh(last, 0.0 < best_x < reach[0] and not 0.0 < best_y < reach[1], space)
+    return best_x, best_y, best
+
+
+@njit(cache=True, error_model="numpy")
+def _weigh(last: int, across: bool, space: Scratch) -> None:
+    """Weigh the active planes so that their slopes vanish: along one axis if only two are active."""
+    active, weight = space.active, space.weight
+    weight[:] = 1.0, 0.0, 0.0
+    p, q, o = space.slopes[last], space.slopes[active[1]], space.slopes[active[2]]
+    if active[1] != last and active[2] != last:
+        first, second = q[0] * o[1] - q[1] * o[0], o[0] * p[1] - o[1] * p[0]
+        third = p[0] * q[1] - p[1] * q[0]
+        total = first + second + third
+        if total != 0.0 and min(first * total, second * total, third * total) >= 0.0:
+            weight[:] = first / total, second / total, third / total
+    elif active[1] != last or active[2] != last:
+        which, axis = 1 if active[1] != last else 2, 0 if across else 1
+        other = space.slopes[active[which], axis]
+        total = p[axis] - other
+        if total != 0.0 and -other * total >= 0.0 and p[axis] * total >= 0.0:
+            weight[0], weight[which] = -other / total, p[axis] / total
+
+
+@njit(cache=True, error_model="numpy")
+def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
+    """Bound one cell, and say where to cut it."""
+    top, bottom, k, goal, r = problem.top, problem.bottom, problem.k, problem.goal, problem.r
+    xi, eta = cells.xi[c], cells.eta[c]
+    for u in range(r.size):
+        # phi has no argument below 0.
+        cells.high[c, u] = min(cells.high[c, u], top + 1.0 / xi[0])
+        cells.low[c, u] = max(cells.low[c, u], bottom - 1.0 / eta[0])
+        if cells.low[c, u] > cells.high[c, u]:
+            cells.bound[c] = -np.inf
+            return
+    _tabulate(cells, c, problem, space)
+    extra = max(-problem.rest * max(0.0, bottom - 1.0 / eta[0]), -problem.rest * (top + 1.0 / xi[0]))
+    unit = 1.0 / xi[0], 1.0 / eta[0]
+    # Without the last ends the constraints are not used, only the intervals that they leave.
+    used = np.isfinite(xi[1]), np.isfinite(eta[1])
+    corners = 1 + used[0], 1 + used[1]
+    x = best_x = cells.multipliers[c, 0] * used[0], cells.multipliers[c, 1] * used[1]
+    space.active[:] = 0
+    space.weight[:] = 1.0, 0.0, 0.0
+    best = np.inf
+    for step in range(PLANES):
+        total, corner = _evaluate(x[0] * unit[0], x[1] * unit[1], corners, r, space, step)
+        first = second = -k
+        for u in range(r.size):
+            first += r[u] * space.a[corner // 2, u, space.places[step, u]]
+            second += r[u] * space.b[corner % 2, u, space.places[step, u]]
+        first, second = first * unit[0] * used[0], second * unit[1] * used[1]
+        value = total + extra - (x[0] * unit[0] + x[1] * unit[1]) * k
+        if value < best:
+            best, best_x = value, x
+        space.heights[step] = value - first * x[0] - second * x[1]
+        space.slopes[step, 0], space.slopes[step, 1] = first, second
+        if best <= goal or not (used[0] or used[1]) or step == PLANES - 1:
+            break
+        reach = REACH * (best_x[0] + 1.0) * used[0], REACH * (best_x[1] + 1.0) * used[1]
+        x_0, x_1, model = _lowest(step, reach, space)
+        if not model < best - WORTH * (best - goal):
+            break
+        x = x_0, x_1
+    cells.bound[c] = min(cells.bound[c], best)
+    for side in range(2):
+        if used[side]:
+            cells.multipliers[c, side] = best_x[side]
+    if best > goal:
+        _choose(cells, c, problem, (best_x[0] * unit[0], best_x[1] * unit[1]), space)
+
+
+@njit(cache=True, error_model="numpy")
+def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], space: Scratch) -> None:
+    """Find where the relaxation of a cell is loosest: in xi, in eta, or in a letter that hesitates."""
+    g, r = problem.g, problem.r
+    largest = 0.0
+    rectangle = np.zeros(2)
+    cells.cut[c] = 0
+    for u in range(r.size):
+        mean = relaxed = 0.0
+        for p in range(3):
+            spot = space.places[space.active[p], u]
+            w = space.points[u, spot]
+            cells.place[c, p, u] = w
+            mean += w * space.weight[p]
+            kept = _xlogx(w) + x[0] * space.a[0, u, spot] + x[1] * space.b[0, u, spot]
+            relaxed += kept * space.weight[p]
+        relaxed -= _xlogx(mean)
+        for side in range(2):
+            ends = cells.xi[c] if side == 0 else cells.eta[c]
+            s, last = ends[0], ends[1]
+            v = problem.top - mean if side == 0 else mean - problem.bottom
+            if np.isinf(last):
+                if v < 0.0 and mean > 0.0:
+                    rectangle[side] += r[u] * abs(1.0 + np.log(mean) - problem.gamma[u]) / s
+                continue
+            relaxed -= x[side] * _phi(max(1.0 + s * v, TINY), g)
+            v = max(v, -0.95 / last)
+            t = 1.0 + s * v
+            bent = _phi(t, g) + (last - s) * v * _slope(t, g) - _phi(1.0 + last * v, g)
+            rectangle[side] += max(x[side], LEAST / s) * bent * r[u]
+        if relaxed * r[u] > largest:
+            largest = relaxed * r[u]
+            cells.cut[c], cells.at[c] = 2 + u, mean
+    for side in range(2):
+        if rectangle[side] > largest:
+            cells.cut[c], largest = side, rectangle[side]
+
+
+@njit(cache=True, error_model="numpy")
+def _halve(cells: Cells, c: int, d: int, g: float) -> None:
+    """Cut cell c in two, and make the second half cell d."""
+    cells.xi[d], cells.eta[d], cells.low[d], cells.high[d] = (
+        cells.xi[c],
+        cells.eta[c],
+        cells.low[c],
+        cells.high[c],
+    )
+    cells.multipliers[d], cells.bound[d] = cells.multipliers[c], cells.bound[c]
+    if cells.cut[c] < 2:
+        ends = cells.xi if cells.cut[c] == 0 else cells.eta
+        s, last = ends[c]
+        middle = np.sqrt(s * last) if np.isfinite(last) else s * min(FIRST, widest(g))
+        ends[c, 1] = ends[d, 0] = middle
+    else:
+        u = cells.cut[c] - 2
+        margin = 0.1 * (cells.high[c, u] - cells.low[c, u])
+        value = min(max(cells.at[c], cells.low[c, u] + margin), cells.high[c, u] - margin)
+        cells.high[c, u] = cells.low[d, u] = value
+
+
+@njit(cache=True, error_model="numpy")
+def widest(g: float) -> float:
+    """Return the largest ratio of the ends of an interval of xi or eta.
+
+    The tangent of phi in xi is concave in w at all ratios if g >= 0, otherwise at those up to 1 - 1/g.
+    """
+    return np.inf if g >= 0.0 else 1.0 - 1.0 / g
+
+
+@njit(cache=True, error_model="numpy")
+def bound_all(cells: Cells, count: int, problem: Problem) -> None:
+    """Bound the first cells afresh, with the multipliers they have."""
+    space = _scratch(problem.r.size)
+    for c in range(count):
+        cells.bound[c] = np.inf
+        _bound(cells, c, problem, space)
+
+
+@njit(cache=True, error_model="numpy")
+def refine(cells: Cells, count: int, problem: Problem, most: int) -> int:
+    """Halve the cell with the largest bound, again and again; return the new number of cells.
+
+    Parameters
+    ----------
+    cells : Cells
+        With room for `most` more.
+    count : int
+        Cells so far, all of them bounded.
+    problem : Problem
+        Cells with bounds up to its goal are left alone.
+    most : int
+        Most cells to add.
+    """
+    space = _scratch(problem.r.size)
+    heap = [(-cells.bound[c], c) for c in range(count) if cells.bound[c] > problem.goal]
+    heapq.heapify(heap)
+    stop = count + most
+    while count < stop and len(heap) > 0:
+        c = heapq.heappop(heap)[1]
+        _halve(cells, c, count, problem.g)
+        for half in (c, count):
+            _bound(cells, half, problem, space)
+            if cells.bound[half] > problem.goal:
+                heapq.heappush(heap, (-cells.bound[half], half))
+        count += 1
+    return count
