@@ -8,9 +8,10 @@ import pytest
 import yaml
 
 from ldpfrontier import data
+from ldpfrontier.atomic import write_text
 from ldpfrontier.data import COLUMNS, Contingency, DataError, DataSet, attributes, catalogue, data_set
 from ldpfrontier.data.adult import load_counts
-from ldpfrontier.files import read_counts, write_text
+from ldpfrontier.files import read_counts
 from ldpfrontier.papers import papers
 from ldpfrontier.plan import Plan
 

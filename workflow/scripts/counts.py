@@ -5,8 +5,8 @@ import logging
 
 from _job import start
 
+from ldpfrontier.atomic import write_text
 from ldpfrontier.data import data_set
-from ldpfrontier.files import write_text
 
 start(snakemake.log[0])
 data = data_set(snakemake.wildcards.data)
