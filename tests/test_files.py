@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ldpfrontier.data import Contingency
 from ldpfrontier.atomic import replacing, write_text
+from ldpfrontier.data import Contingency
 from ldpfrontier.files import (
     content_hash,
     csv,
