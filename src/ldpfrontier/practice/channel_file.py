@@ -260,7 +260,7 @@ def private_weights(channel: Channel, ball: RenyiBall | None, epsilon: float) ->
     matrix = channel.matrix[:, channel.matrix.max(axis=0) > 2.0**-BITS]
     matrix = matrix / matrix.sum(axis=1, keepdims=True)
     mean = matrix.mean(axis=0)
-    for share in (0.0, *(2.0**-power for power in range(34, 19, -1))):
+    for share in (0.0, *(2.0**-power for power in range(50, 19, -3))):
         weights = whole_weights((1.0 - share) * matrix + share * mean)
         level = realized_level(weights, ball)
         if level <= epsilon:

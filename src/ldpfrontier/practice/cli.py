@@ -86,9 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def design(options: argparse.Namespace) -> int:
     """Design a channel."""
-    from ldpfrontier.plotting import save
     from ldpfrontier.practice.design import design_channel, least_epsilon
-    from ldpfrontier.practice.pictures import channel_picture
+    from ldpfrontier.practice.pictures import channel_picture, draw
     from ldpfrontier.practice.records import count_records, read_count_table
     from ldpfrontier.practice.texts import design_text, wrapped
 
@@ -113,7 +112,7 @@ def design(options: argparse.Namespace) -> int:
     solving.end()
     best = made.best(options.prefer)
     private = made.private(best)
-    paths = private.write(options.out, lambda path: save(channel_picture(private), path))
+    paths = private.write(options.out, lambda path: draw(channel_picture(private), path))
     print(design_text(made, best))
     print(f"\nChosen: {best.name}. {private.promise()}")
     print(f"Written: {', '.join(map(str, paths))}.")
@@ -179,13 +178,12 @@ def estimate(options: argparse.Namespace) -> int:
     counts = count_reports(private, options.data, column=options.column, progress=reading)
     reading.end()
     found = estimate_distribution(private, counts, confidence=options.confidence)
+    if options.picture:
+        from ldpfrontier.practice.pictures import draw, estimate_picture
+
+        draw(estimate_picture(found), options.picture)
     if options.out:
         write_text(estimate_csv(found), options.out)
-    if options.picture:
-        from ldpfrontier.plotting import save
-        from ldpfrontier.practice.pictures import estimate_picture
-
-        save(estimate_picture(found), options.picture)
     print(estimate_text(found))
     if paths := [path for path in (options.out, options.picture) if path]:
         print(f"\nWritten: {', '.join(paths)}.")

@@ -379,30 +379,35 @@ def least_epsilon(
     Raises
     ------
     ValueError
-        If the utility is out of range, or is not reached at any level up to 20.
+        If the utility is out of range, or is not reached at any level up to 16.
     """
     if not 0 < utility < 1:
         raise ValueError(f"The utility is {utility}; it must lie strictly between 0 and 1.")
     names = [mechanism] if mechanism else ["polyopt", "exact"] if table.useful else ["ldp", "grr"]
-    if table.counts.size > POLYOPT_CELLS and not mechanism and table.useful:
+    if not mechanism and table.useful and table.counts.size > POLYOPT_CELLS:
         names = ["exact"]
     h = entropy(table.distribution)
 
     def reached(step: int) -> bool:
         level = step / STEPS
-        if min(most_information(table.distribution, level) / h, 1.0) < utility:
-            return False
         if progress:
             progress(level)
-        made = design_channel(table, level, mechanisms=names, beta=beta, order=order)
-        return max((c.nmi for c in made.candidates if c.channel is not None), default=0.0) >= utility
+        if min(most_information(table.distribution, level) / h, 1.0) < utility:
+            return False
+        made = (design_channel(table, level, mechanisms=[name], beta=beta, order=order) for name in names)
+        # One after the other: the last one takes longest, and mostly the first one tells.
+        return any(c.nmi >= utility for design in made for c in design.candidates)
 
-    low, high = 0, 1
-    while not reached(high):
+    # From above: levels near 0 take longest.
+    low, high = 0, STEPS
+    if not reached(high):
+        while not reached(2 * high):
+            high *= 2
+            if 2 * high > MOST * STEPS:
+                raise ValueError(
+                    f"A utility of {utility} is not reached at any level up to {high / STEPS:g}."
+                )
         low, high = high, 2 * high
-        if low >= MOST * STEPS:
-            raise ValueError(f"A utility of {utility:g} is not reached at any level up to {MOST:g}.")
-        high = min(high, int(MOST * STEPS))
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) else (middle, high)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, style
+from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, save, style
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.estimation import Estimate
 from ldpfrontier.practice.records import said
@@ -15,7 +16,25 @@ from ldpfrontier.practice.records import said
 #: More labels than this are not legible.
 MOST_LABELS = 40
 
+#: What a picture may be.
+FORMATS = (".pdf", ".svg", ".png")
+
 _INCHES, _DOT = 0.17, "#0072B2"
+
+
+def draw(figure: Figure, path: Path | str) -> None:
+    """Write a picture in the format of its suffix, all or nothing.
+
+    Raises
+    ------
+    ValueError
+        If the suffix is none of a picture.
+    """
+    if Path(path).suffix not in FORMATS:
+        raise ValueError(
+            f"{path} ends in {Path(path).suffix!r}; a picture is written to a .pdf, .svg or .png file."
+        )
+    save(figure, path)
 
 
 def channel_picture(private: PrivateChannel) -> Figure:
@@ -58,7 +77,7 @@ def estimate_picture(estimate: Estimate) -> Figure:
             ax.hlines(at, low, high, color=_DOT, linewidth=1.2)
             ax.plot(best, at, "o", color=_DOT)
             ax.set_yticks(at, [_plain(said(row.quantity.value)) for row in panel])
-            ax.set_ylim(len(panel) - 0.5, -0.5)
+            ax.set_ylim(max(len(panel), 1) - 0.5, -0.5)
             ax.set_xlim(left=0.0)
             lost = len(estimate.of(group)) - len(panel)
             ax.set_title(_plain(said(group)) + (f" ({lost} more cannot be known)" if lost else ""))
