@@ -62,7 +62,9 @@ LAYERS = (
     {"report"},
 )
 ROOMS = {
-    **dict.fromkeys(["entries", "papers", "configuration", "plan", "provenance", "runs", "data"], "planning"),
+    **dict.fromkeys(
+        ["entries", "papers", "configuration", "plan", "provenance", "runs", "data", "records"], "planning"
+    ),
     **dict.fromkeys(["tables", "files"], "tables"),
     **dict.fromkeys(["claims", "job", "plotting"], "engines"),
     "report": "report",

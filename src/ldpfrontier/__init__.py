@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from ldpfrontier.optimum import Intractable, Optimum
     from ldpfrontier.practice.auditing import Audit, audit_channel, count_pairs
     from ldpfrontier.practice.channel_file import PrivateChannel, read_channel
+    from ldpfrontier.practice.counts import CountTable, count_records, read_count_table
     from ldpfrontier.practice.design import Design, design_channel, least_epsilon
     from ldpfrontier.practice.estimation import Estimate, count_reports, estimate_distribution
     from ldpfrontier.practice.privatizing import privatize, privatize_file
-    from ldpfrontier.practice.records import CountTable, count_records, read_count_table
     from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
     from ldpfrontier.renyi_ball import RenyiBall
     from ldpfrontier.testing.leakage import optimal_leakage
@@ -97,7 +97,7 @@ _HOMES = {
     "BudgetSplit": "two_reports",
     "Calibration": "calibration",
     "Channel": "channel",
-    "CountTable": "practice.records",
+    "CountTable": "practice.counts",
     "Design": "practice.design",
     "Estimate": "practice.estimation",
     "FDivergence": "utility",
@@ -112,7 +112,7 @@ _HOMES = {
     "budget_split": "two_reports",
     "calibrated": "calibration",
     "count_pairs": "practice.auditing",
-    "count_records": "practice.records",
+    "count_records": "practice.counts",
     "count_reports": "practice.estimation",
     "design_channel": "practice.design",
     "entropy": "information",
@@ -135,7 +135,7 @@ _HOMES = {
     "quaternary_mechanism": "mechanisms",
     "randomized_response": "mechanisms",
     "read_channel": "practice.channel_file",
-    "read_count_table": "practice.records",
+    "read_count_table": "practice.counts",
     "rldp_epsilon": "privacy",
     "secret_randomized_response": "mechanisms",
 }

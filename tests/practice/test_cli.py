@@ -12,7 +12,7 @@ import pytest
 import ldpfrontier
 from ldpfrontier import read_channel
 from ldpfrontier.practice.cli import main
-from ldpfrontier.practice.records import read_chunks
+from ldpfrontier.records import read_chunks
 from owndata import records_of, rewritten, small_table, write_records
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ldpfrontier import CountTable, count_records, read_count_table
-from ldpfrontier.practice.records import Codes, read_chunks
+from ldpfrontier.practice.counts import Codes
+from ldpfrontier.records import read_chunks
 from owndata import records_of, write_records
 
 

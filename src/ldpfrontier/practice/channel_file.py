@@ -18,7 +18,7 @@ import numpy as np
 
 from ldpfrontier.atomic import replacing
 from ldpfrontier.channel import Channel, IntArray
-from ldpfrontier.practice.records import CountTable, Label, said
+from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.sampling import (
     BITS,
     check_weights,
@@ -27,6 +27,7 @@ from ldpfrontier.practice.sampling import (
     known_answers,
     whole_weights,
 )
+from ldpfrontier.records import Label, said
 from ldpfrontier.renyi_ball import RenyiBall
 
 FORMAT, VERSION = "ldp-frontier channel", 1

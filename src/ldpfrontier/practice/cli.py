@@ -86,9 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def design(options: argparse.Namespace) -> int:
     """Design a channel."""
+    from ldpfrontier.practice.counts import count_records, read_count_table
     from ldpfrontier.practice.design import design_channel, least_epsilon
     from ldpfrontier.practice.pictures import channel_picture, draw
-    from ldpfrontier.practice.records import count_records, read_count_table
     from ldpfrontier.practice.texts import design_text, wrapped
 
     if options.data:

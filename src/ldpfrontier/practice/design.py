@@ -20,8 +20,8 @@ from ldpfrontier.optimal.staircase import optimal_ldp
 from ldpfrontier.optimal.two_reports import improved_reporting
 from ldpfrontier.optimum import Intractable, Optimum, checked_epsilon
 from ldpfrontier.practice.channel_file import Certificate, PrivateChannel, ball_of, private_weights
+from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.estimation import inversion, quantities
-from ldpfrontier.practice.records import CountTable
 from ldpfrontier.practice.sampling import exact_channel, exact_level
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.renyi_ball import RenyiBall

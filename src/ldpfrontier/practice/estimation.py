@@ -13,7 +13,8 @@ from scipy.special import ndtri, xlogy
 
 from ldpfrontier.channel import FloatArray, IntArray
 from ldpfrontier.practice.channel_file import PrivateChannel
-from ldpfrontier.practice.records import Codes, CountTable, Label, read_chunks
+from ldpfrontier.practice.counts import Codes, CountTable
+from ldpfrontier.records import Label, read_chunks
 
 #: The column that reports are written to.
 REPORT = "report"
