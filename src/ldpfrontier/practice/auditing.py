@@ -106,7 +106,7 @@ def audit_channel(
     if level > stated + 2 * ACCURACY:
         problems.append(f"The matrix is private at level {level:.6f}; its certificate states {stated:.6f}.")
     lower, fit = 0.0, math.nan
-    if samples:
+    if drawn := samples > 0:
         pairs = _drawn(private, samples, sampler or Sampler(private.weights))
     if pairs is not None:
         counts = np.asarray(pairs)
@@ -119,12 +119,9 @@ def audit_channel(
         lower = level_from_below(_grouped(private, counts), confidence)
         fit = goodness(private.channel.matrix, counts)
         if lower > stated:
-            ball = private.ball
-            shown = counts.sum(axis=1).reshape(private.table.counts.shape) / samples
-            outside = "" if ball is None or ball.contains(shown) else "; their distribution is outside F"
             problems.append(
                 f"With confidence {confidence:g} the samples are private at no level below {lower:.6f};"
-                f" {stated:.6f} is stated{outside}."
+                f" {stated:.6f} is stated{'' if drawn else _outside(private, counts)}."
             )
         if fit < UNLIKELY:
             problems.append(
@@ -247,6 +244,15 @@ def _drawn(private: PrivateChannel, samples: int, sampler: Sampler) -> IntArray:
             x[members] = s * a2 + rng.choice(a2, size=int(members.sum()), p=inputs[s])
         np.add.at(counts, (x, sampler.draw(x)), 1)
     return counts
+
+
+def _outside(private: PrivateChannel, counts: IntArray) -> str:
+    """Say if records are of a distribution under which the stored matrix itself tells more than is stated."""
+    table = counts.sum(axis=1).reshape(private.table.counts.shape)
+    groups = table.sum(axis=1, keepdims=True)
+    conditionals = np.divide(table, groups, out=np.zeros(table.shape), where=groups > 0)
+    outside = float(rldp_epsilon(private.channel, conditionals)) > private.certificate.level
+    return "; the distribution of these records is outside F" if outside else ""
 
 
 def _telling(private: PrivateChannel, rng: np.random.Generator) -> FloatArray:
