@@ -6,12 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +39,11 @@ FILES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 @cache
+def options() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def reached(module: str) -> frozenset[str]:
     """Return the modules of the package that a module imports, directly or not."""
     return frozenset(imported(module)[0]) - {module}
@@ -50,11 +57,14 @@ LAYERS = (
     {"optimal", "testing", "hamming"},
     {"tables"},
     {"engines"},
+    {"practice"},
     set(PAPERS),
     {"report"},
 )
 ROOMS = {
-    **dict.fromkeys(["entries", "papers", "configuration", "plan", "provenance", "runs", "data"], "planning"),
+    **dict.fromkeys(
+        ["entries", "papers", "configuration", "plan", "provenance", "runs", "data", "records"], "planning"
+    ),
     **dict.fromkeys(["tables", "files"], "tables"),
     **dict.fromkeys(["claims", "job", "plotting"], "engines"),
     "report": "report",
@@ -115,7 +125,8 @@ def test_every_module_serves_somebody() -> None:
     called |= {name for name in own if name.rpartition(".")[2] in ("claims", "plan")}
     planning = {name for name in FILES if room(name) == "planning"}
     scripts = set(imported(*sorted(SCRIPTS.glob("*.py")))[0])
-    roots = homes | loaders | called | planning | scripts
+    commands = {command.partition(":")[0] for command in options()["project"]["scripts"].values()}
+    roots = homes | loaders | called | planning | scripts | commands
     served = {name for root in roots if root in FILES for name in (root, *reached(root))}
     folders = {name for name, path in FILES.items() if path.name == "__init__.py"}
     assert set(FILES) - served - folders == set()
@@ -193,6 +204,7 @@ class Refuse:
 sys.meta_path.insert(0, Refuse())
 import importlib, json, yaml
 from pathlib import Path
+from typing import Any
 try:
     import numpy
     raise SystemExit("the hook does not work")
@@ -393,9 +405,7 @@ def test_no_module_is_long(module: str) -> None:
 
 
 def test_files_beside_the_modules_are_installed_with_them() -> None:
-    tomllib = pytest.importorskip("tomllib")
-    options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    patterns = options["tool"]["setuptools"]["package-data"]["ldpfrontier"]
+    patterns = options()["tool"]["setuptools"]["package-data"]["ldpfrontier"]
     for path in PACKAGE.rglob("*"):
         if path.is_file() and path.suffix != ".py" and path.parent.name != "__pycache__":
             name = path.relative_to(PACKAGE).as_posix()

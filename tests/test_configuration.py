@@ -162,7 +162,7 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
         ),
         ("kairouz2016.thresholds", ["tv"], 'kairouz2016.thresholds[0] is "tv"; allowed is one of kl, chi2,'),
         ("seed", True, "seed is true; allowed is a whole number at least 0."),
-        ("zzz", 1, "Unknown key zzz; allowed are seed, adult, figures, kairouz2016,"),
+        ("zzz", 1, "Unknown key zzz; allowed are seed, adult, figures, data, kairouz2016,"),
         (
             "adult.source",
             "file",
@@ -178,6 +178,12 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
             80 * "x",
             "xxx...; allowed is a list with at least 1 entries.",
         ),
+        (
+            "data",
+            {"a b": dict.fromkeys(["file", "sensitive", "public"], "x")},
+            'data is "a b"; allowed is a text that matches ^[A-Za-z0-9_-]+$.',
+        ),
+        ("data", {"town": {"file": "t.csv", "sensitive": "s"}}, "The key data.town.public is missing."),
         ("seed", math.nan, "seed is nan; allowed is a finite number."),
         ("lopuhaa2024.beta", math.nan, "lopuhaa2024.beta is nan; allowed is a finite number."),
         (
@@ -190,6 +196,45 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
 def test_a_bad_value_gets_a_sentence(dotted, value, sentence):
     (problem,) = problems(changed(dotted, value))
     assert sentence in problem
+
+
+SURVEY = str(ROOT / "docs/example/survey.csv")
+TOWN = {"file": SURVEY, "sensitive": "illness", "public": "region"}
+
+
+def test_tables_of_ones_own_are_allowed():
+    check(changed("data", {"town": TOWN, "people": {**TOWN, "count": None}}), COMMON, PAPERS)
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (
+            {"adult": TOWN},
+            "data.adult has the name of another data set or section; allowed is",
+        ),
+        (
+            {"seed": TOWN},
+            "data.seed has the name of another data set or section; allowed is",
+        ),
+        ({"town": {**TOWN, "file": "none.csv"}}, "data.town: none.csv: No such file or directory."),
+        (
+            {"town": {**TOWN, "public": "city"}},
+            f"data.town: The column 'city' is not in {SURVEY}; it has region, age, illness, count.",
+        ),
+        (
+            {"town": {**TOWN, "public": "illness"}},
+            "data.town: The column 'illness' is named twice; allowed is once, as sensitive or as useful.",
+        ),
+        (
+            {"town": {**TOWN, "mechanisms": ["magic"]}},
+            'data.town.mechanisms[0] is "magic"; allowed is one of nr,',
+        ),
+    ],
+)
+def test_a_bad_table_of_ones_own_gets_a_sentence(data, sentence):
+    (problem,) = problems(changed("data", data))
+    assert problem.startswith(sentence)
 
 
 @pytest.mark.parametrize("dotted", ["seed", "adult.source", "lopuhaa2024", "lopuhaa2024.solver.rounds"])
@@ -237,7 +282,7 @@ def test_papers_bring_their_sections(found):
         'one2001.size is "3" (YAML reads it as text; write 1.0e-7, not 1e-7); allowed is a whole number.'
     ]
     assert problems({**own, "one2001": {"size": 3}, "two2002": {}}, found=found) == [
-        "Unknown key two2002; allowed are seed, adult, figures, one2001."
+        "Unknown key two2002; allowed are seed, adult, figures, data, one2001."
     ]
 
 

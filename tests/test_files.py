@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ldpfrontier.atomic import replacing, write_text
 from ldpfrontier.data import Contingency
 from ldpfrontier.files import (
     content_hash,
@@ -18,9 +19,7 @@ from ldpfrontier.files import (
     read_counts,
     read_metadata,
     read_table,
-    replacing,
     write_table,
-    write_text,
     write_texts,
 )
 from ldpfrontier.tables import CHECKS, OPTIMAL, RESULTS, SKIPPED, TableError, check, result

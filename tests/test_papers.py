@@ -346,7 +346,7 @@ def test_every_call_has_arguments_that_are_plain_values(paper, name):
     common = json.loads((ROOT / "workflow/schemas/common.schema.json").read_text())
     check(chosen, common, PAPERS.values())
     before, plan = copy.deepcopy(chosen), Plan(PAPERS, chosen, ROOT / "resources")
-    for call in calls(paper):
+    for call in calls(paper.configured(chosen)):
         parts = plan.parts(call) if isinstance(call, Table) and call.parts else {None: plan.arguments(call)}
         assert parts, call.name
         for part, arguments in parts.items():

@@ -63,10 +63,21 @@ channels = [
     l.hamming_leakage(l.SourceSet(pair), 0.2).channel,
     l.information_leakage(pair, 0.2).channel,
 ]
+people = l.CountTable(("s",), ("u",), (("0",), ("1",)), (("a",), ("b",), ("c",)), table)
+made = l.design_channel(people, 1.0, mechanisms=["polyopt", "srr"])
+private = made.private(made.best())
+reports = l.privatize(private, people.labels)
+counts = np.array([reports.count(report) for report in private.outputs])
+l.estimate_distribution(private, counts), l.audit_channel(private, samples=100)
+l.least_epsilon(people, 0.1, mechanism="srr")
+l.count_records, l.read_count_table, l.privatize_file, l.count_reports, l.count_pairs, l.read_channel
+channels.append(private.channel)
 assert all(isinstance(channel, l.Channel) for channel in channels)
 l.entropy(prior), l.mutual_information(prior, channels[0]), l.ldp_epsilon(channels[0])
 l.rldp_epsilon(channels[5], ball.conditionals), ball.worst_case_epsilon(channels[5])
-assert set(l.__all__) - set(vars(l)) == {"BudgetSplit", "Calibration", "Intractable", "Optimum"}
+assert set(l.__all__) - set(vars(l)) == {
+    "Audit", "BudgetSplit", "Calibration", "Design", "Estimate", "Intractable", "Optimum", "PrivateChannel"
+}
 for name in l.__all__:
     getattr(l, name)
 """

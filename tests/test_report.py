@@ -12,7 +12,8 @@ from urllib.parse import unquote
 import pytest
 
 from ldpfrontier import claims, report
-from ldpfrontier.files import write_table, write_text, write_texts
+from ldpfrontier.atomic import write_text
+from ldpfrontier.files import write_table, write_texts
 from ldpfrontier.job import load
 from ldpfrontier.papers import papers
 from ldpfrontier.tables import OPTIMAL, RESULTS, SKIPPED, TableError, result

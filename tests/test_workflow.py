@@ -187,6 +187,7 @@ def finished(run, tmp_path_factory):
 
 def test_every_paper_has_what_it_declares(finished):
     for paper in papers().values():
+        paper = paper.configured(TINY)
         made = {path.name for path in (finished / f"results/tables/{paper.key}").iterdir()}
         tables = {f"{name}.{suffix}" for name in paper.published for suffix in ("parquet", "csv")}
         texts = {f"{x.name}.{suffix}" for x in paper.layouts.values() for suffix in x.formats}
@@ -194,6 +195,28 @@ def test_every_paper_has_what_it_declares(finished):
         for name in paper.figures:
             for suffix in ("pdf", "svg", "png"):
                 assert (finished / f"results/figures/{paper.key}/{name}.{suffix}").stat().st_size > 3000
+
+
+def test_tables_of_ones_own(run, house, tmp_path):
+    """An entry of `data` makes Figures 2 and 4 for it, and another count there makes them again."""
+    shutil.copy(ROOT / "docs/example/survey.csv", tmp_path)
+    entry = {"file": "survey.csv", "sensitive": "illness", "public": "region", "repetitions": 1}
+    own = {**entry, "mechanisms": ["polyopt", "nr", "srr"], "chunks": 1}
+    figures = {**TINY["figures"], "formats": ["svg"]}
+    paper = {**TINY["lopuhaa2024"], "epsilon": {"values": [1.0]}}
+    chosen = {**TINY, "figures": figures, "lopuhaa2024": paper, "data": {"survey": own}}
+    drawn = [f"results/figures/lopuhaa2024/own_{name}.svg" for name in ("fig2", "fig4")]
+    source = "results/data/survey/provenance.json"
+    run(tmp_path, *drawn, source, configuration=chosen)
+    assert all((tmp_path / path).stat().st_size > 3000 for path in drawn)
+    assert json.loads((tmp_path / source).read_text())["used"] == "survey.csv"
+    rows = read_table(tmp_path / "results/tables/lopuhaa2024/own_fig2.parquet")
+    assert set(rows["instance"]) == {"survey: illness, region"}
+    assert "Nothing to be done" in run(tmp_path, "-n", *drawn, configuration=chosen)
+    with edited(tmp_path / "survey.csv", "north,18-39,no,1078", "north,18-39,no,1079"):
+        again = run(tmp_path, "-n", *drawn, configuration=chosen)
+    assert "lopuhaa2024_own_fig2_part" in again
+    assert "lopuhaa2024_own_study_part" in again
 
 
 def test_toy_paper(finished, house):

@@ -1,4 +1,4 @@
-"""Certified privacy-utility optima for local privacy mechanisms, and the closed forms they compete with.
+"""Certified privacy-utility optima for local privacy mechanisms, closed forms, and their use on own data.
 
 The names below are loaded when they are first used: importing the package costs nothing, and a solver is
 loaded by those who call it.
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from ldpfrontier.optimal.two_reports import improved_reporting
     from ldpfrontier.optimal.unconditional import optimal_unconditional
     from ldpfrontier.optimum import Intractable, Optimum
+    from ldpfrontier.practice.auditing import Audit, audit_channel, count_pairs
+    from ldpfrontier.practice.channel_file import PrivateChannel, read_channel
+    from ldpfrontier.practice.counts import CountTable, count_records, read_count_table
+    from ldpfrontier.practice.design import Design, design_channel, least_epsilon
+    from ldpfrontier.practice.estimation import Estimate, count_reports, estimate_distribution
+    from ldpfrontier.practice.privatizing import privatize, privatize_file
     from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
     from ldpfrontier.renyi_ball import RenyiBall
     from ldpfrontier.testing.leakage import optimal_leakage
@@ -38,66 +44,98 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
+    "Audit",
     "BudgetSplit",
     "Calibration",
     "Channel",
+    "CountTable",
+    "Design",
+    "Estimate",
     "FDivergence",
     "Intractable",
     "MutualInformation",
     "Optimum",
+    "PrivateChannel",
     "RenyiBall",
     "SourceSet",
+    "audit_channel",
     "binary_mechanism",
     "budget_split",
     "calibrated",
+    "count_pairs",
+    "count_records",
+    "count_reports",
+    "design_channel",
     "entropy",
+    "estimate_distribution",
     "geometric_mechanism",
     "hamming_leakage",
     "improved_reporting",
     "independent_reporting",
     "information_leakage",
     "ldp_epsilon",
+    "least_epsilon",
     "mutual_information",
     "optimal_ldp",
     "optimal_leakage",
     "optimal_nonrobust",
     "optimal_robust",
     "optimal_unconditional",
+    "privatize",
+    "privatize_file",
     "quaternary_mechanism",
     "randomized_response",
+    "read_channel",
+    "read_count_table",
     "rldp_epsilon",
     "secret_randomized_response",
 ]
 
 #: The module that defines each name, as imported above for type checkers.
 _HOMES = {
+    "Audit": "practice.auditing",
     "BudgetSplit": "two_reports",
     "Calibration": "calibration",
     "Channel": "channel",
+    "CountTable": "practice.counts",
+    "Design": "practice.design",
+    "Estimate": "practice.estimation",
     "FDivergence": "utility",
     "Intractable": "optimum",
     "MutualInformation": "utility",
     "Optimum": "optimum",
+    "PrivateChannel": "practice.channel_file",
     "RenyiBall": "renyi_ball",
     "SourceSet": "hamming.sources",
+    "audit_channel": "practice.auditing",
     "binary_mechanism": "mechanisms",
     "budget_split": "two_reports",
     "calibrated": "calibration",
+    "count_pairs": "practice.auditing",
+    "count_records": "practice.counts",
+    "count_reports": "practice.estimation",
+    "design_channel": "practice.design",
     "entropy": "information",
+    "estimate_distribution": "practice.estimation",
     "geometric_mechanism": "mechanisms",
     "hamming_leakage": "hamming.dp_leakage",
     "improved_reporting": "optimal.two_reports",
     "independent_reporting": "two_reports",
     "information_leakage": "hamming.mi_leakage",
     "ldp_epsilon": "privacy",
+    "least_epsilon": "practice.design",
     "mutual_information": "information",
     "optimal_ldp": "optimal.staircase",
     "optimal_leakage": "testing.leakage",
     "optimal_nonrobust": "optimal.nonrobust",
     "optimal_robust": "optimal.robust",
     "optimal_unconditional": "optimal.unconditional",
+    "privatize": "practice.privatizing",
+    "privatize_file": "practice.privatizing",
     "quaternary_mechanism": "mechanisms",
     "randomized_response": "mechanisms",
+    "read_channel": "practice.channel_file",
+    "read_count_table": "practice.counts",
     "rldp_epsilon": "privacy",
     "secret_randomized_response": "mechanisms",
 }

@@ -13,6 +13,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from ldpfrontier.data import catalogue, own_tables
 from ldpfrontier.papers import Paper, papers
 
 _TYPES = {
@@ -153,10 +154,23 @@ def _contradictions(configuration: Mapping[str, Any], found: Iterable[Paper]) ->
         yield "adult.source is 'file' but adult.file is null; it must name the raw adult.data."
     if adult["source"] in ("auto", "file") and adult["file"] and not Path(adult["file"]).is_file():
         yield f"adult.file is {adult['file']!r}; there is no such file."
+    yield from _own_tables(configuration)
     for paper in found:
         plan = paper.plan()
         if plan is not None and hasattr(plan, "contradictions"):
             yield from plan.contradictions(configuration)
+
+
+def _own_tables(configuration: Mapping[str, Any]) -> Iterator[str]:
+    for name, table in own_tables(configuration).items():
+        key = f"data.{name}"
+        if name in catalogue() or name in configuration:
+            yield f"{key} has the name of another data set or section; allowed is a name of its own."
+            continue
+        try:
+            table.contingency(table.read(table.path(Path())), *table.attributes)
+        except ValueError as problem:
+            yield f"{key}: {problem}"
 
 
 def grid_contradictions(key: str, axis: Mapping[str, Any]) -> Iterator[str]:

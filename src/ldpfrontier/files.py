@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from csv import reader
 from io import StringIO
 from pathlib import Path
@@ -18,32 +15,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ldpfrontier.atomic import replacing, write_text
 from ldpfrontier.tables import RESULTS, Schema, TableError
 
 _ARROW = {"str": pa.string(), "float64": pa.float64(), "Int64": pa.int64(), "bool": pa.bool_()}
 _METADATA_KEY = b"ldpfrontier"
 _WORDS = {"configuration_hash": "configuration", "code_hash": "version of the code"}
 _REMEDY = "Delete the file and run the workflow again; it is made anew."
-
-
-@contextmanager
-def replacing(path: Path | str) -> Iterator[Path]:
-    """Give a temporary path that replaces `path` when the block succeeds and vanishes when it does not."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix stays last because some writers choose the format by it.
-    partial = target.with_name(f".{uuid.uuid4().hex}.{target.name}")
-    try:
-        yield partial
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def write_text(text: str, path: Path | str) -> None:
-    """Write a text as UTF-8 with its line ends as they are, all or nothing."""
-    with replacing(path) as partial:
-        partial.write_text(text, encoding="utf-8", newline="\n")
 
 
 # Result tables --------------------------------------------------------------------------------------------

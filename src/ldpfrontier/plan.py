@@ -152,12 +152,12 @@ class Plan:
         """Hash a table of counts.
 
         Every source must give the counts that the project ships, so the hash is known before anything is
-        downloaded.
+        downloaded. A table of the user's own is counted.
         """
         if counts not in self._digests:
-            data = data_set(counts.data)
+            data = data_set(counts.data, self.configuration)
             if counts.data not in self._texts:
-                self._texts[counts.data] = data.read(self._resources / data.counts)
+                self._texts[counts.data] = data.read(data.path(self._resources))
             table = data.contingency(self._texts[counts.data], counts.sensitive, counts.public)
             self._digests[counts] = table.digest()
         return self._digests[counts]

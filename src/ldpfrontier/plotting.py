@@ -12,7 +12,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ldpfrontier.files import replacing
+from ldpfrontier.atomic import replacing
 
 EPSILON = r"$\varepsilon$"
 

@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
+from ldpfrontier.atomic import replacing
 from ldpfrontier.claims import LEDGER, VERDICTS, counts, errata_of
-from ldpfrontier.files import markdown, read_metadata, read_table, replacing
+from ldpfrontier.files import markdown, read_metadata, read_table
 from ldpfrontier.job import load
 from ldpfrontier.papers import Paper
 from ldpfrontier.provenance import configuration_hash

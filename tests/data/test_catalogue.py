@@ -8,10 +8,11 @@ import pytest
 import yaml
 
 from ldpfrontier import data
+from ldpfrontier.atomic import write_text
 from ldpfrontier.data import COLUMNS, Contingency, DataError, DataSet, attributes, catalogue, data_set
 from ldpfrontier.data.adult import load_counts
-from ldpfrontier.files import read_counts, write_text
-from ldpfrontier.papers import papers
+from ldpfrontier.files import read_counts
+from ldpfrontier.papers import Counts, papers
 from ldpfrontier.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -190,3 +191,57 @@ def test_what_the_papers_count_is_in_the_catalogue():
     configuration = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
     plan = Plan(papers(), configuration, ROOT / "resources")
     assert set(plan.data(*plan.papers.values())) <= set(catalogue())
+
+
+# Tables of the user's own ---------------------------------------------------------------------------------
+
+
+OWN = """region,age,"ill, or not",n
+north,old,yes,3
+north,young,yes,2
+south,old,no,7
+south,young,yes,0
+"""
+ENTRY = {"sensitive": "ill, or not", "public": "region", "count": "n"}
+
+
+def test_a_table_of_ones_own_is_counted(tmp_path):
+    (tmp_path / "own.csv").write_text(OWN)
+    configuration = {"data": {"own": {**ENTRY, "file": str(tmp_path / "own.csv")}}}
+    own = data_set("own", configuration)
+    assert own.attributes == attributes("own", configuration) == ("ill, or not", "region")
+    assert own.path(Path("resources")) == tmp_path / "own.csv"
+    expected = Contingency(("no", "yes"), ("north", "south"), ((0, 7), (5, 0)))
+    assert own.contingency(own.read(own.path(Path())), *own.attributes) == expected
+    text, source = own.load()(bundled=tmp_path / "own.csv")
+    assert own.contingency(text, *own.attributes) == expected
+    assert source["file_sha256"] == hashlib.sha256(OWN.encode()).hexdigest()
+    plan = Plan({}, configuration, ROOT / "resources")
+    assert plan.digest(Counts("own", *own.attributes)) == expected.digest()
+
+
+def test_records_of_ones_own_are_counted_and_an_edit_is_seen(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("a,b\nx,1\ny,2\nx,1\n")
+    own = data_set(
+        "own", {"data": {"own": {"file": str(path), "sensitive": "a", "public": "b", "count": None}}}
+    )
+    assert own.contingency(own.read(path), "a", "b").counts == ((2, 0), (0, 1))
+    path.write_text("a,b\nx,1\ny,2\nx,1\ny,2\n")
+    assert own.contingency(own.read(path), "a", "b").counts == ((2, 0), (0, 2))
+
+
+def test_a_table_of_ones_own_that_cannot_be_counted_gets_a_sentence(tmp_path):
+    own = data_set("own", {"data": {"own": {**ENTRY, "file": "own.csv"}}})
+    with pytest.raises(DataError, match=r"own\.csv: No such file or directory"):
+        own.read(tmp_path / "own.csv")
+    (tmp_path / "own.csv").write_text(OWN.replace("7", "-7"))
+    with pytest.raises(DataError, match=r"Row 3 of .*own\.csv has the count '-7'; counts must be"):
+        own.read(tmp_path / "own.csv")
+
+
+def test_the_catalogue_comes_first():
+    configuration = {"data": {"adult": {**ENTRY, "file": "own.csv"}}}
+    assert data_set("adult", configuration) is catalogue()["adult"]
+    with pytest.raises(ValueError, match="'town' is not a data set; allowed are 'own', 'adult'"):
+        data_set("town", {"data": {"own": {**ENTRY, "file": "own.csv"}}})

@@ -109,6 +109,26 @@ def test_a_pair_may_be_of_another_data_set():
     assert parts["census/tax_band-city"]["instance"] == "census: tax band, city"
 
 
+def test_tables_of_ones_own_have_figures_of_their_own():
+    configuration = changed(chunks=2)
+    entry = {"file": "t.csv", "sensitive": "tax", "public": "city"}
+    configuration["data"] = {"town": {**entry, "repetitions": 3}, "land": {**entry, "mechanisms": ["srr"]}}
+    assert plan.fig2(configuration).keys() == plan.fig2(changed(chunks=2)).keys()
+    fig2 = plan.own_fig2(configuration)
+    assert list(fig2) == ["town/tax-city/0", "town/tax-city/1", "land/tax-city/0", "land/tax-city/1"]
+    assert fig2["town/tax-city/0"]["counts"] == Counts("town", "tax", "city")
+    assert fig2["town/tax-city/0"]["mechanisms"] == DEFAULT["lopuhaa2024"]["mechanisms"]
+    assert fig2["land/tax-city/1"]["mechanisms"] == ["srr"]
+    study = plan.own_study(configuration)
+    assert [n for name, part in study.items() if name[:4] == "town" for n in part["instances"]] == [0, 1, 2]
+    assert [n for name, part in study.items() if name[:4] == "land" for n in part["instances"]] == [
+        *range(20)
+    ]
+    assert study["town/1"]["counts"] == Counts("town", "tax", "city")
+    assert study["town/1"]["name"] == "town"
+    assert plan.own_fig2(DEFAULT) == plan.own_study(DEFAULT) == {}
+
+
 # Random tables
 
 
@@ -187,7 +207,7 @@ def test_a_contradiction_gets_a_sentence(keys, sentence):
 
 
 def test_names_that_would_share_a_file_are_refused(monkeypatch):
-    monkeypatch.setattr(plan, "attributes", lambda data: ("a", "b-c", "a-b", "c"))
+    monkeypatch.setattr(plan, "attributes", lambda *data: ("a", "b-c", "a-b", "c"))
     pairs = [{"sensitive": "a", "public": "b-c"}, {"sensitive": "a-b", "public": "c"}]
     (found,) = plan.contradictions(changed(pairs=pairs))
     assert found.startswith("lopuhaa2024.pairs[1] has the name of another pair, a-b-c, on disk")

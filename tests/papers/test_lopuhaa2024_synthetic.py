@@ -10,10 +10,12 @@ import pytest
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
+from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.papers.lopuhaa2024 import synthetic
-from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
+from ldpfrontier.papers.lopuhaa2024.catalogue import COVERED, MECHANISMS
 from ldpfrontier.papers.lopuhaa2024.experiments import SOLVERS
-from ldpfrontier.papers.lopuhaa2024.synthetic import sample, study
+from ldpfrontier.papers.lopuhaa2024.summaries import cells
+from ldpfrontier.papers.lopuhaa2024.synthetic import around, sample, study
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import MEASURED, RESULTS, SKIPPED, TableError
@@ -223,3 +225,34 @@ def test_errors_are_sentences(change, sentence):
 def test_identity_is_not_private():
     """The measure of the study itself: the identity leaks everything."""
     assert rldp_epsilon(Channel(np.eye(4)), [[0.5, 0.5], [0.5, 0.5]]) == math.inf
+
+
+# Around a table -------------------------------------------------------------------------------------------
+
+
+def test_tables_around_a_table():
+    counts = np.array([[70, 30, 100], [260, 310, 570]])
+    many = around(counts, range(6), EPSILONS, name="town", mechanisms=["nr", "polyopt", "srr"], seed=SEED)
+    assert set(many["size"]) == {"2 x 3 (town)"}
+    assert set(many["instance"]) == {f"{i:03d}" for i in range(6)}
+    assert cells("2 x 3 (town)") == cells("2 x 3") == 6
+    realized = many[many["metric"] == "realized_epsilon"]
+    robust = realized[(realized["mechanism"] != "nr") & (realized["note"] == COVERED)]
+    assert len(robust) > 0
+    assert (robust["value"] <= robust["epsilon"] + 1e-9).all()
+    # An instance depends on its number, and on the table.
+    one = around(counts, [3], EPSILONS, name="town", mechanisms=["srr"], seed=SEED)
+    same = many[(many["instance"] == "003") & (many["mechanism"] == "srr")]
+    assert one["value"].tolist() == same["value"].tolist()
+    other = around(counts, [3], EPSILONS, name="land", mechanisms=["srr"], seed=SEED)
+    assert one["value"].tolist() != other["value"].tolist()
+    # With many records there is one plausible truth, that of the table.
+    sure = around(counts * 10**9, [0], [1.0], name="town", mechanisms=["srr"], seed=SEED)
+    exact = mutual_information(counts / counts.sum(), secret_randomized_response(2, 3, 1.0))
+    assert sure[sure["metric"] == "mutual_information"]["value"].item() == pytest.approx(exact, rel=1e-3)
+
+
+@pytest.mark.parametrize("counts", [[1, 2], [[0, 0]]])
+def test_counts_to_go_around_are_a_table(counts):
+    with pytest.raises(ValueError, match=r"The counts have shape .*; they must be \(sensitive, other\)"):
+        around(counts, [0], [1.0], name="town", seed=SEED)

@@ -40,6 +40,8 @@ except configuration.ConfigurationError as problems:
     raise WorkflowError(str(problems)) from None
 
 
+PAPERS = {key: paper.configured(config) for key, paper in PAPERS.items()}
+
 # Relative, so that a project that moves with its results keeps them.
 RESOURCES = Path(os.path.relpath(BASE / "resources"))
 RUN_TIMES = "logs/run_times.csv"
@@ -56,7 +58,7 @@ if Path("results/tables").is_dir() and not any(Path(".snakemake/metadata").glob(
 
 
 wildcard_constraints:
-    data="|".join(data.catalogue()),
+    data="|".join([*data.catalogue(), *data.own_tables(config)]),
     sensitive="[^/]+",
     public="[^/]+",
     paper="|".join(PAPERS),

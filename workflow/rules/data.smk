@@ -3,7 +3,7 @@
 
 rule counts:
     input:
-        bundled=lambda wildcards: RESOURCES / data.data_set(wildcards.data).counts,
+        bundled=lambda wildcards: data.data_set(wildcards.data, config).path(RESOURCES),
         raw=lambda wildcards: config.get(wildcards.data, {}).get("file") or [],
     output:
         counts="results/data/{data}/counts.csv",
@@ -18,7 +18,7 @@ rule counts:
     threads: 1
     params:
         settings=lambda wildcards: config.get(wildcards.data, {}),
-        code=lambda wildcards: code("counts.py", data.data_set(wildcards.data).loader_name),
+        code=lambda wildcards: code("counts.py", data.data_set(wildcards.data, config).loader_name),
     message:
         "Get the counts of {wildcards.data}"
     script:
@@ -29,7 +29,7 @@ rule pair:
     input:
         # Of the counts that are shipped: those of every source must be the same, or the rule above fails. So another
         # source leaves what is computed from them alone. Only another content counts, which `digest` tells.
-        bundled=lambda wildcards: ancient(RESOURCES / data.data_set(wildcards.data).counts),
+        bundled=lambda wildcards: ancient(data.data_set(wildcards.data, config).path(RESOURCES)),
     output:
         ensure(
             "results/data/{data}/{sensitive}/{public}.csv",

@@ -5,7 +5,8 @@ from pathlib import Path
 from _job import load, start
 
 from ldpfrontier import claims
-from ldpfrontier.files import csv, write_table, write_text, write_texts
+from ldpfrontier.atomic import write_text
+from ldpfrontier.files import csv, write_table, write_texts
 from ldpfrontier.papers import papers
 from ldpfrontier.provenance import describe
 

@@ -2,7 +2,8 @@
 
 from _job import load, read_parts, start
 
-from ldpfrontier.files import csv, merge_metadata, read_metadata, write_table, write_text
+from ldpfrontier.atomic import write_text
+from ldpfrontier.files import csv, merge_metadata, read_metadata, write_table
 
 start(snakemake.log[0])
 metadata = merge_metadata(map(read_metadata, snakemake.input))

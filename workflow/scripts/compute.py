@@ -2,7 +2,8 @@
 
 from _job import load, read_tables, start
 
-from ldpfrontier.files import csv, read_counts, write_table, write_text
+from ldpfrontier.atomic import write_text
+from ldpfrontier.files import csv, read_counts, write_table
 from ldpfrontier.provenance import describe
 
 start(snakemake.log[0])

@@ -5,11 +5,11 @@ import logging
 
 from _job import start
 
+from ldpfrontier.atomic import write_text
 from ldpfrontier.data import data_set
-from ldpfrontier.files import write_text
 
 start(snakemake.log[0])
-data = data_set(snakemake.wildcards.data)
+data = data_set(snakemake.wildcards.data, snakemake.config)
 text, provenance = data.load()(**snakemake.params.settings, bundled=snakemake.input.bundled)
 logging.info("Source: %s", provenance)
 write_text(text, snakemake.output.counts)

@@ -2,10 +2,11 @@
 
 from _job import start
 
+from ldpfrontier.atomic import write_text
 from ldpfrontier.data import data_set
-from ldpfrontier.files import write_text
 
 start(snakemake.log[0])
-data, names = data_set(snakemake.wildcards.data), snakemake.wildcards
+names = snakemake.wildcards
+data = data_set(names.data, snakemake.config)
 pair = data.contingency(data.read(snakemake.input.bundled), names.sensitive, names.public)
 write_text(pair.text(), snakemake.output[0])

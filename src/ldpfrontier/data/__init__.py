@@ -1,4 +1,4 @@
-"""Tables of counts by name: ``catalogue.yaml`` says what there is.
+"""Tables of counts by name: ``catalogue.yaml`` says what there is, and the configuration what else.
 
 Needs no numerical library, so that a workflow can be planned without one.
 """
@@ -9,7 +9,7 @@ import csv
 import hashlib
 import importlib
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from ldpfrontier.entries import fit
+from ldpfrontier.records import Label, count_values
 
 CATALOGUE = Path(__file__).with_name("catalogue.yaml")
 COLUMNS = ("attribute_a", "attribute_b", "value_a", "value_b", "count")
@@ -74,6 +75,10 @@ class DataSet:
     def _bundled(self, *, bundled: Path) -> tuple[str, dict[str, Any]]:
         text = self.read(bundled)
         return text, {"requested": "bundled", "used": "bundled", "counts_sha256": self.sha256}
+
+    def path(self, resources: Path) -> Path:
+        """Return the path of the file of counts, with the folder of what the project ships."""
+        return resources / self.counts
 
     def read(self, path: Path | str) -> str:
         """Return the text of a file of pair counts.
@@ -156,6 +161,72 @@ class DataSet:
 
 
 @dataclass(frozen=True)
+class OwnTable(DataSet):
+    """A table of the user's own: an entry of ``data`` of the configuration, with two attributes.
+
+    Attributes
+    ----------
+    count : str or None
+        Column of the counts; None for a file of records.
+    """
+
+    count: str | None = "count"
+
+    @classmethod
+    def of(cls, name: str, entry: Mapping[str, Any]) -> OwnTable:
+        """Make the table of an entry."""
+        return cls(
+            name=name,
+            title=name,
+            citation="",
+            licence="",
+            counts=entry["file"],
+            sha256="",
+            attributes=(entry["sensitive"], entry["public"]),
+            count=entry.get("count", "count"),
+        )
+
+    def path(self, resources: Path) -> Path:
+        """Return the path of the user's file, relative to the working directory."""
+        return Path(self.counts)
+
+    def read(self, path: Path | str) -> str:
+        """Count the user's file, and return the counts as the text of a file of pair counts.
+
+        Raises
+        ------
+        DataError
+            If it cannot be counted.
+        """
+        a, b = self.attributes
+        try:
+            stat = Path(path).stat()
+            # Planning asks more than once; a file that changes meanwhile is another one.
+            found = _counted(Path(path), a, b, self.count, stat.st_mtime_ns, stat.st_size)
+        except OSError as problem:
+            raise DataError(f"{path}: {problem.strerror}.") from None
+        except ValueError as problem:
+            raise DataError(str(problem)) from None
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        rows, columns = (sorted({label[i] for label in found}) for i in (0, 1))
+        writer.writerows([a, b, r, c, found.get((r, c), 0)] for r in rows for c in columns)
+        return stream.getvalue()
+
+    def _bundled(self, *, bundled: Path) -> tuple[str, dict[str, Any]]:
+        text = self.read(bundled)
+        source = hashlib.sha256(Path(bundled).read_bytes()).hexdigest()
+        counts = hashlib.sha256(text.encode()).hexdigest()
+        return text, {"used": str(bundled), "file_sha256": source, "counts_sha256": counts}
+
+
+@cache
+def _counted(path: Path, a: str, b: str, count: str | None, *_: int) -> dict[Label, int]:
+    return count_values(path, [a], [b], count=count)
+
+
+@dataclass(frozen=True)
 class Contingency:
     """A table of counts with its labels, sorted.
 
@@ -199,22 +270,28 @@ def catalogue() -> dict[str, DataSet]:
     }
 
 
-def data_set(name: str) -> DataSet:
-    """Return a data set.
+def data_set(name: str, configuration: Mapping[str, Any] | None = None) -> DataSet:
+    """Return a data set of the catalogue or, if a configuration is given, one of its ``data``.
 
     Raises
     ------
     ValueError
         If there is none of that name.
     """
-    if name not in catalogue():
-        raise ValueError(f"{name!r} is not a data set; allowed are {_listed(catalogue())}.")
-    return catalogue()[name]
+    known = {**own_tables(configuration or {}), **catalogue()}
+    if name not in known:
+        raise ValueError(f"{name!r} is not a data set; allowed are {_listed(known)}.")
+    return known[name]
 
 
-def attributes(data: str) -> tuple[str, ...]:
-    """Return the attributes of a data set; raise a ValueError as `data_set`."""
-    return data_set(data).attributes
+def own_tables(configuration: Mapping[str, Any]) -> dict[str, OwnTable]:
+    """Return the user's own tables by name."""
+    return {name: OwnTable.of(name, entry) for name, entry in configuration.get("data", {}).items()}
+
+
+def attributes(data: str, configuration: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+    """Return the attributes of a data set; arguments and errors as of `data_set`."""
+    return data_set(data, configuration).attributes
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -21,8 +21,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
+from ldpfrontier.atomic import write_text
 from ldpfrontier.data import COLUMNS, DataError, data_set
-from ldpfrontier.files import write_text
 
 FIELDS = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",

@@ -5,7 +5,8 @@ A folder with a ``paper.yaml`` is a paper. The file says what there is, in the s
 - ``tables``: each is what a function returns. ``function`` is ``module:name`` in the folder (``name`` alone
   is in ``experiments``); ``tables`` names the tables it reads, in the order of its arguments; ``arguments``
   are plain values, and ``settings`` maps further arguments to keys of the configuration, or names a function
-  of the folder's ``plan.py`` that returns them. A table too long for one job has ``parts`` instead of
+  of the folder's ``plan.py`` that returns them; ``needs`` is a key of the configuration without which it is
+  not made. A table too long for one job has ``parts`` instead of
   settings: a function of ``plan.py`` that returns the arguments of every part by name. ``schema`` is one of
   `ldpfrontier.tables`, or ``module:NAME`` in the folder.
 - ``figures`` (functions in ``figures``) and ``layouts`` (tables of texts, in ``summaries``): likewise, with a
@@ -76,12 +77,20 @@ class Call:
     settings: Mapping[str, str] | str = field(default_factory=dict)
     caption: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    needs: str = ""
 
     @property
     def function_name(self) -> str:
         """The function as ``module:name``, to import it."""
         module, _, name = self.function.partition(":")
         return f"{_module(self.paper, module)}:{name}"
+
+    def wanted(self, configuration: Mapping[str, Any]) -> bool:
+        """Tell whether the configuration has what the call needs, and it is not empty."""
+        try:
+            return not self.needs or bool(look_up(configuration, self.needs))
+        except KeyError:
+            return False
 
     def resolved(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of the call, the tables aside.
@@ -174,6 +183,14 @@ class Paper:
     layouts: Mapping[str, Layout] = field(default_factory=dict)
     claims: Sequence[Mapping[str, Any]] = ()
     errata: Sequence[Mapping[str, Any]] = ()
+
+    def configured(self, configuration: Mapping[str, Any]) -> Paper:
+        """Return the paper with the tables, figures and layouts that the configuration asks for."""
+
+        def kept(calls: Mapping[str, T]) -> dict[str, T]:
+            return {name: call for name, call in calls.items() if call.wanted(configuration)}
+
+        return replace(self, tables=kept(self.tables), figures=kept(self.figures), layouts=kept(self.layouts))
 
     @property
     def published(self) -> list[str]:

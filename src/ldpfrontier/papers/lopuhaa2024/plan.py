@@ -15,6 +15,9 @@ from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
 #: The data set of a pair that names none.
 DATA = "adult"
 
+#: Random tables around one of the user's own unless the entry says another number, and how many per job.
+OWN_REPETITIONS, OWN_PER_JOB = 20, 2
+
 _Parts = dict[str, dict[str, Any]]
 
 
@@ -30,6 +33,16 @@ def fig2(configuration: Mapping[str, Any]) -> _Parts:
     return {
         name: {**part, "mechanisms": list(pair.get("mechanisms", paper["mechanisms"]))}
         for pair in paper["pairs"]
+        for name, part in _chunks(paper, pair, values(paper["epsilon"]))
+    }
+
+
+def own_fig2(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of Figure 2 for tables of the user's own."""
+    paper = configuration["lopuhaa2024"]
+    return {
+        name: {**part, "mechanisms": list(pair.get("mechanisms", paper["mechanisms"]))}
+        for pair in _own(configuration)
         for name, part in _chunks(paper, pair, values(paper["epsilon"]))
     }
 
@@ -91,6 +104,11 @@ def _chunks(
         )
 
 
+def _own(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the user's own tables as pairs."""
+    return [{"data": name, **entry} for name, entry in configuration.get("data", {}).items()]
+
+
 def _study(paper: Mapping[str, Any], pair: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the keys of a study as they are for one pair."""
     return {**paper[name], **pair.get(name, {})}
@@ -122,6 +140,29 @@ def synthetic(configuration: Mapping[str, Any]) -> _Parts:
     paper = configuration["lopuhaa2024"]
     study = paper["synthetic"]
     return _blocks(configuration, study["blocks"], [paper["beta"]], study["epsilon"])
+
+
+def own_study(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the study of Figure 4 for tables of the user's own: two random tables each."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["synthetic"]
+    parts: _Parts = {}
+    for pair in _own(configuration):
+        repetitions = pair.get("repetitions", OWN_REPETITIONS)
+        for part, first in enumerate(range(0, repetitions, OWN_PER_JOB)):
+            parts[f"{pair['data']}/{part}"] = {
+                "counts": Counts(pair["data"], pair["sensitive"], pair["public"]),
+                "name": pair["data"],
+                "instances": list(range(first, min(first + OWN_PER_JOB, repetitions))),
+                "epsilons": sorted(map(float, study["epsilon"])),
+                "betas": [float(paper["beta"])],
+                "order": float(paper["order"]),
+                "concentration": float(study["concentration"]),
+                "mechanisms": list(pair.get("mechanisms", paper["mechanisms"])),
+                **_solver(paper, pair),
+                "seed": configuration["seed"],
+            }
+    return parts
 
 
 def beta(configuration: Mapping[str, Any]) -> _Parts:
@@ -186,7 +227,9 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
         key = f"lopuhaa2024.pairs[{i}]"
         yield from _unknown_mechanisms(f"{key}.mechanisms", pair.get("mechanisms", []))
         yield from _study_mechanisms(key, pair)
-        yield from _pair_contradictions(key, pair, seen)
+        yield from _pair_contradictions(key, pair, seen, configuration)
+    for name, entry in configuration.get("data", {}).items():
+        yield from _unknown_mechanisms(f"data.{name}.mechanisms", entry.get("mechanisms", []))
     yield from _study_contradictions(paper["synthetic"])
 
 
@@ -210,11 +253,14 @@ def _study_mechanisms(key: str, keys: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _pair_contradictions(
-    key: str, pair: Mapping[str, Any], seen: dict[str, tuple[str, str, str]]
+    key: str,
+    pair: Mapping[str, Any],
+    seen: dict[str, tuple[str, str, str]],
+    configuration: Mapping[str, Any],
 ) -> Iterator[str]:
     data, sensitive, public = counts = pair.get("data", DATA), pair["sensitive"], pair["public"]
     try:
-        known = attributes(data)
+        known = attributes(data, configuration)
     except ValueError as problem:
         yield f"{key}.data: {problem}"
         return

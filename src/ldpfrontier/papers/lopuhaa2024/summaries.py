@@ -43,8 +43,8 @@ def _columns(key: Sequence[str], **others: str) -> dict[str, str]:
 
 
 def cells(size: str) -> int:
-    """Return the number of cells of a table of counts of a size, as in ``"2 x 5"``."""
-    return math.prod(int(number) for number in size.split(" x "))
+    """Return the number of cells of a table of counts of a size, as in ``"2 x 5"`` or ``"2 x 5 (name)"``."""
+    return math.prod(int(number) for number in size.partition(" (")[0].split(" x "))
 
 
 def small_first(size: str) -> tuple[int, str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.information import entropy, mutual_information
@@ -120,12 +121,86 @@ def study(
     ValueError
         If an argument is out of range or a mechanism unknown.
     """
+    tables = (
+        (
+            instance,
+            *sample(shape, instance, records=records, concentration=concentration, seed=seed),
+        )
+        for instance in instances
+    )
+    return _study("", tables, epsilons, betas, order, mechanisms, tolerance, max_rounds, seed)
+
+
+def around(
+    counts: ArrayLike | pd.DataFrame,
+    instances: Iterable[int],
+    epsilons: Sequence[float],
+    *,
+    name: str,
+    betas: Sequence[float] = (0.05,),
+    order: float = 2.0,
+    concentration: float = 0.5,
+    mechanisms: Sequence[str] = ALL,
+    tolerance: float = 1e-6,
+    max_rounds: int = 300,
+    seed: int,
+) -> pd.DataFrame:
+    """Compute the mechanisms as `study` does, with truths that a table of counts makes plausible.
+
+    P* is sampled from its distribution given the table, Dirichlet with the counts added to the concentration,
+    and as many records as the table has are sampled from it.
+
+    Parameters
+    ----------
+    counts : array_like of int or DataFrame, shape (a1, a2)
+    name : str
+        Of the table, which the size of the result has beside it.
+    instances, epsilons, betas, order, concentration, mechanisms, tolerance, max_rounds, seed
+        As in `study`.
+
+    Returns
+    -------
+    DataFrame
+        As `ldpfrontier.tables.RESULTS`.
+
+    Raises
+    ------
+    TableError, ValueError
+        As `study`.
+    """
+    given = np.asarray(counts, dtype=np.float64)
+    if given.ndim != 2 or given.sum() < 1:
+        raise ValueError(f"The counts have shape {given.shape}; they must be (sensitive, other), not all 0.")
+
+    def sampled(instance: int) -> tuple[int, FloatArray, FloatArray]:
+        rng = generator(seed, f"lopuhaa2024 around {name}", given.size, instance)
+        truth = rng.dirichlet(given.ravel() + concentration)
+        table = rng.multinomial(int(given.sum()), truth).astype(np.float64)
+        return instance, truth.reshape(given.shape), table.reshape(given.shape)
+
+    tables = map(sampled, instances)
+    return _study(name, tables, epsilons, betas, order, mechanisms, tolerance, max_rounds, seed)
+
+
+def _study(
+    name: str,
+    tables: Iterable[tuple[int, FloatArray, FloatArray]],
+    epsilons: Sequence[float],
+    betas: Sequence[float],
+    order: float,
+    mechanisms: Sequence[str],
+    tolerance: float,
+    max_rounds: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Compute the mechanisms on tables of counts, each with its number and its truth."""
     rows: list[Row] = []
-    for instance in instances:
-        truth, counts = sample(shape, instance, records=records, concentration=concentration, seed=seed)
+    for instance, truth, counts in tables:
         for beta in betas:
             ball = RenyiBall.confidence(counts, beta=beta, order=order)
             place = place_of("synthetic", f"{instance:03d}", beta, ball)
+            if name:
+                place["size"] += f" ({name})"
             h, covered = entropy(ball.centre), bool(ball.contains(truth, tol=0.0))
             try:
                 for epsilon in epsilons:
@@ -138,7 +213,7 @@ def study(
             except (ArithmeticError, RuntimeError) as error:
                 error.add_note(f"In {place['size']}, {place['instance']}, beta {beta:g}, with seed {seed}.")
                 raise
-        _log.info("%d x %d, %03d: %d levels", *shape, instance, len(epsilons))
+        _log.info("%s, %03d: %d levels", place["size"], instance, len(epsilons))
     return RESULTS.table(rows)
 
 

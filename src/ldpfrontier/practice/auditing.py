@@ -1,0 +1,274 @@
+"""What a channel really keeps: computed from what is stored, and bounded from below by samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaincinv, chdtrc
+
+from ldpfrontier.channel import FloatArray, IntArray
+from ldpfrontier.practice.channel_file import ACCURACY, PrivateChannel
+from ldpfrontier.practice.counts import Codes
+from ldpfrontier.practice.estimation import REPORT
+from ldpfrontier.practice.sampling import Sampler, exact_level
+from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.records import read_chunks
+
+#: Distributions of F among which one is looked for under which much is told.
+TRIED = 500
+
+#: Samples drawn at a time.
+BATCH = 1 << 17
+
+#: Below this probability, samples do not come from the stored channel.
+UNLIKELY = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What was found out about a channel.
+
+    Attributes
+    ----------
+    stated : float
+        Level of the certificate, nats.
+    level : float
+        Level of the stored matrix, nats: over F, or for every distribution if nothing is useful.
+    ldp_level : float
+        Level for every distribution and for all of a record, nats; inf if there is none.
+    samples : int
+        How many samples there are; 0 if none were asked for.
+    lower : float
+        With probability `confidence` the level of what was sampled is at least this, nats.
+    confidence : float
+    fit : float
+        Probability of samples as far from the stored channel as these, if they come from it (chi-squared);
+        NaN without samples.
+    problems : tuple of str
+        A sentence for everything that is wrong.
+    """
+
+    stated: float
+    level: float
+    ldp_level: float
+    samples: int
+    lower: float
+    confidence: float
+    fit: float
+    problems: tuple[str, ...]
+
+
+def audit_channel(
+    private: PrivateChannel,
+    *,
+    samples: int = 0,
+    pairs: ArrayLike | None = None,
+    confidence: float = 0.95,
+    sampler: Sampler | None = None,
+) -> Audit:
+    """Compute the level of the stored matrix, and bound that of samples from below.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    samples : int
+        How many records to privatize: as many with each sensitive value, of a distribution in F under which
+        the channel tells much of it.
+    pairs : array_like of int, shape (inputs, outputs), optional
+        Instead of samples: how often each input got each output, as `count_pairs` returns it.
+    confidence : float
+        Of the lower bound, in (0, 1).
+    sampler : Sampler, optional
+        What draws; by default that of the stored matrix.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    ValueError
+        If the samples are negative or do not fit, or both kinds are given.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"The confidence is {confidence}; it must lie strictly between 0 and 1.")
+    if samples < 0 or (samples and pairs is not None):
+        raise ValueError(
+            f"The number of samples is {samples}; it must be 0 or more, and 0 if pairs are given."
+        )
+    stated, level = private.certificate.level, private.level()
+    problems = []
+    if level > stated + 2 * ACCURACY:
+        problems.append(f"The matrix is private at level {level:.6f}; its certificate states {stated:.6f}.")
+    lower, fit = 0.0, math.nan
+    if drawn := samples > 0:
+        pairs = _drawn(private, samples, sampler or Sampler(private.weights))
+    if pairs is not None:
+        counts = np.asarray(pairs)
+        if counts.shape != private.weights.shape or (counts < 0).any() or not counts.any():
+            raise ValueError(
+                f"The pairs have shape {counts.shape}; they must be {private.weights.shape}, 0 or more, and"
+                " not all 0."
+            )
+        samples = int(counts.sum())
+        lower = level_from_below(_grouped(private, counts), confidence)
+        fit = goodness(private.channel.matrix, counts)
+        if lower > stated:
+            problems.append(
+                f"With confidence {confidence:g} the samples are private at no level below {lower:.6f};"
+                f" {stated:.6f} is stated{'' if drawn else _outside(private, counts)}."
+            )
+        if fit < UNLIKELY:
+            problems.append(
+                "The samples do not come from the stored matrix: such a distance has the probability"
+                f" {fit:.1e}."
+            )
+    return Audit(
+        stated, level, exact_level(private.weights), samples, lower, confidence, fit, tuple(problems)
+    )
+
+
+def level_from_below(counts: IntArray, confidence: float) -> float:
+    """Bound the privacy level of what was sampled from below.
+
+    Clopper-Pearson limits of the probability of every output in every group, with the error shared evenly
+    among all of them (Bonferroni), hold together; the bound is the largest log ratio of a lower limit to an
+    upper limit of the same output in another group.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (groups, outputs)
+    confidence : float
+        In (0, 1): with this probability the bound is right.
+
+    Returns
+    -------
+    float
+        Nats, 0 or more.
+    """
+    counts = counts[counts.sum(axis=1) > 0]
+    totals = counts.sum(axis=1, keepdims=True)
+    error = (1.0 - confidence) / (2.0 * counts.size)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), totals - counts + 1, error), 0.0)
+        high = np.where(
+            counts < totals, betaincinv(counts + 1, np.maximum(totals - counts, 1), 1.0 - error), 1.0
+        )
+        ratios = np.log(low)[:, None] - np.log(high)[None]
+    groups = len(counts)
+    ratios[np.arange(groups), np.arange(groups)] = 0.0
+    return max(float(ratios.max(initial=0.0)), 0.0)
+
+
+def goodness(matrix: FloatArray, counts: IntArray) -> float:
+    """Return how likely counts as far from a channel are, if they come from it.
+
+    Pearson's chi-squared over all inputs. In each row outputs of which fewer than 5 are expected count as
+    one; an output that is impossible makes the answer 0.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (inputs, outputs)
+        Channel.
+    counts : ndarray of int, shape (inputs, outputs)
+    """
+    if ((matrix == 0) & (counts > 0)).any():
+        return 0.0
+    statistic, freedom = 0.0, 0
+    for expected, found in zip(matrix * counts.sum(axis=1, keepdims=True), counts, strict=True):
+        rare = expected < 5.0
+        cells = np.append(expected[~rare], expected[rare].sum())
+        seen = np.append(found[~rare], found[rare].sum())
+        if cells[-1] < 5.0 and len(cells) > 1:  # too few still: to the smallest of the others
+            place = int(cells[:-1].argmin())
+            cells[place] += cells[-1]
+            seen[place] += seen[-1]
+            cells, seen = cells[:-1], seen[:-1]
+        if len(cells) > 1:
+            statistic += float(((seen - cells) ** 2 / cells).sum())
+            freedom += len(cells) - 1
+    return float(chdtrc(freedom, statistic)) if freedom else 1.0
+
+
+def count_pairs(
+    private: PrivateChannel,
+    path: Path | str,
+    *,
+    column: str = REPORT,
+    progress: Callable[[int], None] | None = None,
+) -> IntArray:
+    """Count the pairs of a record and its report in a CSV file that has both.
+
+    Returns
+    -------
+    ndarray of int, shape (inputs, outputs)
+
+    Raises
+    ------
+    ValueError
+        If the file is no CSV file, lacks a column, has no records, or a value that is none of the channel.
+    """
+    attributes = private.table.attributes
+    inputs = Codes(path, attributes, private.table.labels)
+    outputs = Codes(path, (column,), [(report,) for report in private.outputs])
+    counts = np.zeros(private.weights.shape, dtype=np.int64)
+    done = 0
+    for chunk in read_chunks(path, (*attributes, column)):
+        x = inputs([record[:-1] for record in chunk], done)
+        y = outputs([record[-1:] for record in chunk], done)
+        np.add.at(counts, (x, y), 1)
+        done += len(chunk)
+        if progress:
+            progress(done)
+    if not done:
+        raise ValueError(f"{path} has no records; at least one is needed.")
+    return counts
+
+
+def _drawn(private: PrivateChannel, samples: int, sampler: Sampler) -> IntArray:
+    """Privatize records, as many with each sensitive value, of a distribution under which much is told."""
+    a1, a2 = private.table.counts.shape
+    rng = np.random.default_rng()
+    inputs = _telling(private, rng)
+    counts = np.zeros(private.weights.shape, dtype=np.int64)
+    for begin in range(0, samples, BATCH):
+        groups = np.arange(begin, min(begin + BATCH, samples)) % a1
+        x = np.empty(groups.size, dtype=np.int64)
+        for s in range(a1):
+            members = groups == s
+            x[members] = s * a2 + rng.choice(a2, size=int(members.sum()), p=inputs[s])
+        np.add.at(counts, (x, sampler.draw(x)), 1)
+    return counts
+
+
+def _outside(private: PrivateChannel, counts: IntArray) -> str:
+    """Say if records are of a distribution under which the stored matrix itself tells more than is stated."""
+    table = counts.sum(axis=1).reshape(private.table.counts.shape)
+    groups = table.sum(axis=1, keepdims=True)
+    conditionals = np.divide(table, groups, out=np.zeros(table.shape), where=groups > 0)
+    outside = float(rldp_epsilon(private.channel, conditionals)) > private.certificate.level
+    return "; the distribution of these records is outside F" if outside else ""
+
+
+def _telling(private: PrivateChannel, rng: np.random.Generator) -> FloatArray:
+    """Return the conditionals of a distribution of F under which the channel tells much, shape (a1, a2)."""
+    ball = private.ball
+    a1, a2 = private.table.counts.shape
+    if ball is None:
+        return np.ones((a1, a2))
+    joint = np.concatenate([ball.centre[None], ball.sample(rng, TRIED)])
+    weight = joint.sum(axis=2, keepdims=True)
+    conditionals = np.divide(joint, weight, out=np.full_like(joint, 1.0 / a2), where=weight > 0)
+    levels = rldp_epsilon(private.channel, conditionals)
+    return np.asarray(conditionals[int(levels.argmax())])
+
+
+def _grouped(private: PrivateChannel, counts: IntArray) -> IntArray:
+    """Add up what has the same sensitive value; if all of a record is sensitive, each input is a group."""
+    a1, a2 = private.table.counts.shape
+    return np.asarray(counts.reshape(a1, a2, -1).sum(axis=1))

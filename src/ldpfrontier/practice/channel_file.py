@@ -1,0 +1,345 @@
+"""A channel to use: whole numbers to sample from, what they are proven to keep, and the file of both."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldpfrontier.atomic import replacing
+from ldpfrontier.channel import Channel, IntArray
+from ldpfrontier.practice.counts import CountTable
+from ldpfrontier.practice.sampling import (
+    BITS,
+    check_weights,
+    exact_channel,
+    exact_level,
+    known_answers,
+    whole_weights,
+)
+from ldpfrontier.records import Label, said
+from ldpfrontier.renyi_ball import RenyiBall
+
+FORMAT, VERSION = "ldp-frontier channel", 1
+
+#: What `RenyiBall.worst_case_epsilon` may lack, nats; it is added to be on the safe side.
+ACCURACY = 1e-10
+
+#: How many random bytes are in the file with the outputs that they give.
+ANSWERS = 64
+
+
+class ChannelFileError(ValueError):
+    """A file that is not the channel that was written."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is stated about a channel, and was verified for what is really sampled.
+
+    Attributes
+    ----------
+    mechanism : str
+        Its name in `ldpfrontier.practice.design`.
+    epsilon : float
+        Privacy level asked for, nats.
+    level : float
+        Privacy level verified, nats, at most `epsilon`: for every distribution if nothing is useful, else for
+        every distribution of the uncertainty set F.
+    ldp_level : float
+        Level in nats that holds for every distribution and for all of a record; inf if there is none.
+    beta, order : float or None
+        Significance level and Renyi order of F; None if nothing is useful.
+    nmi, bound : float
+        Normalized mutual information at the distribution of the table, and what no such mechanism can pass.
+    code_version : str
+        Of the package.
+    """
+
+    mechanism: str
+    epsilon: float
+    level: float
+    ldp_level: float
+    beta: float | None
+    order: float | None
+    nmi: float
+    bound: float
+    code_version: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateChannel:
+    """A channel that can be sampled, with its labels, the table it was designed from and its certificate.
+
+    Attributes
+    ----------
+    table : CountTable
+        Public: it is in the file. Its labels are the inputs.
+    weights : ndarray of int, shape (inputs, outputs)
+        Probabilities times 2^62.
+    certificate : Certificate
+    """
+
+    table: CountTable
+    weights: IntArray
+    certificate: Certificate
+
+    def __post_init__(self) -> None:
+        check_weights(self.weights)
+        if len(self.weights) != self.table.counts.size:
+            raise ValueError(
+                f"The channel has {len(self.weights)} inputs; the table has {self.table.counts.size} values."
+            )
+        self.weights.flags.writeable = False
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The reports: names without a meaning, as a report must not be taken for a value."""
+        return tuple(f"y{number}" for number in range(1, self.weights.shape[1] + 1))
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The channel as floating-point numbers, with its labels."""
+        return Channel(exact_channel(self.weights).matrix, self.table.labels, self.outputs)
+
+    @property
+    def ball(self) -> RenyiBall | None:
+        """The uncertainty set F over which the level holds; None if it holds for every distribution."""
+        return ball_of(self.table, self.certificate.beta, self.certificate.order)
+
+    @property
+    def scope(self) -> str:
+        """For what the level holds, in words."""
+        certificate = self.certificate
+        if not self.table.useful or certificate.beta is None:
+            return "for every distribution"
+        return (
+            f"of {said(self.table.sensitive)} over F (confidence {1.0 - certificate.beta:g},"
+            f" order {certificate.order:g})"
+        )
+
+    def promise(self) -> str:
+        """Say what is guaranteed."""
+        return f"Private at level {self.certificate.level:.6f} {self.scope}."
+
+    def level(self) -> float:
+        """Compute the privacy level again, in nats."""
+        return realized_level(self.weights, self.ball)
+
+    def verified(self) -> PrivateChannel:
+        """Return the channel with the level that it has in its certificate.
+
+        Raises
+        ------
+        ValueError
+            If that is above the level asked for.
+        """
+        level = self.level()
+        if not level <= self.certificate.epsilon:
+            raise ValueError(
+                f"The channel is private at level {level:.9g}; {self.certificate.epsilon:.9g} is asked for."
+            )
+        return replace(self, certificate=replace(self.certificate, level=level))
+
+    # Files ------------------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """Return the text of the file."""
+        table = self.table
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "certificate": {name: _finite(value) for name, value in asdict(self.certificate).items()},
+            "design": {
+                "source": table.source,
+                "sha256": table.sha256,
+                "sensitive": list(table.sensitive),
+                "useful": list(table.useful),
+                "rows": [list(label) for label in table.rows],
+                "columns": [list(label) for label in table.columns],
+                "counts": table.counts.tolist(),
+            },
+            "outputs": list(self.outputs),
+            "bits": BITS,
+            # As texts: many a reader of JSON rounds large numbers.
+            "weights": [" ".join(map(str, row)) for row in self.weights.tolist()],
+        }
+        return (
+            json.dumps({**content, "content_sha256": _digest(content)}, indent=1, ensure_ascii=False) + "\n"
+        )
+
+    def write(self, path: Path | str, draw: Callable[[Path], None] | None = None) -> list[Path]:
+        """Write the file, and beside it tables of the matrix, of the thresholds and of known answers.
+
+        Parameters
+        ----------
+        path : path
+            Of the JSON file; the tables have its name with ``.matrix.csv``, ``.thresholds.csv`` and
+            ``.answers.csv``, the picture with ``.svg``, in the place of ``.json``.
+        draw : callable, optional
+            Draws the picture to a path.
+
+        Returns
+        -------
+        list of Path
+            What was written: everything, or nothing if there is an error.
+        """
+        path = Path(path)
+        if path.suffix != ".json":
+            raise ValueError(f"{path} ends in {path.suffix!r}; a channel is written to a .json file.")
+        inputs = [list(label) for label in self.table.labels]
+        thresholds = np.cumsum(self.weights, axis=1).tolist()
+        head = [*self.table.attributes, *self.outputs]
+        probabilities = [[repr(float(p)) for p in row] for row in self.channel.matrix]
+        answers = [[*inputs[x], data, self.outputs[y]] for x, data, y in known_answers(self.weights, ANSWERS)]
+        texts = {
+            path: self.text(),
+            path.with_suffix(".matrix.csv"): _csv(head, inputs, probabilities),
+            path.with_suffix(".thresholds.csv"): _csv(head, inputs, thresholds),
+            path.with_suffix(".answers.csv"): _csv([*self.table.attributes, "bytes", "report"], answers),
+        }
+        with ExitStack() as stack:
+            for target, text in texts.items():
+                partial = stack.enter_context(replacing(target))
+                partial.write_text(text, encoding="utf-8", newline="\n")
+            if draw:
+                draw(stack.enter_context(replacing(path.with_suffix(".svg"))))
+        return [*texts, *([path.with_suffix(".svg")] if draw else [])]
+
+
+def ball_of(table: CountTable, beta: float | None, order: float | None) -> RenyiBall | None:
+    """Return the uncertainty set around a table; None if all of a record is sensitive."""
+    if not table.useful or beta is None or order is None:
+        return None
+    return RenyiBall.confidence(table.counts, beta=beta, order=order)
+
+
+def realized_level(weights: IntArray, ball: RenyiBall | None) -> float:
+    """Return the level of a sampled channel over F, or for every distribution, in nats, rounded upwards."""
+    everywhere = exact_level(weights)
+    if ball is None or everywhere == 0.0:
+        return everywhere
+    # What holds for every distribution holds for those of F.
+    return min(everywhere, ball.worst_case_epsilon(exact_channel(weights)) + ACCURACY)
+
+
+def private_weights(channel: Channel, ball: RenyiBall | None, epsilon: float) -> IntArray:
+    """Round a channel to one that can be sampled and is private at level epsilon, verified.
+
+    Rounding may cost a little privacy. Where it does, or where the level cannot be told from one above
+    epsilon, every row is moved towards the mean row, which brings all ratios closer to 1.
+
+    Parameters
+    ----------
+    channel : Channel
+        Private at level epsilon, to rounding.
+    ball : RenyiBall, optional
+        The uncertainty set over which; else for every distribution.
+    epsilon : float
+        Nats.
+
+    Returns
+    -------
+    ndarray of int, shape (inputs, outputs)
+        Without outputs that have no probability.
+
+    Raises
+    ------
+    ValueError
+        If the channel is not private at this level.
+    """
+    matrix = channel.matrix[:, channel.matrix.max(axis=0) > 2.0**-BITS]
+    matrix = matrix / matrix.sum(axis=1, keepdims=True)
+    mean = matrix.mean(axis=0)
+    for share in (0.0, *(2.0**-power for power in range(50, 19, -3))):
+        weights = whole_weights((1.0 - share) * matrix + share * mean)
+        level = realized_level(weights, ball)
+        if level <= epsilon:
+            return weights
+    raise ValueError(f"The channel is private at level {level:.9g}; {epsilon:.9g} is allowed.")
+
+
+def read_channel(path: Path | str) -> PrivateChannel:
+    """Read a channel from its file.
+
+    Raises
+    ------
+    ChannelFileError
+        If it is not a file of a channel, is of another version, or was changed after it was written.
+    """
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise ChannelFileError(f"{path} is JSON, but no channel of ldp-frontier.")
+    except (UnicodeDecodeError, json.JSONDecodeError, _Constant) as error:
+        raise ChannelFileError(f"{path} is not a channel file: {error}.") from None
+    if content.get("version") != VERSION:
+        raise ChannelFileError(
+            f"{path} is a channel file of version {content.get('version')}; this program reads version"
+            f" {VERSION}."
+        )
+    if content.pop("content_sha256", None) != _digest(content):
+        raise ChannelFileError(f"{path} was changed after it was written; design the channel again.")
+    try:
+        return _parsed(content)
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise ChannelFileError(f"{path} is not a valid channel: {error}") from None
+
+
+def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
+    design = content["design"]
+
+    def labels(name: str) -> tuple[Label, ...]:
+        return tuple(tuple(map(str, label)) for label in design[name])
+
+    table = CountTable(
+        tuple(map(str, design["sensitive"])),
+        tuple(map(str, design["useful"])),
+        labels("rows"),
+        labels("columns"),
+        np.array(design["counts"], dtype=np.int64),
+        str(design["source"]),
+        str(design["sha256"]),
+    )
+    certificate = dict(content["certificate"])
+    for name in ("level", "ldp_level"):
+        certificate[name] = math.inf if certificate[name] is None else float(certificate[name])
+    weights = np.array([list(map(int, row.split())) for row in content["weights"]], dtype=np.int64)
+    private = PrivateChannel(table, weights, Certificate(**certificate))
+    if content["bits"] != BITS or content["outputs"] != list(private.outputs):
+        raise ValueError("its outputs are not those of its weights.")
+    return private
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isinf(value) else value
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+class _Constant(ValueError):
+    """NaN or an infinity, which JSON does not have."""
+
+
+def _refuse(name: str) -> float:
+    raise _Constant(f"it has the number {name}")
+
+
+def _csv(head: list[str], rows: list[list[str]], more: list[list[Any]] | None = None) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows([*row, *end] for row, end in zip(rows, more or [[]] * len(rows), strict=True))
+    return stream.getvalue()

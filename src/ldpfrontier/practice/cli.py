@@ -1,0 +1,332 @@
+"""The command `ldp-frontier`: design, apply, estimate and audit."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+PROGRAM = "ldp-frontier"
+
+#: Exit status of an audit that found something, and of an error.
+FOUND, FAILED, INTERRUPTED = 1, 2, 130
+
+_DESCRIPTION = (
+    "Design a privacy mechanism for one table, privatize records with it, estimate from them, audit it."
+)
+
+_DESIGN = """\
+Solve mechanisms for a table and write the chosen one.
+
+With --useful, what is sensitive is protected over the uncertainty set F, the
+confidence set of the distribution of the table; without, all of a record is
+sensitive and is protected for every distribution (epsilon-LDP). The utility
+is the normalized mutual information (NMI) I(X; Y) / H(X) of a record X and
+its report Y.
+
+The table is treated as public: its counts are written into the channel file.
+The guarantee is for records that are privatized later, not for the table."""
+
+_APPLY = """\
+Write a report for every record of a CSV file, in the order of the records,
+and nothing else, unless --keep names columns. The reports are drawn with
+random bytes of the operating system, by the whole numbers in the channel
+file."""
+
+_ESTIMATE = """\
+Estimate how frequent values are from reports: the most likely distribution,
+and confidence intervals around unbiased estimates. What the channel does not
+show is not estimated."""
+
+_AUDIT = """\
+Compute the privacy level of the stored matrix again, and bound the level of
+samples from below. The exit status is 1 if something is wrong."""
+
+
+class Progress:
+    """A line on the terminal that says how far something is; nothing if there is no terminal."""
+
+    def __init__(self, words: str) -> None:
+        self._words, self._next, self._shown = words, 0.0, False
+
+    def __call__(self, done: object) -> None:
+        """Show how far it is, at most ten times a second."""
+        if sys.stderr.isatty() and time.monotonic() >= self._next:
+            print(f"\r\x1b[K{self._words.format(done)}", end="", file=sys.stderr, flush=True)
+            self._next, self._shown = time.monotonic() + 0.1, True
+
+    def end(self) -> None:
+        """Remove the line."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit status: 0, 1 of an audit that found something, 2 of an error."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.run is apply and (options.seed is not None) != options.insecure:
+        parser.error("--seed and --insecure go together; without both, reports are drawn securely")
+    try:
+        return int(options.run(options))
+    except OSError as problem:
+        where = f"{problem.filename}: " if problem.filename else ""
+        print(f"{PROGRAM}: {where}{problem.strerror or problem}.", file=sys.stderr)
+    except (ValueError, ArithmeticError, RuntimeError) as problem:
+        print(f"{PROGRAM}: {problem}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print(f"{PROGRAM}: interrupted; nothing was written.", file=sys.stderr)
+        return INTERRUPTED
+    return FAILED
+
+
+# The four commands ----------------------------------------------------------------------------------------
+
+
+def design(options: argparse.Namespace) -> int:
+    """Design a channel."""
+    from ldpfrontier.practice.counts import count_records, read_count_table
+    from ldpfrontier.practice.design import design_channel, least_epsilon
+    from ldpfrontier.practice.pictures import channel_picture, draw
+    from ldpfrontier.practice.texts import design_text, wrapped
+
+    if options.data:
+        counting = Progress("{:,} records counted")
+        table = count_records(options.data, options.sensitive, options.useful, progress=counting)
+        counting.end()
+    else:
+        table = read_count_table(options.table, options.sensitive, options.useful, count=options.count)
+    epsilon, robust = options.epsilon, {"beta": options.beta, "order": options.alpha}
+    if epsilon is None:
+        search = Progress("looking for the least epsilon, at {:.3f}")
+        epsilon = least_epsilon(
+            table, options.utility, mechanism=options.mechanism, progress=search, **robust
+        )
+        search.end()
+    solving = Progress("solving for {}")
+    made = design_channel(
+        table, epsilon, mechanisms=[options.mechanism] if options.mechanism else None,
+        records=options.records, progress=solving, **robust,
+    )  # fmt: skip
+    solving.end()
+    best = made.best(options.prefer)
+    private = made.private(best)
+    paths = private.write(options.out, lambda path: draw(channel_picture(private), path))
+    print(design_text(made, best))
+    print(f"\nChosen: {best.name}. {private.promise()}")
+    print(f"Written: {', '.join(map(str, paths))}.")
+    print()
+    print(
+        wrapped(
+            f"The table {table.source} is treated as public: its counts are in {options.out}. The guarantee"
+            " is for records that are privatized later with this channel, not for those that were counted."
+        )
+    )
+    if best.rank < table.counts.size:
+        print()
+        print(
+            wrapped(
+                f"The channel has rank {best.rank} with {table.counts.size} values: not all frequencies can"
+                " be estimated from its reports. --prefer frequencies chooses a mechanism that shows them."
+            )
+        )
+    return 0
+
+
+def apply(options: argparse.Namespace) -> int:
+    """Privatize records."""
+    from ldpfrontier.practice.channel_file import read_channel
+    from ldpfrontier.practice.privatizing import privatize_file
+    from ldpfrontier.practice.sampling import Source
+
+    private = read_channel(options.channel).verified()
+    source: Source | None = None
+    if options.insecure:
+        import numpy as np
+
+        _warn("INSECURE: the reports are drawn from a seed. Whoever knows it, or guesses it, can undo them;")
+        _warn("INSECURE: they are good for tests and examples, and protect nobody.")
+        source = np.random.default_rng(options.seed).bytes
+    working = Progress("{:,} records privatized")
+    done = privatize_file(
+        private, options.data, options.out,
+        keep=tuple(options.keep), column=options.column, source=source, progress=working,
+    )  # fmt: skip
+    working.end()
+    print(f"{done.records:,} records privatized. {private.promise()}")
+    print(f"Written: {options.out}.")
+    if done.designed_from:
+        _warn(
+            "these records have the very counts that the channel was designed from. The guarantee does not"
+            f" cover them: {options.channel} has their counts."
+        )
+    if options.keep:
+        _warn(f"{', '.join(options.keep)} of each record is in {options.out} as it is.")
+    return 0
+
+
+def estimate(options: argparse.Namespace) -> int:
+    """Estimate a distribution."""
+    from ldpfrontier.atomic import write_text
+    from ldpfrontier.practice.channel_file import read_channel
+    from ldpfrontier.practice.estimation import count_reports, estimate_distribution
+    from ldpfrontier.practice.texts import estimate_csv, estimate_text
+
+    private = read_channel(options.channel)
+    reading = Progress("{:,} reports read")
+    counts = count_reports(private, options.data, column=options.column, progress=reading)
+    reading.end()
+    found = estimate_distribution(private, counts, confidence=options.confidence)
+    if options.picture:
+        from ldpfrontier.practice.pictures import draw, estimate_picture
+
+        draw(estimate_picture(found), options.picture)
+    if options.out:
+        write_text(estimate_csv(found), options.out)
+    print(estimate_text(found))
+    if paths := [path for path in (options.out, options.picture) if path]:
+        print(f"\nWritten: {', '.join(paths)}.")
+    return 0
+
+
+def audit(options: argparse.Namespace) -> int:
+    """Audit a channel."""
+    from ldpfrontier.practice.auditing import audit_channel, count_pairs
+    from ldpfrontier.practice.channel_file import read_channel
+    from ldpfrontier.practice.texts import columns, number
+
+    private = read_channel(options.channel)
+    pairs = None
+    if options.data:
+        reading = Progress("{:,} records read")
+        pairs = count_pairs(private, options.data, column=options.column, progress=reading)
+        reading.end()
+    found = audit_channel(private, samples=options.samples or 0, pairs=pairs, confidence=options.confidence)
+    lines = [["stated level", f"{found.stated:.6f}", private.scope]]
+    lines += [["level of the matrix", f"{found.level:.6f}", "computed from its whole numbers"]]
+    lines += [["level of the matrix", number(found.ldp_level, 6), "for every distribution, all of a record"]]
+    if found.samples:
+        lines += [
+            ["level of samples", f">= {found.lower:.6f}", f"confidence {found.confidence:g}"],
+            ["samples", f"{found.samples:,}", f"fit: probability {found.fit:.3g} of a larger distance"],
+        ]
+    print(columns(lines))
+    for problem in found.problems:
+        print(f"WRONG: {problem}")
+    if not found.problems:
+        print("Nothing is wrong.")
+    return FOUND if found.problems else 0
+
+
+def _warn(text: str) -> None:
+    print(f"{PROGRAM}: warning: {text}", file=sys.stderr)
+
+
+# Arguments ------------------------------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=PROGRAM, description=_DESCRIPTION)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, help_: str, text: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(
+            name, help=help_, description=text, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        added.set_defaults(run=globals()[name])
+        return added
+
+    one = command("design", "find the best mechanism for a table", _DESIGN)
+    table = one.add_mutually_exclusive_group(required=True)
+    table.add_argument("--data", metavar="CSV", help="records: a row each, with a header")
+    table.add_argument(
+        "--table", metavar="CSV", help="counts: a row per combination of values, with a header"
+    )
+    one.add_argument(
+        "--count", default="count", metavar="COLUMN", help="of --table: the column of the counts (count)"
+    )
+    one.add_argument(
+        "--sensitive", nargs="+", required=True, metavar="COLUMN", help="what is to be protected"
+    )
+    one.add_argument(
+        "--useful", nargs="+", default=[], metavar="COLUMN",
+        help="what else is to be reported; several columns are taken together. None: all is sensitive",
+    )  # fmt: skip
+    goal = one.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--epsilon", type=float, metavar="NATS", help="privacy level, above 0 and at most 20")
+    goal.add_argument(
+        "--utility", type=float, metavar="NMI",
+        help="instead: the least epsilon, to 0.001, at which the NMI is this, between 0 and 1",
+    )  # fmt: skip
+    one.add_argument(
+        "--mechanism", metavar="NAME",
+        help="solve this one only: with --useful polyopt, exact, ir, ir_optimal, srr, grr or ldp;"
+        " without it ldp, binary or grr (default: the best of all)",
+    )  # fmt: skip
+    one.add_argument(
+        "--prefer", choices=["utility", "frequencies"], default="utility",
+        help="best is: what tells most of a record, or what frequencies are estimated from best (utility)",
+    )  # fmt: skip
+    one.add_argument("--beta", type=float, default=0.05, help="1 - confidence of F (0.05)")
+    one.add_argument("--alpha", type=float, default=2.0, help="Renyi order of F (2)")
+    one.add_argument(
+        "--records",
+        type=int,
+        metavar="N",
+        help="how many records will be privatized (as many as the table has)",
+    )
+    one.add_argument(
+        "--out", default="channel.json", metavar="JSON",
+        help="the channel; its matrix, thresholds, known answers and picture lie beside it (channel.json)",
+    )  # fmt: skip
+
+    two = command("apply", "privatize records", _APPLY)
+    _channel_argument(two)
+    two.add_argument("--data", required=True, metavar="CSV", help="records, with the columns of the channel")
+    two.add_argument("--out", required=True, metavar="CSV", help="their reports")
+    two.add_argument(
+        "--keep", nargs="+", default=[], metavar="COLUMN",
+        help="columns to copy as they are; what they tell is not limited",
+    )  # fmt: skip
+    _column_argument(two)
+    two.add_argument("--seed", type=int, help="make the reports predictable; only with --insecure")
+    two.add_argument("--insecure", action="store_true", help="allow --seed: no protection, for tests only")
+
+    three = command("estimate", "estimate how frequent values are from reports", _ESTIMATE)
+    _channel_argument(three)
+    three.add_argument("--data", required=True, metavar="CSV", help="reports, as apply writes them")
+    _column_argument(three)
+    _confidence_argument(three, "of each interval")
+    three.add_argument("--out", metavar="CSV", help="write the estimates")
+    three.add_argument("--picture", metavar="FILE", help="draw them; a .svg, .pdf or .png file")
+
+    four = command("audit", "check what a channel keeps", _AUDIT)
+    _channel_argument(four)
+    samples = four.add_mutually_exclusive_group()
+    samples.add_argument(
+        "--samples", type=int, metavar="N", help="privatize this many records of random values"
+    )
+    samples.add_argument(
+        "--data", metavar="CSV",
+        help="records with their reports, as apply --keep writes them if all columns of the channel are kept",
+    )  # fmt: skip
+    _column_argument(four)
+    _confidence_argument(four, "of the lower bound")
+    return parser
+
+
+def _channel_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--channel", required=True, metavar="JSON", help="a channel, as design writes it")
+
+
+def _column_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--column", default="report", help="name of the column of the reports (report)")
+
+
+def _confidence_argument(parser: argparse.ArgumentParser, of: str) -> None:
+    parser.add_argument("--confidence", type=float, default=0.95, help=f"{of}, between 0 and 1 (0.95)")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

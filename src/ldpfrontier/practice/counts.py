@@ -1,0 +1,188 @@
+"""A table of counts of what is sensitive and what is useful, and the numbers of its values."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from ldpfrontier.channel import FloatArray, IntArray
+from ldpfrontier.records import Label, check_present, count_values, said
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """How often each pair of a sensitive and a useful value occurs.
+
+    Attributes
+    ----------
+    sensitive, useful : tuple of str
+        Columns that are sensitive, and those that are not; without the latter, all of a record is sensitive.
+    rows, columns : tuple of tuple of str
+        The values of either, sorted, a text per column; one empty value if nothing is useful.
+    counts : ndarray of int, shape (rows, columns)
+    source, sha256 : str
+        Name and hash of the file that was counted.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to hide, or no record.
+    """
+
+    sensitive: tuple[str, ...]
+    useful: tuple[str, ...]
+    rows: tuple[Label, ...]
+    columns: tuple[Label, ...]
+    counts: IntArray
+    source: str = ""
+    sha256: str = ""
+
+    def __post_init__(self) -> None:
+        counts = np.array(self.counts, dtype=np.int64)
+        if counts.shape != (len(self.rows), len(self.columns)) or (counts < 0).any():
+            raise ValueError(
+                f"The counts have shape {counts.shape}; they must be whole numbers, 0 or more, for"
+                f" {len(self.rows)} x {len(self.columns)} pairs of values."
+            )
+        if counts.sum() == 0:
+            raise ValueError(f"{self.source or 'The table'} counts no record; at least one is needed.")
+        if len(self.rows) == 1:
+            raise ValueError(
+                f"{said(self.sensitive)} has the single value {said(self.rows[0])!r}; there is nothing to"
+                " hide."
+            )
+        counts.flags.writeable = False
+        object.__setattr__(self, "counts", counts)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """All columns: the sensitive ones first."""
+        return self.sensitive + self.useful
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The values of a record, in row-major order: the inputs of a channel."""
+        return tuple(row + column for row in self.rows for column in self.columns)
+
+    @property
+    def records(self) -> int:
+        """How many records were counted."""
+        return int(self.counts.sum())
+
+    @property
+    def distribution(self) -> FloatArray:
+        """The relative frequencies, shape (rows, columns)."""
+        return np.asarray(self.counts / self.counts.sum())
+
+
+def count_records(
+    path: Path | str,
+    sensitive: Sequence[str],
+    useful: Sequence[str] = (),
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> CountTable:
+    """Count the records of a CSV file.
+
+    Parameters
+    ----------
+    path : path
+        A CSV file in UTF-8 with a row of column names.
+    sensitive, useful : sequence of str
+        Columns; several together are one attribute, whose values are the combinations that occur.
+    progress : callable, optional
+        Called with the number of records read so far.
+
+    Raises
+    ------
+    ValueError
+        If the file is no CSV file, lacks a column or a value, has no records, or more than 1000 values.
+    """
+    return _table(path, sensitive, useful, count_values(path, sensitive, useful, progress=progress))
+
+
+def read_count_table(
+    path: Path | str, sensitive: Sequence[str], useful: Sequence[str] = (), *, count: str = "count"
+) -> CountTable:
+    """Read a CSV file of counts: a row for every combination of values, with how often it occurs.
+
+    Parameters
+    ----------
+    path : path
+        Rows that differ in other columns only are added up; a count of 0 makes a value known.
+    sensitive, useful : sequence of str
+        As in `count_records`.
+    count : str
+        Column of the counts.
+
+    Raises
+    ------
+    ValueError
+        As in `count_records`, and if a count is no whole number, 0 or more.
+    """
+    return _table(path, sensitive, useful, count_values(path, sensitive, useful, count=count))
+
+
+def _table(
+    path: Path | str, sensitive: Sequence[str], useful: Sequence[str], found: Mapping[Label, int]
+) -> CountTable:
+    cut = len(sensitive)
+    rows = tuple(sorted({label[:cut] for label in found}))
+    columns = tuple(sorted({label[cut:] for label in found}))
+    counts = [[found.get(row + column, 0) for column in columns] for row in rows]
+    with open(path, "rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return CountTable(
+        tuple(sensitive), tuple(useful), rows, columns, np.array(counts), Path(path).name, digest
+    )
+
+
+class Codes:
+    """Numbers of labels that are known, for records of a file.
+
+    Parameters
+    ----------
+    path : path
+        The file, for errors.
+    columns : tuple of str
+        Where the parts of a label come from.
+    labels : sequence of tuple of str
+        In the order of their numbers.
+    """
+
+    def __init__(self, path: Path | str, columns: Label, labels: Sequence[Label]) -> None:
+        self._path, self._columns = path, columns
+        self._numbers = {label: number for number, label in enumerate(labels)}
+
+    def __call__(self, labels: Sequence[Label], done: int = 0) -> IntArray:
+        """Return the numbers of labels, shape (labels,), of which `done` records come before.
+
+        Raises
+        ------
+        ValueError
+            If one is not known.
+        """
+        try:
+            return np.fromiter(map(self._numbers.__getitem__, labels), dtype=np.int64, count=len(labels))
+        except KeyError:
+            place = next(place for place, label in enumerate(labels) if label not in self._numbers)
+            self._refuse(labels[place], done + place + 1)
+
+    def _refuse(self, label: Label, record: int) -> NoReturn:
+        check_present(self._path, self._columns, label, record)
+        for place, (name, value) in enumerate(zip(self._columns, label, strict=True)):
+            known = sorted({other[place] for other in self._numbers})
+            if value not in known:
+                shown = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
+                raise ValueError(
+                    f"Record {record} of {self._path} has {value!r} as its {name}; the channel knows {shown}."
+                )
+        raise ValueError(
+            f"Record {record} of {self._path} is {said(label)!r}, a combination that the table from which the"
+            " channel was designed does not have; a row with the count 0 makes one known."
+        )

@@ -1,0 +1,304 @@
+"""The distribution of records from their reports: unbiased, most likely, and how sure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri, xlogy
+
+from ldpfrontier.channel import FloatArray, IntArray
+from ldpfrontier.practice.channel_file import PrivateChannel
+from ldpfrontier.practice.counts import Codes, CountTable
+from ldpfrontier.records import Label, read_chunks
+
+#: The column that reports are written to.
+REPORT = "report"
+
+#: Singular values below this, relative to the largest, are none.
+RANK_TOLERANCE = 1e-9
+#: What of a frequency may lie in directions that a channel does not show, relative.
+SHOWN_TOLERANCE = 1e-6
+
+#: How far, in units of the log-likelihood, the most likely distribution may be from the top.
+LIKELIHOOD_GAP = 1e-4
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A frequency that can be asked for: of a value of some columns together."""
+
+    attributes: Label
+    value: Label
+
+
+def quantities(table: CountTable) -> tuple[list[Quantity], FloatArray]:
+    """Return the frequencies of all of a record, of what is sensitive and of what is useful.
+
+    Returns
+    -------
+    list of Quantity
+    ndarray, shape (quantities, inputs)
+        Each as a sum over the distribution of the inputs.
+    """
+    a1, a2 = table.counts.shape
+    asked = [Quantity(table.attributes, label) for label in table.labels]
+    vectors: list[FloatArray] = [np.eye(a1 * a2)]
+    if table.useful:
+        asked += [Quantity(table.sensitive, label) for label in table.rows]
+        asked += [Quantity(table.useful, label) for label in table.columns]
+        vectors += [np.repeat(np.eye(a1), a2, axis=1), np.tile(np.eye(a2), (1, a1))]
+    return asked, np.concatenate(vectors)
+
+
+class Inversion:
+    """Unbiased linear estimates from the frequencies of reports.
+
+    A frequency c . P can be estimated without bias if and only if c = Q w for some w; the estimate is then
+    w . M, M the frequencies of the reports. Of all such w the one with the least variance at a prior is
+    taken: it is fixed before the data are seen, so that the estimate is unbiased whatever P is. At the prior
+    its variance is that of the most likely distribution without the limits 0 and 1 (Gauss and Markov).
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (inputs, outputs)
+        Channel.
+    prior : ndarray, shape (inputs,)
+        Positive.
+    vectors : ndarray, shape (m, inputs)
+        What is asked for.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (m, outputs)
+    shown : ndarray of bool, shape (m,)
+        Whether the channel shows the frequency at all; the weights of others mean nothing.
+    rank : int
+        Of the channel: with fewer than inputs some frequencies are not shown.
+    """
+
+    def __init__(self, matrix: FloatArray, prior: FloatArray, vectors: FloatArray) -> None:
+        root = np.sqrt(prior @ matrix)
+        root[root == 0] = 1.0  # a column of zeros gets the weight 0
+        left, values, right = np.linalg.svd(matrix / root, full_matrices=False)
+        self.rank = int((values > RANK_TOLERANCE * values[0]).sum())
+        left, values, right = left[:, : self.rank], values[: self.rank], right[: self.rank]
+        self.weights = (vectors @ left / values) @ right / root
+        lost = np.linalg.norm(vectors - self.weights @ matrix.T, axis=1)
+        self.shown: NDArray[np.bool_] = lost <= SHOWN_TOLERANCE * np.linalg.norm(vectors, axis=1)
+
+    def estimate(self, frequencies: FloatArray) -> FloatArray:
+        """Estimate from the frequencies of reports, shape (outputs,); NaN where nothing is shown."""
+        return np.where(self.shown, self.weights @ frequencies, math.nan)
+
+    def error(self, frequencies: FloatArray, records: int) -> FloatArray:
+        """Return standard errors, shape (m,), for a number of records; NaN where nothing is shown.
+
+        The covariance is that of a multinomial distribution of reports: it counts how records were drawn
+        from the distribution and how their reports were drawn.
+        """
+        mean = self.weights @ frequencies
+        variance = np.maximum((self.weights - mean[:, None]) ** 2 @ frequencies, 0.0) / records
+        return np.where(self.shown, np.sqrt(variance), math.nan)
+
+
+def inversion(matrix: FloatArray, table: CountTable) -> Inversion:
+    """Return the estimates of all quantities of a table, best near its distribution."""
+    # Half a record more everywhere: every report has some probability then.
+    prior: FloatArray = np.asarray((table.counts.ravel() + 0.5) / (table.records + 0.5 * table.counts.size))
+    return Inversion(matrix, prior, quantities(table)[1])
+
+
+def maximum_likelihood(
+    matrix: FloatArray, counts: ArrayLike, *, start: FloatArray | None = None, rounds: int = 20_000
+) -> tuple[FloatArray, float]:
+    """Find a most likely distribution of inputs by the EM algorithm.
+
+    P_x is multiplied by g_x = sum_y Q_xy M_y / (P Q)_y, M the frequencies of reports, over and over; the
+    steps are extrapolated where that is possible (SQUAREM of Varadhan and Roland, 2008). The log-likelihood
+    is concave, so it is at most n (max_x g_x - 1) below its maximum.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (inputs, outputs)
+        Channel.
+    counts : array_like of int, shape (outputs,)
+        Of reports.
+    start : ndarray, shape (inputs,), optional
+        Where to begin; what is not positive there is made so.
+    rounds : int
+        Most extrapolations.
+
+    Returns
+    -------
+    ndarray, shape (inputs,)
+        One of many if the rank of the channel is below its inputs; the distribution of reports is the same.
+    float
+        Bound on what its log-likelihood lacks.
+
+    Raises
+    ------
+    ValueError
+        If a report occurs that the channel never gives.
+    """
+    found = np.asarray(counts, dtype=np.float64)
+    n = float(found.sum())
+    seen = found > 0
+    if (matrix[:, seen].max(axis=0) == 0).any():
+        raise ValueError("A report occurs that the channel never gives; it comes from another channel.")
+    Q, M = matrix[:, seen], found[seen] / n
+    k = len(matrix)
+    p = np.full(k, 1.0 / k) if start is None else np.maximum(start, 1e-4 / k)
+    p = p / p.sum()
+
+    def gain(p: FloatArray) -> FloatArray:
+        return np.asarray(Q @ (M / (p @ Q)))
+
+    def likelihood(p: FloatArray) -> float:
+        return float(xlogy(M, p @ Q).sum())
+
+    for _ in range(rounds):
+        g = gain(p)
+        if n * (g.max() - 1.0) <= LIKELIHOOD_GAP:
+            break
+        first = p * g
+        second = first * gain(first)
+        step, bend = first - p, second - 2.0 * first + p
+        if (size := float(np.linalg.norm(bend))) > 0:
+            stretch = max(float(np.linalg.norm(step)) / size, 1.0)
+            far = p + 2.0 * stretch * step + stretch**2 * bend
+            if far.min() > 0 and likelihood(far / far.sum()) >= likelihood(second):
+                second = far / far.sum()
+        p = second / second.sum()
+    return p, max(n * float(gain(p).max() - 1.0), 0.0)
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """An estimated frequency; NaN throughout if the channel does not show it.
+
+    Attributes
+    ----------
+    quantity : Quantity
+    likely : float
+        Under a most likely distribution: never below 0 or above 1.
+    unbiased : float
+        Right on average, and sometimes below 0.
+    low, high : float
+        Confidence interval around the unbiased estimate, cut at 0 and 1.
+    """
+
+    quantity: Quantity
+    likely: float
+    unbiased: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What reports say of the distribution of records.
+
+    Attributes
+    ----------
+    frequencies : list of Frequency
+        Of all of a record, of what is sensitive, and of what is useful.
+    records : int
+    rank, inputs : int
+        Of the channel. If the rank is smaller, some frequencies cannot be known from any number of reports.
+    confidence : float
+        Level of each interval.
+    gap : float
+        Bound on what the log-likelihood of the most likely distribution lacks.
+    """
+
+    frequencies: list[Frequency]
+    records: int
+    rank: int
+    inputs: int
+    confidence: float
+    gap: float
+
+    def of(self, attributes: Label) -> list[Frequency]:
+        """Return the frequencies of some columns."""
+        return [row for row in self.frequencies if row.quantity.attributes == attributes]
+
+
+def estimate_distribution(
+    private: PrivateChannel, counts: ArrayLike, *, confidence: float = 0.95
+) -> Estimate:
+    """Estimate the distribution of records from counts of their reports.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+        What the reports were drawn from.
+    counts : array_like of int, shape (outputs,)
+        As `count_reports` returns them.
+    confidence : float
+        Level of each interval, in (0, 1): the share of repetitions in which it covers, for many records.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    ValueError
+        If the counts do not fit the channel, or there are none.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"The confidence is {confidence}; it must lie strictly between 0 and 1.")
+    found = np.asarray(counts)
+    matrix = private.channel.matrix
+    if found.shape != (matrix.shape[1],) or (found < 0).any() or (total := int(found.sum())) == 0:
+        raise ValueError(
+            f"The counts of reports have shape {found.shape} and sum to {found.sum()}; there must be"
+            f" {matrix.shape[1]}, 0 or more, and at least one report."
+        )
+    frequencies = found / total
+    linear = inversion(matrix, private.table)
+    unbiased = linear.estimate(frequencies)
+    half = float(ndtri(0.5 + confidence / 2.0)) * linear.error(frequencies, total)
+    asked, vectors = quantities(private.table)
+    full = linear.shown[: len(matrix)].all()
+    p, gap = maximum_likelihood(matrix, found, start=unbiased[: len(matrix)] if full else None)
+    likely = np.where(linear.shown, vectors @ p, math.nan)
+    low, high = np.clip(unbiased - half, 0.0, 1.0), np.clip(unbiased + half, 0.0, 1.0)
+    rows = [
+        Frequency(q, *map(float, row)) for q, *row in zip(asked, likely, unbiased, low, high, strict=True)
+    ]
+    return Estimate(rows, total, linear.rank, len(matrix), confidence, gap)
+
+
+def count_reports(
+    private: PrivateChannel,
+    path: Path | str,
+    *,
+    column: str = REPORT,
+    progress: Callable[[int], None] | None = None,
+) -> IntArray:
+    """Count the reports in a CSV file.
+
+    Returns
+    -------
+    ndarray of int, shape (outputs,)
+
+    Raises
+    ------
+    ValueError
+        If the file is no CSV file, lacks the column, has no records, or one that is no report of the channel.
+    """
+    codes = Codes(path, (column,), [(report,) for report in private.outputs])
+    counts = np.zeros(len(private.outputs), dtype=np.int64)
+    for chunk in read_chunks(path, (column,)):
+        counts += np.bincount(codes(chunk, int(counts.sum())), minlength=counts.size)
+        if progress:
+            progress(int(counts.sum()))
+    if not counts.any():
+        raise ValueError(f"{path} has no records; at least one is needed.")
+    return counts

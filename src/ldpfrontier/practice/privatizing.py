@@ -1,0 +1,118 @@
+"""Privatize the records of a file: a stream of records in, a stream of reports out."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ldpfrontier.atomic import replacing
+from ldpfrontier.practice.channel_file import PrivateChannel
+from ldpfrontier.practice.counts import Codes
+from ldpfrontier.practice.estimation import REPORT
+from ldpfrontier.practice.sampling import Sampler, Source
+from ldpfrontier.records import Label, read_chunks
+
+
+def privatize(
+    private: PrivateChannel, records: Sequence[Label], *, source: Source | None = None
+) -> list[str]:
+    """Draw a report for every record.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    records : sequence of tuple of str
+        The values of the columns that the channel is for, what is sensitive first.
+    source : callable, optional
+        As in `privatize_file`.
+
+    Raises
+    ------
+    ValueError
+        If a record is none that the channel knows.
+    """
+    inputs = Codes("the records", private.table.attributes, private.table.labels)(records)
+    sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
+    return [private.outputs[output] for output in sampler.draw(inputs)]
+
+
+@dataclass(frozen=True)
+class Privatized:
+    """What was done.
+
+    Attributes
+    ----------
+    records : int
+    designed_from : bool
+        Whether the records have just the counts that the channel was designed from, as the same file has: the
+        guarantee does not cover what is public in the channel file.
+    """
+
+    records: int
+    designed_from: bool
+
+
+def privatize_file(
+    private: PrivateChannel,
+    path: Path | str,
+    target: Path | str,
+    *,
+    keep: Label = (),
+    column: str = REPORT,
+    source: Source | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Privatized:
+    """Write a report for every record of a CSV file, in the order of the records.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    path : path
+        A CSV file with the columns that the channel is for.
+    target : path
+        A CSV file; it is there in full, or as it was before.
+    keep : tuple of str
+        Columns that are copied as they are: what they tell of a record is not limited.
+    column : str
+        Of the reports.
+    source : callable, optional
+        Takes a number and returns that many random bytes; by default those of the operating system. Anything
+        else is no protection.
+    progress : callable, optional
+        Called with the number of records done.
+
+    Raises
+    ------
+    ValueError
+        If the file is no CSV file, lacks a column, has no records, or a value that the channel does not know;
+        or if both paths are one file, or a column that is kept has the name of the reports.
+    """
+    path, target = Path(path), Path(target)
+    if target.exists() and target.samefile(path):
+        raise ValueError(f"{target} is the file that is read; the reports need a file of their own.")
+    if column in keep:
+        raise ValueError(f"The column {column!r} cannot be kept; the reports have this name.")
+    attributes = private.table.attributes
+    codes = Codes(path, attributes, private.table.labels)
+    sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
+    cut = len(attributes)
+    counts = np.zeros(len(private.weights), dtype=np.int64)
+    done = 0
+    with replacing(target) as partial, open(partial, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow([*keep, column])
+        for chunk in read_chunks(path, (*attributes, *keep)):
+            inputs = codes([record[:cut] for record in chunk], done)
+            counts += np.bincount(inputs, minlength=counts.size)
+            reports = map(private.outputs.__getitem__, sampler.draw(inputs).tolist())
+            writer.writerows((*record[cut:], report) for record, report in zip(chunk, reports, strict=True))
+            done += len(chunk)
+            if progress:
+                progress(done)
+        if not done:
+            raise ValueError(f"{path} has no records; at least one is needed.")
+    return Privatized(done, bool((counts == private.table.counts.ravel()).all()))
