@@ -16,10 +16,24 @@ settings.load_profile("shared")
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--conic-levels",
+        "--long",
         action="store_true",
-        help="solve the conic programs of all the tables of test_levels.py, not of one in 24 (minutes)",
+        help="also the tests marked long, and all instances where the others take a few (an hour)",
     )
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--long"):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]
+
+
+@pytest.fixture(scope="session")
+def long(request):
+    """Return whether time does not matter."""
+    return request.config.getoption("--long")
 
 
 @pytest.fixture
