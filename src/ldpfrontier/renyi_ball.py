@@ -397,7 +397,7 @@ class _Split:
         return _Split(self.ball, self.channel, s1[rows], s2[rows], y[rows])
 
     def logs(self, angle: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Log of the largest P(y|s1) at share sin^2 and of the least P(y|s2) at share cos^2; shape (..., m)."""
+        """Log of the largest P(y|s1) at share sin^2 and of the least P(y|s2) at share cos^2; (..., m)."""
         ball, (s1, s2, _) = self.ball, self.triples
         share = np.sin(angle) ** 2
         rest = np.where(angle < math.pi / 2, 1.0 - share, 0.0)
