@@ -1,6 +1,7 @@
 """What the tests share: papers that are not among those of the package."""
 
 import importlib
+import os
 import sys
 from pathlib import Path
 
@@ -8,6 +9,11 @@ import pytest
 from hypothesis import settings
 
 from ldpfrontier import papers
+
+# As many processes as cores, and no threads beside them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A Snakemake that can submit to Slurm looks for a controller at every start: for 9 seconds if there is none.
+os.environ["SLURM_CONF"] = os.devnull
 
 # How long an example takes says nothing on a machine that others use.
 settings.register_profile("shared", deadline=None)
