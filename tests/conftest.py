@@ -3,11 +3,13 @@
 import importlib
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import warm
 from ldpfrontier import papers
 
 # As many processes as cores, and no threads beside them.
@@ -29,17 +31,24 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--long"):
-        return
-    long = [item for item in items if item.get_closest_marker("long")]
-    config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if item not in long]
+    if not config.getoption("--long"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+    # The two longest files first, one for each process.
+    items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
 
 
 @pytest.fixture(scope="session")
 def long(request):
     """Return whether time does not matter."""
     return request.config.getoption("--long")
+
+
+@pytest.fixture(scope="session")
+def python(long):
+    """Return what is called as Python is, by tests that run the pipeline: a quick one, or the real one."""
+    with nullcontext(sys.executable) if long else warm.serving() as path:
+        yield path
 
 
 @pytest.fixture

@@ -127,22 +127,25 @@ def build(directory):
 
 
 class Runs:
-    """Runs of the toy in one directory."""
+    """Runs of the toy in one directory, by a Python that may be a quick one (`warm`).
 
-    def __init__(self, house, directory):
-        self.house, self.directory = house, directory
+    What is killed, or limited, or says its process id, is not.
+    """
+
+    def __init__(self, house, directory, python=sys.executable):
+        self.house, self.directory, self.python = house, directory, python
         self.directory.mkdir(exist_ok=True)
 
-    def command(self, *arguments, configuration=None):
+    def command(self, *arguments, configuration=None, python=sys.executable):
         """Return the command: for tables and figures alone, unless another target is given."""
         (self.directory / "own.yaml").write_text(yaml.safe_dump(configuration or CONFIGURATION))
         arguments = arguments if any(not a.startswith("-") for a in arguments) else ("faulty2026", *arguments)
-        snakemake = [sys.executable, "-m", "snakemake", *arguments, "-s", str(self.house / "Snakefile")]
+        snakemake = [python, "-m", "snakemake", *arguments, "-s", str(self.house / "Snakefile")]
         return [*snakemake, "--configfile", "own.yaml", "--cores", "2"]
 
     def __call__(self, *arguments, configuration=None, ok=True, **environment):
         done = subprocess.run(
-            self.command(*arguments, configuration=configuration),
+            self.command(*arguments, configuration=configuration, python=self.python),
             cwd=self.directory,
             env={**os.environ, **environment},
             capture_output=True,
@@ -163,6 +166,10 @@ class Runs:
             start_new_session=True,
         )
 
+    def beside(self, directory):
+        """Return runs of the same copy in another directory."""
+        return Runs(self.house, directory, self.python)
+
     def made(self):
         """Return the results by name: all but what says when and on what machine."""
         kept = ("tables", "chunks", "figures", "claims")
@@ -174,17 +181,17 @@ class Runs:
 
 
 @pytest.fixture(scope="module")
-def once(tmp_path_factory):
+def once(tmp_path_factory, python):
     """A copy of the repository, and a run that is finished: what the tests have copies of."""
     directory = tmp_path_factory.mktemp("once")
-    Runs(build(directory), directory / "run")()
+    Runs(build(directory), directory / "run", python)()
     return directory
 
 
 @pytest.fixture
-def fresh(once, tmp_path):
+def fresh(once, tmp_path, python):
     """Runs in a directory in which there was none."""
-    return Runs(shutil.copytree(once / "house", tmp_path / "house"), tmp_path / "run")
+    return Runs(shutil.copytree(once / "house", tmp_path / "house"), tmp_path / "run", python)
 
 
 @pytest.fixture
@@ -206,7 +213,7 @@ def test_another_key_changed_with_the_source_leaves_nothing_stale(runs, tmp_path
     raw = CONFIGURATION["adult"] | {"source": "auto", "timeout": 1}
     both = {**CONFIGURATION, "seed": 2, "adult": raw}
     runs(configuration=both)
-    clean = Runs(runs.house, tmp_path / "clean")
+    clean = runs.beside(tmp_path / "clean")
     clean(configuration=both)
     assert runs.made() == clean.made()
 
@@ -250,7 +257,7 @@ def test_random_changes_give_what_a_clean_run_gives(runs, tmp_path, long):
             path.write_text(path.read_text().replace(pattern.format(places[file]), pattern.format(value)))
             places[file] = value
         runs("all", configuration=configuration)
-        clean = Runs(runs.house, tmp_path / f"clean{step}")
+        clean = runs.beside(tmp_path / f"clean{step}")
         clean("all", configuration=configuration)
         made, expected = runs.made(), clean.made()
         assert {name: made[name] for name in expected} == expected, (step, configuration, places)
@@ -259,7 +266,7 @@ def test_random_changes_give_what_a_clean_run_gives(runs, tmp_path, long):
 @pytest.mark.parametrize("other", ["configuration", "content", "code"])
 def test_a_chunk_that_does_not_belong_is_refused_by_name(runs, tmp_path, other):
     """A chunk of another run, or edited by hand, is not collected, however new or old it looks."""
-    foreign = Runs(runs.house, tmp_path / "foreign")
+    foreign = runs.beside(tmp_path / "foreign")
     script = [sys.executable, "-c"]
     if other == "configuration":
         foreign(RATES, configuration={**CONFIGURATION, "seed": 9})
@@ -316,8 +323,10 @@ def test_damaged_files_do_not_pass_into_the_report(runs):
         path.write_bytes(content)
 
 
-def test_two_runs_in_one_directory(fresh, tmp_path):
-    runs, held = fresh, tmp_path / "held"
+def test_two_runs_in_one_directory(runs, tmp_path):
+    for made in (RATES, "results/tables/faulty2026/rates.parquet"):
+        (runs.directory / made).unlink()
+    held = tmp_path / "held"
     held.touch()
     first = runs.start(TOY_HELD=str(held))
     wait_for(lambda: (runs.directory / "results/.run").exists())
@@ -346,7 +355,7 @@ def test_a_run_that_is_killed_leaves_nothing_in_the_way_and_its_orphans_do_no_ha
     assert "was made by another configuration" in runs(configuration=changed, ok=False)
     shutil.rmtree(runs.directory / "results/chunks")
     runs(configuration=changed)
-    clean = Runs(runs.house, tmp_path / "clean")
+    clean = runs.beside(tmp_path / "clean")
     clean(configuration=changed)
     made = runs.made()
     assert {name: made[name] for name in clean.made()} == clean.made()
@@ -391,10 +400,10 @@ def test_results_that_cannot_be_written_are_named(fresh):
 
 def test_results_without_their_record_are_noticed(runs):
     shutil.rmtree(runs.directory / ".snakemake")
-    said = runs("-n", "results/tables/faulty2026/shares.parquet")
-    assert "the record of what made them, is gone" in said
-    runs("results/tables/faulty2026/shares.parquet", "--forceall")
-    assert "is gone" not in runs("-n", "results/tables/faulty2026/shares.parquet")
+    counts = "results/data/adult/counts.csv"
+    assert "the record of what made them, is gone" in runs("-n", counts)
+    runs(counts, "--forceall")
+    assert "is gone" not in runs("-n", counts)
 
 
 def test_a_raw_file_that_is_not_there_is_noticed_in_a_finished_directory(runs):

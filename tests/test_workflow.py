@@ -108,12 +108,12 @@ def house(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def run(house):
+def run(house, python):
     """Run Snakemake in a directory and return what it says."""
 
-    def run(directory, *arguments, configuration=TINY, ok=True, **environment):
+    def run(directory, *arguments, configuration=TINY, ok=True, python=python, **environment):
         done = subprocess.run(
-            command(house, directory, *arguments, configuration=configuration),
+            command(house, directory, *arguments, configuration=configuration, python=python),
             cwd=directory,
             env={**os.environ, **environment},
             capture_output=True,
@@ -127,11 +127,11 @@ def run(house):
     return run
 
 
-def command(house, directory, *arguments, configuration=TINY):
+def command(house, directory, *arguments, configuration=TINY, python=sys.executable):
     directory.mkdir(exist_ok=True)
     file = directory / "tiny.yaml"
     file.write_text(yaml.safe_dump(configuration))
-    snakemake = [sys.executable, "-m", "snakemake", *arguments, "-s", str(house / "Snakefile")]
+    snakemake = [python, "-m", "snakemake", *arguments, "-s", str(house / "Snakefile")]
     return [*snakemake, "--directory", str(directory), "--configfile", str(file)]
 
 
@@ -373,12 +373,12 @@ def test_comments_run_nothing_again(finished, house, run):
 
 
 def test_one_core_and_other_chunks_give_the_same_bytes(finished, run, tmp_path):
-    """Tables, and a figure, of parts that were cut otherwise."""
+    """Tables, and a figure, of parts that were cut otherwise; every process with a hash seed of its own."""
     other = changed(chunks=3)
     other["kairouz2016"]["chunk"] = 1
     other["lopuhaa2024"]["synthetic"]["per_job"] = 2
-    threads = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
-    run(tmp_path / "one", "--cores", "1", *SOME, RATIOS, configuration=other, **threads)
+    own = {"python": sys.executable, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    run(tmp_path / "one", "--cores", "1", *SOME, RATIOS, configuration=other, **own)
     assert_same_bytes(tmp_path / "one", finished, "tables", "figures")
 
 
@@ -475,8 +475,9 @@ def test_jobs_run_in_environments_that_conda_makes_elsewhere(run, tmp_path):
     (tools / "activate").write_text('export PATH="$1/bin:$PATH"\n')
     path = f"{tools}:{os.environ['PATH']}"
     directory = tmp_path / "elsewhere"
-    assert "toy2026_rates" in run(directory, "-n", "toy2026", "--sdm", "conda", PATH=path)
-    run(directory, "--cores", "1", "toy2026", "--sdm", "conda", PATH=path)
+    own = {"python": sys.executable, "PATH": path}
+    assert "toy2026_rates" in run(directory, "-n", "toy2026", "--sdm", "conda", **own)
+    run(directory, "--cores", "1", "toy2026", "--sdm", "conda", **own)
     assert (directory / "results/tables/toy2026/rates.parquet").is_file()
     needed = yaml.safe_load((tools.parent / "environment.yaml").read_text())["dependencies"]
     flat = [
@@ -486,7 +487,7 @@ def test_jobs_run_in_environments_that_conda_makes_elsewhere(run, tmp_path):
     assert not [name for name in flat if re.search(r"-e|\.\.|/|ldpfrontier", name)]
 
 
-def test_the_workflow_is_used_as_a_module(house, tmp_path):
+def test_the_workflow_is_used_as_a_module(house, tmp_path, python):
     (tmp_path / "Snakefile").write_text(
         "configfile: 'own.yaml'\n"
         f"module frontier:\n    snakefile: {str(house / 'Snakefile')!r}\n    config: config\n"
@@ -495,7 +496,7 @@ def test_the_workflow_is_used_as_a_module(house, tmp_path):
     full = yaml.safe_load((house / "config/config.yaml").read_text())
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(full))
     done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "-n", "--cores", "1", "results/figures/toy2026/fig1.svg"],
+        [python, "-m", "snakemake", "-n", "--cores", "1", "results/figures/toy2026/fig1.svg"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
