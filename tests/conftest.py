@@ -1,13 +1,21 @@
 """What the tests share: papers that are not among those of the package."""
 
 import importlib
+import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import warm
 from ldpfrontier import papers
+
+# As many processes as cores, and no threads beside them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A Snakemake that can submit to Slurm looks for a controller at every start: for 9 seconds if there is none.
+os.environ["SLURM_CONF"] = os.devnull
 
 # How long an example takes says nothing on a machine that others use.
 settings.register_profile("shared", deadline=None)
@@ -17,10 +25,31 @@ settings.load_profile("shared")
 def pytest_addoption(parser):
     parser.addoption("--long", action="store_true", help="repeat what is random a hundred times (minutes)")
     parser.addoption(
-        "--conic-levels",
+        "--long",
         action="store_true",
-        help="solve the conic programs of all the tables of test_levels.py, not of one in 24 (minutes)",
+        help="also the tests marked long, and all instances where the others take a few (an hour)",
     )
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--long"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+    # The two longest files first, one for each process.
+    items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
+
+
+@pytest.fixture(scope="session")
+def long(request):
+    """Return whether time does not matter."""
+    return request.config.getoption("--long")
+
+
+@pytest.fixture(scope="session")
+def python(long):
+    """Return what is called as Python is, by tests that run the pipeline: a quick one, or the real one."""
+    with nullcontext(sys.executable) if long else warm.serving() as path:
+        yield path
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -69,6 +70,13 @@ def robust_rays(lower: FloatArray, epsilon: float, pairs: Pairs) -> FloatArray:
     Intractable
         If the table has more than 12 cells.
     """
+    return _rays(tuple(map(tuple, lower.tolist())), epsilon, pairs)
+
+
+@cache
+def _rays(bounds: tuple[tuple[float, ...], ...], epsilon: float, pairs: Pairs) -> FloatArray:
+    """Return what `robust_rays` does, which several tests ask of the same tables."""
+    lower = np.array(bounds)
     a1, a2 = lower.shape
     if a1 * a2 > MAX_CELLS:
         raise Intractable(
@@ -100,7 +108,9 @@ def robust_rays(lower: FloatArray, epsilon: float, pairs: Pairs) -> FloatArray:
             largest = max(entries)
             # Integer division keeps entries exact far beyond the range of a float.
             rays.append([(x << 60) // largest / (1 << 60) for x in entries])
-    return np.array(rays)
+    found = np.array(rays)
+    found.setflags(write=False)
+    return found
 
 
 def polyopt_enumerated(

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from fnmatch import fnmatch
 from functools import cache
 from itertools import combinations
@@ -301,10 +301,11 @@ def edited(path: Path, text: str) -> Iterator[None]:
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
-def changed(copy: Path, before: Mapping[tuple[str, str, str], str], file: str) -> set[tuple[str, str, str]]:
-    """Return the calls whose hash another constant in a file changes."""
-    path = copy / file
-    with edited(path, path.read_text(encoding="utf-8") + "\nANOTHER_CONSTANT = 1\n"):
+def changed(copy: Path, before: Mapping[tuple[str, str, str], str], *files: str) -> set[tuple[str, str, str]]:
+    """Return the calls whose hash another constant in each of some files changes."""
+    with ExitStack() as edits:
+        for path in (copy / file for file in files):
+            edits.enter_context(edited(path, path.read_text(encoding="utf-8") + "\nANOTHER_CONSTANT = 1\n"))
         after = hashes(copy)
     return {call for call in before if before[call] != after[call]}
 
@@ -381,8 +382,8 @@ def test_an_edit_of_claims_or_plans_computes_and_draws_nothing(
 
 @each_paper
 def test_an_edit_of_a_paper_stays_with_the_paper(copy: Path, before: Hashes, paper: Paper) -> None:
-    for path in sorted((copy / f"papers/{paper.key}").glob("*.py")):
-        assert {key for key, _, _ in changed(copy, before, str(path.relative_to(copy)))} <= {paper.key}
+    files = [str(path.relative_to(copy)) for path in (copy / f"papers/{paper.key}").glob("*.py")]
+    assert {key for key, _, _ in changed(copy, before, *files)} == {paper.key}
 
 
 def test_comments_and_docstrings_change_nothing(copy: Path, before: Hashes, tmp_path: Path) -> None:

@@ -69,6 +69,8 @@ SCALE = 1.0
 def rates(part, seed, counts):
     """Compute a share of the counts, at leisure if the tests ask for that."""
     time.sleep(float(os.environ.get("TOY_SLEEP", "0")))
+    while os.path.exists(os.environ.get("TOY_HELD", "")):
+        time.sleep(0.02)
     value = SCALE * (float(counts.iloc[0, 0]) / counts.to_numpy().sum() + seed)
     return RESULTS.table([result("faulty2026", "rates", f"{part}", "any", "share", value, unit="1")])
 
@@ -103,10 +105,9 @@ def rates(table):
 '''
 
 
-@pytest.fixture
-def house(tmp_path):
-    """Copy the repository without its papers, and put a toy in their place."""
-    copied = tmp_path / "house"
+def build(directory):
+    """Copy the repository without its papers to ``house`` in a directory, and put a toy in their place."""
+    copied = directory / "house"
     ignore = shutil.ignore_patterns("__pycache__", "*.egg-info", "*20[0-9][0-9]")
     for name in ("workflow", "src", "resources", "profiles"):
         shutil.copytree(ROOT / name, copied / name, ignore=ignore)
@@ -126,22 +127,25 @@ def house(tmp_path):
 
 
 class Runs:
-    """Runs of the toy in one directory."""
+    """Runs of the toy in one directory, by a Python that may be a quick one (`warm`).
 
-    def __init__(self, house, directory):
-        self.house, self.directory = house, directory
+    What is killed, or limited, or says its process id, is not.
+    """
+
+    def __init__(self, house, directory, python=sys.executable):
+        self.house, self.directory, self.python = house, directory, python
         self.directory.mkdir(exist_ok=True)
 
-    def command(self, *arguments, configuration=None):
+    def command(self, *arguments, configuration=None, python=sys.executable):
         """Return the command: for tables and figures alone, unless another target is given."""
         (self.directory / "own.yaml").write_text(yaml.safe_dump(configuration or CONFIGURATION))
         arguments = arguments if any(not a.startswith("-") for a in arguments) else ("faulty2026", *arguments)
-        snakemake = [sys.executable, "-m", "snakemake", *arguments, "-s", str(self.house / "Snakefile")]
+        snakemake = [python, "-m", "snakemake", *arguments, "-s", str(self.house / "Snakefile")]
         return [*snakemake, "--configfile", "own.yaml", "--cores", "2"]
 
     def __call__(self, *arguments, configuration=None, ok=True, **environment):
         done = subprocess.run(
-            self.command(*arguments, configuration=configuration),
+            self.command(*arguments, configuration=configuration, python=self.python),
             cwd=self.directory,
             env={**os.environ, **environment},
             capture_output=True,
@@ -162,6 +166,10 @@ class Runs:
             start_new_session=True,
         )
 
+    def beside(self, directory):
+        """Return runs of the same copy in another directory."""
+        return Runs(self.house, directory, self.python)
+
     def made(self):
         """Return the results by name: all but what says when and on what machine."""
         kept = ("tables", "chunks", "figures", "claims")
@@ -172,9 +180,25 @@ class Runs:
         }
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory, python):
+    """A copy of the repository, and a run that is finished: what the tests have copies of."""
+    directory = tmp_path_factory.mktemp("once")
+    Runs(build(directory), directory / "run", python)()
+    return directory
+
+
 @pytest.fixture
-def runs(house, tmp_path):
-    return Runs(house, tmp_path / "run")
+def fresh(once, tmp_path, python):
+    """Runs in a directory in which there was none."""
+    return Runs(shutil.copytree(once / "house", tmp_path / "house"), tmp_path / "run", python)
+
+
+@pytest.fixture
+def runs(fresh, once):
+    """Runs in a directory in which one is finished."""
+    shutil.copytree(once / "run", fresh.directory, dirs_exist_ok=True)
+    return fresh
 
 
 def wait_for(condition, seconds=60):
@@ -186,11 +210,10 @@ def wait_for(condition, seconds=60):
 
 def test_another_key_changed_with_the_source_leaves_nothing_stale(runs, tmp_path):
     """Snakemake skips jobs whose inputs are all ancient when something upstream of them must run."""
-    runs()
     raw = CONFIGURATION["adult"] | {"source": "auto", "timeout": 1}
     both = {**CONFIGURATION, "seed": 2, "adult": raw}
     runs(configuration=both)
-    clean = Runs(runs.house, tmp_path / "clean")
+    clean = runs.beside(tmp_path / "clean")
     clean(configuration=both)
     assert runs.made() == clean.made()
 
@@ -215,11 +238,7 @@ EDITS = [
 ]
 
 
-#: How many random changes; more by an environment variable.
-STEPS = int(os.environ.get("FAULT_STEPS", "3"))
-
-
-def test_random_changes_give_what_a_clean_run_gives(runs, tmp_path):
+def test_random_changes_give_what_a_clean_run_gives(runs, tmp_path, long):
     """Combinations of keys, code and data, one after the other in the same directory."""
     chance = random.Random(20261121)
     places = {}
@@ -227,7 +246,7 @@ def test_random_changes_give_what_a_clean_run_gives(runs, tmp_path):
     for file, pattern, values in EDITS:
         assert pattern.format(values[0]) in (runs.house / file).read_text(), file
         places[file] = values[0]
-    for step in range(STEPS):
+    for step in range(20 if long else 1):
         configuration = copy.deepcopy(CONFIGURATION)
         for key, values in chance.sample(KEYS, 3):
             section = {"source": "adult", "dpi": "figures", "formats": "figures"}.get(key)
@@ -238,7 +257,7 @@ def test_random_changes_give_what_a_clean_run_gives(runs, tmp_path):
             path.write_text(path.read_text().replace(pattern.format(places[file]), pattern.format(value)))
             places[file] = value
         runs("all", configuration=configuration)
-        clean = Runs(runs.house, tmp_path / f"clean{step}")
+        clean = runs.beside(tmp_path / f"clean{step}")
         clean("all", configuration=configuration)
         made, expected = runs.made(), clean.made()
         assert {name: made[name] for name in expected} == expected, (step, configuration, places)
@@ -247,8 +266,7 @@ def test_random_changes_give_what_a_clean_run_gives(runs, tmp_path):
 @pytest.mark.parametrize("other", ["configuration", "content", "code"])
 def test_a_chunk_that_does_not_belong_is_refused_by_name(runs, tmp_path, other):
     """A chunk of another run, or edited by hand, is not collected, however new or old it looks."""
-    runs()
-    foreign = Runs(runs.house, tmp_path / "foreign")
+    foreign = runs.beside(tmp_path / "foreign")
     script = [sys.executable, "-c"]
     if other == "configuration":
         foreign(RATES, configuration={**CONFIGURATION, "seed": 9})
@@ -281,7 +299,6 @@ def test_a_chunk_that_does_not_belong_is_refused_by_name(runs, tmp_path, other):
 
 
 def test_a_pair_that_was_edited_is_refused_or_made_again(runs):
-    runs()
     pair = runs.directory / "results/data/adult/sex/race.csv"
     text = pair.read_text()
     pair.write_text(text.replace("119", "118"))
@@ -306,45 +323,48 @@ def test_damaged_files_do_not_pass_into_the_report(runs):
         path.write_bytes(content)
 
 
-def test_two_runs_in_one_directory(runs):
-    first = runs.start(TOY_SLEEP="20")
+def test_two_runs_in_one_directory(runs, tmp_path):
+    for made in (RATES, "results/tables/faulty2026/rates.parquet"):
+        (runs.directory / made).unlink()
+    held = tmp_path / "held"
+    held.touch()
+    first = runs.start(TOY_HELD=str(held))
     wait_for(lambda: (runs.directory / "results/.run").exists())
     said = runs(ok=False)
     assert f"Another run, process {first.pid}, is going on in this directory" in said
     assert "Traceback" not in said
+    held.unlink()
     assert first.wait(timeout=90) == 0
     assert "Nothing to be done" in runs()
 
 
-def test_a_run_that_is_killed_leaves_nothing_in_the_way_and_its_orphans_do_no_harm(runs, tmp_path):
-    first = runs.start(TOY_SLEEP="6")
+def test_a_run_that_is_killed_leaves_nothing_in_the_way_and_its_orphans_do_no_harm(fresh, tmp_path):
+    runs, held = fresh, tmp_path / "held"
+    held.touch()
+    first = runs.start(TOY_HELD=str(held))
     wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2)
     orphans = psutil.Process(first.pid).children(recursive=True)
     first.send_signal(signal.SIGKILL)
     first.wait()
-    # The jobs of the killed run go on, and end while another run, of another configuration, is finished.
+    # The jobs of the killed run go on, and end after another run, of another configuration.
     changed = {**CONFIGURATION, "seed": 2}
     runs("results/tables/faulty2026/rates.parquet", configuration=changed)
+    held.unlink()
     psutil.wait_procs(orphans, timeout=30)
-    clean = Runs(runs.house, tmp_path / "clean")
+    # Their files are refused by name, and made again once they are gone.
+    assert "was made by another configuration" in runs(configuration=changed, ok=False)
+    shutil.rmtree(runs.directory / "results/chunks")
+    runs(configuration=changed)
+    clean = runs.beside(tmp_path / "clean")
     clean(configuration=changed)
-    said = subprocess.run(
-        runs.command(configuration=changed), cwd=runs.directory, capture_output=True, text=True, check=False
-    )
-    if (
-        said.returncode
-    ):  # An orphan was last: its files are refused by name, and made again once they are gone.
-        assert "was made by another configuration" in said.stdout + said.stderr
-        shutil.rmtree(runs.directory / "results/chunks")
-        runs(configuration=changed)
     made = runs.made()
     assert {name: made[name] for name in clean.made()} == clean.made()
 
 
 def test_a_full_disk_and_a_directory_that_may_not_be_written(runs):
-    runs("results/tables/faulty2026/rates.parquet")
-    before = runs.made()
     blocked = runs.directory / "results/tables/faulty2026/shares.parquet"
+    blocked.unlink()
+    before = runs.made()
     # A limit on the size of files stands for a full disk: writing fails half-way.
     limited = " ".join(["ulimit -f 1;", *map(repr, runs.command("results/tables/faulty2026/shares.parquet"))])
     done = subprocess.run(
@@ -358,7 +378,7 @@ def test_a_full_disk_and_a_directory_that_may_not_be_written(runs):
 
 
 def test_a_lock_of_another_machine_is_named(runs):
-    (runs.directory / "results").mkdir()
+    (runs.directory / "results/tables/faulty2026/shares.parquet").unlink()
     lock = runs.directory / "results/.run"
     lock.write_text(json.dumps({"host": "elsewhere", "pid": 1, "started": 0.0}))
     said = runs(ok=False)
@@ -369,7 +389,8 @@ def test_a_lock_of_another_machine_is_named(runs):
     assert not lock.exists()
 
 
-def test_results_that_cannot_be_written_are_named(runs):
+def test_results_that_cannot_be_written_are_named(fresh):
+    runs = fresh
     # A directory where a file has to be: for a user who is root no directory is read-only.
     (runs.directory / "results/.run").mkdir(parents=True)
     said = runs(ok=False)
@@ -378,16 +399,14 @@ def test_results_that_cannot_be_written_are_named(runs):
 
 
 def test_results_without_their_record_are_noticed(runs):
-    runs("results/tables/faulty2026/shares.parquet")
     shutil.rmtree(runs.directory / ".snakemake")
-    said = runs("-n", "results/tables/faulty2026/shares.parquet")
-    assert "the record of what made them, is gone" in said
-    runs("results/tables/faulty2026/shares.parquet", "--forceall")
-    assert "is gone" not in runs("-n", "results/tables/faulty2026/shares.parquet")
+    counts = "results/data/adult/counts.csv"
+    assert "the record of what made them, is gone" in runs("-n", counts)
+    runs(counts, "--forceall")
+    assert "is gone" not in runs("-n", counts)
 
 
 def test_a_raw_file_that_is_not_there_is_noticed_in_a_finished_directory(runs):
-    runs()
     missing = {**CONFIGURATION, "adult": CONFIGURATION["adult"] | {"source": "file", "file": "adult.data"}}
     said = runs("-n", configuration=missing, ok=False)
     assert "adult.file is 'adult.data'; there is no such file." in said

@@ -239,8 +239,18 @@ def brute_force(ball: RenyiBall, epsilon: float, near: np.ndarray, enough: float
     return bound
 
 
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("shape", [(2, 2), (2, 3)])
+#: Random tables that are quick, with every level and an empty cell among them.
+QUICK = {(2, 2): (0, 1, 2, 3), (2, 3): (1, 2, 3)}
+
+
+@pytest.mark.parametrize(
+    ("shape", "seed"),
+    [
+        pytest.param(shape, seed, marks=[] if seed in quick else pytest.mark.long)
+        for shape, quick in QUICK.items()
+        for seed in range(10)
+    ],
+)
 def test_optima_of_small_tables_are_those_of_enumeration(shape: tuple[int, int], seed: int) -> None:
     ball, epsilon = random_ball(shape, seed)
     found = joint_optimum(ball, epsilon, tolerance=1e-3)
@@ -262,10 +272,10 @@ def test_classes_contain_one_another(shape: tuple[int, int], seed: int) -> None:
     """PolyOpt, exact projections, the set itself, the estimate alone."""
     ball, epsilon = random_ball(shape, seed)
     for pairs in ("all", "distinct"):
-        projections = joint_optimum(ball, epsilon, oracle="projections", pairs=pairs, tolerance=1e-3)
+        projections = joint_optimum(ball, epsilon, oracle="projections", pairs=pairs, tolerance=1e-2)
         assert ball.projected_epsilon(projections.channel) <= epsilon
         assert optimal_robust(ball, epsilon, pairs=pairs).value <= projections.bound
-    exact = joint_optimum(ball, epsilon, tolerance=1e-3)
+    exact = joint_optimum(ball, epsilon, tolerance=1e-2)
     assert projections.value <= exact.bound
 
 
@@ -292,9 +302,9 @@ def test_letters_may_be_renamed_and_more_may_be_told_at_a_higher_level() -> None
     ball, _ = random_ball((2, 3), 2)
     values = []
     for epsilon in (0.2, 0.6, 1.5):
-        found = joint_optimum(ball, epsilon, tolerance=1e-3)
+        found = joint_optimum(ball, epsilon, tolerance=1e-2)
         renamed = RenyiBall(ball.centre[::-1][:, [2, 0, 1]], ball.radius)
-        again = joint_optimum(renamed, epsilon, tolerance=1e-3)
+        again = joint_optimum(renamed, epsilon, tolerance=1e-2)
         assert again.value <= found.bound
         assert found.value <= again.bound
         values.append(found)
@@ -327,7 +337,7 @@ def test_nothing_to_hide_or_to_tell() -> None:
 
 
 def test_a_bound_is_honest_when_the_search_is_cut_short() -> None:
-    ball, epsilon = random_ball((2, 3), 4)
+    ball, epsilon = random_ball((2, 3), 5)
     best = joint_optimum(ball, epsilon, tolerance=1e-3)
     rough = joint_optimum(ball, epsilon, tolerance=1e-9, max_rounds=1, nodes=0)
     assert rough.status == "bounded"

@@ -144,7 +144,7 @@ def test_empty_letters_share_an_entry_without_loss() -> None:
 # --- PolyOpt ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(27))
+@pytest.mark.parametrize("seed", [*range(16), pytest.param(16, marks=pytest.mark.long), *range(17, 27)])
 def test_polyopt_equals_exact_vertex_enumeration(seed: int) -> None:
     ball, epsilon = random_table(seed)
     utility = MutualInformation(ball.centre)

@@ -259,9 +259,7 @@ class RenyiBall:
             position, size = position + size, min(2 * size, 1024)
             s1, s2, y = np.unravel_index(chosen, bounds.shape)
             problem = _Split(self, channel, s1, s2, y)
-            grid = [problem.logs(np.full(len(chosen), angle)) for angle in angles]
-            top = np.array([high for high, _ in grid])
-            low = np.array([low for _, low in grid])
+            top, low = problem.logs(np.repeat(angles[:, None], len(chosen), axis=1))
             values = top - low
             best = max(best, float(values.max()))
             # The maximum rises and the minimum falls with the share, so a cell's corners bound it.
@@ -399,15 +397,19 @@ class _Split:
         return _Split(self.ball, self.channel, s1[rows], s2[rows], y[rows])
 
     def logs(self, angle: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Log of the largest P(y|s1) at share sin^2 and of the least P(y|s2) at share cos^2."""
+        """Log of the largest P(y|s1) at share sin^2 and of the least P(y|s2) at share cos^2; (..., m)."""
         ball, (s1, s2, _) = self.ball, self.triples
         share = np.sin(angle) ** 2
-        B1 = ball.radius_at(share, ball.sensitive[s1])
-        B2 = ball.radius_at(np.where(angle < math.pi / 2, 1.0 - share, 0.0), ball.sensitive[s2])
-        high = -least_mean(ball.conditionals[s1], -self.q1, B1, ball.order)
-        low = least_mean(ball.conditionals[s2], self.q2, B2, ball.order)
+        rest = np.where(angle < math.pi / 2, 1.0 - share, 0.0)
+        # Both at once: rows are cheap, calls are not.
+        B = np.stack(
+            [ball.radius_at(share, ball.sensitive[s1]), ball.radius_at(rest, ball.sensitive[s2])], axis=-2
+        )
+        r, q = np.stack([ball.conditionals[s1], ball.conditionals[s2]]), np.stack([-self.q1, self.q2])
+        r, q = (np.broadcast_to(x, (*B.shape, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (r, q))
+        ends = least_mean(r, q, B.ravel(), ball.order).reshape(B.shape)
         with np.errstate(divide="ignore"):
-            return np.log(high), np.log(low)
+            return np.log(-ends[..., 0, :]), np.log(ends[..., 1, :])
 
     def value(self, angle: FloatArray) -> FloatArray:
         high, low = self.logs(angle)

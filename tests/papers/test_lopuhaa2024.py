@@ -21,11 +21,13 @@ from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import HEURISTIC, MEASURED, OPTIMAL, SKIPPED, TableError
 
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
+#: Of the optima: what holds for them holds also for coarse ones.
+TOLERANCE = 0.05
 
 
 @pytest.fixture(scope="module")
 def sweep() -> pd.DataFrame:
-    return fig2(COUNTS, [0.2, 1.0], instance="a, b")
+    return fig2(COUNTS, [1.0, 2.0], instance="a, b", tolerance=TOLERANCE)
 
 
 # Mechanisms
@@ -74,7 +76,8 @@ def test_unknown_mechanism():
 
 
 def test_the_order_of_the_mechanisms_does_not_matter(sweep):
-    backwards = fig2(COUNTS, [1.0, 0.2], instance="a, b", mechanisms=[*MECHANISMS][::-1])
+    names = [*MECHANISMS][::-1]
+    backwards = fig2(COUNTS, [2.0, 1.0], instance="a, b", mechanisms=names, tolerance=TOLERANCE)
     pd.testing.assert_frame_equal(backwards, sweep)
 
 
@@ -113,8 +116,10 @@ def test_closed_forms_carry_the_bound_of_nr(sweep):
 @pytest.mark.parametrize(
     ("counts", "order"), [(COUNTS, 0.5), (COUNTS, 2.0), (np.array([[12, 40], [30, 3], [15, 60]]), 2.0)]
 )
-def test_every_step_is_worth_at_least_as_much_and_nothing_passes_the_frontier(counts, order):
-    table = fig2(counts, [0.1, 1.0], instance="a, b", order=order, mechanisms=[*CLASSES, "nr"])
+def test_every_step_is_worth_at_least_as_much_and_nothing_passes_the_frontier(counts, order, long):
+    levels, tolerance = ([0.1, 1.0], 1e-7) if long else ([1.0], 1e-2)
+    names = [*CLASSES, "nr"]
+    table = fig2(counts, levels, instance="a, b", order=order, mechanisms=names, tolerance=tolerance)
     rows = table[table["metric"] == "nmi"]
     value, bound = (rows.pivot_table(name, "epsilon", "mechanism") for name in ("value", "bound"))
     for name, members in CLASSES.items():
@@ -129,23 +134,29 @@ def test_every_step_is_worth_at_least_as_much_and_nothing_passes_the_frontier(co
 
 def test_the_level_of_the_optimum_over_f_is_that_over_f(monkeypatch):
     monkeypatch.setattr(RenyiBall, "worst_case_epsilon", lambda *_: 0.125)
-    table = fig2(COUNTS, [1.0], instance="a, b", mechanisms=["exact", "projections_distinct"])
+    names = ["exact", "projections_distinct"]
+    table = fig2(COUNTS, [1.0], instance="a, b", mechanisms=names, tolerance=TOLERANCE)
     levels = table.groupby("mechanism")["privacy"].unique()
     assert levels["exact"].tolist() == [0.125]
     assert levels["projections_distinct"][0] == pytest.approx(1.0, abs=1e-6)
 
 
-def test_a_table_with_labels_is_a_table_of_counts(sweep):
+def test_a_table_with_labels_is_a_table_of_counts():
     labelled = pd.DataFrame(COUNTS, index=["no", "yes"], columns=["x", "y", "z"])
-    pd.testing.assert_frame_equal(fig2(labelled, [0.2, 1.0], instance="a, b"), sweep)
+    found, expected = (
+        fig2(counts, [1.0], instance="a, b", mechanisms=["polyopt", "nr", "ir"])
+        for counts in (labelled, COUNTS)
+    )
+    pd.testing.assert_frame_equal(found, expected)
 
 
 def test_several_orders(sweep):
-    found = orders(COUNTS, [1.0, 2.0], [1.0], instance="a, b", mechanisms=["polyopt", "ir"])
+    names = ["polyopt", "ir"]
+    found = orders(COUNTS, [1.0, 2.0], [1.0], instance="a, b", mechanisms=names, tolerance=TOLERANCE)
     assert set(found["experiment"]) == {"orders"}
     assert found.groupby("order")["value"].size().to_dict() == {1.0: 4, 2.0: 4}
     # Order 2 is that of Figure 2.
-    same = sweep[(sweep["epsilon"] == 1.0) & sweep["mechanism"].isin(["polyopt", "ir"])]
+    same = sweep[(sweep["epsilon"] == 1.0) & sweep["mechanism"].isin(names)]
     assert found[found["order"] == 2.0]["value"].tolist() == same["value"].tolist()
 
 
