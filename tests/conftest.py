@@ -23,7 +23,6 @@ settings.load_profile("shared")
 
 
 def pytest_addoption(parser):
-    parser.addoption("--long", action="store_true", help="repeat what is random a hundred times (minutes)")
     parser.addoption(
         "--long",
         action="store_true",
