@@ -13,7 +13,8 @@ from scipy.special import rel_entr, xlogy
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import f_divergence, kl_divergence, total_variation
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.staircase import Staircase, best_cut, optimal_ldp
+from ldpfrontier.optimal.cuts import best_cut, excess
+from ldpfrontier.optimal.staircase import Staircase, optimal_ldp
 from ldpfrontier.optimum import Intractable
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.utility import FDivergence, MutualInformation
@@ -207,19 +208,20 @@ def test_properties(seed, k, kind, epsilon):
     assert optimal_ldp(shuffled, epsilon).value == pytest.approx(optimum.value, rel=1e-8, abs=1e-12)
 
 
-@given(seeds, st.integers(2, 6), st.sampled_from(KINDS), st.floats(1e-3, 20.0))
-@settings(max_examples=40, deadline=None)
-def test_prices_of_the_cut_allow_every_block(seed, k, kind, epsilon):
+@given(seeds, st.integers(2, 10), st.sampled_from(KINDS), st.floats(1e-2, 12.0), st.floats(0.0, 2.0))
+@settings(max_examples=60, deadline=None)
+def test_chords_price_all_columns(seed, k, kind, epsilon, noise):
+    """Whatever the prices, the chords find the largest reduced cost that the list of all columns has."""
     rng = np.random.default_rng(seed)
-    p0, p1 = rng.dirichlet(np.ones(k), 2)
-    order = np.argsort(p0 / p1)
-    utility = FDivergence(p0[order], p1[order], kind)
-    cut = best_cut(utility, epsilon)
-    family = Staircase(utility, epsilon)
-    runs = [((1 << j) - 1) ^ ((1 << i) - 1) for i in range(k) for j in range(i + 1, k + 1)]
-    for prices in cut.prices:
-        assert prices.sum() == pytest.approx(cut.value, rel=1e-9)
-        assert family.reduced(prices)[runs].max() <= 1e-10 * (1 + cut.value)
+    utility = random_utility(rng, k, kind)
+    prices = optimal_ldp(utility, epsilon).value * (utility.prior + noise * rng.normal(size=k) / k)
+    largest = float(Staircase(utility, epsilon).reduced(prices).max())
+    found, subsets = excess(utility, epsilon, prices, 1e-9)
+    assert largest <= found + 1e-12 * (1 + abs(largest))
+    if largest > 1e-9:
+        columns = utility.columns(np.where(subsets, 1.0, math.exp(-epsilon)))
+        assert (columns.values - columns.vectors @ prices).max() == pytest.approx(largest, abs=1e-6)
+        assert found <= 3 * largest + 1e-8
 
 
 @pytest.mark.parametrize("kind", KINDS)
