@@ -284,7 +284,7 @@ def _tangents(utility: FDivergence, cut: Cut, epsilon: float) -> tuple[FloatArra
     """Return what a unit of P0 and of P1 is worth in every block, shape (2, m), and the first prices."""
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     z0, z1 = (
-        floor + share * np.bincount(cut.labels, weights=p, minlength=cut.blocks)
+        np.asarray(floor + share * np.bincount(cut.labels, weights=p, minlength=cut.blocks), dtype=float)
         for p in (utility.p0, utility.p1)
     )
     ratio = np.clip(np.log(z0 / z1), -FARTHEST, FARTHEST)
@@ -369,7 +369,7 @@ def _knots(place: FloatArray, cut: Cut, tangents: FloatArray) -> tuple[FloatArra
         inside = [np.quantile(p, np.linspace(0.0, 1.0, min(each, len(p)))) for p in own]
         knots = np.unique(np.concatenate([np.clip(equal, place[ends], place[ends + 1]), *inside]))
     between = (knots >= place[ends, None]) & (knots <= place[ends + 1, None])
-    return knots, between.any(axis=0)
+    return knots, np.asarray(between.any(axis=0))
 
 
 def by_ratio(utility: FDivergence) -> NDArray[np.int64]:
