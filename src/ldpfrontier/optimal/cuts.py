@@ -199,23 +199,24 @@ def _scan(utility: FDivergence, epsilon: float, prices: FloatArray) -> tuple[flo
     and subsets with a positive one. The search stops where it finds any.
     """
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
-    p1, difference = utility.p1, utility.p0 - utility.p1
+    terms = share * np.stack([utility.p0 - utility.p1, utility.p1, prices])
     with np.errstate(divide="ignore"):
-        ratios = np.clip(np.log(utility.p0) - np.log(p1), -epsilon, epsilon)
+        ratios = np.clip(np.log(utility.p0) - np.log(utility.p1), -epsilon, epsilon)
     # A generator's kink at 1 lies between two intervals.
     edges = np.unique(np.append(np.linspace(ratios.min(), ratios.max(), INTERVALS + 1), 0.0))
     a, b = edges[:-1], edges[1:]
     worst = -math.inf
     for halving in range(HALVINGS):
         slope, at_one = _chord(utility, a, b)
-        gains = share * (slope[:, None] * difference + at_one[:, None] * p1 - prices)
+        gains = np.column_stack([slope, at_one, -np.ones_like(a)]) @ terms
         # In the interval z0 <= e^b and z1 <= e^-a, which an input may pass alone.
-        taken = (
-            (gains > 0.0) & (share * utility.p0 <= np.exp(b)[:, None]) & (share * p1 <= np.exp(-a)[:, None])
-        )
-        bound = floor * (at_one - prices.sum()) + np.where(taken, gains, 0.0).sum(axis=1)
-        z1, apart = floor + share * (taken @ p1), share * (taken @ difference)
-        reduced = utility.perspective(z1, apart) - floor * prices.sum() - share * (taken @ prices)
+        taken = (gains > 0.0) & (share * utility.p0 <= np.exp(b)[:, None])
+        taken &= share * utility.p1 <= np.exp(-a)[:, None]
+        chosen = taken.astype(float)
+        bound = floor * (at_one - prices.sum()) + np.einsum("ix,ix->i", chosen, gains)
+        apart, z1, cost = terms @ chosen.T
+        z1 += floor
+        reduced = utility.perspective(z1, apart) - floor * prices.sum() - cost
         ratio = reduced / (z1 + apart / 2.0)
         if (top := float(ratio.max())) > 0.0:
             beside = np.pad(ratio, 1, constant_values=-np.inf)
@@ -266,14 +267,20 @@ def _prove(
     tangents, best = _tangents(utility, cut, epsilon)
     bound, subsets = excess(utility, epsilon, best, resolution)
     best = best + bound * utility.prior
+    enough = max(tolerance * cut.value - 2.0 * ROUNDING, ROUNDING)
     program = None
     for rounds in range(max_rounds):
-        if best.sum() - cut.value <= max(tolerance * cut.value, ROUNDING):
+        if best.sum() - cut.value <= enough:
             return rounds, float(best.sum())
         if program is None:
             program = _Prices(utility, cut, epsilon, tangents)
         program.add(subsets)
-        trial = best + STEP * (program.solve(tolerance) - best)
+        # Nothing wrong with the last prices: then all the way.
+        step = STEP if len(subsets) else 1.0
+        least = program.solve(tolerance)
+        if best.sum() - least.sum() <= 0.1 * enough:  # the least that these knots allow
+            return rounds, float(best.sum())
+        trial = best + step * (least - best)
         bound, subsets = excess(utility, epsilon, trial, resolution)
         if trial.sum() + bound < best.sum():
             best = trial + bound * utility.prior

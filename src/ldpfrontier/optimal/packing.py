@@ -118,12 +118,13 @@ def converse(prior: FloatArray, epsilon: float) -> Converse:
     """
     worth = Worth(epsilon)
     falling = np.sort(prior)[::-1]
-    mass, value = (np.concatenate([np.zeros(1), np.cumsum(v)]) for v in (falling, worth(falling)))
+    value = np.append(0.0, np.cumsum(worth(falling)))
+    left = np.append(np.cumsum(falling[::-1])[::-1], 0.0)  # from the least on: 1 less the others loses digits
 
     def at(q: float) -> tuple[float, float, float, float]:
         """Return the best A, its least, lam and the bound."""
         alone = int(np.searchsorted(-falling, -q))
-        rest, lam = max(1.0 - float(mass[alone]), 0.0), worth.slope(q)
+        rest, lam = float(left[alone]), worth.slope(q)
         least, most = (float(worth(np.array([s]))[0]) - lam * s for s in (min(q, rest), q))
         fair = (lam * rest + float(value[alone])) / (worth.rise + alone)
         A = min(max(fair, least), most)
@@ -192,7 +193,7 @@ def _designs(masses: FloatArray, aim: float, most: int, spread: float) -> list[t
     """Return numbers of copies and of bins, at most `most`, with bins that weigh nearly `aim` first."""
     if not masses.size:
         return [(1, 0)]
-    fraction = aim / float(masses.sum()) if aim < masses.sum() else 1.0
+    fraction = min(max(aim / float(masses.sum()), 1e-9), 1.0)
     copies = np.arange(1, most + 1)
     bins = np.clip(np.rint(copies / fraction), copies, most).astype(int)
     error = np.abs(bins * fraction / copies - 1.0)
