@@ -21,6 +21,7 @@ be convex where two blocks meet.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import highspy
@@ -45,14 +46,21 @@ CHORD_ROUNDING = 4 * np.finfo(float).eps
 #: Beyond the log ratio FARTHEST, a likelihood of 1e-9 of the other leaves no trace in it.
 TANGENT, FARTHEST = 1e-6, 20.0
 
+#: Where the slope of a generator at 1 is taken.
+FLAT = 1e-4
+
 #: Most knots of the price function, if not every input is one; fewest and most in a block.
 KNOTS, FEWEST, MOST = 96, 4, 16
 
-#: Largest price per unit of P0 + P1, in values of the cut.
-LARGEST = 1e9
+#: Range of the price per unit of P0 + P1 in a linear program, in slopes of tangents; its limit, in values of
+#: the cut.
+RANGE, LARGEST = 4.0, 1e9
+
+#: Most steps of the simplex method, which takes some hundreds.
+ITERATIONS = 2_000
 
 #: Most linear programs, and how far from the best prices towards the program's new ones are tried.
-ROUNDS, STEP = 60, 0.7
+ROUNDS, STEP = 40, 0.7
 
 
 def block_response(labels: NDArray[np.integer], blocks: int, epsilon: float) -> Channel:
@@ -155,6 +163,7 @@ def optimal_divergence(utility: FDivergence, epsilon: float, *, tolerance: float
     channel = block_response(cut.labels[groups], cut.blocks, epsilon)
     value = utility(channel)
     rounds, bound = _prove(merged, cut, epsilon, tolerance, min(max_rounds, ROUNDS))
+    bound = min(bound, utility.divergence())
     return certified(channel, value, bound, tolerance, rounds, unit=utility.unit)
 
 
@@ -185,7 +194,7 @@ def excess(
         # At prices raised by level * prior, no reduced cost above zero means none above the level.
         worst, top, subsets = _scan(utility, epsilon, prices + level * utility.prior)
         found.append(subsets)
-        if top <= 0.0:
+        if not 0.0 < top < math.inf:
             return level + max(worst, 0.0) * math.exp(epsilon), np.concatenate(found)
         step *= 2.0
         level += top + step
@@ -214,6 +223,7 @@ def _scan(utility: FDivergence, epsilon: float, prices: FloatArray) -> tuple[flo
         taken &= share * utility.p1 <= np.exp(-a)[:, None]
         chosen = taken.astype(float)
         bound = floor * (at_one - prices.sum()) + np.einsum("ix,ix->i", chosen, gains)
+        bound = np.where(np.isnan(bound), np.inf, bound)  # where f is not finite
         apart, z1, cost = terms @ chosen.T
         z1 += floor
         reduced = utility.perspective(z1, apart) - floor * prices.sum() - cost
@@ -268,7 +278,7 @@ def _prove(
     bound, subsets = excess(utility, epsilon, best, resolution)
     best = best + bound * utility.prior
     enough = max(tolerance * cut.value - 2.0 * ROUNDING, ROUNDING)
-    program = None
+    program, rounds = None, 0
     for rounds in range(max_rounds):
         if best.sum() - cut.value <= enough:
             return rounds, float(best.sum())
@@ -277,14 +287,19 @@ def _prove(
         program.add(subsets)
         # Nothing wrong with the last prices: then all the way.
         step = STEP if len(subsets) else 1.0
-        least = program.solve(tolerance)
+        try:
+            least = program.solve(tolerance)
+        except RuntimeError:  # a program that HiGHS gives up costs the bound digits, never its validity
+            break
         if best.sum() - least.sum() <= 0.1 * enough:  # the least that these knots allow
             return rounds, float(best.sum())
         trial = best + step * (least - best)
         bound, subsets = excess(utility, epsilon, trial, resolution)
         if trial.sum() + bound < best.sum():
             best = trial + bound * utility.prior
-    return max_rounds, float(best.sum())
+    else:
+        rounds = max_rounds
+    return rounds, float(best.sum())
 
 
 def _tangents(utility: FDivergence, cut: Cut, epsilon: float) -> tuple[FloatArray, FloatArray]:
@@ -328,20 +343,25 @@ class _Prices:
         self._basis = np.zeros((len(both), len(knots)))
         self._basis[np.arange(len(both)), right - 1] = both * (1.0 - part)
         self._basis[np.arange(len(both)), right] += both * part
+        # Few inputs have a variable each, many share those of the price per unit.
+        scale = np.maximum(self._basis.max(axis=0), 1e-300) if len(knots) <= KNOTS else np.ones(len(knots))
+        self._basis /= scale
         self._unit = max(cut.value, ROUNDING)
         self._lp = new_lp()
         self._lp.setOptionValue("simplex_strategy", 1)  # dual: rows are added to a solved program
+        self._lp.setOptionValue("simplex_iteration_limit", ITERATIONS)
         nothing = np.empty(0, dtype=np.int32), np.empty(0)
         # A wider range of prices is of no use, and without any the first program has no optimum.
-        most = min(4.0 * float(np.abs(tangents).max()) / self._unit, LARGEST)
-        for cost in self._basis.sum(axis=0):
-            self._lp.addCol(-cost, -most, most, 0, *nothing)
+        most = RANGE * np.minimum(scale * max(float(np.abs(tangents).max()) / self._unit, 1.0), LARGEST)
+        for cost, limit in zip(self._basis.sum(axis=0), most, strict=True):
+            self._lp.addCol(-cost, -limit, limit, 0, *nothing)
         # Rows of convexity to be given up: first where blocks meet, then all.
         bends = np.arange(len(knots) - 2)
-        self._bends = [bends[meets[1:-1]], *([bends] if len(knots) == len(both) else [])]
+        self._bends = [bends[meets[1:-1]], *([bends] if len(knots) <= KNOTS else [])]
         steps = np.diff(knots)
         for i, before, after in zip(bends, steps[:-1], steps[1:], strict=True):
-            entries = np.array([1.0 / before, -1.0 / before - 1.0 / after, 1.0 / after]) * min(before, after)
+            entries = np.array([1.0 / before, -1.0 / before - 1.0 / after, 1.0 / after]) / scale[i : i + 3]
+            entries /= np.abs(entries).max()
             self._lp.addRow(0.0, highspy.kHighsInf, 3, np.arange(i, i + 3, dtype=np.int32), entries)
 
     def add(self, subsets: NDArray[np.bool_]) -> None:
@@ -367,8 +387,8 @@ class _Prices:
 def _knots(place: FloatArray, cut: Cut, tangents: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Choose knots for the price per unit of P0 + P1, and say which are where two blocks meet."""
     ends = np.flatnonzero(np.diff(cut.labels))
-    knots = place
-    if len(place) > KNOTS:
+    knots = np.unique(place)
+    if len(knots) > KNOTS:
         rise = np.diff(tangents[0] - tangents[1])
         equal = -np.diff(tangents[1]) / np.where(rise > 0, rise, np.inf)  # where tangents meet
         each = int(np.clip(KNOTS // cut.blocks, FEWEST, MOST))
@@ -392,7 +412,7 @@ def merge(utility: FDivergence) -> tuple[FDivergence, NDArray[np.int64]]:
     Nothing is lost. With prices in proportion to the masses within a group, what a column that splits the
     group is worth beyond its price is a convex function of the share it takes, and largest at none or all.
     Inputs with probability 0 under both are free, and join the first group. Groups are in the order of their
-    ratios.
+    ratios. A generator f of one's own is tilted to be flat at 1, as the others are, which changes no utility.
     """
     order = by_ratio(utility)
     p0, p1 = utility.p0[order], utility.p1[order]
@@ -401,4 +421,10 @@ def merge(utility: FDivergence) -> tuple[FDivergence, NDArray[np.int64]]:
     groups = np.empty(len(order), dtype=np.int64)
     groups[order] = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(step)])
     sums = [np.bincount(groups, weights=p).astype(float) for p in (utility.p0, utility.p1)]
-    return FDivergence(sums[0], sums[1], utility.kind, f=utility.f), groups
+    return FDivergence(sums[0], sums[1], utility.kind, f=utility.f and _flat(utility.f)), groups
+
+
+def _flat(f: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], FloatArray]:
+    low, high = f(np.array([1.0 - FLAT, 1.0 + FLAT]))
+    slope = float(high - low) / (2.0 * FLAT)
+    return lambda t: f(t) - slope * (t - 1.0)
