@@ -50,8 +50,6 @@ def optimal_nonrobust(
 
     Raises
     ------
-    Intractable
-        If there are more than 20 sensitive values.
     ValueError
         If the estimate is not a two-dimensional distribution, epsilon is out of range, or `start` has another
         number of inputs.

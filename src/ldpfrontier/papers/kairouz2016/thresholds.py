@@ -12,7 +12,8 @@ import pandas as pd
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import binary_mechanism
-from ldpfrontier.optimal.staircase import Staircase, best_cut, by_ratio, optimal_ldp
+from ldpfrontier.optimal.cuts import best_cut, by_ratio
+from ldpfrontier.optimal.staircase import Staircase, optimal_ldp
 from ldpfrontier.papers.kairouz2016.experiments import PAPER, Measure, instance_name, sample
 from ldpfrontier.tables import RESULTS, Row, relative_gap, result
 from ldpfrontier.utility import FDivergence
