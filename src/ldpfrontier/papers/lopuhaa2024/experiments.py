@@ -18,7 +18,7 @@ from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal.cone import Pairs
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.robust import Envelope, optimal_robust
+from ldpfrontier.optimal.robust import SMALL, Envelope, optimal_robust
 from ldpfrontier.optimal.two_reports import improved_reporting
 from ldpfrontier.optimum import Intractable, Optimum
 from ldpfrontier.papers.lopuhaa2024.catalogue import ESTIMATE, MECHANISMS, SET
@@ -62,6 +62,8 @@ class Problem:
         NR at this level. Every mechanism here is private if P-hat is the truth, so NR's bound is one for all.
     tolerance, max_rounds
         As in `optimal_robust`.
+    cells : int
+        As in `optimal_robust`, for the bound of the optimum over F on tables too large for joint columns.
     solved : dict of str to Channel
         The mechanisms found so far: an optimum starts from the best one that its class contains.
     """
@@ -71,12 +73,15 @@ class Problem:
     nonrobust: Optimum
     tolerance: float
     max_rounds: int
+    cells: int = 0
     solved: dict[str, Channel] = field(default_factory=dict)
 
     @classmethod
-    def at(cls, ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int) -> Problem:
+    def at(
+        cls, ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int, cells: int = 0
+    ) -> Problem:
         """Make the problem of one privacy level, with nothing solved but NR."""
-        return cls(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds)
+        return cls(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds, cells)
 
 
 class Class(NamedTuple):
@@ -111,6 +116,7 @@ def _optimum(problem: Problem, name: str) -> Optimum:
         max_rounds=problem.max_rounds,
         # Every class does at least as well as those within it, also where a solve stops early.
         start=max(inside, key=partial(mutual_information, problem.ball.centre), default=None),
+        cells=problem.cells if name == "exact" and problem.ball.centre.size > SMALL else None,
     )
 
 
@@ -191,7 +197,13 @@ class Solution:
 
 
 def solve(
-    ball: RenyiBall, epsilon: float, mechanisms: Sequence[str], *, tolerance: float, max_rounds: int
+    ball: RenyiBall,
+    epsilon: float,
+    mechanisms: Sequence[str],
+    *,
+    tolerance: float,
+    max_rounds: int,
+    cells: int = 0,
 ) -> Iterator[Solution]:
     """Solve mechanisms for one uncertainty set and one privacy level.
 
@@ -204,6 +216,8 @@ def solve(
         Names in the catalogue, in any order.
     tolerance, max_rounds
         As in `optimal_robust`.
+    cells : int
+        As in `Problem`.
 
     Raises
     ------
@@ -212,7 +226,7 @@ def solve(
     """
     if unknown := [name for name in mechanisms if name not in SOLVERS]:
         raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(SOLVERS)}.")
-    problem = Problem.at(ball, epsilon, tolerance, max_rounds)
+    problem = Problem.at(ball, epsilon, tolerance, max_rounds, cells)
     for name in sorted(mechanisms, key=list(SOLVERS).index):
         try:
             solution = evaluate(name, problem)
@@ -348,14 +362,18 @@ def classes(
     mechanisms: Sequence[str] = (*CLASSES, "nr"),
     tolerance: float = 1e-7,
     max_rounds: int = 300,
+    cells: int = 0,
 ) -> pd.DataFrame:
     """Compute the optima of the nested classes on one table of counts, and what each leaks over F.
 
-    Arguments and result as for `fig2`, but that every mechanism has the metric ``worst_case_epsilon``.
+    Arguments and result as for `fig2`, but that every mechanism has the metric ``worst_case_epsilon``, and
+    that `cells` are looked at for the bound on tables too large for joint columns.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("classes", instance, beta, ball)
-    return RESULTS.table(_rows(ball, place, epsilons, mechanisms, tolerance, max_rounds, leaks=True))
+    return RESULTS.table(
+        _rows(ball, place, epsilons, mechanisms, tolerance, max_rounds, leaks=True, cells=cells)
+    )
 
 
 def _rows(
@@ -367,10 +385,12 @@ def _rows(
     max_rounds: int,
     *,
     leaks: bool = False,
+    cells: int = 0,
 ) -> Iterator[Row]:
     h = entropy(ball.centre)
     for epsilon in epsilons:
-        for solution in solve(ball, epsilon, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
+        found = solve(ball, epsilon, mechanisms, tolerance=tolerance, max_rounds=max_rounds, cells=cells)
+        for solution in found:
             rows = list(solution.certified(place, h))
             yield from rows
             if solution.channel is not None and (leaks or not MECHANISMS[solution.mechanism].robust):

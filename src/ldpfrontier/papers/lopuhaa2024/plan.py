@@ -52,8 +52,8 @@ def classes(configuration: Mapping[str, Any]) -> _Parts:
     paper = configuration["lopuhaa2024"]
     study = paper["steps"]
     epsilons = sorted(map(float, study["epsilon"]))
-    pairs = paper["pairs"][: study["pairs"]]
-    return {name: part for pair in pairs for name, part in _chunks(paper, pair, epsilons)}
+    pairs, own = paper["pairs"][: study["pairs"]], {"cells": study["cells"]}
+    return {name: {**part, **own} for pair in pairs for name, part in _chunks(paper, pair, epsilons)}
 
 
 def calibration(configuration: Mapping[str, Any]) -> _Parts:
