@@ -44,8 +44,8 @@ from ldpfrontier.optimal.column_generation import BATCH, generate
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.utility import Columns, MutualInformation
 
-#: Most inputs for which columns are generated, in at most WORK / k rounds, and packings to start with.
-MAX_MASTER, WORK, PACKINGS = 256, 8000, 3
+#: Most inputs for which columns are generated, in at most WORK / k^2 rounds, and packings to start with.
+MAX_MASTER, WORK, PACKINGS = 256, 500_000, 3
 
 #: Most entries of a channel: 80 MB.
 MAX_ENTRIES = 10_000_000
@@ -152,7 +152,7 @@ def optimal_packing(
     """Find a nearly optimal eps-LDP mechanism for many inputs, with a certificate.
 
     Arguments and result are those of `optimal_ldp`. Up to `MAX_MASTER` inputs columns are generated where a
-    packing leaves a gap, in at most `WORK` / k rounds.
+    packing leaves a gap, in at most `WORK` / k^2 rounds.
     """
     prior = utility.prior
     k, limit = len(prior), converse(prior, epsilon)
@@ -184,7 +184,7 @@ def optimal_packing(
         Columns.join(first),
         utility,
         tolerance=tolerance,
-        max_rounds=min(max_rounds, WORK // k),
+        max_rounds=min(max_rounds, WORK // k**2),
         stable_prices=limit.prices,
     )
 
