@@ -31,6 +31,7 @@ LIBRARIES = (
     "matplotlib.backends.backend_pdf",
     "matplotlib.backends.backend_svg",
     "matplotlib.figure",
+    "numba",
     "numpy",
     "pandas",
     "pyarrow.parquet",

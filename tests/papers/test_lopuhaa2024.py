@@ -53,7 +53,7 @@ def test_classes_are_solved_after_those_that_they_contain():
 def test_an_optimum_starts_from_the_best_mechanism_that_its_class_contains(monkeypatch):
     starts = {}
 
-    def solver(ball, epsilon, *, envelope, pairs, tolerance, max_rounds, start):
+    def solver(ball, epsilon, *, envelope, pairs, tolerance, max_rounds, start, cells):
         starts[envelope, pairs] = start
         return optimal_robust(ball, epsilon, start=start)
 
@@ -61,7 +61,7 @@ def test_an_optimum_starts_from_the_best_mechanism_that_its_class_contains(monke
     ball = RenyiBall.confidence(COUNTS)
     silent, good, better = (optimal_robust(ball, level).channel for level in (0.0, 0.3, 0.5))
     solved = {"srr": better, "polyopt": silent, "polyopt_distinct": better, "projections": good}
-    problem = Problem(ball, 1.0, optimal_nonrobust(ball.centre, 1.0), 1e-7, 300, solved)
+    problem = Problem(ball, 1.0, optimal_nonrobust(ball.centre, 1.0), 1e-7, 300, solved=solved)
     for name in CLASSES:
         evaluate(name, problem)
     assert starts["simplex", "all"] is None

@@ -281,7 +281,7 @@ def design_channel(
         raise ValueError("All records are equal; there is nothing to report.")
     ball = ball_of(table, beta, order)
     problem = Problem(prior.ravel(), ball, epsilon)
-    bound = min(most_information(prior, epsilon), h)
+    bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
     candidates = []
     for name, method in methods.items():
         if mechanisms is not None and name not in mechanisms:
@@ -323,26 +323,6 @@ def _measured(
         rank=linear.rank,
         errors=tuple(math.sqrt(square) for square in squares),
     )
-
-
-def most_information(prior: FloatArray, epsilon: float) -> float:
-    """Bound I(X; Y) of all mechanisms that are private at least for one distribution, in nats.
-
-    At most H(U|S) and the most that can be told of S (lopuhaa2024, section 8): that of the LDP optimum on S,
-    or, with too many values for it, epsilon tanh(epsilon / 2), the largest divergence of two rows of an
-    epsilon-LDP channel, which is that of binary randomized response (kairouz2016, Theorem 5).
-
-    Parameters
-    ----------
-    prior : ndarray, shape (a1, a2)
-    epsilon : float
-        Nats.
-    """
-    try:
-        return optimal_nonrobust(prior, epsilon).upper_bound
-    except Intractable:
-        sensitive = entropy(prior.sum(axis=1))
-        return entropy(prior) - sensitive + min(sensitive, epsilon * math.tanh(epsilon / 2.0))
 
 
 def least_epsilon(
@@ -392,7 +372,7 @@ def least_epsilon(
         level = step / STEPS
         if progress:
             progress(level)
-        if min(most_information(table.distribution, level) / h, 1.0) < utility:
+        if min(optimal_nonrobust(table.distribution, level).upper_bound / h, 1.0) < utility:
             return False
         made = (design_channel(table, level, mechanisms=[name], beta=beta, order=order) for name in names)
         # One after the other: the last one takes longest, and mostly the first one tells.
