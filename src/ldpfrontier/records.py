@@ -63,7 +63,7 @@ def count_values(
     _check_columns(sensitive, useful, count)
     found = Counter[Label]()
     done = 0
-    for chunk in read_chunks(path, columns if count is None else (*columns, count)):
+    for chunk in read_chunks(path, columns if count is None else (*columns, count), progress=progress):
         if count is None:
             found.update(chunk)
         else:
@@ -76,12 +76,8 @@ def count_values(
                 found[tuple(values)] += int(number)
         done += len(chunk)
         _check_number(path, columns, found)
-        if progress:
-            progress(done)
     for label in found:
         check_present(path, columns, label)
-    if not found:
-        raise ValueError(f"{path} has no records; at least one is needed.")
     cut = len(sensitive)
     rows, others = ({label[part] for label in found} for part in (slice(cut), slice(cut, None)))
     if len(rows) * len(others) > MOST_VALUES:
@@ -92,7 +88,13 @@ def count_values(
     return dict(found)
 
 
-def read_chunks(path: Path | str, columns: Sequence[str], size: int = CHUNK) -> Iterator[list[Label]]:
+def read_chunks(
+    path: Path | str,
+    columns: Sequence[str],
+    size: int = CHUNK,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[list[Label]]:
     """Yield the values of some columns of a CSV file, a chunk of records at a time.
 
     Parameters
@@ -103,12 +105,14 @@ def read_chunks(path: Path | str, columns: Sequence[str], size: int = CHUNK) -> 
         At least one.
     size : int
         Records in a chunk.
+    progress : callable, optional
+        Called with the number of records yielded so far, when the next are asked for.
 
     Raises
     ------
     ValueError
-        If the file is not UTF-8, is empty, lacks a column or has it twice, or a record has another number of
-        fields than there are columns.
+        If the file is not UTF-8, is empty, lacks a column or has it twice, has no records, or a record has
+        another number of fields than there are columns.
     """
     done = 0
     with open(path, encoding="utf-8-sig", newline="") as stream:
@@ -127,6 +131,10 @@ def read_chunks(path: Path | str, columns: Sequence[str], size: int = CHUNK) -> 
                     )
                 done += len(chunk)
                 yield list(zip(*(map(itemgetter(place), chunk) for place in places), strict=True))
+                if progress:
+                    progress(done)
+            if not done:
+                raise ValueError(f"{path} has no records; at least one is needed.")
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"{path} is not UTF-8: it has the byte 0x{error.object[error.start]:02x} after record {done};"

@@ -218,15 +218,11 @@ def count_pairs(
     outputs = Codes(path, (column,), [(report,) for report in private.outputs])
     counts = np.zeros(private.weights.shape, dtype=np.int64)
     done = 0
-    for chunk in read_chunks(path, (*attributes, column)):
+    for chunk in read_chunks(path, (*attributes, column), progress=progress):
         x = inputs([record[:-1] for record in chunk], done)
         y = outputs([record[-1:] for record in chunk], done)
         np.add.at(counts, (x, y), 1)
         done += len(chunk)
-        if progress:
-            progress(done)
-    if not done:
-        raise ValueError(f"{path} has no records; at least one is needed.")
     return counts
 
 

@@ -295,10 +295,6 @@ def count_reports(
     """
     codes = Codes(path, (column,), [(report,) for report in private.outputs])
     counts = np.zeros(len(private.outputs), dtype=np.int64)
-    for chunk in read_chunks(path, (column,)):
+    for chunk in read_chunks(path, (column,), progress=progress):
         counts += np.bincount(codes(chunk, int(counts.sum())), minlength=counts.size)
-        if progress:
-            progress(int(counts.sum()))
-    if not counts.any():
-        raise ValueError(f"{path} has no records; at least one is needed.")
     return counts

@@ -105,14 +105,10 @@ def privatize_file(
     with replacing(target) as partial, open(partial, "w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow([*keep, column])
-        for chunk in read_chunks(path, (*attributes, *keep)):
+        for chunk in read_chunks(path, (*attributes, *keep), progress=progress):
             inputs = codes([record[:cut] for record in chunk], done)
             counts += np.bincount(inputs, minlength=counts.size)
             reports = map(private.outputs.__getitem__, sampler.draw(inputs).tolist())
             writer.writerows((*record[cut:], report) for record, report in zip(chunk, reports, strict=True))
             done += len(chunk)
-            if progress:
-                progress(done)
-        if not done:
-            raise ValueError(f"{path} has no records; at least one is needed.")
     return Privatized(done, bool((counts == private.table.counts.ravel()).all()))
