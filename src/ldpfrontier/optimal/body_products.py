@@ -33,6 +33,12 @@ POLISHED, MOVED, SCOUT = 6, 3, 3
 Key = tuple[int, float, bool]
 
 
+def level(key: Key) -> float:
+    """Return how much more than epsilon the ends of A and B of a body are apart; e^(-level / 2) is B's."""
+    _, delta, special = key
+    return delta if special else -delta
+
+
 @dataclass(eq=False)
 class BodyProducts:
     """The products of bodies, for every special value s0 and some deltas (see `polyopt`).
@@ -72,16 +78,15 @@ class BodyProducts:
     def body(self, key: Key) -> Body:
         """Return the body of one group at one delta."""
         if key not in self._bodies:
-            s, delta, special = key
-            ball, level = self.ball, delta if special else -delta
+            s, ball = key[0], self.ball
             radius = float(ball.radius_at(np.array(self.share), ball.sensitive[s]))
             self._bodies[key] = Body(
                 ball.conditionals[s],
                 radius,
                 ball.order,
                 ball.centre[s],
-                self.epsilon + level,
-                math.exp(-0.5 * level),
+                self.epsilon + level(key),
+                math.exp(-0.5 * level(key)),
             )
         return self._bodies[key]
 
@@ -89,21 +94,24 @@ class BodyProducts:
         """Return the product of (s0, delta); at delta = 0 the same for every s0."""
         key = (s0 if delta > 0 else 0), delta
         if key not in self._products:
-            special = [s == s0 and delta > 0 for s in range(self.ball.sensitive.size)]
-            bodies = [self.body((s, delta, is_special)) for s, is_special in enumerate(special)]
+            bodies = [self.body(member) for member in self.members(s0, delta, delta)]
             self._products[key] = BlockProduct(list(bodies), self.ball.centre)
         return self._products[key]
 
+    def members(self, s0: int, low: float, high: float) -> list[Key]:
+        """List the bodies whose product contains the columns of s0 and an interval of deltas."""
+        ends = [high if s == s0 else low for s in range(len(self.ball.centre))]
+        return [(s, delta, s == s0 and delta > 0.0) for s, delta in enumerate(ends)]
+
     def known_body(self, key: Key) -> Body | None:
-        """Return the body of a key if a product in use has it."""
+        """Return the body of a key if it has been made, with the vertices found so far."""
         return self._bodies.get(key)
 
     def in_use(self) -> Iterator[Key]:
         """List the keys of the bodies of the products in use."""
         for (s0, delta), product in self._products.items():
             if product in self._active:
-                for s in range(len(product.blocks)):
-                    yield s, delta, s == s0 and delta > 0
+                yield from self.members(s0, delta, delta)
 
     def use(self, s0: int, delta: float) -> None:
         """Use a product from now on."""

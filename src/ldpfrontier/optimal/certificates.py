@@ -1,6 +1,6 @@
 r"""Certificates for products of bodies: bounds on the reduced costs of all columns, for every delta at once.
 
-Scaled as in `projections`, the columns of distinct pairs with special value s0 are products of ::
+Scaled as in `body_products`, the columns of distinct pairs with special value s0 are products of ::
 
     O_s(delta)  = {e^(delta/2) <= B(w), A(w) <= e^(eps - delta/2)}   for s != s0,
     S_s0(delta) = {e^(-delta/2) <= B(w), A(w) <= e^(eps + delta/2)},
@@ -20,8 +20,8 @@ import numpy as np
 from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
-from ldpfrontier.optimal.bodies import polish_from, value_within
-from ldpfrontier.optimal.body_products import BodyProducts, Key
+from ldpfrontier.optimal.bodies import Body, polish_from, value_within
+from ldpfrontier.optimal.body_products import BodyProducts, Key, level
 from ldpfrontier.optimal.covering import Cover
 
 #: Cells by which a cover is refined at a time; the next time may gain this share of the last gain, or that
@@ -54,8 +54,7 @@ class Certificate:
     def __init__(self, products: BodyProducts, prices: FloatArray) -> None:
         self._products = products
         centre = products.ball.centre
-        self._first = products.product(0, 0.0)
-        self._lam = self._first.excess(prices)[1]
+        self._lam = products.product(0, 0.0).excess(prices)[1]
         self._tilted = prices.reshape(centre.shape) + self._lam * centre
         self._groups = len(centre)
         self._parts: dict[Key, _Part] = {}
@@ -92,8 +91,7 @@ class Certificate:
                 continue
             if work <= 0 or value <= whole + slack:
                 break
-            parts = self._members(s0, low, high)
-            key = max(parts, key=lambda key: self._parts[key].gain)
+            key = max(self._products.members(s0, low, high), key=lambda key: self._parts[key].gain)
             if self._halving(s0, low, high) > HALVING * self._parts[key].gain:
                 middle = 0.5 * (low + high)
                 heapq.heappop(heap)
@@ -132,16 +130,11 @@ class Certificate:
         if s0 < 0 or high == 0.0:
             return None
         delta = 0.5 * (low + high)
-        total = sum(self._part((s, delta, s == s0)).lower for s in range(self._groups))
+        total = sum(self._part(key).lower for key in self._products.members(s0, delta, delta))
         return (s0, delta) if self._lam - 1.0 - math.log(max(-total, 1e-300)) > 0.0 else None
 
-    def _members(self, s0: int, low: float, high: float) -> list[Key]:
-        """List the bodies whose product contains the columns of an interval."""
-        ends = [high if s == s0 else low for s in range(self._groups)]
-        return [(s, delta, s == s0 and delta > 0.0) for s, delta in enumerate(ends)]
-
     def _value(self, s0: int, low: float, high: float) -> float:
-        return sum(self._part(key).bound for key in self._members(s0, low, high))
+        return sum(self._part(key).bound for key in self._products.members(s0, low, high))
 
     def _halving(self, s0: int, low: float, high: float) -> float:
         """Estimate what halving an interval gains: half of what the special body does along it."""
@@ -150,14 +143,19 @@ class Certificate:
         ends = [self._part((s0, delta, delta > 0.0)) for delta in (low, high)]
         return 0.5 * max(ends[1].lower - ends[0].lower, 0.0)
 
+    def _base(self, key: Key) -> Body:
+        """Return the body at delta = 0, which has the same ball."""
+        return self._products.body((key[0], 0.0, False))
+
+    def _ends(self, key: Key) -> tuple[float, float]:
+        """Return the top and the bottom of a body."""
+        return math.exp(self._products.epsilon + 0.5 * level(key)), math.exp(-0.5 * level(key))
+
     def _part(self, key: Key) -> _Part:
         if key not in self._parts:
-            s, delta, special = key
-            level = delta if special else -delta
-            eps, base = self._products.epsilon, self._products.body((s, 0.0, False))
-            top, bottom = math.exp(eps + 0.5 * level), math.exp(-0.5 * level)
-            c = self._tilted[s]
-            if not base.movable or level == -eps:
+            base, c = self._base(key), self._tilted[key[0]]
+            top, bottom = self._ends(key)
+            if not base.movable or level(key) == -self._products.epsilon:
                 # A box, or constants only: every letter at one end.
                 worth = [xlogy(w, w) * base.prior - w * base.folded(c) for w in (bottom, top)]
                 value = float(np.maximum(*worth).sum())
@@ -182,12 +180,9 @@ class Certificate:
         return min(containing, default=math.inf)
 
     def _refine(self, key: Key, slack: float, cells: int = PORTION) -> None:
-        part, (s, delta, special) = self._parts[key], key
+        part = self._parts[key]
         if part.cover is None:
-            level = delta if special else -delta
-            top = math.exp(self._products.epsilon + 0.5 * level)
-            base = self._products.body((s, 0.0, False))
-            part.cover = Cover(base, self._tilted[s], top, math.exp(-0.5 * level))
+            part.cover = Cover(self._base(key), self._tilted[key[0]], *self._ends(key))
         target = part.lower + slack / self._groups
         bound = min(part.cover.bound(target, cells), part.bound)
         gained = part.bound - bound if math.isfinite(part.bound) else bound - target
