@@ -90,9 +90,8 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
         if cells > 0:
             value = float(prices.sum())
             bound = min(bound, value + certificate.bound(cells >> last, SLACK * value))
-            certificate.polish()
-            if (missing := certificate.missing()) is not None:
-                products.use(*missing)
+            for s0, delta in certificate.missing():
+                products.use(s0, delta)
         elif not certificate.scout(SCOUTED):
             break
     decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
