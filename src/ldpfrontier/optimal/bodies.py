@@ -74,15 +74,13 @@ class Body(Block):
         prior: FloatArray,
         epsilon: float,
         scale: float = 1.0,
-        *,
-        listed: bool = True,
     ) -> None:
         self._fold(prior)
         self.order, self.radius = order, radius
         self.top, self.bottom = scale * math.exp(epsilon), scale
         self.centre = self.folded(conditional)
         mass = np.clip(subset_sums(self.centre), 0.0, 1.0)
-        sets = np.arange(1, len(mass) - 1 if listed else 1, dtype=np.int32)
+        sets = np.arange(1, len(mass) - 1, dtype=np.int32)
         least, largest = two_cells(mass[sets], np.full(len(sets), radius), order)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = (self.top - self.bottom) / (largest - least)
@@ -176,11 +174,22 @@ def polish(bodies: Sequence[Body], prices: Sequence[FloatArray], number: int, va
 def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Sequence[FloatArray]) -> bool:
     """Look for better vertices of bodies from given places, each (m, letters) in folded letters.
 
-    A place outside is brought near its body by relative changes of its letters. Arguments and result are
-    otherwise those of `polish`; the bodies must be movable.
+    Arguments and result are otherwise those of `polish`; the bodies must be movable.
     """
     best = np.array([body.reduced(c).max() for body, c in zip(bodies, prices, strict=True)])
     return _climb(bodies, prices, starts, best, restore=True)
+
+
+def value_within(body: Body, prices: FloatArray, top: float, bottom: float) -> float:
+    """Return a value of g - prices . w that is reached with other ends of A and B than the body's.
+
+    It is that of the best vertices known after they were moved there and improved.
+    """
+    reduced = body.reduced(prices)
+    first = np.argpartition(-reduced, min(STARTS, len(reduced)) - 1)[:STARTS]
+    stack = _Stack.of([body], [prices]).take(np.zeros(len(first), dtype=np.intp))
+    stack.top[:], stack.bottom[:] = top, bottom
+    return float(stack.climb(body.compact(first))[1].max())
 
 
 def _climb(

@@ -29,10 +29,6 @@ FEW, SPECIAL = 3, 3
 #: SCOUT-th round.
 POLISHED, MOVED, SCOUT = 6, 3, 3
 
-#: Products whose known columns all have reduced costs below minus this share of the value are improved on
-#: those rounds only.
-FAR = 0.01
-
 #: A sensitive value, a delta, and whether the value is special there.
 Key = tuple[int, float, bool]
 
@@ -79,8 +75,8 @@ class BodyProducts:
             for part in (DELTAS if small else FEW_DELTAS)
         ]
 
-    def body(self, key: Key, *, listed: bool = True) -> Body:
-        """Return the body of one group at one delta; a new one has first vertices, or only constants."""
+    def body(self, key: Key) -> Body:
+        """Return the body of one group at one delta."""
         if key not in self._bodies:
             s, ball = key[0], self.ball
             radius = float(ball.radius_at(np.array(self.share), ball.sensitive[s]))
@@ -91,7 +87,6 @@ class BodyProducts:
                 ball.centre[s],
                 self.epsilon + level(key),
                 math.exp(-0.5 * level(key)),
-                listed=listed,
             )
         return self._bodies[key]
 
@@ -99,19 +94,24 @@ class BodyProducts:
         """Return the product of (s0, delta); at delta = 0 the same for every s0."""
         key = (s0 if delta > 0 else 0), delta
         if key not in self._products:
-            bodies = [self.body(member) for member in self.members(s0, delta)]
+            bodies = [self.body(member) for member in self.members(s0, delta, delta)]
             self._products[key] = BlockProduct(list(bodies), self.ball.centre)
         return self._products[key]
 
-    def members(self, s0: int, delta: float) -> list[Key]:
-        """List the bodies of a product."""
-        return [(s, delta, s == s0 and delta > 0.0) for s in range(len(self.ball.centre))]
+    def members(self, s0: int, low: float, high: float) -> list[Key]:
+        """List the bodies whose product contains the columns of s0 and an interval of deltas."""
+        ends = [high if s == s0 else low for s in range(len(self.ball.centre))]
+        return [(s, delta, s == s0 and delta > 0.0) for s, delta in enumerate(ends)]
+
+    def known_body(self, key: Key) -> Body | None:
+        """Return the body of a key if it has been made, with the vertices found so far."""
+        return self._bodies.get(key)
 
     def in_use(self) -> Iterator[Key]:
         """List the keys of the bodies of the products in use."""
         for (s0, delta), product in self._products.items():
             if product in self._active:
-                yield from self.members(s0, delta)
+                yield from self.members(s0, delta, delta)
 
     def use(self, s0: int, delta: float) -> None:
         """Use a product from now on."""
@@ -141,9 +141,7 @@ class BodyProducts:
         self._round += 1
         scout = self._round % SCOUT == 1
         for product in self._active:
-            excess, lam = product.excess(prices)
-            if excess < -FAR * abs(prices.sum()) and not scout:
-                continue
+            lam = product.excess(prices)[1]
             tilted = prices.reshape(self.ball.centre.shape) + lam * self.ball.centre
             bodies = [body for body in product.blocks if isinstance(body, Body)]
             polish(bodies, list(tilted), POLISHED, MOVED if scout else 0)

@@ -22,11 +22,11 @@ from ldpfrontier.optimal.relaxation import Cells, Problem, bound_all, refine, wi
 from ldpfrontier.renyi import two_cells
 
 #: Multiple of 1 / top at which xi ends, and of 1 / bottom at which eta does; ratio of neighbouring ends.
-FAR, RATIO = 200.0, 3.5
+FAR, RATIO = 200.0, 1.9
 
 #: Cells with large bounds whose letters are looked at for better vertices; places taken from them; places
 #: are the same if all logs of letters, relative to the top and from SMALL on, are within NEAR.
-LOOSE, HINTS, SMALL, NEAR = 400, 24, 0.03, 0.2
+LOOSE, HINTS, SMALL, NEAR = 400, 48, 0.03, 0.2
 
 
 class Cover:
@@ -37,16 +37,11 @@ class Cover:
     body : Body
         With 0 < radius < inf and more than one letter.
     prices : ndarray, shape (a2,)
-    top, bottom : ndarray, shape (1,) or (2,)
-        Ends of A and B that take the place of the body's, bottom < top; or what these are at first and at
-        last, and linear in between.
-    level : ndarray, shape (1,) or (2,)
-        Values of g - prices . w there, from which bounds are measured.
+    top, bottom : float
+        Ends of A and B that take the place of the body's, bottom < top.
     """
 
-    def __init__(
-        self, body: Body, prices: FloatArray, top: FloatArray, bottom: FloatArray, level: FloatArray
-    ) -> None:
+    def __init__(self, body: Body, prices: FloatArray, top: float, bottom: float) -> None:
         real = body.centre > 0
         r = body.centre[real]
         g, B = (body.order - 1.0) / body.order, body.radius
@@ -54,22 +49,13 @@ class Cover:
         k = B if g == 0 else math.expm1(g * B) / g
         self._real, self._prior = real, prior
         self._problem = Problem(
-            r,
-            c[real] / (prior * r),
-            float(c[~real].sum()) / prior,
-            top,
-            bottom,
-            level / prior,
-            k,
-            g,
-            -math.inf,
+            r, c[real] / (prior * r), float(c[~real].sum()) / prior, top, bottom, k, g, -math.inf
         )
-        largest, least = float(top.max()), float(bottom.min())
-        caps = largest / two_cells(r, np.full(r.size, B), body.order)[1]
+        caps = top / two_cells(r, np.full(r.size, B), body.order)[1]
         rise = math.expm1(B)
         # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise.
-        xi = _ends(rise / largest, FAR / largest, g)
-        eta = _ends(rise / max(float(caps.max()) - least, 1e-12), FAR / least, g)
+        xi = _ends(rise / top, FAR / top, g)
+        eta = _ends(rise / max(float(caps.max()) - bottom, 1e-12), FAR / bottom, g)
         i, j = (index.ravel() for index in np.indices((len(xi) - 1, len(eta) - 1)))
         m, n = i.size, r.size
         self._first, self._count = m, 0
@@ -86,12 +72,12 @@ class Cover:
         )
 
     def bound(self, target: float, most: int) -> float:
-        """Bound how far g - prices . w is above the level, or above the line of levels, over the body.
+        """Bound g - prices . w over the body from above.
 
         Parameters
         ----------
         target : float
-            Bound that is good enough; not below an earlier one.
+            Bound that is good enough.
         most : int
             Most cells to add to those of earlier calls, beyond the first ones.
         """
@@ -109,16 +95,6 @@ class Cover:
         self._problem = problem
         return max(target, self._prior * float(self._cells.bound[: self._count].max()))
 
-    @property
-    def size(self) -> int:
-        """Cells so far."""
-        return self._count
-
-    def measure_from(self, level: FloatArray) -> None:
-        """Measure bounds from other levels, of the same shape; no later target may be below 0."""
-        self._problem = self._problem._replace(level=level / self._prior, goal=0.0)
-        bound_all(self._cells, self._count, self._problem)
-
     def hints(self) -> FloatArray:
         """Return where to look for better vertices: letters (m, letters) in the loosest cells."""
         bounds = self._cells.bound[: self._count]
@@ -127,7 +103,7 @@ class Cover:
         loosest = loosest[np.argsort(-bounds[loosest], kind="stable")]
         loosest = loosest[bounds[loosest] > self._problem.goal]
         places = self._cells.place[loosest].reshape(-1, self._problem.r.size)
-        rounded = np.rint(np.log(places / self._problem.top.max() + SMALL) / NEAR)
+        rounded = np.rint(np.log(places / self._problem.top + SMALL) / NEAR)
         first = np.sort(np.unique(rounded, axis=0, return_index=True)[1])[:HINTS]
         w = np.zeros((len(first), self._real.size))
         w[:, self._real] = places[first]

@@ -90,8 +90,9 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
         if cells > 0:
             value = float(prices.sum())
             bound = min(bound, value + certificate.bound(cells >> last, SLACK * value))
-            for s0, delta in certificate.missing():
-                products.use(s0, delta)
+            certificate.polish()
+            if (missing := certificate.missing()) is not None:
+                products.use(*missing)
         elif not certificate.scout(SCOUTED):
             break
     decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)

@@ -7,9 +7,7 @@ the two constraints, ::
     sum_u r_u (w_u log w_u - gamma_u w_u)
         + x_0 (sum_u r_u phi(1 + xi (top - w_u)) - k) + x_1 (sum_u r_u phi(1 + eta (w_u - bottom)) - k)
 
-separates over the letters. The ends may move, `top` and `bottom` linearly from one value to another: tangents
-bound the two terms there too, so the bound is convex along the way, and never above the line through its two
-values at the ends. On every interval of a grid of values the convex part lies below its chord and the
+separates over the letters. On every interval of a grid of values the convex part lies below its chord and the
 concave parts below tangents, so the bound of a cell is a maximum over finitely many numbers, and holds for
 any multipliers x >= 0. The best ones are looked for with Kelley's cutting planes, in two dimensions.
 """
@@ -47,7 +45,7 @@ class Cells(NamedTuple):
     low: FloatArray  # (m, n): ends of the letters' intervals
     high: FloatArray  # (m, n)
     multipliers: FloatArray  # (m, 2), times xi and eta
-    bound: FloatArray  # (m,): above the levels
+    bound: FloatArray  # (m,)
     cut: NDArray[np.int64]  # (m,): what to halve: 0 for xi, 1 for eta, 2 + u for letter u
     at: FloatArray  # (m,): where a letter is cut
     place: FloatArray  # (m, 3, n): letters of the relaxation's optima
@@ -59,9 +57,8 @@ class Problem(NamedTuple):
     r: FloatArray  # (n,): centre
     gamma: FloatArray  # (n,): prices per unit of r
     rest: float  # price of the letters without probability
-    top: FloatArray  # (1,) or (2,): where it starts and ends
-    bottom: FloatArray
-    level: FloatArray  # (1,) or (2,): bounds are measured from here
+    top: float
+    bottom: float
     k: float
     g: float
     goal: float
@@ -70,7 +67,7 @@ class Problem(NamedTuple):
 class Scratch(NamedTuple):
     """Space that every cell needs: what the two constraints give in two corners each, and planes."""
 
-    a: FloatArray  # (2, ends, n, 2 GRID)
+    a: FloatArray  # (2, n, 2 GRID)
     b: FloatArray
     base: FloatArray  # (n, 2 GRID)
     points: FloatArray
@@ -84,10 +81,10 @@ class Scratch(NamedTuple):
 
 
 @njit(cache=True)
-def _scratch(n: int, ends: int) -> Scratch:
+def _scratch(n: int) -> Scratch:
     return Scratch(
-        np.empty((2, ends, n, 2 * GRID)),
-        np.empty((2, ends, n, 2 * GRID)),
+        np.empty((2, n, 2 * GRID)),
+        np.empty((2, n, 2 * GRID)),
         np.empty((n, 2 * GRID)),
         np.empty((n, 2 * GRID)),
         np.empty(PLANES),
@@ -126,7 +123,7 @@ def _xlogx(w: float) -> float:
 @njit(cache=True, error_model="numpy")
 def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
     """Fill in what every letter contributes at the ends of its grid intervals."""
-    top, bottom, g = problem.top.max(), problem.bottom.min(), problem.g
+    top, bottom, g = problem.top, problem.bottom, problem.g
     for u in range(problem.r.size):
         left = low = cells.low[c, u]
         width = cells.high[c, u] - low
@@ -142,42 +139,38 @@ def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
                 table = space.a if side == 0 else space.b
                 s, last = ends[0], ends[1]
                 if np.isinf(last):
-                    table[:, :, u, j] = table[:, :, u, GRID + j] = 0.0
+                    table[:, u, j] = table[:, u, GRID + j] = 0.0
                     continue
                 v, sign = (top - middle, -1.0) if side == 0 else (middle - bottom, 1.0)
                 t = max(1.0 + s * v, TINY)
                 value, slope = _phi(t, g), _slope(t, g)
-                run = sign * half * slope
-                for end in range(problem.top.size):
-                    moved = problem.top[end] - top if side == 0 else bottom - problem.bottom[end]
-                    for i in range(2):
-                        pull = (ends[i] - s) * v + ends[i] * moved
-                        turn = run * (ends[i] - pull * (1.0 - g) * s / t)
-                        table[i, end, u, j] = value + pull * slope - turn
-                        table[i, end, u, GRID + j] = value + pull * slope + turn
+                run = sign * half * s * slope
+                pull = (last - s) * v * slope
+                turn = (last - s) * sign * half * slope * (1.0 - (1.0 - g) * v * s / t)
+                table[0, u, j], table[0, u, GRID + j] = value - run, value + run
+                table[1, u, j], table[1, u, GRID + j] = value - run + pull - turn, value + run + pull + turn
 
 
 @njit(cache=True, error_model="numpy")
 def _evaluate(
-    x0: float, x1: float, corners: tuple[int, int], problem: Problem, space: Scratch, step: int
-) -> tuple[float, tuple[int, int, int]]:
+    x0: float, x1: float, corners: tuple[int, int], r: FloatArray, space: Scratch, step: int
+) -> tuple[float, int]:
     """Return the relaxation at multipliers, without constants, and its corner; note the letters' places."""
-    r, best, corner = problem.r, -np.inf, (0, 0, 0)
-    for end in range(problem.level.size):
-        for i in range(corners[0]):
-            for j in range(corners[1]):
-                total = -problem.level[end]
-                for u in range(r.size):
-                    largest, where = -np.inf, 0
-                    for p in range(2 * GRID):
-                        value = space.base[u, p] + x0 * space.a[i, end, u, p] + x1 * space.b[j, end, u, p]
-                        if value > largest:
-                            largest, where = value, p
-                    total += r[u] * largest
-                    space.trial[u] = where
-                if total > best:
-                    best, corner = total, (i, j, end)
-                    space.places[step] = space.trial
+    best, corner = -np.inf, 0
+    for i in range(corners[0]):
+        for j in range(corners[1]):
+            total = 0.0
+            for u in range(r.size):
+                largest, where = -np.inf, 0
+                for p in range(2 * GRID):
+                    value = space.base[u, p] + x0 * space.a[i, u, p] + x1 * space.b[j, u, p]
+                    if value > largest:
+                        largest, where = value, p
+                total += r[u] * largest
+                space.trial[u] = where
+            if total > best:
+                best, corner = total, 2 * i + j
+                space.places[step] = space.trial
     return best, corner
 
 
@@ -245,7 +238,7 @@ def _weigh(last: int, across: bool, space: Scratch) -> None:
 @njit(cache=True, error_model="numpy")
 def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
     """Bound one cell, and say where to cut it."""
-    top, bottom, k, goal, r = problem.top.max(), problem.bottom.min(), problem.k, problem.goal, problem.r
+    top, bottom, k, goal, r = problem.top, problem.bottom, problem.k, problem.goal, problem.r
     xi, eta = cells.xi[c], cells.eta[c]
     for u in range(r.size):
         # phi has no argument below 0.
@@ -265,11 +258,11 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
     space.weight[:] = 1.0, 0.0, 0.0
     best = np.inf
     for step in range(PLANES):
-        total, corner = _evaluate(x[0] * unit[0], x[1] * unit[1], corners, problem, space, step)
+        total, corner = _evaluate(x[0] * unit[0], x[1] * unit[1], corners, r, space, step)
         first = second = -k
         for u in range(r.size):
-            first += r[u] * space.a[corner[0], corner[2], u, space.places[step, u]]
-            second += r[u] * space.b[corner[1], corner[2], u, space.places[step, u]]
+            first += r[u] * space.a[corner // 2, u, space.places[step, u]]
+            second += r[u] * space.b[corner % 2, u, space.places[step, u]]
         first, second = first * unit[0] * used[0], second * unit[1] * used[1]
         value = total + extra - (x[0] * unit[0] + x[1] * unit[1]) * k
         if value < best:
@@ -294,7 +287,7 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
 @njit(cache=True, error_model="numpy")
 def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], space: Scratch) -> None:
     """Find where the relaxation of a cell is loosest: in xi, in eta, or in a letter that hesitates."""
-    g, r, top, bottom = problem.g, problem.r, problem.top.max(), problem.bottom.min()
+    g, r = problem.g, problem.r
     largest = 0.0
     rectangle = np.zeros(2)
     cells.cut[c] = 0
@@ -305,13 +298,13 @@ def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], spac
             w = space.points[u, spot]
             cells.place[c, p, u] = w
             mean += w * space.weight[p]
-            kept = _xlogx(w) + x[0] * space.a[0, 0, u, spot] + x[1] * space.b[0, 0, u, spot]
+            kept = _xlogx(w) + x[0] * space.a[0, u, spot] + x[1] * space.b[0, u, spot]
             relaxed += kept * space.weight[p]
         relaxed -= _xlogx(mean)
         for side in range(2):
             ends = cells.xi[c] if side == 0 else cells.eta[c]
             s, last = ends[0], ends[1]
-            v = top - mean if side == 0 else mean - bottom
+            v = problem.top - mean if side == 0 else mean - problem.bottom
             if np.isinf(last):
                 if v < 0.0 and mean > 0.0:
                     rectangle[side] += r[u] * abs(1.0 + np.log(mean) - problem.gamma[u]) / s
@@ -363,7 +356,7 @@ def widest(g: float) -> float:
 @njit(cache=True, error_model="numpy")
 def bound_all(cells: Cells, count: int, problem: Problem) -> None:
     """Bound the first cells afresh, with the multipliers they have."""
-    space = _scratch(problem.r.size, problem.level.size)
+    space = _scratch(problem.r.size)
     for c in range(count):
         cells.bound[c] = np.inf
         _bound(cells, c, problem, space)
@@ -384,7 +377,7 @@ def refine(cells: Cells, count: int, problem: Problem, most: int) -> int:
     most : int
         Most cells to add.
     """
-    space = _scratch(problem.r.size, problem.level.size)
+    space = _scratch(problem.r.size)
     heap = [(-cells.bound[c], c) for c in range(count) if cells.bound[c] > problem.goal]
     heapq.heapify(heap)
     stop = count + most
