@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from ldpfrontier.arguments import as_number
 from ldpfrontier.channel import Channel
 
 Unit = Literal["nats", "bits", "1"]
@@ -97,17 +98,20 @@ def uninformative(inputs: int, unit: Unit = "nats") -> Optimum:
     return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, unit)
 
 
-def checked_epsilon(epsilon: float) -> float:
-    """Return a privacy level as a float.
+def checked_epsilon(epsilon: float, most: float = math.inf) -> float:
+    """Return a privacy level, a number of any type, as a float.
 
     Raises
     ------
     ValueError
-        If it is not a finite number, 0 or more.
+        If it is not a finite number, 0 or more, or exceeds the end of the range.
     """
-    if not (math.isfinite(epsilon) and epsilon >= 0):
-        raise ValueError(f"epsilon is {epsilon}; it must be a finite number, 0 or more.")
-    return float(epsilon)
+    level = as_number(epsilon, "epsilon", "a finite number, 0 or more", least=0.0)
+    if level > most:
+        raise ValueError(
+            f"epsilon is {epsilon}; it must be a finite number, 0 or more, and at most {most:g}."
+        )
+    return level
 
 
 def check_start(start: Channel | None, inputs: int) -> None:
