@@ -142,7 +142,7 @@ def generate(
     -------
     Optimum
     """
-    master = Master(len(family.scale), unit=max(float(start.values.max()), 1e-6))
+    master = Master(len(family.scale), unit=max(float(start.values.max()), 0.0) or 1.0)
     master.add(start)
     stable = stable_prices  # those of the best bound so far
     bound = np.inf if stable is None else float(stable.sum())
