@@ -16,8 +16,8 @@ Unit = Literal["nats", "bits", "1"]
 #: Relative allowance for rounding in the evaluation of a dual bound.
 ROUNDING = 1e-12
 
-#: By how much a value may exceed its bound before one of the two must be wrong: a share of the bound, and what
-#: the columns of a channel can lose where numbers near one cancel.
+#: By how much a value may exceed its bound before one of the two must be wrong: a share of the bound, and
+#: what the columns of a channel can lose where numbers near one cancel.
 BROKEN, CANCELLED = 1e-9, 1e-13
 
 
