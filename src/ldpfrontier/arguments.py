@@ -111,6 +111,18 @@ def as_numbers(values: ArrayLike, name: str) -> FloatArray:
     raise ValueError(f"{name} has the entry {shown}; every entry must be a number.")
 
 
+def as_instance(value: Any, kind: type, name: str) -> None:
+    """Check that an argument is what this package makes, such as a `Channel`.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} is a {type(value).__name__}; it must be a {kind.__name__}.")
+
+
 def _number(value: Any) -> float:
     """Return a number as a float, and NaN for what is none."""
     if isinstance(value, float):
