@@ -14,7 +14,6 @@ import numpy as np
 
 from ldpfrontier.channel import FloatArray
 
-
 #: Below this divergence, times the larger of the order and its inverse, sums of logarithms would cancel.
 NEAR = 1e-6
 
@@ -133,8 +132,8 @@ def _least(
     if active.size == 0:
         return np.asarray(low + span * result), taus, unspent
     r, z, B, mean = r[active], z[active], B[active], mean[active]
-    floor, ceiling = np.where(r > 0, z, np.inf).min(axis=1), np.where(r > 0, z, -np.inf).max(axis=1)
-    places = np.column_stack([floor, mean, ceiling])
+    floor = np.where(r > 0, z, np.inf).min(axis=1)
+    places = np.column_stack([floor, mean])
     variance = np.einsum("ij,ij->i", r, (z - mean[:, None]) ** 2)
     with np.errstate(divide="ignore"):
         # Second order: D = t^2 Var(z) / (2 order).
@@ -219,9 +218,9 @@ def _tilt(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Divergence, its derivative in log t, and sum_u R_u z_u, of R_u ~ r_u (1 + t z_u)^(-1/order).
 
-    `places`, shape (m, 3), are the least, mean and largest z where r > 0.
+    `places`, shape (m, 2), are the least and the mean z where r > 0.
     """
-    floor, mean, ceiling = places.T
+    floor, mean = places.T
     t = np.exp(tau)
     unit = 1.0 + t * floor
     # Dividing by the smallest factor on the support keeps every sum within range.
@@ -242,12 +241,13 @@ def _tilt(
         log = np.log(v)
         # log T / (order - 1), by powers less 1, divided by g.
         part = (r * (np.expm1(g * log) / g if g else log)).sum(axis=1)
-        part = np.where(g * part > -0.5, np.log1p(np.maximum(g * part, -0.5)) / g if g else part, np.log(T) / (g or 1.0))
+        if g:
+            part = np.where(g * part > -0.5, np.log1p(np.maximum(g * part, -0.5)), np.log(T)) / g
         D = np.log(W) + part / order
     else:
         D = np.log(W) + np.log(T) / (order - 1.0)
     slope = (moment / T - (zh / v).sum(axis=1) / W) * (t / unit) / order
-    near = D < NEAR * max(order, 1.0 / order)
+    near = NEAR * max(order, 1.0 / order) > D
     if near.any():
         # About the mean, unless rare letters have moved it far from the others: then about the heaviest one.
         heaviest = np.take_along_axis(z, r.argmax(axis=1)[:, None], 1)[:, 0]
