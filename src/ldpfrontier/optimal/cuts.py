@@ -39,6 +39,9 @@ RATIO_ROUNDING = 4 * np.finfo(float).eps
 #: Intervals of ratios that a pricing starts with, most at a time, and most halvings.
 INTERVALS, MAX_INTERVALS, HALVINGS = 128, 4096, 60
 
+#: By how much, relatively, the range of ratios is widened for its rounding.
+REACH = 1e-9
+
 #: Relative rounding of the ends of a chord.
 CHORD_ROUNDING = 4 * np.finfo(float).eps
 
@@ -158,13 +161,16 @@ def optimal_divergence(utility: FDivergence, epsilon: float, *, tolerance: float
     """
     merged, groups = merge(utility)
     if len(merged.prior) == 1:
-        return uninformative(len(groups), utility.unit)
+        # Ratios that are equal to rounding: what they could still tell is no more than without privacy.
+        nothing = uninformative(len(groups), utility.unit)
+        return certified(nothing.channel, 0.0, utility.divergence(), tolerance, unit=utility.unit)
+    # A generator of one's own may lose digits where numbers near one cancel.
+    noise = 0.0 if utility.f is None else ROUNDING
     cut = best_cut(merged, epsilon)
     channel = block_response(cut.labels[groups], cut.blocks, epsilon)
-    value = utility(channel)
     rounds, bound = _prove(merged, cut, epsilon, tolerance, min(max_rounds, ROUNDS))
     bound = min(bound, utility.divergence())
-    return certified(channel, value, bound, tolerance, rounds, unit=utility.unit)
+    return certified(channel, cut.value, bound, tolerance, rounds, unit=utility.unit, noise=noise)
 
 
 def excess(
@@ -209,10 +215,8 @@ def _scan(utility: FDivergence, epsilon: float, prices: FloatArray) -> tuple[flo
     """
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     terms = share * np.stack([utility.p0 - utility.p1, utility.p1, prices])
-    with np.errstate(divide="ignore"):
-        ratios = np.clip(np.log(utility.p0) - np.log(utility.p1), -epsilon, epsilon)
     # A generator's kink at 1 lies between two intervals.
-    edges = np.unique(np.append(np.linspace(ratios.min(), ratios.max(), INTERVALS + 1), 0.0))
+    edges = np.unique(np.append(np.linspace(*_reach(utility, floor, share), INTERVALS + 1), 0.0))
     a, b = edges[:-1], edges[1:]
     worst = -math.inf
     for halving in range(HALVINGS):
@@ -244,6 +248,30 @@ def _scan(utility: FDivergence, epsilon: float, prices: FloatArray) -> tuple[flo
     return worst, 0.0, np.zeros((0, len(prices)), dtype=bool)
 
 
+def _reach(utility: FDivergence, floor: float, share: float) -> tuple[float, float]:
+    """Return the least and the largest log(z0 / z1) of all columns, a little widened.
+
+    They belong to the inputs before, and from, some place in the order of P0 / P1 (kairouz2016, Lemma 24).
+    """
+    order = by_ratio(utility)
+    ends = []
+    for inputs in (order, order[::-1]):
+        sums = (np.cumsum(p[inputs]) for p in (utility.p0, utility.p1, utility.p0 - utility.p1))
+        ends.append(_log_ratio(floor, share, *sums))
+    low, high = float(ends[0].min()), float(ends[1].max())
+    wider = REACH * max(high, -low, 0.0)
+    return min(low, 0.0) - wider, max(high, 0.0) + wider
+
+
+def _log_ratio(floor: float, share: float, *sums: FloatArray) -> FloatArray:
+    """Return log(z0 / z1), z_i = floor + share p_i, from p0, p1 and p0 - p1: all digits where it is small."""
+    p0, p1, difference = sums
+    z0, z1 = floor + share * p0, floor + share * p1
+    ratio = share * difference / z1
+    near = np.abs(ratio) < 0.5
+    return np.where(near, np.log1p(np.where(near, ratio, 0.0)), np.log(z0) - np.log(z1))
+
+
 def _chord(utility: FDivergence, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the chords of f between two log ratios as slope (z0 - z1) + at_one z1.
 
@@ -273,11 +301,12 @@ def _prove(
     utility : FDivergence
         Inputs in the order of P0 / P1, no two with the same.
     """
-    resolution = 0.1 * max(tolerance * cut.value, ROUNDING)
+    rounding = ROUNDING * (cut.value + (utility.f is not None))
+    resolution = 0.1 * max(tolerance * cut.value, rounding)
     tangents, best = _tangents(utility, cut, epsilon)
     bound, subsets = excess(utility, epsilon, best, resolution)
     best = best + bound * utility.prior
-    enough = max(tolerance * cut.value - 2.0 * ROUNDING, ROUNDING)
+    enough = max(tolerance * cut.value - 2.0 * rounding, rounding)
     program, rounds = None, 0
     for rounds in range(max_rounds):
         if best.sum() - cut.value <= enough:
@@ -305,12 +334,14 @@ def _prove(
 def _tangents(utility: FDivergence, cut: Cut, epsilon: float) -> tuple[FloatArray, FloatArray]:
     """Return what a unit of P0 and of P1 is worth in every block, shape (2, m), and the first prices."""
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
-    z0, z1 = (
-        np.asarray(floor + share * np.bincount(cut.labels, weights=p, minlength=cut.blocks), dtype=float)
-        for p in (utility.p0, utility.p1)
-    )
-    ratio = np.clip(np.log(z0 / z1), -FARTHEST, FARTHEST)
-    slope, at_one = _chord(utility, ratio - TANGENT, ratio + TANGENT)
+    masses = [
+        np.bincount(cut.labels, weights=p, minlength=cut.blocks).astype(float)
+        for p in (utility.p0, utility.p1, utility.p0 - utility.p1)
+    ]
+    z1, apart = floor + share * masses[1], share * masses[2]
+    ratio = np.clip(_log_ratio(floor, share, *masses), -FARTHEST, FARTHEST)
+    width = TANGENT * min(max(float(np.abs(ratio).max()), 1e-290), 1.0)
+    slope, at_one = _chord(utility, ratio - width, ratio + width)
     tangents = np.stack([slope, at_one - slope])
     worth = np.outer(utility.p0, tangents[0]) + np.outer(utility.p1, tangents[1])
     k = len(worth)
@@ -318,7 +349,7 @@ def _tangents(utility: FDivergence, cut: Cut, epsilon: float) -> tuple[FloatArra
     worth[np.arange(k), cut.labels] = -np.inf
     loss = np.maximum(own - worth.max(axis=1), 0.0) + 1e-300 if cut.blocks > 1 else utility.prior
     # A block's prices add up to what it brings beyond the value of the cut.
-    brings = (utility.perspective(z1, z0 - z1) - cut.value * floor) / share
+    brings = (utility.perspective(z1, apart) - cut.value * floor) / share
     due = np.bincount(cut.labels, weights=own, minlength=cut.blocks) - brings
     due /= np.bincount(cut.labels, weights=loss, minlength=cut.blocks)
     return tangents, own - loss * due[cut.labels]
@@ -346,7 +377,7 @@ class _Prices:
         # Few inputs have a variable each, many share those of the price per unit.
         scale = np.maximum(self._basis.max(axis=0), 1e-300) if len(knots) <= KNOTS else np.ones(len(knots))
         self._basis /= scale
-        self._unit = max(cut.value, ROUNDING)
+        self._unit = cut.value or 1.0
         self._lp = new_lp()
         self._lp.setOptionValue("simplex_strategy", 1)  # dual: rows are added to a solved program
         self._lp.setOptionValue("simplex_iteration_limit", ITERATIONS)

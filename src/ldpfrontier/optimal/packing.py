@@ -171,8 +171,8 @@ def optimal_packing(
         inside[rest] = pack(prior[rest], number, copies, spread)
         found.append(inside)
         if len(alone) + number <= k:
-            channel = _channel(alone, inside, copies, epsilon)
-            best = certified(channel, utility(channel), limit.bound, tolerance, unit=utility.unit)
+            channel, value = _packed(prior, alone, inside, copies, epsilon)
+            best = certified(channel, value, limit.bound, tolerance, unit=utility.unit)
             if best.gap <= tolerance or not small:
                 return best
     sets = np.unique(np.hstack(found), axis=1).T
@@ -255,15 +255,27 @@ def _level(masses: FloatArray, inside: NDArray[np.bool_], load: FloatArray, ligh
     load[light] += moved
 
 
-def _channel(alone: NDArray[np.int64], inside: NDArray[np.bool_], copies: int, epsilon: float) -> Channel:
-    """Name an input alone or a bin, e^eps times as likely if it is, or has, the true one."""
+def _packed(
+    prior: FloatArray, alone: NDArray[np.int64], inside: NDArray[np.bool_], copies: int, epsilon: float
+) -> tuple[Channel, float]:
+    """Name an input alone or a bin, e^eps times as likely if it is, or has, the true one.
+
+    Returns
+    -------
+    channel : Channel
+    value : float
+        Its mutual information in nats, before the entries are rounded.
+    """
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     k, bins = inside.shape
     matrix = np.full((k, len(alone) + bins), floor)
     matrix[alone, np.arange(len(alone))] = 1.0
     matrix[:, len(alone) :][inside] = 1.0
     matrix[:, len(alone) :] /= copies
-    return Channel(matrix / (floor * (len(alone) + bins / copies) + share))
+    total = floor * (len(alone) + bins / copies) + share
+    worth = Worth(epsilon)
+    value = float(worth(prior[alone]).sum()) + float(worth(prior @ inside).sum()) / copies
+    return Channel(matrix / total), max(value * floor / total, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.combinatorics import subset_sums
-from ldpfrontier.optimal.column_generation import BATCH, generate
-from ldpfrontier.optimal.cuts import block_response, optimal_divergence
+from ldpfrontier.optimal.column_generation import BATCH
+from ldpfrontier.optimal.cuts import optimal_divergence
+from ldpfrontier.optimal.exact_cover import ExactCover
 from ldpfrontier.optimal.packing import optimal_packing
 from ldpfrontier.optimum import (
     Intractable,
@@ -83,9 +85,7 @@ def optimal_ldp(
     ValueError
         If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
     """
-    epsilon = checked_epsilon(epsilon)
-    if epsilon > MAX_EPSILON:
-        raise ValueError(f"epsilon is {epsilon}; at most {MAX_EPSILON:g} is supported, as e^eps overflows.")
+    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
     k = len(utility.prior)
     check_start(start, k)
     if epsilon == 0 or k == 1:
@@ -107,18 +107,35 @@ def optimal_ldp(
         )
         rows = np.where(occurs, np.cumsum(occurs) - 1, 0)
         return replace(optimum, channel=Channel(optimum.channel.matrix[rows]))
-    family = Staircase(utility, epsilon)
-    response = block_response(np.arange(k), k, epsilon)
+    return _exact(utility, epsilon, tolerance, max_rounds, start)
+
+
+def _exact(
+    utility: Utility, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
+) -> Optimum:
+    """Generate columns over the list of all of them."""
+    cover = ExactCover(utility, epsilon)
     # If randomized response is optimal, its prices show it: they are unique, and no LP is needed.
-    bound = family.bound(family.response_prices)
-    if bound - (value := utility(response)) <= tolerance * value:
-        return certified(response, value, bound, tolerance, unit=utility.unit)
-    patterns = np.eye(k)
-    if start is not None:
-        middle = (start.matrix.max(axis=0) + start.matrix.min(axis=0)) / 2.0
-        patterns = np.unique(np.vstack([patterns, (start.matrix > middle).T]), axis=0)
-    first = math.exp(-epsilon) - math.expm1(-epsilon) * patterns
-    return generate(family, utility.columns(first), utility, tolerance=tolerance, max_rounds=max_rounds)
+    best, rounds = cover.response, 0
+    bound, better = cover.price(best)
+    if bound - best.level > tolerance * best.level and max_rounds > 0:
+        first = [cover.response.subsets] if start is None else [cover.response.subsets, _patterns(start)]
+        cover.add(np.unique(np.concatenate(first)))
+        while True:
+            best = cover.solve()
+            rounds += 1
+            found, better = cover.price(best)
+            bound = min(bound, found)
+            if bound - best.level <= tolerance * best.level or rounds >= max_rounds or not better.size:
+                break
+            cover.add(better)
+    return certified(cover.channel(best), cover.value(best), bound, tolerance, rounds, unit=utility.unit)
+
+
+def _patterns(start: Channel) -> NDArray[np.int64]:
+    """Return the sets of inputs with the larger entries of every column, one bit per input."""
+    middle = (start.matrix.max(axis=0) + start.matrix.min(axis=0)) / 2.0
+    return np.asarray((start.matrix > middle).T @ (1 << np.arange(start.n_inputs)), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
