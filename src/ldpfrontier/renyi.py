@@ -148,7 +148,7 @@ def _least(
     rows = np.flatnonzero(left <= 0)
     unspent[active] = left
     tau[left > 0] = last
-    for _ in range(200):
+    for step in range(200):
         if rows.size == 0:
             break
         x = tau[rows]
@@ -163,6 +163,9 @@ def _least(
         noise = 1e-14 * np.maximum(np.abs(x), 1.0) + 1e-15 / np.maximum(B[rows], 1e-5)
         on = ~(np.abs(new - x) <= noise)
         inside = (new > lo[rows]) & (new < hi[rows])
+        if step > 20 and step % 2:
+            # Entries that underflow spoil the slope: halves, in the long run.
+            on, inside = np.ones_like(on), np.zeros_like(inside)
         result[active[rows]] = value
         new = np.where(inside, new, 0.5 * (lo[rows] + hi[rows]))
         tau[rows] = np.where(on, new, x)
@@ -256,7 +259,10 @@ def _tilt(
             if rows.any():
                 at, unit = (z[rows] - centre[rows, None]), (1.0 / t[rows] + centre[rows])[:, None]
                 filled = r[rows] > 0
-                w, v = np.where(filled, at / unit, 0.0), np.where(filled, (at + unit) / unit, 1.0)
+                w, v = (
+                    np.where(filled, at / unit, 0.0),
+                    np.where(filled, (1.0 / t[rows, None] + z[rows]) / unit, 1.0),
+                )
                 D[rows], slope[rows] = tilted(r[rows], w, v, order)
                 slope[rows] /= t[rows] * unit[:, 0]
     return D, slope, moment / W
@@ -283,9 +289,9 @@ def _tilt_far(r: FloatArray, w: FloatArray, v: FloatArray, order: float) -> tupl
     log = np.where(w < -0.5, np.log(v), np.log1p(np.maximum(w, -0.5)))
     total, slope = np.zeros(len(r)), np.zeros(len(r))
     for a, factor in ((-1.0 / order, -1.0 / order), (1.0 - 1.0 / order, 1.0 / order)):
-        rest = (r * (np.expm1(a * log) / a if a else log)).sum(axis=1)
+        rest = (r * (np.expm1(np.minimum(a * log, 700.0)) / a if a else log)).sum(axis=1)
         total += factor * (np.log1p(a * rest) / a if a else rest)
-        slope += factor * (r * w * np.exp((a - 1.0) * log)).sum(axis=1) / (1.0 + a * rest)
+        slope += factor * (r * w * np.exp(np.minimum((a - 1.0) * log, 700.0))).sum(axis=1) / (1.0 + a * rest)
     return total, slope
 
 
