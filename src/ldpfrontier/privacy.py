@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ldpfrontier.arguments import as_number, as_numbers
 from ldpfrontier.channel import SUM_TOLERANCE, Channel, FloatArray
 
 
@@ -44,8 +45,7 @@ def delta_at(channel: Channel, epsilon: float) -> float:
     ValueError
         If epsilon is negative or not a number.
     """
-    if not epsilon >= 0:
-        raise ValueError(f"epsilon is {epsilon}; a privacy level is 0 or more.")
+    epsilon = as_number(epsilon, "epsilon", "a privacy level, 0 or more", least=0.0, infinite=True)
     Q = channel.matrix
     # Multiplied by e^-epsilon, so that nothing overflows; a zero needs no factor.
     scaled = Q * np.exp(-epsilon)
@@ -113,7 +113,7 @@ def rldp_epsilon(channel: Channel, conditionals: ArrayLike) -> FloatArray:
     ValueError
         If the shape does not fit the channel, or a row is neither a distribution nor empty.
     """
-    P = np.array(conditionals, dtype=np.float64)
+    P = as_numbers(conditionals, "The array of conditionals")
     if P.ndim not in (2, 3) or P.shape[-1] * P.shape[-2] != channel.n_inputs:
         raise ValueError(
             f"The conditionals have shape {P.shape}; they must be (a1, a2) or (m, a1, a2) with"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ldpfrontier.arguments import as_number, as_numbers
 from ldpfrontier.channel import Channel, FloatArray, IntArray, as_distribution
 from ldpfrontier.hamming.game import Game
 from ldpfrontier.lp import maximize
@@ -37,7 +40,10 @@ class SourceSet:
     distributions: FloatArray
 
     def __post_init__(self) -> None:
-        rows = [np.asarray(row, dtype=np.float64) for row in self.distributions]
+        given: Any = self.distributions
+        if hasattr(given, "__array__") or not isinstance(given, Iterable):
+            given = np.atleast_1d(as_numbers(given, "The source set"))
+        rows = [as_numbers(row, "The source set") for row in given]
         if rows and all(row.ndim == 0 for row in rows):
             rows = [np.array(rows)]
         if not rows:
@@ -185,7 +191,7 @@ def checked_distortion(distortion: float, least: float = 0.0) -> float:
     ValueError
         If it is not strictly between 0 and 1, or is below `least`.
     """
-    D = float(distortion)
+    D = as_number(distortion, "The distortion", "a number strictly between 0 and 1")
     if not 0.0 < D < 1.0:
         raise ValueError(
             f"The distortion is {D:g}; it must lie strictly between 0 (where leakage is infinite) and 1."

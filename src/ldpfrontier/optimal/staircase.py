@@ -24,10 +24,12 @@ from ldpfrontier.optimal.cuts import optimal_divergence
 from ldpfrontier.optimal.exact_cover import ExactCover
 from ldpfrontier.optimal.packing import optimal_packing
 from ldpfrontier.optimum import (
+    MAX_EPSILON,
     Intractable,
     Optimum,
     certified,
     check_start,
+    checked_effort,
     checked_epsilon,
     uninformative,
 )
@@ -35,9 +37,6 @@ from ldpfrontier.utility import Columns, FDivergence, MutualInformation, Utility
 
 #: All patterns are priced at once; 2^20 of them take about 20 ms.
 MAX_INPUTS = 20
-
-#: e^epsilon and its square are floating-point numbers up to here.
-MAX_EPSILON = 300.0
 
 
 def optimal_ldp(
@@ -86,6 +85,7 @@ def optimal_ldp(
         If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
     """
     epsilon = checked_epsilon(epsilon, MAX_EPSILON)
+    tolerance, max_rounds = checked_effort(tolerance, max_rounds)
     k = len(utility.prior)
     check_start(start, k)
     if epsilon == 0 or k == 1:
