@@ -329,10 +329,6 @@ LEVEL = {"spoil": ("epsilon",), "retype": ("epsilon",)}
 DISTORTION = {"spoil": ("distortion",), "retype": ("distortion",)}
 SIZES, LIMITS = ("a1", "a2", "epsilon", "delta"), ("leakage", "order")
 SEEDS = ("seed", "size", "concentration")
-    ("a1", "a2", "epsilon", "delta"),
-    ("seed", "size", "concentration"),
-    ("leakage", "order"),
-)
 
 TARGETS = [
     Target("optimal_ldp, information", draw_information, check_information, 40, **LEVEL),
