@@ -114,7 +114,14 @@ def power_excess(t: FloatArray, order: float) -> FloatArray:
 def kl_divergence(p: ArrayLike, q: ArrayLike, *, bits: bool = False) -> float:
     """Kullback-Leibler divergence sum p log(p/q), in nats (or bits); inf if q misses mass of p."""
     first, second = _pair(p, q)
-    return _unit(max(float(rel_entr(first, second).sum()), 0.0), bits)
+    nats = float(rel_entr(first, second).sum())
+    if nats < 0.1:
+        # Terms of both signs cancel; these are all positive.
+        first, second = first / first.sum(), second / second.sum()
+        shared = second > 0
+        first, second = first[shared], second[shared]
+        nats = float(second @ relative_excess((first - second) / second))
+    return _unit(nats, bits)
 
 
 def renyi_divergence(p: ArrayLike, q: ArrayLike, order: float, *, bits: bool = False) -> float:

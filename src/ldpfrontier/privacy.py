@@ -11,8 +11,11 @@ from ldpfrontier.channel import SUM_TOLERANCE, Channel, FloatArray
 
 def log_ratio(largest: FloatArray, smallest: FloatArray) -> FloatArray:
     """Return log(largest / smallest) elementwise, with 0/0 = 1 and x/0 = inf."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(largest > 0, np.log(largest) - np.log(smallest), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = largest / smallest
+        # Logarithms of tiny numbers are large: their difference is the second choice.
+        logs = np.where(np.isfinite(ratio), np.log(ratio), np.log(largest) - np.log(smallest))
+        return np.where(largest > 0, logs, 0.0)
 
 
 def ldp_epsilon(channel: Channel) -> float:

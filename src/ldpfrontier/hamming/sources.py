@@ -14,9 +14,13 @@ from ldpfrontier.arguments import as_number, as_numbers
 from ldpfrontier.channel import Channel, FloatArray, IntArray, as_distribution
 from ldpfrontier.hamming.game import Game
 from ldpfrontier.lp import maximize
+from ldpfrontier.optimum import Intractable
 
 #: Probabilities closer than this count as equal, in orders and in "the hull contains uniform".
 EQUAL = 1e-9
+
+#: Most probabilities in a source set that is solved for: their LP is dense.
+MAX_ENTRIES = 100_000
 
 #: Least distortion that the solvers take: 1 - D, which they work with, has too few digits of a smaller one.
 LEAST_DISTORTION = 1e-9
@@ -181,6 +185,23 @@ def as_sources(sources: SourceSet | ArrayLike) -> SourceSet:
         As `SourceSet`.
     """
     return sources if isinstance(sources, SourceSet) else SourceSet(sources)  # type: ignore[arg-type]
+
+
+def check_size(sources: SourceSet, letters: int) -> None:
+    """Check that a source set is not too large for a solver.
+
+    Raises
+    ------
+    Intractable
+        If it has more letters than these, or more than `MAX_ENTRIES` probabilities.
+    """
+    if sources.letters > letters:
+        raise Intractable(f"The source set has {sources.letters} letters; at most {letters} are supported.")
+    if sources.distributions.size > MAX_ENTRIES:
+        raise Intractable(
+            f"The source set has {len(sources.distributions)} distributions on {sources.letters} letters; at"
+            f" most {MAX_ENTRIES:,} probabilities are supported."
+        )
 
 
 def checked_distortion(distortion: float, least: float = 0.0) -> float:

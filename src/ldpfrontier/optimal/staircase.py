@@ -38,6 +38,9 @@ from ldpfrontier.utility import Columns, FDivergence, MutualInformation, Utility
 #: All patterns are priced at once; 2^20 of them take about 20 ms.
 MAX_INPUTS = 20
 
+#: Most inputs of an f-divergence, whose blocks are tried in k^2 time and memory, and of mutual information.
+MAX_CUT, MAX_PACKING = 4_000, 50_000
+
 
 def optimal_ldp(
     utility: Utility,
@@ -57,7 +60,7 @@ def optimal_ldp(
     Parameters
     ----------
     utility : Utility
-        `MutualInformation` or `FDivergence`, with its distributions on k inputs.
+        `MutualInformation` on up to 50,000 inputs, `FDivergence` on up to 4,000.
     epsilon : float
         Privacy level in nats, 0 to 300.
     tolerance : float
@@ -80,7 +83,7 @@ def optimal_ldp(
     Raises
     ------
     Intractable
-        For other utilities than these two with more than 20 inputs, as all patterns are priced.
+        With more inputs than that, or more than 20 for another utility, as all patterns are priced.
     ValueError
         If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
     """
@@ -90,6 +93,9 @@ def optimal_ldp(
     check_start(start, k)
     if epsilon == 0 or k == 1:
         return uninformative(k, utility.unit)
+    most = MAX_CUT if isinstance(utility, FDivergence) else MAX_PACKING
+    if k > most:
+        raise Intractable(f"The utility has {k} inputs; at most {most:,} are supported.")
     if isinstance(utility, FDivergence):
         return optimal_divergence(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if k > MAX_INPUTS:
