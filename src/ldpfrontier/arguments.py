@@ -100,7 +100,7 @@ def as_numbers(values: ArrayLike, name: str) -> FloatArray:
         raise ValueError(f"{name} has rows of different lengths; they must be equally long.") from None
     if array.dtype.kind in "fiu":
         return np.array(array, dtype=np.float64)
-    if array.dtype.kind == "O" and array.ndim > 0:
+    if array.dtype.kind == "O":
         numbers_ = np.array([_number(value) for value in array.ravel()], dtype=np.float64)
         missing = np.isnan(numbers_)
         if not missing.any():

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from ldpfrontier.arguments import as_number
+from ldpfrontier.arguments import as_count, as_number
 from ldpfrontier.channel import Channel
 
 Unit = Literal["nats", "bits", "1"]
@@ -19,6 +19,10 @@ ROUNDING = 1e-12
 #: By how much a value may exceed its bound before one of the two must be wrong: a share of the bound, and
 #: what the columns of a channel can lose where numbers near one cancel.
 BROKEN, CANCELLED = 1e-9, 1e-13
+
+
+#: Largest privacy level that a mechanism is made for: e^epsilon and its square are floats up to here.
+MAX_EPSILON = 300.0
 
 
 class Intractable(ValueError):
@@ -128,6 +132,18 @@ def checked_epsilon(epsilon: float, most: float = math.inf) -> float:
             f"epsilon is {epsilon}; it must be a finite number, 0 or more, and at most {most:g}."
         )
     return level
+
+
+def checked_effort(tolerance: float, max_rounds: int) -> tuple[float, int]:
+    """Return a relative gap and a number of rounds, of any type, as a float and an int.
+
+    Raises
+    ------
+    ValueError
+        If the tolerance is not a finite number, or the rounds no whole number, 0 or more.
+    """
+    gap = as_number(tolerance, "tolerance", "a finite number, 0 or more", least=0.0)
+    return gap, as_count(max_rounds, "max_rounds", "a whole number, 0 or more")
 
 
 def check_start(start: Channel | None, inputs: int) -> None:

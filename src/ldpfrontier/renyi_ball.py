@@ -310,10 +310,10 @@ class RenyiBall:
             s1, s2, y = np.unravel_index(chosen, bounds.shape)
             problem = _Split(self, channel, s1, s2, y)
             top, low = problem.logs(np.repeat(angles[:, None], len(chosen), axis=1))
-            values = top - low
+            values = _apart(top, low)
             best = max(best, float(values.max()))
             # The maximum rises and the minimum falls with the share, so a cell's corners bound it.
-            open_ = (top[1:] - low[:-1]).max(axis=0) > best + tol
+            open_ = _apart(top[1:], low[:-1]).max(axis=0) > best + tol
             if math.isinf(best) or not open_.any():
                 continue
             peak = values[:, open_].argmax(axis=0)
@@ -445,6 +445,12 @@ def _checked_order(order: float) -> float:
     return as_number(order, "The order of the ball", "from 1/64 to 16", least=ORDERS[0], most=ORDERS[1])
 
 
+def _apart(high: FloatArray, low: FloatArray) -> FloatArray:
+    """Difference of logarithms; 0 where nothing is possible: 0/0 = 1."""
+    possible = high > -np.inf
+    return np.where(possible, np.where(possible, high, 0.0) - low, 0.0)
+
+
 class _Split:
     """Log extremes of two groups' output probabilities when the budget is split cos^2 : sin^2.
 
@@ -484,4 +490,4 @@ class _Split:
 
     def value(self, angle: FloatArray) -> FloatArray:
         high, low = self.logs(angle)
-        return high - low
+        return _apart(high, low)

@@ -27,7 +27,7 @@ Arguments = dict[str, Any]
 SPOILT = 8
 
 #: Entries of a channel are rounded: what a privacy level may exceed by.
-LEVEL_ROUNDING = 1e-14
+LEVEL_ROUNDING = 3e-14
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,8 @@ def retyped(value: float, rng: np.random.Generator) -> Any:
         np.array,
         lambda x: np.array(x, dtype=object),
     ]
+    if math.isinf(value):
+        return np.float16(value)
     if 1e-3 < value < 1e3:
         kinds.append(np.float16)
     if value == int(value) and value < 100:

@@ -311,7 +311,8 @@ class Sets:
         worth = Worth(self.epsilon)
         order = np.argsort(-self.prior, kind="stable")
         mass, cost = self.prior[order], worth.rise * prices[order]
-        density = cost / mass
+        with np.errstate(over="ignore"):
+            density = cost / mass
         cheap = np.argsort(density, kind="stable")
         until = worth.at_slope(density)
         p, spent, bound = np.zeros(1), np.full(1, float(prices.sum())), self.resolution

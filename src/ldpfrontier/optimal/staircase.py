@@ -24,10 +24,12 @@ from ldpfrontier.optimal.cuts import optimal_divergence
 from ldpfrontier.optimal.exact_cover import ExactCover
 from ldpfrontier.optimal.packing import optimal_packing
 from ldpfrontier.optimum import (
+    MAX_EPSILON,
     Intractable,
     Optimum,
     certified,
     check_start,
+    checked_effort,
     checked_epsilon,
     uninformative,
 )
@@ -36,8 +38,8 @@ from ldpfrontier.utility import Columns, FDivergence, MutualInformation, Utility
 #: All patterns are priced at once; 2^20 of them take about 20 ms.
 MAX_INPUTS = 20
 
-#: e^epsilon and its square are floating-point numbers up to here.
-MAX_EPSILON = 300.0
+#: Most inputs of an f-divergence, whose blocks are tried in k^2 time and memory, and of mutual information.
+MAX_CUT, MAX_PACKING = 4_000, 50_000
 
 
 def optimal_ldp(
@@ -58,7 +60,7 @@ def optimal_ldp(
     Parameters
     ----------
     utility : Utility
-        `MutualInformation` or `FDivergence`, with its distributions on k inputs.
+        `MutualInformation` on up to 50,000 inputs, `FDivergence` on up to 4,000.
     epsilon : float
         Privacy level in nats, 0 to 300.
     tolerance : float
@@ -81,15 +83,19 @@ def optimal_ldp(
     Raises
     ------
     Intractable
-        For other utilities than these two with more than 20 inputs, as all patterns are priced.
+        With more inputs than that, or more than 20 for another utility, as all patterns are priced.
     ValueError
         If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
     """
     epsilon = checked_epsilon(epsilon, MAX_EPSILON)
+    tolerance, max_rounds = checked_effort(tolerance, max_rounds)
     k = len(utility.prior)
     check_start(start, k)
     if epsilon == 0 or k == 1:
         return uninformative(k, utility.unit)
+    most = MAX_CUT if isinstance(utility, FDivergence) else MAX_PACKING
+    if k > most:
+        raise Intractable(f"The utility has {k} inputs; at most {most:,} are supported.")
     if isinstance(utility, FDivergence):
         return optimal_divergence(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if k > MAX_INPUTS:

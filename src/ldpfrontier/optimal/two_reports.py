@@ -14,8 +14,8 @@ from ldpfrontier.arguments import as_count, as_number
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.information import mutual_information
-from ldpfrontier.optimal.staircase import MAX_EPSILON, optimal_ldp
-from ldpfrontier.optimum import Unit
+from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.optimum import MAX_EPSILON, Unit
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.two_reports import BudgetSplit, budget_split
 from ldpfrontier.utility import Columns

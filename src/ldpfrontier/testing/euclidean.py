@@ -204,7 +204,8 @@ def euclidean_binary(hypotheses: ArrayLike, leakage: ArrayLike) -> Perturbation:
 
     def excess(log_odds: float) -> float:
         first, second = rows @ np.square(direction(log_odds))
-        return math.log(first / second) - math.log(limits[0] / limits[1])
+        with np.errstate(divide="ignore"):
+            return float(np.log(first) - np.log(second) - np.log(limits[0]) + np.log(limits[1]))
 
     # Beyond these odds a limit is active alone to all digits.
     far = 300.0
