@@ -231,7 +231,7 @@ def _check_convex(f: Callable[[FloatArray], FloatArray]) -> None:
     t = np.concatenate([np.zeros(1), np.geomspace(1e-6, 1e6, 97)])  # the middle of them is 1
     with np.errstate(all="ignore"):
         values = np.asarray(f(t), dtype=np.float64)
-    at_one = float(np.asarray(f(np.ones(1)))[0])
+    at_one = float(np.asarray(f(np.ones(1)), dtype=np.float64).ravel()[0])
     if values.shape != t.shape or np.isnan(values).any() or np.isinf(values[1:]).any():
         raise ValueError("f must map an array of numbers t >= 0 to numbers; its limit at 0 may be inf.")
     if not abs(at_one) <= 1e-12:

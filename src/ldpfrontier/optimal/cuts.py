@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
-from ldpfrontier.lp import new_lp, solve
+from ldpfrontier.lp import LP_TOLERANCE, new_lp, solve
 from ldpfrontier.optimum import ROUNDING, Optimum, certified, uninformative
 from ldpfrontier.utility import FDivergence
 
@@ -174,7 +174,7 @@ def optimal_divergence(utility: FDivergence, epsilon: float, *, tolerance: float
 
 
 def excess(
-    utility: FDivergence, epsilon: float, prices: FloatArray, resolution: float
+    utility: FDivergence, epsilon: float, prices: FloatArray, resolution: float, total: float | None = None
 ) -> tuple[float, NDArray[np.bool_]]:
     """Bound the reduced costs of all 2^k columns, scaled to prior . v = 1, to within a resolution.
 
@@ -186,6 +186,9 @@ def excess(
     prices : ndarray, shape (k,)
     resolution : float
         In the unit of the utility.
+    total : float, optional
+        What the prices add up to, where that is known better than from the prices: at small epsilon they are
+        1 / epsilon times as large as their sum.
 
     Returns
     -------
@@ -195,10 +198,11 @@ def excess(
         Columns that have a positive one, the best in their neighbourhood.
     """
     level = step = resolution
+    total = float(prices.sum()) if total is None else total
     found = [np.zeros((0, len(prices)), dtype=bool)]
     while True:
         # At prices raised by level * prior, no reduced cost above zero means none above the level.
-        worst, top, subsets = _scan(utility, epsilon, prices + level * utility.prior)
+        worst, top, subsets = _scan(utility, epsilon, prices + level * utility.prior, total + level)
         found.append(subsets)
         if not 0.0 < top < math.inf:
             return level + max(worst, 0.0) * math.exp(epsilon), np.concatenate(found)
@@ -206,7 +210,9 @@ def excess(
         level += top + step
 
 
-def _scan(utility: FDivergence, epsilon: float, prices: FloatArray) -> tuple[float, float, NDArray[np.bool_]]:
+def _scan(
+    utility: FDivergence, epsilon: float, prices: FloatArray, total: float
+) -> tuple[float, float, NDArray[np.bool_]]:
     """Search for columns of positive reduced cost, by chords of f.
 
     Returns a bound of the reduced costs of all columns with entries 1 and e^-eps where none above zero is
@@ -226,11 +232,11 @@ def _scan(utility: FDivergence, epsilon: float, prices: FloatArray) -> tuple[flo
         taken = (gains > 0.0) & (share * utility.p0 <= np.exp(b)[:, None])
         taken &= share * utility.p1 <= np.exp(-a)[:, None]
         chosen = taken.astype(float)
-        bound = floor * (at_one - prices.sum()) + np.einsum("ix,ix->i", chosen, gains)
+        bound = floor * (at_one - total) + np.einsum("ix,ix->i", chosen, gains)
         bound = np.where(np.isnan(bound), np.inf, bound)  # where f is not finite
         apart, z1, cost = terms @ chosen.T
         z1 += floor
-        reduced = utility.perspective(z1, apart) - floor * prices.sum() - cost
+        reduced = utility.perspective(z1, apart) - floor * total - cost
         ratio = reduced / (z1 + apart / 2.0)
         if (top := float(ratio.max())) > 0.0:
             beside = np.pad(ratio, 1, constant_values=-np.inf)
@@ -304,13 +310,15 @@ def _prove(
     rounding = ROUNDING * (cut.value + (utility.f is not None))
     resolution = 0.1 * max(tolerance * cut.value, rounding)
     tangents, best = _tangents(utility, cut, epsilon)
-    bound, subsets = excess(utility, epsilon, best, resolution)
-    best = best + bound * utility.prior
+    bound, subsets = excess(utility, epsilon, best, resolution, cut.value)
+    best, total = best + bound * utility.prior, cut.value + bound
+    # What the sum of prices loses in the program.
+    lost = LP_TOLERANCE / -math.expm1(-epsilon) * cut.value
     enough = max(tolerance * cut.value - 2.0 * rounding, rounding)
     program, rounds = None, 0
     for rounds in range(max_rounds):
-        if best.sum() - cut.value <= enough:
-            return rounds, float(best.sum())
+        if total - cut.value <= enough:
+            return rounds, total
         if program is None:
             program = _Prices(utility, cut, epsilon, tangents)
         program.add(subsets)
@@ -320,15 +328,18 @@ def _prove(
             least = program.solve(tolerance)
         except RuntimeError:  # a program that HiGHS gives up costs the bound digits, never its validity
             break
-        if best.sum() - least.sum() <= 0.1 * enough:  # the least that these knots allow
-            return rounds, float(best.sum())
-        trial = best + step * (least - best)
-        bound, subsets = excess(utility, epsilon, trial, resolution)
-        if trial.sum() + bound < best.sum():
-            best = trial + bound * utility.prior
+        sum_ = float(least.sum())
+        if abs(sum_ - cut.value) <= lost:
+            least, sum_ = least + (cut.value - sum_) / len(least), cut.value
+        if total - sum_ <= 0.1 * enough:  # the least that these knots allow
+            return rounds, total
+        trial, target = best + step * (least - best), total + step * (sum_ - total)
+        bound, subsets = excess(utility, epsilon, trial, resolution, target)
+        if target + bound < total:
+            best, total = trial + bound * utility.prior, target + bound
     else:
         rounds = max_rounds
-    return rounds, float(best.sum())
+    return rounds, total
 
 
 def _tangents(utility: FDivergence, cut: Cut, epsilon: float) -> tuple[FloatArray, FloatArray]:
