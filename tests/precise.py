@@ -7,6 +7,12 @@ from mpmath import exp, expm1, fsum, log, mp, mpf
 mp.dps = 60
 
 
+def normalized(p: Sequence[float]) -> list[mpf]:
+    """The distribution that floats are rounded from: their sum is 1."""
+    total = fsum(map(mpf, p))
+    return [mpf(x) / total for x in p]
+
+
 def divergence(r: Sequence[mpf], R: Sequence[mpf], order: float) -> mpf:
     """D_order(r || R) for positive r and R."""
     pairs, a = list(zip(r, R, strict=True)), mpf(order)
@@ -25,8 +31,7 @@ def projected_radius(share: float, radius: float, p: float, order: float) -> mpf
 
 def least_mean(r: Sequence[float], q: Sequence[float], B: float, order: float) -> mpf:
     """Least R . q with D_order(r || R) <= B, for r > 0 and q with several values."""
-    total = fsum(map(mpf, r))
-    r, q = [mpf(p) / total for p in r], [mpf(x) for x in q]
+    r, q = normalized(r), [mpf(x) for x in q]
     low = min(q)
 
     def tilted(tau: mpf) -> list[mpf]:

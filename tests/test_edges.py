@@ -57,11 +57,12 @@ def test_radii_and_divergences_keep_their_digits_in_tiny_balls(order):
         assert float(widening(np.array([rho]), np.array([B]), order)[0]) == pytest.approx(
             float(exact), rel=1e-9
         )
-        P = rng.dirichlet(np.ones(4))
+        P = rng.dirichlet(np.ones(4)) + 0.01
+        P /= P.sum()
         shift = rng.normal(size=4) * math.sqrt(B)
         Q = P * np.exp(shift - 0.5 * B)
         Q /= Q.sum()
-        exact = precise.divergence([precise.mpf(x) for x in P], [precise.mpf(x) for x in Q], order)
+        exact = precise.divergence(precise.normalized(P), precise.normalized(Q), order)
         # The given numbers are rounded: to 1e-16 of themselves, so to that over sqrt B of their distance.
         rounding = 1e-12 + 1e-15 / math.sqrt(B)
         assert float(renyi_divergences(P, Q, order)) == pytest.approx(float(exact), rel=20 * rounding)
@@ -143,7 +144,7 @@ def test_levels_at_the_ends(envelope, pairs, epsilon):
     found = optimal_robust(BALL, epsilon, envelope=envelope, pairs=pairs)
     assert BALL.worst_case_epsilon(found.channel) <= epsilon * (1 + 1e-5)
     assert found.value <= found.bound * (1 + 1e-12)
-    assert found.bound <= optimal_nonrobust(BALL.centre, epsilon).upper_bound * (1 + 1e-9)
+    assert found.bound <= optimal_nonrobust(BALL.centre, epsilon).upper_bound * (1 + 1e-6)
     if epsilon > 10:
         assert found.gap < 1e-6
 
@@ -238,7 +239,7 @@ def test_what_is_no_number_gets_a_sentence(wrong):
         (lambda: optimal_robust(BALL.centre, 1.0), "The ball is a ndarray; it must be a RenyiBall"),
         (lambda: optimal_robust(BALL, 1.0, start="x"), "The start is a str; it must be a Channel"),
         (lambda: optimal_robust(BALL, 1.0, max_rounds=0), "max_rounds is 0; it must be a whole number, 1 or"),
-        (lambda: budget_split(BALL, 701.0), "epsilon is 701.0; .* at most 700"),
+        (lambda: budget_split(BALL, 1e5), r"epsilon is 100000.0; .* at most 10000"),
         (lambda: calibrated(lambda e: "x", BALL, 1.0), "What the family returns is a str"),
         (
             lambda: CountTable(("s",), ("u",), (("a",), ("b",)), (("c",), ("d",)), [[0.5, 1], [1, 1]]),

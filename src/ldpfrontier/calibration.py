@@ -9,15 +9,13 @@ import numpy as np
 
 from ldpfrontier.arguments import as_instance, as_number
 from ldpfrontier.channel import Channel
-from ldpfrontier.optimum import checked_epsilon
+from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
 
 #: What `RenyiBall.worst_case_epsilon` may lack, nats, or that share of it below 1 nat, and what rounding may:
 #: both are added to be on the safe side.
 ACCURACY, ROUNDING = 1e-10, 1e-14
-#: Largest privacy level, nats: e^700 is still a number.
-LARGEST = 700.0
 #: Largest nominal level tried if none is named, nats: randomized response then lies with probability 2e-9.
 MOST = 20.0
 #: Cells into which the bracket is cut to find the last stretch of feasible levels.
@@ -74,9 +72,9 @@ def calibrated(
     ball : RenyiBall
         Uncertainty set F of the distribution of (S, U).
     epsilon : float
-        Realized level allowed, in nats, 0 to 700.
+        Realized level allowed, in nats, 0 to 300.
     most : float, optional
-        Largest nominal level tried, in nats, 0 to 700, and the result if it is feasible, as for a family that
+        Largest nominal level tried, in nats, 0 to 300, and the result if it is feasible, as for a family that
         leaks little at every level; by default 20, or epsilon if that is larger.
     tol : float
         Accuracy of the nominal level, relative to the larger of epsilon and the level (to the larger of 1
@@ -95,11 +93,15 @@ def calibrated(
         is feasible, not even 0.
     """
     as_instance(ball, RenyiBall, "The ball")
-    epsilon = checked_epsilon(epsilon, LARGEST)
+    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
     top = max(MOST, epsilon)
     if most is not None:
         top = as_number(
-            most, "most", f"a finite number, 0 or more, and at most {LARGEST:g}", least=0, most=LARGEST
+            most,
+            "most",
+            f"a finite number, 0 or more, and at most {MAX_EPSILON:g}",
+            least=0,
+            most=MAX_EPSILON,
         )
     tol = as_number(tol, "tol", "a number strictly between 0 and 1")
     if not 0 < tol < 1:

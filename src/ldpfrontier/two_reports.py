@@ -17,8 +17,8 @@ from ldpfrontier.mechanisms import unlimited_response
 from ldpfrontier.optimum import checked_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
 
-#: Largest privacy level of two reports, nats: e^700 is still a number.
-LARGEST = 700.0
+#: Largest privacy level of two reports, nats.
+LARGEST = 10_000.0
 
 _Function = Callable[[FloatArray], FloatArray]
 Distance = Literal["published", "tight"]
@@ -95,7 +95,7 @@ def budget_split(
     ball : RenyiBall
         Uncertainty set of the distribution of (S, U).
     epsilon : float
-        Privacy level in nats, 0 to 700.
+        Privacy level in nats, 0 to 10,000.
     distance : {"published", "tight"}
         "published": d = min(2, max_s 2 d_s + max_{s,s'} ||P-hat_{U|s} - P-hat_{U|s'}||_1), the d_s being
         the bounds of Proposition 2. "tight": d = min(2, max over pairs s != s' of rad_s + rad_s' + ||.||_1)

@@ -229,7 +229,7 @@ def draw_split(rng: np.random.Generator) -> Arguments:
     prior = None if rng.integers(2) else like(rng, ball.centre.ravel() + 1e-9).reshape(ball.centre.shape)
     return {
         "ball": ball,
-        "epsilon": level(rng, 1e-10, 700.0),
+        "epsilon": level(rng, 1e-10, 10_000.0),
         "distance": str(rng.choice(["published", "tight"])),
         "prior": prior,
     }
@@ -261,7 +261,7 @@ def draw_calibrated(rng: np.random.Generator) -> Arguments:
     return {
         "ball": draw_ball(rng),
         "epsilon": level(rng, 1e-8, 20.0),
-        "most": float(rng.choice([20.0, 700.0, 1e-6, 0.0])),
+        "most": float(rng.choice([20.0, 300.0, 1e-6, 0.0])),
         "tol": float(rng.choice([1e-6, 1e-2])),
         "secret": bool(rng.integers(2)),
     }

@@ -34,6 +34,10 @@ FINE = 1e-4
 #: Absolute rounding of bounds that are sums of prices, nats.
 NOISE = 4e-15
 
+#: Where 1 - S, what is not known of a group, is less than this, it is known too badly to be relied on: lower
+#: bounds are then lowered by so much for the mechanism, and raised for the bound.
+UNKNOWN, STEP = 1e-7, 1e-15
+
 #: Least cells of the distributions for which an LP is tried again after it has failed.
 MENDED = (1e-8, 1e-5)
 
@@ -53,6 +57,26 @@ def guarded(solve: Callable[[], Optimum], check: Callable[[Channel], None]) -> O
     except (ArithmeticError, RuntimeError, ValueError):
         return None
     return found
+
+
+def moved(lower: FloatArray, way: int) -> FloatArray | None:
+    """Move the largest lower bound of every group that is nearly known by a step; None if there is none.
+
+    Parameters
+    ----------
+    lower : ndarray, shape (a1, a2)
+    way : {-1, 1}
+        Down, for a smaller class; up, for a larger one.
+    """
+    rest = 1.0 - lower.sum(axis=1)
+    rows = np.flatnonzero(rest < UNKNOWN)
+    if rows.size == 0 or lower.shape[1] == 1:
+        return None
+    shifted = lower.copy()
+    shifted[rows, lower[rows].argmax(axis=1)] += way * np.minimum(
+        STEP, np.maximum(rest[rows], 0.0) / 2 + STEP * (way < 0)
+    )
+    return shifted
 
 
 def best_known(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.cone import Pairs
-from ldpfrontier.optimal.edges import FINE, MENDED, NOISE, best_known, guarded, mended, scaled_down
+from ldpfrontier.optimal.edges import FINE, MENDED, NOISE, best_known, guarded, mended, moved, scaled_down
 from ldpfrontier.optimal.joint import joint_optimum
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.polyopt import START_ROUNDING, check_class, polyopt_distinct, polyopt_published
@@ -33,8 +34,8 @@ MARGIN = 1e-12
 #: Cells of a table up to which columns are found jointly; boxes per pricing there; its finest relative gap.
 SMALL, NODES, JOINT_TOLERANCE = 16, 5_000, 1e-4
 
-#: Largest privacy level, nats; levels between which mechanisms beyond the simplex are looked for.
-LARGEST, JOINT_LEVELS = 30.0, (0.01, 15.0)
+#: Largest privacy level, nats; levels and orders between which more than the simplex is looked for.
+LARGEST, JOINT_LEVELS, JOINT_ORDERS = 30.0, (0.01, 15.0), (0.25, 4.0)
 
 #: Most cells of a table; most sensitive values, and subsets of public ones, between which more than the
 #: published class is looked for.
@@ -110,7 +111,8 @@ def optimal_robust(
     Notes
     -----
     What is beyond the published class is looked for on tables of up to 30 sensitive values, and up to 2^20
-    subsets of public values in all; beyond the simplex, at levels from 0.01 to 15 besides. Elsewhere, and
+    subsets of public values in all; beyond the simplex, at levels from 0.01 to 15 and orders from 1/4 to 4
+    besides. Elsewhere, and
     where linear programs fail because cells of the table differ by more than about 1e9, the mechanism is the
     best that is known to be in the class, and the bound is that of `optimal_nonrobust`. Below 1e-4 nats
     mechanism and bound are scaled from that level (`edges`), to a gap of about 1e-3.
@@ -146,8 +148,8 @@ def optimal_robust(
     lower, distinct = ball.lower_bounds, pairs == "distinct"
     if envelope != "simplex":
         _check_level(start, ball, epsilon, envelope)
-        low, high = JOINT_LEVELS
-        if low <= epsilon <= high and _within_reach(ball):
+        (low, high), (least, most) = JOINT_LEVELS, JOINT_ORDERS
+        if low <= epsilon <= high and least <= ball.order <= most and _within_reach(ball):
             found = guarded(
                 lambda: _beyond_simplex(ball, epsilon, envelope, pairs, tolerance, max_rounds, cells, start),
                 lambda channel: _check_level(channel, ball, epsilon, envelope),
@@ -156,18 +158,25 @@ def optimal_robust(
                 return found
     elif start is not None:
         check_class(start, lower, epsilon, distinct=distinct)
+    larger = None
+    if (smaller := moved(lower, -1)) is not None:
+        larger, lower = moved(lower, 1), smaller
     simplex = _simplex(
         ball.centre, lower, epsilon, distinct and _within_reach(ball), tolerance, max_rounds,
         start if envelope == "simplex" else None,
     )  # fmt: skip
-    if simplex is not None and envelope == "simplex" and (not distinct or _within_reach(ball)):
+    bound = math.inf
+    if larger is not None and envelope == "simplex" and (not distinct or _within_reach(ball)):
+        outer = _simplex(ball.centre, larger, epsilon, distinct, tolerance, max_rounds, None)
+        bound = math.inf if outer is None else outer.upper_bound
+    elif simplex is not None and envelope == "simplex" and (not distinct or _within_reach(ball)):
         return simplex
     known = [] if start is None else [start]
     if simplex is not None:
         known.append(simplex.channel)
     else:
         known += _mended(ball.centre, lower, epsilon, distinct, tolerance, max_rounds)
-    return best_known(ball.centre, epsilon, known, distinct=distinct, tolerance=tolerance)
+    return best_known(ball.centre, epsilon, known, distinct=distinct, tolerance=tolerance, bound=bound)
 
 
 def _within_reach(ball: RenyiBall) -> bool:

@@ -15,10 +15,13 @@ from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.information import mutual_information
 from ldpfrontier.optimal.staircase import optimal_ldp
-from ldpfrontier.optimum import MAX_EPSILON, Unit
+from ldpfrontier.optimum import MAX_EPSILON, Unit, checked_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.two_reports import BudgetSplit, budget_split
 from ldpfrontier.utility import Columns
+
+#: Largest privacy level, nats: e^700 is still a number.
+LARGEST = 700.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +120,8 @@ def improved_reporting(
     splits = as_count(splits, "splits", "a whole number from 2 to 1000", least=2, most=1000)
     sweeps = as_count(sweeps, "sweeps", "a whole number from 0 to 1000", most=1000)
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
+    epsilon = checked_epsilon(epsilon, LARGEST)
     plain = budget_split(ball, epsilon)
-    epsilon = plain.epsilon_1 + plain.epsilon_2
     p, d = ball.centre, plain.distance
     if d == 0 or epsilon == 0:
         return plain

@@ -208,7 +208,7 @@ def response_threshold(
     joint = _table(prior)
     accuracy = as_number(accuracy, "accuracy", "1e-9 or more, in nats", least=1e-9)
     step = as_number(step, "step", "0.001 or more, in nats", least=1e-3)
-    largest = as_number(largest, "largest", f"from 0 to {LARGEST:g}", least=0.0, most=LARGEST)
+    largest = as_number(largest, "largest", f"0 or more, and at most {LARGEST:g}", least=0.0, most=LARGEST)
     if joint.size == 1:
         return 0.0, 0.0
     if joint.shape[0] == 1:
