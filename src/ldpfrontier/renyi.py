@@ -31,10 +31,14 @@ def renyi_divergences(r: FloatArray, R: FloatArray, order: float) -> FloatArray:
     r, R = np.broadcast_arrays(r, R)
     a = 1.0 - order
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if order == 2:
+            y = np.where(r != R, (R - r) ** 2 / R, 0.0).sum(axis=-1)
+            return np.asarray(np.log1p(y))
         ratio = np.where(r > 0, R / r, 1.0)
-        y = np.where(r > 0, -r * _curved(np.where(r > 0, (R - r) / r, 0.0), ratio, a)[0], R).sum(axis=-1)
-        D = y if order == 1 else np.log1p(-a * y) / -a
-        if order > 1:
+        e = np.where(r > 0, (R - r) / r, 0.0)
+        y = np.where(r > 0, -r * _curved(e, ratio, a)[0], R).sum(axis=-1)
+        D = np.asarray(y if order == 1 else np.log1p(-a * y) / -a)
+        if order > 1 and np.isinf(D).any():
             # A power that overflows: its logarithm does not.
             x = np.where(r > 0, np.log(r) - np.log(R), -np.inf)
             largest = x.max(axis=-1)
