@@ -128,7 +128,10 @@ def _exact(
         first = [cover.response.subsets] if start is None else [cover.response.subsets, _patterns(start)]
         cover.add(np.unique(np.concatenate(first)))
         while True:
-            best = cover.solve()
+            try:
+                best = cover.solve()
+            except RuntimeError:  # a program that HiGHS gives up leaves the last mechanism, with its gap
+                break
             rounds += 1
             found, better = cover.price(best)
             bound = min(bound, found)
