@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.combinatorics import MAX_PARTITION, balanced_set
 from ldpfrontier.information import relative_excess
 from ldpfrontier.optimal.column_generation import BATCH, generate
 from ldpfrontier.optimum import Optimum, certified
@@ -182,7 +183,8 @@ def optimal_packing(
             best = packed if best is None or packed.value > best.value else best
     if epsilon < LEAST_EPSILON:
         # Columns are too near to each other for a linear program: two halves are nearly the best there is.
-        half = pack(prior, 2, 1, spread)
+        half = balanced_set(prior) if k <= MAX_PARTITION else pack(prior, 2, 1, spread)[:, 0]
+        half = np.column_stack([half, ~half])
         channel, value = _packed(prior, alone[:0], half, 1, epsilon)
         halved = certified(channel, value, limit.bound, tolerance, unit=utility.unit)
         return halved if best is None or halved.value > best.value else best

@@ -121,6 +121,8 @@ def _exact(
 ) -> Optimum:
     """Generate columns over the list of all of them."""
     cover = ExactCover(utility, epsilon)
+    if cover.unit == 0.0:
+        return uninformative(cover.inputs, utility.unit)
     # If randomized response is optimal, its prices show it: they are unique, and no LP is needed.
     best, rounds = cover.response, 0
     bound, better = cover.price(best)
