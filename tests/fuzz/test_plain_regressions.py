@@ -147,6 +147,14 @@ def test_a_revealed_letter_that_hardly_ever_occurs_keeps_the_level() -> None:
     assert optimum.value == pytest.approx(mutual_information(joint, optimum.channel), rel=1e-9)
 
 
+def test_outputs_that_underflow_are_joined_to_others() -> None:
+    """One was impossible under one value and possible under another: an infinite level."""
+    joint = np.array([[0.1, 0.2], [0.2, 5e-243], [0.1, 0.2], [0.2 - 0.01, 0.01]])
+    optimum = optimal_nonrobust(joint, 300.0)
+    assert_private(float(rldp_epsilon(optimum.channel, joint / joint.sum(axis=1, keepdims=True))), 300.0)
+    assert_certified(optimum, 1e-9)
+
+
 def test_a_level_is_not_lost_in_logarithms_of_tiny_numbers() -> None:
     assert log_ratio(np.array([1.001e-225]), np.array([1e-225]))[0] == pytest.approx(
         math.log(1.001), rel=1e-13
