@@ -37,7 +37,8 @@ class Optimum:
     ----------
     channel : Channel
     value : float
-        What `channel` achieves, recomputed from the channel, in `unit`.
+        What `channel` achieves, in `unit`, before its entries are rounded. The utility and the level of the
+        channel as stored agree with it and with epsilon to about 1e-15 / epsilon, relatively.
     bound : float
         No mechanism of the same class passes it, in `unit`: none has more if `direction` is "max", none less
         if it is "min".

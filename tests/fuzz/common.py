@@ -93,6 +93,10 @@ class Target:
         return outcome
 
 
+class Beyond(ValueError):
+    """A refusal that arguments within their ranges can meet together, if the sentence says so."""
+
+
 def attempt(check: Callable[..., None], arguments: Arguments, valid: bool) -> str:
     """Check an answer; a ValueError is one if it is a sentence, and the arguments are out of range."""
     try:
@@ -102,7 +106,7 @@ def attempt(check: Callable[..., None], arguments: Arguments, valid: bool) -> st
         return "intractable"
     except ValueError as error:
         assert_sentence(error)
-        if valid:
+        if valid and not isinstance(error, Beyond):
             raise
         return "refused"
     assert valid, "was answered, and must be refused"

@@ -93,6 +93,46 @@ def test_equal_ratios_of_likelihoods_have_a_bound_that_holds() -> None:
     assert utility(randomized_response(2, 1.0)) <= optimum.bound
 
 
+@pytest.mark.parametrize("epsilon", [1e-9, 0.07, 300.0])
+def test_a_letter_that_is_certain(epsilon) -> None:
+    """There was a division by the largest value of a column, 0."""
+    optimum = optimal_ldp(MutualInformation([1.0, 0.0, 0.0]), epsilon)
+    assert (optimum.value, optimum.bound, optimum.status) == (0.0, 0.0, "optimal")
+
+
+@pytest.mark.parametrize("epsilon", [1e-7, 1.0, 10.0])
+@pytest.mark.parametrize("kind", ["kl", "tv", "chi2", "hellinger"])
+def test_an_input_that_never_occurs_behind_one_of_ratio_zero(kind, epsilon) -> None:
+    """It made inputs of all ratios one: the bound was less than half of what the binary mechanism has."""
+    p0, p1 = np.array([0.0, 0.0, 0.4, 0.6]), np.array([0.25, 0.0, 0.3, 0.45])
+    utility = FDivergence(p0, p1, kind)
+    optimum = optimal_ldp(utility, epsilon)
+    without = optimal_ldp(FDivergence(p0[[0, 2, 3]], p1[[0, 2, 3]], kind), epsilon)
+    assert optimum.status == "optimal"
+    assert optimum.value == pytest.approx(without.value, rel=1e-9)
+    assert_above(optimum.bound, utility(binary_mechanism(utility, epsilon)), entry_rounding(epsilon))
+
+
+def test_blocks_of_unlikely_inputs_are_summed_by_themselves() -> None:
+    """A difference of sums near 1 was 0, and the value 1e70."""
+    p = np.array([1.0, 3.4331409442962457e-18])
+    utility = FDivergence(p, p - [0.0, 7e-31], "chi2")
+    optimum = optimal_ldp(utility, 300.0)
+    assert optimum.value <= optimum.bound <= utility.divergence() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-8, 1e-5])
+def test_many_inputs_at_small_epsilon(epsilon) -> None:
+    """The linear program of nearly equal columns gave rows that did not sum to 1."""
+    rng = np.random.default_rng(7)
+    for concentration in (0.02, 0.3, 1.0):
+        utility = MutualInformation(rng.dirichlet(np.full(30, concentration)) * (1 - 3e-15) + 1e-16)
+        optimum = optimal_ldp(utility, epsilon)
+        assert_certified(optimum, 1e-9)
+        assert_above(optimum.bound, utility(binary_mechanism(utility, epsilon)), entry_rounding(epsilon))
+        assert optimum.value >= 0.9 * optimum.bound or optimum.status == "bounded"
+
+
 def test_a_revealed_letter_that_hardly_ever_occurs_keeps_the_level() -> None:
     """The intervals of the coupling were differences of sums near 1: 4.6e-6 nats too much were leaked."""
     joint = np.array(
@@ -105,6 +145,14 @@ def test_a_revealed_letter_that_hardly_ever_occurs_keeps_the_level() -> None:
     assert_certified(optimum, 1e-9)
     assert_private(float(rldp_epsilon(optimum.channel, joint / joint.sum(axis=1, keepdims=True))), 4.0)
     assert optimum.value == pytest.approx(mutual_information(joint, optimum.channel), rel=1e-9)
+
+
+def test_outputs_that_underflow_are_joined_to_others() -> None:
+    """One was impossible under one value and possible under another: an infinite level."""
+    joint = np.array([[0.1, 0.2], [0.2, 5e-243], [0.1, 0.2], [0.2 - 0.01, 0.01]])
+    optimum = optimal_nonrobust(joint, 300.0)
+    assert_private(float(rldp_epsilon(optimum.channel, joint / joint.sum(axis=1, keepdims=True))), 300.0)
+    assert_certified(optimum, 1e-9)
 
 
 def test_a_level_is_not_lost_in_logarithms_of_tiny_numbers() -> None:

@@ -117,16 +117,15 @@ def best_cut(utility: FDivergence, epsilon: float) -> Cut:
     order = by_ratio(utility)
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     k = len(order)
+    # Of the blocks i..j, each summed by itself: differences of sums would lose an unlikely one.
+    block = np.triu(np.ones((k, k), dtype=bool))
     mass, difference = (
-        np.concatenate([np.zeros(1), np.cumsum(p[order])]) for p in (utility.p1, utility.p0 - utility.p1)
+        np.cumsum(np.where(block, p[order], 0.0), axis=1) for p in (utility.p1, utility.p0 - utility.p1)
     )
     # worth[j, i]: of the block i..j-1, and -inf where j <= i.
-    last, first = np.tril_indices(k + 1, -1)
     worth = np.full((k + 1, k + 1), -np.inf)
-    worth[last, first] = utility.perspective(
-        floor + share * np.maximum(mass[last] - mass[first], 0.0),
-        share * (difference[last] - difference[first]),
-    )
+    values = utility.perspective((floor + share * mass).ravel(), (share * difference).ravel())
+    worth[1:, :k] = np.where(block, values.reshape(k, k), -np.inf).T
     value = 0.0
     ends = [0, k]
     while True:
@@ -445,7 +444,9 @@ def by_ratio(utility: FDivergence) -> NDArray[np.int64]:
     """Return the inputs in the order of P0 / P1; those with probability 0 under both come first."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(utility.p0) - np.log(utility.p1)
-    return np.argsort(np.where(np.isnan(ratio), -np.inf, ratio), kind="stable")
+    never = np.isnan(ratio)
+    # Beside one that never occurs, an input of ratio 0 would come second.
+    return np.lexsort((np.where(never, -np.inf, ratio), ~never))
 
 
 def merge(utility: FDivergence) -> tuple[FDivergence, NDArray[np.int64]]:

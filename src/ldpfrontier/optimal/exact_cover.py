@@ -98,8 +98,8 @@ class ExactCover:
 
     @cached_property
     def unit(self) -> float:
-        """The largest g, by which costs are divided."""
-        return float(self.worths[1].max()) / SIZE
+        """The largest g, by which costs are divided; 0 if nothing can be told."""
+        return max(float(self.worths[1].max()), 0.0) / SIZE
 
     @cached_property
     def response(self) -> Weights:

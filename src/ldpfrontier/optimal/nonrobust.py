@@ -14,6 +14,9 @@ from ldpfrontier.optimal.staircase import optimal_ldp
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.utility import MutualInformation
 
+#: Least probability of an output, well above the numbers that underflow.
+LEAST = 1e-290
+
 
 def optimal_nonrobust(
     estimate: ArrayLike,
@@ -64,9 +67,11 @@ def optimal_nonrobust(
     staircase = optimal_ldp(
         MutualInformation(sensitive), epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
     )
-    channel = _reveal(joint, staircase.channel)
+    channel, whole = _reveal(joint, staircase.channel)
     rest = _conditional_entropy(joint)
     value, bound = rest + staircase.value, rest + staircase.upper_bound
+    if not whole:
+        value = min(value, MutualInformation(joint)(channel))
     return certified(channel, value, bound, float(tolerance), staircase.iterations)
 
 
@@ -80,8 +85,12 @@ def _conditional_entropy(joint: FloatArray) -> float:
     return -float((joint * logs).sum()) + 0.0
 
 
-def _reveal(joint: FloatArray, secret: Channel) -> Channel:
-    """Extend a channel on S to one on (S, U) that reveals, in every output, one u for each s."""
+def _reveal(joint: FloatArray, secret: Channel) -> tuple[Channel, bool]:
+    """Extend a channel on S to one on (S, U) that reveals, in every output, one u for each s.
+
+    Outputs so unlikely that their probabilities underflow are joined to others. The second value returned
+    says whether there are none.
+    """
     a1, a2 = joint.shape
     # Exactly, as a likely letter of one row can end within the rounding of an unlikely one of another.
     rows = [[Fraction(float(x)) for x in (row if row.any() else np.ones(a2))] for row in joint]
@@ -94,7 +103,10 @@ def _reveal(joint: FloatArray, secret: Channel) -> Channel:
         for y, (cut, length) in enumerate(zip(cuts, lengths, strict=True)):
             u = bisect_left(row, cut)
             share[s, u, y] = length / (row[u] - row[u - 1] if u else row[0])
-    never = ~share.any(axis=2)
-    share[never] = np.array(lengths, dtype=np.float64)
-    matrix = np.einsum("sy,suc->suyc", secret.matrix, share)
-    return Channel(matrix.reshape(a1 * a2, -1))
+    widths = np.array(lengths, dtype=np.float64)
+    share[~share.any(axis=2)] = widths
+    seen = widths * secret.matrix[secret.matrix > 0].min() > LEAST
+    starts = np.flatnonzero(seen)
+    starts[0] = 0
+    matrix = np.einsum("sy,suc->suyc", secret.matrix, np.add.reduceat(share, starts, axis=2))
+    return Channel(matrix.reshape(a1 * a2, -1)), bool(seen.all())
