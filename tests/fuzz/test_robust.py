@@ -229,7 +229,7 @@ def draw_split(rng: np.random.Generator) -> Arguments:
     prior = None if rng.integers(2) else like(rng, ball.centre.ravel() + 1e-9).reshape(ball.centre.shape)
     return {
         "ball": ball,
-        "epsilon": level(rng, 1e-10, 10_000.0),
+        "epsilon": level(rng, 1e-10, 300.0),
         "distance": str(rng.choice(["published", "tight"])),
         "prior": prior,
     }
@@ -248,7 +248,7 @@ def check_split(ball, epsilon, distance, prior) -> None:
 
 
 def draw_improved(rng: np.random.Generator) -> Arguments:
-    return {"ball": draw_ball(rng), "epsilon": level(rng, 1e-10, 700.0), "splits": 3, "sweeps": 1}
+    return {"ball": draw_ball(rng), "epsilon": level(rng, 1e-10, 300.0), "splits": 3, "sweeps": 1}
 
 
 def check_improved(ball, epsilon, splits, sweeps) -> None:

@@ -20,9 +20,6 @@ from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.two_reports import BudgetSplit, budget_split
 from ldpfrontier.utility import Columns
 
-#: Largest privacy level, nats: e^700 is still a number.
-LARGEST = 700.0
-
 
 @dataclass(frozen=True, eq=False)
 class ConditionalInformation:
@@ -97,7 +94,7 @@ def improved_reporting(
     ----------
     ball : RenyiBall
     epsilon : float
-        Privacy level in nats, 0 to 700.
+        Privacy level in nats, 0 to 300.
     splits : int
         Values of epsilon_2 tried, from 0 to epsilon, 2 to 1000.
     sweeps : int
@@ -120,7 +117,7 @@ def improved_reporting(
     splits = as_count(splits, "splits", "a whole number from 2 to 1000", least=2, most=1000)
     sweeps = as_count(sweeps, "sweeps", "a whole number from 0 to 1000", most=1000)
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
-    epsilon = checked_epsilon(epsilon, LARGEST)
+    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
     plain = budget_split(ball, epsilon)
     p, d = ball.centre, plain.distance
     if d == 0 or epsilon == 0:
