@@ -359,7 +359,7 @@ TARGETS = [
     Target("optimal_unconditional", draw_unconditional, check_unconditional, 30, ("epsilon",), ("epsilon",)),
     Target("budget_split", draw_split, check_split, 40, ("epsilon",), ("epsilon",)),
     Target("improved_reporting", draw_improved, check_improved, 8, ("epsilon", "splits"), ("epsilon",)),
-    Target("calibrated", draw_calibrated, check_calibrated, 10, ("epsilon", "most", "tol"), ("epsilon",)),
+    Target("calibrated", draw_calibrated, check_calibrated, 10, ("epsilon", "tol"), ("epsilon",)),
     Target("design_channel", draw_design, check_design, 20, ("epsilon", "beta"), ("epsilon",)),
     Target("ldp-frontier design", draw_command, check_command, 8),
 ]
