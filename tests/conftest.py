@@ -28,6 +28,12 @@ def pytest_addoption(parser):
         action="store_true",
         help="also the tests marked long, and all instances where the others take a few (an hour)",
     )
+    parser.addoption(
+        "--fuzz",
+        type=int,
+        metavar="N",
+        help="draw N hostile instances of every public function, instead of the few of its own",
+    )
 
 
 def pytest_collection_modifyitems(config, items):

@@ -277,7 +277,7 @@ def direct_worst_case(ball, channel):
     Q = channel.matrix.reshape(*shape, -1)
     constraints = [
         {"type": "eq", "fun": lambda x: x.sum() - 1},
-        {"type": "ineq", "fun": lambda x: ball.radius - float(ball.divergence(x.reshape(shape)))},
+        {"type": "ineq", "fun": lambda x: ball.radius - float(ball.divergence((x / x.sum()).reshape(shape)))},
     ]
 
     def leak(x, y, s1, s2):
@@ -415,7 +415,7 @@ def test_membership():
         (lambda: RenyiBall([[0.5, 0.4]], 1.0), r"centre of the ball sums to 0\.9"),
         (lambda: RenyiBall([[0.5, 0.5]], -1.0), "radius of the ball is -1.0; it must be 0 or more"),
         (lambda: RenyiBall([[0.5, 0.5]], math.nan), "radius of the ball is nan"),
-        (lambda: RenyiBall([[0.5, 0.5]], 1.0, 0.0), "order of the ball is 0.0; it must be positive"),
+        (lambda: RenyiBall([[0.5, 0.5]], 1.0, 0.0), "order of the ball is 0.0; it must be from 1/64 to 16"),
         (lambda: RenyiBall.confidence([1, 2]), r"counts have shape \(2,\)"),
         (lambda: RenyiBall.confidence([[0.2, 0.8]]), "counts contain 0.2; counts must be whole numbers"),
         (lambda: RenyiBall.confidence([[2, -1]]), "counts contain -1; counts must be whole numbers"),

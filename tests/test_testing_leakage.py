@@ -247,9 +247,30 @@ def test_a_missed_certificate_is_a_status(outputs: int | None, more: dict[str, f
     assert early.upper_bound >= best.value
 
 
-def test_an_infinite_bound_is_not_optimal() -> None:
-    with np.errstate(over="ignore"):
-        assert optimal_leakage([[1e-300, 1.0], [0.5, 0.5]], 0.1, order=2.0, max_rounds=2).status == "bounded"
+def test_what_overflows_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"The order is 2, with a divergence of 689\.\d+ nats"):
+        optimal_leakage([[1e-300, 1.0], [0.5, 0.5]], 0.1, order=2.0)
+
+
+@pytest.mark.parametrize("outputs", [None, 2])
+@pytest.mark.parametrize("leakage", [1e-9, 1e-6])
+def test_a_small_leakage_buys_as_much_per_bit_as_a_smaller_one(leakage: float, outputs: int | None) -> None:
+    small, smaller = (
+        optimal_leakage(PAIRS[0], bits, outputs=outputs).value / bits for bits in (10 * leakage, leakage)
+    )
+    assert smaller == pytest.approx(small, rel=1e-3)
+
+
+@pytest.mark.parametrize("apart", [1e-9, 1e-12])
+def test_hypotheses_that_are_near_each_other(apart: float) -> None:
+    near, wide = ([[0.3, 0.7], [0.3 + d, 0.7 - d]] for d in (apart, 1e-6))
+    optima = [optimal_leakage(near, 0.01, outputs=n) for n in (None, 2)]
+    known = optimal_leakage(wide, 0.01).value / 1e-12
+    for optimum in optima:
+        assert optimum.status == "optimal"
+        assert 0.0 < optimum.value <= optimum.bound
+        # The utility is quadratic in the distance.
+        assert optimum.value / apart**2 == pytest.approx(known, rel=1e-3)
 
 
 def test_errors() -> None:
@@ -263,8 +284,12 @@ def test_errors() -> None:
         optimal_leakage(TERNARY[0], 0.1, outputs=2)
     with pytest.raises(ValueError, match="takes no start"):
         optimal_leakage(PAIRS[0], 0.1, outputs=2, start=Channel(np.eye(2)))
-    with pytest.raises(ValueError, match="a finite number above 0"):
+    with pytest.raises(ValueError, match=r"The order is 0\.0; it must be a number from 0\.01 to 100"):
         optimal_leakage(PAIRS[0], 0.1, order=0.0)
+    with pytest.raises(ValueError, match=r"The order is 1000; it must be a number from 0\.01 to 100"):
+        optimal_leakage(PAIRS[0], 0.1, order=1000)
+    with pytest.raises(ValueError, match="The leakage is 1e-11; a limit must be 0, or 1e-09 bits or more"):
+        optimal_leakage(PAIRS[0], 1e-11)
     with pytest.raises(ValueError, match="m >= 2"):
         optimal_leakage([[0.5, 0.5]], 0.1)
     with pytest.raises(ValueError, match="The start has 3 inputs"):

@@ -360,8 +360,8 @@ def test_another_source_of_the_same_counts_recomputes_nothing(finished, planned)
                 ),
                 (
                     "optimal/staircase.py",
-                    "MAX_EPSILON = 300.0",
-                    "MAX_EPSILON = 301.0",
+                    "MAX_INPUTS = 20",
+                    "MAX_INPUTS = 19",
                     {"kairouz2016", "lopuhaa2024"},
                 ),
                 (

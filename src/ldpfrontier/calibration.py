@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from ldpfrontier.arguments import as_instance, as_number
 from ldpfrontier.channel import Channel
-from ldpfrontier.optimum import checked_epsilon
+from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
 
-#: What `RenyiBall.worst_case_epsilon` may lack, nats; it is added to be on the safe side.
-ACCURACY = 1e-10
+#: What `RenyiBall.worst_case_epsilon` may lack, nats, or that share of it below 1 nat, and what rounding may:
+#: both are added to be on the safe side.
+ACCURACY, ROUNDING = 1e-10, 1e-14
 #: Largest nominal level tried if none is named, nats: randomized response then lies with probability 2e-9.
 MOST = 20.0
 #: Cells into which the bracket is cut to find the last stretch of feasible levels.
@@ -30,8 +31,8 @@ class Calibration:
     nominal : float
         Level in nats at which the family was asked for it.
     realized : float
-        Its worst realized epsilon over the uncertainty set in nats, with 1e-10 added for rounding unless it
-        is 0; never above the level allowed.
+        Its worst realized epsilon over the uncertainty set in nats, with 1e-10 of the smaller of it and 1,
+        and 1e-14, added for rounding unless it is 0; never above the level allowed.
     channel : Channel
     """
 
@@ -71,10 +72,10 @@ def calibrated(
     ball : RenyiBall
         Uncertainty set F of the distribution of (S, U).
     epsilon : float
-        Realized level allowed, in nats, finite and at least 0.
+        Realized level allowed, in nats, 0 to 300.
     most : float, optional
-        Largest nominal level tried, in nats, and the result if it is feasible, as for a family that leaks
-        little at every level; by default 20, or epsilon if that is larger.
+        Largest nominal level tried, in nats, 0 to 300, and the result if it is feasible, as for a family that
+        leaks little at every level; by default 20, or epsilon if that is larger.
     tol : float
         Accuracy of the nominal level, relative to the larger of epsilon and the level (to the larger of 1
         and the level if epsilon is 0).
@@ -91,28 +92,38 @@ def calibrated(
         If an argument is out of range, a channel has not one input for every pair (s, u), or no level tried
         is feasible, not even 0.
     """
-    epsilon = checked_epsilon(epsilon)
-    top = max(MOST, epsilon) if most is None else most
-    if not (math.isfinite(top) and top >= 0):
-        raise ValueError(f"most is {most}; it must be a finite number, 0 or more.")
+    as_instance(ball, RenyiBall, "The ball")
+    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
+    top = max(MOST, epsilon)
+    if most is not None:
+        top = as_number(
+            most,
+            "most",
+            f"a finite number, 0 or more, and at most {MAX_EPSILON:g}",
+            least=0,
+            most=MAX_EPSILON,
+        )
+    tol = as_number(tol, "tol", "a number strictly between 0 and 1")
     if not 0 < tol < 1:
         raise ValueError(f"tol is {tol}; it must lie strictly between 0 and 1.")
 
     def at(nominal: float) -> Calibration:
         channel = family(nominal)
+        as_instance(channel, Channel, "What the family returns")
         worst = ball.worst_case_epsilon(channel)
         # Two upper bounds that are exact where nothing is told, of anything or of S.
         silent = worst <= ACCURACY and 0.0 in (ldp_epsilon(channel), ball.projected_epsilon(channel))
-        return Calibration(nominal, 0.0 if silent else worst + ACCURACY, channel)
+        realized = 0.0 if silent else worst + ACCURACY * min(1.0, worst) + ROUNDING
+        return Calibration(nominal, realized, channel)
 
     best: Calibration | None = None
-    high, misses = min(max(epsilon, ACCURACY), float(top)), 0
+    high, misses = min(max(epsilon, ACCURACY), top), 0
     while True:
         found = at(high)
         best, misses = (found, 0) if found.realized <= epsilon else (best, misses + 1)
         if misses == 2 or high == top:
             break
-        high = min(2.0 * high, float(top))
+        high = min(2.0 * high, top)
     if best is found:
         return best
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpfrontier.arguments import as_numbers
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
@@ -32,9 +34,10 @@ def as_distribution(p: ArrayLike, name: str = "p") -> FloatArray:
     Raises
     ------
     ValueError
-        If `p` is empty, has a non-finite or negative entry, or does not sum to one within 1e-9.
+        If `p` is empty, has an entry that is not a finite number, 0 or more, or does not sum to one within
+        1e-9.
     """
-    array = np.array(p, dtype=np.float64)
+    array = as_numbers(p, name)
     if array.size == 0:
         raise ValueError(f"{name} is empty; a distribution needs at least one entry.")
     if not np.isfinite(array).all():
@@ -74,7 +77,7 @@ class Channel:
     outputs: tuple[Hashable, ...] | None = None
 
     def __post_init__(self) -> None:
-        matrix = np.array(self.matrix, dtype=np.float64, order="C")
+        matrix = np.ascontiguousarray(as_numbers(self.matrix, "The channel matrix"))
         if matrix.ndim != 2 or matrix.size == 0:
             raise ValueError(
                 f"The channel matrix has shape {matrix.shape}; it must be two-dimensional (inputs, outputs)"

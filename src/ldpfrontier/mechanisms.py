@@ -6,10 +6,14 @@ import math
 
 import numpy as np
 
+from ldpfrontier.arguments import as_count, as_number
 from ldpfrontier.channel import Channel
 from ldpfrontier.combinatorics import balanced_set
-from ldpfrontier.optimum import checked_epsilon
+from ldpfrontier.optimum import MAX_EPSILON, Intractable, checked_epsilon
 from ldpfrontier.utility import FDivergence, MutualInformation
+
+#: Largest alphabet of a square channel: 800 MB.
+MAX_LETTERS = 10_000
 
 
 def randomized_response(k: int, epsilon: float) -> Channel:
@@ -21,9 +25,9 @@ def randomized_response(k: int, epsilon: float) -> Channel:
     Parameters
     ----------
     k : int
-        Size of the alphabet, at least 1.
+        Size of the alphabet, 1 to 10,000.
     epsilon : float
-        Privacy level in nats, finite and at least 0.
+        Privacy level in nats, 0 to 300.
 
     Returns
     -------
@@ -32,11 +36,13 @@ def randomized_response(k: int, epsilon: float) -> Channel:
 
     Raises
     ------
+    Intractable
+        If `k` is above 10,000.
     ValueError
         If `k` or `epsilon` is out of range.
     """
-    _check_size(k, "k")
-    return unlimited_response(k, checked_epsilon(epsilon))
+    k = _size(k, "k")
+    return unlimited_response(k, checked_epsilon(epsilon, MAX_EPSILON))
 
 
 def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -> Channel:
@@ -49,7 +55,7 @@ def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -
     ----------
     utility : MutualInformation or FDivergence
     epsilon : float
-        Privacy level in nats, finite and at least 0.
+        Privacy level in nats, 0 to 300.
 
     Returns
     -------
@@ -63,7 +69,7 @@ def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -
     ValueError
         If `epsilon` is out of range.
     """
-    lie = math.exp(-checked_epsilon(epsilon))
+    lie = math.exp(-checked_epsilon(epsilon, MAX_EPSILON))
     inside = utility.p0 >= utility.p1 if isinstance(utility, FDivergence) else balanced_set(utility.prior)
     Q = np.where(inside[:, None] == np.array([True, False]), 1.0, lie)
     return Channel(Q / (1.0 + lie))
@@ -78,9 +84,9 @@ def geometric_mechanism(k: int, epsilon: float) -> Channel:
     Parameters
     ----------
     k : int
-        Size of the alphabet, at least 1.
+        Size of the alphabet, 1 to 10,000.
     epsilon : float
-        Privacy level in nats, finite and at least 0.
+        Privacy level in nats, 0 to 300.
 
     Returns
     -------
@@ -89,13 +95,15 @@ def geometric_mechanism(k: int, epsilon: float) -> Channel:
 
     Raises
     ------
+    Intractable
+        If `k` is above 10,000.
     ValueError
         If `k` or `epsilon` is out of range.
     """
-    _check_size(k, "k")
+    k = _size(k, "k")
+    rate = checked_epsilon(epsilon, MAX_EPSILON) / max(k - 1, 1)
     if k == 1:
         return Channel(np.ones((1, 1)))
-    rate = checked_epsilon(epsilon) / (k - 1)
     x = np.arange(k)
     Q = np.exp(-rate * np.abs(x[:, None] - x))
     Q[:, 1:-1] *= -math.expm1(-rate)
@@ -111,7 +119,7 @@ def quaternary_mechanism(epsilon: float, delta: float) -> Channel:
     Parameters
     ----------
     epsilon : float
-        Nats, finite and at least 0.
+        Nats, 0 to 300.
     delta : float
         In [0, 1].
 
@@ -125,9 +133,8 @@ def quaternary_mechanism(epsilon: float, delta: float) -> Channel:
     ValueError
         If a parameter is out of range.
     """
-    lie = math.exp(-checked_epsilon(epsilon))
-    if not 0.0 <= delta <= 1.0:
-        raise ValueError(f"delta is {delta}; it must be a probability, from 0 to 1.")
+    lie = math.exp(-checked_epsilon(epsilon, MAX_EPSILON))
+    delta = as_number(delta, "delta", "a probability, from 0 to 1", least=0.0, most=1.0)
     truth = (1.0 - delta) / (1.0 + lie)
     return Channel(np.array([[delta, 0.0, lie * truth, truth], [0.0, delta, truth, lie * truth]]))
 
@@ -141,9 +148,9 @@ def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Channel:
     Parameters
     ----------
     a1, a2 : int
-        Numbers of sensitive and of other values, at least 1.
+        Numbers of sensitive and of other values, at least 1; their product is at most 10,000.
     epsilon : float
-        Privacy level in nats, finite and at least 0.
+        Privacy level in nats, 0 to 300.
 
     Returns
     -------
@@ -152,22 +159,26 @@ def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Channel:
 
     Raises
     ------
+    Intractable
+        If there are more than 10,000 pairs.
     ValueError
         If a size or `epsilon` is out of range.
     """
-    _check_size(a1, "a1")
-    _check_size(a2, "a2")
+    a1, a2 = _size(a1, "a1"), _size(a2, "a2")
+    _size(a1 * a2, "a1 * a2")
     # Everything divided by e^epsilon: no overflow.
-    other = math.exp(-checked_epsilon(epsilon))
+    other = math.exp(-checked_epsilon(epsilon, MAX_EPSILON))
     same_group = np.kron(np.eye(a1), np.ones((a2, a2)))
     Q = np.where(same_group > 0, other**2, other)
     np.fill_diagonal(Q, 1.0)
     return Channel(Q / (1.0 + other**2 * (a2 - 1) + other * (a1 - 1) * a2))
 
 
-def _check_size(k: int, name: str) -> None:
-    if k < 1 or k != int(k):
-        raise ValueError(f"{name} is {k}; an alphabet has a whole number of letters, 1 or more.")
+def _size(k: int, name: str) -> int:
+    size = as_count(k, name, "a whole number of letters, 1 or more", least=1)
+    if size > MAX_LETTERS:
+        raise Intractable(f"{name} is {size}; a channel is made for at most {MAX_LETTERS:,} letters.")
+    return size
 
 
 def unlimited_response(k: int, epsilon: float) -> Channel:

@@ -8,12 +8,21 @@ from typing import Literal
 
 import numpy as np
 
+from ldpfrontier.arguments import as_count, as_number
 from ldpfrontier.channel import Channel
 
 Unit = Literal["nats", "bits", "1"]
 
 #: Relative allowance for rounding in the evaluation of a dual bound.
 ROUNDING = 1e-12
+
+#: By how much a value may exceed its bound before one of the two must be wrong: a share of the bound, and
+#: what the columns of a channel can lose where numbers near one cancel.
+BROKEN, CANCELLED = 1e-9, 1e-13
+
+
+#: Largest privacy level that a mechanism is made for: e^epsilon and its square are floats up to here.
+MAX_EPSILON = 300.0
 
 
 class Intractable(ValueError):
@@ -28,7 +37,8 @@ class Optimum:
     ----------
     channel : Channel
     value : float
-        What `channel` achieves, recomputed from the channel, in `unit`.
+        What `channel` achieves, in `unit`, before its entries are rounded. The utility and the level of the
+        channel as stored agree with it and with epsilon to about 1e-15 / epsilon, relatively.
     bound : float
         No mechanism of the same class passes it, in `unit`: none has more if `direction` is "max", none less
         if it is "min".
@@ -62,9 +72,9 @@ class Optimum:
 
     @property
     def gap(self) -> float:
-        """Relative gap (upper_bound - lower_bound) / upper_bound; 0 where they agree to rounding."""
+        """Relative gap (upper_bound - lower_bound) / upper_bound; 0 where they agree to 12 digits."""
         distance = self.upper_bound - self.lower_bound
-        return distance / self.upper_bound if distance > 2 * ROUNDING * (1 + self.upper_bound) else 0.0
+        return distance / self.upper_bound if distance > 4 * ROUNDING * self.upper_bound else 0.0
 
 
 def certified(
@@ -75,16 +85,28 @@ def certified(
     iterations: int = 0,
     *,
     unit: Unit = "nats",
+    noise: float = 0.0,
 ) -> Optimum:
     """Put a channel, its value and an upper bound together, allowing for the bound's rounding.
+
+    The allowance is a share of the bound, so that a gap means the same at a utility of 1e-17 as at one of 1.
+
+    Parameters
+    ----------
+    channel, value, bound, iterations, unit
+        As of `Optimum`.
+    tolerance : float
+        Relative gap of an "optimal" result.
+    noise : float
+        Absolute rounding of the bound, in `unit`, where it was found as a difference of larger numbers.
 
     Raises
     ------
     ArithmeticError
         If the value exceeds the bound by more than rounding: then one of the two is wrong.
     """
-    upper = bound + ROUNDING * (1.0 + abs(bound))
-    if value > upper + 1e3 * ROUNDING:
+    upper = bound + ROUNDING * abs(bound) + noise
+    if value > upper + BROKEN * abs(bound) + CANCELLED:
         raise ArithmeticError(
             f"The value {value!r} exceeds its upper bound {upper!r}; the certificate fails."
         )
@@ -97,17 +119,32 @@ def uninformative(inputs: int, unit: Unit = "nats") -> Optimum:
     return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, unit)
 
 
-def checked_epsilon(epsilon: float) -> float:
-    """Return a privacy level as a float.
+def checked_epsilon(epsilon: float, most: float = math.inf) -> float:
+    """Return a privacy level, a number of any type, as a float.
 
     Raises
     ------
     ValueError
-        If it is not a finite number, 0 or more.
+        If it is not a finite number, 0 or more, or exceeds the end of the range.
     """
-    if not (math.isfinite(epsilon) and epsilon >= 0):
-        raise ValueError(f"epsilon is {epsilon}; it must be a finite number, 0 or more.")
-    return float(epsilon)
+    level = as_number(epsilon, "epsilon", "a finite number, 0 or more", least=0.0)
+    if level > most:
+        raise ValueError(
+            f"epsilon is {epsilon}; it must be a finite number, 0 or more, and at most {most:g}."
+        )
+    return level
+
+
+def checked_effort(tolerance: float, max_rounds: int) -> tuple[float, int]:
+    """Return a relative gap and a number of rounds, of any type, as a float and an int.
+
+    Raises
+    ------
+    ValueError
+        If the tolerance is not a finite number, or the rounds no whole number, 0 or more.
+    """
+    gap = as_number(tolerance, "tolerance", "a finite number, 0 or more", least=0.0)
+    return gap, as_count(max_rounds, "max_rounds", "a whole number, 0 or more")
 
 
 def check_start(start: Channel | None, inputs: int) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import math
 
 import numpy as np
 
+from ldpfrontier.arguments import as_count, as_number
 from ldpfrontier.channel import FloatArray
 
 
@@ -31,9 +31,10 @@ def generator(seed: int, experiment: str, size: int, instance: int) -> np.random
     ValueError
         If a number is negative.
     """
-    for name, number in (("seed", seed), ("size", size), ("instance", instance)):
-        if number < 0:
-            raise ValueError(f"The {name} is {number}; it must be 0 or more.")
+    seed, size, instance = (
+        as_count(number, f"The {name}", "a whole number, 0 or more")
+        for name, number in (("seed", seed), ("size", size), ("instance", instance))
+    )
     # hash() differs between runs of Python.
     stream = int.from_bytes(hashlib.sha256(experiment.encode()).digest()[:8], "big")
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, size, instance)))
@@ -51,7 +52,8 @@ def dirichlet(
     count : int
         How many distributions to draw.
     concentration : float
-        Parameter of every letter, > 0: 1 is uniform on the simplex, below 1 favours sparse distributions.
+        Parameter of every letter, 1e-100 to 1e100: 1 is uniform on the simplex, below 1 favours sparse
+        distributions.
 
     Returns
     -------
@@ -62,9 +64,9 @@ def dirichlet(
     ValueError
         If an argument is out of range.
     """
-    if size < 1:
-        raise ValueError(f"The size is {size}; a distribution has at least 1 letter.")
-    if not (math.isfinite(concentration) and concentration > 0):
-        raise ValueError(f"The concentration is {concentration}; it must be a positive number.")
+    size = as_count(size, "The size", "a whole number of letters, 1 or more", least=1)
+    count = as_count(count, "The count", "a whole number, 0 or more")
+    allowed = "a positive number, from 1e-100 to 1e100"
+    concentration = as_number(concentration, "The concentration", allowed, least=1e-100, most=1e100)
     drawn = generator(seed, experiment, size, instance).dirichlet(np.full(size, concentration), count)
     return np.asarray(drawn, dtype=np.float64)

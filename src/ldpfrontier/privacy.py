@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ldpfrontier.arguments import as_number, as_numbers
 from ldpfrontier.channel import SUM_TOLERANCE, Channel, FloatArray
 
 
 def log_ratio(largest: FloatArray, smallest: FloatArray) -> FloatArray:
     """Return log(largest / smallest) elementwise, with 0/0 = 1 and x/0 = inf."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(largest > 0, np.log(largest) - np.log(smallest), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = largest / smallest
+        # Logarithms of tiny numbers are large: their difference is the second choice.
+        logs = np.where(np.isfinite(ratio), np.log(ratio), np.log(largest) - np.log(smallest))
+        return np.where(largest > 0, logs, 0.0)
 
 
 def ldp_epsilon(channel: Channel) -> float:
@@ -44,8 +48,7 @@ def delta_at(channel: Channel, epsilon: float) -> float:
     ValueError
         If epsilon is negative or not a number.
     """
-    if not epsilon >= 0:
-        raise ValueError(f"epsilon is {epsilon}; a privacy level is 0 or more.")
+    epsilon = as_number(epsilon, "epsilon", "a privacy level, 0 or more", least=0.0, infinite=True)
     Q = channel.matrix
     # Multiplied by e^-epsilon, so that nothing overflows; a zero needs no factor.
     scaled = Q * np.exp(-epsilon)
@@ -113,7 +116,7 @@ def rldp_epsilon(channel: Channel, conditionals: ArrayLike) -> FloatArray:
     ValueError
         If the shape does not fit the channel, or a row is neither a distribution nor empty.
     """
-    P = np.array(conditionals, dtype=np.float64)
+    P = as_numbers(conditionals, "The array of conditionals")
     if P.ndim not in (2, 3) or P.shape[-1] * P.shape[-2] != channel.n_inputs:
         raise ValueError(
             f"The conditionals have shape {P.shape}; they must be (a1, a2) or (m, a1, a2) with"

@@ -14,15 +14,50 @@ import numpy as np
 
 from ldpfrontier.channel import FloatArray
 
+#: Below this divergence, times the larger of the order and its inverse, sums of logarithms would cancel.
+NEAR = 1e-6
+
+#: Orders this near to 1 divide what cancels by order - 1.
+MIDDLE = 0.1
+
 
 def renyi_divergences(r: FloatArray, R: FloatArray, order: float) -> FloatArray:
-    """Renyi divergence along the last axis, in nats; `r` broadcasts against `R`."""
+    """Renyi divergence along the last axis, in nats; `r` broadcasts against `R`, both are distributions.
+
+    With e = R / r - 1 and m the mass of R where r = 0, sum r e = -m, so that
+    e^((order-1) D) - 1 = sum r [(1 + e)^a - 1 - a e] - a m, a = 1 - order: terms of one sign, none of them
+    cancels, however small D is and however near to 1 the order.
+    """
+    r, R = np.broadcast_arrays(r, R)
+    a = 1.0 - order
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        if order == 1:
-            return np.asarray(np.where(r > 0, r * np.log(r / R), 0.0).sum(axis=-1))
-        ratio = r / R
-        power = ratio if order == 2 else ratio ** (order - 1.0)
-        return np.asarray(np.log(np.where(r > 0, r * power, 0.0).sum(axis=-1)) / (order - 1.0))
+        if order == 2:
+            y = np.where(r != R, (R - r) ** 2 / R, 0.0).sum(axis=-1)
+            return np.asarray(np.log1p(y))
+        ratio = np.where(r > 0, R / r, 1.0)
+        e = np.where(r > 0, (R - r) / r, 0.0)
+        y = np.where(r > 0, -r * _curved(e, ratio, a)[0], R).sum(axis=-1)
+        D = np.asarray(y if order == 1 else np.log1p(-a * y) / -a)
+        if order > 1 and np.isinf(D).any():
+            # A power that overflows: its logarithm does not.
+            x = np.where(r > 0, np.log(r) - np.log(R), -np.inf)
+            largest = x.max(axis=-1)
+            big = np.where(np.isfinite(largest), largest, 0.0)
+            terms = np.where(r > 0, r * np.exp((order - 1.0) * (x - big[..., None])), 0.0)
+            D = np.where(np.isinf(D) & np.isfinite(largest), big + np.log(terms.sum(axis=-1)) / -a, D)
+    return np.asarray(D)
+
+
+def _curved(w: FloatArray, v: FloatArray, a: float) -> tuple[FloatArray, FloatArray]:
+    """(v^a - 1 - a w) / a, v = 1 + w: of second order in w; log v - w at a = 0. And log v."""
+    log = np.where(w < -0.5, np.log(v), np.log1p(np.maximum(w, -0.5)))
+    direct = (np.expm1(a * log) / a if a else log) - w
+    small = np.abs(w) * (2.0 + abs(a)) < 0.006
+    x = np.where(small, w, 0.0)
+    series = np.ones_like(x)
+    for k in range(7, 2, -1):
+        series = 1.0 + (a - k + 1.0) / k * x * series
+    return np.where(small, x * x * series * (a - 1.0) / 2.0, direct), log
 
 
 def least_mean(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> FloatArray:
@@ -101,8 +136,8 @@ def _least(
     if active.size == 0:
         return np.asarray(low + span * result), taus, unspent
     r, z, B, mean = r[active], z[active], B[active], mean[active]
-    floor, ceiling = np.where(r > 0, z, np.inf).min(axis=1), np.where(r > 0, z, -np.inf).max(axis=1)
-    places = np.column_stack([floor, mean, ceiling])
+    floor = np.where(r > 0, z, np.inf).min(axis=1)
+    places = np.column_stack([floor, mean])
     variance = np.einsum("ij,ij->i", r, (z - mean[:, None]) ** 2)
     with np.errstate(divide="ignore"):
         # Second order: D = t^2 Var(z) / (2 order).
@@ -117,7 +152,7 @@ def _least(
     rows = np.flatnonzero(left <= 0)
     unspent[active] = left
     tau[left > 0] = last
-    for _ in range(200):
+    for step in range(200):
         if rows.size == 0:
             break
         x = tau[rows]
@@ -132,6 +167,9 @@ def _least(
         noise = 1e-14 * np.maximum(np.abs(x), 1.0) + 1e-15 / np.maximum(B[rows], 1e-5)
         on = ~(np.abs(new - x) <= noise)
         inside = (new > lo[rows]) & (new < hi[rows])
+        if step > 20 and step % 2:
+            # Entries that underflow spoil the slope: halves, in the long run.
+            on, inside = np.ones_like(on), np.zeros_like(inside)
         result[active[rows]] = value
         new = np.where(inside, new, 0.5 * (lo[rows] + hi[rows]))
         tau[rows] = np.where(on, new, x)
@@ -162,14 +200,34 @@ def two_cells(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatArray,
     return least.reshape(rho.shape), 1.0 - least_mean(r, 1.0 - q, B.ravel(), order).reshape(rho.shape)
 
 
+def widening(rho: FloatArray, B: FloatArray, order: float) -> FloatArray:
+    """Largest m - rho with D_order((rho, 1 - rho) || (m, 1 - m)) <= B, as exact as B; as `two_cells`."""
+    rho, B = np.broadcast_arrays(rho, B)
+    if order == 2:
+        # The positive root of x^2 - spare (1 - 2 rho) x - spare rho (1 - rho), whichever way does not cancel.
+        spare = -np.expm1(-B)
+        linear, product = spare * (1.0 - 2.0 * rho), spare * rho * (1.0 - rho)
+        root = np.sqrt(linear**2 + 4.0 * product)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(linear < 0, 2.0 * product / (root - linear), (root + linear) / 2.0)
+    r = np.column_stack([rho.ravel(), 1.0 - rho.ravel()])
+    values, tau, _ = _least(r, np.broadcast_to([0.0, 1.0], r.shape), B.ravel(), order)
+    plain = 1.0 - values - r[:, 0]
+    with np.errstate(invalid="ignore", over="ignore"):
+        # The odds of the first cell grow by the factor (1 + t)^(1/order).
+        growth = np.expm1(np.log1p(np.exp(np.minimum(tau, 600.0))) / order)
+        exact = r[:, 0] * r[:, 1] * growth / (1.0 + r[:, 0] * growth)
+    return np.where(tau < 600.0, np.where(np.isfinite(exact), exact, plain), plain).reshape(rho.shape)
+
+
 def _tilt(
     r: FloatArray, z: FloatArray, places: FloatArray, tau: FloatArray, order: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Divergence, its derivative in log t, and sum_u R_u z_u, of R_u ~ r_u (1 + t z_u)^(-1/order).
 
-    `places`, shape (m, 3), are the least, mean and largest z where r > 0.
+    `places`, shape (m, 2), are the least and the mean z where r > 0.
     """
-    floor, mean, ceiling = places.T
+    floor, mean = places.T
     t = np.exp(tau)
     unit = 1.0 + t * floor
     # Dividing by the smallest factor on the support keeps every sum within range.
@@ -184,38 +242,60 @@ def _tilt(
     W = h.sum(axis=1)
     zh = z * h
     moment = zh.sum(axis=1)
-    if order == 1:
-        T = np.ones_like(W)
-        D = np.log(W) + np.where(r > 0, r * np.log(v), 0.0).sum(axis=1)
+    T = (v * h).sum(axis=1)
+    if abs(order - 1.0) < MIDDLE:
+        g = 1.0 - 1.0 / order
+        log = np.log(v)
+        # log T / (order - 1), by powers less 1, divided by g.
+        part = (r * (np.expm1(g * log) / g if g else log)).sum(axis=1)
+        if g:
+            part = np.where(g * part > -0.5, np.log1p(np.maximum(g * part, -0.5)), np.log(T)) / g
+        D = np.log(W) + part / order
     else:
-        T = (v * h).sum(axis=1)
         D = np.log(W) + np.log(T) / (order - 1.0)
     slope = (moment / T - (zh / v).sum(axis=1) / W) * (t / unit) / order
-    unit = 1.0 / t + mean
-    near = np.flatnonzero((ceiling - floor) * (2.0 + 1.0 / order) < 0.006 * unit)
-    if near.size:
-        w = np.where(r[near] > 0, (z[near] - mean[near, None]) / unit[near, None], 0.0)
-        D[near], slope[near] = _tilt_near(r[near], w, order)
-        slope[near] /= 1.0 + t[near] * mean[near]
+    near = NEAR * max(order, 1.0 / order) > D
+    if near.any():
+        # About the mean, unless rare letters have moved it far from the others: then about the heaviest one.
+        heaviest = np.take_along_axis(z, r.argmax(axis=1)[:, None], 1)[:, 0]
+        even = (1.0 / t + floor) > 0.1 * (1.0 / t + mean)
+        for rows, centre, tilted in ((near & even, mean, _tilt_near), (near & ~even, heaviest, _tilt_far)):
+            if rows.any():
+                at, unit = (z[rows] - centre[rows, None]), (1.0 / t[rows] + centre[rows])[:, None]
+                filled = r[rows] > 0
+                w, v = (
+                    np.where(filled, at / unit, 0.0),
+                    np.where(filled, (1.0 / t[rows, None] + z[rows]) / unit, 1.0),
+                )
+                D[rows], slope[rows] = tilted(r[rows], w, v, order)
+                slope[rows] /= t[rows] * unit[:, 0]
     return D, slope, moment / W
 
 
-def _tilt_near(r: FloatArray, w: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:
-    """Divergence of R_u ~ r_u (1 + w_u)^(-1/order), sum_u r_u w_u = 0, and its derivative in log w; small w.
+def _tilt_near(r: FloatArray, w: FloatArray, v: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:
+    """Divergence of R_u ~ r_u v_u^(-1/order), v = 1 + w, sum_u r_u w_u = 0, and its derivative in log w.
 
-    D = log E (1 + w)^a + log E (1 + w)^b / (order - 1), a = -1/order, b = 1 + a: logarithms that cancel up to
+    D = log E v^a + log E v^b / (order - 1), a = -1/order, b = 1 + a: logarithms that cancel up to
     the second order in w. So 1 + a w, the mean of which is 1, is taken out of each power beforehand.
     """
     total, slope = np.zeros(len(r)), np.zeros(len(r))
     for a, factor in ((-1.0 / order, -1.0 / order), (1.0 - 1.0 / order, 1.0 / order)):
-        # ((1 + w)^a - 1 - a w) / a, by its binomial series.
-        series = np.ones_like(w)
-        for k in range(7, 2, -1):
-            series = 1.0 + (a - k + 1.0) / k * w * series
-        rest = (r * w * w * series).sum(axis=1) * (a - 1.0) / 2.0
+        curved, log = _curved(w, v, a)
+        rest = (r * curved).sum(axis=1)
         # log1p(a rest) / a, which is rest for a = 0 (order 1).
         total += factor * (np.log1p(a * rest) / a if a else rest)
-        slope += factor * (r * w * np.expm1((a - 1.0) * np.log1p(w))).sum(axis=1) / (1.0 + a * rest)
+        slope += factor * (r * w * np.expm1((a - 1.0) * log)).sum(axis=1) / (1.0 + a * rest)
+    return total, slope
+
+
+def _tilt_far(r: FloatArray, w: FloatArray, v: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:
+    """As `_tilt_near`, where v = 1 for the heaviest letter instead and rare ones are far away."""
+    log = np.where(w < -0.5, np.log(v), np.log1p(np.maximum(w, -0.5)))
+    total, slope = np.zeros(len(r)), np.zeros(len(r))
+    for a, factor in ((-1.0 / order, -1.0 / order), (1.0 - 1.0 / order, 1.0 / order)):
+        rest = (r * (np.expm1(np.minimum(a * log, 700.0)) / a if a else log)).sum(axis=1)
+        total += factor * (np.log1p(a * rest) / a if a else rest)
+        slope += factor * (r * w * np.exp(np.minimum((a - 1.0) * log, 700.0))).sum(axis=1) / (1.0 + a * rest)
     return total, slope
 
 

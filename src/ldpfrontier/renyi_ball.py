@@ -26,8 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtri
 
-from ldpfrontier.channel import Channel, FloatArray, as_distribution
+from ldpfrontier.arguments import as_count, as_instance, as_number, as_numbers
+from ldpfrontier.channel import SUM_TOLERANCE, Channel, FloatArray, as_distribution
 from ldpfrontier.combinatorics import subset_sums
+from ldpfrontier.optimum import Intractable
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.renyi import (
     golden_section,
@@ -36,10 +38,20 @@ from ldpfrontier.renyi import (
     random_targets,
     renyi_divergences,
     two_cells,
+    widening,
 )
 
 #: Above this many non-sensitive values, radii come from the concave relaxation instead of all subset sums.
 SUBSET_LIMIT = 16
+
+#: The orders of a ball, ends included.
+ORDERS = (1 / 64, 16.0)
+
+#: Most samples in a table of counts: all whole numbers up to it are floats.
+MOST_SAMPLES = 2**53
+
+#: Most comparisons of two sensitive values at an output (400 MB), and numbers to draw at a time.
+MOST_RATIOS, MOST_DRAWN = 50_000_000, 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +63,14 @@ class RenyiBall:
     centre : array_like, shape (a1, a2)
         The estimate P-hat of the distribution of (S, U); rows are the sensitive values.
     radius : float
-        B in nats, at least 0; inf is the whole simplex.
+        B in nats, at least 0, however small; inf is the whole simplex.
     order : float
-        Order alpha of the Renyi divergence, positive and finite.
+        Order alpha of the Renyi divergence, from 1/64 to 16.
 
     Raises
     ------
     ValueError
-        If the centre is not a two-dimensional distribution, the radius is negative or the order not positive.
+        If the centre is not a two-dimensional distribution, or the radius or the order is out of range.
     """
 
     centre: FloatArray
@@ -71,14 +83,11 @@ class RenyiBall:
             raise ValueError(
                 f"The centre of the ball has shape {centre.shape}; it must be (sensitive, other) values."
             )
-        if not self.radius >= 0:
-            raise ValueError(f"The radius of the ball is {self.radius}; it must be 0 or more.")
-        if not 0 < self.order < math.inf:
-            raise ValueError(f"The order of the ball is {self.order}; it must be positive and finite.")
+        radius = as_number(self.radius, "The radius of the ball", "0 or more", least=0.0, infinite=True)
         centre.flags.writeable = False
         object.__setattr__(self, "centre", centre)
-        object.__setattr__(self, "radius", float(self.radius))
-        object.__setattr__(self, "order", float(self.order))
+        object.__setattr__(self, "radius", radius)
+        object.__setattr__(self, "order", _checked_order(self.order))
 
     @classmethod
     def confidence(cls, counts: ArrayLike, beta: float = 0.05, order: float = 2.0) -> RenyiBall:
@@ -93,18 +102,19 @@ class RenyiBall:
         Parameters
         ----------
         counts : array_like of whole numbers, shape (a1, a2)
+            At most 2^53 together.
         beta : float
             Significance level, in (0, 1).
         order : float
-            Order alpha of the divergence.
+            Order alpha of the divergence, from 1/64 to 16.
 
         Raises
         ------
         ValueError
-            If the counts are not a two-dimensional table of whole numbers, 0 or more and not all 0, or
-            beta or the order is out of range.
+            If the counts are not a two-dimensional table of whole numbers, 0 or more, not all 0 and not too
+            many, or beta or the order is out of range.
         """
-        table = np.array(counts, dtype=np.float64)
+        table = as_numbers(counts, "The table of counts")
         if table.ndim != 2 or table.size == 0:
             raise ValueError(f"The counts have shape {table.shape}; they must be (sensitive, other) values.")
         if not np.isfinite(table).all() or (table < 0).any() or (np.abs(table - np.rint(table)) > 1e-6).any():
@@ -113,11 +123,13 @@ class RenyiBall:
         n = float(table.sum())
         if n == 0:
             raise ValueError("The counts are all 0; at least one sample is needed.")
-        if not 0 < beta < 1:
+        if n > MOST_SAMPLES:
+            raise ValueError(f"The counts add up to {n:.6g}; at most 2^53, about 9e15, are supported.")
+        level = as_number(beta, "beta", "a significance level, strictly between 0 and 1")
+        if not 0 < level < 1:
             raise ValueError(f"beta is {beta}; a significance level lies strictly between 0 and 1.")
-        if not 0 < order < math.inf:
-            raise ValueError(f"The order of the ball is {order}; it must be positive and finite.")
-        quantile = float(chdtri(table.size - 1, beta)) if table.size > 1 else 0.0
+        order = _checked_order(order)
+        quantile = float(chdtri(table.size - 1, level)) if table.size > 1 else 0.0
         if order == 1:
             radius = quantile / (2.0 * n)
         else:
@@ -180,20 +192,38 @@ class RenyiBall:
         smallest = self.conditionals.min(axis=1)
         with np.errstate(over="ignore"):
             excess = np.expm1(self.projected_radii)
-        largest = two_cells(smallest, self.projected_radii, self.order)[1]
-        exact = 2.0 * (largest - smallest)
+        exact = 2.0 * widening(smallest, self.projected_radii, self.order)
         return np.where(excess >= (1.0 - 2.0 * smallest) ** 2, exact, np.sqrt(excess))
 
     def divergence(self, P: ArrayLike) -> FloatArray:
-        """D_order(centre || P) in nats for P of shape (..., a1, a2); shape (...)."""
-        other = np.asarray(P, dtype=np.float64)
+        """D_order(centre || P) in nats for distributions P of shape (..., a1, a2); shape (...).
+
+        Raises
+        ------
+        ValueError
+            If P has another shape, or one of them is not a distribution.
+        """
+        other = as_numbers(P, "P")
         if other.shape[-2:] != self.centre.shape:
             raise ValueError(f"P has shape {other.shape}; its last two axes must be {self.centre.shape}.")
+        sums = other.sum(axis=(-2, -1))
+        if not ((other >= 0).all() and (np.abs(sums - 1.0) <= SUM_TOLERANCE).all()):
+            worst = float(sums.ravel()[np.abs(sums - 1.0).argmax()])
+            raise ValueError(
+                f"P sums to {worst:.12g} with least entry {other.min():.6g}; it must be a distribution."
+            )
         return renyi_divergences(self.centre.ravel(), other.reshape(*other.shape[:-2], -1), self.order)
 
     def contains(self, P: ArrayLike, tol: float = 1e-9) -> NDArray[np.bool_]:
-        """Whether distributions P of shape (..., a1, a2) lie in the ball, up to `tol` nats; shape (...)."""
-        return np.asarray(self.divergence(P) <= self.radius + tol)
+        """Whether distributions P of shape (..., a1, a2) lie in the ball, up to `tol` nats; shape (...).
+
+        Raises
+        ------
+        ValueError
+            As `divergence`, or if `tol` is not 0 or more.
+        """
+        spare = as_number(tol, "tol", "0 or more", least=0.0)
+        return np.asarray(self.divergence(P) <= self.radius + spare)
 
     def support(self, s: int, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Least and largest sum_u R_u q_u over R in the projection F_{U|s}.
@@ -203,15 +233,25 @@ class RenyiBall:
         s : int
             Sensitive value.
         q : array_like, shape (m, a2)
+            Numbers up to 1e150, of either sign.
 
         Returns
         -------
         tuple of two ndarrays, shape (m,)
             Infima and suprema, to about 1e-13 of the range of each row of `q`.
+
+        Raises
+        ------
+        ValueError
+            If there is no sensitive value `s`, or `q` has another shape or too large a number.
         """
-        values = np.atleast_2d(np.asarray(q, dtype=np.float64))
+        last = self.sensitive.size - 1
+        s = as_count(s, "s", f"a sensitive value, from 0 to {last}", most=last)
+        values = np.atleast_2d(as_numbers(q, "q"))
         if values.ndim != 2 or values.shape[1] != self.centre.shape[1]:
             raise ValueError(f"q has shape {np.shape(q)}; it must be (m, {self.centre.shape[1]}).")
+        if not (np.abs(values) <= 1e150).all():
+            raise ValueError("q has an entry that is not a number from -1e150 to 1e150.")
         r = np.broadcast_to(self.conditionals[s], values.shape)
         B = np.full(len(values), self.projected_radii[s])
         return least_mean(r, values, B, self.order), -least_mean(r, -values, B, self.order)
@@ -219,7 +259,8 @@ class RenyiBall:
     def projected_epsilon(self, channel: Channel) -> float:
         """Upper bound on the worst realized epsilon over F: both groups at full budget, in nats.
 
-        Replaces F by the product of its projections, hence an upper bound on `worst_case_epsilon`.
+        Replaces F by the product of its projections, hence an upper bound on `worst_case_epsilon`, whose
+        errors are those raised here.
         """
         return float(self._projected_ratios(channel).max(initial=0.0))
 
@@ -238,19 +279,28 @@ class RenyiBall:
         channel : Channel
             Its inputs are the pairs (s, u) in row-major order.
         tol : float
-            Absolute accuracy of the pruning.
+            Accuracy of the pruning in nats, relative below 1 nat; 0 or more.
 
         Returns
         -------
         float
             inf if some P in F (or in its closure) makes an output impossible for one group only.
+
+        Raises
+        ------
+        Intractable
+            If a1^2 times the number of outputs is more than 5e7.
+        ValueError
+            If the channel does not have an input for every pair, or `tol` is out of range.
         """
+        tol = as_number(tol, "tol", "0 or more", least=0.0)
         bounds = self._projected_ratios(channel)
         order = np.argsort(bounds, axis=None)[::-1]
         flat = bounds.ravel()[order]
         best = 0.0
         if flat.size == 0 or flat[0] <= 0:
             return best
+        tol *= min(1.0, float(flat[0]))
         angles = np.linspace(0.0, math.pi / 2, 17)
         position, size = 0, 64
         while position < flat.size and flat[position] > best + tol:
@@ -260,10 +310,10 @@ class RenyiBall:
             s1, s2, y = np.unravel_index(chosen, bounds.shape)
             problem = _Split(self, channel, s1, s2, y)
             top, low = problem.logs(np.repeat(angles[:, None], len(chosen), axis=1))
-            values = top - low
+            values = _apart(top, low)
             best = max(best, float(values.max()))
             # The maximum rises and the minimum falls with the share, so a cell's corners bound it.
-            open_ = (top[1:] - low[:-1]).max(axis=0) > best + tol
+            open_ = _apart(top[1:], low[:-1]).max(axis=0) > best + tol
             if math.isinf(best) or not open_.any():
                 continue
             peak = values[:, open_].argmax(axis=0)
@@ -283,12 +333,20 @@ class RenyiBall:
         ----------
         rng : numpy.random.Generator
         size : int
+            0 or more, and at most 5e7 cells together.
 
         Returns
         -------
         ndarray, shape (size, a1, a2)
             Members of F (to rounding).
+
+        Raises
+        ------
+        ValueError
+            If the size is out of range.
         """
+        most = MOST_DRAWN // self.centre.size
+        size = as_count(size, "size", f"a whole number from 0 to {most}", most=most)
         a1, a2 = self.centre.shape
         rays = (size + 1) // 2
         flat = np.broadcast_to(self.centre.ravel(), (rays, a1 * a2))
@@ -325,6 +383,9 @@ class RenyiBall:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if g == 0:
                 D = share * self.radius / p
+            elif g * self.radius > 500.0:
+                # e^(g B) may overflow, and 1 hardly counts beside it.
+                D = np.logaddexp(0.0, np.log(share) + g * self.radius - np.log(p)) / g
             else:
                 x = share * np.expm1(g * self.radius) / p
                 D = np.where(x > -1.0, np.log1p(np.maximum(x, -1.0)) / g, np.inf)
@@ -337,7 +398,7 @@ class RenyiBall:
         r, B = self.conditionals[s], self.projected_radii[s : s + 1]
 
         def width(rho: FloatArray) -> FloatArray:
-            return 2.0 * (two_cells(rho, B, self.order)[1] - rho)
+            return 2.0 * widening(rho, B, self.order)
 
         smallest = r.min(keepdims=True)
         if r.size > SUBSET_LIMIT:
@@ -350,6 +411,7 @@ class RenyiBall:
 
     def _blocks(self, channel: Channel) -> FloatArray:
         a1, a2 = self.centre.shape
+        as_instance(channel, Channel, "The channel")
         if channel.n_inputs != a1 * a2:
             raise ValueError(
                 f"The channel has {channel.n_inputs} inputs; the ball is over {a1} x {a2} = {a1 * a2} pairs."
@@ -360,6 +422,11 @@ class RenyiBall:
         """Log ratios with both groups at full budget, shape (a1, a1, outputs); 0 for s1 = s2."""
         blocks = self._blocks(channel)
         a1, a2, outputs = blocks.shape
+        if a1 * a1 * outputs > MOST_RATIOS:
+            raise Intractable(
+                f"The channel has {outputs} outputs for {a1} sensitive values: {a1 * a1 * outputs:,}"
+                f" comparisons; at most {MOST_RATIOS:,} are supported."
+            )
         # Closed forms repeat a few rows many times.
         rows = np.column_stack(
             [np.repeat(np.arange(float(a1)), outputs), blocks.transpose(0, 2, 1).reshape(-1, a2)]
@@ -372,6 +439,16 @@ class RenyiBall:
         ratios = log_ratio(*np.broadcast_arrays(largest[:, None], least[None, :]))
         ratios[np.diag_indices(a1)] = 0.0
         return ratios
+
+
+def _checked_order(order: float) -> float:
+    return as_number(order, "The order of the ball", "from 1/64 to 16", least=ORDERS[0], most=ORDERS[1])
+
+
+def _apart(high: FloatArray, low: FloatArray) -> FloatArray:
+    """Difference of logarithms; 0 where nothing is possible: 0/0 = 1."""
+    possible = high > -np.inf
+    return np.where(possible, np.where(possible, high, 0.0) - low, 0.0)
 
 
 class _Split:
@@ -413,4 +490,4 @@ class _Split:
 
     def value(self, angle: FloatArray) -> FloatArray:
         high, low = self.logs(angle)
-        return high - low
+        return _apart(high, low)

@@ -10,10 +10,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ldpfrontier.arguments import as_instance
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
 from ldpfrontier.information import relative_excess
 from ldpfrontier.mechanisms import unlimited_response
-from ldpfrontier.optimum import checked_epsilon
+from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
 
 _Function = Callable[[FloatArray], FloatArray]
@@ -91,7 +92,7 @@ def budget_split(
     ball : RenyiBall
         Uncertainty set of the distribution of (S, U).
     epsilon : float
-        Privacy level in nats, finite and at least 0.
+        Privacy level in nats, 0 to 300.
     distance : {"published", "tight"}
         "published": d = min(2, max_s 2 d_s + max_{s,s'} ||P-hat_{U|s} - P-hat_{U|s'}||_1), the d_s being
         the bounds of Proposition 2. "tight": d = min(2, max over pairs s != s' of rad_s + rad_s' + ||.||_1)
@@ -108,7 +109,8 @@ def budget_split(
     ValueError
         If an argument is out of range.
     """
-    epsilon = checked_epsilon(epsilon)
+    as_instance(ball, RenyiBall, "The ball")
+    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
     p = as_distribution(ball.centre if prior is None else prior, "The prior")
     if p.shape != ball.centre.shape:
         raise ValueError(f"The prior has shape {p.shape}; the ball is over {ball.centre.shape}.")

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
-from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
 from ldpfrontier.combinatorics import subset_sums
@@ -82,7 +81,7 @@ class MutualInformation:
     prior: FloatArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prior", as_distribution(self.prior, "The prior").ravel())
+        object.__setattr__(self, "prior", _normalized(as_distribution(self.prior, "The prior").ravel()))
 
     @property
     def unit(self) -> Unit:
@@ -96,16 +95,31 @@ class MutualInformation:
     def columns(self, vectors: FloatArray) -> Columns:
         """Scale columns (m, inputs) to Z = 1 and value them."""
         scaled = vectors / (vectors @ self.prior)[:, None]
-        return Columns(scaled, np.asarray(xlogy(scaled, scaled) @ self.prior))
+        return Columns(scaled, np.asarray(relative_excess(scaled - 1.0) @ self.prior))
 
     @cached_property
     def _mass(self) -> FloatArray:
         return np.clip(subset_sums(self.prior), 0.0, 1.0)
 
     def patterns(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
-        """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1."""
-        z = math.exp(-epsilon) - math.expm1(-epsilon) * self._mass
-        return z, epsilon * self._mass / z - (epsilon + np.log(z))
+        """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1.
+
+        With phi(t) = (1 + t) log(1 + t) - t, a column that is 1 + d on a set of probability p and 1 off it
+        has mu = p phi(d) - phi(d p). The set is the less likely one of T and its complement, so that neither
+        a small epsilon nor a small p costs digits.
+        """
+        floor = math.exp(-epsilon)
+        mass, outside = self._mass, self._mass[::-1]
+        likely = mass > 0.5
+        z, mu = np.empty_like(mass), np.empty_like(mass)
+        for where, p, d, base in (
+            (~likely, mass, math.expm1(epsilon), floor),
+            (likely, outside, math.expm1(-epsilon), 1.0),
+        ):
+            p = p[where]
+            z[where] = base * (1.0 + d * p)
+            mu[where] = base * (p * float(relative_excess(np.array([d]))[0]) - relative_excess(d * p))
+        return z, np.maximum(mu, 0.0) / z
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +157,7 @@ class FDivergence:
 
     def __post_init__(self) -> None:
         for name in ("p0", "p1"):
-            object.__setattr__(self, name, as_distribution(getattr(self, name), name).ravel())
+            object.__setattr__(self, name, _normalized(as_distribution(getattr(self, name), name).ravel()))
         if self.p0.size != self.p1.size:
             raise ValueError(
                 f"p0 has {self.p0.size} entries and p1 has {self.p1.size}; they must be equally many."
@@ -170,7 +184,8 @@ class FDivergence:
         if self.f is not None:
             return f_divergence(z0 / z0.sum(), z1 / z1.sum(), self.f)
         shared = z1 > 0
-        value = self.perspective(z1[shared], ((self.p0 - self.p1) @ matrix)[shared]).sum()
+        with np.errstate(over="ignore"):
+            value = self.perspective(z1[shared], ((self.p0 - self.p1) @ matrix)[shared]).sum()
         if (escaped := float(z0[~shared].sum())) > 0:
             # The slope of f at infinity.
             value += escaped * {"kl": math.inf, "tv": 0.5, "chi2": math.inf, "hellinger": 0.5}[self.kind]
@@ -206,11 +221,17 @@ class FDivergence:
         return self(Channel(np.eye(self.p0.size)))
 
 
+def _normalized(p: FloatArray) -> FloatArray:
+    """Divide by a sum that is off by more than rounding; else nothing changes, not even in the last digit."""
+    total = float(p.sum())
+    return p / total if abs(total - 1.0) > 1e-15 * max(p.size, 4) else p
+
+
 def _check_convex(f: Callable[[FloatArray], FloatArray]) -> None:
     t = np.concatenate([np.zeros(1), np.geomspace(1e-6, 1e6, 97)])  # the middle of them is 1
     with np.errstate(all="ignore"):
         values = np.asarray(f(t), dtype=np.float64)
-    at_one = float(np.asarray(f(np.ones(1)))[0])
+    at_one = float(np.asarray(f(np.ones(1)), dtype=np.float64).ravel()[0])
     if values.shape != t.shape or np.isnan(values).any() or np.isinf(values[1:]).any():
         raise ValueError("f must map an array of numbers t >= 0 to numbers; its limit at 0 may be inf.")
     if not abs(at_one) <= 1e-12:

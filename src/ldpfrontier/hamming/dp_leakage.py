@@ -24,9 +24,19 @@ from ldpfrontier.channel import FloatArray, as_distribution
 from ldpfrontier.hamming.formulas import class_one_channel
 from ldpfrontier.hamming.game import Game, channel_from_minima
 from ldpfrontier.hamming.optimum import DISTORTION_ROUNDING, LeakageOptimum
-from ldpfrontier.hamming.sources import LEAST_DISTORTION, SourceSet, as_sources, checked_distortion
+from ldpfrontier.hamming.sources import (
+    LEAST_DISTORTION,
+    SourceSet,
+    as_sources,
+    check_size,
+    checked_distortion,
+)
 from ldpfrontier.lp import maximize
+from ldpfrontier.optimum import checked_effort
 from ldpfrontier.privacy import ldp_epsilon
+
+#: Most letters: the LP has twice as many variables, and is dense.
+MAX_LETTERS = 1000
 
 
 def known_prior_leakage(prior: ArrayLike, distortion: float) -> float:
@@ -87,7 +97,7 @@ def hamming_leakage(
     Parameters
     ----------
     sources : SourceSet or array_like, shape (J, M)
-        Distributions; the set is their convex hull.
+        Distributions on up to 1000 letters; the set is their convex hull.
     distortion : float
         Largest expected Hamming distortion, in [1e-9, 1).
     tolerance : float
@@ -105,10 +115,14 @@ def hamming_leakage(
 
     Raises
     ------
+    Intractable
+        If there are more than 1000 letters, or 100,000 probabilities.
     ValueError
         If the sources or the distortion are not valid, or the start is not in the hull.
     """
     sources, D = as_sources(sources), checked_distortion(distortion, LEAST_DISTORTION)
+    check_size(sources, MAX_LETTERS)
+    tolerance, max_rounds = checked_effort(tolerance, max_rounds)
     priors = list(sources.distributions)
     if start is not None:
         priors.append(_in_hull(sources, start))
@@ -141,10 +155,14 @@ def hamming_leakages(
 
     Raises
     ------
+    Intractable
+        If there are more than 1000 letters, or 100,000 probabilities.
     ValueError
         If the sources or a distortion are not valid.
     """
     sources = as_sources(sources)
+    check_size(sources, MAX_LETTERS)
+    tolerance, max_rounds = checked_effort(tolerance, max_rounds)
     grid = [checked_distortion(D, LEAST_DISTORTION) for D in distortions]
     game = Game(sources.distributions)
     optima: dict[int, LeakageOptimum] = {}

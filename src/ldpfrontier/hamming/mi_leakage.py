@@ -26,7 +26,17 @@ from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.hamming.formulas import class_one_channel, class_one_information
 from ldpfrontier.hamming.game import Game, channel_from_minima
 from ldpfrontier.hamming.optimum import DISTORTION_ROUNDING, LeakageOptimum
-from ldpfrontier.hamming.sources import LEAST_DISTORTION, SourceSet, as_sources, checked_distortion
+from ldpfrontier.hamming.sources import (
+    LEAST_DISTORTION,
+    SourceSet,
+    as_sources,
+    check_size,
+    checked_distortion,
+)
+from ldpfrontier.optimum import checked_effort
+
+#: Most letters: a Newton step solves as many equations as twice that, and there may be hundreds.
+MAX_LETTERS = 500
 
 #: Gap, nats, at which the barrier method stops, if a smaller one is not asked for: it costs little.
 BARRIER_GAP = 2e-11
@@ -43,7 +53,7 @@ def information_leakage(
     Parameters
     ----------
     sources : SourceSet or array_like, shape (J, M)
-        Distributions; the set is their convex hull.
+        Distributions on up to 500 letters; the set is their convex hull.
     distortion : float
         Largest expected Hamming distortion, in [1e-9, 1).
     tolerance : float
@@ -58,10 +68,14 @@ def information_leakage(
 
     Raises
     ------
+    Intractable
+        If there are more than 500 letters, or 100,000 probabilities.
     ValueError
         If the sources or the distortion are not valid.
     """
     sources, D = as_sources(sources), checked_distortion(distortion, LEAST_DISTORTION)
+    check_size(sources, MAX_LETTERS)
+    tolerance, max_rounds = checked_effort(tolerance, max_rounds)
     P = sources.distributions
     least, prior, minima = Game(P).solve(1.0)
     if least >= 1.0 - D - DISTORTION_ROUNDING:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ldpfrontier.arguments import as_number, as_numbers
 from ldpfrontier.channel import Channel, FloatArray, IntArray, as_distribution
 from ldpfrontier.hamming.game import Game
 from ldpfrontier.lp import maximize
+from ldpfrontier.optimum import Intractable
 
 #: Probabilities closer than this count as equal, in orders and in "the hull contains uniform".
 EQUAL = 1e-9
+
+#: Most probabilities in a source set that is solved for: their LP is dense.
+MAX_ENTRIES = 100_000
 
 #: Least distortion that the solvers take: 1 - D, which they work with, has too few digits of a smaller one.
 LEAST_DISTORTION = 1e-9
@@ -37,7 +44,10 @@ class SourceSet:
     distributions: FloatArray
 
     def __post_init__(self) -> None:
-        rows = [np.asarray(row, dtype=np.float64) for row in self.distributions]
+        given: Any = self.distributions
+        if hasattr(given, "__array__") or not isinstance(given, Iterable):
+            given = np.atleast_1d(as_numbers(given, "The source set"))
+        rows = [as_numbers(row, "The source set") for row in given]
         if rows and all(row.ndim == 0 for row in rows):
             rows = [np.array(rows)]
         if not rows:
@@ -177,6 +187,23 @@ def as_sources(sources: SourceSet | ArrayLike) -> SourceSet:
     return sources if isinstance(sources, SourceSet) else SourceSet(sources)  # type: ignore[arg-type]
 
 
+def check_size(sources: SourceSet, letters: int) -> None:
+    """Check that a source set is not too large for a solver.
+
+    Raises
+    ------
+    Intractable
+        If it has more letters than these, or more than `MAX_ENTRIES` probabilities.
+    """
+    if sources.letters > letters:
+        raise Intractable(f"The source set has {sources.letters} letters; at most {letters} are supported.")
+    if sources.distributions.size > MAX_ENTRIES:
+        raise Intractable(
+            f"The source set has {len(sources.distributions)} distributions on {sources.letters} letters; at"
+            f" most {MAX_ENTRIES:,} probabilities are supported."
+        )
+
+
 def checked_distortion(distortion: float, least: float = 0.0) -> float:
     """Return a distortion as a float.
 
@@ -185,7 +212,7 @@ def checked_distortion(distortion: float, least: float = 0.0) -> float:
     ValueError
         If it is not strictly between 0 and 1, or is below `least`.
     """
-    D = float(distortion)
+    D = as_number(distortion, "The distortion", "a number strictly between 0 and 1")
     if not 0.0 < D < 1.0:
         raise ValueError(
             f"The distortion is {D:g}; it must lie strictly between 0 (where leakage is infinite) and 1."

@@ -142,7 +142,9 @@ def generate(
     -------
     Optimum
     """
-    master = Master(len(family.scale), unit=max(float(start.values.max()), 1e-6))
+    # What the constant column is worth is rounding, and no unit.
+    unit = float(start.values.max())
+    master = Master(len(family.scale), unit=unit if unit > 1e-15 else 1.0)
     master.add(start)
     stable = stable_prices  # those of the best bound so far
     bound = np.inf if stable is None else float(stable.sum())

@@ -253,11 +253,14 @@ class Relaxation:
         Violations up to this are ignored.
     pool : ndarray, shape (cuts, n)
         All inequalities, the largest coefficient of each 1; the LP has those that were needed lately.
+    solved : int
+        How often `maximize` was called.
     """
 
     scale: FloatArray
     slack: float = 0.0
     pool: FloatArray = field(init=False)
+    solved: int = field(default=0, init=False)
     _lp: highspy.Highs = field(default_factory=new_lp)
 
     def __post_init__(self) -> None:
@@ -299,6 +302,7 @@ class Relaxation:
         reduced : ndarray, shape (n,)
             Reduced costs of the bound.
         """
+        self.solved += 1
         lp, n = self._lp, len(cost)
         lp.changeColsCost(n, self._index, cost)
         lp.changeColsBounds(n, self._index, lo, hi)

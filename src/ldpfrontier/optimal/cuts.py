@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
-from ldpfrontier.lp import new_lp, solve
+from ldpfrontier.lp import LP_TOLERANCE, new_lp, solve
 from ldpfrontier.optimum import ROUNDING, Optimum, certified, uninformative
 from ldpfrontier.utility import FDivergence
 
@@ -38,6 +38,9 @@ RATIO_ROUNDING = 4 * np.finfo(float).eps
 
 #: Intervals of ratios that a pricing starts with, most at a time, and most halvings.
 INTERVALS, MAX_INTERVALS, HALVINGS = 128, 4096, 60
+
+#: By how much, relatively, the range of ratios is widened for its rounding.
+REACH = 1e-9
 
 #: Relative rounding of the ends of a chord.
 CHORD_ROUNDING = 4 * np.finfo(float).eps
@@ -114,16 +117,15 @@ def best_cut(utility: FDivergence, epsilon: float) -> Cut:
     order = by_ratio(utility)
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     k = len(order)
+    # Of the blocks i..j, each summed by itself: differences of sums would lose an unlikely one.
+    block = np.triu(np.ones((k, k), dtype=bool))
     mass, difference = (
-        np.concatenate([np.zeros(1), np.cumsum(p[order])]) for p in (utility.p1, utility.p0 - utility.p1)
+        np.cumsum(np.where(block, p[order], 0.0), axis=1) for p in (utility.p1, utility.p0 - utility.p1)
     )
     # worth[j, i]: of the block i..j-1, and -inf where j <= i.
-    last, first = np.tril_indices(k + 1, -1)
     worth = np.full((k + 1, k + 1), -np.inf)
-    worth[last, first] = utility.perspective(
-        floor + share * np.maximum(mass[last] - mass[first], 0.0),
-        share * (difference[last] - difference[first]),
-    )
+    values = utility.perspective((floor + share * mass).ravel(), (share * difference).ravel())
+    worth[1:, :k] = np.where(block, values.reshape(k, k), -np.inf).T
     value = 0.0
     ends = [0, k]
     while True:
@@ -158,17 +160,20 @@ def optimal_divergence(utility: FDivergence, epsilon: float, *, tolerance: float
     """
     merged, groups = merge(utility)
     if len(merged.prior) == 1:
-        return uninformative(len(groups), utility.unit)
+        # Ratios that are equal to rounding: what they could still tell is no more than without privacy.
+        nothing = uninformative(len(groups), utility.unit)
+        return certified(nothing.channel, 0.0, utility.divergence(), tolerance, unit=utility.unit)
+    # A generator of one's own may lose digits where numbers near one cancel.
+    noise = 0.0 if utility.f is None else ROUNDING
     cut = best_cut(merged, epsilon)
     channel = block_response(cut.labels[groups], cut.blocks, epsilon)
-    value = utility(channel)
     rounds, bound = _prove(merged, cut, epsilon, tolerance, min(max_rounds, ROUNDS))
     bound = min(bound, utility.divergence())
-    return certified(channel, value, bound, tolerance, rounds, unit=utility.unit)
+    return certified(channel, cut.value, bound, tolerance, rounds, unit=utility.unit, noise=noise)
 
 
 def excess(
-    utility: FDivergence, epsilon: float, prices: FloatArray, resolution: float
+    utility: FDivergence, epsilon: float, prices: FloatArray, resolution: float, total: float | None = None
 ) -> tuple[float, NDArray[np.bool_]]:
     """Bound the reduced costs of all 2^k columns, scaled to prior . v = 1, to within a resolution.
 
@@ -180,6 +185,9 @@ def excess(
     prices : ndarray, shape (k,)
     resolution : float
         In the unit of the utility.
+    total : float, optional
+        What the prices add up to, where that is known better than from the prices: at small epsilon they are
+        1 / epsilon times as large as their sum.
 
     Returns
     -------
@@ -189,10 +197,11 @@ def excess(
         Columns that have a positive one, the best in their neighbourhood.
     """
     level = step = resolution
+    total = float(prices.sum()) if total is None else total
     found = [np.zeros((0, len(prices)), dtype=bool)]
     while True:
         # At prices raised by level * prior, no reduced cost above zero means none above the level.
-        worst, top, subsets = _scan(utility, epsilon, prices + level * utility.prior)
+        worst, top, subsets = _scan(utility, epsilon, prices + level * utility.prior, total + level)
         found.append(subsets)
         if not 0.0 < top < math.inf:
             return level + max(worst, 0.0) * math.exp(epsilon), np.concatenate(found)
@@ -200,7 +209,9 @@ def excess(
         level += top + step
 
 
-def _scan(utility: FDivergence, epsilon: float, prices: FloatArray) -> tuple[float, float, NDArray[np.bool_]]:
+def _scan(
+    utility: FDivergence, epsilon: float, prices: FloatArray, total: float
+) -> tuple[float, float, NDArray[np.bool_]]:
     """Search for columns of positive reduced cost, by chords of f.
 
     Returns a bound of the reduced costs of all columns with entries 1 and e^-eps where none above zero is
@@ -209,10 +220,8 @@ def _scan(utility: FDivergence, epsilon: float, prices: FloatArray) -> tuple[flo
     """
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     terms = share * np.stack([utility.p0 - utility.p1, utility.p1, prices])
-    with np.errstate(divide="ignore"):
-        ratios = np.clip(np.log(utility.p0) - np.log(utility.p1), -epsilon, epsilon)
     # A generator's kink at 1 lies between two intervals.
-    edges = np.unique(np.append(np.linspace(ratios.min(), ratios.max(), INTERVALS + 1), 0.0))
+    edges = np.unique(np.append(np.linspace(*_reach(utility, floor, share), INTERVALS + 1), 0.0))
     a, b = edges[:-1], edges[1:]
     worst = -math.inf
     for halving in range(HALVINGS):
@@ -222,11 +231,11 @@ def _scan(utility: FDivergence, epsilon: float, prices: FloatArray) -> tuple[flo
         taken = (gains > 0.0) & (share * utility.p0 <= np.exp(b)[:, None])
         taken &= share * utility.p1 <= np.exp(-a)[:, None]
         chosen = taken.astype(float)
-        bound = floor * (at_one - prices.sum()) + np.einsum("ix,ix->i", chosen, gains)
+        bound = floor * (at_one - total) + np.einsum("ix,ix->i", chosen, gains)
         bound = np.where(np.isnan(bound), np.inf, bound)  # where f is not finite
         apart, z1, cost = terms @ chosen.T
         z1 += floor
-        reduced = utility.perspective(z1, apart) - floor * prices.sum() - cost
+        reduced = utility.perspective(z1, apart) - floor * total - cost
         ratio = reduced / (z1 + apart / 2.0)
         if (top := float(ratio.max())) > 0.0:
             beside = np.pad(ratio, 1, constant_values=-np.inf)
@@ -242,6 +251,30 @@ def _scan(utility: FDivergence, epsilon: float, prices: FloatArray) -> tuple[flo
             break
         a, b = (np.column_stack(pair)[loose].ravel() for pair in ((a, middle), (middle, b)))
     return worst, 0.0, np.zeros((0, len(prices)), dtype=bool)
+
+
+def _reach(utility: FDivergence, floor: float, share: float) -> tuple[float, float]:
+    """Return the least and the largest log(z0 / z1) of all columns, a little widened.
+
+    They belong to the inputs before, and from, some place in the order of P0 / P1 (kairouz2016, Lemma 24).
+    """
+    order = by_ratio(utility)
+    ends = []
+    for inputs in (order, order[::-1]):
+        sums = (np.cumsum(p[inputs]) for p in (utility.p0, utility.p1, utility.p0 - utility.p1))
+        ends.append(_log_ratio(floor, share, *sums))
+    low, high = float(ends[0].min()), float(ends[1].max())
+    wider = REACH * max(high, -low, 0.0)
+    return min(low, 0.0) - wider, max(high, 0.0) + wider
+
+
+def _log_ratio(floor: float, share: float, *sums: FloatArray) -> FloatArray:
+    """Return log(z0 / z1), z_i = floor + share p_i, from p0, p1 and p0 - p1: all digits where it is small."""
+    p0, p1, difference = sums
+    z0, z1 = floor + share * p0, floor + share * p1
+    ratio = share * difference / z1
+    near = np.abs(ratio) < 0.5
+    return np.where(near, np.log1p(np.where(near, ratio, 0.0)), np.log(z0) - np.log(z1))
 
 
 def _chord(utility: FDivergence, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -273,15 +306,18 @@ def _prove(
     utility : FDivergence
         Inputs in the order of P0 / P1, no two with the same.
     """
-    resolution = 0.1 * max(tolerance * cut.value, ROUNDING)
+    rounding = ROUNDING * (cut.value + (utility.f is not None))
+    resolution = 0.1 * max(tolerance * cut.value, rounding)
     tangents, best = _tangents(utility, cut, epsilon)
-    bound, subsets = excess(utility, epsilon, best, resolution)
-    best = best + bound * utility.prior
-    enough = max(tolerance * cut.value - 2.0 * ROUNDING, ROUNDING)
+    bound, subsets = excess(utility, epsilon, best, resolution, cut.value)
+    best, total = best + bound * utility.prior, cut.value + bound
+    # What the sum of prices loses in the program.
+    lost = LP_TOLERANCE / -math.expm1(-epsilon) * cut.value
+    enough = max(tolerance * cut.value - 2.0 * rounding, rounding)
     program, rounds = None, 0
     for rounds in range(max_rounds):
-        if best.sum() - cut.value <= enough:
-            return rounds, float(best.sum())
+        if total - cut.value <= enough:
+            return rounds, total
         if program is None:
             program = _Prices(utility, cut, epsilon, tangents)
         program.add(subsets)
@@ -291,26 +327,31 @@ def _prove(
             least = program.solve(tolerance)
         except RuntimeError:  # a program that HiGHS gives up costs the bound digits, never its validity
             break
-        if best.sum() - least.sum() <= 0.1 * enough:  # the least that these knots allow
-            return rounds, float(best.sum())
-        trial = best + step * (least - best)
-        bound, subsets = excess(utility, epsilon, trial, resolution)
-        if trial.sum() + bound < best.sum():
-            best = trial + bound * utility.prior
+        sum_ = float(least.sum())
+        if abs(sum_ - cut.value) <= lost:
+            least, sum_ = least + (cut.value - sum_) / len(least), cut.value
+        if total - sum_ <= 0.1 * enough:  # the least that these knots allow
+            return rounds, total
+        trial, target = best + step * (least - best), total + step * (sum_ - total)
+        bound, subsets = excess(utility, epsilon, trial, resolution, target)
+        if target + bound < total:
+            best, total = trial + bound * utility.prior, target + bound
     else:
         rounds = max_rounds
-    return rounds, float(best.sum())
+    return rounds, total
 
 
 def _tangents(utility: FDivergence, cut: Cut, epsilon: float) -> tuple[FloatArray, FloatArray]:
     """Return what a unit of P0 and of P1 is worth in every block, shape (2, m), and the first prices."""
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
-    z0, z1 = (
-        np.asarray(floor + share * np.bincount(cut.labels, weights=p, minlength=cut.blocks), dtype=float)
-        for p in (utility.p0, utility.p1)
-    )
-    ratio = np.clip(np.log(z0 / z1), -FARTHEST, FARTHEST)
-    slope, at_one = _chord(utility, ratio - TANGENT, ratio + TANGENT)
+    masses = [
+        np.bincount(cut.labels, weights=p, minlength=cut.blocks).astype(float)
+        for p in (utility.p0, utility.p1, utility.p0 - utility.p1)
+    ]
+    z1, apart = floor + share * masses[1], share * masses[2]
+    ratio = np.clip(_log_ratio(floor, share, *masses), -FARTHEST, FARTHEST)
+    width = TANGENT * min(max(float(np.abs(ratio).max()), 1e-290), 1.0)
+    slope, at_one = _chord(utility, ratio - width, ratio + width)
     tangents = np.stack([slope, at_one - slope])
     worth = np.outer(utility.p0, tangents[0]) + np.outer(utility.p1, tangents[1])
     k = len(worth)
@@ -318,7 +359,7 @@ def _tangents(utility: FDivergence, cut: Cut, epsilon: float) -> tuple[FloatArra
     worth[np.arange(k), cut.labels] = -np.inf
     loss = np.maximum(own - worth.max(axis=1), 0.0) + 1e-300 if cut.blocks > 1 else utility.prior
     # A block's prices add up to what it brings beyond the value of the cut.
-    brings = (utility.perspective(z1, z0 - z1) - cut.value * floor) / share
+    brings = (utility.perspective(z1, apart) - cut.value * floor) / share
     due = np.bincount(cut.labels, weights=own, minlength=cut.blocks) - brings
     due /= np.bincount(cut.labels, weights=loss, minlength=cut.blocks)
     return tangents, own - loss * due[cut.labels]
@@ -346,7 +387,7 @@ class _Prices:
         # Few inputs have a variable each, many share those of the price per unit.
         scale = np.maximum(self._basis.max(axis=0), 1e-300) if len(knots) <= KNOTS else np.ones(len(knots))
         self._basis /= scale
-        self._unit = max(cut.value, ROUNDING)
+        self._unit = cut.value or 1.0
         self._lp = new_lp()
         self._lp.setOptionValue("simplex_strategy", 1)  # dual: rows are added to a solved program
         self._lp.setOptionValue("simplex_iteration_limit", ITERATIONS)
@@ -403,7 +444,9 @@ def by_ratio(utility: FDivergence) -> NDArray[np.int64]:
     """Return the inputs in the order of P0 / P1; those with probability 0 under both come first."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(utility.p0) - np.log(utility.p1)
-    return np.argsort(np.where(np.isnan(ratio), -np.inf, ratio), kind="stable")
+    never = np.isnan(ratio)
+    # Beside one that never occurs, an input of ratio 0 would come second.
+    return np.lexsort((np.where(never, -np.inf, ratio), ~never))
 
 
 def merge(utility: FDivergence) -> tuple[FDivergence, NDArray[np.int64]]:

@@ -47,6 +47,9 @@ SHARE = 0.3
 #: nearer to its ends than this share of its width.
 STEPS, GROUP, MARGIN = 60, 16, 0.35
 
+#: Linear programs of one optimum, after which searches and boxes end; six cells mostly need a tenth.
+WORK = 30_000
+
 
 class Box(NamedTuple):
     """Columns between `lo` and `hi` and the one, `v`, at which their bound is attained; least bound last."""
@@ -135,6 +138,8 @@ class JointColumns:
         points, best = np.minimum(starts, self.top), np.full(len(starts), -math.inf)
         rows = np.arange(len(starts))
         for _ in range(STEPS):
+            if self.relaxation.solved > WORK:
+                break
             slopes = self.scale * (np.log(np.maximum(points[rows], FLOOR)) + 1.0) - prices
             found = [self.relaxation.maximize(slope, zero, self.top) for slope in slopes]
             ends = np.array([points[i] if x is None else x[1] for i, x in zip(rows, found, strict=True)])
@@ -197,7 +202,7 @@ class JointColumns:
         nodes = self.nodes if effort + 1 == self.efforts else self.nodes // 10
         root = self._bound(prices, np.zeros_like(self.top), self.top, cutoff())
         heap = [] if root is None else [root]
-        while heap and -heap[0].negative > cutoff() and nodes > 0:
+        while heap and -heap[0].negative > cutoff() and nodes > 0 and self.relaxation.solved <= WORK:
             halves: list[tuple[FloatArray, FloatArray]] = []
             while heap and len(halves) < 2 * GROUP and -heap[0].negative > cutoff():
                 halves += self._split(heapq.heappop(heap), cutoff())
@@ -327,7 +332,7 @@ def joint_optimum(
     family = JointColumns(Oracle(ball, epsilon, oracle, pairs), nodes)
     if start is not None:
         worst = float(family.oracle.levels(given[0].vectors).max())
-        if worst > epsilon + START_ROUNDING:
+        if worst > epsilon + START_ROUNDING * min(1.0, epsilon):
             raise ValueError(f"The start is private at level {worst:.9g}; epsilon is {epsilon:.9g}.")
         family.known = Columns.join([family.known, utility.columns(family.oracle.pull(given[0].vectors)[0])])
     _explore(family, tolerance, max_rounds)

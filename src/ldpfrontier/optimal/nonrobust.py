@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from fractions import Fraction
+from itertools import accumulate, pairwise
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
-from ldpfrontier.information import entropy
 from ldpfrontier.optimal.staircase import optimal_ldp
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.utility import MutualInformation
+
+#: Least probability of an output, well above the numbers that underflow.
+LEAST = 1e-290
 
 
 def optimal_nonrobust(
@@ -61,26 +67,46 @@ def optimal_nonrobust(
     staircase = optimal_ldp(
         MutualInformation(sensitive), epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
     )
-    channel = _reveal(joint, staircase.channel)
-    bound = entropy(joint) - entropy(sensitive) + staircase.upper_bound
-    return certified(channel, MutualInformation(joint)(channel), bound, tolerance, staircase.iterations)
+    channel, whole = _reveal(joint, staircase.channel)
+    rest = _conditional_entropy(joint)
+    value, bound = rest + staircase.value, rest + staircase.upper_bound
+    if not whole:
+        value = min(value, MutualInformation(joint)(channel))
+    return certified(channel, value, bound, float(tolerance), staircase.iterations)
 
 
-def _reveal(joint: FloatArray, secret: Channel) -> Channel:
-    """Extend a channel on S to one on (S, U) that reveals, in every output, one u for each s."""
+def _conditional_entropy(joint: FloatArray) -> float:
+    """H(U|S) in nats: no difference of entropies, and all digits where one u has nearly all of a row."""
+    total = joint.sum(axis=1, keepdims=True)
+    total[total == 0] = 1.0
+    others = np.where(np.eye(joint.shape[1], dtype=bool), 0.0, joint[:, None, :]).sum(axis=2) / total
+    share = joint / total
+    logs = np.where(share > 0.5, np.log1p(-np.minimum(others, 0.5)), np.log(np.where(share > 0, share, 1.0)))
+    return -float((joint * logs).sum()) + 0.0
+
+
+def _reveal(joint: FloatArray, secret: Channel) -> tuple[Channel, bool]:
+    """Extend a channel on S to one on (S, U) that reveals, in every output, one u for each s.
+
+    Outputs so unlikely that their probabilities underflow are joined to others. The second value returned
+    says whether there are none.
+    """
     a1, a2 = joint.shape
-    sensitive = joint.sum(axis=1)
-    conditionals = np.full((a1, a2), 1.0 / a2)
-    conditionals[sensitive > 0] = joint[sensitive > 0] / sensitive[sensitive > 0, None]
-    ends = np.cumsum(conditionals, axis=1)
-    ends /= ends[:, -1:]
-    cuts = np.unique(ends)
-    lengths = np.diff(cuts, prepend=0.0)
+    # Exactly, as a likely letter of one row can end within the rounding of an unlikely one of another.
+    rows = [[Fraction(float(x)) for x in (row if row.any() else np.ones(a2))] for row in joint]
+    ends = [[end / sum(row) for end in accumulate(row)] for row in rows]
+    cuts = sorted({end for row in ends for end in row if end > 0})
     # Of an interval of [0, 1] between neighbouring cuts, every s owns one letter u(s).
-    letters = np.array([np.searchsorted(e, cuts - lengths / 2.0) for e in ends])
     share = np.zeros((a1, a2, len(cuts)))
-    share[np.arange(a1)[:, None], letters, np.arange(len(cuts))] = lengths
-    total = share.sum(axis=2, keepdims=True)
-    share = np.where(total > 0, share / np.where(total > 0, total, 1.0), lengths)
-    matrix = np.einsum("sy,suc->suyc", secret.matrix, share)
-    return Channel(matrix.reshape(a1 * a2, -1))
+    lengths = [high - low for low, high in pairwise([Fraction(0), *cuts])]
+    for s, row in enumerate(ends):
+        for y, (cut, length) in enumerate(zip(cuts, lengths, strict=True)):
+            u = bisect_left(row, cut)
+            share[s, u, y] = length / (row[u] - row[u - 1] if u else row[0])
+    widths = np.array(lengths, dtype=np.float64)
+    share[~share.any(axis=2)] = widths
+    seen = widths * secret.matrix[secret.matrix > 0].min() > LEAST
+    starts = np.flatnonzero(seen)
+    starts[0] = 0
+    matrix = np.einsum("sy,suc->suyc", secret.matrix, np.add.reduceat(share, starts, axis=2))
+    return Channel(matrix.reshape(a1 * a2, -1)), bool(seen.all())

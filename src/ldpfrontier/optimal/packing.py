@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.combinatorics import MAX_PARTITION, balanced_set
 from ldpfrontier.information import relative_excess
 from ldpfrontier.optimal.column_generation import BATCH, generate
 from ldpfrontier.optimum import Optimum, certified
@@ -46,6 +47,9 @@ from ldpfrontier.utility import Columns, MutualInformation
 
 #: Most inputs for which columns are generated, in at most WORK / k^2 rounds, and packings to start with.
 MAX_MASTER, WORK, PACKINGS = 256, 500_000, 3
+
+#: Least epsilon at which columns are generated.
+LEAST_EPSILON = 1e-4
 
 #: Most entries of a channel: 80 MB.
 MAX_ENTRIES = 10_000_000
@@ -104,7 +108,8 @@ class Worth:
 
     def at_slope(self, slopes: FloatArray) -> FloatArray:
         """Return where m has the given slopes; below 0 for those it has nowhere."""
-        return np.asarray(np.expm1(np.minimum((self.first - slopes) / self.rise, 700.0)) / self.rise)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.expm1(np.minimum((self.first - slopes) / self.rise, 700.0)) / self.rise)
 
 
 def converse(prior: FloatArray, epsilon: float) -> Converse:
@@ -165,16 +170,24 @@ def optimal_packing(
     # A relative deviation d of a bin costs (1 - 1 / z)^2 d^2 / 2 nats.
     spread = math.sqrt(2.0 * SHARE * tolerance * limit.bound) / max(1.0 - 1.0 / z, 1e-9)
     bins = max(min(most, MAX_MASTER if small else k) - len(alone), 1)
-    found = [np.eye(k, dtype=bool)[:, alone]]
+    found, best = [np.eye(k, dtype=bool)[:, alone]], None
     for copies, number in _designs(prior[rest], limit.aim, bins, spread)[: PACKINGS if small else 1]:
         inside = np.zeros((k, number), dtype=bool)
         inside[rest] = pack(prior[rest], number, copies, spread)
         found.append(inside)
         if len(alone) + number <= k:
-            channel = _channel(alone, inside, copies, epsilon)
-            best = certified(channel, utility(channel), limit.bound, tolerance, unit=utility.unit)
-            if best.gap <= tolerance or not small:
-                return best
+            channel, value = _packed(prior, alone, inside, copies, epsilon)
+            packed = certified(channel, value, limit.bound, tolerance, unit=utility.unit)
+            if packed.gap <= tolerance or not small:
+                return packed
+            best = packed if best is None or packed.value > best.value else best
+    if epsilon < LEAST_EPSILON:
+        # Columns are too near to each other for a linear program: two halves are nearly the best there is.
+        half = balanced_set(prior) if k <= MAX_PARTITION else pack(prior, 2, 1, spread)[:, 0]
+        half = np.column_stack([half, ~half])
+        channel, value = _packed(prior, alone[:0], half, 1, epsilon)
+        halved = certified(channel, value, limit.bound, tolerance, unit=utility.unit)
+        return halved if best is None or halved.value > best.value else best
     sets = np.unique(np.hstack(found), axis=1).T
     first = [utility.columns(np.where(sets, 1.0, math.exp(-epsilon)))]
     if start is not None:
@@ -255,15 +268,27 @@ def _level(masses: FloatArray, inside: NDArray[np.bool_], load: FloatArray, ligh
     load[light] += moved
 
 
-def _channel(alone: NDArray[np.int64], inside: NDArray[np.bool_], copies: int, epsilon: float) -> Channel:
-    """Name an input alone or a bin, e^eps times as likely if it is, or has, the true one."""
+def _packed(
+    prior: FloatArray, alone: NDArray[np.int64], inside: NDArray[np.bool_], copies: int, epsilon: float
+) -> tuple[Channel, float]:
+    """Name an input alone or a bin, e^eps times as likely if it is, or has, the true one.
+
+    Returns
+    -------
+    channel : Channel
+    value : float
+        Its mutual information in nats, before the entries are rounded.
+    """
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     k, bins = inside.shape
     matrix = np.full((k, len(alone) + bins), floor)
     matrix[alone, np.arange(len(alone))] = 1.0
     matrix[:, len(alone) :][inside] = 1.0
     matrix[:, len(alone) :] /= copies
-    return Channel(matrix / (floor * (len(alone) + bins / copies) + share))
+    total = floor * (len(alone) + bins / copies) + share
+    worth = Worth(epsilon)
+    value = float(worth(prior[alone]).sum()) + float(worth(prior @ inside).sum()) / copies
+    return Channel(matrix / total), max(value * floor / total, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +324,8 @@ class Sets:
         worth = Worth(self.epsilon)
         order = np.argsort(-self.prior, kind="stable")
         mass, cost = self.prior[order], worth.rise * prices[order]
-        density = cost / mass
+        with np.errstate(over="ignore"):
+            density = cost / mass
         cheap = np.argsort(density, kind="stable")
         until = worth.at_slope(density)
         p, spent, bound = np.zeros(1), np.full(1, float(prices.sum())), self.resolution

@@ -53,8 +53,8 @@ STEP = 16.0
 WORK = 120_000_000
 
 
-#: By how many nats a start may exceed epsilon, for rounding.
-START_ROUNDING = 1e-9
+#: By how many nats a start may exceed epsilon, for rounding; below 1 nat, by that share of it.
+START_ROUNDING, ROUNDING = 1e-9, 1e-14
 
 
 def check_class(channel: Channel, lower: FloatArray, epsilon: float, *, distinct: bool) -> None:
@@ -83,7 +83,7 @@ def check_class(channel: Channel, lower: FloatArray, epsilon: float, *, distinct
     ratios = log_ratio(*np.broadcast_arrays(A[:, None], B[None]))
     if distinct:
         ratios[np.diag_indices(len(lower))] = 0.0
-    if (worst := float(ratios.max())) > epsilon + START_ROUNDING:
+    if (worst := float(ratios.max())) > epsilon + START_ROUNDING * min(1.0, epsilon) + ROUNDING:
         raise ValueError(
             f"The start is private at level {worst:.9g} by the inequalities of its class; epsilon is"
             f" {epsilon:.9g}."

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.arguments import as_count, as_instance, as_number
+from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.cone import Pairs
+from ldpfrontier.optimal.edges import FINE, MENDED, NOISE, best_known, guarded, mended, moved, scaled_down
 from ldpfrontier.optimal.joint import joint_optimum
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.polyopt import START_ROUNDING, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.projections import frontier_bound, projected_mechanism
-from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
+from ldpfrontier.optimum import (
+    Intractable,
+    Optimum,
+    certified,
+    check_start,
+    checked_epsilon,
+    uninformative,
+)
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
@@ -23,6 +33,13 @@ MARGIN = 1e-12
 
 #: Cells of a table up to which columns are found jointly; boxes per pricing there; its finest relative gap.
 SMALL, NODES, JOINT_TOLERANCE = 16, 5_000, 1e-4
+
+#: Largest privacy level, nats; levels and orders between which more than the simplex is looked for.
+LARGEST, JOINT_LEVELS, JOINT_ORDERS = 30.0, (0.01, 15.0), (0.25, 4.0)
+
+#: Most cells of a table; most sensitive values, and subsets of public ones, between which more than the
+#: published class is looked for.
+MOST_CELLS, MOST_SENSITIVE, MOST_SUBSETS = 1_000, 30, 2**20
 
 Envelope = Literal["simplex", "projections", "exact"]
 
@@ -55,12 +72,12 @@ def optimal_robust(
     ball : RenyiBall
         The uncertainty set F around the estimate P-hat, under which the utility I(X;Y) is measured.
     epsilon : float
-        Privacy level in nats, at least 0.
+        Privacy level in nats, 0 to 30.
     envelope : {"simplex", "projections", "exact"}
     pairs : {"all", "distinct"}
         The published class, or the larger one.
     tolerance : float
-        Relative gap at which to stop.
+        Relative gap at which to stop, 0 or more.
     max_rounds : int
         Most LPs over joint columns to solve; when they are used up the result has status "bounded". With
         distinct pairs on a table too large for joint columns it is one.
@@ -85,12 +102,29 @@ def optimal_robust(
     Raises
     ------
     Intractable
-        If more than 20 public values occur together with one sensitive value.
+        If the table has more than 1000 cells, or more than 20 public values occur together with one
+        sensitive value.
     ValueError
-        If epsilon is out of range, `envelope` or `pairs` is none of those named, or `start` has another
+        If a number is out of range, `envelope` or `pairs` is none of those named, or `start` has another
         number of inputs or is not in the class.
+
+    Notes
+    -----
+    What is beyond the published class is looked for on tables of up to 30 sensitive values, and up to 2^20
+    subsets of public values in all; beyond the simplex, at levels from 0.01 to 15 and orders from 1/4 to 4
+    besides. Elsewhere, and
+    where linear programs fail because cells of the table differ by more than about 1e9, the mechanism is the
+    best that is known to be in the class, and the bound is that of `optimal_nonrobust`. Below 1e-4 nats
+    mechanism and bound are scaled from that level (`edges`), to a gap of about 1e-3.
     """
-    epsilon = checked_epsilon(epsilon)
+    as_instance(ball, RenyiBall, "The ball")
+    epsilon = checked_epsilon(epsilon, LARGEST)
+    tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
+    max_rounds = as_count(max_rounds, "max_rounds", "a whole number, 1 or more", least=1)
+    if cells is not None:
+        cells = as_count(cells, "cells", "a whole number, 0 or more")
+    if start is not None:
+        as_instance(start, Channel, "The start")
     check_start(start, ball.centre.size)
     if pairs not in ("all", "distinct"):
         raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
@@ -98,6 +132,11 @@ def optimal_robust(
         raise ValueError(f"envelope is {envelope!r}; it must be 'simplex', 'projections' or 'exact'.")
     if envelope == "exact":
         pairs = "distinct"
+    if ball.centre.size > MOST_CELLS:
+        raise Intractable(
+            f"The table has {ball.centre.shape[0]} x {ball.centre.shape[1]} cells; at most {MOST_CELLS:,} are"
+            " supported, as each is a row of a linear program."
+        )
     if pairs == "distinct" and ball.centre.shape[0] == 1:
         # With one sensitive value there is nothing to hide: the identity is best.
         h = entropy(ball.centre)
@@ -106,13 +145,102 @@ def optimal_robust(
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if epsilon == 0:
         return uninformative(ball.centre.size)
+    lower, distinct = ball.lower_bounds, pairs == "distinct"
     if envelope != "simplex":
-        return _beyond_simplex(ball, epsilon, envelope, pairs, tolerance, max_rounds, cells, start)
-    lower = ball.lower_bounds
-    if start is not None:
-        check_class(start, lower, epsilon, distinct=pairs == "distinct")
-    polyopt = polyopt_published if pairs == "all" else polyopt_distinct
-    return polyopt(ball.centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
+        _check_level(start, ball, epsilon, envelope)
+        (low, high), (least, most) = JOINT_LEVELS, JOINT_ORDERS
+        if low <= epsilon <= high and least <= ball.order <= most and _within_reach(ball):
+            found = guarded(
+                lambda: _beyond_simplex(ball, epsilon, envelope, pairs, tolerance, max_rounds, cells, start),
+                lambda channel: _check_level(channel, ball, epsilon, envelope),
+            )
+            if found is not None:
+                return found
+    elif start is not None:
+        check_class(start, lower, epsilon, distinct=distinct)
+    larger = None
+    if (smaller := moved(lower, -1)) is not None:
+        larger, lower = moved(lower, 1), smaller
+    simplex = _simplex(
+        ball.centre, lower, epsilon, distinct and _within_reach(ball), tolerance, max_rounds,
+        start if envelope == "simplex" else None,
+    )  # fmt: skip
+    bound = math.inf
+    if larger is not None and envelope == "simplex" and (not distinct or _within_reach(ball)):
+        outer = _simplex(ball.centre, larger, epsilon, distinct, tolerance, max_rounds, None)
+        bound = math.inf if outer is None else outer.upper_bound
+    elif simplex is not None and envelope == "simplex" and (not distinct or _within_reach(ball)):
+        return simplex
+    known = [] if start is None else [start]
+    if simplex is not None:
+        known.append(simplex.channel)
+    else:
+        known += _mended(ball.centre, lower, epsilon, distinct, tolerance, max_rounds)
+    return best_known(ball.centre, epsilon, known, distinct=distinct, tolerance=tolerance, bound=bound)
+
+
+def _within_reach(ball: RenyiBall) -> bool:
+    """Whether a table is small enough for more than the published class."""
+    occupied = (ball.centre > 0).sum(axis=1)
+    return len(occupied) <= MOST_SENSITIVE and int((2 ** np.minimum(occupied, 40)).sum()) <= MOST_SUBSETS
+
+
+def _check_level(
+    channel: Channel | None, ball: RenyiBall, epsilon: float, envelope: Literal["projections", "exact"]
+) -> None:
+    """Refuse a mechanism that is not private over the projections, or over F itself."""
+    if channel is None:
+        return
+    realized = ball.projected_epsilon if envelope == "projections" else ball.worst_case_epsilon
+    if (level := realized(channel)) > epsilon + START_ROUNDING * min(1.0, epsilon):
+        over = "the projections" if envelope == "projections" else "the uncertainty set"
+        raise ValueError(f"The start is private at level {level:.9g} over {over}; epsilon is {epsilon:.9g}.")
+
+
+def _simplex(
+    centre: FloatArray,
+    lower: FloatArray,
+    epsilon: float,
+    distinct: bool,
+    tolerance: float,
+    max_rounds: int,
+    start: Channel | None,
+) -> Optimum | None:
+    """Solve PolyOpt at any level; None where its linear programs fail."""
+    polyopt = polyopt_distinct if distinct else polyopt_published
+
+    def at(level: float, first: Channel | None) -> Optimum | None:
+        return guarded(
+            lambda: polyopt(centre, lower, level, tolerance=tolerance, max_rounds=max_rounds, start=first),
+            lambda channel: check_class(channel, lower, level, distinct=distinct),
+        )
+
+    if epsilon >= FINE:
+        found = at(epsilon, start)
+        if found is None:
+            return None
+        return certified(
+            found.channel, found.value, found.upper_bound, tolerance, found.iterations, noise=NOISE
+        )
+    fine = at(FINE, None)
+    if fine is None:
+        return None
+    scaled, bound = scaled_down(fine, centre, lower, epsilon, distinct=distinct)
+    utility = MutualInformation(centre)
+    channel = max((c for c in (scaled, start) if c is not None), key=utility)
+    return certified(channel, utility(channel), bound, tolerance, fine.iterations)
+
+
+def _mended(
+    centre: FloatArray, lower: FloatArray, epsilon: float, distinct: bool, tolerance: float, max_rounds: int
+) -> list[Channel]:
+    """Solve PolyOpt for distributions whose cells are less far apart; the class does not depend on them."""
+    solved = (
+        _simplex(mended(centre, floor), lower, epsilon, pairs, tolerance, max_rounds, None)
+        for floor in MENDED
+        for pairs in {False, distinct}
+    )
+    return [optimum.channel for optimum in solved if optimum is not None]
 
 
 def _beyond_simplex(
@@ -126,10 +254,6 @@ def _beyond_simplex(
     start: Channel | None,
 ) -> Optimum:
     """Solve the class of the exact projections or of F itself: by blocks, then jointly on small tables."""
-    realized = ball.projected_epsilon if envelope == "projections" else ball.worst_case_epsilon
-    if start is not None and (level := realized(start)) > epsilon + START_ROUNDING:
-        over = "the projections" if envelope == "projections" else "the uncertainty set"
-        raise ValueError(f"The start is private at level {level:.9g} over {over}; epsilon is {epsilon:.9g}.")
     small = ball.centre.size <= SMALL
     products = BodyProducts(ball, epsilon * (1.0 - MARGIN), distinct=pairs == "distinct")
     work = 0 if small or cells is None else cells

@@ -5,7 +5,7 @@ reduced cost, over all 2^k of them.
 
 - f-divergences: the best cut of the inputs into blocks, at any k (`cuts`).
 - Mutual information with more than 20 inputs: packings, which meet a converse (`packing`).
-- Any other utility: column generation over the list of all columns.
+- Any other utility: column generation over the list of all columns (`exact_cover`).
 """
 
 from __future__ import annotations
@@ -15,17 +15,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.combinatorics import subset_sums
-from ldpfrontier.optimal.column_generation import BATCH, generate
-from ldpfrontier.optimal.cuts import block_response, optimal_divergence
+from ldpfrontier.optimal.column_generation import BATCH
+from ldpfrontier.optimal.cuts import optimal_divergence
+from ldpfrontier.optimal.exact_cover import ExactCover
 from ldpfrontier.optimal.packing import optimal_packing
 from ldpfrontier.optimum import (
+    MAX_EPSILON,
     Intractable,
     Optimum,
     certified,
     check_start,
+    checked_effort,
     checked_epsilon,
     uninformative,
 )
@@ -34,8 +38,8 @@ from ldpfrontier.utility import Columns, FDivergence, MutualInformation, Utility
 #: All patterns are priced at once; 2^20 of them take about 20 ms.
 MAX_INPUTS = 20
 
-#: e^epsilon and its square are floating-point numbers up to here.
-MAX_EPSILON = 300.0
+#: Most inputs of an f-divergence, whose blocks are tried in k^2 time and memory, and of mutual information.
+MAX_CUT, MAX_PACKING = 4_000, 50_000
 
 
 def optimal_ldp(
@@ -56,11 +60,13 @@ def optimal_ldp(
     Parameters
     ----------
     utility : Utility
-        `MutualInformation` or `FDivergence`, with its distributions on k inputs.
+        `MutualInformation` on up to 50,000 inputs, `FDivergence` on up to 4,000.
     epsilon : float
-        Privacy level in nats, 0 to 300.
+        Privacy level in nats, 0 to 300; any type of number. Up to 20 inputs, and for f-divergences of some
+        letters, value and bound have nine digits from 1e-10 on. With a generator of one's own the bound is
+        1e-12 higher, as its digits may cancel: at small epsilon that leaves the result "bounded".
     tolerance : float
-        Relative gap at which to stop.
+        Relative gap at which to stop, whatever the size of the utility.
     max_rounds : int
         Most LPs to solve; when they are used up the result has status "bounded". With more than 20 inputs
         there are limits below that, which keep the time to seconds.
@@ -79,17 +85,19 @@ def optimal_ldp(
     Raises
     ------
     Intractable
-        For other utilities than these two with more than 20 inputs, as all patterns are priced.
+        With more inputs than that, or more than 20 for another utility, as all patterns are priced.
     ValueError
         If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
     """
-    epsilon = checked_epsilon(epsilon)
-    if epsilon > MAX_EPSILON:
-        raise ValueError(f"epsilon is {epsilon}; at most {MAX_EPSILON:g} is supported, as e^eps overflows.")
+    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
+    tolerance, max_rounds = checked_effort(tolerance, max_rounds)
     k = len(utility.prior)
     check_start(start, k)
     if epsilon == 0 or k == 1:
         return uninformative(k, utility.unit)
+    most = MAX_CUT if isinstance(utility, FDivergence) else MAX_PACKING
+    if k > most:
+        raise Intractable(f"The utility has {k} inputs; at most {most:,} are supported.")
     if isinstance(utility, FDivergence):
         return optimal_divergence(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if k > MAX_INPUTS:
@@ -107,18 +115,40 @@ def optimal_ldp(
         )
         rows = np.where(occurs, np.cumsum(occurs) - 1, 0)
         return replace(optimum, channel=Channel(optimum.channel.matrix[rows]))
-    family = Staircase(utility, epsilon)
-    response = block_response(np.arange(k), k, epsilon)
+    return _exact(utility, epsilon, tolerance, max_rounds, start)
+
+
+def _exact(
+    utility: Utility, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
+) -> Optimum:
+    """Generate columns over the list of all of them."""
+    cover = ExactCover(utility, epsilon)
+    if cover.unit == 0.0:
+        return uninformative(cover.inputs, utility.unit)
     # If randomized response is optimal, its prices show it: they are unique, and no LP is needed.
-    bound = family.bound(family.response_prices)
-    if bound - (value := utility(response)) <= tolerance * value:
-        return certified(response, value, bound, tolerance, unit=utility.unit)
-    patterns = np.eye(k)
-    if start is not None:
-        middle = (start.matrix.max(axis=0) + start.matrix.min(axis=0)) / 2.0
-        patterns = np.unique(np.vstack([patterns, (start.matrix > middle).T]), axis=0)
-    first = math.exp(-epsilon) - math.expm1(-epsilon) * patterns
-    return generate(family, utility.columns(first), utility, tolerance=tolerance, max_rounds=max_rounds)
+    best, rounds = cover.response, 0
+    bound, better = cover.price(best)
+    if bound - best.level > tolerance * best.level and max_rounds > 0:
+        first = [cover.response.subsets] if start is None else [cover.response.subsets, _patterns(start)]
+        cover.add(np.unique(np.concatenate(first)))
+        while True:
+            try:
+                best = cover.solve()
+            except RuntimeError:  # a program that HiGHS gives up leaves the last mechanism, with its gap
+                break
+            rounds += 1
+            found, better = cover.price(best)
+            bound = min(bound, found)
+            if bound - best.level <= tolerance * best.level or rounds >= max_rounds or not better.size:
+                break
+            cover.add(better)
+    return certified(cover.channel(best), cover.value(best), bound, tolerance, rounds, unit=utility.unit)
+
+
+def _patterns(start: Channel) -> NDArray[np.int64]:
+    """Return the sets of inputs with the larger entries of every column, one bit per input."""
+    middle = (start.matrix.max(axis=0) + start.matrix.min(axis=0)) / 2.0
+    return np.asarray((start.matrix > middle).T @ (1 << np.arange(start.n_inputs)), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,12 @@ from functools import cached_property
 import numpy as np
 from scipy.special import xlogy
 
+from ldpfrontier.arguments import as_count, as_number
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.information import mutual_information
-from ldpfrontier.optimal.staircase import MAX_EPSILON, optimal_ldp
-from ldpfrontier.optimum import Unit, checked_epsilon
+from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.optimum import MAX_EPSILON, Unit, checked_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.two_reports import BudgetSplit, budget_split
 from ldpfrontier.utility import Columns
@@ -93,13 +94,13 @@ def improved_reporting(
     ----------
     ball : RenyiBall
     epsilon : float
-        Privacy level in nats, finite and at least 0.
+        Privacy level in nats, 0 to 300.
     splits : int
-        Values of epsilon_2 tried, from 0 to epsilon, at least 2.
+        Values of epsilon_2 tried, from 0 to epsilon, 2 to 1000.
     sweeps : int
-        Improvements of both components at the best split.
+        Improvements of both components at the best split, 0 to 1000.
     tolerance : float
-        Relative gap of the components.
+        Relative gap of the components, 0 or more.
 
     Returns
     -------
@@ -111,9 +112,12 @@ def improved_reporting(
     Intractable
         If S or U has more than 20 values.
     ValueError
-        If `epsilon` is out of range.
+        If a number is out of range.
     """
-    epsilon = checked_epsilon(epsilon)
+    splits = as_count(splits, "splits", "a whole number from 2 to 1000", least=2, most=1000)
+    sweeps = as_count(sweeps, "sweeps", "a whole number from 0 to 1000", most=1000)
+    tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
+    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
     plain = budget_split(ball, epsilon)
     p, d = ball.centre, plain.distance
     if d == 0 or epsilon == 0:

@@ -26,10 +26,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
+from ldpfrontier.arguments import as_count, as_instance, as_number
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
 from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.column_generation import BATCH, generate
+from ldpfrontier.optimal.edges import FINE, NOISE, best_known, guarded, scaled_down
 from ldpfrontier.optimal.polyopt import check_class, polyopt_distinct, start_columns
 from ldpfrontier.optimal.staircase import MAX_INPUTS, Staircase
 from ldpfrontier.optimum import (
@@ -44,6 +46,10 @@ from ldpfrontier.utility import Columns, MutualInformation
 
 #: Largest privacy level, nats: with e^(2 eps) = 1e26 the rounding of reduced costs is still below 1e-14.
 LARGEST = 30.0
+
+#: Most cells of a table: each is a row of a linear program. With more than two sensitive values and 20 cells,
+#: the rounds that are made are at most this by the cube of the cells.
+MOST_CELLS, WORK = 1_000, 200_000_000
 
 #: A reduced cost counts as positive above this, relative to H(X). What the response loses when it is not
 #: optimal decays as e^-eps, so a threshold is looked for up to 20 nats only, where the loss is still 1e-9.
@@ -68,9 +74,11 @@ def optimal_unconditional(
     epsilon : float
         Privacy level in nats, 0 to 30.
     tolerance : float
-        Relative gap at which to stop.
+        Relative gap at which to stop, 0 or more. Below 1e-4 nats the optimum is scaled from that level
+        (`edges`), to a gap of about 1e-3.
     max_rounds : int
-        Most LPs over joint columns to solve; when they are used up the result has status "bounded".
+        Most LPs over joint columns to solve; when they are used up the result has status "bounded". On tables
+        of more than 20 cells and two sensitive values at most 2e8 by the cube of the cells.
     start : Channel, optional
         A mechanism that is private under every distribution at this epsilon, whose columns are among the
         first, so that the result does at least as well. Of no use, and only its size is checked, at epsilon 0
@@ -84,13 +92,17 @@ def optimal_unconditional(
     Raises
     ------
     Intractable
-        If a2 > 20: all subsets of a block are priced.
+        If a2 > 20: all subsets of a block are priced; or if the table has more than 1000 cells.
     ValueError
-        If the prior is not a two-dimensional distribution, epsilon is out of range, or `start` has another
+        If the prior is not a two-dimensional distribution, a number is out of range, or `start` has another
         number of inputs or is less private.
     """
     joint = _table(prior)
-    epsilon = _checked_range(epsilon)
+    epsilon = checked_epsilon(epsilon, LARGEST)
+    tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
+    max_rounds = as_count(max_rounds, "max_rounds", "a whole number, 1 or more", least=1)
+    if start is not None:
+        as_instance(start, Channel, "The start")
     check_start(start, joint.size)
     utility = MutualInformation(joint)
     if joint.shape[0] == 1:
@@ -102,13 +114,33 @@ def optimal_unconditional(
     lower = np.zeros(joint.shape)
     if start is not None:
         check_class(start, lower, epsilon, distinct=True)
-    if joint.shape[0] > 2 and joint.size > MAX_INPUTS:
-        return polyopt_distinct(
-            joint, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
+    large = joint.shape[0] > 2 and joint.size > MAX_INPUTS
+    if large and joint.size > MOST_CELLS:
+        raise Intractable(
+            f"The table has {joint.shape[0]} x {joint.shape[1]} cells; at most {MOST_CELLS:,} are supported."
         )
-    family = Unconditional(joint, epsilon)
-    first = Columns.join([utility.columns(family.response), *start_columns(start, utility)])
-    return generate(family, first, utility, tolerance=tolerance, max_rounds=max_rounds)
+
+    def at(level: float, first: Channel | None) -> Optimum:
+        if large:
+            rounds = min(max_rounds, max(WORK // joint.size**3, 1))
+            return polyopt_distinct(joint, lower, level, tolerance=tolerance, max_rounds=rounds, start=first)
+        family = Unconditional(joint, level)
+        columns = Columns.join([utility.columns(family.response), *start_columns(first, utility)])
+        return generate(family, columns, utility, tolerance=tolerance, max_rounds=max_rounds)
+
+    level, first = (epsilon, start) if epsilon >= FINE else (FINE, None)
+    found = guarded(
+        lambda: at(level, first), lambda channel: check_class(channel, lower, level, distinct=True)
+    )
+    if found is None:
+        known = [] if start is None else [start]
+        return best_known(joint, epsilon, known, distinct=True, tolerance=tolerance)
+    if level == epsilon:
+        channel, bound = found.channel, found.upper_bound + NOISE
+    else:
+        scaled, bound = scaled_down(found, joint, lower, epsilon, distinct=True)
+        channel = max((c for c in (scaled, start) if c is not None), key=utility)
+    return certified(channel, utility(channel), bound, tolerance, found.iterations)
 
 
 def response_excess(prior: ArrayLike, epsilon: float) -> float:
@@ -137,7 +169,7 @@ def response_excess(prior: ArrayLike, epsilon: float) -> float:
     ValueError
         As `optimal_unconditional`.
     """
-    family = Unconditional(_table(prior), _checked_range(epsilon))
+    family = Unconditional(_table(prior), checked_epsilon(epsilon, LARGEST))
     return family.price(family.response_prices, 0)[0]
 
 
@@ -153,9 +185,10 @@ def response_threshold(
     ----------
     prior : array_like, shape (a1, a2)
     accuracy : float
-        Width of the bracket, nats.
+        Width of the bracket, nats; 1e-9 or more.
     step : float
-        Distance of the first scan: an interval of non-optimality shorter than this may be missed.
+        Distance of the first scan, 0.001 or more: an interval of non-optimality shorter than this may be
+        missed.
     largest : float
         Where the scan starts, at most 30.
 
@@ -173,7 +206,9 @@ def response_threshold(
         As `response_excess`.
     """
     joint = _table(prior)
-    largest = _checked_range(largest)
+    accuracy = as_number(accuracy, "accuracy", "1e-9 or more, in nats", least=1e-9)
+    step = as_number(step, "step", "0.001 or more, in nats", least=1e-3)
+    largest = as_number(largest, "largest", f"0 or more, and at most {LARGEST:g}", least=0.0, most=LARGEST)
     if joint.size == 1:
         return 0.0, 0.0
     if joint.shape[0] == 1:
@@ -292,10 +327,3 @@ def _table(prior: ArrayLike) -> FloatArray:
     if joint.ndim != 2:
         raise ValueError(f"The prior has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")
     return joint
-
-
-def _checked_range(epsilon: float) -> float:
-    epsilon = checked_epsilon(epsilon)
-    if epsilon > LARGEST:
-        raise ValueError(f"epsilon is {epsilon}; at most {LARGEST:g} is supported here.")
-    return epsilon

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from ldpfrontier.arguments import as_numbers
 from ldpfrontier.channel import FloatArray, IntArray
 from ldpfrontier.records import Label, check_present, count_values, said
 
@@ -43,12 +44,15 @@ class CountTable:
     sha256: str = ""
 
     def __post_init__(self) -> None:
-        counts = np.array(self.counts, dtype=np.int64)
-        if counts.shape != (len(self.rows), len(self.columns)) or (counts < 0).any():
+        table = as_numbers(self.counts, "The table of counts")
+        fits = table.shape == (len(self.rows), len(self.columns))
+        # 2^53: as `RenyiBall.confidence`.
+        if not fits or not (table >= 0).all() or table.sum() > 2**53 or (table != np.rint(table)).any():
             raise ValueError(
-                f"The counts have shape {counts.shape}; they must be whole numbers, 0 or more, for"
-                f" {len(self.rows)} x {len(self.columns)} pairs of values."
+                f"The counts have shape {table.shape}; they must be whole numbers, 0 or more and 2^53 at most"
+                f" together, for {len(self.rows)} x {len(self.columns)} pairs of values."
             )
+        counts = table.astype(np.int64)
         if counts.sum() == 0:
             raise ValueError(f"{self.source or 'The table'} counts no record; at least one is needed.")
         if len(self.rows) == 1:

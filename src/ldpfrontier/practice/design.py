@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from ldpfrontier.arguments import as_count, as_number
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response, secret_randomized_response
@@ -270,8 +271,7 @@ def design_channel(
     if not 0 < epsilon <= MOST:
         raise ValueError(f"epsilon is {epsilon:g}; a design needs one above 0 and at most {MOST:g}.")
     records = table.records if records is None else records
-    if records < 1:
-        raise ValueError(f"The number of records is {records}; it must be at least 1.")
+    records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
     methods = ROBUST_METHODS if table.useful else LDP_METHODS
     if unknown := [name for name in mechanisms or () if name not in methods]:
         raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(methods)}.")
@@ -361,6 +361,7 @@ def least_epsilon(
     ValueError
         If the utility is out of range, or is not reached at any level up to 16.
     """
+    utility = as_number(utility, "The utility", "a number strictly between 0 and 1")
     if not 0 < utility < 1:
         raise ValueError(f"The utility is {utility}; it must lie strictly between 0 and 1.")
     names = [mechanism] if mechanism else ["polyopt", "exact"] if table.useful else ["ldp", "grr"]

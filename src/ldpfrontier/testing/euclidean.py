@@ -204,7 +204,8 @@ def euclidean_binary(hypotheses: ArrayLike, leakage: ArrayLike) -> Perturbation:
 
     def excess(log_odds: float) -> float:
         first, second = rows @ np.square(direction(log_odds))
-        return math.log(first / second) - math.log(limits[0] / limits[1])
+        with np.errstate(divide="ignore"):
+            return float(np.log(first) - np.log(second) - np.log(limits[0]) + np.log(limits[1]))
 
     # Beyond these odds a limit is active alone to all digits.
     far = 300.0
@@ -329,11 +330,14 @@ def _kept(p: FloatArray, limits: FloatArray) -> NDArray[np.bool_]:
 
 def _perturbation(p: FloatArray, limits: FloatArray, factor: FloatArray) -> Perturbation:
     """Scale to the limits, in nats, and measure."""
+    factor = factor / max(float(np.abs(factor).max(initial=0.0)), 1e-300)
     leakages = p @ np.square(factor).sum(axis=1) / 2.0
     used = leakages > 0
     if not used.any():
         return Perturbation(np.zeros((p.shape[1], 0)), 0.0, leakages, ())
-    scale = float((limits[used] / leakages[used]).min())
+    # Least probabilities leave more room than there are numbers.
+    with np.errstate(over="ignore"):
+        scale = min(float((limits[used] / leakages[used]).min()), 1e300)
     factor, leakages = factor * math.sqrt(scale), leakages * scale
     value = float(np.square((p[1:] - p[0]) @ factor).sum(axis=1).min()) / 2.0
     active = np.flatnonzero(leakages >= limits * (1.0 - ACTIVE_TOLERANCE)) + 1

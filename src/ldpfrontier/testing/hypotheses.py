@@ -12,8 +12,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ldpfrontier.arguments import as_number, as_numbers
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
-from ldpfrontier.information import BITS, entropy, relative_excess, renyi_divergence
+from ldpfrontier.information import BITS, entropy, power_excess, relative_excess, renyi_divergence
+
+#: Range of orders, and the largest (order - 1) D(p_k || p_1): their exponentials and products are floats.
+LEAST_ORDER, MOST_ORDER, MOST_EXPONENT = 0.01, 100.0, 300.0
+ORDERS = f"a number from {LEAST_ORDER:g} to {MOST_ORDER:g}"
 
 
 def as_hypotheses(hypotheses: ArrayLike) -> FloatArray:
@@ -24,7 +29,7 @@ def as_hypotheses(hypotheses: ArrayLike) -> FloatArray:
     ValueError
         If there are fewer than two, or one is not a distribution.
     """
-    table = np.array(hypotheses, dtype=np.float64)
+    table = as_numbers(hypotheses, "The table of hypotheses")
     if table.ndim != 2 or len(table) < 2:
         raise ValueError(
             f"The hypotheses have shape {table.shape}; they must be (m, M): a row per hypothesis, m >= 2."
@@ -49,7 +54,7 @@ def as_limits(leakage: ArrayLike, count: int, *, finite: bool = False) -> FloatA
     ValueError
         If the shape is another one, or a limit is negative, not a number, or infinite where it must not be.
     """
-    limits = np.asarray(leakage, dtype=np.float64)
+    limits = as_numbers(leakage, "The leakage")
     if limits.shape not in ((), (count,)):
         raise ValueError(
             f"The leakage has shape {limits.shape}; it must be a number or one per hypothesis, ({count},)."
@@ -69,7 +74,7 @@ class Hypotheses:
     distributions : array_like, shape (m, M)
         The distributions p_1, ..., p_m, m >= 2; p_1 is the one that is told apart from the others.
     order : float
-        Order of the Renyi divergence, > 0 and finite; 1 is relative entropy.
+        Order of the Renyi divergence, from 0.01 to 100; 1 is relative entropy.
 
     Raises
     ------
@@ -82,8 +87,18 @@ class Hypotheses:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "distributions", as_hypotheses(self.distributions))
-        if not 0 < self.order < math.inf:
-            raise ValueError(f"The order is {self.order}; it must be a finite number above 0.")
+        order = as_number(self.order, "The order", ORDERS, least=LEAST_ORDER, most=MOST_ORDER)
+        object.__setattr__(self, "order", order)
+        if not (order - 1.0) * self._farthest <= MOST_EXPONENT:
+            raise ValueError(
+                f"The order is {order:g}, with a divergence of {self._farthest:g} nats; (order - 1) times the"
+                f" divergence may be at most {MOST_EXPONENT:g}, as its exponential overflows."
+            )
+
+    @property
+    def _farthest(self) -> float:
+        """The largest divergence that is finite."""
+        return float(self.divergences[np.isfinite(self.divergences)].max(initial=0.0))
 
     @property
     def letters(self) -> int:
@@ -108,10 +123,9 @@ class Hypotheses:
         first = np.broadcast_to(z[..., :1], difference.shape)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(first > 0, difference / first, 0.0)
-            if self.order == 1:
-                return np.asarray(first * relative_excess(t))
-            order, t = self.order, np.maximum(t, -1.0)
-            inside = first * (np.expm1(order * np.log1p(t)) - order * t) / (order - 1.0)
+        if (order := self.order) == 1:
+            return np.asarray(first * relative_excess(t))
+        inside = first * power_excess(t, order)
         # Only an order below 1 lets p_1 miss a letter.
         return np.where(first > 0, inside, difference * (order / (1.0 - order) if order < 1 else 0.0))
 

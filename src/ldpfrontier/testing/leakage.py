@@ -27,13 +27,19 @@ from numpy.typing import ArrayLike, NDArray
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.information import BITS
 from ldpfrontier.lp import LP_TOLERANCE, add_column, new_lp, solve
-from ldpfrontier.optimum import Intractable, Optimum, check_start, uninformative
-from ldpfrontier.testing.hypotheses import Hypotheses, as_limits
+from ldpfrontier.optimum import Intractable, Optimum, check_start, checked_effort, uninformative
+from ldpfrontier.testing.hypotheses import Hypotheses, as_hypotheses, as_limits
 from ldpfrontier.testing.two_outputs import HALVINGS, best_two_outputs
 
 #: Relative gap asked for when the caller names none, by number of letters; more letters are not supported,
 #: as branch and bound over the simplex of columns is for few dimensions.
 TOLERANCES = {2: 1e-6, 3: 1e-5, 4: 1e-5, 5: 1e-3}
+
+#: Least limit above 0, in bits: the weights of columns are resolved to about as much.
+LEAST_LEAKAGE = 1e-9
+
+#: Most hypotheses: every simplex of branch and bound has the gains and costs of all.
+MAX_HYPOTHESES = 50
 
 #: Columns added per round: the best of this many cells of a grid.
 _BATCH = 40
@@ -41,8 +47,8 @@ _BATCH = 40
 #: Most simplices in one generation; the bounds of those left out still count.
 _MOST = 200_000
 
-#: Allowances for rounding in an upper bound: a share of it, and a part for bounds far below one.
-_RELATIVE_ROUNDING, _ABSOLUTE_ROUNDING = 1e-9, 1e-14
+#: Allowance for rounding in an upper bound: a share of it.
+_ROUNDING = 1e-9
 
 #: Share of a constant channel that is mixed in beyond the one that meets the limits: its rounding.
 _MARGIN = 1e-12
@@ -66,13 +72,13 @@ def optimal_leakage(
     Parameters
     ----------
     hypotheses : array_like, shape (m, M)
-        A distribution per row, m >= 2. Up to 5 letters; the time grows fast with them.
+        A distribution per row, 2 <= m <= 50. Up to 5 letters; the time grows fast with them.
     leakage : float or array_like, shape (m,)
-        Limit of I(p_k, W) in bits, one for all hypotheses or one each; 0 or more, inf for none.
+        Limit of I(p_k, W) in bits, one for all hypotheses or one each: 0, 1e-9 or more, or inf for none.
     outputs : {None, 2}
         The best channel with any number of outputs, or (two letters only) the best of the 2 x 2 channels.
     order : float
-        Order of the Renyi divergence, > 0; 1 is relative entropy.
+        Order of the Renyi divergence, 0.01 to 100; 1 is relative entropy.
     tolerance : float, optional
         Relative gap at which to stop; by default `TOLERANCES`.
     max_rounds : int
@@ -89,13 +95,17 @@ def optimal_leakage(
     Raises
     ------
     Intractable
-        If there are more than 5 letters.
+        If there are more than 5 letters or 50 hypotheses.
     ValueError
         If an argument is out of range, or a hypothesis has an infinite divergence from p_1: then there is
         no largest utility, as to reveal now and then a letter that p_1 does not have costs next to nothing.
     """
-    tested = Hypotheses(np.array(hypotheses, dtype=np.float64), order)
+    tested = Hypotheses(as_hypotheses(hypotheses), order)
     limits = as_limits(leakage, len(tested.distributions))
+    bits = limits * BITS
+    if ((bits > 0) & (bits < LEAST_LEAKAGE * (1.0 - 1e-12))).any():
+        least = float(bits[bits > 0].min())
+        raise ValueError(f"The leakage is {least:g}; a limit must be 0, or {LEAST_LEAKAGE:g} bits or more.")
     if outputs not in (None, 2):
         raise ValueError(f"outputs is {outputs}; it must be 2, or None for any number of outputs.")
     M = tested.letters
@@ -134,10 +144,11 @@ def optimal_leakage(
         identity = Channel(np.eye(M))
         full = tested.utility(identity)
         return Optimum(identity, full, full, "optimal", 0, "bits")
+    if len(limits) > MAX_HYPOTHESES:
+        raise Intractable(f"There are {len(limits)} hypotheses; at most {MAX_HYPOTHESES} are supported.")
     if outputs is None and M not in TOLERANCES:
         raise Intractable(f"The hypotheses have {M} letters; at most {max(TOLERANCES)} are supported.")
-    if tolerance is None:
-        tolerance = TOLERANCES[M]
+    tolerance, max_rounds = checked_effort(TOLERANCES[M] if tolerance is None else tolerance, max_rounds)
     if outputs == 2:
         channel, bound, rounds = best_two_outputs(tested, limits, tolerance, max_rounds)
     else:
@@ -153,13 +164,13 @@ def _certified(channel: Channel, value: float, bound: float, tolerance: float, r
     ArithmeticError
         If the value exceeds the bound by more than rounding: then one of the two is wrong.
     """
-    upper = bound * (1.0 + _RELATIVE_ROUNDING) + _ABSOLUTE_ROUNDING
-    if value > upper:
+    upper = bound * (1.0 + _ROUNDING)
+    if value > upper * (1.0 + _ROUNDING) + 1e-300:
         raise ArithmeticError(
             f"The value {value!r} exceeds its upper bound {upper!r}; the certificate fails."
         )
     status = "optimal" if math.isfinite(upper) and upper - value <= tolerance * upper else "bounded"
-    return Optimum(channel, value, upper, status, rounds, "bits")
+    return Optimum(channel, value, max(upper, value), status, rounds, "bits")
 
 
 def _groups(hypotheses: FloatArray, limits: FloatArray) -> NDArray[np.intp]:
@@ -194,12 +205,13 @@ class _Prices:
 class _Program:
     """The restricted LP: rows of the letters, of the budgets that are finite, and of the utilities.
 
-    Everything is scaled to sizes near one: budgets by their limits, utilities by `unit`.
+    Everything is scaled to sizes near one: budgets by their limits, utilities by `units`, shape (m - 1,), the
+    least of them by the least unit.
     """
 
     hypotheses: Hypotheses
     limits: FloatArray
-    unit: float
+    units: FloatArray
     lp: highspy.Highs = field(default_factory=new_lp)
     columns: list[FloatArray] = field(default_factory=list)
 
@@ -215,12 +227,13 @@ class _Program:
             self.lp.addRow(-highspy.kHighsInf, 0.0, 0, none, empty)
         # The least utility, which is not negative.
         last = self.rows[1 - len(self.limits) :]
-        add_column(self.lp, 1.0, last, np.ones(len(last)))
+        self.unit = float(self.units.min())
+        add_column(self.lp, 1.0, last, self.unit / self.units)
 
     def add(self, columns: FloatArray) -> None:
         """Add columns, shape (n, M)."""
         budgets = self.hypotheses.costs(columns)[:, self.bounded] / self.limits[self.bounded]
-        utilities = -self.hypotheses.gains(columns) / self.unit
+        utilities = -self.hypotheses.gains(columns) / self.units
         for column, entries in zip(columns, np.hstack([columns, budgets, utilities]), strict=True):
             add_column(self.lp, 0.0, self.rows, entries)
             self.columns.append(column)
@@ -231,7 +244,7 @@ class _Program:
         letters, last = self.hypotheses.letters, 1 - len(self.limits)
         budgets = np.zeros(len(self.limits))
         budgets[self.bounded] = np.maximum(duals[letters:last], 0.0) / self.limits[self.bounded]
-        utilities = np.maximum(duals[last:], 0.0)
+        utilities = np.maximum(duals[last:], 0.0) * self.unit / self.units
         return (
             value * self.unit,
             weights[1:],
@@ -257,8 +270,8 @@ def _any_outputs(
     """Return the best channel, an upper bound on the least sum of gains of any, and the number of LPs."""
     # Revealing the letter with this probability, and nothing otherwise, keeps every limit.
     share = min(1.0, *(limits[hypotheses.entropies > 0] / hypotheses.entropies[hypotheses.entropies > 0]))
-    least = min(hypotheses.hellinger(float(d)) for d in hypotheses.divergences)
-    program = _Program(hypotheses, limits, unit=least * float(share))
+    most = np.array([hypotheses.hellinger(float(d)) for d in hypotheses.divergences])
+    program = _Program(hypotheses, limits, units=most * float(share))
     program.add(_grid(hypotheses.letters))
     if start is not None:
         matrix = start.matrix[:, start.matrix.sum(axis=0) > 0]

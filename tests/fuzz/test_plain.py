@@ -1,0 +1,356 @@
+"""Fuzzing of all that knows no uncertainty set: locally private optima, closed forms, leakage, measures."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from fuzz.common import (
+    Arguments,
+    Beyond,
+    Target,
+    assert_above,
+    assert_certified,
+    assert_private,
+    channel,
+    distribution,
+    entry_rounding,
+    fuzz,
+    level,
+    like,
+)
+from ldpfrontier.channel import Channel
+from ldpfrontier.combinatorics import MAX_PARTITION
+from ldpfrontier.hamming.dp_leakage import hamming_leakage, known_prior_leakage
+from ldpfrontier.hamming.formulas import class_one_information, class_one_leakage
+from ldpfrontier.hamming.mi_leakage import information_leakage
+from ldpfrontier.hamming.sources import SourceSet
+from ldpfrontier.information import (
+    entropy,
+    f_divergence,
+    kl_divergence,
+    mutual_information,
+    renyi_divergence,
+    total_variation,
+)
+from ldpfrontier.mechanisms import (
+    binary_mechanism,
+    geometric_mechanism,
+    quaternary_mechanism,
+    randomized_response,
+    secret_randomized_response,
+)
+from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.priors import dirichlet
+from ldpfrontier.privacy import delta_at, error_region, ldp_epsilon, rldp_epsilon
+from ldpfrontier.testing.euclidean import euclidean
+from ldpfrontier.testing.hypotheses import Hypotheses
+from ldpfrontier.testing.leakage import optimal_leakage
+from ldpfrontier.utility import FDivergence, MutualInformation
+
+TOLERANCE = 1e-9
+KINDS = ("kl", "tv", "chi2", "hellinger")
+
+
+# Locally private optima ----------------------------------------------------------------------------------
+
+
+def draw_information(rng: np.random.Generator) -> Arguments:
+    k = int(rng.choice([1, 2, 3, 4, 5, 6, 9]))
+    return {"prior": distribution(rng, k), "epsilon": level(rng, 1e-10, 300.0)}
+
+
+def draw_many(rng: np.random.Generator) -> Arguments:
+    return {"prior": distribution(rng, int(rng.integers(21, 60))), "epsilon": level(rng, 1e-10, 300.0)}
+
+
+def check_information(prior, epsilon) -> None:
+    utility = MutualInformation(prior)
+    optimum = optimal_ldp(utility, epsilon)
+    assert_certified(optimum, TOLERANCE)
+    assert_private(ldp_epsilon(optimum.channel), epsilon)
+    if float(epsilon) > 0:
+        rounding = entry_rounding(epsilon)
+        assert_above(optimum.bound, utility(randomized_response(utility.prior.size, epsilon)), rounding)
+        if utility.prior.size <= MAX_PARTITION:
+            assert_above(optimum.bound, utility(binary_mechanism(utility, epsilon)), rounding)
+        recomputed = mutual_information(prior, optimum.channel)
+        assert math.isclose(recomputed, optimum.value, rel_tol=1e-9 + rounding, abs_tol=1e-290)
+
+
+def draw_divergence(rng: np.random.Generator) -> Arguments:
+    p0 = distribution(rng, int(rng.choice([1, 2, 3, 4, 6, 10, 25])))
+    epsilon = level(rng, 1e-10, 300.0)
+    return {"p0": p0, "p1": like(rng, p0), "kind": str(rng.choice(KINDS)), "epsilon": epsilon}
+
+
+def check_divergence(p0, p1, kind, epsilon, f=None) -> None:
+    utility = FDivergence(p0, p1, kind, f=f)
+    optimum = optimal_ldp(utility, epsilon)
+    assert_certified(optimum, TOLERANCE)
+    assert_private(ldp_epsilon(optimum.channel), epsilon)
+    if float(epsilon) > 0 and f is None:
+        apart = float(np.abs(utility.p0 - utility.p1).max())
+        rounding = entry_rounding(epsilon) * max(1.0, 1.0 / max(apart, 1e-300))
+        for known in (binary_mechanism(utility, epsilon), randomized_response(utility.p0.size, epsilon)):
+            assert_above(optimum.bound, utility(known), rounding)
+
+
+#: Convex, f(1) = 0; none of them has a name in the package.
+GENERATORS = {
+    "reverse kl": lambda t: -np.log(np.maximum(t, 1e-300)),
+    "jensen": lambda t: t * np.log(np.maximum(2 * t / (t + 1), 1e-300)) - np.log((t + 1) / 2),
+    "cubic": lambda t: t**3 - 1.0,
+    "hinge": lambda t: np.maximum(t - 1.0, 0.0),
+}
+
+
+def draw_custom(rng: np.random.Generator) -> Arguments:
+    p0 = distribution(rng, int(rng.choice([2, 3, 5])))
+    return {
+        "p0": p0,
+        "p1": like(rng, p0),
+        "name": str(rng.choice(list(GENERATORS))),
+        "epsilon": level(rng, 1e-10, 30.0),
+    }
+
+
+def check_custom(p0, p1, name, epsilon) -> None:
+    check_divergence(p0, p1, "kl", epsilon, GENERATORS[name])
+
+
+def draw_table(rng: np.random.Generator) -> Arguments:
+    a1, a2 = (int(a) for a in rng.integers(1, 5, 2))
+    return {"estimate": distribution(rng, a1 * a2).reshape(a1, a2), "epsilon": level(rng, 1e-10, 300.0)}
+
+
+def check_nonrobust(estimate, epsilon) -> None:
+    optimum = optimal_nonrobust(estimate, epsilon)
+    assert_certified(optimum, TOLERANCE)
+    groups = estimate.sum(axis=1, keepdims=True)
+    # Groups that are empty have no distribution.
+    rows = np.divide(estimate, groups, where=groups > 0, out=np.zeros_like(estimate))
+    rows /= np.where(groups > 0, rows.sum(axis=1, keepdims=True), 1.0)
+    assert_private(float(rldp_epsilon(optimum.channel, rows)), epsilon)
+    recomputed = mutual_information(estimate, optimum.channel)
+    rounding = 1e-9 + (entry_rounding(epsilon) if float(epsilon) > 0 else 0.0)
+    assert math.isclose(recomputed, optimum.value, rel_tol=rounding, abs_tol=1e-290)
+
+
+# Closed forms --------------------------------------------------------------------------------------------
+
+
+def draw_sizes(rng: np.random.Generator) -> Arguments:
+    return {
+        "a1": int(rng.integers(1, 8)),
+        "a2": int(rng.integers(1, 8)),
+        "epsilon": level(rng, 1e-12, 300.0),
+        "delta": float(rng.choice([0.0, 1.0, 1e-300, rng.random()])),
+    }
+
+
+def check_closed_forms(a1, a2, epsilon, delta) -> None:
+    for mechanism in (randomized_response(a1, epsilon), geometric_mechanism(a2, epsilon)):
+        assert_private(ldp_epsilon(mechanism), epsilon)
+    secret = secret_randomized_response(a1, a2, epsilon)
+    quaternary = quaternary_mechanism(epsilon, delta)
+    assert delta_at(quaternary, epsilon) <= float(delta) + 1e-15
+    shares = np.full((int(a1), int(a2)), 1.0 / int(a2))
+    assert_private(float(rldp_epsilon(secret, shares)), epsilon)
+
+
+# Tests of hypotheses under limits ------------------------------------------------------------------------
+
+
+def draw_hypotheses(rng: np.random.Generator) -> Arguments:
+    letters = int(rng.choice([2, 2, 2, 3]))
+    first = distribution(rng, letters)
+    rows = [first, *(like(rng, first) for _ in range(rng.integers(1, 3)))]
+    limits = 10.0 ** rng.uniform(-9, 1, size=len(rows))
+    limits[rng.random(len(rows)) < 0.1] = rng.choice([0.0, math.inf])
+    return {
+        "hypotheses": np.array(rows),
+        "leakage": float(limits[0]) if rng.integers(2) else limits,
+        "outputs": 2 if letters == 2 and rng.integers(2) else None,
+        "order": float(rng.choice([1.0, 1.0, 2.0, rng.uniform(0.1, 5.0)])),
+    }
+
+
+def check_leakage(hypotheses, leakage, outputs, order) -> None:
+    try:
+        tested = Hypotheses(hypotheses, order)
+        optimum = optimal_leakage(
+            hypotheses, leakage, outputs=outputs, order=order, tolerance=1e-5, max_rounds=12
+        )
+    except ValueError as error:
+        if "has no largest value" in str(error) or "its exponential overflows" in str(error):
+            raise Beyond(str(error)) from error
+        raise
+    assert_certified(optimum, 1e-5)
+    limits = np.broadcast_to(np.asarray(leakage, dtype=float), len(hypotheses))
+    assert (tested.leakage(optimum.channel) <= limits * (1 + 1e-9) + 1e-15).all()
+    # To reveal the letter now and then is a mechanism, too.
+    entropies = tested.entropies / math.log(2.0)
+    share = min(1.0, *(limits[entropies > 0] / entropies[entropies > 0]), 1.0)
+    M = tested.letters
+    known = Channel(np.hstack([share * np.eye(M), np.full((M, 1), 1.0 - share)]))
+    if outputs is None and share > 1e-6:
+        assert_above(optimum.bound, tested.utility(known), 1e-9)
+
+
+def draw_euclidean(rng: np.random.Generator) -> Arguments:
+    arguments = draw_hypotheses(rng)
+    leakage = np.minimum(arguments["leakage"], 10.0)
+    return {"hypotheses": arguments["hypotheses"], "leakage": leakage}
+
+
+def check_euclidean(hypotheses, leakage) -> None:
+    found = euclidean(hypotheses, leakage)
+    limits = np.broadcast_to(leakage, len(hypotheses))
+    assert math.isfinite(found.value)
+    assert found.value >= 0.0
+    assert (found.leakages <= limits * (1 + 1e-6)).all()
+
+
+# Leakage at a distortion ---------------------------------------------------------------------------------
+
+
+def draw_sources(rng: np.random.Generator) -> Arguments:
+    first = distribution(rng, int(rng.integers(2, 6)))
+    rows = [first, *(like(rng, first) for _ in range(rng.integers(3)))]
+    distortion = float(rng.choice([rng.random(), 10.0 ** -rng.uniform(0.01, 9.0)]))
+    return {"sources": np.array(rows), "distortion": max(distortion, 1e-9)}
+
+
+def draw_set(rng: np.random.Generator) -> Arguments:
+    return {"sources": draw_sources(rng)["sources"]}
+
+
+def check_hamming(sources, distortion) -> None:
+    optimum = hamming_leakage(sources, distortion)
+    assert 0.0 <= optimum.bound <= optimum.value <= class_one_leakage(sources.shape[1], distortion) + 1e-9
+    assert (optimum.status == "optimal") == (optimum.value - optimum.bound <= TOLERANCE)
+    assert_private(ldp_epsilon(optimum.channel), optimum.value)
+    assert SourceSet(sources).distortion(optimum.channel) <= float(distortion) + 1e-12
+    for p in sources:
+        assert known_prior_leakage(p, distortion) <= optimum.value + 1e-9
+
+
+def check_information_leakage(sources, distortion) -> None:
+    optimum = information_leakage(sources, distortion)
+    assert math.isfinite(optimum.value)
+    assert 0.0 <= optimum.bound <= optimum.value <= class_one_information(sources.shape[1], distortion) + 1e-9
+    assert (optimum.status == "optimal") == (optimum.value - optimum.bound <= TOLERANCE)
+    assert SourceSet(sources).distortion(optimum.channel) <= float(distortion) + 1e-12
+    assert max(mutual_information(p, optimum.channel) for p in sources) <= optimum.value + 1e-9
+
+
+def check_source_set(sources) -> None:
+    found = SourceSet(sources)
+    assert found.kind in ("I", "II", "III")
+    assert len(found.folded_union) == len(sources)
+    assert found.folds_intersect or len(found.folds) > 1
+
+
+# Measures ------------------------------------------------------------------------------------------------
+
+
+def draw_measure(rng: np.random.Generator) -> Arguments:
+    p = distribution(rng, int(rng.integers(1, 7)))
+    return {
+        "p": p,
+        "q": like(rng, p),
+        "order": float(
+            rng.choice([0.0, 1.0, 2.0, math.inf, 1.0 + 10.0 ** -rng.uniform(0, 16), rng.uniform(0, 50)])
+        ),
+    }
+
+
+def check_divergences(p, q, order) -> None:
+    assert -1e-15 <= entropy(p) <= math.log(p.size) + 1e-12
+    distance = total_variation(p, q)
+    assert 0.0 <= distance <= 1.0 + 1e-12
+    divergence = renyi_divergence(p, q, order)
+    assert divergence >= 0.0
+    at_one, last = kl_divergence(p, q), renyi_divergence(p, q, math.inf)
+    # Pinsker, and monotone in the order.
+    assert at_one >= 2.0 * distance**2 - 1e-12
+    assert divergence <= last * (1 + 1e-9) + 1e-12
+    if order <= 1.0:
+        assert divergence <= at_one * (1 + 1e-9) + 1e-12
+    else:
+        assert divergence >= at_one * (1 - 1e-9) - 1e-12
+    assert math.isclose(f_divergence(p, q, lambda t: np.abs(t - 1) / 2), distance, abs_tol=1e-12)
+
+
+def draw_channel(rng: np.random.Generator) -> Arguments:
+    inputs = int(rng.integers(1, 7))
+    return {
+        "mechanism": channel(rng, inputs),
+        "prior": distribution(rng, inputs),
+        "epsilon": level(rng, 1e-12, 800.0),
+    }
+
+
+def check_channel(mechanism, prior, epsilon) -> None:
+    information = mutual_information(prior, mechanism)
+    assert -1e-15 <= information <= entropy(prior) + 1e-12
+    merged = mechanism.merged()
+    assert math.isclose(mutual_information(prior, merged), information, rel_tol=1e-9, abs_tol=1e-12)
+    realized = ldp_epsilon(mechanism)
+    assert ldp_epsilon(merged) <= realized + 1e-9
+    assert 0.0 <= delta_at(mechanism, epsilon) <= 1.0
+    assert realized > float(epsilon) or delta_at(mechanism, epsilon) <= 1e-12
+    rows = np.tile(prior, (1, 1)).reshape(1, -1)
+    assert float(rldp_epsilon(mechanism, rows)) == 0.0
+    assert mutual_information(prior, mechanism.compose(Channel(np.ones((mechanism.n_outputs, 1))))) < 1e-12
+    if mechanism.n_inputs == 2:
+        region = error_region(mechanism)
+        assert region.min() >= 0.0
+        assert region.max() <= 1.0
+
+
+def draw_seeds(rng: np.random.Generator) -> Arguments:
+    return {
+        "seed": int(rng.integers(2**63)),
+        "size": int(rng.integers(1, 50)),
+        "concentration": float(10.0 ** rng.uniform(-6, 6)),
+    }
+
+
+def check_priors(seed, size, concentration) -> None:
+    (p,) = dirichlet(seed, "fuzz", size, 0, concentration=concentration)
+    assert p.shape == (int(size),)
+    assert math.isclose(p.sum(), 1.0, abs_tol=1e-12)
+    assert p.min() >= 0.0
+
+
+LEVEL = {"spoil": ("epsilon",), "retype": ("epsilon",)}
+DISTORTION = {"spoil": ("distortion",), "retype": ("distortion",)}
+SIZES, LIMITS = ("a1", "a2", "epsilon", "delta"), ("leakage", "order")
+SEEDS = ("seed", "size", "concentration")
+
+TARGETS = [
+    Target("optimal_ldp, information", draw_information, check_information, 40, **LEVEL),
+    Target("optimal_ldp, information, many inputs", draw_many, check_information, 3, **LEVEL),
+    Target("optimal_ldp, divergence", draw_divergence, check_divergence, 40, **LEVEL),
+    Target("optimal_ldp, divergence of one's own", draw_custom, check_custom, 10, **LEVEL),
+    Target("optimal_nonrobust", draw_table, check_nonrobust, 40, **LEVEL),
+    Target("closed forms", draw_sizes, check_closed_forms, 80, spoil=SIZES, retype=SIZES),
+    Target("optimal_leakage", draw_hypotheses, check_leakage, 8, spoil=LIMITS, retype=LIMITS[1:]),
+    Target("euclidean", draw_euclidean, check_euclidean, 8, spoil=LIMITS[:1]),
+    Target("hamming_leakage", draw_sources, check_hamming, 20, **DISTORTION),
+    Target("information_leakage", draw_sources, check_information_leakage, 10, **DISTORTION),
+    Target("SourceSet", draw_set, check_source_set, 20, spoil=("sources",)),
+    Target("divergences", draw_measure, check_divergences, 100, spoil=LIMITS[1:], retype=LIMITS[1:]),
+    Target("measures of channels", draw_channel, check_channel, 60, **LEVEL),
+    Target("priors", draw_seeds, check_priors, 40, spoil=SEEDS, retype=SEEDS[1:]),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_hostile_instances(target: Target, count: int | None) -> None:
+    fuzz(target, count)

@@ -1,0 +1,277 @@
+"""What attacks on the plain half once found, kept."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from fuzz.common import assert_above, assert_certified, assert_private, entry_rounding
+from ldpfrontier.channel import Channel
+from ldpfrontier.hamming.dp_leakage import hamming_leakage
+from ldpfrontier.hamming.mi_leakage import information_leakage
+from ldpfrontier.information import kl_divergence, mutual_information, renyi_divergence
+from ldpfrontier.mechanisms import (
+    binary_mechanism,
+    geometric_mechanism,
+    randomized_response,
+    secret_randomized_response,
+)
+from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.optimum import Intractable
+from ldpfrontier.privacy import delta_at, ldp_epsilon, log_ratio, rldp_epsilon
+from ldpfrontier.testing.euclidean import euclidean
+from ldpfrontier.testing.leakage import optimal_leakage
+from ldpfrontier.utility import FDivergence, MutualInformation
+
+PRIOR = [0.0972460672254074, 0.750000387707288, 0.1527535450673046]
+SKEWED = [[1 - 1e-9, 1e-9], [1.0, 1e-17], [0.5, 0.5 - 1e-12, 1e-12], [1 - 3e-6, 1e-6, 2e-6], [1.0, 1e-200]]
+NO_LEVELS = ["1", None, math.nan, math.inf, -1.0, True, [1.0], 301.0]
+
+
+# Certificates at every scale -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1e-10, 1e-8, 1e-7, 1e-6, 1e-3, 1.0, 30.0, 50.0, 300.0])
+@pytest.mark.parametrize("prior", [PRIOR, *SKEWED], ids=str)
+def test_information_is_certified_at_every_scale(prior, epsilon) -> None:
+    """An absolute allowance of 1e-12 nats called 6.7e-18 optimal where 9.4e-18 was known."""
+    utility = MutualInformation(prior)
+    optimum = optimal_ldp(utility, epsilon)
+    assert optimum.status == "optimal"
+    assert_certified(optimum, 1e-9)
+    assert_private(ldp_epsilon(optimum.channel), epsilon)
+    for known in (binary_mechanism(utility, epsilon), randomized_response(len(prior), epsilon)):
+        assert_above(optimum.bound, utility(known), entry_rounding(epsilon))
+    assert optimum.value == pytest.approx(utility(optimum.channel), rel=1e-9 + entry_rounding(epsilon))
+
+
+def test_information_at_small_epsilon_is_that_of_the_most_balanced_set() -> None:
+    """To second order in epsilon: P(T) (1 - P(T)) / 2 eps^2."""
+    best = PRIOR[1] * (1 - PRIOR[1])
+    for epsilon in (1e-10, 1e-8, 1e-6):
+        optimum = optimal_ldp(MutualInformation(PRIOR), epsilon)
+        assert optimum.value == pytest.approx(best / 2 * epsilon**2, rel=1e-9 + epsilon)
+        assert optimum.bound == pytest.approx(best / 2 * epsilon**2, rel=1e-9 + epsilon)
+
+
+@pytest.mark.parametrize("kind", ["kl", "tv", "chi2", "hellinger"])
+@pytest.mark.parametrize("epsilon", [1e-10, 1e-8, 1e-4, 1.0, 30.0, 300.0])
+@pytest.mark.parametrize("apart", [0.3, 1e-6, 1e-12])
+def test_divergences_are_certified_at_every_scale(kind, epsilon, apart) -> None:
+    p0 = np.array([0.2, 0.3, 0.5])
+    utility = FDivergence(p0, p0 + apart * np.array([0.5, 0.5, -1.0]), kind)
+    optimum = optimal_ldp(utility, epsilon)
+    assert optimum.status == "optimal"
+    assert_certified(optimum, 1e-9)
+    assert optimum.value > 0.0
+    assert_private(ldp_epsilon(optimum.channel), epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.17405830704699082, 1e-9, 50.0])
+def test_a_generator_of_ones_own_on_nearly_equal_distributions(epsilon) -> None:
+    """HiGHS called the program for the prices unbounded."""
+
+    def reverse_kl(t):
+        with np.errstate(divide="ignore"):
+            return -np.log(t)
+
+    p0 = [9.999000099990002e-05, 0.9999000099990001]
+    p1 = [0.00010000057719745311, 0.9998999994228025]
+    optimum = optimal_ldp(FDivergence(p0, p1, f=reverse_kl), epsilon)
+    # Its digits cancel, and the certificate says so.
+    assert optimum.value <= optimum.bound <= optimum.value + 2e-12
+
+
+def test_equal_ratios_of_likelihoods_have_a_bound_that_holds() -> None:
+    utility = FDivergence([0.5, 0.5], [0.5 + 2**-53, 0.5 - 2**-53])
+    optimum = optimal_ldp(utility, 1.0)
+    assert utility(randomized_response(2, 1.0)) <= optimum.bound
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.07, 300.0])
+def test_a_letter_that_is_certain(epsilon) -> None:
+    """There was a division by the largest value of a column, 0."""
+    optimum = optimal_ldp(MutualInformation([1.0, 0.0, 0.0]), epsilon)
+    assert (optimum.value, optimum.bound, optimum.status) == (0.0, 0.0, "optimal")
+
+
+@pytest.mark.parametrize("epsilon", [1e-7, 1.0, 10.0])
+@pytest.mark.parametrize("kind", ["kl", "tv", "chi2", "hellinger"])
+def test_an_input_that_never_occurs_behind_one_of_ratio_zero(kind, epsilon) -> None:
+    """It made inputs of all ratios one: the bound was less than half of what the binary mechanism has."""
+    p0, p1 = np.array([0.0, 0.0, 0.4, 0.6]), np.array([0.25, 0.0, 0.3, 0.45])
+    utility = FDivergence(p0, p1, kind)
+    optimum = optimal_ldp(utility, epsilon)
+    without = optimal_ldp(FDivergence(p0[[0, 2, 3]], p1[[0, 2, 3]], kind), epsilon)
+    assert optimum.status == "optimal"
+    assert optimum.value == pytest.approx(without.value, rel=1e-9)
+    assert_above(optimum.bound, utility(binary_mechanism(utility, epsilon)), entry_rounding(epsilon))
+
+
+def test_blocks_of_unlikely_inputs_are_summed_by_themselves() -> None:
+    """A difference of sums near 1 was 0, and the value 1e70."""
+    p = np.array([1.0, 3.4331409442962457e-18])
+    utility = FDivergence(p, p - [0.0, 7e-31], "chi2")
+    optimum = optimal_ldp(utility, 300.0)
+    assert optimum.value <= optimum.bound <= utility.divergence() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-8, 1e-5])
+def test_many_inputs_at_small_epsilon(epsilon) -> None:
+    """The linear program of nearly equal columns gave rows that did not sum to 1."""
+    rng = np.random.default_rng(7)
+    for concentration in (0.02, 0.3, 1.0):
+        utility = MutualInformation(rng.dirichlet(np.full(30, concentration)) * (1 - 3e-15) + 1e-16)
+        optimum = optimal_ldp(utility, epsilon)
+        assert_certified(optimum, 1e-9)
+        assert_above(optimum.bound, utility(binary_mechanism(utility, epsilon)), entry_rounding(epsilon))
+        assert optimum.value >= 0.9 * optimum.bound or optimum.status == "bounded"
+
+
+def test_a_revealed_letter_that_hardly_ever_occurs_keeps_the_level() -> None:
+    """The intervals of the coupling were differences of sums near 1: 4.6e-6 nats too much were leaked."""
+    joint = np.array(
+        [
+            [1.03359433e-63, 6.62595837e-94, 1.29254328e-48, 2.61404445e-25],
+            [3.59478229e-14, 1.42918911e-15, 2.61404445e-25, 1.0],
+        ]
+    )
+    optimum = optimal_nonrobust(joint, 4.0)
+    assert_certified(optimum, 1e-9)
+    assert_private(float(rldp_epsilon(optimum.channel, joint / joint.sum(axis=1, keepdims=True))), 4.0)
+    assert optimum.value == pytest.approx(mutual_information(joint, optimum.channel), rel=1e-9)
+
+
+def test_outputs_that_underflow_are_joined_to_others() -> None:
+    """One was impossible under one value and possible under another: an infinite level."""
+    joint = np.array([[0.1, 0.2], [0.2, 5e-243], [0.1, 0.2], [0.2 - 0.01, 0.01]])
+    optimum = optimal_nonrobust(joint, 300.0)
+    assert_private(float(rldp_epsilon(optimum.channel, joint / joint.sum(axis=1, keepdims=True))), 300.0)
+    assert_certified(optimum, 1e-9)
+
+
+def test_a_level_is_not_lost_in_logarithms_of_tiny_numbers() -> None:
+    assert log_ratio(np.array([1.001e-225]), np.array([1e-225]))[0] == pytest.approx(
+        math.log(1.001), rel=1e-13
+    )
+    assert log_ratio(np.array([1e300]), np.array([1e-300]))[0] == pytest.approx(600 * math.log(10), rel=1e-13)
+
+
+# Leakage -------------------------------------------------------------------------------------------------
+
+
+def test_hypotheses_one_of_which_is_far_and_one_near() -> None:
+    """The bound was 0 where 2e-25 is possible."""
+    near = [0.24392877814152797, 0.24392877813729077, 0.5121424437211811]
+    first = [0.24392877813911046, 0.24392877813911046, 0.5121424437217791]
+    optimum = optimal_leakage([first, near, [1 / 3] * 3], 0.012285663814654478)
+    assert optimum.status == "optimal"
+    assert optimum.bound >= 2.137e-25
+
+
+def test_limits_of_which_one_lets_nothing_through_in_the_approximation() -> None:
+    hypotheses = [[5.22462974548168e-140, 1.0], [0.0, 1.0]]
+    with np.errstate(all="raise", under="ignore"):
+        assert euclidean(hypotheses, 10.0).value >= 0.0
+
+
+@pytest.mark.parametrize("solve", [hamming_leakage, information_leakage])
+@pytest.mark.parametrize("distortion", [1e-12, 1e-300, 0.0, 1.0, "0.1", None, math.nan, True])
+def test_a_distortion_out_of_range_is_refused(solve, distortion) -> None:
+    with pytest.raises(ValueError, match=r"^The distortion is .*\.$"):
+        solve([[0.2, 0.8]], distortion)
+
+
+@pytest.mark.parametrize("order", [1 - 1e-13, 1 - 1e-9, 1 + 1e-15, 1 + 1e-10])
+def test_orders_near_one_do_not_cancel(order) -> None:
+    p, q = np.array([0.2, 0.3, 0.5]), np.array([0.5, 0.25, 0.25])
+    assert renyi_divergence(p, q, order) == pytest.approx(kl_divergence(p, q), rel=1e-8)
+    near = q + 1e-9 * np.array([1.0, -0.5, -0.5])
+    expected = 0.5e-18 * float((np.array([1.0, 0.25, 0.25]) / q).sum())
+    assert kl_divergence(near, q) == pytest.approx(expected, rel=1e-6)
+    assert renyi_divergence(near, q, order) == pytest.approx(expected, rel=1e-6)
+    found = optimal_leakage([[0.2, 0.8], [0.6, 0.4]], 0.1, order=order)
+    assert found.value == pytest.approx(optimal_leakage([[0.2, 0.8], [0.6, 0.4]], 0.1).value, rel=1e-5)
+
+
+# Numbers of any type -------------------------------------------------------------------------------------
+
+CALLS = {
+    "optimal_ldp": lambda epsilon: optimal_ldp(MutualInformation(PRIOR), epsilon).channel,
+    "optimal_ldp, kl": lambda epsilon: optimal_ldp(FDivergence(PRIOR, PRIOR[::-1]), epsilon).channel,
+    "optimal_nonrobust": lambda epsilon: optimal_nonrobust([PRIOR], epsilon).channel,
+    "randomized_response": lambda epsilon: randomized_response(3, epsilon),
+    "binary_mechanism": lambda epsilon: binary_mechanism(MutualInformation(PRIOR), epsilon),
+    "geometric_mechanism": lambda epsilon: geometric_mechanism(3, epsilon),
+    "secret_randomized_response": lambda epsilon: secret_randomized_response(1, 3, epsilon),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_level_of_any_type_is_the_number_that_it_is(name) -> None:
+    """A float32 was taken for a float: the level was exceeded by its rounding."""
+    for kind in (np.float16, np.float32, np.longdouble, Decimal, Fraction, np.array):
+        level = kind(0.3)
+        np.testing.assert_array_equal(CALLS[name](level).matrix, CALLS[name](float(level)).matrix)
+
+
+@pytest.mark.parametrize("epsilon", NO_LEVELS, ids=repr)
+@pytest.mark.parametrize("name", CALLS)
+def test_what_is_no_level_is_refused(name, epsilon) -> None:
+    with pytest.raises(ValueError, match=r"^epsilon is .*; it must be a finite number, 0 or more.*\.$"):
+        CALLS[name](epsilon)
+
+
+@pytest.mark.parametrize("options", [{"tolerance": None}, {"tolerance": math.nan}, {"max_rounds": "9"}])
+def test_what_is_no_effort_is_refused(options) -> None:
+    for solve in (
+        lambda: optimal_ldp(MutualInformation(PRIOR), 1.0, **options),
+        lambda: hamming_leakage([[0.2, 0.8]], 0.1, **options),
+        lambda: information_leakage([[0.2, 0.8]], 0.1, **options),
+    ):
+        with pytest.raises(ValueError, match=r"(tolerance|max_rounds) is .*; it must be"):
+            solve()
+
+
+def test_sizes_of_any_type() -> None:
+    np.testing.assert_array_equal(randomized_response(3.0, 1).matrix, randomized_response(3, 1.0).matrix)
+    for size in (0, 2.5, None, "3", math.nan):
+        with pytest.raises(ValueError, match="a whole number of letters, 1 or more"):
+            randomized_response(size, 1.0)
+
+
+def test_a_generator_that_returns_a_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="f must map an array of numbers"):
+        FDivergence([0.5, 0.5], [0.2, 0.8], f=lambda t: 0.0)
+
+
+@pytest.mark.parametrize("epsilon", ["1", None, math.nan, -1.0])
+def test_delta_at_what_is_no_level(epsilon) -> None:
+    with pytest.raises(ValueError, match="it must be a privacy level, 0 or more"):
+        delta_at(Channel(np.eye(2)), epsilon)
+
+
+# Sizes ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: information_leakage(np.full((1, 1000), 1e-3), 0.1),
+        lambda: hamming_leakage(np.full((1, 1001), 1 / 1001), 0.1),
+        lambda: optimal_ldp(MutualInformation(np.full(50_001, 1 / 50_001)), 1.0),
+        lambda: optimal_ldp(FDivergence(*np.full((2, 4001), 1 / 4001)), 1.0),
+        lambda: optimal_leakage(np.linspace([0.1, 0.9], [0.9, 0.1], 51), 0.1),
+        lambda: randomized_response(10_001, 1.0),
+        lambda: secret_randomized_response(101, 100, 1.0),
+    ],
+)
+def test_too_large_an_instance_is_refused_at_once(call) -> None:
+    """A minute and more is what some of these took."""
+    with pytest.raises(Intractable, match=r"at most [\d,]+ .*"):
+        call()
