@@ -31,8 +31,8 @@ FLOOR = 1e-3
 OFFERS, KEPT = 2.5, 16
 
 #: Share of the predicted fall of the bound, and of the tolerance, that the bound on reduced costs may be
-#: wrong by.
-SLACK, FINE = 0.1, 0.3
+#: wrong by; share of the value at first.
+SLACK, FINE, FIRST = 0.1, 0.3, 1e-3
 
 #: Least weight of a column that the restricted linear program is given.
 LEAST = 1e-7
@@ -92,7 +92,7 @@ def generate_near(
     stable, bound, tau, effort = prices[0], np.inf, 1.0, 0
     trial, predicted = prices[0], np.inf
     for rounds in range(1, max_rounds + 1):
-        family.resolution = max(FINE * aim * value, min(SLACK * predicted, 0.1 * value))
+        family.resolution = max(FINE * aim * value, min(SLACK * predicted, FIRST * value))
         excess, columns = family.price(trial, effort)
         reduced = columns.values - columns.vectors @ trial
         attained = float(reduced.max(initial=0.0))
