@@ -14,8 +14,8 @@ The rays of both are products of block vertices, too many to list. Three steps a
 
 1. **Decomposition** (`decomposition`): an upper bound with its prices, from one small LP.
 2. **Coupling**: the block weights of that LP are coupled into columns: a mechanism.
-3. **Column generation** (`column_generation`) over the joint columns from that start, where the coupling
-   leaves a gap.
+3. **Column generation** over the joint columns from that start, where the coupling leaves a gap: to the
+   exact optimum on small tables (`column_generation`), near the best prices on larger ones (`proximal`).
 """
 
 from __future__ import annotations
