@@ -54,9 +54,6 @@ STEP = 16.0
 #: priced and there are more than SMALL vertices.
 WORK, INTERVALS = 120_000_000, 150
 
-#: Prices at which joint columns over distinct pairs are looked at beyond SMALL vertices.
-LOOKS = 2
-
 
 #: By how many nats a start may exceed epsilon, for rounding.
 START_ROUNDING = 1e-9
@@ -162,7 +159,7 @@ def polyopt_distinct(
     """Solve PolyOpt over distinct pairs.
 
     Arguments and result are those of `polyopt_published`. Beyond `SMALL` the published optimum is found
-    first; its prices and those of the decomposition are all that are looked at.
+    first; columns are priced at its prices and at those of the decomposition, beyond `LARGE` at these alone.
     """
     utility = MutualInformation(centre)
     family = DistinctProducts(centre, lower, epsilon)
@@ -183,13 +180,10 @@ def polyopt_distinct(
     if not joint:
         first, near = _published(published, epsilon, utility, None, tolerance, max_rounds)
         columns = Columns.join([columns, *start_columns(first.channel, utility)])
+        # Every product looked at is a block of its own per sensitive value: beyond LARGE, once is enough.
+        looks = [prices.ravel()] if size > LARGE else [prices.ravel(), near]
         return generate_near(
-            family,
-            columns,
-            utility,
-            [prices.ravel(), near],
-            tolerance=tolerance,
-            max_rounds=min(max_rounds, LOOKS),
+            family, columns, utility, looks, tolerance=tolerance, max_rounds=min(max_rounds, len(looks))
         )[0]
     return generate(
         family,
