@@ -31,8 +31,8 @@ FLOOR = 1e-3
 OFFERS, KEPT = 2.5, 16
 
 #: Share of the predicted fall of the bound, and of the tolerance, that the bound on reduced costs may be
-#: wrong by; share of the value at first.
-SLACK, FINE, FIRST = 0.1, 0.3, 1e-3
+#: wrong by.
+SLACK, FINE = 0.1, 0.3
 
 #: Least weight of a column that the restricted linear program is given.
 LEAST = 1e-7
@@ -90,9 +90,9 @@ def generate_near(
     # Columns with their weights in the last program, inf for new ones, and whether the master knows them.
     pool, used, known = start, np.full(len(start.values), np.inf), np.ones(len(start.values), dtype=bool)
     stable, bound, tau, effort = prices[0], np.inf, 1.0, 0
-    trial, predicted = prices[0], np.inf
+    trial, predicted = prices[0], 0.0
     for rounds in range(1, max_rounds + 1):
-        family.resolution = max(FINE * aim * value, min(SLACK * predicted, FIRST * value))
+        family.resolution = max(FINE * aim * value, SLACK * predicted)
         excess, columns = family.price(trial, effort)
         reduced = columns.values - columns.vectors @ trial
         attained = float(reduced.max(initial=0.0))
@@ -103,7 +103,7 @@ def generate_near(
             bound, stable = found, trial + excess * scale
         if excess - attained > family.resolution + 0.5 * attained:
             effort = min(effort + 1, family.efforts - 1)
-        small = predicted < 0.5 * aim * value
+        small = rounds > len(prices) and predicted < 0.5 * aim * value
         if rounds == max_rounds or rounds % PERIOD == 0 or small or bound - value <= aim * value:
             new = np.flatnonzero(np.isfinite(used) & (used > LEAST) & ~known)
             master.add(Columns(pool.vectors[new], pool.values[new]))
