@@ -14,8 +14,8 @@ The rays of both are products of block vertices, too many to list. Three steps a
 
 1. **Decomposition** (`decomposition`): an upper bound with its prices, from one small LP.
 2. **Coupling**: the block weights of that LP are coupled into columns: a mechanism.
-3. **Column generation** (`column_generation`) over the joint columns from that start, where the coupling
-   leaves a gap.
+3. **Column generation** over the joint columns from that start, where the coupling leaves a gap: to the
+   exact optimum on small tables (`column_generation`), near the best prices on larger ones (`proximal`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ import numpy as np
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.optimal.blocks import Block, critical_levels
 from ldpfrontier.optimal.column_generation import BATCH, SMOOTHING, generate
-from ldpfrontier.optimal.decomposition import ROUNDS, Decomposition
+from ldpfrontier.optimal.decomposition import GAP, ROUNDS, Decomposition
 from ldpfrontier.optimal.products import BlockProduct
+from ldpfrontier.optimal.proximal import generate_near
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.utility import Columns, MutualInformation
@@ -49,8 +50,9 @@ ROUGH, SHARE = 1e-3, 0.3
 #: How much nearer to delta = 0 the first interval ends after a split.
 STEP = 16.0
 
-#: Block vertices that one search over the deltas may look at.
-WORK = 120_000_000
+#: Block vertices that one search over the deltas may look at; intervals of deltas, where joint columns are
+#: priced and there are more than SMALL vertices.
+WORK, INTERVALS = 120_000_000, 150
 
 
 #: By how many nats a start may exceed epsilon, for rounding; below 1 nat, by that share of it.
@@ -121,16 +123,28 @@ def polyopt_published(
     """
     utility = MutualInformation(centre)
     product = BlockProduct([Block(L, P, epsilon) for L, P in zip(lower, centre, strict=True)], centre)
+    return _published(product, epsilon, utility, start, tolerance, max_rounds)[0]
+
+
+def _published(
+    product: BlockProduct,
+    epsilon: float,
+    utility: MutualInformation,
+    start: Channel | None,
+    tolerance: float,
+    max_rounds: int,
+) -> tuple[Optimum, FloatArray]:
+    """Solve PolyOpt as published; return the optimum and good prices."""
     decomposition = Decomposition(product, epsilon)
-    prices = decomposition.solve(product.explore)
-    return generate(
-        product,
-        Columns.join([decomposition.columns(), *start_columns(start, utility)]),
-        utility,
-        tolerance=tolerance,
-        max_rounds=max_rounds,
-        stable_prices=prices.ravel(),
+    prices = decomposition.solve(product.explore, gap=max(GAP, SHARE * tolerance)).ravel()
+    columns = Columns.join([decomposition.columns(), *start_columns(start, utility)])
+    if product.size > SMALL:
+        return generate_near(product, columns, utility, [prices], tolerance=tolerance, max_rounds=max_rounds)
+    product.resolution = SHARE * tolerance * float(prices.sum())
+    optimum = generate(
+        product, columns, utility, tolerance=tolerance, max_rounds=max_rounds, stable_prices=prices
     )
+    return optimum, prices
 
 
 def polyopt_distinct(
@@ -144,8 +158,8 @@ def polyopt_distinct(
 ) -> Optimum:
     """Solve PolyOpt over distinct pairs.
 
-    Arguments and result are those of `polyopt_published`. Where joint columns are not priced the start is the
-    published optimum if none is given, and there is one round.
+    Arguments and result are those of `polyopt_published`. Beyond `SMALL` the published optimum is found
+    first; columns are priced at its prices and at those of the decomposition, beyond `LARGE` at these alone.
     """
     utility = MutualInformation(centre)
     family = DistinctProducts(centre, lower, epsilon)
@@ -161,16 +175,19 @@ def polyopt_distinct(
         gap=ROUGH if joint else SHARE * tolerance,
         rounds=ROUNDS if size <= LARGE else FEW,
     )
-    if not joint:
-        if start is None:
-            start = polyopt_published(
-                centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds
-            ).channel
-        max_rounds = 1
     family.resolution = SHARE * tolerance * float(prices.sum())
+    columns = Columns.join([decomposition.columns(), *start_columns(start, utility)])
+    if not joint:
+        first, near = _published(published, epsilon, utility, None, tolerance, max_rounds)
+        columns = Columns.join([columns, *start_columns(first.channel, utility)])
+        # Every product looked at is a block of its own per sensitive value: beyond LARGE, once is enough.
+        looks = [prices.ravel()] if size > LARGE else [prices.ravel(), near]
+        return generate_near(
+            family, columns, utility, looks, tolerance=tolerance, max_rounds=min(max_rounds, len(looks))
+        )[0]
     return generate(
         family,
-        Columns.join([decomposition.columns(), *start_columns(start, utility)]),
+        columns,
         utility,
         tolerance=tolerance,
         max_rounds=max_rounds,
@@ -271,7 +288,8 @@ class DistinctProducts:
                 leaders[s0] = excess, product
             return excess
 
-        bound = self._search(look, lambda product: product.excess(prices)[0], slack)
+        nodes = WORK // self.product(0, 0.0).size
+        bound = self._search(look, lambda product: product.excess(prices)[0], slack, nodes)
         return bound, [product for _, product in leaders.values()]
 
     def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
@@ -285,7 +303,11 @@ class DistinctProducts:
                 offers.append(columns)
             return excess
 
-        bound = self._search(look, lambda product: product.price(prices, effort, 0)[0], self.resolution)
+        small = published.size <= SMALL
+        nodes = WORK // published.size if small else INTERVALS
+        bound = self._search(
+            look, lambda product: product.price(prices, effort, 0)[0], self.resolution, nodes
+        )
         return max(bound, 0.0), Columns.join(offers)
 
     def _search(
@@ -293,13 +315,13 @@ class DistinctProducts:
         look: Callable[[int, BlockProduct], float],
         bound: Callable[[BlockProduct], float],
         slack: float,
+        nodes: int,
     ) -> float:
         """Branch and bound over the deltas of every s0, the interval with the largest bound first.
 
         Returns an upper bound, at most `slack` above the largest `look` unless that is too much work.
         """
         published = self.product(0, 0.0)
-        nodes = WORK // published.size
         best = look(0, published)
         intervals: list[tuple[float, int, int, int]] = []
 

@@ -2,11 +2,14 @@
 
 A column is priced by the tangent bound, which separates over the blocks; where that leaves something, by
 listing the combinations of block vertices within it, or, where they are many, by dynamic programming over the
-blocks on a grid of partial sums of Z, with the error of the grid counted in the bound.
+blocks on grids of partial sums of Z (`bands`), with the error of the grid counted in the bound. That error is
+one of z log z against a tangent, so a grid serves a band of Z with a tangent of its own.
 """
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,17 +18,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
+from ldpfrontier.optimal.bands import Grid, undominated
 from ldpfrontier.optimal.blocks import Block
 from ldpfrontier.utility import Columns
 
-#: Grid cells of the dynamic program, by effort.
-CELLS = (8_000, 64_000, 512_000)
+#: Additions in tables that one pricing may take, by effort.
+WORK = (10_000_000, 100_000_000, 500_000_000)
+
+#: Ratio of the ends of a band of Z at first, share of its ends that it is widened by, and least and, by
+#: effort, most cells of its grid.
+BAND, MARGIN, CELLS = 2.0, 0.25, (500, 1_000, 4_000, 16_000)
+
+#: Columns offered of a band that is looked at again.
+FEW = 20
+
+#: Relative distance of the bound from the best reduced cost found that does not matter.
+CLOSE = 0.2
 
 #: Up to this many combinations of block vertices are listed instead.
 MAX_PRODUCT = 200_000
 
-#: Final cells whose best column is offered to the master, and most steps of a search for a tangent point.
-OFFERS, TANGENT_STEPS = 600, 20
+#: Columns offered to the master, and most steps of a search for a tangent point.
+OFFERS, TANGENT_STEPS = 300, 20
 
 
 @dataclass(eq=False)
@@ -36,11 +50,14 @@ class BlockProduct:
     ----------
     blocks : list of Block, length a1
     centre : ndarray, shape (a1, a2)
+    resolution : float
+        In nats: how far `price` may leave its bound above the largest reduced cost found.
     """
 
     blocks: list[Block]
     centre: FloatArray
-    efforts: int = len(CELLS)
+    resolution: float = 0.0
+    efforts: int = len(WORK)
     _lam: float = field(default=1.0, init=False, repr=False)
 
     @cached_property
@@ -123,109 +140,178 @@ class BlockProduct:
         tilted = [f - lam * b.z for b, f in zip(self.blocks, self.reduced(prices), strict=True)]
         return [np.argsort(-values, kind="stable")[:number] for values in tilted]
 
-    def price(self, prices: FloatArray, effort: int, offers: int = OFFERS) -> tuple[float, Columns]:
+    def price(
+        self, prices: FloatArray, effort: int, offers: int = OFFERS, enough: float = 0.0
+    ) -> tuple[float, Columns]:
         """Bound the reduced costs of all joint columns from above; offer the best ones found.
 
         With the tangent of z log z at c, and lam = 1 + log c, the reduced cost of a product of vertices is ::
 
-            c + sum_s [f_s(w_s) - lam z_s(w_s)] - breg(Z, c),   breg(Z, c) = Z log(Z / c) - Z + c >= 0,
+            U + sum_s l_s(w_s) - breg(Z, c),   breg(Z, c) = Z log(Z / c) - Z + c >= 0,
 
-        f_s = g_s - prices . w_s. So the tangent bound c + sum_s max_w [...] is exceeded by none, and only
-        vertices within that bound of their block's best can take part in a column worth having.
+        with U = c + sum_s max [f_s - lam z_s], f_s = g_s - prices . w_s, and l_s <= 0 what a vertex has less
+        than the best of its block. So U is exceeded by none, and only vertices with l_s >= -U can take part
+        in a column worth having. Of these, one is replaced by another of its block at a gain if l_s is
+        smaller by more than breg can rise.
+
+        Parameters
+        ----------
+        prices : ndarray, row-major
+        effort : int
+        offers : int
+            Most columns to offer.
+        enough : float
+            The bound need not be below that.
         """
+        nothing = self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))
         kappa, lam = self.excess(prices)
+        if kappa <= 0.0:
+            return 0.0, nothing
         low, high = self.range
         lam = min(max(lam, 1.0 + math.log(low)), 1.0 + math.log(high))
-        tilted = [f - lam * b.z for b, f in zip(self.blocks, self.reduced(prices), strict=True)]
-        tops = [float(values.max()) for values in tilted]
-        bound = math.exp(lam - 1.0) + sum(tops)
-        if kappa <= 0.0 or bound <= 0.0:
-            return 0.0, self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))
-        keep = [np.flatnonzero(values >= top - bound) for values, top in zip(tilted, tops, strict=True)]
-        losses = [values[i] - top for values, i, top in zip(tilted, keep, tops, strict=True)]
-        z = [b.z[i] for b, i in zip(self.blocks, keep, strict=True)]
-        if math.prod(len(i) for i in keep) <= MAX_PRODUCT:
-            return self._list(keep, losses, z, lam, bound, offers)
-        return self._search(keep, losses, z, lam, bound, CELLS[effort], offers)
-
-    def _list(
-        self,
-        keep: list[NDArray[np.int64]],
-        losses: list[FloatArray],
-        z: list[FloatArray],
-        lam: float,
-        bound: float,
-        offers: int,
-    ) -> tuple[float, Columns]:
-        """Evaluate every combination that can be worth having: exact up to the excess being at least 0."""
-        loss, total = np.zeros(1), np.zeros(1)
-        for d, zs in zip(losses, z, strict=True):
-            loss, total = np.add.outer(loss, d).ravel(), np.add.outer(total, zs).ravel()
-        reduced = (bound + loss - _bregman(total, math.exp(lam - 1.0))) / total
-        best = np.argsort(-reduced, kind="stable")[:offers]
-        places = np.unravel_index(best, [len(i) for i in keep])
-        choice = np.column_stack([i[p] for i, p in zip(keep, places, strict=True)])
-        return max(float(reduced.max()), 0.0), self.columns(choice)
+        problem = _Problem([b.z for b in self.blocks], self.reduced(prices), kappa)
+        U, problem = problem.tilted(lam, math.log(high) + 1.0 - lam, lam - math.log(low) - 1.0)
+        if U <= 0.0:
+            return 0.0, nothing
+        if math.prod(len(i) for i in problem.vertices) <= MAX_PRODUCT:
+            bound, choice = problem.listed(U, math.exp(lam - 1.0), offers)
+            return bound, self.columns(choice)
+        return self._search(problem, prices, effort, offers, enough)
 
     def _search(
-        self,
-        keep: list[NDArray[np.int64]],
-        losses: list[FloatArray],
-        z: list[FloatArray],
-        lam: float,
-        bound: float,
-        cells: int,
-        offers: int,
+        self, problem: _Problem, prices: FloatArray, effort: int, offers: int, enough: float
     ) -> tuple[float, Columns]:
-        """Find the least loss for every value of Z on a grid, by dynamic programming over the blocks."""
-        order = np.argsort([-float(np.ptp(zs)) for zs in z], kind="stable")
-        width = sum(float(np.ptp(zs)) for zs in z) / cells or 1.0
-        steps = [np.rint((zs - zs.min()) / width).astype(np.int64) for zs in z]
-        error = sum(float(np.abs(zs - zs.min() - t * width).max()) for zs, t in zip(z, steps, strict=True))
-        base = sum(float(zs.min()) for zs in z)
+        """Bound the columns with Z in bands; halve the band with the largest bound, with finer cells."""
+        (low, high), work = self.range, WORK[effort]
+        parts = max(1, math.ceil(math.log(high / low) / math.log(BAND)))
+        ends = np.geomspace(low, high, parts + 1)
+        heap = [(-math.inf, float(a), float(b), 0) for a, b in itertools.pairwise(ends)]
+        cells = int(np.clip(len(self.blocks) / max(self.resolution, 1e-9), CELLS[0], CELLS[1 + effort]))
+        found, attained = [self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))], 0.0
+        while True:
+            needed = max(attained + max(self.resolution, CLOSE * attained), enough)
+            negative, a, b, depth = heap[0]
+            if -negative <= needed or (work <= 0 and depth > 0):
+                break
+            heapq.heappop(heap)
+            pieces = [(a, b)] if depth == 0 else [(a, math.sqrt(a * b)), (math.sqrt(a * b), b)]
+            for piece in pieces:
+                number = min(offers, FEW) if depth else offers
+                bound, choice, size = problem.banded(*piece, cells << depth, number, needed, every=depth == 0)
+                work -= size
+                heapq.heappush(heap, (-min(bound, -negative), *piece, depth + 1))
+                if len(choice):
+                    columns = self.columns(choice)
+                    found.append(columns)
+                    attained = max(attained, float((columns.values - columns.vectors @ prices).max()))
+        columns = Columns.join(found)
+        best = np.argsort(columns.vectors @ prices - columns.values, kind="stable")[:offers]
+        bound = min(max(-heap[0][0], attained), problem.kappa)
+        return bound, Columns(columns.vectors[best], columns.values[best])
+
+
+@dataclass(eq=False)
+class _Problem:
+    """What a choice of one vertex per block is worth: sum f - Z log Z, Z = sum z.
+
+    Parameters
+    ----------
+    z, f : list of ndarray
+        Of every vertex of a block.
+    kappa : float
+        No column is worth more per unit of Z.
+    vertices : list of ndarray of int, optional
+        The vertices that matter, in order of rising z; all of them by default.
+    """
+
+    z: list[FloatArray]
+    f: list[FloatArray]
+    kappa: float
+    vertices: list[NDArray[np.int64]] = field(default_factory=list)
+    losses: list[FloatArray] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.vertices:
+            self.vertices = [np.argsort(z, kind="stable") for z in self.z]
+
+    def tilted(self, lam: float, right: float, left: float) -> tuple[float, _Problem]:
+        """Return U, and the problem with those vertices alone that matter.
+
+        Parameters
+        ----------
+        lam : float
+            1 + log c of the tangent.
+        right, left : float
+            How fast breg rises at most as Z grows, and as it falls.
+        """
         c = math.exp(lam - 1.0)
-        # Only sums of Z whose distance from the tangent leaves something of the bound are of use, and only
-        # partial sums from which the blocks to come can reach those: with the widest blocks first, few.
-        grid = base + width * np.arange(sum(int(t.max()) for t in steps) + 1)
-        useful = np.flatnonzero(_bregman(np.clip(c, grid - error, grid + error), c) < bound)
-        if useful.size == 0:
-            return 0.0, self.columns(np.empty((0, len(z)), dtype=np.int64))
-        low, high = int(useful[0]), int(useful[-1])
-        reach = np.cumsum([0, *(int(steps[s].max()) for s in order[:0:-1])])[::-1]
-        state, first = np.zeros(1), 0
-        trace: list[tuple[int, NDArray[np.int32]]] = []
-        for s, still in zip(order, reach, strict=True):
-            start = max(first, low - int(still))
-            stop = min(first + len(state) - 1 + int(steps[s].max()), high)
-            following = np.full(stop - start + 1, -np.inf)
-            choice = np.full(len(following), -1, dtype=np.int32)
-            # Of the vertices that move the grid equally far, only the one with the least loss matters.
-            ranked = np.lexsort((-losses[s], steps[s]))
-            for i in ranked[np.append(True, np.diff(steps[s][ranked]) > 0)]:
-                shift = first + int(steps[s][i]) - start
-                a, b = max(shift, 0), min(shift + len(state), len(following))
-                if a >= b:
-                    continue
-                candidate = state[a - shift : b - shift] + losses[s][i]
-                better = candidate > following[a:b]
-                following[a:b][better] = candidate[better]
-                choice[a:b][better] = i
-            following[following < -bound] = -np.inf
-            state, first = following, start
-            trace.append((start, choice))
-        grid = grid[first : first + len(state)]
-        reduced = bound + state - _bregman(np.clip(c, grid - error, grid + error), c)
-        # A positive reduced cost per unit of Z is largest at the least Z the cell can stand for.
-        excess = max(float((reduced / np.maximum(grid - error, self.range[0])).max()), 0.0)
-        offered = np.argsort(-reduced / grid, kind="stable")[:offers]
-        offered = offered[reduced[offered] > 0.0]
-        cell = offered + first
-        columns = np.empty((len(offered), len(z)), dtype=np.int64)
-        for s, (start, choice) in zip(order[::-1], reversed(trace), strict=True):
-            picked = choice[cell - start]
-            columns[:, s] = keep[s][picked]
-            cell = cell - steps[s][picked]
-        return excess, self.columns(columns)
+        values = [f - lam * z for f, z in zip(self.f, self.z, strict=True)]
+        tops = [float(v[i].max()) for v, i in zip(values, self.vertices, strict=True)]
+        U = c + sum(tops)
+        vertices = [
+            # Prices higher by kappa P make a column with a larger Z lose more.
+            undominated(i[v[i] >= top - U], z, v, left, right + self.kappa)
+            for i, z, v, top in zip(self.vertices, self.z, values, tops, strict=True)
+        ]
+        losses = [v[i] - top for v, i, top in zip(values, vertices, tops, strict=True)]
+        return U, _Problem(self.z, self.f, self.kappa, vertices, losses)
+
+    def listed(self, U: float, c: float, offers: int) -> tuple[float, NDArray[np.int64]]:
+        """Evaluate every combination that can be worth having: exact up to the excess being at least 0."""
+        loss, total = np.zeros(1), np.zeros(1)
+        for d, z, i in zip(self.losses, self.z, self.vertices, strict=True):
+            loss, total = np.add.outer(loss, d).ravel(), np.add.outer(total, z[i]).ravel()
+        reduced = (U + loss - _bregman(total, c)) / total
+        best = np.argsort(-reduced, kind="stable")[:offers]
+        places = np.unravel_index(best, [len(i) for i in self.vertices])
+        choice = np.column_stack([i[p] for i, p in zip(self.vertices, places, strict=True)])
+        return max(float(reduced.max()), 0.0), choice
+
+    def banded(
+        self, low: float, high: float, cells: int, offers: int, enough: float, *, every: bool
+    ) -> tuple[float, NDArray[np.int64], int]:
+        """Bound the reduced costs with low <= Z <= high, by dynamic programming over the blocks.
+
+        Vertices are replaced by better ones as long as Z stays within a margin: every replacement that moves
+        Z by x gains at least its slope times x, all of them U at most, so slopes of U / margin are enough.
+
+        Returns
+        -------
+        bound : float
+            At least 0.
+        choice : ndarray of int, shape (choices, blocks)
+            None unless the bound is above `enough`.
+        size : int
+            The work it was.
+        """
+        none = np.empty((0, len(self.z)), dtype=np.int64)
+        c, wide = math.sqrt(low * high), (low * (1.0 - MARGIN), high * (1.0 + MARGIN))
+        lam = 1.0 + math.log(c)
+        U = c + sum(
+            float((f[i] - lam * z[i]).max()) for f, z, i in zip(self.f, self.z, self.vertices, strict=True)
+        )
+        if enough * low >= U:
+            return max(U, 0.0) / low, none, 0
+        right = max(math.log(wide[1] / c), U / (wide[1] - high))
+        left = max(math.log(c / wide[0]), U / (low - wide[0]))
+        U, kept = self.tilted(lam, right, left)
+        z = [z[i] for z, i in zip(self.z, kept.vertices, strict=True)]
+        least, most = sum(float(x.min()) for x in z), sum(float(x.max()) for x in z)
+        if wide[0] > most or wide[1] < least:
+            return 0.0, none, 0
+        grid = Grid(kept.vertices, z, kept.losses, max(wide[0], least), min(wide[1], most), cells)
+        if grid.sums.size == 0:
+            return 0.0, none, grid.size
+        nearest = np.clip(c, grid.sums - grid.error, grid.sums + grid.error)
+        # A positive reduced cost per unit of Z is largest at the least Z that the cell can stand for.
+        lowest = np.maximum(grid.sums - grid.error, least)
+        bound = max(float(((U + grid.least - _bregman(nearest, c)) / lowest).max()), 0.0)
+        if offers == 0 or bound <= enough:
+            return bound, none, grid.size
+        phi = _bregman(grid.sums, c)
+        if every:
+            return bound, grid.best_with(phi, offers), 3 * grid.size
+        return bound, grid.best(phi, offers), grid.size
 
 
 def _bregman(z: FloatArray, c: float) -> FloatArray:
