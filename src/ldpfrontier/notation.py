@@ -1,9 +1,9 @@
 """Formulas in running text, from the plain notation of the ledger to MathML.
 
-Statements, rules, captions and findings are plain text, which CSV and Markdown show as it is: ``(e^ε - 1)²/(e^ε + 1)
-TV(P0, P1)``, ``D_1 ≤ D_i``, ``1e-9``. `typeset` finds what of a text is a formula and sets it for a browser.
-Whatever follows the little grammar below and has something that prose has not (an operator, an index, an
-exponent, a Greek letter, an argument) is one; everything else stays as it was. Each formula keeps its plain
+Statements, rules, captions and findings are plain text, which CSV and Markdown show as it is: ``D_1 ≤ D_i``,
+``(e^ε - 1)²/(e^ε + 1) TV(P0, P1)``, ``1e-9``. `typeset` finds what of a text is a formula and sets it for a
+browser. Whatever follows the little grammar below and has something that prose has not (an operator, an index,
+an exponent, a Greek letter, an argument) is one; everything else stays as it was. Each formula keeps its plain
 notation as ``alttext``, for search and for readers who do not see it.
 """
 
@@ -31,7 +31,11 @@ _CLOSED = {"(": ")", "[": "]", "{": "}", "|": "|", "‖": "‖"}
 _SEPARATOR = re.compile(r" ?(\|\||[,;|‖:]) ?")
 # What looks like a difference and is none: the ids of claims.
 _ID = re.compile(r"[A-Z][a-z]?-[A-Z]+\d+[a-z]?\b")
+_TAIL = re.compile(r"[.,;:)\]%]+|-[a-z]+")
 _PROSE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|.", re.DOTALL)
+#: Longer formulas, in characters, may be broken.
+_LONG = 24
+_SPACE = '<mspace width="0.17em"/>'
 _TIGHT = {"lspace": "0", "rspace": "0"}
 _WRITTEN = {"-": "−", "<=": "≤", ">=": "≥", "||": "‖"}
 
@@ -48,9 +52,11 @@ def typeset(text: str) -> Markup:
     while place < len(text):
         formula = None if _ID.match(text, place) else _Reader(text).sum(place)
         if formula and formula.mark:
-            plain = text[place : formula.end]
-            found.append(f'<math alttext="{escape(plain)}">{_row(formula.xml)}</math>')
-            place = formula.end
+            tail = _TAIL.match(text, formula.end)
+            *before, last = _pieces(text, place, formula)
+            # No line begins with the full stop of the one before.
+            found += [*before, f'<span class="nb">{last}{escape(tail[0])}</span>' if tail else last]
+            place = tail.end() if tail else formula.end
             continue
         word = _PROSE.match(text, place)
         assert word is not None
@@ -59,12 +65,26 @@ def typeset(text: str) -> Markup:
     return Markup("".join(found))  # Escaped above, piece by piece.
 
 
+def _pieces(text: str, start: int, formula: _Part) -> list[str]:
+    """Return a formula as elements; a long one in pieces, as browsers break no line within an element."""
+    cuts = [*formula.cuts, (formula.end, len(formula.xml))]
+    if formula.end - start <= _LONG:
+        cuts = cuts[-1:]
+    pieces, written = [], 0
+    for end, length in cuts:
+        xml = _row(formula.xml[written:length])
+        pieces.append(f'<math alttext="{escape(text[start:end])}">{xml}</math>')
+        start, written = end, length
+    return pieces
+
+
 @dataclass(frozen=True)
 class _Part:
     """A piece of a formula: its elements, where it ends, and what decides whether it is one at all.
 
     `mark`: it has what prose has not. `number`: it is one. `inner`: the content of a group in round brackets,
     which a fraction shows without them. `factor`: it may follow another with nothing but a space between.
+    `cuts`: where a line may end, in the text and in the elements.
     """
 
     end: int
@@ -73,6 +93,7 @@ class _Part:
     number: bool = False
     inner: str = ""
     factor: bool = True
+    cuts: tuple[tuple[int, int], ...] = ()
 
 
 def _row(xml: str) -> str:
@@ -105,17 +126,20 @@ class _Reader:
         if first is None:
             return None
         xml, mark, related = (_mo(sign, form="prefix") if sign else "") + first.xml, first.mark, False
-        end, number = first.end, first.number
+        end, number, cuts = first.end, first.number, []
         while operator := _OPERATOR.match(self.text, end):
             before, symbol, after = operator.groups()
             following = self.product(operator.end(), True) if len(before) == len(after) else None
             if following is None or (number and following.number and not before):
                 break
-            xml, mark = xml + _mo(symbol) + following.xml, True
+            cuts.append((end, len(xml)))
+            # Also at the beginning of a piece it stands between two terms.
+            xml, mark = xml + _mo(symbol, form="infix") + following.xml, True
             end, number = following.end, following.number
             related = related or symbol in _RELATIONS
         alone = end == first.end and not sign
-        return _Part(end, xml, mark, alone and first.number, first.inner if alone else "", not related)
+        inner = first.inner if alone else ""
+        return _Part(end, xml, mark, alone and first.number, inner, not related, tuple(cuts))
 
     def product(self, place: int, inside: bool) -> _Part | None:
         """Read factors beside each other, or with a sign between them."""
@@ -128,7 +152,9 @@ class _Reader:
 
     def _times(self, left: _Part) -> _Part | None:
         sign = re.compile(r" ?([·×]) ?| (x) (?=\d)").match(self.text, left.end)
-        right = self.factor(sign.end(), True) if sign and (sign[1] or left.number) else None
+        if sign is None or not (sign[1] or left.number):
+            return None
+        right = self.factor(sign.end(), True)
         return right and _Part(right.end, left.xml + _mo("×" if sign[2] else sign[1]) + right.xml, True)
 
     def _over(self, left: _Part) -> _Part | None:
@@ -148,8 +174,7 @@ class _Reader:
             return None
         if not space and not (left.number or (left.inner and right.inner)):
             return None
-        gap = "" if left.xml.endswith("</mo>") and not left.inner else '<mspace width="0.17em"/>'
-        return _Part(right.end, left.xml + (gap if space else "") + right.xml, left.mark or right.mark)
+        return _Part(right.end, left.xml + _SPACE * space + right.xml, left.mark or right.mark)
 
     def factor(self, place: int, inside: bool) -> _Part | None:
         """Read a number, a group, a sum sign, or a variable or a function with what belongs to it."""
@@ -192,8 +217,7 @@ class _Reader:
                 return None
             if name == "sqrt" and argument.inner:
                 return _Part(argument.end, f"<msqrt>{argument.inner}</msqrt>", True)
-            gap = '<mspace width="0.17em"/>' if space else ""
-            return _Part(argument.end, called.xml + gap + argument.xml, True)
+            return _Part(argument.end, called.xml + _SPACE * space + argument.xml, True)
         if len(name) > 1 and not (name in NAMES and (inside or self._at(end) in "_^(²") and self._at(end)):
             return None
         if self._at(end) == "\u0302":  # A hat.

@@ -1,4 +1,4 @@
-"""Numbers that a text quotes, looked up in the result tables: a text that quotes them cannot go stale unnoticed."""
+"""Numbers that a text quotes, looked up in the result tables, so that no text goes stale unnoticed."""
 
 from __future__ import annotations
 
@@ -56,14 +56,17 @@ class Quote:
         if self.take == "count":
             return float(len(values))
         if values.empty:
-            raise ValueError(f"The table {self.table} has no number {self.column} where {self.rows or 'any'}.")
+            raise ValueError(
+                f"The table {self.table} has no number {self.column} where {self.rows or 'any'}."
+            )
         if self.take == "only":
-            if values.nunique() > 1:
+            numbers = values.unique()
+            if len(numbers) > 1:
                 raise ValueError(
-                    f"The table {self.table} has {values.nunique()} numbers {self.column} where"
+                    f"The table {self.table} has {len(numbers)} numbers {self.column} where"
                     f" {self.rows or 'any'}; say which one to take."
                 )
-            return float(values.iloc[0])
+            return float(numbers[0])
         return float(getattr(values, self.take)())
 
     def text(self, table: pd.DataFrame) -> str:
@@ -73,7 +76,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Highlight:
-    """What a reader should know first: a sentence with ``{numbers}``, and what shows it (a claim, a figure)."""
+    """What a reader should know first: a sentence with ``{numbers}``, and the claim or figure that shows it."""
 
     paper: str
     text: str
@@ -89,7 +92,7 @@ class Highlight:
         PaperError
             If one lacks a key or has an unknown one.
         """
-        name = f"A highlight of {self.paper}"
+        name = f"a highlight of {self.paper}"
         return {key: fit(Quote, entry, f"{key} of {name}", PaperError) for key, entry in self.numbers.items()}
 
     def sentence(self, tables: Mapping[str, pd.DataFrame]) -> str | None:
@@ -113,7 +116,9 @@ def highlights_of(paper: Paper) -> list[Highlight]:
         name = f"Highlight {number} of {paper.key}"
         highlight = fit(Highlight, entry, name, PaperError, paper=paper.key)
         if unknown := [q.table for q in highlight.quotes().values() if q.table not in paper.published]:
-            raise PaperError(f"{name} quotes the table {unknown[0]}; {paper.key} has {', '.join(paper.published)}.")
+            raise PaperError(
+                f"{name} quotes the table {unknown[0]}; {paper.key} has {', '.join(paper.published)}."
+            )
         if highlight.figure and highlight.figure not in paper.figures:
             raise PaperError(
                 f"{name} names the figure {highlight.figure}; {paper.key} has {', '.join(paper.figures)}."

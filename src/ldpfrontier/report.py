@@ -239,7 +239,7 @@ def _collect(
 
 
 def _image(files: Mapping[str, Path]) -> str:
-    """Return a figure as a data URI: the SVG, which a browser enlarges without loss, unless it is too large."""
+    """Return a figure as a data URI: the SVG, which a browser enlarges without loss, unless it is large."""
     sizes = {suffix: path.stat().st_size for suffix, path in files.items()}
     small = ".svg" in sizes and (sizes[".svg"] <= _LARGE or sizes[".svg"] <= sizes.get(".png", math.inf))
     if small:

@@ -35,7 +35,8 @@ rule report:
         papers=PAPER_FILES,
         provenance=expand("results/data/{data}/provenance.json", data=PLAN.data(*PAPERS.values())),
     output:
-        "results/report/index.html",
+        page="results/report/index.html",
+        tables="results/report/tables.csv",
     log:
         "logs/report/report.log",
     benchmark:
@@ -47,7 +48,10 @@ rule report:
     params:
         logs="logs",
         configuration=config,
-        template=hashlib.sha256((BASE / "src/ldpfrontier/templates/report.html").read_bytes()).hexdigest(),
+        templates=[
+            hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted((BASE / "src/ldpfrontier/templates").glob("report.*"))
+        ],
         code=code("report.py"),
     message:
         "Write the report"

@@ -4,7 +4,7 @@ const items = [...document.querySelectorAll(".item")], groups = [...document.que
 const cards = items.filter((item) => item.classList.contains("claim"));
 // A formula is found by its plain notation, and a figure by its caption alone.
 const texts = new Map(items.map((item) => [item, [item.textContent, item.id,
-  ...[...item.querySelectorAll("math")].map((formula) => formula.getAttribute("alttext"))].join(" ").toLowerCase()]));
+  [...item.querySelectorAll("math")].map((formula) => formula.getAttribute("alttext")).join("")].join(" ").toLowerCase()]));
 
 function filter() {
   const { paper, verdict, q } = Object.fromEntries(fields.map((field) => [field.name, field.value]));
