@@ -2,8 +2,8 @@
 
 Statements, rules, captions and findings are plain text, which CSV and Markdown show as it is: ``D_1 ≤ D_i``,
 ``(e^ε - 1)²/(e^ε + 1) TV(P0, P1)``, ``1e-9``. `typeset` finds what of a text is a formula and sets it for a
-browser. Whatever follows the little grammar below and has something that prose has not (an operator, an index,
-an exponent, a Greek letter, an argument) is one; everything else stays as it was. Each formula keeps its plain
+browser. Whatever follows the grammar below and has something that prose has not (an operator, an index, an
+exponent, a Greek letter, an argument) is one; everything else stays as it was. Each formula keeps its plain
 notation as ``alttext``, for search and for readers who do not see it.
 """
 

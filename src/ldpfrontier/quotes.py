@@ -76,7 +76,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Highlight:
-    """What a reader should know first: a sentence with ``{numbers}``, and the claim or figure that shows it."""
+    """What a reader should know first: a sentence with ``{numbers}``, and what shows it."""
 
     paper: str
     text: str
