@@ -188,8 +188,8 @@ def codecheck() -> str:
             "reference": f"A reproduction of {reproduced}",
         },
         "source": (
-            "UCI Adult, https://doi.org/10.24432/C5XW20 (CC BY 4.0); its counts are in resources/. The rest is"
-            " computed: snakemake makes every file of the manifest, and docs/artifact.md says how long it takes."
+            "UCI Adult, https://doi.org/10.24432/C5XW20 (CC BY 4.0); its counts are in resources/. The rest"
+            " is computed: snakemake makes every file of the manifest; docs/artifact.md has times."
         ),
         "manifest": list(manifest()),
     }
