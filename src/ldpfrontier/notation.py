@@ -196,7 +196,7 @@ class _Reader:
 
     def _number(self, found: re.Match[str]) -> _Part:
         mantissa, exponent, percent = found.groups()
-        if exponent is None:
+        if exponent is None or not int(exponent):
             return self._scripts(_Part(found.end(), f"<mn>{mantissa}{percent}</mn>", number=True))
         power = int(exponent)
         digits = f"{'<mo>−</mo>' if power < 0 else ''}<mn>{abs(power)}</mn>"

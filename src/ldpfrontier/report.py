@@ -189,7 +189,7 @@ def _entry(
 
 def _claim(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return an entry of the ledger for the template, a number that is missing as a text."""
-    return {str(name): "-" if value is pd.NA else value for name, value in row.items()}
+    return {str(name): "-" if pd.isna(value) else value for name, value in row.items()}
 
 
 def _environment(papers: Sequence[Paper]) -> Environment:
