@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,7 +72,8 @@ class Quote:
 
     def text(self, table: pd.DataFrame) -> str:
         """Return the number as it is written."""
-        return format(self.number(table), self.form)
+        # As it is printed elsewhere: 1e-9, not 1e-09.
+        return re.sub(r"e([-+])0(?=\d$)", r"e\1", format(self.number(table), self.form))
 
 
 @dataclass(frozen=True)
