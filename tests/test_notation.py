@@ -75,6 +75,7 @@ def test_prose_stays_prose(text):
             "(ε - 1)/(ε + 1)",
             "<mfrac><mi>ε</mi><mo>−</mo><mn>1</mn><mi>ε</mi><mo>+</mo><mn>1</mn></mfrac>",
         ),
+        ("0.0e+00", "<mn>0.0</mn>"),
         ("sqrt(w_0)", "<msqrt><msub><mi>w</mi><mn>0</mn></msub></msqrt>"),
         ("e^(-2 ε)", "<msup><mi>e</mi><mo>−</mo><mn>2</mn><mi>ε</mi></msup>"),
         ("‖A_i‖²", "<msup><mo>‖</mo><msub><mi>A</mi><mi>i</mi></msub><mo>‖</mo><mn>2</mn></msup>"),

@@ -197,7 +197,8 @@ class _Reader:
     def _number(self, found: re.Match[str]) -> _Part:
         mantissa, exponent, percent = found.groups()
         if exponent is None or not int(exponent):
-            return self._scripts(_Part(found.end(), f"<mn>{mantissa}{percent}</mn>", number=True))
+            xml = f"<mn>{mantissa}{percent}</mn>"
+            return self._scripts(_Part(found.end(), xml, exponent is not None, number=True))
         power = int(exponent)
         digits = f"{'<mo>−</mo>' if power < 0 else ''}<mn>{abs(power)}</mn>"
         ten = f"<msup><mn>10</mn>{_row(digits)}</msup>"

@@ -199,7 +199,8 @@ def _environment(papers: Sequence[Paper]) -> Environment:
     names = {paper.key: paper.short for paper in papers}
     key = re.compile("|".join(map(re.escape, names)) or "(?!)")
     environment.filters["slug"] = lambda text: re.sub(r"\W+", "-", str(text))
-    environment.filters["math"] = lambda text: typeset(key.sub(lambda found: names[found[0]], str(text)))
+    environment.filters["named"] = lambda text: key.sub(lambda found: names[found[0]], str(text))
+    environment.filters["math"] = lambda text: typeset(environment.filters["named"](text))
     return environment
 
 

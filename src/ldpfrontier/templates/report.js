@@ -71,7 +71,8 @@ for (const link of document.querySelectorAll(".enlarge"))
     event.preventDefault();
     const image = link.querySelector("img");
     Object.assign(large.querySelector("img"), { src: image.src, alt: image.alt });
-    large.querySelector("p").textContent = image.alt;
+    const caption = link.closest("figure").querySelector("figcaption").cloneNode(true);
+    large.querySelector("p").replaceChildren(...caption.childNodes);
     pan.classList.toggle("fit", innerWidth >= 1024);
     large.showModal();
   });
