@@ -169,7 +169,7 @@ class Layout(Call):
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: who wrote it, and what there is of it."""
+    """A paper: who wrote it, and what there is of it; numbers of equations are those of one `version`."""
 
     key: str
     title: str
@@ -178,6 +178,7 @@ class Paper:
     venue: str = ""
     doi: str = ""
     url: str = ""
+    version: str = ""
     tables: Mapping[str, Table] = field(default_factory=dict)
     figures: Mapping[str, Call] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)

@@ -44,6 +44,11 @@ def instances(configuration: Configuration) -> Arguments:
     return {"instances": read_instances()}
 
 
+def searches(configuration: Configuration) -> Arguments:
+    """Return the arguments of the exhaustive searches."""
+    return {"instances": read_instances(), "steps": sorted(configuration["liao2017"]["searches"])}
+
+
 def sweeps(configuration: Configuration) -> dict[str, Arguments]:
     """Return the jobs of the sweeps over leakages, one per instance."""
     paper = configuration["liao2017"]
