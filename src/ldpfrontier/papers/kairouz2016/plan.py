@@ -53,6 +53,31 @@ def expansions(configuration: Configuration) -> Arguments:
     }
 
 
+def populations(configuration: Configuration) -> Arguments:
+    """Return the arguments of the table of populations: as the figures have it, other priors, other levels."""
+    paper = configuration["kairouz2016"]
+    study, levels = paper["populations"], [e for e in values(paper["epsilon"]) if e > 0]
+    drawn = {"concentration": float(paper["concentration"]), "ends": [min(levels), max(levels)], "drawn": True}
+    # Where the two mechanisms are equal does not depend on the least and the largest level.
+    every, extremes = ["rr", "binary", "mixed"], ["rr", "binary"]
+    other = {**drawn, "drawn": False}
+    others = [{**other, "concentration": float(x), "statistics": every} for x in study["concentrations"]]
+    others += [{**other, "ends": list(map(float, x)), "statistics": extremes} for x in study["ends"]]
+    size = paper["size"]
+    # Columns of more inputs are too many to list.
+    sizes = sorted(k for k in {*paper["sizes"], size} if k <= 12)
+    return {
+        "seed": configuration["seed"],
+        "numbers": list(range(1, study["number"] + 1)),
+        "studies": [
+            {"utility": utility, "size": k, "statistics": every if k == size else ["mixed"], **setting}
+            for utility in ("kl", "mutual_information")
+            for k in sizes
+            for setting in [drawn, *(others if k == size else [])]
+        ],
+    }
+
+
 def _origin(configuration: Configuration) -> Arguments:
     """Return what an instance is drawn from."""
     concentration = float(configuration["kairouz2016"]["concentration"])
@@ -82,6 +107,16 @@ def contradictions(configuration: Configuration) -> Iterator[str]:
     for key, (first, second) in pairs.items():
         if not first < second:
             yield f"kairouz2016.{key} is [{first}, {second}]; allowed is the smaller number first."
+    for i, (first, second) in enumerate(paper["populations"]["ends"]):
+        if not first < second:
+            yield (
+                f"kairouz2016.populations.ends[{i}] is [{first}, {second}]; allowed is the smaller number first."
+            )
+    if paper["concentration"] in paper["populations"]["concentrations"]:
+        yield (
+            f"kairouz2016.populations.concentrations has {paper['concentration']}, which is that of the figures; "
+            "allowed are others."
+        )
     drawings = paper["drawings"]
     for name in ("p0", "p1"):
         if abs(math.fsum(drawings[name]) - 1.0) > 1e-9:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,11 +27,14 @@ _LOG = logging.getLogger(__name__)
 #: Least shares: of randomized response, of binary, and of the better of the two.
 STATISTICS = ("rr", "binary", "mixed")
 
+#: Number of inputs.
+LARGEST = 12
+
 #: Relative gap at which an optimum is done, and the pivots after which the gap is what it is.
-_TOLERANCE, _PIVOTS = 1e-9, 400
+_TOLERANCE, _PIVOTS = 1e-9, 1000
 
 
-def _sound(table: pd.DataFrame) -> object:
+def _sound(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     yield table["least"] < table["certified"] - ROUNDING, "has the least share {least} below its certificate {certified}"
     yield ~table["statistic"].isin(STATISTICS), "has the unknown statistic {statistic}"
 
@@ -44,6 +48,7 @@ POPULATIONS = Schema(
         "concentration": "float64",  # of the Dirichlet distribution of the instances
         "statistic": "str",  # of STATISTICS
         "range": "str",  # the privacy levels that the least share is sought in
+        "drawn": "bool",  # whether concentration and range are those of the figures
         "population": "Int64",  # instances 100 p to 100 p + 99, if a population has 100
         "instances": "Int64",
         "least": "float64",  # least share of the optimum over the instances
@@ -52,20 +57,12 @@ POPULATIONS = Schema(
         "epsilon": "float64",  # nats
     },
     key=("utility", "size", "concentration", "statistic", "range", "population"),
-    rules=_sound,  # type: ignore[arg-type]
+    rules=_sound,
 )
 
 
 def populations(
-    utility: str,
-    size: int,
-    numbers: Sequence[int],
-    *,
-    seed: int,
-    instances: int = 100,
-    concentration: float = 1.0,
-    statistics: Sequence[str] = STATISTICS,
-    ends: Sequence[float] = (0.1, 10.0),
+    studies: Sequence[Mapping[str, Any]], numbers: Sequence[int], *, seed: int, instances: int = 100
 ) -> pd.DataFrame:
     """Compute the least shares of the optimum over populations of random instances.
 
@@ -75,19 +72,16 @@ def populations(
 
     Parameters
     ----------
-    utility : {"kl", "mutual_information"}
-    size : int
-        Number of inputs k, at most 12.
+    studies : sequence of mapping
+        Each with ``utility`` (kl or mutual_information), ``size`` (number of inputs k, at most 12),
+        ``concentration`` (as for `experiments.sample`), ``statistics`` (members of `STATISTICS`), ``ends``
+        (the least and the largest privacy level, nats) and ``drawn`` (whether that is as the figures have it).
     numbers : sequence of int
         Populations; that of number p has the instances from p * `instances` on. 0 is that of the figures.
-    seed, concentration
+    seed
         As for `experiments.sample`.
     instances : int
         In a population.
-    statistics : sequence of str
-        Members of `STATISTICS`.
-    ends : sequence of float
-        The least and the largest privacy level, nats.
 
     Returns
     -------
@@ -97,41 +91,50 @@ def populations(
     Raises
     ------
     ValueError
-        If the size or a statistic is not allowed.
+        If a size or a statistic is not allowed.
     """
-    if not 2 <= size <= 12:
-        raise ValueError(f"The size is {size}; allowed are 2 to 12, as all 2^k columns are listed.")
-    if unknown := [name for name in statistics if name not in STATISTICS]:
-        raise ValueError(f"The statistic is {unknown[0]!r}; allowed are {', '.join(STATISTICS)}.")
     rows = []
-    for number in numbers:
-        batch = Batch.drawn(utility, size, range(number * instances, (number + 1) * instances), seed, concentration)
-        crossing = batch.crossing(*ends)
-        levels = {"rr": np.full_like(crossing, ends[0]), "binary": np.full_like(crossing, ends[1]), "mixed": crossing}
-        for statistic in statistics:
-            epsilons = levels[statistic]
-            closed = {"rr": batch.response(epsilons), "binary": batch.binary(epsilons)}
-            achieved = closed.get(statistic, np.maximum(closed["rr"], closed["binary"]))
-            value, bound = batch.optimum(epsilons, achieved)
-            at = int((achieved / value).argmin())
-            rows.append(
-                {
-                    "paper": PAPER,
-                    "utility": utility,
-                    "size": str(size),
-                    "concentration": concentration,
-                    "statistic": statistic,
-                    "range": f"{ends[0]:g} to {ends[1]:g}",
-                    "population": number,
-                    "instances": instances,
-                    "least": achieved[at] / value[at],
-                    "certified": float((achieved / bound).min()),
-                    "instance": instance_name(number * instances + at),
-                    "epsilon": epsilons[at],
-                }
-            )
-        _LOG.info("%s, %d inputs, population %d", utility, size, number)
+    for study in studies:
+        for number in numbers:
+            first = number * instances
+            rows += _population(study, range(first, first + instances), seed, population=number)
+        _LOG.info("%s", ", ".join(f"{name} {value}" for name, value in study.items()))
     return POPULATIONS.table(rows)
+
+
+def _population(
+    study: Mapping[str, Any], instances: range, seed: int, **columns: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one population."""
+    size, ends, concentration = study["size"], study["ends"], float(study["concentration"])
+    if not 2 <= size <= LARGEST:
+        raise ValueError(f"The size is {size}; allowed are 2 to {LARGEST}, as all 2^k columns are listed.")
+    if unknown := [name for name in study["statistics"] if name not in STATISTICS]:
+        raise ValueError(f"The statistic is {unknown[0]!r}; allowed are {', '.join(STATISTICS)}.")
+    batch = Batch.drawn(study["utility"], size, instances, seed, concentration)
+    crossing = batch.crossing(*ends)
+    levels = {"mixed": crossing, "rr": np.full_like(crossing, ends[0]), "binary": np.full_like(crossing, ends[1])}
+    for statistic in study["statistics"]:
+        epsilons = levels[statistic]
+        closed = {"rr": batch.response(epsilons), "binary": batch.binary(epsilons)}
+        achieved = closed.get(statistic, np.maximum(closed["rr"], closed["binary"]))
+        value, bound = batch.optimum(epsilons, achieved)
+        at = int((achieved / value).argmin())
+        yield {
+            "paper": PAPER,
+            "utility": study["utility"],
+            "size": str(size),
+            "concentration": concentration,
+            "statistic": statistic,
+            "range": f"{ends[0]:g} to {ends[1]:g}",
+            "drawn": study["drawn"],
+            "instances": len(instances),
+            "least": achieved[at] / value[at],
+            "certified": float((achieved / bound).min()),
+            "instance": instance_name(instances[at]),
+            "epsilon": epsilons[at],
+            **columns,
+        }
 
 
 @dataclass(frozen=True)
