@@ -28,7 +28,17 @@ from ldpfrontier.tables import CHECKS, RESULTS, TableError, check, result
 ROOT = Path(__file__).parents[1]
 PAPERS = papers()
 
-CLAIM = Claim("p", "P-1", "Theorem 1", "It holds.", "Holds if it does.", "every_check_holds", ("checks",), "none", "by hand")
+CLAIM = Claim(
+    "p",
+    "P-1",
+    "Theorem 1",
+    "It holds.",
+    "Holds if it does.",
+    "every_check_holds",
+    ("checks",),
+    "none",
+    "by hand",
+)
 
 
 def checks(*rows):
@@ -76,7 +86,10 @@ def test_parts_verdict():
         "2 of 2 parts hold. Numbers.", REPRODUCED, "", "2 of 2 parts"
     )
     assert claims.parts_verdict({"a": True, "b": False, "c": False}, "Numbers.", "Remark.") == Finding(
-        "1 of 3 parts hold. Numbers.", NOT_REPRODUCED, "Does not hold: b; c. Holds: a. Remark.", "1 of 3 parts"
+        "1 of 3 parts hold. Numbers.",
+        NOT_REPRODUCED,
+        "Does not hold: b; c. Holds: a. Remark.",
+        "1 of 3 parts",
     )
     assert claims.parts_verdict({"a": True}, "Numbers.", "", "So read.").verdict == ANOTHER_READING
     assert claims.parts_verdict({"a": False}, "Numbers.", "").explanation == "Does not hold: a."
@@ -187,7 +200,9 @@ def test_an_erratum_that_does_not_fit_gets_a_sentence(toy, entry, sentence):
 
 
 def test_an_erratum_is_of_a_known_kind(toy):
-    with pytest.raises(PaperError, match="Erratum 1 of toy2026 is of the kind 'bad'; allowed are wrong, not tight,"):
+    with pytest.raises(
+        PaperError, match="Erratum 1 of toy2026 is of the kind 'bad'; allowed are wrong, not tight,"
+    ):
         claims.errata_of(changed(toy, errata=[{**toy.errata[0], "kind": "bad"}]))
 
 
@@ -273,7 +288,7 @@ def test_counts():
 
 
 def test_an_unknown_verdict_is_refused():
-    row = dict.fromkeys(LEDGER.columns, "x") | {"order": 1}
+    row = dict.fromkeys(LEDGER.columns, "x") | {"order": 1, "n": None}
     with pytest.raises(TableError, match="Row order=1 has the unknown verdict x"):
         LEDGER.table([row])
 

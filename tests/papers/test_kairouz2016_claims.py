@@ -178,7 +178,12 @@ def test_another_constant_is_no_rounding(claim, constant):
 
 @pytest.mark.parametrize(
     ("level", "limit", "expected"),
-    [(9.0, 1.001, REPRODUCED), (np.inf, 1.001, NOT_REPRODUCED), (9.0, 0.5, NOT_REPRODUCED), (9.0, 2.0, NOT_REPRODUCED)],
+    [
+        (9.0, 1.001, REPRODUCED),
+        (np.inf, 1.001, NOT_REPRODUCED),
+        (9.0, 0.5, NOT_REPRODUCED),
+        (9.0, 2.0, NOT_REPRODUCED),
+    ],
 )
 def test_corollary_16_as_an_inequality(level, limit, expected):
     """A bound that never holds, one that any mechanism passes in the limit, and one that could be improved."""
@@ -232,7 +237,9 @@ def test_minima_that_are_others_are_not_sampling(low):
 
 @pytest.mark.parametrize("low", [0.05, 0.35])
 def test_minima_of_binary_decide_too(low):
-    finding = decide("K-F3a", ratios(0.13, 0.17, "kl"), minima("kl", FIG3 | {("6", "binary"): (low, low + 0.1)}))
+    finding = decide(
+        "K-F3a", ratios(0.13, 0.17, "kl"), minima("kl", FIG3 | {("6", "binary"): (low, low + 0.1)})
+    )
     assert finding.verdict == NOT_REPRODUCED
     assert finding.explanation.endswith("has such minima (text: binary 25%).")
 
@@ -259,7 +266,10 @@ def test_better_of_two(claim):
     rows = ratios(0.2, 0.72, utility, sizes=("6", "12"))
 
     def with_(low, high):
-        values = {("6", "mixed"): (first + low, first + high), ("12", "mixed"): (second - 0.02, second + 0.03)}
+        values = {
+            ("6", "mixed"): (first + low, first + high),
+            ("12", "mixed"): (second - 0.02, second + 0.03),
+        }
         return verdict(claim, rows, minima(utility, values))
 
     assert with_(-0.05, 0.1) == REPRODUCED

@@ -18,7 +18,12 @@ BOTH = pytest.mark.parametrize("utility", ["kl", "mutual_information"])
 
 
 def study(utility, size=4, **keys):
-    plain = {"concentration": 1.0, "ends": [0.1, 10.0], "drawn": True, "statistics": ["rr", "binary", "mixed"]}
+    plain = {
+        "concentration": 1.0,
+        "ends": [0.1, 10.0],
+        "drawn": True,
+        "statistics": ["rr", "binary", "mixed"],
+    }
     return {"utility": utility, "size": size, **plain, **keys}
 
 

@@ -71,7 +71,9 @@ def searched(sweeps: pd.DataFrame, comparisons: pd.DataFrame) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def tables(sweeps: pd.DataFrame, comparisons: pd.DataFrame, searched: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def tables(
+    sweeps: pd.DataFrame, comparisons: pd.DataFrame, searched: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
     return {
         "sweeps": sweeps,
         "comparison": comparisons,
@@ -212,7 +214,9 @@ def test_a_search_that_explains_other_leakages_explains_nothing(
     searches = tables["searches"]
     opposite = {"mean": 0.9, "beyond": 0.99}[column]
     for instance in ("Pair 1", "Pair 4", "Triple 2"):
-        falsified = searches.assign(**{column: searches[column].mask(searches["instance"] == instance, opposite)})
+        falsified = searches.assign(
+            **{column: searches[column].mask(searches["instance"] == instance, opposite)}
+        )
         for claim in ("Li-F2a", "Li-F2d", "Li-F3"):
             found = decide(LEDGER[claim], {**tables, "searches": falsified})
             assert found.verdict == NOT_REPRODUCED
@@ -305,7 +309,9 @@ def test_search_is_the_best_of_all_channels_of_its_grid() -> None:
         Search(Hypotheses(INSTANCES["Three letters, pair"]["hypotheses"]), steps)
 
 
-def test_searches_at_every_leakage(sweeps: pd.DataFrame, comparisons: pd.DataFrame, searched: pd.DataFrame) -> None:
+def test_searches_at_every_leakage(
+    sweeps: pd.DataFrame, comparisons: pd.DataFrame, searched: pd.DataFrame
+) -> None:
     RESULTS.conform(searched)
     assert set(searched["instance"]) == set(PRINTED)
     assert set(searched["status"]) == {HEURISTIC}
@@ -322,7 +328,9 @@ def test_figures(sweeps: pd.DataFrame, searched: pd.DataFrame) -> None:
     assert sorted(set(example["instance"])) == ["001", "002", "003", "w0"]
     assert len(figures.fig1(example).axes) == 2
     assert len(figures.utilities(sweeps, searched, ["Pair 1", "Pair 2", "Pair 3", "Pair 4"]).axes) == 8
-    figure = figures.utilities(sweeps, searched, ["Triple 1", "Triple 2"], steps=100, named={"Triple 2": 0.002})
+    figure = figures.utilities(
+        sweeps, searched, ["Triple 1", "Triple 2"], steps=100, named={"Triple 2": 0.002}
+    )
     panels, strips = figure.axes[:2], figure.axes[2:4]
     assert [ax.get_xscale() for ax in figure.axes[:4]] == ["linear"] * 2 + ["log"] * 2
     assert [len(ax.lines) for ax in panels] == [3, 3]

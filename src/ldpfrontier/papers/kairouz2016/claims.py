@@ -174,14 +174,18 @@ def lows(tables: Tables, claim: Claim) -> Finding:
         f"{words} {least[name]:.1%}, and {_spread(minima[name])} over {len(minima[name])} fresh populations"
         for name, words in names.items()
     )
-    readings = {name: arguments[key] for name, key in (("text", "stated"), ("caption", "caption")) if key in arguments}
+    readings = {
+        name: arguments[key] for name, key in (("text", "stated"), ("caption", "caption")) if key in arguments
+    }
     outside = {
         where: [f"{names[name]} {x:.0%}" for name, x in said.items() if not _within(x, minima[name], claim)]
         for where, said in readings.items()
     }
     agree = [where for where, cases in outside.items() if not cases]
     differ = "; ".join(f"{where}: {', '.join(cases)}" for where, cases in outside.items() if cases)
-    reading = f"Text and caption differ. Outside the range of minima ({differ}); read as the {' or '.join(agree)}."
+    reading = (
+        f"Text and caption differ. Outside the range of minima ({differ}); read as the {' or '.join(agree)}."
+    )
     return verdict(
         f"Lowest share of the optimum: {measured}.",
         bool(agree),
@@ -209,7 +213,11 @@ def beats_geometric(tables: Tables, claim: Claim) -> Finding:
     least = {words: x.min() for words, x in over.items()}
     measured = "; ".join(
         f"{words} {least[words]:.3f} of the mean (at ε = {over[words].idxmin():g}), and below it on some instance "
-        + (f"from ε = {x.index.get_level_values('epsilon')[x < 1].min():g} on" if (x < 1).any() else "at no ε")
+        + (
+            f"from ε = {x.index.get_level_values('epsilon')[x < 1].min():g} on"
+            if (x < 1).any()
+            else "at no ε"
+        )
         for words, x in single.items()
     )
     cases = "; ".join(f"{words} from ε = {x.min():g} to {x.max():g}" for words, x in below.items() if len(x))
@@ -238,7 +246,11 @@ def better_of_two(tables: Tables, claim: Claim) -> Finding:
         for k, share in stated.items()
     )
     outside = [f"k = {k}: {share:.0%}" for k, share in stated.items() if not _within(share, minima[k], claim)]
-    rare = [f"{reached[k]:.0%} of them reach {share:.0%} at k = {k}" for k, share in stated.items() if reached[k] < 0.5]
+    rare = [
+        f"{reached[k]:.0%} of them reach {share:.0%} at k = {k}"
+        for k, share in stated.items()
+        if reached[k] < 0.5
+    ]
     reading = (
         "Read as a minimum over the paper's own instances, and not over every such population: "
         f"{'; '.join(rare)}."

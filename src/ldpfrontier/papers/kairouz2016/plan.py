@@ -57,7 +57,11 @@ def populations(configuration: Configuration) -> Arguments:
     """Return the arguments of the table of populations: as the figures have it, other priors, other levels."""
     paper = configuration["kairouz2016"]
     study, levels = paper["populations"], [e for e in values(paper["epsilon"]) if e > 0]
-    drawn = {"concentration": float(paper["concentration"]), "ends": [min(levels), max(levels)], "drawn": True}
+    drawn = {
+        "concentration": float(paper["concentration"]),
+        "ends": [min(levels), max(levels)],
+        "drawn": True,
+    }
     # Where the two mechanisms are equal does not depend on the least and the largest level.
     every, extremes = ["rr", "binary", "mixed"], ["rr", "binary"]
     other = {**drawn, "drawn": False}

@@ -35,7 +35,10 @@ _TOLERANCE, _PIVOTS = 1e-9, 1000
 
 
 def _sound(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
-    yield table["least"] < table["certified"] - ROUNDING, "has the least share {least} below its certificate {certified}"
+    yield (
+        table["least"] < table["certified"] - ROUNDING,
+        "has the least share {least} below its certificate {certified}",
+    )
     yield ~table["statistic"].isin(STATISTICS), "has the unknown statistic {statistic}"
 
 
@@ -113,7 +116,11 @@ def _population(
         raise ValueError(f"The statistic is {unknown[0]!r}; allowed are {', '.join(STATISTICS)}.")
     batch = Batch.drawn(study["utility"], size, instances, seed, concentration)
     crossing = batch.crossing(*ends)
-    levels = {"mixed": crossing, "rr": np.full_like(crossing, ends[0]), "binary": np.full_like(crossing, ends[1])}
+    levels = {
+        "mixed": crossing,
+        "rr": np.full_like(crossing, ends[0]),
+        "binary": np.full_like(crossing, ends[1]),
+    }
     for statistic in study["statistics"]:
         epsilons = levels[statistic]
         closed = {"rr": batch.response(epsilons), "binary": batch.binary(epsilons)}
@@ -157,7 +164,9 @@ class Batch:
     inside: np.ndarray
 
     @classmethod
-    def drawn(cls, utility: str, size: int, instances: Sequence[int], seed: int, concentration: float) -> Batch:
+    def drawn(
+        cls, utility: str, size: int, instances: Sequence[int], seed: int, concentration: float
+    ) -> Batch:
         """Draw instances as the figures do."""
         drawn = [sample(utility, size, i, seed=seed, concentration=concentration) for i in instances]
         if isinstance(drawn[0], FDivergence):
@@ -238,7 +247,9 @@ class Batch:
             value[going] = (weights * own).sum(axis=1)
             bound[going] = np.minimum(bound[going], prices.sum(axis=1) + k * raised)
             least = (achieved / value).min()
-            open_ = (bound[going] > value[going] * (1.0 + _TOLERANCE)) & (achieved[going] / bound[going] < least)
+            open_ = (bound[going] > value[going] * (1.0 + _TOLERANCE)) & (
+                achieved[going] / bound[going] < least
+            )
             if not open_.any():
                 break
             direction = np.einsum(

@@ -68,7 +68,9 @@ def approximation(tables: Tables, claim: Claim) -> Finding:
         )
         short["computed"] += f" of the optimum; {', '.join(_of_search(own, steps[0]))} of a search"
         return verdict(measured, True, "", reading, **short)
-    return verdict(measured, False, f"{optima} No step of an exhaustive search explains all leakages named.", **short)
+    return verdict(
+        measured, False, f"{optima} No step of an exhaustive search explains all leakages named.", **short
+    )
 
 
 def _of_search(own: pd.DataFrame, steps: int) -> list[str]:

@@ -165,6 +165,28 @@ def own_study(configuration: Mapping[str, Any]) -> _Parts:
     return parts
 
 
+def quantiles(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the table of quantiles, at the lowest privacy level."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["synthetic"]
+    fresh = study["fresh"]
+    drawn = float(study["concentration"])
+    return {
+        "sizes": fresh["sizes"],
+        "concentrations": {
+            "drawn": [drawn],
+            "others": sorted({*map(float, fresh["concentrations"])} - {drawn}),
+        },
+        "tables": fresh["tables"],
+        "samples": sorted(fresh["samples"]),
+        "epsilon": min(map(float, study["epsilon"])),
+        "beta": float(paper["beta"]),
+        "order": float(paper["order"]),
+        "records": study["records"],
+        "seed": configuration["seed"],
+    }
+
+
 def beta(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of Table 2: several significance levels, at one privacy level."""
     study = configuration["lopuhaa2024"]["synthetic"]
