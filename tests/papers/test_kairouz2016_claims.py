@@ -55,7 +55,7 @@ def table(*rows, **common):
 
 
 def minima(utility, values, number=39, drawn=True):
-    """Build fresh populations: by size and statistic the least and the largest minimum, the others between."""
+    """Build fresh populations: by size and statistic the least and the largest minimum."""
     return POPULATIONS.table(
         {
             "paper": "kairouz2016",
@@ -186,7 +186,7 @@ def test_another_constant_is_no_rounding(claim, constant):
     ],
 )
 def test_corollary_16_as_an_inequality(level, limit, expected):
-    """A bound that never holds, one that any mechanism passes in the limit, and one that could be improved."""
+    """A bound that never holds, one that is passed in the limit, and one that could be improved."""
     rows = [
         {"metric": name, "value": value, "instance": instance}
         for instance in ("000", "001")

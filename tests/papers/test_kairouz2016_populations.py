@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from ldpfrontier.optimal.staircase import optimal_ldp
-from ldpfrontier.papers.kairouz2016.experiments import sample, sweep
-from ldpfrontier.papers.kairouz2016.expansions import response_loss
-from ldpfrontier.papers.kairouz2016.populations import POPULATIONS, Batch, populations
-from ldpfrontier.papers.kairouz2016.summaries import ratios
 from ldpfrontier.information import entropy
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.papers.kairouz2016.expansions import response_loss
+from ldpfrontier.papers.kairouz2016.experiments import sample, sweep
+from ldpfrontier.papers.kairouz2016.populations import POPULATIONS, Batch, populations
+from ldpfrontier.papers.kairouz2016.summaries import ratios
 from ldpfrontier.tables import TableError
 from ldpfrontier.utility import MutualInformation
 
@@ -58,7 +58,7 @@ def test_an_optimum_may_be_left_early_only_where_the_share_is_not_the_least(util
 
 @BOTH
 def test_the_first_population_is_that_of_the_figures(utility):
-    """The least shares of a sweep over the same instances: at its ends, and for the better of the two below."""
+    """The least shares of a sweep over the same instances; the better of the two is below them."""
     epsilons = [0.1, *np.arange(0.5, 7.0, 0.25), 10.0]
     shares = ratios(sweep(utility, 4, range(12), epsilons, seed=SEED), utility)
     table = populations([study(utility)], [0], seed=SEED, instances=12).set_index("statistic")

@@ -117,7 +117,8 @@ def large_bound(tables: Tables, claim: Claim) -> Finding:
     level, limit = wide["level", "printed"], wide["limit", "printed"]
     delta, close = claim.arguments["delta"], claim.arguments["limit"]
     measured = (
-        f"With δ = {delta:g} the bound holds from ε* = {level.median():.3g} on (median; largest {level.max():.3g}). "
+        f"With δ = {delta:g} the bound holds from ε* = {level.median():.3g} on (median; largest "
+        f"{level.max():.3g}). "
         f"At ε = 600 the loss is {limit.min():.4f} to {limit.max():.4f} of the printed term."
     )
     off = float((limit - 1).abs().max())
@@ -152,7 +153,7 @@ def _minima(tables: Tables, claim: Claim, size: str, statistic: str) -> pd.Serie
 
 
 def _within(stated: float, minima: pd.Series[float], claim: Claim) -> bool:
-    """Tell whether a printed minimum may be one of a further population, but for the rounding of the print."""
+    """Tell whether a printed minimum, but for its rounding, may be that of a further population."""
     half = claim.arguments["rounding"]
     return bool(minima.min() - half <= stated <= minima.max() + half)
 
@@ -165,7 +166,8 @@ def lows(tables: Tables, claim: Claim) -> Finding:
     """Figures 3 and 6: how far randomized response and binary fall below the optimum.
 
     ``arguments``: utility, size, the instances and the fresh populations needed, what is ``stated`` (and in
-    the ``caption``, if that differs) by mechanism, and half the step to which the paper rounds (``rounding``).
+    the ``caption``, if that differs) by mechanism, and half the step to which the paper rounds
+    (``rounding``).
     """
     arguments, names = claim.arguments, {"rr": "randomized response", "binary": "binary"}
     least = _ratios(tables, claim, arguments["size"])[[*names]].min()
@@ -212,7 +214,8 @@ def beats_geometric(tables: Tables, claim: Claim) -> Finding:
     below = {words: x.index[x < 1] for words, x in over.items()}
     least = {words: x.min() for words, x in over.items()}
     measured = "; ".join(
-        f"{words} {least[words]:.3f} of the mean (at ε = {over[words].idxmin():g}), and below it on some instance "
+        f"{words} {least[words]:.3f} of the mean (at ε = {over[words].idxmin():g}), and below it "
+        "on some instance "
         + (
             f"from ε = {x.index.get_level_values('epsilon')[x < 1].min():g} on"
             if (x < 1).any()
@@ -233,15 +236,16 @@ def beats_geometric(tables: Tables, claim: Claim) -> Finding:
 def better_of_two(tables: Tables, claim: Claim) -> Finding:
     """Figures 4 and 7: the better of binary and randomized response against the optimum.
 
-    ``arguments``: utility, the instances and the fresh populations needed, what is ``stated`` by size, and half
-    the step to which the paper rounds (``rounding``).
+    ``arguments``: utility, the instances and the fresh populations needed, what is ``stated`` by size, and
+    half the step to which the paper rounds (``rounding``).
     """
     stated = claim.arguments["stated"]
     least = {k: _ratios(tables, claim, k)[["rr", "binary"]].max(axis=1).min() for k in stated}
     minima = {k: _minima(tables, claim, k, "mixed") for k in stated}
     reached = {k: float((minima[k] >= share).mean()) for k, share in stated.items()}
     measured = "; ".join(
-        f"k = {k}: {least[k]:.1%} in the figure, {_spread(minima[k])} over {len(minima[k])} fresh populations, of which "
+        f"k = {k}: {least[k]:.1%} in the figure, {_spread(minima[k])} over {len(minima[k])} fresh "
+        "populations, of which "
         f"{reached[k]:.0%} reach {share:.0%}"
         for k, share in stated.items()
     )
@@ -258,7 +262,8 @@ def better_of_two(tables: Tables, claim: Claim) -> Finding:
     return verdict(
         f"Lowest share of the optimum, {measured}.",
         not outside,
-        f"No population of {claim.arguments['instances']} instances has such a minimum ({'; '.join(outside)}).",
+        f"No population of {claim.arguments['instances']} instances has such a minimum "
+        f"({'; '.join(outside)}).",
         reading if rare else "",
         computed="; ".join(_spread(minima[k]) for k in stated),
         n=min(map(len, minima.values())),
@@ -268,8 +273,8 @@ def better_of_two(tables: Tables, claim: Claim) -> Finding:
 def scaling(tables: Tables, claim: Claim) -> Finding:
     """Figures 5 and 8: the optimum against the printed expansion and the geometric mechanism.
 
-    ``arguments``: utility, size, the least correlation, and by how much the optimum may differ from the expansion
-    in the median.
+    ``arguments``: utility, size, the least correlation, and by how much the optimum may differ from the
+    expansion in the median.
     """
     size, utility = claim.arguments["size"], claim.arguments["utility"]
     rows = select(tables[claim.tables[0]], size=size, metric=utility)

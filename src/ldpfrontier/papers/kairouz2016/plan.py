@@ -54,7 +54,7 @@ def expansions(configuration: Configuration) -> Arguments:
 
 
 def populations(configuration: Configuration) -> Arguments:
-    """Return the arguments of the table of populations: as the figures have it, other priors, other levels."""
+    """Return the arguments of the table of populations: those of the figures, other priors and levels."""
     paper = configuration["kairouz2016"]
     study, levels = paper["populations"], [e for e in values(paper["epsilon"]) if e > 0]
     drawn = {
@@ -114,11 +114,13 @@ def contradictions(configuration: Configuration) -> Iterator[str]:
     for i, (first, second) in enumerate(paper["populations"]["ends"]):
         if not first < second:
             yield (
-                f"kairouz2016.populations.ends[{i}] is [{first}, {second}]; allowed is the smaller number first."
+                f"kairouz2016.populations.ends[{i}] is [{first}, {second}]; allowed is the smaller "
+                "number first."
             )
     if paper["concentration"] in paper["populations"]["concentrations"]:
         yield (
-            f"kairouz2016.populations.concentrations has {paper['concentration']}, which is that of the figures; "
+            f"kairouz2016.populations.concentrations has {paper['concentration']}, which is that "
+            "of the figures; "
             "allowed are others."
         )
     drawings = paper["drawings"]

@@ -78,7 +78,7 @@ def populations(
     studies : sequence of mapping
         Each with ``utility`` (kl or mutual_information), ``size`` (number of inputs k, at most 12),
         ``concentration`` (as for `experiments.sample`), ``statistics`` (members of `STATISTICS`), ``ends``
-        (the least and the largest privacy level, nats) and ``drawn`` (whether that is as the figures have it).
+        (the least and the largest privacy level, nats) and ``drawn`` (whether that is as in the figures).
     numbers : sequence of int
         Populations; that of number p has the instances from p * `instances` on. 0 is that of the figures.
     seed
@@ -96,7 +96,7 @@ def populations(
     ValueError
         If a size or a statistic is not allowed.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     for study in studies:
         for number in numbers:
             first = number * instances
@@ -196,19 +196,19 @@ class Batch:
         mass = self.first @ members.T if shared else np.einsum("nk,nck->nc", self.first, members)
         total = 1.0 + high * mass
         if not self.divergence:
-            return (high + 1.0) * epsilon * mass - total * np.log(total)
+            return np.asarray((high + 1.0) * epsilon * mass - total * np.log(total))
         other = self.second @ members.T if shared else np.einsum("nk,nck->nc", self.second, members)
-        return total * np.log(total / (1.0 + high * other))
+        return np.asarray(total * np.log(total / (1.0 + high * other)))
 
     def binary(self, epsilons: FloatArray) -> FloatArray:
         """Return the utility of the binary mechanism, nats, shape (n,)."""
         both = np.stack([self.inside, ~self.inside], axis=1).astype(np.float64)
-        return self.gains(both, epsilons).sum(axis=1) / (1.0 + np.exp(epsilons))
+        return np.asarray(self.gains(both, epsilons).sum(axis=1) / (1.0 + np.exp(epsilons)))
 
     def response(self, epsilons: FloatArray) -> FloatArray:
         """Return the utility of randomized response, nats, shape (n,)."""
         k = self.first.shape[1]
-        return self.gains(np.eye(k), epsilons).sum(axis=1) / (k - 1.0 + np.exp(epsilons))
+        return np.asarray(self.gains(np.eye(k), epsilons).sum(axis=1) / (k - 1.0 + np.exp(epsilons)))
 
     def crossing(self, low: float, high: float, steps: int = 40) -> FloatArray:
         """Return the privacy levels from which randomized response is better than binary, by bisection."""

@@ -26,8 +26,10 @@ def class_two(tables: Tables, claim: Claim) -> Finding:
         f"as printed is up to {short:.3f} nats too small ({where})."
     )
     reading = (
-        "(11) does not repeat the constraint D_1 ≤ ... ≤ D_M, which Lemma 4 supplies and its proof uses. With "
-        f"D_1 ≤ D_i the formula is exact; as printed it is up to {short:.3f} nats below what any channel can have."
+        "(11) does not repeat the constraint D_1 ≤ ... ≤ D_M, which Lemma 4 supplies and its proof "
+        "uses. With "
+        f"D_1 ≤ D_i the formula is exact; as printed it is up to {short:.3f} nats below what any "
+        "channel can have."
     )
     otherwise = "The formula differs from the exact optimum even with the constraint D_1 ≤ D_i."
     return verdict(

@@ -36,17 +36,20 @@ def approximation(tables: Tables, claim: Claim) -> Finding:
         f"{any_['measured'][name]:.1%} of that with any outputs"
         for name in two.index
     )
-    short = {"computed": ", ".join(f"{x:.1%}" for x in two["measured"]), "n": len(two)}
+    computed = ", ".join(f"{x:.1%}" for x in two["measured"])
     far = [str(name) for name in two.index[~two["holds"]]]
     if not far:
         reading = "It holds against the optimum with two outputs; more outputs have more utility."
-        return verdict(f"{measured}.", True, "", "" if any_["holds"].all() else reading, **short)
+        return verdict(
+            f"{measured}.", True, "", "" if any_["holds"].all() else reading, computed=computed, n=len(two)
+        )
     every = tables["searches"]
     own = select(every, claim=claim.id, instance=far)
     agree = (every["mean"] >= every["share"]) & (every["beyond"] < every["share"])
     steps = sorted(agree.groupby(every["steps"]).all().pipe(lambda held: held.index[held]))
     found = "; ".join(
-        f"of a search in steps of 1/{row.steps} W' has {row.mean:.1%} on average up to {row.leakage:.1%} of min H, "
+        f"of a search in steps of 1/{row.steps} W' has {row.mean:.1%} on average up to "
+        f"{row.leakage:.1%} of min H, "
         f"{row.beyond:.1%} from there to ten times that"
         for row in own.itertuples()
     )
@@ -55,22 +58,26 @@ def approximation(tables: Tables, claim: Claim) -> Finding:
     first = tables["high_privacy"].set_index("instance")["share_of_any"]
     near = ", ".join(f"{x:.1%}" for x in first.reindex(far))
     optima = (
-        f"For {', '.join(far)} the certified optimum has more utility, and the share of W' does not go to 1 with the "
-        f"leakage: it is {near} at the least leakage computed. The optimum uses a rare output, W' two equally likely "
+        f"For {', '.join(far)} the certified optimum has more utility, and the share of W' does "
+        "not go to 1 with the "
+        f"leakage: it is {near} at the least leakage computed. The optimum uses a rare output, W' "
+        "two equally likely "
         f"ones.{_other_start(tables['shares'], far)}"
     )
     if steps and set(far) <= set(own["instance"]):
         words = " or ".join(f"1/{step}" for step in steps)
         reading = (
-            f"W* is read as the result of an exhaustive search in steps of {words}, which the paper does not state; it "
-            "explains the leakages named for Pairs 1 and 4 and Triple 2, and a finer one does not. In the figure the "
-            f"curves of W' and of the certified optimum are at most {apart} of its height apart there. {optima}"
+            f"W* is read as the result of an exhaustive search in steps of {words}, which the "
+            "paper does not state; it "
+            "explains the leakages named for Pairs 1 and 4 and Triple 2, and a finer one does not. "
+            "In the figure the "
+            f"curves of W' and of the certified optimum are at most {apart} of its height apart "
+            f"there. {optima}"
         )
-        short["computed"] += f" of the optimum; {', '.join(_of_search(own, steps[0]))} of a search"
-        return verdict(measured, True, "", reading, **short)
-    return verdict(
-        measured, False, f"{optima} No step of an exhaustive search explains all leakages named.", **short
-    )
+        computed += f" of the optimum; {', '.join(_of_search(own, steps[0]))} of a search"
+        return verdict(measured, True, "", reading, computed=computed, n=len(two))
+    otherwise = f"{optima} No step of an exhaustive search explains all leakages named."
+    return verdict(measured, False, otherwise, computed=computed, n=len(two))
 
 
 def _of_search(own: pd.DataFrame, steps: int) -> list[str]:

@@ -101,7 +101,9 @@ def searches(
         inside = values.index <= said["leakage"] * (1.0 + 1e-9)
         after = ~inside & (values.index <= 10.0 * said["leakage"])
         apart = (values["optimal_2"] - values["eit"])[inside].max() / values["optimal_2"].max()
-        for name in sorted(set(values) - {"eit", "eit_w0", "grid", "optimal_2", "optimal", "identity"}):
+        for name in sorted(
+            {*map(str, values)} - {"eit", "eit_w0", "grid", "optimal_2", "optimal", "identity"}
+        ):
             ratio = (values["eit"] / values[name]).where(values[name] > 1e-12)
             rows.append(
                 {

@@ -178,7 +178,8 @@ def _small_numbers(curves: _Curves, ends: Iterable[float]) -> str:
         shown = "; ".join(f"ε = {e:.3g}: {lead[e]:.3g} and {ahead[e]:.2f}" for e in at)
         last = wide.index[worst].max()
         texts.append(
-            f"{name}: PolyOpt over the better of IR and SRR, {lead.iloc[0]:.3g} at the lowest ε, and what SRR is above "
+            f"{name}: PolyOpt over the better of IR and SRR, {lead.iloc[0]:.3g} at the lowest ε, "
+            "and what SRR is above "
             f"IR over PolyOpt's lead, {shown}; GRR worst up to ε = {last:.3g}"
         )
     return ". ".join(texts) + "."
@@ -198,7 +199,7 @@ def _large_parts(table: pd.DataFrame, claim: Claim) -> tuple[dict[str, bool], st
     return parts, f"{numbers}."
 
 
-def _at_ends(curves: _Curves, claim: Claim, large: Mapping[str, bool], numbers: str) -> Finding:
+def _at_ends(curves: _Curves, claim: Claim, large: dict[str, bool], numbers: str) -> Finding:
     """Decide a statement on the whole grid, and otherwise where the grid would have to end for it to hold."""
     ends = claim.arguments["ends"]
     whole = _small_parts(curves, claim) | large
@@ -211,7 +212,8 @@ def _at_ends(curves: _Curves, claim: Claim, large: Mapping[str, bool], numbers: 
     if finding.verdict == REPRODUCED or not held:
         return finding
     reading = (
-        f"The paper names no level above {claim.arguments['named']:g}, and no end of its grid. All parts hold with "
+        f"The paper names no level above {claim.arguments['named']:g}, and no end of its grid. All "
+        "parts hold with "
         f"a grid up to ε = {words}. On ours, up to {max(max(c.index) for c in curves.values()):g}: "
     )
     return replace(finding, verdict=ANOTHER_READING, explanation=reading + finding.explanation)
@@ -273,7 +275,7 @@ def realized_privacy(tables: Tables, claim: Claim) -> Finding:
 
 
 def nr_quantile(tables: Tables, claim: Claim) -> Finding:
-    """Compare the printed quantile of NR with the range of those of samples of as many tables (Section 8.3)."""
+    """Compare the printed quantile of NR with the range over samples of as many tables (Section 8.3)."""
     said, sample = claim.arguments["value"], claim.arguments["instances"]
     drawn = select(_usual(tables[claim.tables[0]], claim), mechanism="nr", drawn=True, sample=sample)
     drawn = some(drawn[drawn["size"].map(cells) <= claim.arguments["small"]], f"samples of {sample} tables")
@@ -297,8 +299,8 @@ def nr_quantile(tables: Tables, claim: Claim) -> Finding:
 def utility_difference(tables: Tables, claim: Claim) -> Finding:
     """Compare utility under the estimate and under the truth (Section 8.4).
 
-    ``arguments``: the setting, the mechanisms of the paper on all sizes and on small ones, the extreme, and the
-    standard deviations within which a share of positive differences is even.
+    ``arguments``: the setting, the mechanisms of the paper on all sizes and on small ones, the extreme, and
+    the standard deviations within which a share of positive differences is even.
     """
     arguments = claim.arguments
     summary = _usual(tables[claim.tables[0]], claim)

@@ -119,8 +119,9 @@ def _projections(ball: RenyiBall) -> Iterator[Row]:
         yield _compare("L-P2", f"bound d_{s + 1} on the l1 radius", ball.radius_bounds[s], ">=", farthest)
         if ball.order == 2:
             # The condition of the proof has 2 p; that of the print chooses the larger bound more often.
-            excess = math.expm1(ball.projected_radii[s])
-            printed = ball.radius_bounds[s] if excess >= (1.0 - r.min()) ** 2 else math.sqrt(excess)
+            spread = math.expm1(ball.projected_radii[s])
+            exact = spread >= (1.0 - r.min()) ** 2
+            printed = float(ball.radius_bounds[s]) if exact else math.sqrt(spread)
             yield _compare("L-P2", f"bound d_{s + 1} with the printed condition", printed, ">=", farthest)
 
 
