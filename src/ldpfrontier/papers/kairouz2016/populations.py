@@ -217,7 +217,7 @@ class Batch:
             middle = 0.5 * (below + above)
             later = self.response(middle) < self.binary(middle)
             below, above = np.where(later, middle, below), np.where(later, above, middle)
-        return 0.5 * (below + above)
+        return np.asarray(0.5 * (below + above))
 
     def optimum(self, epsilons: FloatArray, achieved: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return value and upper bound of the optima, nats, where the share `achieved` has may be the least.
