@@ -4,10 +4,10 @@ A claim in a ``paper.yaml`` has an ``id``, says ``where`` the paper states what 
 ``rule`` by which it is decided, in words; its ``tolerance``, and the ``origin`` of that (printed digits,
 sampling, a word of the text, accuracy). ``printed`` has the paper's numbers, if there are any. ``check``
 names the function that decides: one of the paper's ``claims.py``, or one of this module. It is given the
-``tables`` that the claim names and its ``arguments`` (limits, stated numbers), and returns a `Finding`; it sees neither
-configuration nor solver, so a verdict follows from the tables, and other tables give another verdict. An
-erratum is of a ``kind`` (`ERRATUM_KINDS`) and says what is ``printed``, what is ``correct``, how that is
-``shown``, and which ``test`` pins it (``file::function``).
+``tables`` that the claim names and its ``arguments`` (limits, stated numbers), and returns a `Finding`; it
+sees neither configuration nor solver, so a verdict follows from the tables, and other tables give another
+verdict. An erratum is of a ``kind`` (`ERRATUM_KINDS`) and says what is ``printed``, what is ``correct``, how
+that is ``shown``, and which ``test`` pins it (``file::function``).
 """
 
 from __future__ import annotations

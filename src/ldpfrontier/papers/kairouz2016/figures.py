@@ -232,8 +232,8 @@ def scaling(table: pd.DataFrame, utility: str, axes: Sequence[Sequence[float]]) 
             ax.set_title(f"({letter}) {EPSILON} = {epsilon:g}", loc="left")
             ax.set(ylabel=f"{ACHIEVED[utility]} ({unit})")
             shown = points[["geometric", mechanism, "optimal"]]
-            ax.set_xlim(*_around(x, ends[:2]))
-            ax.set_ylim(*_around(shown.stack(), np.divide(ends[2:], 10.0**exponent)))
+            ax.set_xlim(*_around(x.to_numpy(), ends[:2]))
+            ax.set_ylim(*_around(shown.to_numpy(), [end / 10.0**exponent for end in ends[2:]]))
         left.set_xlabel(SCALE[utility])
         right.set_xlabel(f"{POSSIBLE[utility]} ({name})")
         dots = [Line2D([], [], **STAIRCASES[m].line(linestyle="")) for m in ("binary", "rr", "geometric")]
@@ -245,9 +245,9 @@ def scaling(table: pd.DataFrame, utility: str, axes: Sequence[Sequence[float]]) 
     return figure
 
 
-def _around(values: pd.Series[float], ends: Sequence[float]) -> tuple[float, float]:
+def _around(values: FloatArray, ends: Sequence[float]) -> tuple[float, float]:
     """Return the ends of an axis, moved out where values are beyond them."""
-    low, high = float(values.min()), float(values.max())
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
     room = 0.03 * (high - low)
     return (ends[0] if low >= ends[0] else low - room), (ends[1] if high <= ends[1] else high + room)
 

@@ -160,7 +160,7 @@ def _plot(ax: Axes, entries: Iterable[tuple[Look, pd.Series[float], dict[str, An
         ax.plot(x, y, zorder=3 + order, markevery=(order * every // 5, every), **line)
         if jump is not None:
             place, top = jump
-            drop = {"color": look.colour, "zorder": 3 + order, "linewidth": 0.8}
+            drop: dict[str, Any] = {"color": look.colour, "zorder": 3 + order, "linewidth": 0.8}
             ax.plot([place, place], [0.0, top], linestyle=(0, (1, 1.5)), **drop)
             ax.plot([place], [top], marker="o", markersize=4.5, markerfacecolor="white", linestyle="", **drop)
     ax.set_xlim(left=0.0)
@@ -172,7 +172,7 @@ def _jumping(curve: pd.Series[float]) -> tuple[FloatArray, FloatArray, tuple[flo
 
     A curve that bends to 0 is there when its last step is continued.
     """
-    x, y = curve.index.to_numpy(dtype=float), curve.to_numpy(dtype=float)
+    x, y = np.asarray(curve.index, dtype=np.float64), np.asarray(curve, dtype=np.float64)
     ends = np.flatnonzero((y[:-1] > 1e-9) & (y[1:] <= 1e-9))
     if not ends.size or ends[0] == 0:
         return x, y, None
