@@ -16,7 +16,7 @@ import importlib
 import importlib.util
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -162,6 +162,20 @@ LEDGER = Schema(
 )
 
 
+SENSITIVITY = Schema(
+    name="sensitivity",
+    columns={
+        "claim": "str",
+        "choice": "str",  # what the paper leaves open
+        "setting": "str",  # how it is chosen here; "as computed" is that of the ledger
+        "verdict": "str",
+        "computed": "str",
+    },
+    key=("claim", "choice", "setting"),
+    rules=LEDGER.rules,
+)
+
+
 def claims_of(paper: Paper) -> list[Claim]:
     """Return the claims of a paper.
 
@@ -266,6 +280,53 @@ def ledger(claims: Iterable[tuple[Claim, Tables]]) -> pd.DataFrame:
         }
         for order, (claim, tables) in enumerate(claims, start=1)
     )
+
+
+def sensitivity(
+    paper: str,
+    entries: Iterable[Mapping[str, Any]],
+    variants: Iterable[tuple[str, str, Tables]],
+    changes: Mapping[str, Any] | None = None,
+) -> pd.DataFrame:
+    """Decide claims by other tables: which verdicts hang on what a paper leaves open.
+
+    Parameters
+    ----------
+    paper : str
+        Its key.
+    entries : iterable of mapping
+        Of the claims, as in ``paper.yaml``.
+    variants : iterable of (choice, setting, tables)
+        What is chosen, how, and the tables with it; a claim that they do not decide is left out.
+    changes : mapping, optional
+        Arguments of the claims that are others, where they have them.
+
+    Returns
+    -------
+    DataFrame
+        As `SENSITIVITY`.
+    """
+    claims = [
+        fit(Claim, entry, f"Claim {_id(entry)} of {paper}", PaperError, paper=paper) for entry in entries
+    ]
+    rows = []
+    for choice, setting, tables in variants:
+        for claim in claims:
+            own = {name: value for name, value in (changes or {}).items() if name in claim.arguments}
+            try:
+                found = check_of(claim)(tables, replace(claim, arguments={**claim.arguments, **own}))
+            except (NotCheckable, KeyError):
+                continue
+            rows.append(
+                {
+                    "claim": claim.id,
+                    "choice": choice,
+                    "setting": setting,
+                    "verdict": found.verdict,
+                    "computed": found.computed,
+                }
+            )
+    return SENSITIVITY.table(rows)
 
 
 def counts(table: pd.DataFrame) -> pd.DataFrame:

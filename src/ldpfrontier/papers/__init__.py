@@ -271,6 +271,12 @@ def _wrong(call: Call, paper: Paper) -> Iterator[str]:
         yield f"has the format {unknown[0]!r}; allowed are {', '.join(FORMATS)}."
 
 
+def claims_named(key: str, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the entries of some claims of a paper, as plain values that can be arguments of a table."""
+    found = {entry["id"]: dict(entry) for entry in read(ROOT / key / "paper.yaml").claims}
+    return [found[name] for name in ids]
+
+
 def load(paper: str, name: str) -> Any:
     """Import ``module:name`` of a paper's folder."""
     module, _, attribute = name.partition(":")

@@ -9,6 +9,8 @@ from ldpfrontier.claims import Claim, Finding, Tables, enough, some, verdict
 from ldpfrontier.papers.kairouz2016.summaries import ratios
 from ldpfrontier.tables import select
 
+PAPER = "kairouz2016"
+
 # Thresholds (Theorems 5, 8, 12, 14) -----------------------------------------------------------------------
 
 

@@ -8,6 +8,8 @@ from ldpfrontier.claims import Claim, Finding, Tables, some, verdict
 from ldpfrontier.papers.liao2017.summaries import OF_ANY, OF_TWO
 from ldpfrontier.tables import select
 
+PAPER = "liao2017"
+
 
 def renyi_limit(tables: Tables, claim: Claim) -> Finding:
     """Lemma 2: the ratio of the divergences tends to its limit."""

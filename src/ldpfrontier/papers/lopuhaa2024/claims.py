@@ -26,6 +26,8 @@ from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
 from ldpfrontier.papers.lopuhaa2024.summaries import cells, small_first
 from ldpfrontier.tables import select
 
+PAPER = "lopuhaa2024"
+
 #: For levels and ratios of levels that come from a file: the same number but for rounding.
 _SAME = 1e-6
 
