@@ -111,8 +111,8 @@ def test_orderings_of_single_pairs_and_shorter_grids():
     def nmi(values, instance):
         return RESULTS.table(
             result(
-                "lopuhaa2024", "any", instance, name, "nmi", value, unit="1", size="2 x 5", beta=0.05, order=2.0,
-                epsilon=epsilon,
+                "lopuhaa2024", "any", instance, name, "nmi", value, unit="1", size="2 x 5", beta=0.05,
+                order=2.0, epsilon=epsilon,
             )
             for name, curve in values.items()
             for epsilon, value in zip(levels, curve, strict=True)
@@ -126,7 +126,6 @@ def test_orderings_of_single_pairs_and_shorter_grids():
     quantiles = QUANTILES.table(
         plain | {"concentration": c, "drawn": c == 0.5, "sample": n, "low": low, "high": high}
         for c, n, low, high in ((0.5, 50, 0.2, 0.5), (0.5, 100, 0.3, 0.4), (1.0, 100, 0.1, 0.2))
-    )
     )
     arguments = lopuhaa2024_plan.sensitivity({})
     found = verdicts(lopuhaa2024.sensitivity(orderings, orderings[:0], quantiles, **arguments))
