@@ -170,7 +170,7 @@ class Layout(Call):
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: who wrote it, and what there is of it."""
+    """A paper: who wrote it, and what there is of it; numbers of equations are those of one `version`."""
 
     key: str
     title: str
@@ -179,6 +179,7 @@ class Paper:
     venue: str = ""
     doi: str = ""
     url: str = ""
+    version: str = ""
     tables: Mapping[str, Table] = field(default_factory=dict)
     figures: Mapping[str, Call] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)
@@ -282,6 +283,12 @@ def _wrong(call: Call, paper: Paper) -> Iterator[str]:
         yield "is not published and has no parts; allowed is only a table in parts."
     if isinstance(call, Layout) and (unknown := [form for form in call.formats if form not in FORMATS]):
         yield f"has the format {unknown[0]!r}; allowed are {', '.join(FORMATS)}."
+
+
+def claims_named(key: str, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the entries of some claims of a paper, as plain values that can be arguments of a table."""
+    found = {entry["id"]: dict(entry) for entry in read(ROOT / key / "paper.yaml").claims}
+    return [found[name] for name in ids]
 
 
 def load(paper: str, name: str) -> Any:
