@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -97,19 +98,18 @@ def test_what_a_run_took_is_read_from_it(artifact, tmp_path):
 
 
 def test_the_cost_of_a_claim_is_that_of_all_it_needs(artifact):
-    paper = artifact.planned()[0]["liao2017"]
-    claim = next(claim for claim in artifact.claims_of(paper) if claim.id == "Li-T1")
-    rows = pd.DataFrame([{"name": "liao2017/theorems", "jobs": 1, "seconds": 54, "memory": 200, "disk": 0.5}])
-    assert artifact.cost(paper, claim, rows) == ("60 s", "200 MB", "0.5 MB")
-    assert artifact.cost(paper, claim, rows[:0]) == ("3 s + ?", "150 MB + ?", "0.0 MB + ?")
-    # A table made from others needs these too.
-    fig4 = next(
-        claim for claim in artifact.claims_of(artifact.planned()[0]["kairouz2016"]) if claim.id == "K-F4"
-    )
-    needed = pd.DataFrame(
+    papers, _ = artifact.planned()
+    paper = papers["kairouz2016"]
+    claim = artifact.claims_of(paper)[0]
+    one, two = (replace(claim, tables=(name,)) for name in ("thresholds", "fig4"))
+    rows = pd.DataFrame(
         [
+            {"name": "kairouz2016/thresholds", "jobs": 1, "seconds": 54, "memory": 200, "disk": 0.5},
             {"name": "kairouz2016/fig4", "jobs": 1, "seconds": 1, "memory": 200, "disk": 0.5},
             {"name": "kairouz2016/kl", "jobs": 4, "seconds": 581, "memory": 300, "disk": 1.5},
         ]
     )
-    assert artifact.cost(artifact.planned()[0]["kairouz2016"], fig4, needed) == ("10 min", "300 MB", "2.0 MB")
+    assert artifact.cost(paper, one, rows) == ("60 s", "200 MB", "0.5 MB")
+    assert artifact.cost(paper, one, rows[1:]) == ("3 s + ?", "150 MB + ?", "0.0 MB + ?")
+    # A table made from others needs these too.
+    assert artifact.cost(paper, two, rows) == ("10 min", "300 MB", "2.0 MB")
