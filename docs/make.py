@@ -1,6 +1,6 @@
 """Renew what is generated in the pages beside this file: `python docs/make.py`.
 
-In own-data.md, what the commands print; api.md, all of it.
+In own-data.md, what the commands print; api.md, all of it; the tables of artifact.md, and codecheck.yml.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from types import FunctionType
 
 DOCS = Path(__file__).resolve().parent
 SOURCE = DOCS.parent / "src"
-sys.path.insert(0, str(SOURCE))
+sys.path[:0] = [str(SOURCE), str(DOCS)]
+
+import artifact  # noqa: E402
 
 import ldpfrontier  # noqa: E402
 
@@ -115,5 +117,6 @@ def _signature(name: str, value: object) -> str:
 
 
 if __name__ == "__main__":
+    artifact.renew()
     API.write_text(api(), encoding="utf-8")
     OWN_DATA.write_text(own_data(OWN_DATA.read_text(encoding="utf-8")), encoding="utf-8")

@@ -66,7 +66,7 @@ ROOMS = {
         ["entries", "papers", "configuration", "plan", "provenance", "runs", "data", "records"], "planning"
     ),
     **dict.fromkeys(["tables", "files"], "tables"),
-    **dict.fromkeys(["claims", "job", "plotting"], "engines"),
+    **dict.fromkeys(["claims", "job", "plotting", "quotes"], "engines"),
     "report": "report",
 }
 

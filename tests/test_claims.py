@@ -28,7 +28,17 @@ from ldpfrontier.tables import CHECKS, RESULTS, TableError, check, result
 ROOT = Path(__file__).parents[1]
 PAPERS = papers()
 
-CLAIM = Claim("p", "P-1", "Theorem 1", "It holds.", "Holds if it does.", "every_check_holds", ("checks",))
+CLAIM = Claim(
+    "p",
+    "P-1",
+    "Theorem 1",
+    "It holds.",
+    "Holds if it does.",
+    "every_check_holds",
+    ("checks",),
+    "none",
+    "by hand",
+)
 
 
 def checks(*rows):
@@ -68,15 +78,20 @@ def test_verdict():
     assert claims.verdict("1", True, "Why.") == Finding("1", REPRODUCED)
     assert claims.verdict("1", True, "Why.", "So read.") == Finding("1", ANOTHER_READING, "So read.")
     assert claims.verdict("1", False, "Why.", "So read.") == Finding("1", NOT_REPRODUCED, "Why.")
+    assert claims.verdict("1", True, "Why.", computed="10%", n=3) == Finding("1", REPRODUCED, "", "10%", 3)
 
 
 def test_parts_verdict():
     assert claims.parts_verdict({"a": True, "b": True}, "Numbers.", "Remark.") == Finding(
-        "2 of 2 parts hold. Numbers.", REPRODUCED
+        "2 of 2 parts hold. Numbers.", REPRODUCED, "", "2 of 2 parts"
     )
     assert claims.parts_verdict({"a": True, "b": False, "c": False}, "Numbers.", "Remark.") == Finding(
-        "1 of 3 parts hold. Numbers.", NOT_REPRODUCED, "Does not hold: b; c. Holds: a. Remark."
+        "1 of 3 parts hold. Numbers.",
+        NOT_REPRODUCED,
+        "Does not hold: b; c. Holds: a. Remark.",
+        "1 of 3 parts",
     )
+    assert claims.parts_verdict({"a": True}, "Numbers.", "", "So read.").verdict == ANOTHER_READING
     assert claims.parts_verdict({"a": False}, "Numbers.", "").explanation == "Does not hold: a."
 
 
@@ -101,6 +116,7 @@ def test_the_claims_of_a_paper(toy):
     first, second = claims.claims_of(toy)
     assert (first.id, first.paper, first.tables, first.figure) == ("T-1", "toy2026", ("checks",), "fig1")
     assert (second.figure, second.arguments) == ("", {"limit": 0.9})
+    assert (first.printed, second.printed, second.tolerance) == ("-", "90%", "none")
     # The paper's own check, and one that serves every paper.
     assert claims.check_of(second).__module__ == "ldpfrontier.papers.toy2026.claims"
     assert claims.check_of(first) is claims.every_check_holds
@@ -109,9 +125,9 @@ def test_the_claims_of_a_paper(toy):
 def test_the_errata_of_a_paper(toy):
     (erratum,) = claims.errata_of(toy)
     assert isinstance(erratum, Erratum)
-    assert (erratum.paper, erratum.printed, erratum.correct) == ("toy2026", "1", "2")
+    assert (erratum.paper, erratum.kind, erratum.printed, erratum.correct) == ("toy2026", "wrong", "1", "2")
     texts = claims.errata_texts([erratum])
-    assert list(texts) == ["paper", "where", "printed", "should be", "how it is shown", "test"]
+    assert list(texts) == ["paper", "where", "kind", "printed", "should be", "how it is shown", "test"]
     assert list(claims.errata_texts([])) == list(texts)
 
 
@@ -152,7 +168,7 @@ def test_a_claim_that_does_not_fit_gets_a_sentence(toy, change, sentence):
 @pytest.mark.parametrize(
     ("entries", "sentence"),
     [
-        ([{"id": "A"}], "Claim A of toy2026 lacks where, statement, rule, check, tables."),
+        ([{"id": "A"}], "Claim A of toy2026 lacks where, statement, rule, check, tables, tolerance, origin."),
         ([{"where": "A"}], "Claim 1 of toy2026 lacks id, statement,"),
         (["A"], "Claim 1 of toy2026 is 'A'; it must be a mapping with id, where,"),
     ],
@@ -170,17 +186,24 @@ def test_a_claim_is_there_once(toy):
 @pytest.mark.parametrize(
     ("entry", "sentence"),
     [
-        ({"where": "Text"}, "Erratum 1 of toy2026 lacks printed, correct, shown, test."),
+        ({"where": "Text"}, "Erratum 1 of toy2026 lacks kind, printed, correct, shown, test."),
         (
             {"paper": "toy2026"},
-            "Erratum 1 of toy2026 has the unknown key 'paper'; allowed are where, printed,",
+            "Erratum 1 of toy2026 has the unknown key 'paper'; allowed are where, kind,",
         ),
-        ("Text", "Erratum 1 of toy2026 is 'Text'; it must be a mapping with where, printed,"),
+        ("Text", "Erratum 1 of toy2026 is 'Text'; it must be a mapping with where, kind,"),
     ],
 )
 def test_an_erratum_that_does_not_fit_gets_a_sentence(toy, entry, sentence):
     with pytest.raises(PaperError, match=re.escape(sentence)):
         claims.errata_of(changed(toy, errata=[entry]))
+
+
+def test_an_erratum_is_of_a_known_kind(toy):
+    with pytest.raises(
+        PaperError, match="Erratum 1 of toy2026 is of the kind 'bad'; allowed are wrong, not tight,"
+    ):
+        claims.errata_of(changed(toy, errata=[{**toy.errata[0], "kind": "bad"}]))
 
 
 def test_a_printed_number_is_a_text(toy):
@@ -236,8 +259,13 @@ def test_a_verdict_follows_from_the_tables(toy):
     assert found["figure"].tolist() == ["toy2026/fig1", "-"]
     assert found["rule"].tolist() == [first.rule, second.rule]
     assert found["explanation"].tolist() == ["", "It is more at large epsilon."]
+    assert found["printed"].tolist() == ["-", "90%"]
+    assert found["computed"].tolist() == ["1 of 1 checks hold", "-"]
+    assert found["n"].tolist() == [1, pd.NA]
+    assert found["origin"].tolist() == [first.origin, second.origin]
     assert list(claims.ledger_texts(found)) == [
-        "id", "paper", "where", "statement", "rule", "verdict", "measured", "explanation"
+        "id", "paper", "where", "statement", "rule", "printed", "computed", "tolerance", "origin", "measured",
+        "verdict", "explanation", "n",
     ]  # fmt: skip
 
 
@@ -260,7 +288,7 @@ def test_counts():
 
 
 def test_an_unknown_verdict_is_refused():
-    row = dict.fromkeys(LEDGER.columns, "x") | {"order": 1}
+    row = dict.fromkeys(LEDGER.columns, "x") | {"order": 1, "n": None}
     with pytest.raises(TableError, match="Row order=1 has the unknown verdict x"):
         LEDGER.table([row])
 
@@ -272,7 +300,8 @@ def test_checks_that_hold():
     found = decided(
         {}, {"instance": "001", "measured": 1.5}, {"quantity": "ratio", "relation": ">=", "limit": 0.5}
     )
-    assert found == Finding("outputs: at most 1.5; ratio: at least 1 (over 2 instances).", REPRODUCED)
+    text = "outputs: at most 1.5; ratio: at least 1 (over 2 instances)."
+    assert found == Finding(text, REPRODUCED, "", "3 of 3 checks hold", 2)
     assert decided({}).measured == "outputs: at most 1 (over 1 instance)."
     assert decided({}, {"order": 2.0}, {"size": "3"}).measured.endswith("(over 3 instances).")
 
@@ -307,7 +336,8 @@ def test_equalities_tell_how_far_they_are_off():
         {"instance": "001", "relation": "=", "measured": 1.75, "tolerance": 0.5},
         {"instance": "002", "relation": "=", "measured": float("inf"), "limit": float("inf")},
     ]
-    assert decided(*rows) == Finding("outputs: off by at most 0.25 (over 3 instances).", REPRODUCED)
+    assert decided(*rows).measured == "outputs: off by at most 0.25 (over 3 instances)."
+    assert decided(*rows).verdict == REPRODUCED
     found = decided(*rows, {"instance": "003", "relation": "=", "measured": 2.1})
     assert found.explanation == "The statement fails: outputs is 2.1 in 003, the limit 2."
 

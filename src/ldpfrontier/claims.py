@@ -1,11 +1,13 @@
 """The claims ledger: what the papers state about their numbers, decided from the result tables alone.
 
 A claim in a ``paper.yaml`` has an ``id``, says ``where`` the paper states what (``statement``), and the
-``rule`` by which it is decided, in words. ``check`` names the function that does so: one of the paper's
-``claims.py``, or one of this module. It is given the ``tables`` that the claim names and its ``arguments``
-(limits, stated numbers), and returns a `Finding`; it sees neither configuration nor solver, so a verdict
-follows from the tables, and other tables give another verdict. An erratum says what is ``printed``, what is
-``correct``, how that is ``shown``, and which ``test`` pins it (``file::function``).
+``rule`` by which it is decided, in words; its ``tolerance``, and the ``origin`` of that (printed digits,
+sampling, a word of the text, accuracy). ``printed`` has the paper's numbers, if there are any. ``check``
+names the function that decides: one of the paper's ``claims.py``, or one of this module. It is given the
+``tables`` that the claim names and its ``arguments`` (limits, stated numbers), and returns a `Finding`; it
+sees neither configuration nor solver, so a verdict follows from the tables, and other tables give another
+verdict. An erratum is of a ``kind`` (`ERRATUM_KINDS`) and says what is ``printed``, what is ``correct``, how
+that is ``shown``, and which ``test`` pins it (``file::function``).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import importlib
 import importlib.util
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -28,6 +30,9 @@ from ldpfrontier.tables import Schema, TableError
 Verdict = Literal["reproduced", "reproduced with another reading", "not reproduced", "not checkable"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 REPRODUCED, ANOTHER_READING, NOT_REPRODUCED, NOT_CHECKABLE = VERDICTS
+
+#: Of an erratum: what is printed is false; it is true but more can be said; or it can be read in two ways.
+ERRATUM_KINDS = ("wrong", "not tight", "unclear")
 
 
 class NotCheckable(Exception):
@@ -45,11 +50,17 @@ class Finding:
     verdict : Verdict
     explanation : str
         Why, for a reader who has the paper; required unless the claim is reproduced as it stands.
+    computed : str
+        Our numbers in short, to stand beside those that the paper prints.
+    n : int, optional
+        How many cases decided it: instances, tables, printed numbers.
     """
 
     measured: str
     verdict: Verdict
     explanation: str = ""
+    computed: str = "-"
+    n: int | None = None
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -69,16 +80,20 @@ class Claim:
     rule: str
     check: str
     tables: tuple[str, ...]
+    tolerance: str
+    origin: str
+    printed: str = "-"
     figure: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Erratum:
-    """What is printed, and what it should be; `test` is ``file::function``."""
+    """What is printed, and what it should be; `kind` is of `ERRATUM_KINDS`, `test` is ``file::function``."""
 
     paper: str
     where: str
+    kind: str
     printed: str
     correct: str
     shown: str
@@ -128,6 +143,10 @@ _TEXTS = (
     "where",
     "statement",
     "rule",
+    "printed",
+    "computed",
+    "tolerance",
+    "origin",
     "measured",
     "verdict",
     "explanation",
@@ -137,9 +156,23 @@ _TEXTS = (
 
 LEDGER = Schema(
     name="claims",
-    columns={"order": "Int64", **dict.fromkeys(_TEXTS, "str")},
+    columns={"order": "Int64", **dict.fromkeys(_TEXTS, "str"), "n": "Int64"},
     key=("order",),
     rules=lambda table: iter([(~table["verdict"].isin(VERDICTS), "has the unknown verdict {verdict}")]),
+)
+
+
+SENSITIVITY = Schema(
+    name="sensitivity",
+    columns={
+        "claim": "str",
+        "choice": "str",  # what the paper leaves open
+        "setting": "str",  # how it is chosen here; "as computed" is that of the ledger
+        "verdict": "str",
+        "computed": "str",
+    },
+    key=("claim", "choice", "setting"),
+    rules=LEDGER.rules,
 )
 
 
@@ -202,12 +235,19 @@ def errata_of(paper: Paper) -> list[Erratum]:
     Raises
     ------
     PaperError
-        If an entry lacks a key or has an unknown one.
+        If an entry lacks a key or has an unknown one, or is of an unknown kind.
     """
-    return [
+    errata = [
         fit(Erratum, entry, f"Erratum {number} of {paper.key}", PaperError, paper=paper.key)
         for number, entry in enumerate(paper.errata, start=1)
     ]
+    for number, erratum in enumerate(errata, start=1):
+        if erratum.kind not in ERRATUM_KINDS:
+            raise PaperError(
+                f"Erratum {number} of {paper.key} is of the kind {erratum.kind!r}; allowed are "
+                f"{', '.join(ERRATUM_KINDS)}."
+            )
+    return errata
 
 
 def decide(claim: Claim, tables: Tables) -> Finding:
@@ -233,13 +273,60 @@ def ledger(claims: Iterable[tuple[Claim, Tables]]) -> pd.DataFrame:
             "paper": claim.paper,
             "where": claim.where,
             "statement": claim.statement,
-            "rule": claim.rule,
+            **{name: getattr(claim, name) for name in ("rule", "printed", "tolerance", "origin")},
             **vars(decide(claim, tables)),
             "table": f"{claim.paper}/{claim.tables[0]}",
             "figure": f"{claim.paper}/{claim.figure}" if claim.figure else "-",
         }
         for order, (claim, tables) in enumerate(claims, start=1)
     )
+
+
+def sensitivity(
+    paper: str,
+    entries: Iterable[Mapping[str, Any]],
+    variants: Iterable[tuple[str, str, Tables]],
+    changes: Mapping[str, Any] | None = None,
+) -> pd.DataFrame:
+    """Decide claims by other tables: which verdicts hang on what a paper leaves open.
+
+    Parameters
+    ----------
+    paper : str
+        Its key.
+    entries : iterable of mapping
+        Of the claims, as in ``paper.yaml``.
+    variants : iterable of (choice, setting, tables)
+        What is chosen, how, and the tables with it; a claim that they do not decide is left out.
+    changes : mapping, optional
+        Arguments of the claims that are others, where they have them.
+
+    Returns
+    -------
+    DataFrame
+        As `SENSITIVITY`.
+    """
+    claims = [
+        fit(Claim, entry, f"Claim {_id(entry)} of {paper}", PaperError, paper=paper) for entry in entries
+    ]
+    rows = []
+    for choice, setting, tables in variants:
+        for claim in claims:
+            own = {name: value for name, value in (changes or {}).items() if name in claim.arguments}
+            try:
+                found = check_of(claim)(tables, replace(claim, arguments={**claim.arguments, **own}))
+            except (NotCheckable, KeyError):
+                continue
+            rows.append(
+                {
+                    "claim": claim.id,
+                    "choice": choice,
+                    "setting": setting,
+                    "verdict": found.verdict,
+                    "computed": found.computed,
+                }
+            )
+    return SENSITIVITY.table(rows)
 
 
 def counts(table: pd.DataFrame) -> pd.DataFrame:
@@ -251,7 +338,8 @@ def counts(table: pd.DataFrame) -> pd.DataFrame:
 
 def ledger_texts(table: pd.DataFrame) -> pd.DataFrame:
     """Lay a ledger out as a table of texts to read."""
-    return table[["id", "paper", "where", "statement", "rule", "verdict", "measured", "explanation"]]
+    columns = [name for name in LEDGER.columns if name not in ("order", "table", "figure")]
+    return table[columns]
 
 
 def errata_texts(errata: Iterable[Erratum]) -> pd.DataFrame:
@@ -289,20 +377,33 @@ def enough(instances: int, needed: int, what: str = "instances") -> None:
         raise NotCheckable(f"The statement is about {needed} random {what}; the tables have {instances}.")
 
 
-def verdict(measured: str, holds: bool, otherwise: str, reading: str = "") -> Finding:
+def verdict(
+    measured: str,
+    holds: bool,
+    otherwise: str,
+    reading: str = "",
+    *,
+    computed: str = "-",
+    n: int | None = None,
+) -> Finding:
     """Return what was found: `otherwise` explains a failure, `reading` a success that needs a reading."""
     if not holds:
-        return Finding(measured, NOT_REPRODUCED, otherwise)
-    return Finding(measured, ANOTHER_READING if reading else REPRODUCED, reading)
+        return Finding(measured, NOT_REPRODUCED, otherwise, computed, n)
+    return Finding(measured, ANOTHER_READING if reading else REPRODUCED, reading, computed, n)
 
 
-def parts_verdict(parts: Mapping[str, bool], numbers: str, remark: str) -> Finding:
-    """Decide a statement of several parts: reproduced if all hold."""
+def parts_verdict(
+    parts: Mapping[str, bool], numbers: str, remark: str, reading: str = "", *, n: int | None = None
+) -> Finding:
+    """Decide a statement of several parts: reproduced if all hold, by another reading if there is one."""
     held = [part for part, holds in parts.items() if holds]
     failed = [part for part, holds in parts.items() if not holds]
     measured = f"{len(held)} of {len(parts)} parts hold. {numbers}"
     kept = f" Holds: {'; '.join(held)}." if held else ""
-    return verdict(measured, not failed, f"Does not hold: {'; '.join(failed)}.{kept} {remark}".strip())
+    otherwise = f"Does not hold: {'; '.join(failed)}.{kept} {remark}".strip()
+    return verdict(
+        measured, not failed, otherwise, reading, computed=f"{len(held)} of {len(parts)} parts", n=n
+    )
 
 
 # Checks that serve every paper ----------------------------------------------------------------------------
@@ -329,7 +430,13 @@ def every_check_holds(tables: Tables, claim: Claim) -> Finding:
             broken.append(f"{number}, the limit {worst['limit']:.4g}")
     cases = len(rows[["size", "instance", "order"]].drop_duplicates())
     text = f"{'; '.join(measured)} (over {cases} instance{'s' if cases > 1 else ''})."
-    return verdict(text, not broken, f"The statement fails: {'; '.join(broken)}.")
+    return verdict(
+        text,
+        not broken,
+        f"The statement fails: {'; '.join(broken)}.",
+        computed=f"{int(rows['holds'].sum())} of {len(rows)} checks hold",
+        n=cases,
+    )
 
 
 def _worst(part: pd.DataFrame) -> tuple[pd.Series[Any], str]:

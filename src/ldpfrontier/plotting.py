@@ -93,8 +93,10 @@ def style() -> Iterator[None]:
 
 def graded(index: int, count: int) -> dict[str, Any]:
     """Return line options for one of `count` ordered curves: light to dark, the last one solid."""
-    colour = matplotlib.colormaps["cividis"](0.85 * (count - 1 - index) / max(count - 1, 1))
-    return {"color": colour, "linestyle": _DASHES[(index - count) % len(_DASHES)]}
+    # What is light or dotted is drawn thicker, or it would be faint.
+    colour = matplotlib.colormaps["cividis"](0.72 * (count - 1 - index) / max(count - 1, 1))
+    width = 1.2 + 0.8 * (count - 1 - index) / max(count - 1, 1)
+    return {"color": colour, "linestyle": _DASHES[(index - count) % len(_DASHES)], "linewidth": width}
 
 
 def handle(look: Look) -> Line2D:

@@ -12,21 +12,28 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
 
 from ldpfrontier.atomic import replacing
 from ldpfrontier.claims import LEDGER, VERDICTS, counts, errata_of
 from ldpfrontier.files import markdown, read_metadata, read_table
 from ldpfrontier.job import load
+from ldpfrontier.notation import typeset
 from ldpfrontier.papers import Paper
 from ldpfrontier.provenance import configuration_hash
+from ldpfrontier.quotes import highlights_of
 from ldpfrontier.runs import seconds
 from ldpfrontier.tables import RESULTS, SKIPPED
 
 _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
+#: A larger SVG, in bytes, gives way to its PNG if that is smaller: the page is to stay below 6 MB.
+_LARGE = 400_000
+_TEMPLATES = resources.files("ldpfrontier").joinpath("templates")
 
 
 class ReportError(ValueError):
@@ -35,26 +42,34 @@ class ReportError(ValueError):
 
 @dataclass
 class Figure:
-    """A figure: its files by suffix, relative to the page, and the image itself as a data URI."""
+    """A figure: its files by suffix, relative to the page, the image itself as a data URI, and its claims."""
 
     name: str
     caption: str
+    number: str = ""
     image: str = ""
     files: dict[str, str] = field(default_factory=dict)
+    claims: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass
 class Table:
-    """A table: its files, and the worst of its certificates if it has any."""
+    """A table: its files, the worst of its certificates if it has any, and what made it."""
 
     name: str
     files: dict[str, str] = field(default_factory=dict)
+    source: Path | None = None
     rows: int = 0
     certified: int = 0
     skipped: int = 0
     gap: str = ""
     slack: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
+
+    def made_by(self, name: str, digits: int = 64) -> str:
+        """Return what the table says of what made it; of a hash the first digits."""
+        found = self.metadata.get(name, "")
+        return ", ".join(str(value)[:digits] for value in (found if isinstance(found, list) else [found]))
 
 
 def write(
@@ -66,7 +81,7 @@ def write(
     configuration: Mapping[str, Any],
     provenance: Iterable[Path | str],
     logs: Path | str,
-) -> None:
+) -> pd.DataFrame:
     """Write the page, all or nothing.
 
     Parameters
@@ -86,6 +101,11 @@ def write(
     logs : path
         Directory with the run times, as Snakemake's benchmarks write them.
 
+    Returns
+    -------
+    DataFrame
+        A row per table: what it was made by, as the page says it.
+
     Raises
     ------
     ReportError
@@ -94,26 +114,20 @@ def write(
     ledger = LEDGER.conform(ledger)
     figures, tables = _collect(list(finished), Path(path).parent, {paper.key: paper for paper in papers})
     assumptions = dict(_flat(configuration))
-    keys = {paper.key for paper in papers}
     entries = [
-        {
-            "key": paper.key,
-            "title": f"{paper.authors}: {paper.title}",
-            "url": paper.url,
-            "figures": list(figures.get(paper.key, {}).values()),
-            "tables": list(tables.get(paper.key, {}).values()),
-            "claims": ledger[ledger["paper"] == paper.key].to_dict("records"),
-            "errata": errata_of(paper),
-            "assumptions": {k: v for k, v in assumptions.items() if k.split(".")[0] == paper.key},
-        }
+        _entry(paper, ledger, figures.get(paper.key, {}), tables.get(paper.key, {}), assumptions)
         for paper in papers
     ]
+    keys = {paper.key for paper in papers}
     everything = [table for found in tables.values() for table in found.values() if table.metadata]
     text = (
-        _environment()
-        .from_string(_template())
+        _environment(papers)
+        .from_string(_template("report.html"))
         .render(
+            style=Markup(_template("report.css")),
+            script=Markup(_template("report.js")),
             papers=entries,
+            names={paper.key: paper.short for paper in papers},
             verdicts=VERDICTS,
             counts=counts(ledger).to_dict("records"),
             targets={
@@ -130,18 +144,68 @@ def write(
     )
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")
+    names = ("code_version", "code_hash", "configuration_hash", "content_hash", "packages")
+    rows = [
+        {"table": f"{paper}/{table.name}", "rows": table.rows} | {name: table.made_by(name) for name in names}
+        for paper, found in tables.items()
+        for table in found.values()
+        if table.metadata
+    ]
+    return pd.DataFrame(rows, columns=["table", "rows", *names])
 
 
-def _environment() -> Environment:
+def _entry(
+    paper: Paper,
+    ledger: pd.DataFrame,
+    figures: Mapping[str, Figure],
+    tables: Mapping[str, Table],
+    assumptions: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return what the template is told of a paper; every claim is under its figure if that is there."""
+    claims = [_claim(row) for row in ledger[ledger["paper"] == paper.key].to_dict("records")]
+    for claim in claims:
+        figure = figures.get(claim["figure"].partition("/")[2])
+        claim["shown"] = figure is not None
+        if figure is not None:
+            figure.claims.append(claim)
+    highlights = highlights_of(paper)
+    quoted = {quote.table for highlight in highlights for quote in highlight.quotes().values()}
+    read = {
+        name: read_table(table.source, load(paper.tables[name].schema_name))
+        for name, table in tables.items()
+        if name in quoted and table.source
+    }
+    sentences = [(highlight, highlight.sentence(read)) for highlight in highlights]
+    return {
+        "paper": paper,
+        "highlights": [(sentence, highlight) for highlight, sentence in sentences if sentence],
+        "figures": list(figures.values()),
+        "tables": list(tables.values()),
+        "claims": claims,
+        "errata": errata_of(paper),
+        "assumptions": {k: v for k, v in assumptions.items() if k.split(".")[0] == paper.key},
+    }
+
+
+def _claim(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return an entry of the ledger for the template, a number that is missing as a text."""
+    return {str(name): "-" if pd.isna(value) else value for name, value in row.items()}
+
+
+def _environment(papers: Sequence[Paper]) -> Environment:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    names = {paper.key: paper.short for paper in papers}
+    key = re.compile("|".join(map(re.escape, names)) or "(?!)")
     environment.filters["slug"] = lambda text: re.sub(r"\W+", "-", str(text))
+    environment.filters["named"] = lambda text: key.sub(lambda found: names[found[0]], str(text))
+    environment.filters["math"] = lambda text: typeset(environment.filters["named"](text))
     return environment
 
 
-def _template() -> str:
-    return resources.files("ldpfrontier").joinpath("templates/report.html").read_text(encoding="utf-8")
+def _template(name: str) -> str:
+    return _TEMPLATES.joinpath(name).read_text(encoding="utf-8")
 
 
 def _collect(
@@ -149,6 +213,7 @@ def _collect(
 ) -> tuple[dict[str, dict[str, Figure]], dict[str, dict[str, Table]]]:
     figures: dict[str, dict[str, Figure]] = {}
     tables: dict[str, dict[str, Table]] = {}
+    images: dict[tuple[str, str], dict[str, Path]] = {}
     for path in map(Path, finished):
         key, link = path.parent.name, os.path.relpath(path, page)
         if not path.stat().st_size:
@@ -157,26 +222,39 @@ def _collect(
             )
         paper = papers[key]
         if path.parents[1].name == "figures":
-            caption = paper.figures[path.stem].caption
-            figure = figures.setdefault(key, {}).setdefault(path.stem, Figure(path.stem, caption))
+            call = paper.figures[path.stem]
+            figure = figures.setdefault(key, {}).setdefault(
+                path.stem, Figure(path.stem, call.caption, call.labels.get("figure", "-"))
+            )
             figure.files[path.suffix[1:]] = link
-            # A browser enlarges SVG without loss; PNG is for a configuration without it.
-            if path.suffix == ".svg" or (path.suffix == ".png" and not figure.image):
-                data = base64.b64encode(path.read_bytes()).decode()
-                figure.image = f"data:{_MIME[path.suffix]};base64,{data}"
+            if path.suffix in _MIME:
+                images.setdefault((key, path.stem), {})[path.suffix] = path
         else:
             table = tables.setdefault(key, {}).setdefault(path.stem, Table(path.stem))
             table.files[path.suffix[1:]] = link
             if path.suffix == ".parquet":
                 _certificates(table, path, paper.tables[path.stem].schema_name)
+    for (key, name), files in images.items():
+        figures[key][name].image = _image(files)
     return figures, tables
+
+
+def _image(files: Mapping[str, Path]) -> str:
+    """Return a figure as a data URI: the SVG, which a browser enlarges without loss, unless it is large."""
+    sizes = {suffix: path.stat().st_size for suffix, path in files.items()}
+    small = ".svg" in sizes and (sizes[".svg"] <= _LARGE or sizes[".svg"] <= sizes.get(".png", math.inf))
+    if small:
+        # Percent-encoded, it is smaller than in base 64.
+        text = quote(files[".svg"].read_bytes(), safe=" !$'()*+,-./:;=?@[]_~|^`{}")
+        return f"data:{_MIME['.svg']},{text}"
+    return f"data:{_MIME['.png']};base64,{base64.b64encode(files['.png'].read_bytes()).decode()}"
 
 
 def _certificates(table: Table, path: Path, schema_name: str) -> None:
     """Enter the worst gap and the worst privacy slack: what a channel guarantees less what it must."""
     schema = load(schema_name)
     rows = read_table(path, schema)
-    table.rows, table.metadata = len(rows), read_metadata(path)
+    table.rows, table.metadata, table.source = len(rows), read_metadata(path), path
     if schema is not RESULTS:
         return
     certified = rows[rows["certified"]]

@@ -9,6 +9,7 @@ import pytest
 from ldpfrontier import claims
 from ldpfrontier.claims import ANOTHER_READING, NOT_CHECKABLE, NOT_REPRODUCED, REPRODUCED
 from ldpfrontier.papers import papers
+from ldpfrontier.papers.kairouz2016.populations import POPULATIONS
 from ldpfrontier.tables import CHECKS, RESULTS, check, result
 
 IDS = [
@@ -25,10 +26,12 @@ IDS = [
     "K-C10",
     "K-C15",
     "K-C16",
+    "K-C16b",
     "K-F3a",
     "K-F3b",
     "K-F4",
     "K-F5",
+    "K-F6b",
     "K-F6",
     "K-F7",
     "K-F8",
@@ -51,14 +54,40 @@ def table(*rows, **common):
     return RESULTS.table(result(**plain | common | row) for row in rows)
 
 
-def decide(claim, table):
-    finding = claims.decide(LEDGER[claim], {LEDGER[claim].tables[0]: table})
+def minima(utility, values, number=39, drawn=True):
+    """Build fresh populations: by size and statistic the least and the largest minimum."""
+    return POPULATIONS.table(
+        {
+            "paper": "kairouz2016",
+            "utility": utility,
+            "size": size,
+            "concentration": 1.0,
+            "statistic": statistic,
+            "range": "0.1 to 10",
+            "drawn": drawn,
+            "population": population,
+            "instances": 100,
+            "least": low + (high - low) * population / number,
+            "certified": low,
+            "instance": f"{population}00",
+            "epsilon": 1.0,
+        }
+        for (size, statistic), (low, high) in values.items()
+        for population in range(number + 1)[1:]
+    )
+
+
+def decide(claim, table, populations=None):
+    tables = {LEDGER[claim].tables[0]: table}
+    if populations is not None:
+        tables["populations"] = populations
+    finding = claims.decide(LEDGER[claim], tables)
     assert finding.verdict == REPRODUCED or finding.explanation
     return finding
 
 
-def verdict(claim, table):
-    return decide(claim, table).verdict
+def verdict(claim, table, populations=None):
+    return decide(claim, table, populations).verdict
 
 
 def test_every_claim_is_there_and_says_its_rule():
@@ -120,8 +149,12 @@ def expansion(claim, order):
     [
         ("K-C15", 4.0, REPRODUCED),
         ("K-C15", 2.0, NOT_REPRODUCED),
-        ("K-C16", 2.0, REPRODUCED),
-        ("K-C16", 1.0, NOT_REPRODUCED),
+        ("K-C9", 4.0, REPRODUCED),
+        ("K-C9", 2.0, NOT_REPRODUCED),
+        ("K-C10", 2.0, REPRODUCED),
+        ("K-C10", 1.0, NOT_REPRODUCED),
+        ("K-C16b", 2.0, REPRODUCED),
+        ("K-C16b", 1.0, NOT_REPRODUCED),
     ],
 )
 def test_expansions(claim, order, expected):
@@ -136,10 +169,36 @@ def test_the_symmetrized_sum_decides_too():
         assert verdict("K-C9", RESULTS.conform(pd.concat([good, both]))) == expected
 
 
+@pytest.mark.parametrize(("claim", "constant"), [("K-C9", 2.2), ("K-C15", 1.0), ("K-C15", 4.0)])
+def test_another_constant_is_no_rounding(claim, constant):
+    rows = expansion(claim, 4.0)
+    rows.loc[(rows["mechanism"] == "computed") & (rows["metric"] == "constant"), "value"] = constant
+    assert verdict(claim, rows) == NOT_REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("level", "limit", "expected"),
+    [
+        (9.0, 1.001, REPRODUCED),
+        (np.inf, 1.001, NOT_REPRODUCED),
+        (9.0, 0.5, NOT_REPRODUCED),
+        (9.0, 2.0, NOT_REPRODUCED),
+    ],
+)
+def test_corollary_16_as_an_inequality(level, limit, expected):
+    """A bound that never holds, one that is passed in the limit, and one that could be improved."""
+    rows = [
+        {"metric": name, "value": value, "instance": instance}
+        for instance in ("000", "001")
+        for name, value in (("level", level if instance == "001" else 3.0), ("limit", limit))
+    ]
+    assert verdict("K-C16", table(*rows, experiment="corollary 16", mechanism="printed")) == expected
+
+
 def test_a_constant_of_0_is_printed_as_0():
-    rows = expansion("K-C16", 1.0)
+    rows = expansion("K-C16b", 1.0)
     rows.loc[(rows["mechanism"] == "printed") & (rows["metric"] == "constant"), "value"] = -3e-11
-    assert "printed 0, derived 2." in decide("K-C16", rows).measured
+    assert "printed 0, derived 2." in decide("K-C16b", rows).measured
 
 
 def ratios(rr, binary, metric, sizes=("6",), instances=100):
@@ -153,27 +212,73 @@ def ratios(rr, binary, metric, sizes=("6",), instances=100):
     return table(*rows, metric=metric, bound=1.0, direction="max", status="closed form")
 
 
+FIG3 = {("6", "rr"): (0.11, 0.14), ("6", "binary"): (0.15, 0.35)}
+FIG6 = {("6", "rr"): (0.36, 0.41), ("6", "binary"): (0.39, 0.405)}
+FIG4 = {("6", "mixed"): (0.6, 0.8), ("12", "mixed"): (0.5, 0.65)}
+
+
 def test_minima_of_figure_3():
-    assert verdict("K-F3a", ratios(0.11, 0.24, "kl")) == REPRODUCED
-    assert verdict("K-F3a", ratios(0.13, 0.17, "kl")) == ANOTHER_READING
-    assert verdict("K-F3a", ratios(0.5, 0.5, "kl")) == NOT_REPRODUCED
-    assert verdict("K-F3a", ratios(0.11, 0.24, "kl", instances=10)) == NOT_CHECKABLE
-    assert verdict("K-F3a", ratios(0.11, 0.24, "kl", sizes=("3",))) == NOT_CHECKABLE
+    rows = ratios(0.13, 0.17, "kl")
+    assert verdict("K-F3a", rows, minima("kl", FIG3)) == REPRODUCED
+    # Which population the figure has is chance, and decides nothing.
+    assert verdict("K-F3a", ratios(0.5, 0.5, "kl"), minima("kl", FIG3)) == REPRODUCED
+    assert verdict("K-F3a", rows, minima("kl", FIG3, number=38)) == NOT_CHECKABLE
+    assert verdict("K-F3a", rows, minima("kl", FIG3, drawn=False)) == NOT_CHECKABLE
+    assert verdict("K-F3a", ratios(0.11, 0.24, "kl", instances=10), minima("kl", FIG3)) == NOT_CHECKABLE
+    assert verdict("K-F3a", ratios(0.11, 0.24, "kl", sizes=("3",)), minima("kl", FIG3)) == NOT_CHECKABLE
+
+
+@pytest.mark.parametrize("low", [0.0, 0.05, 0.15, 0.2, 0.3])
+def test_minima_that_are_others_are_not_sampling(low):
+    """Neither "almost nothing" nor "a fifth" passes for 10%."""
+    rows = ratios(0.13, 0.17, "kl")
+    assert verdict("K-F3a", rows, minima("kl", FIG3 | {("6", "rr"): (low, low + 0.02)})) == NOT_REPRODUCED
+
+
+@pytest.mark.parametrize("low", [0.05, 0.35])
+def test_minima_of_binary_decide_too(low):
+    finding = decide(
+        "K-F3a", ratios(0.13, 0.17, "kl"), minima("kl", FIG3 | {("6", "binary"): (low, low + 0.1)})
+    )
+    assert finding.verdict == NOT_REPRODUCED
+    assert finding.explanation.endswith("has such minima (text: binary 25%).")
 
 
 def test_text_and_caption_of_figure_6():
-    finding = decide("K-F6", ratios(0.38, 0.40, "mutual_information"))
+    rows = ratios(0.38, 0.40, "mutual_information")
+    finding = decide("K-F6", rows, minima("mutual_information", FIG6))
     assert finding.verdict == ANOTHER_READING
-    assert "the text that agrees" in finding.explanation
-    finding = decide("K-F6", ratios(0.38, 0.35, "mutual_information"))
-    assert "the caption that agrees" in finding.explanation
+    assert finding.explanation.endswith("(caption: binary 35%); read as the text.")
+    lower = FIG6 | {("6", "binary"): (0.34, 0.36)}
+    finding = decide("K-F6", rows, minima("mutual_information", lower))
+    assert finding.explanation.endswith("(text: binary 40%); read as the caption.")
+    for binary in ((0.2, 0.3), (0.45, 0.5)):
+        other = FIG6 | {("6", "binary"): binary}
+        assert verdict("K-F6", rows, minima("mutual_information", other)) == NOT_REPRODUCED
+    other = FIG6 | {("6", "rr"): (0.4, 0.5)}
+    assert verdict("K-F6", rows, minima("mutual_information", other)) == NOT_REPRODUCED
 
 
-def test_better_of_two():
-    assert verdict("K-F4", ratios(0.2, 0.72, "kl", sizes=("6", "12"))) == REPRODUCED
-    assert verdict("K-F4", ratios(0.2, 0.67, "kl", sizes=("6", "12"))) == ANOTHER_READING
-    assert verdict("K-F4", ratios(0.2, 0.52, "kl", sizes=("6", "12"))) == NOT_REPRODUCED
-    assert verdict("K-F4", ratios(0.2, 0.72, "kl")) == NOT_CHECKABLE
+@pytest.mark.parametrize("claim", ["K-F4", "K-F7"])
+def test_better_of_two(claim):
+    utility = LEDGER[claim].arguments["utility"]
+    first, second = LEDGER[claim].arguments["stated"].values()
+    rows = ratios(0.2, 0.72, utility, sizes=("6", "12"))
+
+    def with_(low, high):
+        values = {
+            ("6", "mixed"): (first + low, first + high),
+            ("12", "mixed"): (second - 0.02, second + 0.03),
+        }
+        return verdict(claim, rows, minima(utility, values))
+
+    assert with_(-0.05, 0.1) == REPRODUCED
+    # As a minimum over some population, but not over most.
+    assert with_(-0.1, 0.03) == ANOTHER_READING
+    # "At most" instead of "at least", and far more than stated.
+    assert with_(-0.3, -0.1) == NOT_REPRODUCED
+    assert with_(0.1, 0.2) == NOT_REPRODUCED
+    assert verdict(claim, ratios(0.2, 0.72, utility), minima(utility, FIG4)) == NOT_CHECKABLE
 
 
 def test_what_is_stated_is_an_argument():
@@ -181,7 +286,7 @@ def test_what_is_stated_is_an_argument():
     claim = dataclasses.replace(
         LEDGER["K-F4"], arguments={**LEDGER["K-F4"].arguments, "stated": {"6": 0.9, "12": 0.5}}
     )
-    assert claims.decide(claim, {"fig4": rows}).verdict == NOT_REPRODUCED
+    assert claims.decide(claim, {"fig4": rows, "populations": minima("kl", FIG4)}).verdict == NOT_REPRODUCED
 
 
 def test_scaling_and_geometric():
@@ -194,6 +299,21 @@ def test_scaling_and_geometric():
     ]
     good = table(*rows)
     bad = good.assign(value=good["value"].mask(good["mechanism"] == "geometric", 9.0))
-    for claim in ("K-F5", "K-F3b"):
+    for claim in ("K-F5", "K-F3b", "K-F6b"):
         assert verdict(claim, good) == REPRODUCED
         assert verdict(claim, bad) == NOT_REPRODUCED
+    # Another scale of the same power, and another power.
+    for factor in (2.0, 1 + good["instance"].astype(float)):
+        other = good.assign(value=good["value"].mask(good["mechanism"] == "printed", good["value"] * factor))
+        assert verdict("K-F5", other) == NOT_REPRODUCED
+
+
+def test_from_where_the_geometric_mechanism_is_better():
+    rows = [
+        {"instance": "000", "epsilon": epsilon, "mechanism": name, "value": value, "metric": "normalized"}
+        for epsilon, binary in ((1.0, 0.6), (7.0, 0.4), (8.0, 0.3))
+        for name, value in (("geometric", 0.5), ("binary", binary), ("rr", 0.8))
+    ]
+    finding = decide("K-F6b", table(*rows))
+    assert finding.verdict == NOT_REPRODUCED
+    assert finding.explanation.endswith("better: binary from ε = 7 to 8.")

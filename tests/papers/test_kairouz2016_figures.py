@@ -68,8 +68,8 @@ def test_averages(table, utility):
         mean = shares[shares["mechanism"] == name].groupby("epsilon")["value"].mean()
         np.testing.assert_allclose(lines(left)[STAIRCASES[name].label].get_ydata(), mean)
     # Per instance at positive epsilon only: at 0 the ratio is 0/0.
-    assert [len(bundle.get_segments()) for bundle in right.collections] == [3, 3, 3]
-    for name, bundle in zip(("geometric", "rr", "binary"), right.collections, strict=True):
+    assert [len(bundle.get_segments()) for bundle in right.collections] == [3, 3]
+    for name, bundle in zip(("rr", "binary"), right.collections, strict=True):
         for instance, segment in zip(("000", "001", "002"), bundle.get_segments(), strict=True):
             expected = [ratio(table, utility, name, "6", instance, e) for e in EPSILONS[1:]]
             np.testing.assert_array_equal(segment, np.column_stack([EPSILONS[1:], expected]))
@@ -106,7 +106,14 @@ def test_figures_draw_the_numbers_that_the_claims_compare_with():
 
 
 def test_scaling_is_in_the_units_of_the_paper(points, utility):
-    left, right = figures.scaling(points, utility).axes
+    ends = [[0.1, 0.3, 0.0, 0.1], [0.5, 1.0, 0.1, 9.0]]
+    left, right = figures.scaling(points, utility, ends).axes
+    # The ends of the paper, but for points beyond them.
+    assert right.get_ylim()[1] == 9.0
+    for ax in (left, right):
+        low, high = ax.get_xlim()
+        (shown,) = (line.get_xdata() for line in ax.lines if line.get_label() == STAIRCASES["optimal"].label)
+        assert low <= min(shown) <= max(shown) <= high
     assert [ax.get_title(loc="left") for ax in (left, right)] == [
         r"(a) $\varepsilon$ = 0.1", r"(b) $\varepsilon$ = 10"
     ]  # fmt: skip
@@ -187,7 +194,11 @@ def test_the_binary_region_contains_the_other_one():
 def test_equal_figures_give_equal_bytes(table, points, levels, utility, tmp_path, suffix):
     for name in ("one", "two"):
         save(figures.mixed(table, utility, STATED), tmp_path / f"mixed_{name}.{suffix}", dpi=60)
-        save(figures.scaling(points, utility), tmp_path / f"scaling_{name}.{suffix}", dpi=60)
+        save(
+            figures.scaling(points, utility, [[0, 1, 0, 1]] * 2),
+            tmp_path / f"scaling_{name}.{suffix}",
+            dpi=60,
+        )
         save(figures.thresholds(levels), tmp_path / f"thresholds_{name}.{suffix}", dpi=60)
     for name in ("mixed", "scaling", "thresholds"):
         one, two = (tmp_path / f"{name}_{i}.{suffix}" for i in ("one", "two"))

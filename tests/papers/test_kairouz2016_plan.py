@@ -119,3 +119,24 @@ def test_errata_name_tests_that_exist():
     for erratum in errata:
         file, _, function = erratum.test.partition("::")
         assert re.search(rf"^def {function}\(", (ROOT / file).read_text(encoding="utf-8"), re.M), erratum.test
+
+
+def test_populations_are_fresh_and_vary_one_choice_at_a_time():
+    arguments = PAPER.tables["populations"].resolved(DEFAULT)
+    assert arguments["numbers"] == [*range(1, 40)]
+    studies = arguments["studies"]
+    drawn = [(s["utility"], s["size"]) for s in studies if s["drawn"]]
+    assert drawn == [(u, k) for u in ("kl", "mutual_information") for k in (3, 4, 6, 12)]
+    usual = next(s for s in studies if s["drawn"])
+    assert (usual["concentration"], usual["ends"]) == (1.0, [0.1, 10.0])
+    for other in (s for s in studies if not s["drawn"]):
+        assert (other["concentration"] == 1.0) != (other["ends"] == [0.1, 10.0])
+        assert other["size"] in (6, 12)
+    # Without sizes whose columns can be listed there is nothing.
+    assert PAPER.tables["populations"].resolved(with_(sizes=[14], size=14))["studies"] == []
+    (sentence,) = plan.contradictions(with_(populations={"number": 1, "concentrations": [1], "ends": []}))
+    assert sentence.startswith("kairouz2016.populations.concentrations has 1, which is that of the figures")
+    (sentence,) = plan.contradictions(
+        with_(populations={"number": 1, "concentrations": [], "ends": [[2, 1]]})
+    )
+    assert sentence.startswith("kairouz2016.populations.ends[0] is [2, 1]; allowed is the smaller")

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.papers.lopuhaa2024 import figures, summaries
+from ldpfrontier.papers.lopuhaa2024 import figures, notes, summaries
 from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
 from ldpfrontier.papers.lopuhaa2024.experiments import fig2
 from ldpfrontier.papers.lopuhaa2024.figures import LOOKS, NMI
 from ldpfrontier.plotting import save
-from ldpfrontier.tables import RESULTS, SKIPPED, result
+from ldpfrontier.tables import RESULTS, SKIPPED, result, select
 
 COUNTS = np.array([[30, 10], [20, 40]])
 
@@ -117,7 +117,12 @@ def test_figures(usual, tmp_path):
     means = summaries.fig3(usual).query("size == '2 x 3' and mechanism == 'nr'")["mean"]
     line = next(line for line in ax.lines if line.get_label() == LOOKS["nr"].label)
     np.testing.assert_array_equal(line.get_ydata(), means)
-    assert plots["fig4"].axes[0].lines[0].get_ydata()[0] == 1.0
+    panel = plots["fig4"].axes[0]
+    levels = summaries.fig4(usual).query("size == '2 x 3' and mechanism == 'nr'")
+    drawn = [line.get_ydata().tolist() for line in panel.lines if line.get_label() == LOOKS["nr"].label]
+    assert drawn == [levels["low"].tolist(), levels["high"].tolist()]
+    # The same quantity on both axes: equality is the diagonal.
+    assert (panel.lines[0].get_xy1(), panel.lines[0].get_xy2()) == ((1.0, 1.0), (2.0, 2.0))
     for name, figure in plots.items():
         save(figure, tmp_path / f"{name}.png", dpi=50)
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
@@ -130,6 +135,47 @@ def test_means_over_fewer_tables_than_those_of_polyopt_are_not_shown(usual):
     assert usual[fewer].size > 0
     assert all(LOOKS["nr"].label not in found for found in labels)
     assert all(LOOKS["polyopt"].label in found for found in labels)
+
+
+def test_panels_say_on_how_many_tables_they_rest():
+    assert (
+        notes.tables(pd.Series({"polyopt": 5, "ir": 100, "srr": 100}))
+        == "PolyOpt: 5 tables\nothers: 100 tables"
+    )
+    assert notes.tables(pd.Series({"polyopt": 1, "ir": 1})) == "1 table"
+    assert notes.tables(pd.Series({"ir": 3, "polyopt": 2, "srr": 1})) == (
+        "PolyOpt: 2 tables\nSRR: 1 table\nothers: 3 tables"
+    )
+
+
+def test_panels_say_what_they_lack(table):
+    nmi = select(table, metric="nmi").dropna(subset=["value"])
+    own = nmi[nmi["instance"] == "a, c"]
+    assert notes.absent(nmi, own) == ""
+    fewer = own[~own["mechanism"].isin(["nr", "srr"])]
+    assert notes.absent(nmi, fewer) == "not asked for: NR (not robust), SRR"
+    reason = own[own["mechanism"] == "nr"].assign(status=SKIPPED, value=math.nan, note="too large")
+    rest = nmi[(nmi["instance"] != "a, c") | ~nmi["mechanism"].isin(["nr", "srr"])]
+    assert notes.absent(pd.concat([rest, reason]), fewer) == "too large: NR (not robust)\nnot asked for: SRR"
+
+
+def test_few_tables_are_points_and_no_boxes(usual):
+    for ax in figures.fig5(usual, 1.5).axes:
+        assert all(line.get_linestyle() == "None" for line in ax.lines[1:])
+    copies = [usual.assign(instance=usual["instance"] + f" {i}") for i in range(10)]
+    boxes = [
+        line for line in figures.fig5(pd.concat(copies), 1.5).axes[0].lines if line.get_linestyle() == "-"
+    ]
+    assert len(boxes) > 5
+
+
+def test_a_gain_within_the_gap_of_the_solver_is_not_shown(usual):
+    summary = summaries.gain(usual)
+    shown = figures.gain(summary.assign(at_least=0.1)).axes[0].lines
+    hidden = figures.gain(summary.assign(at_least=-0.1)).axes[0].lines
+    assert not any(np.isnan(line.get_ydata()).any() for line in shown)
+    assert hidden
+    assert all(np.isnan(line.get_ydata()).all() for line in hidden)
 
 
 def test_figures_are_equal_byte_for_byte(usual, tmp_path):

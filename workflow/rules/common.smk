@@ -134,12 +134,12 @@ def figure_files():
     return [report(path, **shown("figure")) if suffix == best else path for suffix, path in paths.items()]
 
 
-def claim_code():
+def claim_code(script):
     """Return the hash of what decides claims, the schemas of the tables that claims are about included."""
     own = [
         f"ldpfrontier.papers.{key}.claims" for key in PAPERS if (PAPER_FOLDERS / key / "claims.py").is_file()
     ]
-    return code("claims.py", *own, *(table.schema_name for table in PLAN.tables))
+    return code(script, *own, *(table.schema_name for table in PLAN.tables))
 
 
 def job_of(job):

@@ -1,5 +1,7 @@
 """The claims ledger, the errata, and one page with everything."""
 
+CLAIMS = {claim["id"]: (paper.key, claim) for paper in PAPERS.values() for claim in paper.claims}
+
 
 rule claims:
     input:
@@ -21,11 +23,41 @@ rule claims:
     threads: 1
     params:
         tables=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
-        code=claim_code(),
+        code=claim_code("claims.py"),
     message:
         "Decide the claims"
     script:
         "../scripts/claims.py"
+
+
+rule claim:
+    input:
+        # What this claim is about and no more, for a reader who wants to check it alone.
+        tables=lambda wildcards: [
+            f"results/tables/{CLAIMS[wildcards.claim][0]}/{name}.parquet"
+            for name in CLAIMS[wildcards.claim][1]["tables"]
+        ],
+        papers=PAPER_FILES,
+    output:
+        "results/claims/{claim}.md",
+    log:
+        "logs/report/claims/{claim}.log",
+    benchmark:
+        "logs/report/claims/{claim}.tsv"
+    wildcard_constraints:
+        claim="|".join(CLAIMS),
+    localrule: True
+    conda:
+        "../envs/ldpfrontier.yaml"
+    threads: 1
+    params:
+        paper=lambda wildcards: CLAIMS[wildcards.claim][0],
+        tables=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
+        code=claim_code("claim.py"),
+    message:
+        "Decide {wildcards.claim}"
+    script:
+        "../scripts/claim.py"
 
 
 rule report:
@@ -35,7 +67,8 @@ rule report:
         papers=PAPER_FILES,
         provenance=expand("results/data/{data}/provenance.json", data=PLAN.data(*PAPERS.values())),
     output:
-        "results/report/index.html",
+        page="results/report/index.html",
+        tables="results/report/tables.csv",
     log:
         "logs/report/report.log",
     benchmark:
@@ -47,7 +80,10 @@ rule report:
     params:
         logs="logs",
         configuration=config,
-        template=hashlib.sha256((BASE / "src/ldpfrontier/templates/report.html").read_bytes()).hexdigest(),
+        templates=[
+            hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted((BASE / "src/ldpfrontier/templates").glob("report.*"))
+        ],
         code=code("report.py"),
     message:
         "Write the report"

@@ -4,12 +4,12 @@ from _job import start
 
 from ldpfrontier import report
 from ldpfrontier.claims import LEDGER
-from ldpfrontier.files import read_table
+from ldpfrontier.files import read_table, write_texts
 from ldpfrontier.papers import papers
 
 start(snakemake.log[0])
-report.write(
-    snakemake.output[0],
+made_by = report.write(
+    snakemake.output.page,
     papers=list(papers().values()),
     finished=snakemake.input.finished,
     ledger=read_table(snakemake.input.claims, LEDGER),
@@ -17,3 +17,4 @@ report.write(
     provenance=snakemake.input.provenance,
     logs=snakemake.params.logs,
 )
+write_texts(made_by, snakemake.output.tables)

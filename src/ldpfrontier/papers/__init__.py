@@ -11,7 +11,8 @@ A folder with a ``paper.yaml`` is a paper. The file says what there is, in the s
   `ldpfrontier.tables`, or ``module:NAME`` in the folder.
 - ``figures`` (functions in ``figures``) and ``layouts`` (tables of texts, in ``summaries``): likewise, with a
   ``caption`` and ``labels`` for the reports.
-- ``claims`` and ``errata``: see `ldpfrontier.claims`.
+- ``claims`` and ``errata``: see `ldpfrontier.claims`; ``highlights``, what a reader should know first: see
+  `ldpfrontier.quotes`.
 
 Beside it lie ``experiments.py``, ``figures.py`` and ``claims.py``, and, where a paper has more to say,
 ``plan.py`` (parts, and what in the configuration contradicts what) and ``config.schema.json`` (its keys).
@@ -169,7 +170,7 @@ class Layout(Call):
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: who wrote it, and what there is of it."""
+    """A paper: who wrote it, and what there is of it; numbers of equations are those of one `version`."""
 
     key: str
     title: str
@@ -178,11 +179,13 @@ class Paper:
     venue: str = ""
     doi: str = ""
     url: str = ""
+    version: str = ""
     tables: Mapping[str, Table] = field(default_factory=dict)
     figures: Mapping[str, Call] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)
     claims: Sequence[Mapping[str, Any]] = ()
     errata: Sequence[Mapping[str, Any]] = ()
+    highlights: Sequence[Mapping[str, Any]] = ()
 
     def configured(self, configuration: Mapping[str, Any]) -> Paper:
         """Return the paper with the tables, figures and layouts that the configuration asks for."""
@@ -191,6 +194,18 @@ class Paper:
             return {name: call for name, call in calls.items() if call.wanted(configuration)}
 
         return replace(self, tables=kept(self.tables), figures=kept(self.figures), layouts=kept(self.layouts))
+
+    @property
+    def short(self) -> str:
+        """Authors and year, as a text names the paper: the surname of one or two, of more the first."""
+        surnames = [name.split()[-1] for name in self.authors.replace(" and ", ", ").split(", ")]
+        who = " and ".join(surnames) if len(surnames) < 3 else f"{surnames[0]} et al."
+        return f"{who} {self.year}"
+
+    @property
+    def link(self) -> str:
+        """Where the paper is: by its DOI if it has one."""
+        return f"https://doi.org/{self.doi}" if self.doi else self.url
 
     @property
     def published(self) -> list[str]:
@@ -268,6 +283,12 @@ def _wrong(call: Call, paper: Paper) -> Iterator[str]:
         yield "is not published and has no parts; allowed is only a table in parts."
     if isinstance(call, Layout) and (unknown := [form for form in call.formats if form not in FORMATS]):
         yield f"has the format {unknown[0]!r}; allowed are {', '.join(FORMATS)}."
+
+
+def claims_named(key: str, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the entries of some claims of a paper, as plain values that can be arguments of a table."""
+    found = {entry["id"]: dict(entry) for entry in read(ROOT / key / "paper.yaml").claims}
+    return [found[name] for name in ids]
 
 
 def load(paper: str, name: str) -> Any:

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.information import entropy, total_variation
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.papers.kairouz2016.experiments import (
@@ -22,7 +22,7 @@ from ldpfrontier.papers.kairouz2016.experiments import (
     sweep,
 )
 from ldpfrontier.tables import RESULTS, Row, result
-from ldpfrontier.utility import FDivergence
+from ldpfrontier.utility import FDivergence, MutualInformation
 
 _LOG = logging.getLogger(__name__)
 
@@ -140,6 +140,7 @@ def expansions(
     concentration: float = 1.0,
     small: Sequence[float] = (0.02, 0.04),
     large: Sequence[float] = (12.0, 14.0),
+    delta: float = 0.1,
 ) -> pd.DataFrame:
     """Measure constants and error orders of the expansions below Corollaries 9, 10, 15 and 16.
 
@@ -157,6 +158,8 @@ def expansions(
         As for `sweep`.
     small, large : sequence of float
         The two epsilons at which binary and randomized response are evaluated, nats.
+    delta : float
+        Of Corollary 16.
 
     Returns
     -------
@@ -172,6 +175,8 @@ def expansions(
                 measure = sample(utility, size, instance, seed=seed, concentration=concentration)
                 entry = partial(result, PAPER, instance=instance_name(instance), size=str(size))
                 rows += _expansion_rows(measure, entry, corollaries, small, large)
+                if isinstance(measure, MutualInformation) and measure.prior.min() > 0:
+                    rows += _bound_rows(measure.prior, entry, corollaries[1], delta)
     return RESULTS.table(rows)
 
 
@@ -210,3 +215,41 @@ def _expansion_rows(
             both = exact[0] + FDivergence(measure.p1, measure.p0, measure.kind)(channels[0])
             bound = (2.0 if high else 1.0) * expansion(measure, near, printed=True)
             yield row(mechanism="printed", metric="symmetrized", value=both / bound, unit="1")
+
+
+def response_loss(prior: FloatArray, epsilons: FloatArray) -> FloatArray:
+    """Return e^eps H(X | Y) after randomized response, nats: what it loses, without cancellation.
+
+    Parameters
+    ----------
+    prior : ndarray, shape (k,)
+        Positive.
+    epsilons : ndarray, shape (n,)
+        Up to 600.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+    """
+    small = np.exp(-epsilons)[:, None]
+    # An output y has the posterior P_y : P_x e^-eps, and e^eps times the weight of the sum of these.
+    truth = np.exp(epsilons)[:, None] * prior * np.log1p((1.0 - prior) / prior * small)
+    total = np.log(prior + (1.0 - prior) * small) + epsilons[:, None]
+    lies = (1.0 - prior) * total - (entropy_terms(prior).sum() - entropy_terms(prior))
+    return np.asarray((truth + lies).sum(axis=1) / (1.0 + (len(prior) - 1) * small[:, 0]))
+
+
+def entropy_terms(prior: FloatArray) -> FloatArray:
+    """Return P log P."""
+    return np.asarray(prior * np.log(prior))
+
+
+def _bound_rows(prior: FloatArray, entry: Callable[..., Row], corollary: str, delta: float) -> Iterator[Row]:
+    levels = np.geomspace(0.5, 600.0, 1000)
+    ratio = response_loss(prior, levels) / ((len(prior) - 1) * levels)
+    fails = np.flatnonzero(ratio < 1.0 - delta)
+    first = 0 if not fails.size else int(fails[-1]) + 1
+    level = float(levels[first]) if first < levels.size else math.inf
+    row = partial(entry, experiment=corollary, mechanism="printed")
+    yield row(metric="level", value=level, unit="nats", note=f"delta = {delta:g}")
+    yield row(metric="limit", value=float(ratio[-1]), unit="1", epsilon=float(levels[-1]))

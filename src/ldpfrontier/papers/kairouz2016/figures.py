@@ -44,7 +44,8 @@ def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> 
     Returns
     -------
     matplotlib.figure.Figure
-        On the right, thin lines are instances and the marked line is the lowest of them.
+        On the right, of binary and randomized response as in the paper, thin lines are instances and the
+        marked line is the lowest of them.
     """
     left_looks = [STAIRCASES[name] for name in ("optimal", "binary", "rr", "geometric")]
     with style():
@@ -59,7 +60,7 @@ def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> 
             xlabel=_LEVEL, ylabel=f"{ACHIEVED[utility]} / {POSSIBLE[utility]}, average", ylim=(0.0, 1.02)
         )
         shares = ratios(table, utility)
-        for order, name in enumerate(("geometric", "rr", "binary")):
+        for order, name in enumerate(("rr", "binary")):
             _bundle(right, _by_instance(shares[name]), STAIRCASES[name], order)
             if name in stated:
                 _stated(right, stated[name], STAIRCASES[name])
@@ -76,7 +77,9 @@ def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> 
     return figure
 
 
-def mixed(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> Figure:
+def mixed(
+    table: pd.DataFrame, utility: str, stated: Mapping[str, float], axis: Sequence[float] = (0.5, 1.02)
+) -> Figure:
     """Draw Figure 4 or 7: the better of binary and randomized response relative to the optimum.
 
     Parameters
@@ -86,6 +89,8 @@ def mixed(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> Fig
     utility : {"kl", "mutual_information"}
     stated : mapping of str to float
         The lowest ratio to the optimum that the paper states, by size.
+    axis : sequence of float
+        Ends of the vertical axis of the paper; lower instances extend it.
 
     Returns
     -------
@@ -100,13 +105,13 @@ def mixed(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> Fig
     with style():
         figure = Figure(figsize=(PAGE_WIDTH * columns / 2, 0.45 + 2.0 * height))
         axes = figure.subplots(height, columns, squeeze=False, sharex=True, sharey=True).ravel()
-        low = min(0.5, math.floor(10.0 * float(curves.min().min())) / 10.0)
+        low = min(axis[0], math.floor(20.0 * float(curves.min().min())) / 20.0)
         for ax, letter, size in zip(axes, _LETTERS, sizes, strict=False):
             _bundle(ax, curves.loc[:, [size]], look, 0)
             if size in stated:
                 _stated(ax, stated[size], look)
             ax.set_title(f"({letter}) {_alphabet(size)}", loc="left")
-            ax.set(xlim=(0.0, curves.index.max()), ylim=(low, 1.02))
+            ax.set(xlim=(0.0, curves.index.max()), ylim=(low, axis[1]))
         for ax in axes[len(sizes) :]:
             ax.set_axis_off()
         figure.supxlabel(_LEVEL, fontsize=9)
@@ -147,8 +152,7 @@ def _bundle(ax: Axes, curves: pd.DataFrame, look: Look, order: int) -> None:
     epsilon = curves.index.to_numpy(dtype=float)
     lines = [np.column_stack([epsilon, curves[name]]) for name in curves]
     # As one picture inside a PDF or SVG: as vectors, 100 instances are megabytes.
-    alpha = 0.15 if look is STAIRCASES["geometric"] else 0.3
-    thin = LineCollection(lines, colors=look.colour, linewidths=0.5, alpha=alpha, zorder=2 + order / 10)
+    thin = LineCollection(lines, colors=look.colour, linewidths=0.5, alpha=0.3, zorder=2 + order / 10)
     thin.set_rasterized(True)
     ax.add_collection(thin)
     _marked(ax, curves.min(axis=1), look, order)
@@ -176,7 +180,7 @@ _NO_LOSS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def scaling(table: pd.DataFrame, utility: str) -> Figure:
+def scaling(table: pd.DataFrame, utility: str, axes: Sequence[Sequence[float]]) -> Figure:
     """Draw Figure 5 (in nats) or 8 (in bits, as the paper): one point per instance and mechanism.
 
     Parameters
@@ -184,6 +188,8 @@ def scaling(table: pd.DataFrame, utility: str) -> Figure:
     table : DataFrame
         Of `ldpfrontier.papers.kairouz2016.expansions.scaling`.
     utility : {"kl", "mutual_information"}
+    axes : sequence of (left, right, bottom, top)
+        The ends of the paper's axes, in the units of the figure; points beyond extend them.
 
     Returns
     -------
@@ -198,9 +204,9 @@ def scaling(table: pd.DataFrame, utility: str) -> Figure:
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 2.9))
         left, right = figure.subplots(1, 2)
-        for ax, letter, epsilon, abscissa, mechanism in (
-            (left, "a", small, narrow, "binary"),
-            (right, "b", large, full, "rr"),
+        for ax, letter, epsilon, abscissa, mechanism, ends in (
+            (left, "a", small, narrow, "binary", axes[0]),
+            (right, "b", large, full, "rr", axes[1]),
         ):
             rows = table[(table["epsilon"] == epsilon) & (table["metric"] == utility)]
             points = rows.pivot_table("value", "instance", "mechanism") / nats
@@ -224,7 +230,10 @@ def scaling(table: pd.DataFrame, utility: str) -> Figure:
             ax.plot(x, points["optimal"], **_plus())
             unit = rf"$10^{{{exponent}}}$ {name}" if exponent else name
             ax.set_title(f"({letter}) {EPSILON} = {epsilon:g}", loc="left")
-            ax.set(ylabel=f"{ACHIEVED[utility]} ({unit})", xlim=(0.0, None), ylim=(0.0, None))
+            ax.set(ylabel=f"{ACHIEVED[utility]} ({unit})")
+            shown = points[["geometric", mechanism, "optimal"]]
+            ax.set_xlim(*_around(x.to_numpy(), ends[:2]))
+            ax.set_ylim(*_around(shown.to_numpy(), [end / 10.0**exponent for end in ends[2:]]))
         left.set_xlabel(SCALE[utility])
         right.set_xlabel(f"{POSSIBLE[utility]} ({name})")
         dots = [Line2D([], [], **STAIRCASES[m].line(linestyle="")) for m in ("binary", "rr", "geometric")]
@@ -234,6 +243,13 @@ def scaling(table: pd.DataFrame, utility: str) -> Figure:
             columnspacing=1.1, handlelength=1.8, handletextpad=0.5,
         )  # fmt: skip
     return figure
+
+
+def _around(values: FloatArray, ends: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis, moved out where values are beyond them."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    room = 0.03 * (high - low)
+    return (ends[0] if low >= ends[0] else low - room), (ends[1] if high <= ends[1] else high + room)
 
 
 def _plus() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ldpfrontier.configuration import grid_contradictions, values
+from ldpfrontier.papers import claims_named
 
 Configuration = Mapping[str, Any]
 Arguments = dict[str, Any]
@@ -53,6 +54,41 @@ def expansions(configuration: Configuration) -> Arguments:
     }
 
 
+def populations(configuration: Configuration) -> Arguments:
+    """Return the arguments of the table of populations: those of the figures, other priors and levels."""
+    paper = configuration["kairouz2016"]
+    study, grid = paper["populations"], [e for e in values(paper["epsilon"]) if e > 0]
+    drawn = {
+        "concentration": float(paper["concentration"]),
+        "ends": [min(grid), max(grid)],
+        "drawn": True,
+    }
+    # Where the two mechanisms are equal does not depend on the least and the largest level.
+    every, extremes = ["rr", "binary", "mixed"], ["rr", "binary"]
+    other = {**drawn, "drawn": False}
+    priors = [{**other, "concentration": float(x)} for x in study["concentrations"]]
+    levels = [{**other, "ends": list(map(float, x)), "statistics": extremes} for x in study["ends"]]
+    size = paper["size"]
+    # Columns of more inputs are too many to list.
+    sizes = sorted(k for k in {*paper["sizes"], size} if k <= 12)
+    more = {max(sizes, default=0): priors, size: [*priors, *levels]}
+    return {
+        "seed": configuration["seed"],
+        "numbers": list(range(1, study["number"] + 1)),
+        "studies": [
+            {"utility": utility, "size": k, "statistics": every if k == size else ["mixed"], **setting}
+            for utility in ("kl", "mutual_information")
+            for k in sizes
+            for setting in [drawn, *more.get(k, [])]
+        ],
+    }
+
+
+def sensitivity(configuration: Configuration) -> Arguments:
+    """Return the claims that other ways to draw the instances may decide otherwise."""
+    return {"claims": claims_named("kairouz2016", ["K-F3a", "K-F4", "K-F6", "K-F7"])}
+
+
 def _origin(configuration: Configuration) -> Arguments:
     """Return what an instance is drawn from."""
     concentration = float(configuration["kairouz2016"]["concentration"])
@@ -82,6 +118,18 @@ def contradictions(configuration: Configuration) -> Iterator[str]:
     for key, (first, second) in pairs.items():
         if not first < second:
             yield f"kairouz2016.{key} is [{first}, {second}]; allowed is the smaller number first."
+    for i, (first, second) in enumerate(paper["populations"]["ends"]):
+        if not first < second:
+            yield (
+                f"kairouz2016.populations.ends[{i}] is [{first}, {second}]; allowed is the smaller "
+                "number first."
+            )
+    if paper["concentration"] in paper["populations"]["concentrations"]:
+        yield (
+            f"kairouz2016.populations.concentrations has {paper['concentration']}, which is that "
+            "of the figures; "
+            "allowed are others."
+        )
     drawings = paper["drawings"]
     for name in ("p0", "p1"):
         if abs(math.fsum(drawings[name]) - 1.0) > 1e-9:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ldpfrontier.channel import FloatArray
 from ldpfrontier.papers.kalantari2018.summaries import DP, MI
 from ldpfrontier.plotting import PAGE_WIDTH, Look, handle, style
 from ldpfrontier.tables import select
@@ -21,6 +26,12 @@ CLASSES = {
     "III b": Look("Class III b", "#009E73", "s", (0, (5, 1.5)), filled=False),
     "III a": Look("Class III a", "#D55E00", "^", "-", filled=False),
     "II": Look("Class II", "#0072B2", "o", "-"),
+}
+
+#: Of MI leakage, beside those of DP leakage.
+MI_CLASSES = {
+    "I": Look("Class I, MI", "#000000", "x", (0, (4, 1.5, 1, 1.5))),
+    "II": Look("Class II, MI", "#0072B2", "+", (0, (5, 1.5))),
 }
 
 BOUNDS = {
@@ -75,7 +86,11 @@ def comparison(table: pd.DataFrame, size: str) -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    shown = {name: CLASSES[name] for name in ("I", "II")}
+    looks = {
+        DP: {name: replace(CLASSES[name], label=f"{CLASSES[name].label}, DP") for name in MI_CLASSES},
+        MI: MI_CLASSES,
+    }
+    thin = {"linewidth": 0.9, "markersize": 4.5}
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 2.8))
         left, right = figure.subplots(1, 2)
@@ -83,15 +98,14 @@ def comparison(table: pd.DataFrame, size: str) -> Figure:
             entries = []
             for measure in measures:
                 curves = _optima(table, size, measure)
-                # MI leakage: the same colour, thin and without markers.
-                thin = {"marker": "", "linewidth": 0.9, "linestyle": "--"} if measure == MI else {}
-                entries += [(look, curves[name], thin) for name, look in shown.items() if name in curves]
+                options = thin if measure == MI else {}
+                entries += [(look, curves[n], options) for n, look in looks[measure].items() if n in curves]
             _plot(ax, entries)
             ax.set_xlabel(DISTORTION)
         left.set_ylabel("least leakage (nats)")
-        left.set_title("(a) DP (thick) and MI (thin, dashed)", loc="left")
+        left.set_title("(a) DP and MI", loc="left")
         right.set_title("(b) MI, enlarged", loc="left")
-        _legend(figure, shown.values())
+        _legend(figure, [*looks[DP].values(), *looks[MI].values()])
     return figure
 
 
@@ -138,15 +152,40 @@ def _optima(table: pd.DataFrame, size: str, metric: str) -> Mapping[str, pd.Seri
     }
 
 
-def _plot(ax: Axes, entries: Iterable[tuple[Look, pd.Series[float], dict[str, object]]]) -> None:
+def _plot(ax: Axes, entries: Iterable[tuple[Look, pd.Series[float], dict[str, Any]]]) -> None:
     for order, (look, curve, options) in enumerate(entries):
         every = max(1, len(curve) // 12)
-        ax.plot(
-            curve.index, curve.to_numpy(), zorder=3 + order,
-            markevery=(order * every // 5, every), **look.line(**options),
-        )  # fmt: skip
+        x, y, jump = _jumping(curve)
+        line = look.line(**options)
+        ax.plot(x, y, zorder=3 + order, markevery=(order * every // 5, every), **line)
+        if jump is not None:
+            place, top = jump
+            drop: dict[str, Any] = {"color": look.colour, "zorder": 3 + order, "linewidth": 0.8}
+            ax.plot([place, place], [0.0, top], linestyle=(0, (1, 1.5)), **drop)
+            ax.plot([place], [top], marker="o", markersize=4.5, markerfacecolor="white", linestyle="", **drop)
     ax.set_xlim(left=0.0)
     ax.set_ylim(bottom=0.0)
+
+
+def _jumping(curve: pd.Series[float]) -> tuple[FloatArray, FloatArray, tuple[float, float] | None]:
+    """Return a curve, cut where it jumps to 0: the place and the limit of the values before it.
+
+    A curve that bends to 0 is there when its last step is continued.
+    """
+    x, y = np.asarray(curve.index, dtype=np.float64), np.asarray(curve, dtype=np.float64)
+    ends = np.flatnonzero((y[:-1] > 1e-9) & (y[1:] <= 1e-9))
+    if not ends.size or ends[0] == 0:
+        return x, y, None
+    last = int(ends[0])
+    slope = (y[last] - y[last - 1]) / (x[last] - x[last - 1])
+    limit = y[last] + slope * (x[last + 1] - x[last])
+    if limit <= 0.5 * y[last]:
+        return x, y, None
+    place = float(x[last + 1])
+    cut = last + 1
+    x = np.concatenate([x[:cut], [place, math.nan], x[cut:]])
+    y = np.concatenate([y[:cut], [limit, math.nan], y[cut:]])
+    return x, y, (place, float(limit))
 
 
 def _legend(figure: Figure, looks: Iterable[Look]) -> None:

@@ -21,6 +21,7 @@ from scipy.optimize import brentq
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.information import BITS
 from ldpfrontier.optimum import Optimum
+from ldpfrontier.papers.liao2017.search import Search
 from ldpfrontier.tables import CLOSED_FORM, HEURISTIC, RESULTS, Row, result
 from ldpfrontier.testing.euclidean import Perturbation, euclidean, euclidean_binary
 from ldpfrontier.testing.hypotheses import Hypotheses
@@ -269,7 +270,7 @@ def comparison(
                 note = "w_0 = (" + ", ".join(f"{x:.4g}" for x in w) + ")"
                 compared[mechanism] = (_rival(channel, tested, best["optimal"], CLOSED_FORM), note)
         if tested.letters == 2:
-            searched = _rival(grid_search(tested, epsilon, grid), tested, best["optimal"], HEURISTIC)
+            searched = _rival(Search(tested, grid)(epsilon), tested, best["optimal"], HEURISTIC)
             compared["grid"] = (searched, f"exhaustive search in steps of 1/{grid}")
         for mechanism, (optimum, note) in compared.items():
             rows += _certified(row, mechanism, epsilon, "relative_entropy", tested, optimum, note)
@@ -290,17 +291,6 @@ def at_leakage(tested: Hypotheses, unit: Perturbation, epsilon: float, w0: Array
     while leak(root) > epsilon:
         root *= 1.0 - 1e-15 if root * (1.0 - 1e-15) < root else 0.999
     return unit.scaled(root * root).channel(w0)
-
-
-def grid_search(tested: Hypotheses, epsilon: float, steps: int) -> Channel:
-    """Return the best 2 x 2 channel with entries k / steps and no leakage above epsilon (bits)."""
-    grid = np.linspace(0.0, 1.0, steps + 1)
-    a, b = (x[np.tri(steps + 1, dtype=bool)] for x in np.meshgrid(grid, grid, indexing="ij"))
-    ones = np.stack([a, b], axis=-1)
-    columns = np.stack([ones, 1.0 - ones], axis=-2)
-    fits = (tested.costs(columns).sum(axis=1) * BITS <= epsilon).all(axis=1)
-    values = np.where(fits, tested.gains(columns).sum(axis=1).min(axis=1), -1.0)
-    return Channel(columns[int(values.argmax())].T)
 
 
 # Figure 1 -------------------------------------------------------------------------------------------------

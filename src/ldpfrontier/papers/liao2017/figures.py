@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,9 @@ MECHANISMS = {
     "eit": Look("$W'$ (E-IT)", "#7A7A7A", "^", (0, (4, 1.5))),
 }
 
+#: In the strips only.
+SEARCH = Look("$W^*$, search in steps of 1/{}", "#009E73", "", "-")
+
 INSTANCES = {
     "Pair 1": Look("Pair 1", "#0072B2", "o", "-"),
     "Pair 2": Look("Pair 2", "#009E73", "s", (0, (5, 1.5)), filled=False),
@@ -33,6 +37,7 @@ INSTANCES = {
     "Triple 2": Look("Triple 2", "#CC79A7", "P", "-"),
 }
 
+_PERCENT = FuncFormatter(lambda x, _: f"{100 * x:g}%")
 _LEAKAGE = r"leakage $\epsilon\,/\,\min_k H(p_k)$"
 
 
@@ -107,18 +112,31 @@ def fig1(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def utilities(table: pd.DataFrame, instances: Sequence[str], *, columns: int = 2) -> Figure:
+def utilities(
+    table: pd.DataFrame,
+    grid: pd.DataFrame,
+    instances: Sequence[str],
+    *,
+    steps: int | None = None,
+    named: Mapping[str, float] | None = None,
+    columns: int = 2,
+) -> Figure:
     """Draw normalized utility against normalized leakage, one panel per instance (Figures 2 and 3).
 
     Relative entropy is on the left axis; Renyi divergence, where there is one, on the right axis, whose scale
-    keeps the curves apart.
+    keeps the curves apart. What the text says is about leakages that are next to nothing on these axes: below
+    each panel is a strip with shares of the 2 x 2 optimum on a logarithmic one.
 
     Parameters
     ----------
-    table : DataFrame
-        The table ``sweeps``, of any number of instances.
+    table, grid : DataFrame
+        The tables ``sweeps`` and ``grid``, of any number of instances.
     instances : sequence of str
         Panels in their order.
+    steps : int, optional
+        Of the exhaustive search in the strips; without it there are none.
+    named : mapping of str to float, optional
+        By instance the leakage over min H that the text names.
     columns : int
         Panels beside each other.
 
@@ -130,19 +148,28 @@ def utilities(table: pd.DataFrame, instances: Sequence[str], *, columns: int = 2
     shown = select(table, instance=instances)
     has_renyi = (shown["metric"] == "normalized_renyi").any()
     with style():
-        figure = Figure(figsize=(PAGE_WIDTH, 0.75 + 2.2 * rows))
-        axes = figure.subplots(rows, columns, squeeze=False).ravel()
-        for ax, letter, instance in zip(axes, "abcdefghijklmnop", instances, strict=False):
-            _panel(ax, select(shown, instance=instance))
-            ax.set_title(f"({letter}) {instance}", loc="left")
-        for ax in axes[len(instances) :]:
+        strips = 2 if steps else 1
+        figure = Figure(figsize=(PAGE_WIDTH, 0.75 + (2.2 + 0.95 * (strips - 1)) * rows))
+        ratios = [2.2, 0.95][:strips] * rows
+        axes = figure.subplots(rows * strips, columns, squeeze=False, height_ratios=ratios)
+        panels, below = axes[::strips].ravel(), axes[strips - 1 :: strips].ravel()
+        for place, (letter, instance) in enumerate(zip("abcdefghijklmnop", instances, strict=False)):
+            part = select(shown, instance=instance)
+            _panel(panels[place], part)
+            panels[place].set_title(f"({letter}) {instance}", loc="left")
+            if steps:
+                search = select(grid, instance=instance, mechanism=f"grid_{steps}")
+                _strip(below[place], pd.concat([part, search]), f"grid_{steps}", (named or {}).get(instance))
+        for ax in (*panels[len(instances) :], *below[len(instances) :]):
             ax.set_axis_off()
         figure.supxlabel(_LEAKAGE, fontsize=9)
         handles = [handle(look) for name, look in MECHANISMS.items() if name in set(shown["mechanism"])]
+        if steps:
+            handles.append(handle(replace(SEARCH, label=SEARCH.label.format(steps))))
         if has_renyi:
             handles += [
-                Line2D([], [], color=RELATIVE, linewidth=3, label="relative entropy (left axis)"),
-                Line2D([], [], color=RENYI, linewidth=3, label="Rényi divergence (right axis)"),
+                Line2D([], [], color=RELATIVE, linewidth=2.6, label="relative entropy (left axis)"),
+                Line2D([], [], color=RENYI, linewidth=0.7, label="Rényi divergence (right axis)"),
             ]
             figure.supylabel("utility / utility without privacy", fontsize=9)
         else:
@@ -170,9 +197,11 @@ def _panel(ax: Axes, rows: pd.DataFrame) -> None:
             x, y = curve["epsilon"].to_numpy() / least, curve["value"].to_numpy()
             at = np.unique(np.abs(x[:, None] - x[-1] * (marks - 0.04 * order)).argmin(axis=0)).tolist()
             x, y = np.append(0.0, x), np.append(0.0, y)
+            # In grey, the two divergences are told apart by the width.
             on.plot(
                 x, y, zorder=3 + order,
-                **(look.line(color=colour) | {"markeredgecolor": colour}),
+                **(look.line(color=colour, linewidth=1.3 if colour == RELATIVE else 0.7)
+                   | {"markeredgecolor": colour}),
                 markevery=[k + 1 for k in at],
             )  # fmt: skip
             on.lines[-1].set_markerfacecolor(colour if look.filled else "white")
@@ -182,7 +211,25 @@ def _panel(ax: Axes, rows: pd.DataFrame) -> None:
             on.spines["right"].set_visible(True)
             on.grid(visible=False)
     ax.set_xlim(left=0.0)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:g}%"))
+    ax.xaxis.set_major_formatter(_PERCENT)
+
+
+def _strip(ax: Axes, rows: pd.DataFrame, search: str, named: float | None) -> None:
+    """Draw shares of the 2 x 2 optimum in relative entropy: of W', and of an exhaustive search."""
+    least = float(select(rows, metric="min_entropy")["value"].iloc[0])
+    part = select(rows[np.isfinite(rows["epsilon"])], metric="relative_entropy")
+    wide = part.pivot_table("value", "epsilon", "mechanism").dropna(subset=["eit"])
+    for name, look in ((search, SEARCH), ("eit", MECHANISMS["eit"])):
+        options = look.line(marker="", linewidth=1.0) | ({"color": RELATIVE} if name == "eit" else {})
+        ax.plot(wide.index / least, wide[name] / wide["optimal_2"], **options)
+    if named is not None:
+        ax.axvline(named, color="#333333", linewidth=0.9, linestyle=(0, (1, 1.5)))
+    ax.set_xscale("log")
+    ax.set_ylim(0.0, 1.1)
+    ax.set_yticks([0.0, 0.5, 1.0])
+    ax.set_ylabel("share of\n$W^*$, 2 × 2", fontsize=7)
+    ax.tick_params(labelsize=7)
+    ax.xaxis.set_major_formatter(_PERCENT)
 
 
 def shares(table: pd.DataFrame, instances: Sequence[str]) -> Figure:

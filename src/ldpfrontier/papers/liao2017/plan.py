@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from ldpfrontier.configuration import grid, grid_contradictions
+from ldpfrontier.papers import claims_named
 
 #: Tables I and II, and instances on more letters.
 HYPOTHESES = Path(__file__).with_name("hypotheses.yaml")
@@ -42,6 +43,16 @@ def read_instances(path: Path | str = HYPOTHESES) -> list[Arguments]:
 def instances(configuration: Configuration) -> Arguments:
     """Return the arguments of the table of hypotheses."""
     return {"instances": read_instances()}
+
+
+def searches(configuration: Configuration) -> Arguments:
+    """Return the arguments of the exhaustive searches."""
+    return {"instances": read_instances(), "steps": sorted(configuration["liao2017"]["searches"])}
+
+
+def sensitivity(configuration: Configuration) -> Arguments:
+    """Return the claims that another search or nominal row may decide otherwise."""
+    return {"claims": claims_named("liao2017", ["Li-F2a", "Li-F2b", "Li-F2c", "Li-F2d", "Li-F3"])}
 
 
 def sweeps(configuration: Configuration) -> dict[str, Arguments]:

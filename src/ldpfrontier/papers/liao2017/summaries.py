@@ -43,6 +43,85 @@ SHARES = Schema(
 )
 
 
+SEARCHES = Schema(
+    name="searches",
+    columns={
+        "claim": "str",
+        "instance": "str",
+        "steps": "Int64",  # of the exhaustive search
+        "leakage": "float64",  # up to which W' and W* are to be equal, over min H
+        "share": "float64",  # of the best channel found that counts as equal on average
+        "mean": "float64",  # of the shares that W' has up to the leakage, where the search finds a channel
+        "least": "float64",  # of these
+        "beyond": "float64",  # mean share from there to ten times the leakage
+        "ratio": "float64",  # utility found over that of the 2 x 2 optimum, at the leakage
+        "apart": "float64",  # of the curves of W' and the 2 x 2 optimum up to the leakage, over the axis
+    },
+    key=("claim", "instance", "steps"),
+)
+
+
+def searches(
+    sweeps: pd.DataFrame,
+    comparison: pd.DataFrame,
+    grid: pd.DataFrame,
+    *,
+    stated: Sequence[Mapping[str, Any]],
+    share: float,
+) -> pd.DataFrame:
+    """Compare W' with the best channels of exhaustive searches, where the text has a leakage.
+
+    A search scatters: its best channel leaks up to a step less than allowed. So the shares are averaged over
+    the leakages computed. Where it finds constant channels only, there is nothing to compare.
+
+    Parameters
+    ----------
+    sweeps, comparison, grid : DataFrame
+        As the functions of the same names return them.
+    stated : sequence of mapping
+        As for `statements`; those with a leakage count.
+    share : float
+        Of the best channel found that counts as equal on average.
+
+    Returns
+    -------
+    DataFrame
+        As `SEARCHES`.
+    """
+    rows = []
+    for said in stated:
+        if said["leakage"] is None:
+            continue
+        part = select(pd.concat([sweeps, comparison, grid]), instance=said["instance"])
+        values = select(part, metric="relative_entropy").pivot_table(
+            index="epsilon", columns="mechanism", values="value"
+        )
+        values = values[values["eit"].notna()]
+        values.index = values.index / _min_entropy(part)
+        inside = values.index <= said["leakage"] * (1.0 + 1e-9)
+        after = ~inside & (values.index <= 10.0 * said["leakage"])
+        apart = (values["optimal_2"] - values["eit"])[inside].max() / values["optimal_2"].max()
+        for name in sorted(
+            {*map(str, values)} - {"eit", "eit_w0", "grid", "optimal_2", "optimal", "identity"}
+        ):
+            ratio = (values["eit"] / values[name]).where(values[name] > 1e-12)
+            rows.append(
+                {
+                    "claim": said["claim"],
+                    "instance": said["instance"],
+                    "steps": int(name.removeprefix("grid_")),
+                    "leakage": said["leakage"],
+                    "share": share,
+                    "mean": ratio[inside].mean(),
+                    "least": ratio[inside].min(),
+                    "beyond": ratio[after].mean(),
+                    "ratio": (values[name] / values["optimal_2"])[inside].iloc[-1],
+                    "apart": apart,
+                }
+            )
+    return SEARCHES.table(rows)
+
+
 def statements(
     sweeps: pd.DataFrame, comparison: pd.DataFrame, *, stated: Sequence[Mapping[str, Any]]
 ) -> pd.DataFrame:

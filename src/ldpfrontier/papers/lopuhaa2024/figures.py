@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
 from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS, STEPS
+from ldpfrontier.papers.lopuhaa2024.notes import absent, tables
 from ldpfrontier.papers.lopuhaa2024.summaries import require_one, small_first
 from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, Look, style
 from ldpfrontier.tables import select
@@ -32,6 +35,12 @@ FRONTIER = Look("Certified bound", LOOKS["exact"].colour, "", "-")
 AVERAGED = tuple(name for name in MECHANISMS if name != "ir_tight")
 REALIZED = ("nr", "exact", "polyopt")
 COMPARED = ("polyopt_distinct", "polyopt", "ir", "srr")
+
+#: Mechanisms of the paper: on top of ours in every figure.
+_PUBLISHED = ("nr", "polyopt", "ir", "srr", "grr")
+
+#: Instances from which on a box says more than points.
+_BOX = 20
 
 NMI = r"$I_{\hat P}(X;Y)\,/\,H(X)$"
 _LEVEL = f"privacy level {EPSILON} (nats)"
@@ -85,9 +94,14 @@ def fig2(table: pd.DataFrame) -> Figure:
                     ax.plot(epsilon, bound, **FRONTIER.line(linewidth=0.6))
         ax.set_xlim(left=0.0)
         ax.set_ylim(0.0, 1.02)
+        _note(ax, absent(nmi, rows), top=True)
 
-    rows = select(table, metric="nmi").dropna(subset=["value"])
-    more = [_entry(FRONTIER, linewidth=0.6)] if "exact" in set(rows["mechanism"]) else []
+    nmi = select(table, metric="nmi")
+    rows = nmi.dropna(subset=["value"])
+    found = set(rows["mechanism"])
+    more: list[Artist] = [_entry(FRONTIER, linewidth=0.6)] if "exact" in found else []
+    if found & set(STEPS):
+        more.append(Patch(color="#666666", alpha=0.3, linewidth=0, label="certified gap"))
     return _panels(_by_pair(rows), panel, NMI, share_y=False, more=more)
 
 
@@ -194,17 +208,17 @@ def fig3(summary: pd.DataFrame, mechanisms: Sequence[str] = AVERAGED) -> Figure:
             )
         ax.set_xlim(left=0.0)
         ax.set_ylim(0.0, 1.02)
+        _note(ax, tables(rows.groupby("mechanism")["instances"].max()), top=True)
 
     rows = select(_enough(summary), mechanism=list(mechanisms))
     return _panels(_by_size(rows), panel, f"mean of {NMI}")
 
 
 def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
-    r"""Plot Figure 4: the middle half of the realized privacy parameter, divided by the level asked for.
+    r"""Plot Figure 4: the middle half of the realized privacy parameter against the level asked for.
 
-    Below 1 a mechanism keeps its promise. The division, which the paper does not make, leaves the small
-    levels legible; the axes are logarithmic for the same reason. An infinite quantile leaves the panel at the
-    top.
+    Below the line of equality a mechanism keeps its promise. The axes, which are linear in the paper, are
+    logarithmic: they leave the small levels legible. An infinite quantile leaves the panel at the top.
 
     Parameters
     ----------
@@ -218,18 +232,16 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
     matplotlib.figure.Figure
     """
     rows = select(_enough(summary), mechanism=list(mechanisms))
-    ratios = (rows[["low", "high"]].to_numpy() / rows[["epsilon"]].to_numpy()).ravel()
-    ratios = ratios[np.isfinite(ratios) & (ratios > 0)]
-    bottom, top = min(ratios.min(initial=0.5), 0.8), max(ratios.max(initial=2.0), 1.25)
+    ends = rows[["low", "high", "epsilon"]].to_numpy().ravel()
+    ends = ends[np.isfinite(ends) & (ends > 0)]
+    bottom, top = ends.min(initial=0.05), ends.max(initial=5.0)
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
-        ax.axhline(1.0, color="#333333", linewidth=0.7, zorder=2)
+        ax.axline((1.0, 1.0), (2.0, 2.0), color="#333333", linewidth=0.7, zorder=2)
         for name, curve in _curves(rows):
             look = LOOKS[name]
             epsilon = curve["epsilon"].to_numpy()
-            low, high = (
-                np.clip(curve[end].to_numpy() / epsilon, bottom / 10.0, top * 10.0) for end in ("low", "high")
-            )
+            low, high = (np.clip(curve[end].to_numpy(), bottom / 10.0, top * 10.0) for end in ("low", "high"))
             ax.fill_between(epsilon, low, high, color=look.colour, alpha=0.18, linewidth=0)
             for end, place in ((low, 0), (high, 1)):
                 ax.plot(epsilon, end, markevery=_every(name, len(curve), place), **_line(look))
@@ -238,9 +250,9 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
         ax.set_ylim(bottom / 1.15, top * 1.15)
         _plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
         _plain_ticks(ax.yaxis, ax.get_ylim(), (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100))
+        _note(ax, tables(rows.groupby("mechanism")["instances"].max()))
 
-    label = rf"realized $\varepsilon^*$ / {EPSILON}, middle half"
-    return _panels(_by_size(rows), panel, label)
+    return _panels(_by_size(rows), panel, r"realized $\varepsilon^*$ (nats), middle half")
 
 
 def fig5(table: pd.DataFrame, epsilon: float, mechanisms: Sequence[str] = COMPARED) -> Figure:
@@ -253,8 +265,8 @@ def fig5(table: pd.DataFrame, epsilon: float, mechanisms: Sequence[str] = COMPAR
     epsilon : float
         The level to show, nats.
     mechanisms : sequence of str
-        What to show, from left to right. A box holds the middle half, the whiskers reach the extremes, the
-        points are the instances.
+        What to show, from left to right. The points are the instances; where there are 20 or more, a box
+        holds the middle half, and the whiskers reach the extremes.
 
     Returns
     -------
@@ -278,7 +290,11 @@ def fig5(table: pd.DataFrame, epsilon: float, mechanisms: Sequence[str] = COMPAR
             look = LOOKS[name]
             # Evenly spread instead of at random, so that equal tables give equal figures.
             spread = 0.5 * (np.argsort(np.argsort(values)) * 0.6180339887 % 1.0 - 0.5)
-            ax.plot(place + spread, values, ".", color=look.colour, alpha=0.45, markersize=3, zorder=2)
+            few = len(values) < _BOX
+            points: dict[str, Any] = {"alpha": 0.9 if few else 0.45, "markersize": 5 if few else 3}
+            ax.plot(place + spread, values, ".", color=look.colour, zorder=2, **points)
+            if few:
+                continue
             ax.boxplot(
                 values, positions=[place], widths=0.6, whis=(0.0, 100.0), showfliers=False, zorder=3,
                 boxprops={"color": look.colour}, whiskerprops={"color": look.colour},
@@ -287,6 +303,7 @@ def fig5(table: pd.DataFrame, epsilon: float, mechanisms: Sequence[str] = COMPAR
             )  # fmt: skip
         ax.set_xticks(range(len(shown)), [LOOKS[name].label.replace(", ", ",\n") for name in shown])
         ax.set_xlim(-0.6, len(shown) - 0.4)
+        _note(ax, tables(rows.groupby("mechanism")["instance"].nunique()))
         reach = 1.08 * max(float(np.abs(100.0 * rows["value"]).max()), 1e-3)
         ax.set_ylim(-reach, reach)
         ax.grid(visible=False, axis="x")
@@ -302,7 +319,8 @@ def gain(summary: pd.DataFrame) -> Figure:
     ----------
     summary : DataFrame
         As `summaries.GAIN`, of one setting. A row of panels per mechanism; the band is the middle half of the
-        gains of the instances, the line the gain of the mean.
+        gains of the instances, the line the gain of the mean. Where the gain is not above the certified gap
+        of PolyOpt there is nothing: it may be the solver's.
 
     Returns
     -------
@@ -317,6 +335,10 @@ def gain(summary: pd.DataFrame) -> Figure:
         for (left, right), name in zip(figure.subplots(len(shown), 2, squeeze=False), shown, strict=True):
             for size, rows in select(summary, mechanism=name).groupby("size"):
                 rows = rows.sort_values("epsilon")
+                found = ["gain", "low", "high", "closed"]
+                rows = rows.assign(**{name: rows[name].where(rows["at_least"] > 0) for name in found})
+                # Quartiles of a few tables are not a band.
+                rows.loc[rows["instances"] < _BOX, ["low", "high"]] = np.nan
                 label = f"{str(size).replace(' x ', ' × ')} ({rows['instances'].max()})"
                 colour, marker = looks[str(size)]
                 look = {"color": colour, "marker": marker, "label": label, "zorder": 2.5}
@@ -325,7 +347,7 @@ def gain(summary: pd.DataFrame) -> Figure:
                 left.fill_between(epsilon, low, high, color=colour, alpha=0.15, linewidth=0)
                 right.plot(epsilon, 100.0 * rows["closed"], **look)
             left.set_title(f"({next(letters)}) gain of {_GAINING[name]} over PolyOpt", loc="left")
-            left.set_ylabel("gain in NMI (%)")
+            left.set_ylabel("gain in NMI (%), linear below 1")
             right.set_title(f"({next(letters)}) share of the distance to NR that it closes", loc="left")
             right.set_ylabel("share closed (%)")
             right.set_ylim(bottom=0.0)
@@ -351,8 +373,8 @@ def _panels(
     legend: bool = True,
     share_x: bool = True,
     share_y: bool = True,
-    handles: Sequence[Line2D] = (),
-    more: Sequence[Line2D] = (),
+    handles: Sequence[Artist] = (),
+    more: Sequence[Artist] = (),
 ) -> Figure:
     """Plot panels by title, two to a row, under one legend: of mechanisms and more, or as given."""
     if not panels:
@@ -391,6 +413,12 @@ def _by_size(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of a table of one setting by size, the small ones first."""
     require_one(table, "beta", "order")
     return {size: select(table, size=size) for size in sorted(table["size"].unique(), key=small_first)}
+
+
+def _note(ax: Axes, text: str, *, top: bool = False) -> None:
+    """Write a remark into a corner of a panel: on the left at the top, or on the right at the bottom."""
+    place = (0.02, 0.98, "left", "top") if top else (0.98, 0.02, "right", "bottom")
+    ax.text(*place[:2], text, transform=ax.transAxes, ha=place[2], va=place[3], fontsize=6.5, zorder=6)
 
 
 def _enough(summary: pd.DataFrame) -> pd.DataFrame:
@@ -436,8 +464,9 @@ def _levels(ax: Axes, epsilons: pd.Series[float]) -> None:
 
 
 def _curves(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the mechanisms that are there, the first of the legend last, so that it is on top."""
-    for name in reversed(LOOKS):
+    """Yield the mechanisms that are there, ours and then the published, so that these are on top."""
+    last_first = [*reversed(LOOKS)]
+    for name in sorted(last_first, key=_PUBLISHED.__contains__):
         curve = select(rows, mechanism=name).sort_values("epsilon")
         if not curve.empty:
             yield name, curve

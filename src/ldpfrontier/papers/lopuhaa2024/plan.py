@@ -9,7 +9,7 @@ from typing import Any
 
 from ldpfrontier.configuration import grid_contradictions, values
 from ldpfrontier.data import attributes
-from ldpfrontier.papers import Counts
+from ldpfrontier.papers import Counts, claims_named
 from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
 
 #: The data set of a pair that names none.
@@ -163,6 +163,38 @@ def own_study(configuration: Mapping[str, Any]) -> _Parts:
                 "seed": configuration["seed"],
             }
     return parts
+
+
+def quantiles(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the table of quantiles, at the lowest privacy level."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["synthetic"]
+    fresh = study["fresh"]
+    drawn = float(study["concentration"])
+    return {
+        "sizes": fresh["sizes"],
+        "concentrations": {
+            "drawn": [drawn],
+            "others": sorted({*map(float, fresh["concentrations"])} - {drawn}),
+        },
+        "tables": fresh["tables"],
+        "samples": sorted(fresh["samples"]),
+        "epsilon": min(map(float, study["epsilon"])),
+        "beta": float(paper["beta"]),
+        "order": float(paper["order"]),
+        "records": study["records"],
+        "seed": configuration["seed"],
+    }
+
+
+def sensitivity(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the claims that another pair, grid, prior or number of tables may decide otherwise."""
+    entries = claims_named("lopuhaa2024", ["L-S81b", "L-S81c", "L-S82", "L-S83b"])
+    return {
+        "claims": entries,
+        "ends": entries[0]["arguments"]["ends"],
+        "sample": entries[-1]["arguments"]["instances"],
+    }
 
 
 def beta(configuration: Mapping[str, Any]) -> _Parts:

@@ -117,6 +117,12 @@ def _projections(ball: RenyiBall) -> Iterator[Row]:
         farthest = 2.0 * max(excess, default=0.0)
         yield _compare("L-P1", f"l1 radius rad_{s + 1}", ball.radii[s], "=", farthest)
         yield _compare("L-P2", f"bound d_{s + 1} on the l1 radius", ball.radius_bounds[s], ">=", farthest)
+        if ball.order == 2:
+            # The condition of the proof has 2 p; that of the print chooses the larger bound more often.
+            spread = math.expm1(ball.projected_radii[s])
+            exact = spread >= (1.0 - r.min()) ** 2
+            printed = float(ball.radius_bounds[s]) if exact else math.sqrt(spread)
+            yield _compare("L-P2", f"bound d_{s + 1} with the printed condition", printed, ">=", farthest)
 
 
 def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Row]:

@@ -1,0 +1,112 @@
+"""The numbers that the pages quote are those of the tables; docs/quoted.yaml says of which."""
+
+import importlib.util
+import os
+import re
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from ldpfrontier.files import read_metadata
+from ldpfrontier.papers import papers
+from ldpfrontier.plan import Plan
+from ldpfrontier.quotes import Quote
+
+ROOT = Path(__file__).parents[1]
+#: Where the results of a run at full scale are.
+RESULTS = Path(os.environ.get("LDPFRONTIER_RESULTS", ROOT / "results"))
+CONFIGURATION = ROOT / "config/config.yaml"
+
+
+def loaded():
+    spec = importlib.util.spec_from_file_location("quoted", ROOT / "docs/quoted.py")
+    module = sys.modules["quoted"] = importlib.util.module_from_spec(spec)  # As dataclasses need it.
+    spec.loader.exec_module(module)
+    return module
+
+
+QUOTED = loaded()
+PAGES = QUOTED.read()
+ALL = [quoted for page in PAGES.values() for quoted in page["quotes"]]
+
+each_page = pytest.mark.parametrize("name", PAGES)
+
+
+@each_page
+def test_every_quote_is_on_its_page_and_of_a_table(name):
+    known = papers()
+    for quoted in PAGES[name]["quotes"]:
+        assert set(quoted.said()) == set(quoted.quotes), quoted.text
+        assert {quote.table for quote in quoted.quotes.values()} <= set(known[quoted.paper].published)
+
+
+@each_page
+def test_a_page_quotes_what_the_tables_have(name):
+    configuration = yaml.safe_load(CONFIGURATION.read_text(encoding="utf-8"))
+    found = {key: paper.configured(configuration) for key, paper in papers().items()}
+    plan, tables, compared = Plan(found, configuration, ROOT / "resources"), QUOTED.tables_of(RESULTS), 0
+    for quoted in PAGES[name]["quotes"]:
+        names = {quote.table for quote in quoted.quotes.values()}
+        paths = {table: RESULTS / f"tables/{quoted.paper}/{table}.parquet" for table in names}
+        if not all(path.is_file() for path in paths.values()):
+            continue
+        # Those of a smaller run say nothing.
+        asked = {table: plan.configuration_of(found[quoted.paper].tables[table]) for table in names}
+        if all(read_metadata(paths[table]).get("configuration_hash") == asked[table] for table in names):
+            assert quoted.found(tables[quoted.paper]) == quoted.said(), "python docs/quoted.py renew"
+            compared += 1
+    if not compared:
+        pytest.skip(f"There are no tables of a run at full scale in {RESULTS}.")
+
+
+@each_page
+def test_every_number_of_a_complete_section_is_accounted_for(name):
+    page = PAGES[name]
+    text = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
+    paper = page.get("paper", name)
+    given = CONFIGURATION.read_text() + (ROOT / f"src/ldpfrontier/papers/{paper}/paper.yaml").read_text()
+    constants = {*re.findall(r"\d+(?:\.\d+)?", given), *map(str, page.get("constants", ()))}
+    for title in page.get("complete", ()):
+        (section,) = re.finditer(rf"(?ms)^## {title}\n(.*?)(?=^## |\Z)", text)
+        numbers = list(QUOTED.NUMBER.finditer(text, *section.span(1)))
+        assert numbers
+        spans = [quoted.span() for quoted in page["quotes"]]
+        for number in numbers:
+            inside = any(start <= number.start() < end for start, end in spans)
+            assert inside or number[0].rstrip("%") in constants, number[0]
+
+
+def test_some_section_is_complete():
+    assert any(page.get("complete") for page in PAGES.values())
+
+
+@pytest.fixture
+def quoted(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("At level 2 it is 12.5% here,\nand 3e-9 there.\n")
+    return QUOTED.Quoted(
+        page,
+        "p",
+        "it is {share} here, and {gap} there",
+        {"share": Quote("t", "value", form=".1%", take="max"), "gap": Quote("t", "gap", form=".0e")},
+    )
+
+
+def test_another_number_is_noticed_and_renewed(quoted):
+    same = {"t": pd.DataFrame({"value": [0.1, 0.125], "gap": [3e-9, 3e-9]})}
+    other = {"t": pd.DataFrame({"value": [0.1, 0.1239], "gap": [2e-10, 2e-10]})}
+    assert quoted.said() == quoted.found(same) == {"share": "12.5%", "gap": "3e-9"}
+    assert quoted.found(other) != quoted.said()
+    quoted.renew(other)
+    assert quoted.page.read_text() == "At level 2 it is 12.4% here,\nand 2e-10 there.\n"
+    assert quoted.said() == quoted.found(other)
+
+
+def test_a_text_that_is_gone_or_there_twice_is_refused(quoted):
+    for text, times in (("nothing", 0), (2 * quoted.page.read_text(), 2)):
+        quoted.page.write_text(text)
+        with pytest.raises(ValueError, match=rf"page\.md has {times} times, not once: it is"):
+            quoted.said()

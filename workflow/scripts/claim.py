@@ -1,0 +1,19 @@
+"""Decide one claim from its tables."""
+
+from pathlib import Path
+
+import pandas as pd
+from _job import load, start
+
+from ldpfrontier import claims
+from ldpfrontier.files import write_texts
+from ldpfrontier.papers import papers
+
+start(snakemake.log[0])
+paper = papers()[snakemake.params.paper]
+schemas = {name: load(table.schema_name) for name, table in paper.tables.items()}
+tables = claims.ResultTables(Path(snakemake.params.tables) / paper.key, schemas)
+(claim,) = (claim for claim in claims.claims_of(paper) if claim.id == snakemake.wildcards.claim)
+(entry,) = claims.ledger_texts(claims.ledger([(claim, tables)])).to_dict("records")
+rows = [(name, text) for name, text in entry.items() if name != "id"]
+write_texts(pd.DataFrame(rows, columns=["claim", claim.id]), snakemake.output[0])
