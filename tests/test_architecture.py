@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from fnmatch import fnmatch
 from functools import cache
@@ -339,22 +339,25 @@ def test_an_edit_computes_again_what_depends_on_it(
         assert {kind for _, kind, _ in found} <= {"table"}, "what is drawn from tables needs no solver"
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "claims.py",
-        "report.py",
-        "runs.py",
-        "plan.py",
-        "configuration.py",
-        "entries.py",
-        "__init__.py",
-    ],
-)
+@pytest.mark.parametrize("file", ["report.py", "runs.py", "plan.py", "configuration.py", "__init__.py"])
 def test_an_edit_of_what_plans_or_reports_computes_and_draws_nothing(
     copy: Path, before: Hashes, file: str
 ) -> None:
     assert changed(copy, before, file) == set()
+
+
+def of_verdicts(keys: Iterable[str]) -> set[tuple[str, str, str]]:
+    """Return the tables that hold verdicts: brief ones, which must follow the rules that decide them."""
+    named = {(key, "sensitivity") for key in keys if "sensitivity" in PAPERS[key].tables}
+    assert all(PAPERS[key].tables[name].brief for key, name in named)
+    return {(key, "table", name) for key, name in named}
+
+
+@pytest.mark.parametrize("file", ["claims.py", "entries.py"])
+def test_an_edit_of_the_ledger_makes_tables_of_verdicts_again_and_nothing_else(
+    copy: Path, before: Hashes, file: str
+) -> None:
+    assert changed(copy, before, file) == of_verdicts(PAPERS)
 
 
 def test_an_edit_of_the_style_draws_again_and_computes_nothing(copy: Path, before: Hashes) -> None:
@@ -377,7 +380,8 @@ def test_an_edit_of_claims_or_plans_computes_and_draws_nothing(
 ) -> None:
     # What a plan makes of a configuration is among the arguments.
     if (copy / f"papers/{paper.key}/{name}.py").is_file():
-        assert changed(copy, before, f"papers/{paper.key}/{name}.py") == set()
+        verdicts = of_verdicts([paper.key]) if name == "claims" else set()
+        assert changed(copy, before, f"papers/{paper.key}/{name}.py") == verdicts
 
 
 @each_paper
