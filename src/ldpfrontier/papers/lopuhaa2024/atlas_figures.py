@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import ListedColormap, LogNorm
+from matplotlib.colors import ListedColormap, PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import NullLocator
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.papers.lopuhaa2024.atlas_statements import STATEMENTS
@@ -20,9 +21,8 @@ from ldpfrontier.papers.lopuhaa2024.summaries import NO, UNKNOWN, YES, require_o
 from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, style
 from ldpfrontier.tables import SKIPPED, select
 
-#: The scale of NMI; what is below has the colour of its lower end.
-_LEAST = 1e-3
-_CELLS = "cividis"
+#: Colours of NMI, by its square root: linear ones would not show low levels, nor logarithmic ones high ones.
+_CELLS, _NORM = "cividis", PowerNorm(0.5, 0.0, 1.0)
 
 #: What a pair without a number is marked with, and the colours of answers.
 _MISSING: dict[str, Any] = {"marker": "x", "color": "#999999", "s": 3.0, "linewidths": 0.4}
@@ -53,15 +53,14 @@ def utility(table: pd.DataFrame) -> Figure:
     names = _attributes(rows)
     shown = [name for name in MECHANISMS if name in set(rows["mechanism"])]
     levels = sorted(set(rows["epsilon"]))
-    norm = LogNorm(_LEAST, 1.0)
     with style():
         side = (PAGE_WIDTH - 1.1) / len(shown)
-        figure = Figure(figsize=(PAGE_WIDTH, 1.4 + side * len(levels)))
+        figure = Figure(figsize=(PAGE_WIDTH, 1.6 + side * len(levels)))
         axes = figure.subplots(len(levels), len(shown), squeeze=False, sharex=True, sharey=True)
         for (i, epsilon), (j, name) in ((a, b) for a in enumerate(levels) for b in enumerate(shown)):
             grid = _grid(select(rows, epsilon=epsilon, mechanism=name), "value", [*names])
             ax = axes[i, j]
-            ax.imshow(np.maximum(grid, _LEAST), cmap=_CELLS, norm=norm, interpolation="nearest")
+            ax.imshow(grid, cmap=_CELLS, norm=_NORM, interpolation="nearest")
             _map(ax, names, grid, left=j == 0, below=i == len(levels) - 1)
             if i == 0:
                 ax.set_title(MECHANISMS[name].label.replace(", ", ",\n").replace(" (", "\n("), fontsize=7.5)
@@ -69,9 +68,11 @@ def utility(table: pd.DataFrame) -> Figure:
                 ax.yaxis.set_label_position("right")
                 ax.set_ylabel(f"{EPSILON} = {epsilon:g}", fontsize=8)
         bar = figure.colorbar(
-            ScalarMappable(norm, _CELLS), ax=axes, location="bottom", fraction=0.03, aspect=50, pad=0.02
+            ScalarMappable(_NORM, _CELLS), ax=axes, location="bottom", fraction=0.03, aspect=50, pad=0.02
         )
-        bar.set_ticks([0.001, 0.01, 0.1, 1.0], labels=["≤ 0.001", "0.01", "0.1", "1"])
+        bar.set_ticks([0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
+        bar.ax.xaxis.set_major_formatter("{x:g}")
+        bar.ax.xaxis.set_minor_locator(NullLocator())
         bar.set_label(r"$I_{\hat P}(X;Y)\,/\,H(X)$; sensitive down, public across", fontsize=8)
     return figure
 
@@ -101,7 +102,7 @@ def statements(table: pd.DataFrame) -> Figure:
     columns = 4
     with style():
         height = math.ceil(len(STATEMENTS) / columns)
-        figure = Figure(figsize=(PAGE_WIDTH, 1.0 + 1.85 * height))
+        figure = Figure(figsize=(PAGE_WIDTH, 1.15 + 2.1 * height))
         axes = figure.subplots(height, columns, squeeze=False, sharex=True, sharey=True)
         for place, (name, words) in enumerate(STATEMENTS.items()):
             ax = axes.ravel()[place]

@@ -22,7 +22,7 @@ _ROUNDING = 1e-9
 #: What the paper says of small tables, and of large ones, by the name of the statement.
 SMALL = {
     "polyopt_leads": "PolyOpt above IR and SRR at every ε",
-    "polyopt_leads_more": "most so at low ε",
+    "polyopt_leads_more": "PolyOpt leads most at low ε",
     "ir_leads_low": "IR above SRR at the lowest ε",
     "ir_close_high": "IR slightly below SRR at the highest ε",
     "nr_leads": "NR not below PolyOpt",
