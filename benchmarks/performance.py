@@ -20,12 +20,14 @@ import re
 import resource
 import select
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import cvxpy
 import numpy as np
@@ -34,7 +36,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from enumeration import robust_rays
+import enumeration
 from ldpfrontier import FDivergence, MutualInformation, RenyiBall, optimal_ldp, optimal_robust
 from ldpfrontier.plotting import PAGE_WIDTH, save, style
 from ldpfrontier.utility import Utility
@@ -170,6 +172,7 @@ def compete(
                     "error": max((abs(t.value / o.value - 1.0) for t, o in pairs), default=math.nan),
                 }
             )
+        print(f"{contest.name}, {size}: {', '.join(alive)}; {_spent():.0f} s in all", file=sys.stderr)
     return pd.DataFrame(rows)
 
 
@@ -214,7 +217,9 @@ def ours(utility: Utility) -> float:
 
 def by_enumeration(ball: RenyiBall) -> float:
     """Solve as lopuhaa2024 does: all vertices by exact double description, then one LP."""
-    columns = MutualInformation(ball.centre).columns(robust_rays(ball.lower_bounds, EPSILON, "all"))
+    with mock.patch.object(enumeration, "MAX_CELLS", 100):  # here it is time and memory that end it
+        rays = enumeration.robust_rays(ball.lower_bounds, EPSILON, "all")
+    columns = MutualInformation(ball.centre).columns(rays)
     rows = np.ones(ball.centre.size)
     return -float(linprog(-columns.values, A_eq=columns.vectors.T, b_eq=rows, method="highs").fun)  # noqa: PD011
 
