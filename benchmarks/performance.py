@@ -33,6 +33,7 @@ import cvxpy
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
@@ -250,7 +251,7 @@ CONTESTS = (
     ),
     Contest("KL divergence", r"inputs $k$", (4, 6, 8, 10, 12, 14, 16, 18, *_MANY), pair, _LISTED),
     Contest(
-        "PolyOpt, 2 × a2", r"public values $a_2$", (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16), table,
+        "PolyOpt, two sensitive values", r"public values $a_2$", (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16), table,
         {
             OURS: lambda ball: optimal_robust(ball, EPSILON).value,
             "enumeration": by_enumeration,
@@ -284,10 +285,14 @@ def draw(rows: pd.DataFrame, contests: Sequence[Contest]) -> Figure:
                     curve = part[part["method"] == name].set_index("size")[quantity].clip(lower=least)
                     ax.plot(curve.dropna(), color=colour, marker=marker, label=name)
                     if curve.isna().any():
-                        last = curve.dropna().iloc[-1:]
-                        ax.plot([last.index[0], curve.index[-1]], [last.iloc[0]] * 2, ":", color=colour)
-                        ax.plot(curve.index[-1], last.iloc[0], "x", color=colour, markersize=6)
+                        end, last = curve.index[-1], curve.dropna().iloc[-1:]
+                        height = LIMIT if quantity == "seconds" else last.iloc[0]
+                        ax.plot([last.index[0], end], [last.iloc[0], height], ":", color=colour)
+                        ax.plot(end, height, "x", color=colour, markersize=6)
                 ax.set(xscale="log", yscale="log")
+                ax.xaxis.set_major_locator(LogLocator(10.0 if max(contest.sizes) > 100 else 2.0))
+                ax.xaxis.set_major_formatter("{x:,.0f}")
+                ax.xaxis.set_minor_formatter(NullFormatter())
             axes[0, column].set_title(f"({'abc'[column]}) {contest.name}", loc="left")
             axes[1, column].set_xlabel(contest.axis)
         axes[0, 0].set_ylabel("processor time (s)")

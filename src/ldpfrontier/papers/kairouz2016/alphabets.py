@@ -61,13 +61,19 @@ def lowest(*sweeps: pd.DataFrame, stated: Mapping[str, Mapping[str, float]]) -> 
             right.plot(worst["size"], worst["ratio"], ".", color=look.colour, alpha=0.35, markersize=3)
             right.plot(by_size.median(), color=look.colour, linewidth=0.7)
             right.plot(by_size.min(), **look.line())
-            said = {int(size): share for size, share in stated.get(utility, {}).items()}
+            ends = shares["size"].min(), shares["size"].max()
+            said = {
+                int(size): share
+                for size, share in stated.get(utility, {}).items()
+                if ends[0] <= int(size) <= ends[1]
+            }
             right.plot([*said], [*said.values()], **_CROSSES)
             _sizes(right, shares["size"])
             left.set(ylabel=f"{ACHIEVED[utility]} / OPT", xlim=(0.0, shares["epsilon"].max()))
             left.set_title(f"({next(letters)}) {UTILITIES[utility]}, lowest of {_numbers(worst)}", loc="left")
             right.set_title(f"({next(letters)}) {UTILITIES[utility]}, lowest over {EPSILON}", loc="left")
-            left.set_ylim(np.floor(10.0 * worst["ratio"].min()) / 10.0, 1.02)
+            least = min(worst["ratio"].min(), *said.values(), 1.0)
+            left.set_ylim(np.floor(10.0 * least - 0.2) / 10.0, 1.02)
         axes[-1, 0].set_xlabel(f"privacy level {EPSILON} (nats)")
         axes[-1, 1].set_xlabel(_SIZE)
         curves = [
