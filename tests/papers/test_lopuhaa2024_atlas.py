@@ -14,7 +14,8 @@ from ldpfrontier import claims
 from ldpfrontier.papers import papers
 from ldpfrontier.papers.lopuhaa2024 import atlas_figures, layouts, plan, summaries
 from ldpfrontier.papers.lopuhaa2024.atlas import atlas
-from ldpfrontier.papers.lopuhaa2024.atlas_statements import ATLAS, LARGE, SMALL, STATEMENTS, statements
+from ldpfrontier.papers.lopuhaa2024.atlas_statements import ATLAS, statements
+from ldpfrontier.papers.lopuhaa2024.catalogue import STATED, STATED_OF_LARGE, STATED_OF_SMALL
 from ldpfrontier.papers.lopuhaa2024.experiments import fig2
 from ldpfrontier.plotting import save
 from ldpfrontier.tables import RESULTS, SKIPPED, result, select
@@ -85,7 +86,7 @@ def test_polyopt_is_left_out_where_too_many_public_values_occur():
 
 
 def test_statements_that_all_hold():
-    assert answers(invented(AS_STATED)) == {**dict.fromkeys(STATEMENTS, "yes"), "ir_clear": "no"}
+    assert answers(invented(AS_STATED)) == {**dict.fromkeys(STATED, "yes"), "ir_clear": "no"}
     assert answers(invented(AS_STATED | {"ir": [0.10, 0.30, 0.86]}))["ir_clear"] == "yes"
 
 
@@ -129,7 +130,7 @@ def test_statements_are_those_of_the_ledger():
     ledger = {claim.id: claim for claim in claims.claims_of(PAPER)}
     rng = np.random.default_rng(0)
     outcomes = set()
-    for size, id_, names in (("2 x 3", "L-S81b", SMALL), ("5 x 6", "L-S81c", LARGE)):
+    for size, id_, names in (("2 x 3", "L-S81b", STATED_OF_SMALL), ("5 x 6", "L-S81c", STATED_OF_LARGE)):
         for _ in range(6):
             curves = {name: np.sort(rng.uniform(0.95, 1.05, 3) * AS_STATED[name]).tolist() for name in FIVE}
             table = invented(curves, size=size)
@@ -159,13 +160,13 @@ def found():
 def test_counts_and_pairs_to_read(found):
     decided = statements(found, **LIMITS)
     counts = layouts.atlas_statements(decided).set_index("statement")
-    leads = counts.loc[STATEMENTS["polyopt_leads"]]
+    leads = counts.loc[STATED["polyopt_leads"]]
     assert leads[["small: yes", "small: no", "small: -"]].tolist() == ["1", "0", "1"]
     assert leads[["large: yes", "large: no", "large: -"]].tolist() == ["1", "0", "0"]
-    assert counts.loc[STATEMENTS["ir_clear"], "small tables against it"] == "a, b; b, a"
+    assert counts.loc[STATED["ir_clear"], "small tables against it"] == "a, b; b, a"
     pairs = layouts.atlas_pairs(decided)
     assert pairs["size"].tolist() == ["2 x 3", "3 x 2", "3 x 20"]
-    assert pairs[STATEMENTS["polyopt_leads"]].tolist() == ["yes", "-", "yes"]
+    assert pairs[STATED["polyopt_leads"]].tolist() == ["yes", "-", "yes"]
 
 
 def test_maps_of_utility(found, tmp_path):
@@ -186,7 +187,7 @@ def test_maps_of_utility(found, tmp_path):
 
 def test_maps_of_statements(found, tmp_path):
     figure = atlas_figures.statements(statements(found, **LIMITS))
-    assert len(figure.axes) == len(STATEMENTS)
+    assert len(figure.axes) == len(STATED)
     titles = {" ".join(ax.get_title().split()): ax for ax in figure.axes}
     leads = titles["PolyOpt above IR and SRR at every ε 2 of 2 pairs"]
     frames = [patch for patch in leads.patches if isinstance(patch, Rectangle)]

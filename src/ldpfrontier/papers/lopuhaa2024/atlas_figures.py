@@ -15,8 +15,7 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import NullLocator
 
 from ldpfrontier.channel import FloatArray
-from ldpfrontier.papers.lopuhaa2024.atlas_statements import STATEMENTS
-from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
+from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS, STATED
 from ldpfrontier.papers.lopuhaa2024.summaries import NO, UNKNOWN, YES, require_one
 from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, style
 from ldpfrontier.tables import SKIPPED, select
@@ -101,15 +100,15 @@ def statements(table: pd.DataFrame) -> Figure:
     codes = {answer: float(i) for i, answer in enumerate(_ANSWERS)}
     columns = 4
     with style():
-        height = math.ceil(len(STATEMENTS) / columns)
+        height = math.ceil(len(STATED) / columns)
         figure = Figure(figsize=(PAGE_WIDTH, 1.15 + 2.1 * height))
         axes = figure.subplots(height, columns, squeeze=False, sharex=True, sharey=True)
-        for place, (name, words) in enumerate(STATEMENTS.items()):
+        for place, (name, words) in enumerate(STATED.items()):
             ax = axes.ravel()[place]
             rows = table[table["statement"] == name]
             grid = _grid(rows.assign(code=rows["answer"].map(codes)), "code", [*names])
             ax.imshow(grid, cmap=ListedColormap([*_ANSWERS.values()]), vmin=-0.5, vmax=len(codes) - 0.5)
-            _map(ax, names, grid, left=place % columns == 0, below=place >= len(STATEMENTS) - columns)
+            _map(ax, names, grid, left=place % columns == 0, below=place >= len(STATED) - columns)
             for instance in rows.loc[rows["small"], "instance"]:
                 y, x = ([*names].index(part) for part in instance.split(", "))
                 ax.add_patch(
@@ -117,7 +116,7 @@ def statements(table: pd.DataFrame) -> Figure:
                 )
             held, asked = (rows["answer"] == YES).sum(), (rows["answer"] != UNKNOWN).sum()
             ax.set_title(f"{_wrapped(words)}\n{held} of {asked} pairs", fontsize=7.0)
-        for ax in axes.ravel()[len(STATEMENTS) :]:
+        for ax in axes.ravel()[len(STATED) :]:
             ax.set_axis_off()
         labels = {YES: "holds", NO: "does not", UNKNOWN: "open, or a mechanism is missing"}
         handles = [Patch(color=colour, label=labels[answer]) for answer, colour in _ANSWERS.items()]

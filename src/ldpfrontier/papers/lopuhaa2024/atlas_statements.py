@@ -6,36 +6,23 @@ that leaves an answer open is heeded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
+from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS, STATED
 from ldpfrontier.papers.lopuhaa2024.summaries import ANSWERS, NO, UNKNOWN, YES, cells
 from ldpfrontier.tables import SKIPPED, Schema, select
 
 #: Of NMI: a mechanism is not below another one by rounding.
 _ROUNDING = 1e-9
 
-#: What the paper says of small tables, and of large ones, by the name of the statement.
-SMALL = {
-    "polyopt_leads": "PolyOpt above IR and SRR at every ε",
-    "polyopt_leads_more": "PolyOpt leads most at low ε",
-    "ir_leads_low": "IR above SRR at the lowest ε",
-    "ir_close_high": "IR slightly below SRR at the highest ε",
-    "nr_leads": "NR not below PolyOpt",
-    "nr_close_high": "NR close to PolyOpt at the highest ε",
-    "grr_last": "GRR worst at every ε",
-}
-LARGE = {"ir_clear": "IR clearly above SRR at every ε"}
-STATEMENTS: Mapping[str, str] = {**SMALL, **LARGE}
-
 
 def _answered(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     yield ~table["answer"].isin(ANSWERS), "has the unknown answer {answer}"
-    yield ~table["statement"].isin([*STATEMENTS]), "has the unknown statement {statement}"
+    yield ~table["statement"].isin([*STATED]), "has the unknown statement {statement}"
 
 
 ATLAS = Schema(
@@ -45,7 +32,7 @@ ATLAS = Schema(
         "instance": "str",
         "beta": "float64",
         "order": "float64",
-        "statement": "str",  # as in `STATEMENTS`
+        "statement": "str",  # as in `catalogue.STATED`
         "small": "bool",  # whether the table is one of those that the paper calls small
         "answer": "str",  # yes, no, or - where a mechanism is missing or its bound leaves the answer open
         "measured": "float64",  # what decides, by the values as found; missing where a mechanism is
@@ -98,7 +85,7 @@ class _Decided(NamedTuple):
 
 
 def _decided(rows: pd.DataFrame, slightly: float, marginal: float, clearly: float) -> dict[str, _Decided]:
-    """Decide the statements on one pair, by the names in `STATEMENTS`."""
+    """Decide the statements on one pair, by the names in `STATED`."""
     value, bound = (
         rows.pivot_table(side, "epsilon", "mechanism").sort_index().reindex(columns=[*MECHANISMS])
         for side in ("value", "bound")

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.papers.lopuhaa2024.atlas_statements import STATEMENTS as ATLAS_STATEMENTS
-from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS, STEPS
+from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS, STATED, STEPS
 from ldpfrontier.papers.lopuhaa2024.summaries import (
     ANSWERS,
     NO,
@@ -89,7 +88,7 @@ def atlas_statements(table: pd.DataFrame) -> pd.DataFrame:
         As `atlas_statements.ATLAS`.
     """
     rows = []
-    for name, words in ATLAS_STATEMENTS.items():
+    for name, words in STATED.items():
         row = {"statement": words}
         part = table[table["statement"] == name]
         for size, chosen in (("small", part["small"]), ("large", ~part["small"])):
@@ -111,7 +110,7 @@ def atlas_pairs(table: pd.DataFrame) -> pd.DataFrame:
     wide = table.pivot_table("answer", ["size", "instance"], "statement", aggfunc="first").reset_index()
     wide = _sorted(wide, "size")
     texts = {"sensitive, public": wide["instance"], "size": wide["size"]}
-    return pd.DataFrame(texts | {words: wide[name] for name, words in ATLAS_STATEMENTS.items()}, dtype="str")
+    return pd.DataFrame(texts | {words: wide[name] for name, words in STATED.items()}, dtype="str")
 
 
 def _sorted(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
