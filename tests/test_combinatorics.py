@@ -33,5 +33,24 @@ def test_balanced_set_solves_hard_number_partitions():
     p = np.concatenate([half, twin, [0.0]])
     inside = balanced_set(p / p.sum())
     assert p[inside].sum() == p[~inside].sum()
-    with pytest.raises(Intractable, match="41 inputs of positive probability"):
+
+
+@pytest.mark.parametrize("k", [41, 60, 1000])
+def test_of_many_inputs_a_set_is_found_that_is_as_good_as_half(k):
+    p = np.append(np.random.default_rng(k).dirichlet(np.ones(k)), 0.0)
+    inside = balanced_set(p)
+    assert abs(p[inside].sum() - 0.5) <= 1e-9
+    assert not inside[-1]
+
+
+def test_an_input_that_outweighs_all_others_is_a_side_of_its_own():
+    inside = balanced_set(np.append(0.6, np.full(50, 0.4 / 50)))
+    assert inside.sum() in (1, 50)
+    assert inside[0] != inside[1]
+
+
+def test_many_equal_inputs_have_no_half():
+    with pytest.raises(
+        Intractable, match=r"41 inputs .* 0\.01 from probability 1/2; .* must be within 1e-09"
+    ):
         balanced_set(np.full(41, 1 / 41))

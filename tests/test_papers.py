@@ -340,7 +340,7 @@ def calls(paper):
 
 
 @each_paper
-@pytest.mark.parametrize("name", ["config", "smoke"])
+@pytest.mark.parametrize("name", ["config", "smoke", "beyond"])
 def test_every_call_has_arguments_that_are_plain_values(paper, name):
     chosen = configuration(name)
     common = json.loads((ROOT / "workflow/schemas/common.schema.json").read_text())

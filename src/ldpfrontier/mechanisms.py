@@ -65,7 +65,8 @@ def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -
     Raises
     ------
     Intractable
-        For mutual information, if more than 40 inputs have positive probability.
+        For mutual information, if more than 40 inputs have positive probability and no set of probability 1/2
+        is found among them (`ldpfrontier.combinatorics.balanced_set`).
     ValueError
         If `epsilon` is out of range.
     """

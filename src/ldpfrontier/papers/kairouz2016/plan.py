@@ -30,6 +30,24 @@ def thresholds(configuration: Configuration) -> dict[str, Arguments]:
     return _chunks(configuration, paper["sizes"], {"utilities": paper["thresholds"]})
 
 
+def larger(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
+    """Return the jobs of a sweep past the paper's sizes: a size and some instances each."""
+    study = configuration["kairouz2016"]["larger"]
+    rest = {
+        "epsilons": sorted(map(float, study["epsilon"])),
+        "tolerance": float(study["tolerance"]),
+        "max_rounds": configuration["kairouz2016"]["solver"]["rounds"],
+    }
+    return _cut(configuration, study["sizes"], study["instances"], study["chunk"], rest)
+
+
+def larger_thresholds(configuration: Configuration) -> dict[str, Arguments]:
+    """Return the jobs that look for thresholds past the paper's sizes."""
+    paper = configuration["kairouz2016"]
+    study, rest = paper["larger"], {"utilities": paper["thresholds"]}
+    return _cut(configuration, study["thresholds"], study["instances"], study["chunk"], rest)
+
+
 def scaling(configuration: Configuration, **_: Any) -> Arguments:
     """Return the arguments of Figures 5 and 8."""
     paper = configuration["kairouz2016"]
@@ -96,8 +114,14 @@ def _origin(configuration: Configuration) -> Arguments:
 
 
 def _chunks(configuration: Configuration, sizes: Iterable[int], rest: Arguments) -> dict[str, Arguments]:
+    paper = configuration["kairouz2016"]
+    return _cut(configuration, sizes, paper["instances"], paper["chunk"], rest)
+
+
+def _cut(
+    configuration: Configuration, sizes: Iterable[int], total: int, step: int, rest: Arguments
+) -> dict[str, Arguments]:
     """Cut the instances of every size into jobs; those of a job do not depend on how many there are."""
-    total, step = (configuration["kairouz2016"][key] for key in ("instances", "chunk"))
     return {
         f"{size}/{start // step}": {
             **_origin(configuration),

@@ -12,16 +12,20 @@ import pandas as pd
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import binary_mechanism
-from ldpfrontier.optimal.cuts import best_cut, by_ratio
-from ldpfrontier.optimal.staircase import Staircase, optimal_ldp
+from ldpfrontier.optimal.cuts import best_cut, by_ratio, excess
+from ldpfrontier.optimal.packing import Worth
+from ldpfrontier.optimal.staircase import MAX_INPUTS, Staircase, optimal_ldp
 from ldpfrontier.papers.kairouz2016.experiments import PAPER, Measure, instance_name, sample
 from ldpfrontier.tables import RESULTS, Row, relative_gap, result
-from ldpfrontier.utility import FDivergence
+from ldpfrontier.utility import FDivergence, MutualInformation
 
 _LOG = logging.getLogger(__name__)
 
 #: Binary within this of the optimum, relatively, counts as optimal.
 DECISION = 1e-9
+
+#: Reduced costs up to this are rounding.
+_PAID = 1e-12
 
 #: Width at which bisection for a threshold stops, in nats.
 _WIDTH = 1e-6
@@ -46,7 +50,8 @@ def thresholds(
     As the ratio leaves 1 with some positive slope, the tolerance moves the threshold by 1e-9 over that slope.
 
     *RR* is optimal if and only if the prices its columns determine leave no staircase column a positive
-    reduced cost (its basis is not degenerate), which is checked for all 2^k columns, to 1e-12.
+    reduced cost (its basis is not degenerate), which is checked for all 2^k columns, to 1e-12: one by one up
+    to 20 inputs, with more of them as in `_response_pays`.
 
     For the pair P0, P1 the metric ``all_f`` is the threshold of binary for every f-divergence at once
     (Theorem 5): the largest epsilon at which no column has a likelihood ratio beyond the two of binary
@@ -57,7 +62,9 @@ def thresholds(
     size, instances, seed, concentration
         As for `sweep`.
     utilities : sequence of str
-        Members of `UTILITIES` other than ``tv``, for which binary is optimal at every epsilon.
+        Members of `UTILITIES` other than ``tv``, for which binary is optimal at every epsilon. With more than
+        20 inputs there is no threshold of binary for mutual information: the optimum is then not known to
+        1e-9 on either side.
 
     Returns
     -------
@@ -72,8 +79,9 @@ def thresholds(
         row = partial(result, PAPER, "thresholds", instance_name(instance), size=str(size), unit="nats")
         for utility in utilities:
             measure = sample(utility, size, instance, seed=seed, concentration=concentration)
-            threshold, note = _binary_threshold(measure)
-            rows.append(row("binary", utility, threshold, note=note))
+            if isinstance(measure, FDivergence) or size <= MAX_INPUTS:
+                threshold, note = _binary_threshold(measure)
+                rows.append(row("binary", utility, threshold, note=note))
             rows.append(row("rr", utility, _response_threshold(measure)))
         pair = sample("kl", size, instance, seed=seed, concentration=concentration)
         assert isinstance(pair, FDivergence)
@@ -121,9 +129,11 @@ def _binary_threshold(measure: Measure) -> tuple[float, str]:
 
 def _response_threshold(measure: Measure) -> float:
     def fails(epsilon: float) -> bool:
+        if len(measure.prior) > MAX_INPUTS:
+            return not _response_pays(measure, epsilon)
         family = Staircase(measure, epsilon)
         prices = family.response_prices
-        return float(family.reduced(prices).max()) > 1e-12
+        return float(family.reduced(prices).max()) > _PAID
 
     grid = _GRID[::-1]
     if fails(float(grid[0])):
@@ -137,6 +147,26 @@ def _response_threshold(measure: Measure) -> float:
             return high
         high = low
     return 0.0
+
+
+def _response_pays(measure: Measure, epsilon: float) -> bool:
+    """Whether no column has a positive reduced cost at the prices of RR, without listing the columns.
+
+    Of mutual information, a column with entries e^eps on T and 1 off it is worth m(P(T)), m concave with m(0)
+    = 0 (`ldpfrontier.optimal.packing`). RR pays m(P_x) - A for an input, A its value. So two inputs pay if
+    m(P_x) + m(P_y) - m(P_x + P_y) >= A, which is least for the two least likely ones; and then every larger
+    set pays, as what an input adds to a set is not more than what it adds to one input of it. Of an
+    f-divergence, all columns are priced by chords (`ldpfrontier.optimal.cuts.excess`).
+    """
+    if isinstance(measure, MutualInformation):
+        worth = Worth(epsilon)
+        value = float(worth(measure.prior).sum()) / (worth.rise + len(measure.prior))
+        least = np.sort(measure.prior)[:2]
+        return float(worth(least).sum() - worth(least.sum())) - value >= -_PAID
+    floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
+    single = measure.perspective(floor + share * measure.p1, share * (measure.p0 - measure.p1))
+    prices = (single - floor * single.sum() / (1.0 + (len(single) - 1) * floor)) / share
+    return len(excess(measure, epsilon, prices, _PAID)[1]) == 0
 
 
 def _dominance_threshold(pair: FDivergence) -> float:

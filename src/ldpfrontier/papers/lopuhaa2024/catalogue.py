@@ -1,4 +1,4 @@
-"""The mechanisms of lopuhaa2024 and beyond: the one list of their names, and how they look in figures.
+"""The mechanisms of lopuhaa2024 and beyond: the one list of names, how they look, what is said of them.
 
 Standard library only, so that a configuration can be checked without a numerical library.
 """
@@ -73,3 +73,16 @@ MECHANISMS: dict[str, Mechanism] = {
     "srr": Mechanism("SRR", "#CC79A7", "D", (0, (4, 1.5, 1, 1.5))),
     "grr": Mechanism("GRR", "#7A7A7A", "v", (0, (2, 1.2)), filled=False),
 }
+
+#: What section 8.1 says of small tables, and of large ones, by the name of the statement.
+STATED_OF_SMALL = {
+    "polyopt_leads": "PolyOpt above IR and SRR at every ε",
+    "polyopt_leads_more": "PolyOpt leads most at low ε",
+    "ir_leads_low": "IR above SRR at the lowest ε",
+    "ir_close_high": "IR slightly below SRR at the highest ε",
+    "nr_leads": "NR not below PolyOpt",
+    "nr_close_high": "NR close to PolyOpt at the highest ε",
+    "grr_last": "GRR worst at every ε",
+}
+STATED_OF_LARGE = {"ir_clear": "IR clearly above SRR at every ε"}
+STATED = {**STATED_OF_SMALL, **STATED_OF_LARGE}

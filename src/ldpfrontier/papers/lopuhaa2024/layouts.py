@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS, STEPS
+from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS, STATED, STEPS
 from ldpfrontier.papers.lopuhaa2024.summaries import (
+    ANSWERS,
     NO,
     STATEMENTS,
     YES,
@@ -76,6 +77,40 @@ def calibrated(table: pd.DataFrame) -> pd.DataFrame:
         "share of the optimum": _numbers(table["nmi_calibrated"] / table["exact"], ".1%"),
     }
     return pd.DataFrame(texts, dtype="str")
+
+
+def atlas_statements(table: pd.DataFrame) -> pd.DataFrame:
+    """Count on how many pairs of attributes each statement of section 8.1 holds.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `atlas_statements.ATLAS`.
+    """
+    rows = []
+    for name, words in STATED.items():
+        row = {"statement": words}
+        part = table[table["statement"] == name]
+        for size, chosen in (("small", part["small"]), ("large", ~part["small"])):
+            found = part.loc[chosen, "answer"].value_counts()
+            row |= {f"{size}: {answer}": str(found.get(answer, 0)) for answer in ANSWERS}
+        against = part.loc[part["small"] & (part["answer"] == NO), "instance"]
+        rows.append(row | {"small tables against it": "; ".join(against) or "-"})
+    return pd.DataFrame(rows, dtype="str")
+
+
+def atlas_pairs(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay the statements of section 8.1 out: a row per pair of attributes, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `atlas_statements.ATLAS`.
+    """
+    wide = table.pivot_table("answer", ["size", "instance"], "statement", aggfunc="first").reset_index()
+    wide = _sorted(wide, "size")
+    texts = {"sensitive, public": wide["instance"], "size": wide["size"]}
+    return pd.DataFrame(texts | {words: wide[name] for name, words in STATED.items()}, dtype="str")
 
 
 def _sorted(table: pd.DataFrame, *columns: str) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,9 @@ DATA = "adult"
 
 #: Random tables around one of the user's own unless the entry says another number, and how many per job.
 OWN_REPETITIONS, OWN_PER_JOB = 20, 2
+
+#: The pairs of the atlas: every ordered one of the attributes of `DATA`.
+ALL = "all"
 
 _Parts = dict[str, dict[str, Any]]
 
@@ -83,6 +87,32 @@ def orders(configuration: Mapping[str, Any]) -> _Parts:
         }
         for name, (pair, study) in studies.items()
     }
+
+
+def atlas(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the atlas: pairs of attributes."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["atlas"]
+    return {
+        _file_name(pair): {
+            **_counts(pair),
+            "epsilons": sorted(map(float, study["epsilon"])),
+            "mechanisms": list(study["mechanisms"]),
+            "cells": dict(study["cells"]),
+            "beta": float(paper["beta"]),
+            "order": float(paper["order"]),
+            **_solver(paper, study),
+        }
+        for pair in _atlas_pairs(configuration)
+    }
+
+
+def _atlas_pairs(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
+    pairs = configuration["lopuhaa2024"]["atlas"]["pairs"]
+    if pairs != ALL:
+        return list(pairs)
+    names = itertools.permutations(attributes(DATA, configuration), 2)
+    return [{"sensitive": sensitive, "public": public} for sensitive, public in names]
 
 
 def _chunks(
@@ -260,6 +290,13 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
         yield from _unknown_mechanisms(f"{key}.mechanisms", pair.get("mechanisms", []))
         yield from _study_mechanisms(key, pair)
         yield from _pair_contradictions(key, pair, seen, configuration)
+    yield from _unknown_mechanisms("lopuhaa2024.atlas.mechanisms", paper["atlas"]["mechanisms"])
+    for name in paper["atlas"]["cells"]:
+        if name not in MECHANISMS:
+            yield f"lopuhaa2024.atlas.cells has {name!r}; allowed is one of {', '.join(MECHANISMS)}."
+    of_atlas: dict[str, tuple[str, str, str]] = {}
+    for i, pair in enumerate(_atlas_pairs(configuration)):
+        yield from _pair_contradictions(f"lopuhaa2024.atlas.pairs[{i}]", pair, of_atlas, configuration)
     for name, entry in configuration.get("data", {}).items():
         yield from _unknown_mechanisms(f"data.{name}.mechanisms", entry.get("mechanisms", []))
     yield from _study_contradictions(paper["synthetic"])
