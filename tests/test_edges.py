@@ -101,6 +101,15 @@ def test_orders_next_to_one_are_those_of_order_one():
         assert ball.worst_case_epsilon(channel) == pytest.approx(middle.worst_case_epsilon(channel), rel=1e-8)
 
 
+@pytest.mark.parametrize("cell", [1e-160, 1e-229, 1e-300, 0.0])
+def test_a_cell_that_is_nearly_empty_is_as_good_as_empty(cell):
+    """Found by fuzzing: with order 2 the search ended at cells of 1e-152, and gave the cell everything."""
+    B, q = 7.458e-8, np.array([[7.86e-6, 8.70e-6]])
+    for order in (2.0, 3.0, 16.0):
+        largest = -least_mean(np.array([[1.0, cell]]), -q, np.array([B]), order)[0]
+        assert largest - 7.86e-6 == pytest.approx(-math.expm1(-B) * 0.84e-6, rel=1e-6)
+
+
 def test_huge_radii_and_infinite_ones_agree():
     for order in (0.5, 2.0, 16.0):
         wide, whole = RenyiBall(BALL.centre, 1e5, order), RenyiBall(BALL.centre, math.inf, order)

@@ -17,6 +17,9 @@ from ldpfrontier.channel import FloatArray
 #: Below this divergence, times the larger of the order and its inverse, sums of logarithms would cancel.
 NEAR = 1e-6
 
+#: What is left of a mean that could be moved to its least value, at the end of the search.
+SATURATED = 1e-50
+
 #: Orders this near to 1 divide what cancels by order - 1.
 MIDDLE = 0.1
 
@@ -108,7 +111,7 @@ def least_members(
     distances[moved] = (inverse + z) * span[moved]
     # An empty cell of least value takes what is left; an infinite budget goes there at once.
     share = np.where(np.isinf(B), 1.0, -np.expm1(-left))
-    spent = np.flatnonzero(np.isinf(B) | ((share > 0) & ~(least & (r > 0)).any(axis=1)))
+    spent = np.flatnonzero(np.isinf(B) | (share > 0))
     share = share[spent, None]
     members[spent] = (1.0 - share) * members[spent] + share * least[spent] / least[spent].sum(
         axis=1, keepdims=True
@@ -147,7 +150,8 @@ def _least(
     # The far end decides which rows can use their budget up at all.
     D, _, value = _tilt(r, z, places, np.full(B.size, last), order)
     left = np.maximum(B - D, 0.0)
-    end = np.where(floor > 0, value * np.exp(-left), np.where(left > 0, 0.0, value))
+    # Below order 1 the budget may suffice for everything; a cell that is nearly empty is as good as empty.
+    end = np.where((floor == 0) & (left > 0) & (value < SATURATED), 0.0, value * np.exp(-left))
     result[active] = end
     rows = np.flatnonzero(left <= 0)
     unspent[active] = left
