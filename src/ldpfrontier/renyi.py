@@ -102,21 +102,30 @@ def least_members(
     members = r.copy()
     moved = np.flatnonzero(np.isfinite(tau))
     z = (q[moved] - low[moved]) / span[moved]
-    inverse = np.exp(-tau[moved])[:, None]
-    filled = r[moved] > 0
-    floor = np.where(filled, z, np.inf).min(axis=1, keepdims=True)
-    ratios = np.where(filled, (inverse + z) / (inverse + floor), 1.0)
-    weights = r[moved] * ratios ** (-1.0 / order)
-    members[moved] = weights / weights.sum(axis=1, keepdims=True)
-    distances[moved] = (inverse + z) * span[moved]
+    members[moved] = _tilted(r[moved], z, tau[moved], order)
+    distances[moved] = (np.exp(-tau[moved])[:, None] + z) * span[moved]
     # An empty cell of least value takes what is left; an infinite budget goes there at once.
-    share = np.where(np.isinf(B), 1.0, -np.expm1(-left))
-    spent = np.flatnonzero(np.isinf(B) | (share > 0))
+    share = _taken(B, left)
+    spent = np.flatnonzero(share > 0)
     share = share[spent, None]
     members[spent] = (1.0 - share) * members[spent] + share * least[spent] / least[spent].sum(
         axis=1, keepdims=True
     )
     return values, members, distances
+
+
+def _tilted(r: FloatArray, z: FloatArray, tau: FloatArray, order: float) -> FloatArray:
+    """R_u ~ r_u (1 + t z_u)^(-1/order), a distribution in every row."""
+    inverse = np.exp(-tau)[:, None]
+    floor = np.where(r > 0, z, np.inf).min(axis=1, keepdims=True)
+    ratios = np.where(r > 0, (inverse + z) / (inverse + floor), 1.0)
+    weights = r * ratios ** (-1.0 / order)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _taken(B: FloatArray, left: FloatArray) -> FloatArray:
+    """Share of all mass that the budget left moves to the least value."""
+    return np.where(np.isinf(B), 1.0, -np.expm1(-left))
 
 
 def _least(
@@ -137,7 +146,8 @@ def _least(
     active = np.flatnonzero((B > 0) & np.isfinite(B) & (span > 0))
     taus, unspent = np.full(B.shape, np.nan), np.zeros(B.shape)
     if active.size == 0:
-        return np.asarray(low + span * result), taus, unspent
+        return _unscaled(r, q, B, order, result, taus, unspent), taus, unspent
+    full = r, q, B
     r, z, B, mean = r[active], z[active], B[active], mean[active]
     floor = np.where(r > 0, z, np.inf).min(axis=1)
     places = np.column_stack([floor, mean])
@@ -179,7 +189,35 @@ def _least(
         tau[rows] = np.where(on, new, x)
         rows = rows[on & (np.abs(new - x) > noise)]
     taus[active] = tau
-    return np.asarray(low + span * result), taus, unspent
+    return _unscaled(*full, order, result, taus, unspent), taus, unspent
+
+
+def _unscaled(
+    r: FloatArray,
+    q: FloatArray,
+    B: FloatArray,
+    order: float,
+    result: FloatArray,
+    taus: FloatArray,
+    unspent: FloatArray,
+) -> FloatArray:
+    """Infima, from those of z, as a distance from the end of q that is nearer to 0.
+
+    With q of one sign nothing cancels then, however rare the cells are that count.
+    """
+    low, high = q.min(axis=1), q.max(axis=1)
+    values = low + (high - low) * result
+    far = np.flatnonzero((np.abs(high) < np.abs(low)) & np.isfinite(B))
+    if far.size == 0:
+        return np.asarray(values)
+    R, q, low, high = r[far], q[far], low[far, None], high[far, None]
+    moved = np.isfinite(taus[far])
+    z = (q[moved] - low[moved]) / (high - low)[moved]
+    R[moved] = _tilted(R[moved], z, taus[far][moved], order)
+    share = _taken(B[far], unspent[far])
+    below = np.einsum("ij,ij->i", R, high - q)
+    values[far] = high[:, 0] - (share * (high - low)[:, 0] + (1.0 - share) * below)
+    return np.asarray(values)
 
 
 def two_cells(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:

@@ -22,10 +22,13 @@ from ldpfrontier.mechanisms import (
 )
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.optimal.two_reports import ConditionalInformation, improved_reporting
 from ldpfrontier.optimum import Intractable
 from ldpfrontier.privacy import delta_at, ldp_epsilon, log_ratio, rldp_epsilon
+from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.testing.euclidean import euclidean
 from ldpfrontier.testing.leakage import optimal_leakage
+from ldpfrontier.two_reports import budget_split
 from ldpfrontier.utility import FDivergence, MutualInformation
 
 PRIOR = [0.0972460672254074, 0.750000387707288, 0.1527535450673046]
@@ -145,6 +148,84 @@ def test_a_revealed_letter_that_hardly_ever_occurs_keeps_the_level() -> None:
     assert_certified(optimum, 1e-9)
     assert_private(float(rldp_epsilon(optimum.channel, joint / joint.sum(axis=1, keepdims=True))), 4.0)
     assert optimum.value == pytest.approx(mutual_information(joint, optimum.channel), rel=1e-9)
+
+
+RARE = [
+    ([[0.9947385631492, 3.03e-11], [8e-74, 6.6e-38], [5.2614368205e-3, 3.4e-15]], 2.8751916659110254e-09),
+    ([[2.5e-35, 0.785, 7.7e-21], [8.5e-8, 0.215 - 8.5e-8, 1e-300]], 1.1655329464517724e-06),
+]
+
+
+@pytest.mark.parametrize(("joint", "epsilon"), RARE)
+def test_a_level_at_outputs_of_rare_letters(joint, epsilon) -> None:
+    """The largest P(y|s) was a difference of numbers near 1/2: 1.7e-4 nats seemed to be leaked."""
+    ball = RenyiBall(np.divide(joint, np.sum(joint)), 0.0)
+    channel = optimal_nonrobust(ball.centre, epsilon).channel
+    known = float(rldp_epsilon(channel, ball.conditionals))
+    assert_private(known, epsilon)
+    for level in (ball.worst_case_epsilon(channel), ball.projected_epsilon(channel)):
+        assert_private(level, epsilon)
+        assert level == pytest.approx(known, rel=0, abs=3e-14)
+
+
+@pytest.mark.parametrize("order", [0.5, 0.95, 1.0, 1.5, 2.0, 3.0])
+@pytest.mark.parametrize("radius", [1e-14, 1e-12, 1e-10, 1e-3, 1.0])
+@pytest.mark.parametrize("least", [0.0, 2.0**-50])
+def test_the_largest_mean_of_a_rare_letter_lies_on_the_boundary(order, radius, least) -> None:
+    rare = 2.0**-40
+    ball = RenyiBall([[1.0 - rare, rare]], radius, order)
+    _, largest = ball.support(0, [[least, least + 0.5]])
+    m, r, a = Decimal(2) * (Decimal(float(largest[0])) - Decimal(least)), Decimal(rare), Decimal(1 - order)
+    pairs = [(r, m), (1 - r, 1 - m)]
+    if order == 1:
+        divergence = sum(x * (x / y).ln() for x, y in pairs)
+    else:
+        divergence = -sum(x * (y / x) ** a for x, y in pairs).ln() / a
+    assert float(divergence) == pytest.approx(radius, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("epsilon", [1e-10, 1e-8, 1e-6, 1e-4])
+def test_conditional_information_at_small_epsilon_has_its_digits(epsilon) -> None:
+    """It cancelled below 1e-7 or so: the empty set, a constant column, was the best of all."""
+    joint = np.array([[0.2692307692307692, 0.3974358974358974], [0.1794871794871795, 0.1538461538461539]])
+    utility = ConditionalInformation(joint)
+    half = float((joint.prod(axis=1) / joint.sum(axis=1)).sum()) / 2
+    _, values = utility.patterns(epsilon)
+    np.testing.assert_allclose(values, np.array([0, half, half, 0]) * epsilon**2, rtol=3 * epsilon + 1e-12)
+    column = utility.columns(np.exp(-epsilon * np.array([[1.0, 0.0]])))
+    np.testing.assert_allclose(column.values, values[2], rtol=entry_rounding(epsilon))
+    optimum = optimal_ldp(utility, epsilon)
+    assert_certified(optimum, 1e-9)
+    assert optimum.value == pytest.approx(half * epsilon**2, rel=3 * epsilon + 1e-9, abs=0)
+
+
+@pytest.mark.parametrize("epsilon", [1.491998612515901e-09, 1e-7])
+def test_two_reports_at_small_epsilon(epsilon) -> None:
+    """There was a division by the weight of a letter in the sets of a mechanism, 0."""
+    counts = [[21, 31, 7], [2, 12, 5]]
+    ball = RenyiBall(np.divide(counts, 78), 0.05400655697594896, 1.0000000000000613)
+    with np.errstate(all="raise", under="ignore"):
+        split = improved_reporting(ball, epsilon, splits=3, sweeps=1)
+    assert split.information >= budget_split(ball, epsilon).information * (1 - 1e-9)
+    assert_private(ball.worst_case_epsilon(split.channel), epsilon)
+
+
+class Noisy(MutualInformation):
+    """Mutual information whose constant columns are worth what rounding may leave of them."""
+
+    def patterns(self, epsilon):
+        z, values = super().patterns(epsilon)
+        values[0] = values.max()
+        return z, values
+
+
+def test_the_empty_set_is_in_no_mechanism() -> None:
+    prior, constant = [0.25, 0.25, 0.5], Channel(np.ones((3, 1)))
+    with np.errstate(all="raise", under="ignore"):
+        for utility in (MutualInformation(prior), Noisy(prior)):
+            optimum = optimal_ldp(utility, 0.1, start=constant)
+            assert_private(ldp_epsilon(optimum.channel), 0.1)
+            assert optimum.value == pytest.approx(optimal_ldp(MutualInformation(prior), 0.1).value)
 
 
 def test_outputs_that_underflow_are_joined_to_others() -> None:

@@ -12,6 +12,9 @@ and lam with sum(beta) <= (1 - e^-eps) lam bound the utility of every mechanism 
 - what it costs to raise all prices alike until no reduced cost is positive.
 
 The first is the better one at small epsilon, the second at large, where Z can be tiny.
+
+The empty set has no variable: its column is that of the full set, but for a factor. Without it, sets of total
+weight at most k c leave c >= 1 / (1 + (k - 1) e^-eps) > 0.
 """
 
 from __future__ import annotations
@@ -110,7 +113,8 @@ class ExactCover:
         return Weights(single, np.ones(self.inputs), g - self.floor * level, level)
 
     def add(self, subsets: Subsets) -> None:
-        """Add sets to the program."""
+        """Add sets to the program, but the empty one."""
+        subsets = subsets[subsets > 0]
         for subset in subsets:
             members = np.flatnonzero(int(subset) >> np.arange(self.inputs) & 1)
             entries = np.append(np.ones(len(members)), self.floor)
@@ -143,7 +147,10 @@ class ExactCover:
         return Channel(np.where(inside == 1, 1.0, self.floor) * scale)
 
     def price(self, weights: Weights) -> tuple[float, Subsets]:
-        """Return a bound on the utility of every mechanism, and the sets with the largest reduced costs."""
+        """Return a bound on the utility of every mechanism, and the sets with the largest reduced costs.
+
+        The empty set is none of them.
+        """
         z, g = self.worths
         level = weights.level
         # Raised or lowered alike, so that they sum to what they may.
@@ -151,7 +158,7 @@ class ExactCover:
         reduced = g - subset_sums(prices) - self.floor * level
         per_unit = reduced / z
         raised = max(float(reduced.max()), 0.0) * self.inputs / self.share
-        better = np.flatnonzero(reduced > LP_TOLERANCE * self.unit)
+        better = 1 + np.flatnonzero(reduced[1:] > LP_TOLERANCE * self.unit)
         if len(better) > BATCH:
             better = better[np.argpartition(-per_unit[better], BATCH)[:BATCH]]
         return level + min(float(per_unit.max()), raised), better

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import xlogy
 
 from ldpfrontier.arguments import as_count, as_number
 from ldpfrontier.channel import Channel, FloatArray
-from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.information import mutual_information
 from ldpfrontier.optimal.staircase import optimal_ldp
 from ldpfrontier.optimum import MAX_EPSILON, Unit, checked_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.two_reports import BudgetSplit, budget_split
-from ldpfrontier.utility import Columns
+from ldpfrontier.utility import Columns, MutualInformation
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,36 +43,34 @@ class ConditionalInformation:
 
     def __call__(self, channel: Channel) -> float:
         """Return I(X; Y | R) of the channel."""
-        weight = self.joint.sum(axis=1)
-        return sum(
-            float(w) * mutual_information(row / w, channel)
-            for w, row in zip(weight, self.joint, strict=True)
-            if w > 0
-        )
+        return sum(weight * given(channel) for weight, given in self._groups())
 
     def columns(self, vectors: FloatArray) -> Columns:
-        """Scale columns (m, k) to Z = 1 and value them."""
+        """Scale columns (m, k), of positive numbers, to Z = 1 and value them."""
         scaled = vectors / (vectors @ self.prior)[:, None]
-        values = xlogy(scaled, scaled) @ self.prior
-        for w, row in self._groups():
-            z = scaled @ row
-            values -= xlogy(z, z / w)
-        return Columns(scaled, np.asarray(values))
+        values = np.zeros(len(scaled))
+        for weight, given in self._groups():
+            values += weight * (scaled @ given.prior) * given.columns(scaled).values
+        return Columns(scaled, values)
 
     def patterns(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
-        """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1."""
-        floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
-        inside = np.clip(subset_sums(self.prior), 0.0, 1.0)
-        z = floor + share * inside
-        values = -epsilon * floor * (1.0 - inside)
-        for w, row in self._groups():
-            part = floor * w + share * subset_sums(row)
-            values -= part * np.log(part / w)
-        return z, values / z
+        """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1.
 
-    def _groups(self) -> Iterator[tuple[float, FloatArray]]:
+        Both are means of those given R, whose digits do not cancel at a small epsilon.
+        """
+        z, mu = np.zeros((2, 2 ** len(self.prior)))
+        for weight, given in self._groups():
+            part, values = given.patterns(epsilon)
+            z += weight * part
+            mu += weight * part * values
+        return z, mu / z
+
+    def _groups(self) -> Iterator[tuple[float, MutualInformation]]:
+        """Every r that occurs: its probability, and the utility of X given it."""
         weight = self.joint.sum(axis=1)
-        return ((float(w), row) for w, row in zip(weight, self.joint, strict=True) if w > 0)
+        return (
+            (float(w), MutualInformation(row / w)) for w, row in zip(weight, self.joint, strict=True) if w > 0
+        )
 
 
 def improved_reporting(
