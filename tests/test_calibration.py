@@ -153,7 +153,7 @@ def test_no_member_of_the_set_leaks_more_and_the_next_level_does(ball: RenyiBall
     found = calibrated(family, ball, 0.8, tol=1e-4)
     np.testing.assert_array_equal(found.channel.matrix, family(found.nominal).matrix)
     assert sampled_epsilon(ball, found.channel) <= found.realized <= 0.8
-    assert found.realized - ball.worst_case_epsilon(found.channel) == pytest.approx(1e-10, abs=1e-14)
+    assert found.realized - ball.worst_case_epsilon(found.channel) == pytest.approx(1e-10 * 0.8, rel=1e-3)
     assert ball.worst_case_epsilon(family(found.nominal * (1 + 1.1e-4))) > 0.8 - 1e-10
 
 
@@ -237,7 +237,7 @@ def test_the_largest_level_is_checked(most: float) -> None:
 
 @pytest.mark.parametrize("tol", [0.0, 1.0, -1e-3, math.nan])
 def test_the_tolerance_is_checked(tol: float) -> None:
-    with pytest.raises(ValueError, match=r"tol is .*; it must lie strictly between 0 and 1"):
+    with pytest.raises(ValueError, match=r"tol is .*; it must .*strictly between 0 and 1"):
         calibrated(FAMILIES["GRR"](TABLE), TABLE, 1.0, tol=tol)
 
 
