@@ -259,4 +259,5 @@ class Batch:
                 ratio = np.where(direction > 1e-11, weights[open_] / direction, math.inf)
             going = going[open_]
             basis[going, ratio.argmin(axis=1)] = enters[open_]
-        return value, bound
+        # The value of a degenerate basis may be above the bound by its rounding.
+        return np.minimum(value, bound), bound
