@@ -16,6 +16,7 @@ from ldpfrontier.papers.lopuhaa2024 import atlas_figures, layouts, plan, summari
 from ldpfrontier.papers.lopuhaa2024.atlas import atlas
 from ldpfrontier.papers.lopuhaa2024.atlas_statements import ATLAS, statements
 from ldpfrontier.papers.lopuhaa2024.catalogue import STATED, STATED_OF_LARGE, STATED_OF_SMALL
+from ldpfrontier.papers.lopuhaa2024.claims import _small_curves, _small_parts
 from ldpfrontier.papers.lopuhaa2024.experiments import fig2
 from ldpfrontier.plotting import save
 from ldpfrontier.tables import RESULTS, SKIPPED, result, select
@@ -130,16 +131,22 @@ def test_statements_are_those_of_the_ledger():
     ledger = {claim.id: claim for claim in claims.claims_of(PAPER)}
     rng = np.random.default_rng(0)
     outcomes = set()
-    for size, id_, names in (("2 x 3", "L-S81b", STATED_OF_SMALL), ("5 x 6", "L-S81c", STATED_OF_LARGE)):
-        for _ in range(6):
-            curves = {name: np.sort(rng.uniform(0.95, 1.05, 3) * AS_STATED[name]).tolist() for name in FIVE}
-            table = invented(curves, size=size)
-            found = answers(table)
-            verdict = claims.decide(ledger[id_], {"orderings": summaries.orderings(table)}).verdict
-            held = all(found[name] == "yes" for name in names)
-            assert held == (verdict == claims.REPRODUCED), (found, verdict)
-            outcomes.add((id_, held))
-    assert len(outcomes) == 4
+    for _ in range(12):
+        curves = {name: np.sort(rng.uniform(0.95, 1.05, 3) * AS_STATED[name]).tolist() for name in FIVE}
+        found = answers(table := invented(curves, size="2 x 3"))
+        claim = ledger["L-S81b"]
+        parts = _small_parts(_small_curves(summaries.orderings(table), claim), claim)
+        for name, held in zip(STATED_OF_SMALL, parts.values(), strict=True):
+            # "Slightly" is a share of SRR here, and a share of PolyOpt's lead in the ledger.
+            if name != "ir_close_high":
+                assert (found[name] == "yes") == held, (name, found)
+                outcomes.add((name, held))
+        found = answers(table := invented(curves, size="5 x 6"))
+        verdict = claims.decide(ledger["L-S81c"], {"orderings": summaries.orderings(table)}).verdict
+        held = all(found[name] == "yes" for name in STATED_OF_LARGE)
+        assert held == (verdict == claims.REPRODUCED), (found, verdict)
+        outcomes.add(("L-S81c", held))
+    assert {("L-S81c", True), ("L-S81c", False), ("grr_last", True)} <= outcomes
 
 
 # Pages
