@@ -189,7 +189,7 @@ def csv(frame: pd.DataFrame) -> str:
 
 def markdown(frame: pd.DataFrame) -> str:
     """Return a table of texts as a Markdown table."""
-    cells = frame.astype("str").map(lambda cell: cell.replace("|", r"\|"))
+    cells = frame.fillna("").astype("str").map(lambda cell: cell.replace("|", r"\|"))
     rows = [list(map(str, frame.columns)), ["---"] * frame.shape[1], *cells.to_numpy().tolist()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 

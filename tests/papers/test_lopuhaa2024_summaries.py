@@ -132,6 +132,11 @@ def test_mean_orderings_compare_equal_instances(usual):
     part = summaries.mean_orderings(small[(small["mechanism"] != "polyopt") | (small["instance"] == "000")])
     one = summaries.mean_orderings(select(small, instance="000"))
     pd.testing.assert_frame_equal(part, one)
+    # A mechanism that the paper does not have is compared if it has the same instances, and takes none away.
+    fewer = summaries.mean_orderings(small[(small["mechanism"] != "exact") | (small["instance"] == "000")])
+    assert set(fewer["instances"]) == {INSTANCES}
+    assert fewer["exact"].isna().all()
+    assert not summaries.mean_orderings(small)["exact"].isna().any()
 
 
 def test_settings_are_told_apart(table):

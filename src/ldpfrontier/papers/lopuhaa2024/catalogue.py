@@ -74,6 +74,9 @@ MECHANISMS: dict[str, Mechanism] = {
     "grr": Mechanism("GRR", "#7A7A7A", "v", (0, (2, 1.2)), filled=False),
 }
 
+#: The mechanisms that the paper compares.
+OF_THE_PAPER = ("polyopt", "nr", "ir", "srr", "grr")
+
 #: What section 8.1 says of small tables, and of large ones, by the name of the statement.
 STATED_OF_SMALL = {
     "polyopt_leads": "PolyOpt above IR and SRR at every ε",

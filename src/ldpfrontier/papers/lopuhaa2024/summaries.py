@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.typing import SeriesGroupBy
 
-from ldpfrontier.papers.lopuhaa2024.catalogue import COVERED, MECHANISMS
+from ldpfrontier.papers.lopuhaa2024.catalogue import COVERED, MECHANISMS, OF_THE_PAPER
 from ldpfrontier.tables import PRIVACY_TOLERANCE, SKIPPED, Schema
 
 #: Whether a statement holds; the last: a mechanism that it speaks of is missing.
@@ -126,14 +126,16 @@ def mean_orderings(synthetic: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        As `MEAN_ORDERINGS`: means over the `instances` of a size that all its mechanisms were computed on,
-        and the columns of `ORDERINGS` about them.
+        As `MEAN_ORDERINGS`: means over the `instances` of a size that all its mechanisms of the paper were
+        computed on, and the columns of `ORDERINGS` about them. Other mechanisms have a mean if they were
+        computed on the same instances.
     """
     rows = _rows(synthetic, "nmi")
-    made = rows.groupby([*_SETTING, "instance"])["mechanism"].transform("nunique")
-    rows = rows[made == rows.groupby(_SETTING)["mechanism"].transform("nunique")]
-    groups = _wide(rows, "value", _INSTANCE).groupby([*_SETTING, "epsilon"])
-    ranked = _ranked(groups.mean())
+    own = rows[rows["mechanism"].isin(OF_THE_PAPER)]
+    made = own.groupby([*_SETTING, "instance"])["mechanism"].nunique().rename("made").reset_index()
+    made = made[made["made"] == made.groupby(_SETTING)["made"].transform("max")]
+    groups = _wide(rows.merge(made), "value", _INSTANCE).groupby([*_SETTING, "epsilon"])
+    ranked = _ranked(groups.mean().where(groups.count().eq(groups.size(), axis=0)))
     return MEAN_ORDERINGS.conform(ranked.assign(instances=groups.size()).reset_index())
 
 
