@@ -57,7 +57,7 @@ def test_a_float_of_less_precision_is_the_number_that_it_holds() -> None:
     assert as_number(Fraction(1, 10), "epsilon") == as_number(Decimal("0.1"), "epsilon") == 0.1
 
 
-@pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: type(value).__name__)
 def test_what_is_no_number_is_refused(value) -> None:
     with pytest.raises(ValueError, match=r"(?s)epsilon is .*; it must be a finite number\."):
         as_number(value, "epsilon")
@@ -118,7 +118,7 @@ def test_the_shape_stays() -> None:
         [0.5 + 0j],
         object(),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_an_entry_that_is_no_number_is_refused(values) -> None:
     with pytest.raises(ValueError, match=r"The prior has the entry .*; every entry must be a number\."):

@@ -360,7 +360,7 @@ def gain(summary: pd.DataFrame) -> Figure:
                 _plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
                 ax.set_xlabel(_LEVEL)
             if sizes:
-                left.legend(loc="upper right", title="size (tables)")
+                left.legend(loc="lower left", title="size (tables)")
     return figure
 
 
