@@ -77,7 +77,7 @@ class Quoted:
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """Return quoted.yaml: by page, ``quotes`` as `Quoted`, ``complete`` sections, and ``constants``."""
+    """Return quoted.yaml by page: ``quotes`` as `Quoted`, and its other keys."""
     pages = yaml.safe_load((DOCS / "quoted.yaml").read_text(encoding="utf-8"))
     for name, page in pages.items():
         paper = page.get("paper", name)
@@ -114,6 +114,10 @@ def stale(results: Path) -> Iterator[tuple[Quoted, dict[str, str], dict[str, str
             try:
                 found = quoted.found(tables[quoted.paper])
             except NotCheckable:
+                continue
+            except ValueError:
+                if "configuration" not in page:  # A run of the default configuration has fewer rows.
+                    raise
                 continue
             if found != quoted.said():
                 yield quoted, quoted.said(), found

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from snakemake.utils import update_config
 
 from ldpfrontier.files import read_metadata
 from ldpfrontier.papers import papers
@@ -46,6 +47,8 @@ def test_every_quote_is_on_its_page_and_of_a_table(name):
 @each_page
 def test_a_page_quotes_what_the_tables_have(name):
     configuration = yaml.safe_load(CONFIGURATION.read_text(encoding="utf-8"))
+    if own := PAGES[name].get("configuration"):
+        update_config(configuration, yaml.safe_load((ROOT / own).read_text(encoding="utf-8")))
     found = {key: paper.configured(configuration) for key, paper in papers().items()}
     plan, tables, compared = Plan(found, configuration, ROOT / "resources"), QUOTED.tables_of(RESULTS), 0
     for quoted in PAGES[name]["quotes"]:
