@@ -188,8 +188,8 @@ def csv(frame: pd.DataFrame) -> str:
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """Return a table of texts as a Markdown table."""
-    cells = frame.fillna("").astype("str").map(lambda cell: cell.replace("|", r"\|"))
+    """Return a table as a Markdown table; missing values are empty."""
+    cells = frame.map(lambda cell: "" if pd.isna(cell) else str(cell).replace("|", r"\|"))
     rows = [list(map(str, frame.columns)), ["---"] * frame.shape[1], *cells.to_numpy().tolist()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
