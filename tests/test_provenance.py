@@ -123,7 +123,7 @@ def test_the_project_itself():
     assert len(set(found.values())) == len(found) >= 6
     assert all(len(value) == 64 for value in found.values())
     modules, _ = imported("ldpfrontier.channel")
-    assert modules == {"ldpfrontier.channel": root / "channel.py"}
+    assert modules == {f"ldpfrontier.{name}": root / f"{name}.py" for name in ("arguments", "channel")}
 
 
 def test_configuration_hash_ignores_the_order_of_keys():
