@@ -39,7 +39,8 @@ tables:
 figures:
   fig1: {function: rates, tables: [rates], labels: {figure: "1"}, caption: Shares.}
 claims:
-  - {id: T-1, where: Text, statement: Some., rule: All are., check: every_check_holds, tables: [checks]}
+  - {id: T-1, where: Text, statement: Some., tolerance: none, origin: counts, rule: All are.,
+     check: every_check_holds, tables: [checks]}
 """
 
 PLAN = '''"""Two parts."""

@@ -89,7 +89,7 @@ def test_a_pair_may_have_its_own_mechanisms_of_a_study():
 
 def test_steps_and_calibration_share_their_own_levels_out():
     for study, planned in (("steps", plan.classes), ("calibrated", plan.calibration)):
-        parts = planned(DEFAULT)
+        parts = planned(changed(**{study: {**DEFAULT["lopuhaa2024"][study], "pairs": 4}}))
         levels = DEFAULT["lopuhaa2024"][study]["epsilon"]
         for pair in ("sex-race", "education-marital-status"):
             found = [part["epsilons"] for name, part in parts.items() if name.startswith(f"{pair}/")]
@@ -137,7 +137,7 @@ def test_blocks_of_the_synthetic_study():
     block = [part for name, part in parts.items() if name.startswith("16x7/")]
     assert (block[0]["shape"], block[0]["betas"], block[0]["seed"]) == ([16, 7], [0.05], DEFAULT["seed"])
     assert [n for part in block for n in part["instances"]] == [*range(100)]
-    assert len(block) == 20
+    assert len(block) == 2
     beta = plan.beta(DEFAULT)["2x5/1"]
     assert beta["epsilons"] == [1.5]
     assert beta["betas"] == [0.0005, 0.005, 0.05, 0.5]
@@ -146,7 +146,14 @@ def test_blocks_of_the_synthetic_study():
 
 def test_more_tables_leave_the_parts_alone():
     study = DEFAULT["lopuhaa2024"]["synthetic"]
-    block = {"name": "2x3", "sensitive": 2, "public": 3, "repetitions": 25, "mechanisms": ["srr"]}
+    block = {
+        "name": "2x3",
+        "sensitive": 2,
+        "public": 3,
+        "repetitions": 25,
+        "per_job": 10,
+        "mechanisms": ["srr"],
+    }
     few, more = (
         plan.synthetic(changed(synthetic={**study, "blocks": [{**block, "repetitions": n}]}))
         for n in (25, 30)

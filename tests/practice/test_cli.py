@@ -320,7 +320,7 @@ def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
         ([*DESIGN, "--epsilon", "1", "--mechanism", "nr"], "No mechanism is left to choose from (nr:"),
         ([*DESIGN, "--epsilon", "1", "--beta", "2"], "beta is 2.0; a significance level lies"),
         ([*QUICK, "--out", "channel.txt"], "channel.txt ends in '.txt'; a channel is written to"),
-        ([*QUICK, "--records", "-5"], "The number of records is -5; it must be at least 1"),
+        ([*QUICK, "--records", "-5"], "The number of records is -5; it must be a whole number, at least 1"),
         ([*DESIGN[:-2], "illness", "--epsilon", "1"], "The column 'illness' is named twice"),
         (["design", "--data", "none.csv", *QUICK[3:]], "none.csv: No such file or directory."),
         (["design", "--data", ".", *QUICK[3:]], ".: Is a directory."),
