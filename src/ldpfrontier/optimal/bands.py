@@ -20,17 +20,51 @@ IntArray = NDArray[np.int64]
 
 
 @njit(cache=True, error_model="numpy")
+def _joined(
+    table: FloatArray, s: int, t: int, low: IntArray, high: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the cells before block s and after it that a step t joins."""
+    a = max(low[s], low[s + 1] - t)
+    b = max(a, min(high[s], high[s + 1] - t) + 1)  # there may be none
+    return table[s, a:b], table[s + 1, a + t : b + t]
+
+
+@njit(cache=True, error_model="numpy")
+def _raise(target: FloatArray, source: FloatArray, loss: float) -> None:
+    for x in range(target.size):
+        target[x] = max(target[x], source[x] + loss)
+
+
+@njit(cache=True, error_model="numpy")
+def _trace(
+    choice: IntArray,
+    blocks: int,
+    x: int,
+    step: IntArray,
+    loss: FloatArray,
+    first: IntArray,
+    low: IntArray,
+    high: IntArray,
+    forward: FloatArray,
+) -> None:
+    """Note the choices of the first blocks that make up the least loss in cell x."""
+    for s in range(blocks - 1, -1, -1):
+        for i in range(first[s], first[s + 1]):
+            before = x - step[i]
+            if low[s] <= before <= high[s] and forward[s, before] + loss[i] == forward[s + 1, x]:
+                choice[s], x = i, before
+                break
+
+
+@njit(cache=True, error_model="numpy")
 def _forward(step: IntArray, loss: FloatArray, first: IntArray, low: IntArray, high: IntArray) -> FloatArray:
     """Return the least loss of the first blocks at every partial sum, shape (blocks + 1, cells)."""
     table = np.full((first.size, high[-1] + 1), -np.inf)
     table[0, 0] = 0.0
     for s in range(first.size - 1):
         for i in range(first[s], first[s + 1]):
-            t, value = step[i], loss[i]
-            a, b = max(low[s], low[s + 1] - t), min(high[s], high[s + 1] - t) + 1
-            source, target = table[s, a:b], table[s + 1, a + t : b + t]
-            for x in range(b - a):
-                target[x] = max(target[x], source[x] + value)
+            here, there = _joined(table, s, step[i], low, high)
+            _raise(there, here, loss[i])
     return table
 
 
@@ -51,11 +85,8 @@ def _marginals(
     best, choice = np.full(step.size, -np.inf), np.zeros((step.size, blocks), dtype=np.int64)
     for s in range(blocks - 1, -1, -1):
         for i in range(first[s], first[s + 1]):
-            t, value = step[i], loss[i]
-            a, b = max(low[s], low[s + 1] - t), min(high[s], high[s + 1] - t) + 1
-            target, source = table[s, a:b], table[s + 1, a + t : b + t]
-            for x in range(b - a):
-                target[x] = max(target[x], source[x] + value)
+            here, there = _joined(table, s, step[i], low, high)
+            _raise(here, there, loss[i])
     for s in range(blocks):
         for i in range(first[s], first[s + 1]):
             t = step[i]
@@ -67,13 +98,7 @@ def _marginals(
             if best[i] == -np.inf:
                 continue
             choice[i, s] = i
-            x = at
-            for r in range(s - 1, -1, -1):
-                for j in range(first[r], first[r + 1]):
-                    before = x - step[j]
-                    if low[r] <= before <= high[r] and forward[r, before] + loss[j] == forward[r + 1, x]:
-                        choice[i, r], x = j, before
-                        break
+            _trace(choice[i], s, at, step, loss, first, low, high, forward)
             x = at + t
             for r in range(s + 1, blocks):
                 for j in range(first[r], first[r + 1]):
@@ -98,13 +123,7 @@ def _traced(
     blocks = first.size - 1
     choice = np.zeros((cells.size, blocks), dtype=np.int64)
     for k in range(cells.size):
-        x = cells[k]
-        for s in range(blocks - 1, -1, -1):
-            for i in range(first[s], first[s + 1]):
-                before = x - step[i]
-                if low[s] <= before <= high[s] and forward[s, before] + loss[i] == forward[s + 1, x]:
-                    choice[k, s], x = i, before
-                    break
+        _trace(choice[k], blocks, cells[k], step, loss, first, low, high, forward)
     return choice
 
 

@@ -9,8 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ldpfrontier.information import entropy
-from ldpfrontier.papers.lopuhaa2024.catalogue import MECHANISMS
-from ldpfrontier.papers.lopuhaa2024.experiments import Solution, place_of, solve
+from ldpfrontier.papers.lopuhaa2024.experiments import Solution, place_of, rows_of
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.tables import RESULTS, SKIPPED, Row
 
@@ -51,16 +50,12 @@ def atlas(
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place, size = place_of("atlas", instance, beta, ball), ball.centre.size
     large = [name for name in mechanisms if size > cells.get(name, size)]
+    computed = [name for name in mechanisms if name not in large]
 
     def rows() -> Iterator[Row]:
         h = entropy(ball.centre)
         for epsilon in epsilons:
-            computed = [name for name in mechanisms if name not in large]
-            for solution in solve(ball, epsilon, computed, tolerance=tolerance, max_rounds=max_rounds):
-                yield from solution.certified(place, h)
-                if solution.channel is not None and not MECHANISMS[solution.mechanism].robust:
-                    leak = ball.worst_case_epsilon(solution.channel)
-                    yield solution.measured(place, "worst_case_epsilon", leak, "nats")
+            yield from rows_of(ball, place, [epsilon], computed, tolerance, max_rounds)
             for name in large:
                 note = (
                     f"The table has {size} cells; here this mechanism is computed on at most {cells[name]}."

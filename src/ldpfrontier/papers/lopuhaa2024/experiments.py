@@ -325,7 +325,7 @@ def fig2(
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("fig2", instance, beta, ball)
-    return RESULTS.table(_rows(ball, place, epsilons, mechanisms, tolerance, max_rounds))
+    return RESULTS.table(rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds))
 
 
 def orders(
@@ -348,7 +348,7 @@ def orders(
     for order in orders:
         ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
         place = place_of("orders", instance, beta, ball)
-        rows += _rows(ball, place, epsilons, mechanisms, tolerance, max_rounds)
+        rows += rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds)
     return RESULTS.table(rows)
 
 
@@ -372,11 +372,11 @@ def classes(
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("classes", instance, beta, ball)
     return RESULTS.table(
-        _rows(ball, place, epsilons, mechanisms, tolerance, max_rounds, leaks=True, cells=cells)
+        rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds, leaks=True, cells=cells)
     )
 
 
-def _rows(
+def rows_of(
     ball: RenyiBall,
     place: Place,
     epsilons: Sequence[float],
@@ -387,6 +387,18 @@ def _rows(
     leaks: bool = False,
     cells: int = 0,
 ) -> Iterator[Row]:
+    """Compute mechanisms at some privacy levels: their NMI, certified, and what they leak over F.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    place : Place
+        Where the rows belong.
+    epsilons, mechanisms, tolerance, max_rounds, cells
+        As for `solve`, in nats.
+    leaks : bool
+        Whether to say what all mechanisms leak over F, and not only those that are not robust.
+    """
     h = entropy(ball.centre)
     for epsilon in epsilons:
         found = solve(ball, epsilon, mechanisms, tolerance=tolerance, max_rounds=max_rounds, cells=cells)
