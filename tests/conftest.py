@@ -31,8 +31,9 @@ def pytest_addoption(parser):
     parser.addoption(
         "--fuzz",
         type=int,
-        metavar="N",
-        help="draw N hostile instances of every public function, instead of the few of its own",
+        metavar="TIMES",
+        default=1,
+        help="draw so many times as many hostile instances of every public function",
     )
 
 

@@ -113,10 +113,10 @@ def attempt(check: Callable[..., None], arguments: Arguments, valid: bool) -> st
     return "answered"
 
 
-def fuzz(target: Target, count: int | None) -> None:
+def fuzz(target: Target, times: int) -> None:
     """Attack a target with so many instances, and tell all findings at once."""
     findings, outcomes = [], {"answered": 0, "refused": 0, "intractable": 0}
-    for number in range(count or target.instances):
+    for number in range(times * target.instances):
         try:
             outcomes[target.attack(number)] += 1
         except AssertionError as finding:

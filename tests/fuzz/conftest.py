@@ -4,6 +4,6 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def count(request):
-    """Return the number of instances per function that was asked for, or None."""
+def times(request):
+    """Return how many times as many instances as usual are asked for."""
     return request.config.getoption("--fuzz")

@@ -366,5 +366,5 @@ TARGETS = [
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_hostile_instances(target: Target, count: int | None) -> None:
-    fuzz(target, count)
+def test_hostile_instances(target: Target, times: int) -> None:
+    fuzz(target, times)
