@@ -173,7 +173,7 @@ def optimal_divergence(utility: FDivergence, epsilon: float, *, tolerance: float
 
 
 def excess(
-    utility: FDivergence, epsilon: float, prices: FloatArray, resolution: float, total: float | None = None
+    utility: FDivergence, epsilon: float, prices: FloatArray, resolution: float
 ) -> tuple[float, NDArray[np.bool_]]:
     """Bound the reduced costs of all 2^k columns, scaled to prior . v = 1, to within a resolution.
 
@@ -185,9 +185,6 @@ def excess(
     prices : ndarray, shape (k,)
     resolution : float
         In the unit of the utility.
-    total : float, optional
-        What the prices add up to, where that is known better than from the prices: at small epsilon they are
-        1 / epsilon times as large as their sum.
 
     Returns
     -------
@@ -196,61 +193,122 @@ def excess(
     subsets : ndarray of bool, shape (m, k)
         Columns that have a positive one, the best in their neighbourhood.
     """
-    level = step = resolution
-    total = float(prices.sum()) if total is None else total
-    found = [np.zeros((0, len(prices)), dtype=bool)]
-    while True:
-        # At prices raised by level * prior, no reduced cost above zero means none above the level.
-        worst, top, subsets = _scan(utility, epsilon, prices + level * utility.prior, total + level)
-        found.append(subsets)
-        if not 0.0 < top < math.inf:
-            return level + max(worst, 0.0) * math.exp(epsilon), np.concatenate(found)
-        step *= 2.0
-        level += top + step
+    return _Pricing(utility, epsilon).excess(prices, resolution, float(prices.sum()))
 
 
-def _scan(
-    utility: FDivergence, epsilon: float, prices: FloatArray, total: float
-) -> tuple[float, float, NDArray[np.bool_]]:
-    """Search for columns of positive reduced cost, by chords of f.
+class _Pricing:
+    """The chords of f at one epsilon, with which all columns are priced, at any prices.
 
-    Returns a bound of the reduced costs of all columns with entries 1 and e^-eps where none above zero is
-    found (no more than rounding, unless it was too much work), the largest one found per unit of prior . v,
-    and subsets with a positive one. The search stops where it finds any.
+    Parameters
+    ----------
+    utility : FDivergence
+    epsilon : float
+        In nats, > 0.
     """
-    floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
-    terms = share * np.stack([utility.p0 - utility.p1, utility.p1, prices])
-    # A generator's kink at 1 lies between two intervals.
-    edges = np.unique(np.append(np.linspace(*_reach(utility, floor, share), INTERVALS + 1), 0.0))
-    a, b = edges[:-1], edges[1:]
-    worst = -math.inf
-    for halving in range(HALVINGS):
-        slope, at_one = _chord(utility, a, b)
-        gains = np.column_stack([slope, at_one, -np.ones_like(a)]) @ terms
-        # In the interval z0 <= e^b and z1 <= e^-a, which an input may pass alone.
-        taken = (gains > 0.0) & (share * utility.p0 <= np.exp(b)[:, None])
-        taken &= share * utility.p1 <= np.exp(-a)[:, None]
-        chosen = taken.astype(float)
-        bound = floor * (at_one - total) + np.einsum("ix,ix->i", chosen, gains)
-        bound = np.where(np.isnan(bound), np.inf, bound)  # where f is not finite
-        apart, z1, cost = terms @ chosen.T
-        z1 += floor
-        reduced = utility.perspective(z1, apart) - floor * total - cost
-        ratio = reduced / (z1 + apart / 2.0)
-        if (top := float(ratio.max())) > 0.0:
-            beside = np.pad(ratio, 1, constant_values=-np.inf)
-            peaks = (ratio > 0.0) & (ratio >= beside[:-2]) & (ratio >= beside[2:])
-            return math.inf, top, taken[peaks if halving == 0 else ratio == top]
-        middle = (a + b) / 2.0
-        loose = ~(bound <= 0.0) & (a < middle) & (middle < b)
-        worst = max(worst, float(bound[~loose].max(initial=-math.inf)))
-        if not loose.any():
-            break
-        if 2 * loose.sum() > MAX_INTERVALS or halving == HALVINGS - 1:
-            worst = max(worst, float(bound[loose].max()))
-            break
-        a, b = (np.column_stack(pair)[loose].ravel() for pair in ((a, middle), (middle, b)))
-    return worst, 0.0, np.zeros((0, len(prices)), dtype=bool)
+
+    def __init__(self, utility: FDivergence, epsilon: float) -> None:
+        self._utility, self._epsilon = utility, epsilon
+        self._floor, self._share = math.exp(-epsilon), -math.expm1(-epsilon)
+        self._masses = self._share * np.stack([utility.p0 - utility.p1, utility.p1])
+        low, high = _reach(utility, self._floor, self._share)
+        self._own = _own_ratio(utility)
+        # A generator's kink at 1 lies between two intervals.
+        edges = np.unique(np.append(np.linspace(low, high, INTERVALS + 1), 0.0))
+        # One more interval on either side, for those at the ends to have neighbours.
+        step = (high - low) / INTERVALS
+        edges = np.concatenate([[low - step], edges, [high + step]])
+        self._first = edges[:-1], edges[1:], self._chord(edges[:-1], edges[1:])
+
+    def _chord(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """Return the chords between the log ratios a and b, as coefficients of `terms`, shape (n, 3)."""
+        slope, at_one = _chord(self._utility, a, b)
+        return np.column_stack([slope, at_one, -np.ones_like(a)])
+
+    def excess(
+        self, prices: FloatArray, resolution: float, total: float
+    ) -> tuple[float, NDArray[np.bool_]]:
+        """Return what the function of this name does.
+
+        Parameters
+        ----------
+        prices, resolution
+            As there.
+        total : float
+            What the prices add up to, which may be known better than from the prices: at small epsilon they
+            are 1 / epsilon times as large as their sum.
+        """
+        level = step = resolution
+        found = [np.zeros((0, len(prices)), dtype=bool)]
+        while True:
+            # At prices raised by level * prior, no reduced cost above zero means none above the level.
+            worst, top, subsets = self._scan(prices + level * self._utility.prior, total + level)
+            found.append(subsets)
+            if not 0.0 < top < math.inf:
+                return level + max(worst, 0.0) * math.exp(self._epsilon), np.concatenate(found)
+            step *= 2.0
+            level += top + step
+
+    def _scan(self, prices: FloatArray, total: float) -> tuple[float, float, NDArray[np.bool_]]:
+        """Search for columns of positive reduced cost, by chords of f.
+
+        Returns a bound of the reduced costs of all columns with entries 1 and e^-eps where none above zero is
+        found (no more than rounding, unless it was too much work), the largest one found per unit of
+        prior . v, and subsets with a positive one. The search stops where it finds any.
+        """
+        u, floor = self._utility, self._floor
+        terms = np.vstack([self._masses, self._share * prices])
+        a, b, chord = self._first
+        gains = chord @ terms
+        before, after, (a, b, chord, gains) = gains[:-2], gains[2:], (x[1:-1] for x in (a, b, chord, gains))
+        worst = -math.inf
+        for halving in range(HALVINGS):
+            # In the interval z0 <= e^b and z1 <= e^-a, which an input may pass alone.
+            allowed = self._share * u.p0 <= np.exp(b)[:, None]
+            allowed &= self._share * u.p1 <= np.exp(-a)[:, None]
+            taken = (gains > 0.0) & allowed
+            bound = floor * (chord[:, 1] - total) + np.einsum("ix,ix->i", taken.astype(float), gains)
+            bound = np.where(np.isnan(bound), np.inf, bound)  # where f is not finite
+            reduced, ratio = self._reduced(taken, terms, total)
+            if (top := float(ratio.max())) > 0.0:
+                beside = np.pad(ratio, 1, constant_values=-np.inf)
+                peaks = (ratio > 0.0) & (ratio >= beside[:-2]) & (ratio >= beside[2:])
+                return math.inf, top, taken[peaks if halving == 0 else ratio == top]
+            loose = np.flatnonzero(~(bound <= 0.0))
+            # An input on whose gain both neighbours agree is certain.
+            turns = (before[loose] > 0.0) != (after[loose] > 0.0)
+            turns |= (a[loose, None] < self._own) & (self._own < b[loose, None])
+            turns = turns & allowed[loose] | ~np.isfinite(before[loose] + after[loose])
+            other = taken[loose] ^ turns
+            also, ratio = self._reduced(other, terms, total)
+            if (top := float(ratio.max(initial=0.0))) > 0.0:
+                return math.inf, top, other[ratio == top]
+            few = turns.sum(axis=1) <= 1
+            bound[loose[few]] = np.maximum(reduced[loose], also)[few]
+            middle = (a + b) / 2.0
+            halved = np.zeros(len(a), dtype=bool)
+            halved[loose[~few]] = True
+            halved &= (a < middle) & (middle < b)
+            worst = max(worst, float(bound[~halved].max(initial=-math.inf)))
+            if not halved.any():
+                break
+            if 2 * halved.sum() > MAX_INTERVALS or halving == HALVINGS - 1:
+                worst = max(worst, float(bound[halved].max()))
+                break
+            a, b = (np.column_stack(pair)[halved].ravel() for pair in ((a, middle), (middle, b)))
+            chord = self._chord(a, b)
+            gains = chord @ terms
+            before = np.stack([before[halved], gains[::2]], axis=1).reshape(gains.shape)
+            after = np.stack([gains[1::2], after[halved]], axis=1).reshape(gains.shape)
+        return worst, 0.0, np.zeros((0, len(prices)), dtype=bool)
+
+    def _reduced(
+        self, subsets: NDArray[np.bool_], terms: FloatArray, total: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the reduced costs of columns with entries 1 and e^-eps, and those per unit of prior . v."""
+        apart, z1, cost = terms @ subsets.T.astype(float)
+        z1 += self._floor
+        reduced = self._utility.perspective(z1, apart) - self._floor * total - cost
+        return reduced, reduced / (z1 + apart / 2.0)
 
 
 def _reach(utility: FDivergence, floor: float, share: float) -> tuple[float, float]:
@@ -309,7 +367,8 @@ def _prove(
     rounding = ROUNDING * (cut.value + (utility.f is not None))
     resolution = 0.1 * max(tolerance * cut.value, rounding)
     tangents, best = _tangents(utility, cut, epsilon)
-    bound, subsets = excess(utility, epsilon, best, resolution, cut.value)
+    pricing = _Pricing(utility, epsilon)
+    bound, subsets = pricing.excess(best, resolution, cut.value)
     best, total = best + bound * utility.prior, cut.value + bound
     # What the sum of prices loses in the program.
     lost = LP_TOLERANCE / -math.expm1(-epsilon) * cut.value
@@ -333,7 +392,7 @@ def _prove(
         if total - sum_ <= 0.1 * enough:  # the least that these knots allow
             return rounds, total
         trial, target = best + step * (least - best), total + step * (sum_ - total)
-        bound, subsets = excess(utility, epsilon, trial, resolution, target)
+        bound, subsets = pricing.excess(trial, resolution, target)
         if target + bound < total:
             best, total = trial + bound * utility.prior, target + bound
     else:
@@ -442,11 +501,16 @@ def _knots(place: FloatArray, cut: Cut, tangents: FloatArray) -> tuple[FloatArra
 
 def by_ratio(utility: FDivergence) -> NDArray[np.int64]:
     """Return the inputs in the order of P0 / P1; those with probability 0 under both come first."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.log(utility.p0) - np.log(utility.p1)
+    ratio = _own_ratio(utility)
     never = np.isnan(ratio)
     # Beside one that never occurs, an input of ratio 0 would come second.
     return np.lexsort((np.where(never, -np.inf, ratio), ~never))
+
+
+def _own_ratio(utility: FDivergence) -> FloatArray:
+    """Return log(P0 / P1) of every input; nan with probability 0 under both."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(utility.p0) - np.log(utility.p1))
 
 
 def merge(utility: FDivergence) -> tuple[FDivergence, NDArray[np.int64]]:
