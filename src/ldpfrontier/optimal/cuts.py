@@ -55,6 +55,9 @@ FLAT = 1e-4
 #: Most knots of the price function, if not every input is one; fewest and most in a block.
 KNOTS, FEWEST, MOST = 96, 4, 16
 
+#: Most inputs of which all blocks are in the program from the start: with a convex price no more are needed.
+COMPLETE = 24
+
 #: Range of the price per unit of P0 + P1 in a linear program, in slopes of tangents; its limit, in values of
 #: the cut.
 RANGE, LARGEST = 4.0, 1e9
@@ -380,8 +383,8 @@ def _prove(
         if program is None:
             program = _Prices(utility, cut, epsilon, tangents)
         program.add(subsets)
-        # Nothing wrong with the last prices: then all the way.
-        step = STEP if len(subsets) else 1.0
+        # Nothing wrong with the last prices, or little to be learnt: then all the way.
+        step = STEP if len(subsets) and not program.complete else 1.0
         try:
             least = program.solve(tolerance)
         except RuntimeError:  # a program that HiGHS gives up costs the bound digits, never its validity
@@ -463,6 +466,11 @@ class _Prices:
             entries = np.array([1.0 / before, -1.0 / before - 1.0 / after, 1.0 / after]) / scale[i : i + 3]
             entries /= np.abs(entries).max()
             self._lp.addRow(0.0, highspy.kHighsInf, 3, np.arange(i, i + 3, dtype=np.int32), entries)
+        self.complete = len(place) <= COMPLETE
+        if self.complete:
+            inputs = np.arange(len(place))
+            first, last = (ends[:, None] for ends in np.triu_indices(len(place)))
+            self.add((first <= inputs) & (inputs <= last))
 
     def add(self, subsets: NDArray[np.bool_]) -> None:
         """Require that some subsets have no positive reduced cost."""
@@ -470,9 +478,14 @@ class _Prices:
         u = self._utility
         z1, apart = floor + share * (subsets @ u.p1), share * (subsets @ (u.p0 - u.p1))
         worth = (u.perspective(z1, apart) - self._cut.value * floor) / share
-        for row, least in zip(subsets @ self._basis, worth / self._unit, strict=True):
-            used = np.flatnonzero(row).astype(np.int32)
-            self._lp.addRow(float(least), highspy.kHighsInf, len(used), used, row[used])
+        rows = subsets @ self._basis
+        row, used = np.nonzero(rows)
+        start = np.searchsorted(row, np.arange(len(rows))).astype(np.int32)
+        no_limit = np.full(len(rows), highspy.kHighsInf)
+        least = worth / self._unit
+        self._lp.addRows(
+            len(rows), least, no_limit, len(used), start, used.astype(np.int32), rows[row, used]
+        )
 
     def solve(self, tolerance: float) -> FloatArray:
         """Return the prices, and give up convexity where it is seen to cost something."""
