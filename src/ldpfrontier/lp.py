@@ -35,6 +35,25 @@ def add_column(lp: highspy.Highs, cost: float, rows: NDArray[np.integer], entrie
     lp.addCol(cost, 0.0, highspy.kHighsInf, len(rows), np.asarray(rows, dtype=np.int32), entries)
 
 
+def add_columns(lp: highspy.Highs, costs: FloatArray, columns: FloatArray) -> None:
+    """Add non-negative variables with the given objective coefficients, (n,), and columns, (n, rows)."""
+    nothing, no_limit = np.zeros(len(costs)), np.full(len(costs), highspy.kHighsInf)
+    lp.addCols(len(costs), costs, nothing, no_limit, *_sparse(columns))
+
+
+def add_rows(lp: highspy.Highs, least: FloatArray, rows: FloatArray) -> None:
+    """Require that rows, (n, variables), times the variables are at least something, (n,)."""
+    no_limit = np.full(len(least), highspy.kHighsInf)
+    lp.addRows(len(least), least, no_limit, *_sparse(rows))
+
+
+def _sparse(matrix: FloatArray) -> tuple[int, NDArray[np.int32], NDArray[np.int32], FloatArray]:
+    """Return the entries of a matrix row by row, as HiGHS takes them."""
+    row, column = np.nonzero(matrix)
+    start = np.searchsorted(row, np.arange(len(matrix)))
+    return len(row), start.astype(np.int32), column.astype(np.int32), matrix[row, column]
+
+
 def solve(lp: highspy.Highs) -> tuple[float, FloatArray, FloatArray]:
     """Run the program; return its objective, primal values and row duals.
 

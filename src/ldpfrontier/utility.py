@@ -180,7 +180,7 @@ class FDivergence:
     def __call__(self, channel: Channel) -> float:
         """Return D_f(M0 || M1) of the channel, in nats for "kl"; inf where a term is."""
         matrix = channel.matrix
-        z0, z1 = channel.flat_prior(self.p0) @ matrix, channel.flat_prior(self.p1) @ matrix
+        z0, z1 = channel.flat_prior(self.p0) @ matrix, self.p1 @ matrix
         if self.f is not None:
             return f_divergence(z0 / z0.sum(), z1 / z1.sum(), self.f)
         shared = z1 > 0
@@ -216,9 +216,13 @@ class FDivergence:
         z = z1 + difference / 2.0
         return z, self.perspective(z1, difference) / z
 
+    @cached_property
+    def _divergence(self) -> float:
+        return self(Channel(np.eye(self.p0.size)))
+
     def divergence(self) -> float:
         """Return D_f(P0 || P1), the utility without privacy; inf where a term is."""
-        return self(Channel(np.eye(self.p0.size)))
+        return self._divergence
 
 
 def _normalized(p: FloatArray) -> FloatArray:

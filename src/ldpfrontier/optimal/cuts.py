@@ -23,13 +23,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
-from ldpfrontier.lp import LP_TOLERANCE, new_lp, solve
+from ldpfrontier.lp import LP_TOLERANCE, add_rows, new_lp, solve
 from ldpfrontier.optimum import ROUNDING, Optimum, certified, uninformative
 from ldpfrontier.utility import FDivergence
 
@@ -64,6 +65,9 @@ RANGE, LARGEST = 4.0, 1e9
 
 #: Most steps of the simplex method, which takes some hundreds.
 ITERATIONS = 2_000
+
+#: Utilities, asked for at one epsilon after the other, whose order of the inputs is remembered.
+REMEMBERED = 8
 
 #: Most linear programs, and how far from the best prices towards the program's new ones are tried.
 ROUNDS, STEP = 40, 0.7
@@ -462,10 +466,11 @@ class _Prices:
         bends = np.arange(len(knots) - 2)
         self._bends = [bends[meets[1:-1]], *([bends] if len(knots) <= KNOTS else [])]
         steps = np.diff(knots)
-        for i, before, after in zip(bends, steps[:-1], steps[1:], strict=True):
-            entries = np.array([1.0 / before, -1.0 / before - 1.0 / after, 1.0 / after]) / scale[i : i + 3]
-            entries /= np.abs(entries).max()
-            self._lp.addRow(0.0, highspy.kHighsInf, 3, np.arange(i, i + 3, dtype=np.int32), entries)
+        bent = np.zeros((len(bends), len(knots)))
+        bent[bends, bends], bent[bends, bends + 2] = 1.0 / steps[:-1], 1.0 / steps[1:]
+        bent[bends, bends + 1] = -1.0 / steps[:-1] - 1.0 / steps[1:]
+        bent /= scale
+        add_rows(self._lp, np.zeros(len(bends)), bent / np.abs(bent).max(axis=1, keepdims=True))
         self.complete = len(place) <= COMPLETE
         if self.complete:
             inputs = np.arange(len(place))
@@ -478,14 +483,7 @@ class _Prices:
         u = self._utility
         z1, apart = floor + share * (subsets @ u.p1), share * (subsets @ (u.p0 - u.p1))
         worth = (u.perspective(z1, apart) - self._cut.value * floor) / share
-        rows = subsets @ self._basis
-        row, used = np.nonzero(rows)
-        start = np.searchsorted(row, np.arange(len(rows))).astype(np.int32)
-        no_limit = np.full(len(rows), highspy.kHighsInf)
-        least = worth / self._unit
-        self._lp.addRows(
-            len(rows), least, no_limit, len(used), start, used.astype(np.int32), rows[row, used]
-        )
+        add_rows(self._lp, worth / self._unit, subsets @ self._basis)
 
     def solve(self, tolerance: float) -> FloatArray:
         """Return the prices, and give up convexity where it is seen to cost something."""
@@ -512,6 +510,7 @@ def _knots(place: FloatArray, cut: Cut, tangents: FloatArray) -> tuple[FloatArra
     return knots, np.asarray(between.any(axis=0))
 
 
+@lru_cache(maxsize=REMEMBERED)
 def by_ratio(utility: FDivergence) -> NDArray[np.int64]:
     """Return the inputs in the order of P0 / P1; those with probability 0 under both come first."""
     ratio = _own_ratio(utility)
@@ -520,12 +519,14 @@ def by_ratio(utility: FDivergence) -> NDArray[np.int64]:
     return np.lexsort((np.where(never, -np.inf, ratio), ~never))
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _own_ratio(utility: FDivergence) -> FloatArray:
     """Return log(P0 / P1) of every input; nan with probability 0 under both."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.log(utility.p0) - np.log(utility.p1))
 
 
+@lru_cache(maxsize=REMEMBERED)
 def merge(utility: FDivergence) -> tuple[FDivergence, NDArray[np.int64]]:
     """Merge inputs with equal P0 / P1, and return the group of every input.
 

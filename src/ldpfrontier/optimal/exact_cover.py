@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.combinatorics import subset_sums
-from ldpfrontier.lp import LP_TOLERANCE, add_column, new_lp, solve
+from ldpfrontier.lp import LP_TOLERANCE, add_columns, new_lp, solve
 from ldpfrontier.optimal.column_generation import BATCH
 from ldpfrontier.utility import Utility
 
@@ -90,7 +90,7 @@ class ExactCover:
         nothing = np.empty(0, dtype=np.int32), np.empty(0)
         for right in [0.0] * self.inputs + [1.0]:
             lp.addRow(right, right, 0, *nothing)
-        add_column(lp, 0.0, np.arange(self.inputs + 1), np.append(-np.ones(self.inputs), self.share))
+        add_columns(lp, np.zeros(1), np.append(-np.ones(self.inputs), self.share)[None])
         return lp
 
     @cached_property
@@ -115,11 +115,10 @@ class ExactCover:
     def add(self, subsets: Subsets) -> None:
         """Add sets to the program, but the empty one."""
         subsets = subsets[subsets > 0]
-        for subset in subsets:
-            members = np.flatnonzero(int(subset) >> np.arange(self.inputs) & 1)
-            entries = np.append(np.ones(len(members)), self.floor)
-            cost = float(self.worths[1][subset]) / self.unit
-            add_column(self._lp, cost, np.append(members, self.inputs), entries)
+        columns = np.ones((len(subsets), self.inputs + 1))
+        columns[:, :-1] = subsets[:, None] >> np.arange(self.inputs) & 1
+        columns[:, -1] = self.floor
+        add_columns(self._lp, self.worths[1][subsets] / self.unit, columns)
         self.subsets = np.append(self.subsets, subsets)
 
     def solve(self) -> Weights:
