@@ -17,10 +17,14 @@ LEAST, CLOSE = 30, 1e-9
 
 
 def subset_sums(terms: FloatArray) -> FloatArray:
-    """Return the sums over all subsets of n terms, shape (2^n,); bit j of the index says that j is in."""
-    sums = np.zeros(1)
-    for term in terms:
-        sums = np.concatenate([sums, sums + term])
+    """Return the sums over all subsets of n terms, shape (2^n,); bit j of the index says that j is in.
+
+    Of several lists of terms, shape (..., n), all sums at once, shape (..., 2^n).
+    """
+    n = terms.shape[-1]
+    sums = np.zeros((*terms.shape[:-1], 2**n))
+    for j in range(n):
+        np.add(sums[..., : 2**j], terms[..., j, None], out=sums[..., 2**j : 2 ** (j + 1)])
     return sums
 
 

@@ -56,8 +56,11 @@ class Utility(Protocol):
     def columns(self, vectors: FloatArray) -> Columns:
         """Scale columns (m, k) to prior . v = 1 and value them."""
 
-    def patterns(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
-        """Return prior . v and mu(v) / prior . v, shape (2^k,), for v = 1 on a subset and e^-eps off it."""
+    def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return prior . v and mu(v) / prior . v, shape (2^k,), for v = 1 on a subset and e^-eps off it.
+
+        At several epsilon, shape (n, 1), they have the shape (n, 2^k).
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,24 +104,25 @@ class MutualInformation:
     def _mass(self) -> FloatArray:
         return np.clip(subset_sums(self.prior), 0.0, 1.0)
 
-    def patterns(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
+    def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1.
 
         With phi(t) = (1 + t) log(1 + t) - t, a column that is 1 + d on a set of probability p and 1 off it
         has mu = p phi(d) - phi(d p). The set is the less likely one of T and its complement, so that neither
         a small epsilon nor a small p costs digits.
         """
-        floor = math.exp(-epsilon)
+        level = np.atleast_1d(epsilon)
         mass, outside = self._mass, self._mass[::-1]
         likely = mass > 0.5
-        z, mu = np.empty_like(mass), np.empty_like(mass)
+        z = np.empty((*level.shape[:-1], len(mass)))
+        mu = np.empty_like(z)
         for where, p, d, base in (
-            (~likely, mass, math.expm1(epsilon), floor),
-            (likely, outside, math.expm1(-epsilon), 1.0),
+            (~likely, mass, np.expm1(level), np.exp(-level)),
+            (likely, outside, np.expm1(-level), 1.0),
         ):
             p = p[where]
-            z[where] = base * (1.0 + d * p)
-            mu[where] = base * (p * float(relative_excess(np.array([d]))[0]) - relative_excess(d * p))
+            z[..., where] = base * (1.0 + d * p)
+            mu[..., where] = base * (p * relative_excess(d) - relative_excess(d * p))
         return z, np.maximum(mu, 0.0) / z
 
 
@@ -209,9 +213,9 @@ class FDivergence:
     def _masses(self) -> tuple[FloatArray, FloatArray]:
         return np.clip(subset_sums(self.p1), 0.0, 1.0), subset_sums(self.p0 - self.p1)
 
-    def patterns(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
+    def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1."""
-        floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
+        floor, share = np.exp(-epsilon), -np.expm1(-epsilon)
         z1, difference = floor + share * self._masses[0], share * self._masses[1]
         z = z1 + difference / 2.0
         return z, self.perspective(z1, difference) / z

@@ -231,9 +231,7 @@ class _Pricing:
         slope, at_one = _chord(self._utility, a, b)
         return np.column_stack([slope, at_one, -np.ones_like(a)])
 
-    def excess(
-        self, prices: FloatArray, resolution: float, total: float
-    ) -> tuple[float, NDArray[np.bool_]]:
+    def excess(self, prices: FloatArray, resolution: float, total: float) -> tuple[float, NDArray[np.bool_]]:
         """Return what the function of this name does.
 
         Parameters

@@ -10,7 +10,6 @@ reduced cost, over all 2^k of them.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -158,12 +157,12 @@ class Staircase:
     Attributes
     ----------
     utility : Utility
-    epsilon : float
-        In nats, > 0.
+    epsilon : float or ndarray, shape (n, 1)
+        In nats, > 0. For several of them `response_prices` and `reduced` have a row each.
     """
 
     utility: Utility
-    epsilon: float
+    epsilon: float | FloatArray
     efforts: int = 1
 
     @property
@@ -180,14 +179,15 @@ class Staircase:
         """Prices at which the columns of randomized response have reduced cost 0 (kairouz2016, (82))."""
         z, values = self._values
         single = 1 << np.arange(len(self.scale))
-        mu, floor = values[single] * z[single], math.exp(-self.epsilon)
-        total = mu.sum() / (1.0 + (len(mu) - 1) * floor)
-        return np.asarray((mu - floor * total) / -math.expm1(-self.epsilon))
+        mu, floor = values[..., single] * z[..., single], np.exp(-self.epsilon)
+        total = mu.sum(axis=-1, keepdims=True) / (1.0 + (len(single) - 1) * floor)
+        return np.asarray((mu - floor * total) / -np.expm1(-self.epsilon))
 
     def reduced(self, prices: FloatArray) -> FloatArray:
         """Return the reduced costs of all columns, shape (2^k,)."""
         z, values = self._values
-        cost = math.exp(-self.epsilon) * prices.sum() - math.expm1(-self.epsilon) * subset_sums(prices)
+        cost = np.exp(-self.epsilon) * prices.sum(axis=-1, keepdims=True)
+        cost = cost - np.expm1(-self.epsilon) * subset_sums(prices)
         return np.asarray(values - cost / z)
 
     def bound(self, prices: FloatArray) -> float:
@@ -200,5 +200,5 @@ class Staircase:
         few = min(BATCH, len(reduced))
         best = np.argpartition(-reduced, few - 1)[:few]
         bits = best[:, None] >> np.arange(len(prices)) & 1
-        vectors = np.where(bits == 1, 1.0, math.exp(-self.epsilon))
+        vectors = np.where(bits == 1, 1.0, np.exp(-self.epsilon))
         return float(reduced.max()), self.utility.columns(vectors)

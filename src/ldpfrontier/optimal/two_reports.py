@@ -53,16 +53,14 @@ class ConditionalInformation:
             values += weight * (scaled @ given.prior) * given.columns(scaled).values
         return Columns(scaled, values)
 
-    def patterns(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
+    def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1.
 
         Both are means of those given R, whose digits do not cancel at a small epsilon.
         """
-        z, mu = np.zeros((2, 2 ** len(self.prior)))
-        for weight, given in self._groups():
-            part, values = given.patterns(epsilon)
-            z += weight * part
-            mu += weight * part * values
+        parts = [(weight, *given.patterns(epsilon)) for weight, given in self._groups()]
+        z = np.sum([weight * part for weight, part, _ in parts], axis=0)
+        mu = np.sum([weight * part * values for weight, part, values in parts], axis=0)
         return z, mu / z
 
     def _groups(self) -> Iterator[tuple[float, MutualInformation]]:

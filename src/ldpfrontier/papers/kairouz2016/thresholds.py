@@ -9,8 +9,9 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.mechanisms import binary_mechanism
 from ldpfrontier.optimal.cuts import best_cut, by_ratio, excess
 from ldpfrontier.optimal.packing import Worth
@@ -26,6 +27,9 @@ DECISION = 1e-9
 
 #: Reduced costs up to this are rounding.
 _PAID = 1e-12
+
+#: Columns that are priced at once.
+_ENTRIES = 1 << 14
 
 #: Width at which bisection for a threshold stops, in nats.
 _WIDTH = 1e-6
@@ -51,7 +55,7 @@ def thresholds(
 
     *RR* is optimal if and only if the prices its columns determine leave no staircase column a positive
     reduced cost (its basis is not degenerate), which is checked for all 2^k columns, to 1e-12: one by one up
-    to 20 inputs, with more of them as in `_response_pays`.
+    to 20 inputs, with more of them as in `_many_pay`.
 
     For the pair P0, P1 the metric ``all_f`` is the threshold of binary for every f-divergence at once
     (Theorem 5): the largest epsilon at which no column has a likelihood ratio beyond the two of binary
@@ -128,28 +132,36 @@ def _binary_threshold(measure: Measure) -> tuple[float, str]:
 
 
 def _response_threshold(measure: Measure) -> float:
-    def fails(epsilon: float) -> bool:
-        if len(measure.prior) > MAX_INPUTS:
-            return not _response_pays(measure, epsilon)
-        family = Staircase(measure, epsilon)
-        prices = family.response_prices
-        return float(family.reduced(prices).max()) > _PAID
-
-    grid = _GRID[::-1]
-    if fails(float(grid[0])):
-        return math.inf
-    high = float(grid[0])
-    for low in map(float, grid[1:]):
-        if fails(low):
-            while high - low > _WIDTH * min(1.0, high):
-                middle = (low + high) / 2.0
-                low, high = (middle, high) if fails(middle) else (low, middle)
-            return high
-        high = low
+    """Return from where on RR is optimal, 0 if everywhere, inf if not at the end of the grid."""
+    k, grid = len(measure.prior), _GRID[::-1]
+    # As many levels at once as fit into the cache.
+    step = max(_ENTRIES >> k, 1)
+    for first in range(0, len(grid), step):
+        levels = grid[first : first + step]
+        fails = ~_response_pays(measure, levels)
+        if not fails.any():
+            continue
+        at = first + int(fails.argmax())
+        if at == 0:
+            return math.inf
+        low, high = float(grid[at]), float(grid[at - 1])
+        while high - low > _WIDTH * min(1.0, high):
+            middle = (low + high) / 2.0
+            pays = _response_pays(measure, np.array([middle])).all()
+            low, high = (low, middle) if pays else (middle, high)
+        return high
     return 0.0
 
 
-def _response_pays(measure: Measure, epsilon: float) -> bool:
+def _response_pays(measure: Measure, epsilons: FloatArray) -> NDArray[np.bool_]:
+    """Return whether no column has a positive reduced cost at the prices of RR, for every epsilon."""
+    if len(measure.prior) > MAX_INPUTS:
+        return np.array([_many_pay(measure, epsilon) for epsilon in map(float, epsilons)])
+    family = Staircase(measure, epsilons[:, None])
+    return np.asarray(family.reduced(family.response_prices).max(axis=1) <= _PAID)
+
+
+def _many_pay(measure: Measure, epsilon: float) -> bool:
     """Whether no column has a positive reduced cost at the prices of RR, without listing the columns.
 
     Of mutual information, a column with entries e^eps on T and 1 off it is worth m(P(T)), m concave with m(0)
