@@ -13,7 +13,8 @@ from scipy.special import rel_entr, xlogy
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import f_divergence, kl_divergence, total_variation
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.cuts import best_cut, excess
+from ldpfrontier.optimal.chords import excess
+from ldpfrontier.optimal.cuts import best_cut
 from ldpfrontier.optimal.staircase import Staircase, optimal_ldp
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.utility import FDivergence, MutualInformation
@@ -242,6 +243,29 @@ def test_chords_price_all_columns(seed, k, kind, epsilon, noise):
         columns = utility.columns(np.where(subsets, 1.0, math.exp(-epsilon)))
         assert (columns.values - columns.vectors @ prices).max() == pytest.approx(largest, abs=1e-6)
         assert found <= 3 * largest + 1e-8
+
+
+@pytest.mark.parametrize("name", ["kl", "tv", "chi2", "hellinger", "hinge", "cubic"])
+def test_chords_price_all_columns_where_many_cost_what_they_are_worth(name):
+    """At the prices of randomized response k columns have reduced cost 0, and a grain moves some above it."""
+    generators = {"hinge": lambda t: np.maximum(t - 1.0, 0.0), "cubic": lambda t: t**3 - 1.0}
+    rng = np.random.default_rng(12)
+    above = 0
+    for _ in range(60):
+        k, epsilon = int(rng.integers(2, 8)), float(np.exp(rng.uniform(np.log(1e-3), np.log(12.0))))
+        p0, p1 = rng.dirichlet(np.full(k, rng.choice([0.2, 1.0])), 2)
+        f = generators.get(name)
+        utility = FDivergence(p0, p1, f=f) if f else FDivergence(p0, p1, name)
+        family = Staircase(utility, epsilon)
+        prices = family.response_prices
+        size = float(prices.sum())
+        prices = prices * (1.0 + rng.choice([0.0, 1e-9, 1e-5]) * rng.normal(size=k))
+        largest = float(family.reduced(prices).max())
+        found, _ = excess(utility, epsilon, prices, 1e-10 * size)
+        rounding = 1e-12 * (1.0 + np.abs(prices).sum())
+        assert largest - rounding <= found <= max(3 * largest, 0.0) + 3e-10 * size + rounding
+        above += largest > rounding
+    assert 0 < above < 60
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -82,8 +82,8 @@ def relative_excess(t: FloatArray) -> FloatArray:
     small = np.abs(t) < 0.05
     excess = (1.0 + t) * np.log1p(np.maximum(t, _ABOVE)) - t
     if small.any():
-        # s t (1 + s (1 + s) sum_k s^2k / (2 k + 3)) with s = t / (2 + t), as log(1 + t) = 2 artanh s; five terms
-        # leave less than 1e-18.
+        # s t (1 + s (1 + s) sum_k s^2k / (2 k + 3)) with s = t / (2 + t), as log(1 + t) = 2 artanh s;
+        # five terms leave less than 1e-18.
         t = t[small]
         s = t / (2.0 + t)
         series, square = np.zeros_like(s), s * s

@@ -4,11 +4,6 @@ Sort the inputs by P0 / P1. Some optimal mechanism cuts this order into blocks a
 to the label of the block, so that the best cut, a fractional longest path, is all there is to find (Ghazi,
 arXiv 2606.07443). No bound rests on that theorem here: prices of the inputs prove the cut optimal.
 
-**Pricing all 2^k columns.** A column v with entries 1 on T and e^-eps off it has the utility z1 f(z0 / z1),
-z_i = P_i . v. On an interval of z0 / z1 no convex f exceeds its chord, with which the utility is linear in v:
-the best T takes every input that the chord values above its price. So an interval of ratios costs O(k), and
-intervals are halved until the chords leave nothing: a bound over all columns, whatever the prices.
-
 **Finding prices.** Within a block B with z0 / z1 = t, an input is worth its value under the tangent of f at
 t, less a share of what the block pays for being there at all. Shared in proportion to how much the input
 loses in the next best block, this proves most cuts of two blocks optimal. Else a linear program finds the
@@ -31,20 +26,12 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.lp import LP_TOLERANCE, add_rows, new_lp, solve
+from ldpfrontier.optimal.chords import REMEMBERED, Pricing, by_ratio, chord, log_ratio
 from ldpfrontier.optimum import ROUNDING, Optimum, certified, uninformative
 from ldpfrontier.utility import FDivergence
 
 #: Likelihood ratios this close, relatively, are equal to rounding.
 RATIO_ROUNDING = 4 * np.finfo(float).eps
-
-#: Intervals of ratios that a pricing starts with, most at a time, and most halvings.
-INTERVALS, MAX_INTERVALS, HALVINGS = 128, 4096, 60
-
-#: By how much, relatively, the range of ratios is widened for its rounding.
-REACH = 1e-9
-
-#: Relative rounding of the ends of a chord.
-CHORD_ROUNDING = 4 * np.finfo(float).eps
 
 #: A chord between log ratios this far apart, twice, passes for a tangent where a guess is enough.
 #: Beyond the log ratio FARTHEST, a likelihood of 1e-9 of the other leaves no trace in it.
@@ -65,9 +52,6 @@ RANGE, LARGEST = 4.0, 1e9
 
 #: Most steps of the simplex method, which takes some hundreds.
 ITERATIONS = 2_000
-
-#: Utilities, asked for at one epsilon after the other, whose order of the inputs is remembered.
-REMEMBERED = 8
 
 #: Most linear programs, and how far from the best prices towards the program's new ones are tried.
 ROUNDS, STEP = 40, 0.7
@@ -179,186 +163,6 @@ def optimal_divergence(utility: FDivergence, epsilon: float, *, tolerance: float
     return certified(channel, cut.value, bound, tolerance, rounds, unit=utility.unit, noise=noise)
 
 
-def excess(
-    utility: FDivergence, epsilon: float, prices: FloatArray, resolution: float
-) -> tuple[float, NDArray[np.bool_]]:
-    """Bound the reduced costs of all 2^k columns, scaled to prior . v = 1, to within a resolution.
-
-    Parameters
-    ----------
-    utility : FDivergence
-    epsilon : float
-        In nats, > 0.
-    prices : ndarray, shape (k,)
-    resolution : float
-        In the unit of the utility.
-
-    Returns
-    -------
-    excess : float
-        No column has a larger reduced cost, to rounding; at least the resolution.
-    subsets : ndarray of bool, shape (m, k)
-        Columns that have a positive one, the best in their neighbourhood.
-    """
-    return _Pricing(utility, epsilon).excess(prices, resolution, float(prices.sum()))
-
-
-class _Pricing:
-    """The chords of f at one epsilon, with which all columns are priced, at any prices.
-
-    Parameters
-    ----------
-    utility : FDivergence
-    epsilon : float
-        In nats, > 0.
-    """
-
-    def __init__(self, utility: FDivergence, epsilon: float) -> None:
-        self._utility, self._epsilon = utility, epsilon
-        self._floor, self._share = math.exp(-epsilon), -math.expm1(-epsilon)
-        self._masses = self._share * np.stack([utility.p0 - utility.p1, utility.p1])
-        low, high = _reach(utility, self._floor, self._share)
-        self._own = _own_ratio(utility)
-        # A generator's kink at 1 lies between two intervals.
-        edges = np.unique(np.append(np.linspace(low, high, INTERVALS + 1), 0.0))
-        # One more interval on either side, for those at the ends to have neighbours.
-        step = (high - low) / INTERVALS
-        edges = np.concatenate([[low - step], edges, [high + step]])
-        self._first = edges[:-1], edges[1:], self._chord(edges[:-1], edges[1:])
-
-    def _chord(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """Return the chords between the log ratios a and b, as coefficients of `terms`, shape (n, 3)."""
-        slope, at_one = _chord(self._utility, a, b)
-        return np.column_stack([slope, at_one, -np.ones_like(a)])
-
-    def excess(self, prices: FloatArray, resolution: float, total: float) -> tuple[float, NDArray[np.bool_]]:
-        """Return what the function of this name does.
-
-        Parameters
-        ----------
-        prices, resolution
-            As there.
-        total : float
-            What the prices add up to, which may be known better than from the prices: at small epsilon they
-            are 1 / epsilon times as large as their sum.
-        """
-        level = step = resolution
-        found = [np.zeros((0, len(prices)), dtype=bool)]
-        while True:
-            # At prices raised by level * prior, no reduced cost above zero means none above the level.
-            worst, top, subsets = self._scan(prices + level * self._utility.prior, total + level)
-            found.append(subsets)
-            if not 0.0 < top < math.inf:
-                return level + max(worst, 0.0) * math.exp(self._epsilon), np.concatenate(found)
-            step *= 2.0
-            level += top + step
-
-    def _scan(self, prices: FloatArray, total: float) -> tuple[float, float, NDArray[np.bool_]]:
-        """Search for columns of positive reduced cost, by chords of f.
-
-        Returns a bound of the reduced costs of all columns with entries 1 and e^-eps where none above zero is
-        found (no more than rounding, unless it was too much work), the largest one found per unit of
-        prior . v, and subsets with a positive one. The search stops where it finds any.
-        """
-        u, floor = self._utility, self._floor
-        terms = np.vstack([self._masses, self._share * prices])
-        a, b, chord = self._first
-        gains = chord @ terms
-        before, after, (a, b, chord, gains) = gains[:-2], gains[2:], (x[1:-1] for x in (a, b, chord, gains))
-        worst = -math.inf
-        for halving in range(HALVINGS):
-            # In the interval z0 <= e^b and z1 <= e^-a, which an input may pass alone.
-            allowed = self._share * u.p0 <= np.exp(b)[:, None]
-            allowed &= self._share * u.p1 <= np.exp(-a)[:, None]
-            taken = (gains > 0.0) & allowed
-            bound = floor * (chord[:, 1] - total) + np.einsum("ix,ix->i", taken.astype(float), gains)
-            bound = np.where(np.isnan(bound), np.inf, bound)  # where f is not finite
-            reduced, ratio = self._reduced(taken, terms, total)
-            if (top := float(ratio.max())) > 0.0:
-                beside = np.pad(ratio, 1, constant_values=-np.inf)
-                peaks = (ratio > 0.0) & (ratio >= beside[:-2]) & (ratio >= beside[2:])
-                return math.inf, top, taken[peaks if halving == 0 else ratio == top]
-            loose = np.flatnonzero(~(bound <= 0.0))
-            # An input on whose gain both neighbours agree is certain.
-            turns = (before[loose] > 0.0) != (after[loose] > 0.0)
-            turns |= (a[loose, None] < self._own) & (self._own < b[loose, None])
-            turns = turns & allowed[loose] | ~np.isfinite(before[loose] + after[loose])
-            other = taken[loose] ^ turns
-            also, ratio = self._reduced(other, terms, total)
-            if (top := float(ratio.max(initial=0.0))) > 0.0:
-                return math.inf, top, other[ratio == top]
-            few = turns.sum(axis=1) <= 1
-            bound[loose[few]] = np.maximum(reduced[loose], also)[few]
-            middle = (a + b) / 2.0
-            halved = np.zeros(len(a), dtype=bool)
-            halved[loose[~few]] = True
-            halved &= (a < middle) & (middle < b)
-            worst = max(worst, float(bound[~halved].max(initial=-math.inf)))
-            if not halved.any():
-                break
-            if 2 * halved.sum() > MAX_INTERVALS or halving == HALVINGS - 1:
-                worst = max(worst, float(bound[halved].max()))
-                break
-            a, b = (np.column_stack(pair)[halved].ravel() for pair in ((a, middle), (middle, b)))
-            chord = self._chord(a, b)
-            gains = chord @ terms
-            before = np.stack([before[halved], gains[::2]], axis=1).reshape(gains.shape)
-            after = np.stack([gains[1::2], after[halved]], axis=1).reshape(gains.shape)
-        return worst, 0.0, np.zeros((0, len(prices)), dtype=bool)
-
-    def _reduced(
-        self, subsets: NDArray[np.bool_], terms: FloatArray, total: float
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the reduced costs of columns with entries 1 and e^-eps, and those per unit of prior . v."""
-        apart, z1, cost = terms @ subsets.T.astype(float)
-        z1 += self._floor
-        reduced = self._utility.perspective(z1, apart) - self._floor * total - cost
-        return reduced, reduced / (z1 + apart / 2.0)
-
-
-def _reach(utility: FDivergence, floor: float, share: float) -> tuple[float, float]:
-    """Return the least and the largest log(z0 / z1) of all columns, a little widened.
-
-    They belong to the inputs before, and from, some place in the order of P0 / P1 (kairouz2016, Lemma 24).
-    """
-    order = by_ratio(utility)
-    ends = []
-    for inputs in (order, order[::-1]):
-        sums = (np.cumsum(p[inputs]) for p in (utility.p0, utility.p1, utility.p0 - utility.p1))
-        ends.append(_log_ratio(floor, share, *sums))
-    low, high = float(ends[0].min()), float(ends[1].max())
-    wider = REACH * max(high, -low, 0.0)
-    return min(low, 0.0) - wider, max(high, 0.0) + wider
-
-
-def _log_ratio(floor: float, share: float, *sums: FloatArray) -> FloatArray:
-    """Return log(z0 / z1), z_i = floor + share p_i, from p0, p1 and p0 - p1: all digits where it is small."""
-    p0, p1, difference = sums
-    z0, z1 = floor + share * p0, floor + share * p1
-    ratio = share * difference / z1
-    near = np.abs(ratio) < 0.5
-    return np.where(near, np.log1p(np.where(near, ratio, 0.0)), np.log(z0) - np.log(z1))
-
-
-def _chord(utility: FDivergence, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the chords of f between two log ratios as slope (z0 - z1) + at_one z1.
-
-    They are exact at the end that is nearer to 1, and by rounding too high at the other. Beyond that other
-    end nothing is amplified; beyond the near one, where z0 and z1 can be e^eps times larger, they are low.
-    """
-
-    def direction(ratio: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        # (z0, z1) = (t, 1) or (1, 1 / t), so that neither end of the ratios is lost.
-        z1, apart = np.exp(-np.maximum(ratio, 0.0)), np.sign(ratio) * -np.expm1(-np.abs(ratio))
-        return z1, apart, utility.perspective(z1, apart)
-
-    (x, d, f), (y, e, g) = direction(low), direction(high)
-    span = np.exp(np.minimum(high, 0.0) - np.maximum(low, 0.0)) * -np.expm1(low - high)
-    slack = CHORD_ROUNDING * (np.abs(x * g) + np.abs(y * f))
-    slope = (x * g - y * f + np.where(low >= 0.0, slack, -slack)) / span
-    return slope, np.where(low >= 0.0, (f - slope * d) / x, (g - slope * e) / y)
-
-
 def _prove(
     utility: FDivergence, cut: Cut, epsilon: float, tolerance: float, max_rounds: int
 ) -> tuple[int, float]:
@@ -372,7 +176,7 @@ def _prove(
     rounding = ROUNDING * (cut.value + (utility.f is not None))
     resolution = 0.1 * max(tolerance * cut.value, rounding)
     tangents, best = _tangents(utility, cut, epsilon)
-    pricing = _Pricing(utility, epsilon)
+    pricing = Pricing(utility, epsilon)
     bound, subsets = pricing.excess(best, resolution, cut.value)
     best, total = best + bound * utility.prior, cut.value + bound
     # What the sum of prices loses in the program.
@@ -413,9 +217,9 @@ def _tangents(utility: FDivergence, cut: Cut, epsilon: float) -> tuple[FloatArra
         for p in (utility.p0, utility.p1, utility.p0 - utility.p1)
     ]
     z1, apart = floor + share * masses[1], share * masses[2]
-    ratio = np.clip(_log_ratio(floor, share, *masses), -FARTHEST, FARTHEST)
+    ratio = np.clip(log_ratio(floor, share, *masses), -FARTHEST, FARTHEST)
     width = TANGENT * min(max(float(np.abs(ratio).max()), 1e-290), 1.0)
-    slope, at_one = _chord(utility, ratio - width, ratio + width)
+    slope, at_one, _ = chord(utility, ratio - width, ratio + width)
     tangents = np.stack([slope, at_one - slope])
     worth = np.outer(utility.p0, tangents[0]) + np.outer(utility.p1, tangents[1])
     k = len(worth)
@@ -506,22 +310,6 @@ def _knots(place: FloatArray, cut: Cut, tangents: FloatArray) -> tuple[FloatArra
         knots = np.unique(np.concatenate([np.clip(equal, place[ends], place[ends + 1]), *inside]))
     between = (knots >= place[ends, None]) & (knots <= place[ends + 1, None])
     return knots, np.asarray(between.any(axis=0))
-
-
-@lru_cache(maxsize=REMEMBERED)
-def by_ratio(utility: FDivergence) -> NDArray[np.int64]:
-    """Return the inputs in the order of P0 / P1; those with probability 0 under both come first."""
-    ratio = _own_ratio(utility)
-    never = np.isnan(ratio)
-    # Beside one that never occurs, an input of ratio 0 would come second.
-    return np.lexsort((np.where(never, -np.inf, ratio), ~never))
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _own_ratio(utility: FDivergence) -> FloatArray:
-    """Return log(P0 / P1) of every input; nan with probability 0 under both."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.log(utility.p0) - np.log(utility.p1))
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.mechanisms import binary_mechanism
-from ldpfrontier.optimal.cuts import best_cut, by_ratio, excess
+from ldpfrontier.optimal.chords import by_ratio, excess
+from ldpfrontier.optimal.cuts import best_cut
 from ldpfrontier.optimal.packing import Worth
 from ldpfrontier.optimal.staircase import MAX_INPUTS, Staircase, optimal_ldp
 from ldpfrontier.papers.kairouz2016.experiments import PAPER, Measure, instance_name, sample
@@ -168,7 +169,7 @@ def _many_pay(measure: Measure, epsilon: float) -> bool:
     = 0 (`ldpfrontier.optimal.packing`). RR pays m(P_x) - A for an input, A its value. So two inputs pay if
     m(P_x) + m(P_y) - m(P_x + P_y) >= A, which is least for the two least likely ones; and then every larger
     set pays, as what an input adds to a set is not more than what it adds to one input of it. Of an
-    f-divergence, all columns are priced by chords (`ldpfrontier.optimal.cuts.excess`).
+    f-divergence, all columns are priced by chords (`ldpfrontier.optimal.chords.excess`).
     """
     if isinstance(measure, MutualInformation):
         worth = Worth(epsilon)
