@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -112,6 +113,11 @@ class Channel:
             if len(labels) != length:
                 raise ValueError(f"The channel has {length} {name} but {len(labels)} labels for them.")
             object.__setattr__(self, name, labels)
+
+    @cached_property
+    def row_sum_error(self) -> float:
+        """How far the sum of a row is from 1, at most."""
+        return float(np.abs(self.matrix.sum(axis=1) - 1.0).max())
 
     @property
     def n_inputs(self) -> int:

@@ -8,7 +8,6 @@ import numpy as np
 
 from ldpfrontier.arguments import as_count, as_number
 from ldpfrontier.channel import Channel
-from ldpfrontier.combinatorics import balanced_set
 from ldpfrontier.optimum import MAX_EPSILON, Intractable, checked_epsilon
 from ldpfrontier.utility import FDivergence, MutualInformation
 
@@ -71,7 +70,7 @@ def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -
         If `epsilon` is out of range.
     """
     lie = math.exp(-checked_epsilon(epsilon, MAX_EPSILON))
-    inside = utility.p0 >= utility.p1 if isinstance(utility, FDivergence) else balanced_set(utility.prior)
+    inside = utility.p0 >= utility.p1 if isinstance(utility, FDivergence) else utility.balanced
     Q = np.where(inside[:, None] == np.array([True, False]), 1.0, lie)
     return Channel(Q / (1.0 + lie))
 

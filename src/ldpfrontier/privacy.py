@@ -12,9 +12,10 @@ from ldpfrontier.channel import SUM_TOLERANCE, Channel, FloatArray
 def log_ratio(largest: FloatArray, smallest: FloatArray) -> FloatArray:
     """Return log(largest / smallest) elementwise, with 0/0 = 1 and x/0 = inf."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = largest / smallest
-        # Logarithms of tiny numbers are large: their difference is the second choice.
-        logs = np.where(np.isfinite(ratio), np.log(ratio), np.log(largest) - np.log(smallest))
+        logs = np.log(ratio := largest / smallest)
+        if not np.isfinite(logs).all():
+            # Logarithms of tiny numbers are large: their difference is the second choice.
+            logs = np.where(np.isfinite(ratio), logs, np.log(largest) - np.log(smallest))
         return np.where(largest > 0, logs, 0.0)
 
 

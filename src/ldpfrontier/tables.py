@@ -258,7 +258,7 @@ def result(
         "privacy": float(limit if privacy is None else privacy),
         "privacy_limit": float(limit),
         "epsilon_unit": epsilon_unit,
-        "row_sum_error": 0.0 if channel is None else float(np.abs(channel.matrix.sum(axis=1) - 1.0).max()),
+        "row_sum_error": 0.0 if channel is None else channel.row_sum_error,
         "note": note,
     }
 

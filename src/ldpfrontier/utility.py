@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
-from ldpfrontier.combinatorics import subset_sums
+from ldpfrontier.combinatorics import balanced_set, subset_sums
 from ldpfrontier.information import f_divergence, mutual_information, relative_excess
 from ldpfrontier.optimum import Unit
 
@@ -101,6 +102,11 @@ class MutualInformation:
         return Columns(scaled, np.asarray(relative_excess(scaled - 1.0) @ self.prior))
 
     @cached_property
+    def balanced(self) -> NDArray[np.bool_]:
+        """A set of inputs whose probability is closest to 1/2, shape (k,), as `balanced_set` finds it."""
+        return balanced_set(self.prior)
+
+    @cached_property
     def _mass(self) -> FloatArray:
         return np.clip(subset_sums(self.prior), 0.0, 1.0)
 
@@ -121,8 +127,9 @@ class MutualInformation:
             (likely, outside, np.expm1(-level), 1.0),
         ):
             p = p[where]
+            excess = relative_excess(d * np.append(p, 1.0))
             z[..., where] = base * (1.0 + d * p)
-            mu[..., where] = base * (p * relative_excess(d) - relative_excess(d * p))
+            mu[..., where] = base * (p * excess[..., -1:] - excess[..., :-1])
         return z, np.maximum(mu, 0.0) / z
 
 

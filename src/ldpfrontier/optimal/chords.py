@@ -179,12 +179,10 @@ def _reach(utility: FDivergence, floor: float, share: float) -> tuple[float, flo
 
     They belong to the inputs before, and from, some place in the order of P0 / P1 (kairouz2016, Lemma 24).
     """
-    order = by_ratio(utility)
-    ends = []
-    for inputs in (order, order[::-1]):
-        sums = (np.cumsum(p[inputs]) for p in (utility.p0, utility.p1, utility.p0 - utility.p1))
-        ends.append(log_ratio(floor, share, *sums))
-    low, high = float(ends[0].min()), float(ends[1].max())
+    inputs = np.stack([order := by_ratio(utility), order[::-1]])
+    sums = np.cumsum(np.stack([utility.p0, utility.p1, utility.p0 - utility.p1])[:, inputs], axis=-1)
+    before, after = log_ratio(floor, share, *sums)
+    low, high = float(before.min()), float(after.max())
     wider = REACH * max(high, -low, 0.0)
     return min(low, 0.0) - wider, max(high, 0.0) + wider
 

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.combinatorics import balanced_set
 from ldpfrontier.information import entropy, total_variation
 from ldpfrontier.mechanisms import binary_mechanism, geometric_mechanism, randomized_response
 from ldpfrontier.optimal.staircase import optimal_ldp
@@ -182,7 +181,7 @@ def _without_privacy(measure: Measure) -> float:
 
 def balance(measure: MutualInformation) -> float:
     """Return P(T) P(T^c) of the set T whose membership the binary mechanism reports."""
-    inside = float(measure.prior[balanced_set(measure.prior)].sum())
+    inside = float(measure.prior[measure.balanced].sum())
     return inside * (1.0 - inside)
 
 
