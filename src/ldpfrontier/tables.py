@@ -102,11 +102,10 @@ class Schema:
     def _cast(self, column: pd.Series[Any], kind: str) -> pd.Series[Any]:
         # astype would silently print numbers and missing values, read numbers from texts, and call both true.
         allowed = {"str": str, "bool": bool | np.bool_}.get(kind)
-        found = set(map(type, column.to_numpy(dtype=object)))
-        if allowed and not all(issubclass(each, allowed) for each in found):
+        if allowed and not all(isinstance(value, allowed) for value in column):
             word = {"str": "text", "bool": "true or false"}[kind]
             raise TableError(f"Column {column.name} of the {self.name} table has a value that is not {word}.")
-        if not allowed and any(issubclass(each, str) for each in found):
+        if not allowed and any(isinstance(value, str) for value in column):
             raise TableError(f"Column {column.name} of the {self.name} table has a text; it must be {kind}.")
         try:
             return column.astype(kind)  # type: ignore[call-overload, no-any-return]
