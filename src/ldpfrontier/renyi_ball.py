@@ -427,12 +427,14 @@ class RenyiBall:
                 f"The channel has {outputs} outputs for {a1} sensitive values: {a1 * a1 * outputs:,}"
                 f" comparisons; at most {MOST_RATIOS:,} are supported."
             )
-        # Closed forms repeat a few rows many times.
+        # Closed forms repeat a few rows many times; their bytes are compared, which is faster than numbers.
         rows = np.column_stack(
             [np.repeat(np.arange(float(a1)), outputs), blocks.transpose(0, 2, 1).reshape(-1, a2)]
         )
-        unique, inverse = np.unique(rows, axis=0, return_inverse=True)
-        s, q = unique[:, 0].astype(np.intp), unique[:, 1:]
+        _, first, inverse = np.unique(
+            rows.view(np.dtype((np.void, rows[0].nbytes))).ravel(), return_index=True, return_inverse=True
+        )
+        s, q = rows[first, 0].astype(np.intp), rows[first, 1:]
         r, B = self.conditionals[s], self.projected_radii[s]
         least = least_mean(r, q, B, self.order)[inverse].reshape(a1, outputs)
         largest = -least_mean(r, -q, B, self.order)[inverse].reshape(a1, outputs)
