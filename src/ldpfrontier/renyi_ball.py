@@ -428,12 +428,11 @@ class RenyiBall:
                 f" comparisons; at most {MOST_RATIOS:,} are supported."
             )
         # Closed forms repeat a few rows many times; their bytes are compared, which is faster than numbers.
-        rows = np.column_stack(
-            [np.repeat(np.arange(float(a1)), outputs), blocks.transpose(0, 2, 1).reshape(-1, a2)]
-        )
-        _, first, inverse = np.unique(
-            rows.view(np.dtype((np.void, rows[0].nbytes))).ravel(), return_index=True, return_inverse=True
-        )
+        rows = np.empty((a1 * outputs, 1 + a2))
+        rows[:, 0] = np.repeat(np.arange(a1), outputs)
+        rows[:, 1:] = blocks.transpose(0, 2, 1).reshape(-1, a2)
+        row = np.dtype((np.void, rows.itemsize * rows.shape[1]))
+        _, first, inverse = np.unique(rows.view(row).ravel(), return_index=True, return_inverse=True)
         s, q = rows[first, 0].astype(np.intp), rows[first, 1:]
         r, B = self.conditionals[s], self.projected_radii[s]
         least = least_mean(r, q, B, self.order)[inverse].reshape(a1, outputs)
