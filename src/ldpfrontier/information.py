@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numba import float64, vectorize
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr, xlogy
 
@@ -60,17 +61,17 @@ def mutual_information(prior: ArrayLike, channel: Channel, *, bits: bool = False
     ValueError
         If the prior is not a distribution on the channel's inputs.
     """
-    p = channel.flat_prior(prior)
-    positive = p > 0
-    p, Q = p[positive] / p.sum(), channel.matrix[positive]
+    p, Q = channel.flat_prior(prior), channel.matrix
+    if not p.all():
+        p, Q = p[p > 0], Q[p > 0]
+    p = p / p.sum()
     M = p @ Q
-    Q, M = Q[:, M > 0], M[M > 0]
+    if not M.all():
+        Q, M = Q[:, M > 0], M[M > 0]
     # Rounding of M matters only to second order: the sum is stationary in M at M = p Q.
-    return _unit(float(p @ (M * relative_excess((Q - M) / M)).sum(axis=1)), bits)
-
-
-#: The logarithm at t = -1, where its factor is 0, is taken here.
-_ABOVE = math.nextafter(-1.0, 0.0)
+    t = Q - M
+    t /= M
+    return _unit(float(p @ relative_excess(t) @ M), bits)
 
 
 def relative_excess(t: FloatArray) -> FloatArray:
@@ -78,19 +79,20 @@ def relative_excess(t: FloatArray) -> FloatArray:
 
     With t = p/q - 1 its mean under q is the divergence of p from q.
     """
-    t = np.maximum(t, -1.0)
-    small = np.abs(t) < 0.05
-    excess = (1.0 + t) * np.log1p(np.maximum(t, _ABOVE)) - t
-    if small.any():
-        # s t (1 + s (1 + s) sum_k s^2k / (2 k + 3)) with s = t / (2 + t), as log(1 + t) = 2 artanh s;
-        # five terms leave less than 1e-18.
-        t = t[small]
-        s = t / (2.0 + t)
-        series, square = np.zeros_like(s), s * s
-        for k in range(4, -1, -1):
-            series = series * square + 1.0 / (2 * k + 3)
-        excess[small] = s * t * (1.0 + s * (1.0 + s) * series)
-    return excess
+    return np.asarray(_relative_excess(t))
+
+
+@vectorize([float64(float64)], cache=True)
+def _relative_excess(t: float) -> float:
+    if t <= -1.0:
+        return 1.0
+    if abs(t) >= 0.05:
+        return (1.0 + t) * math.log1p(t) - t
+    # Series sum_{k>=2} (-t)^k / (k (k - 1)); 14 terms leave less than 1e-18 of the first at |t| = 0.05.
+    series = 0.0
+    for k in range(15, 1, -1):
+        series = series * -t + 1.0 / (k * (k - 1))
+    return series * t * t
 
 
 def power_excess(t: FloatArray, order: float) -> FloatArray:

@@ -427,12 +427,13 @@ class RenyiBall:
                 f"The channel has {outputs} outputs for {a1} sensitive values: {a1 * a1 * outputs:,}"
                 f" comparisons; at most {MOST_RATIOS:,} are supported."
             )
-        # Closed forms repeat a few rows many times.
-        rows = np.column_stack(
-            [np.repeat(np.arange(float(a1)), outputs), blocks.transpose(0, 2, 1).reshape(-1, a2)]
-        )
-        unique, inverse = np.unique(rows, axis=0, return_inverse=True)
-        s, q = unique[:, 0].astype(np.intp), unique[:, 1:]
+        # Closed forms repeat a few rows many times; their bytes are compared, which is faster than numbers.
+        rows = np.empty((a1 * outputs, 1 + a2))
+        rows[:, 0] = np.repeat(np.arange(a1), outputs)
+        rows[:, 1:] = blocks.transpose(0, 2, 1).reshape(-1, a2)
+        row = np.dtype((np.void, rows.itemsize * rows.shape[1]))
+        _, first, inverse = np.unique(rows.view(row).ravel(), return_index=True, return_inverse=True)
+        s, q = rows[first, 0].astype(np.intp), rows[first, 1:]
         r, B = self.conditionals[s], self.projected_radii[s]
         least = least_mean(r, q, B, self.order)[inverse].reshape(a1, outputs)
         largest = -least_mean(r, -q, B, self.order)[inverse].reshape(a1, outputs)

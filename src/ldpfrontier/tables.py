@@ -101,11 +101,11 @@ class Schema:
 
     def _cast(self, column: pd.Series[Any], kind: str) -> pd.Series[Any]:
         # astype would silently print numbers and missing values, read numbers from texts, and call both true.
-        allowed = {"str": str, "bool": bool | np.bool_}.get(kind)
-        if allowed and not all(isinstance(value, allowed) for value in column):
-            word = {"str": "text", "bool": "true or false"}[kind]
+        found = pd.api.types.infer_dtype(column, skipna=False)
+        asked, word = {"str": ("string", "text"), "bool": ("boolean", "true or false")}.get(kind, ("", ""))
+        if asked and len(column) and (found != asked or column.hasnans):
             raise TableError(f"Column {column.name} of the {self.name} table has a value that is not {word}.")
-        if not allowed and any(isinstance(value, str) for value in column):
+        if not asked and column.dtype.kind == "O" and any(isinstance(value, str) for value in column):
             raise TableError(f"Column {column.name} of the {self.name} table has a text; it must be {kind}.")
         try:
             return column.astype(kind)  # type: ignore[call-overload, no-any-return]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
@@ -42,6 +43,17 @@ def critical_levels(lower: FloatArray) -> FloatArray:
     mass = subset_sums(lower[lower > 0])
     D = max(1.0 - float(lower.sum()), 1e-15)
     return np.unique(np.log1p(D / mass[mass > 0]))
+
+
+@njit(cache=True)
+def _two_valued(
+    inside: FloatArray, total: float, sets: NDArray[np.int32], low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """Return the products of prices with vectors that have one value on a set and another off it."""
+    products = np.empty(len(sets))
+    for i in range(len(sets)):
+        products[i] = low[i] * total + (high[i] - low[i]) * inside[sets[i]]
+    return products
 
 
 class Block:
@@ -152,10 +164,9 @@ class Block:
     def dot(self, prices: FloatArray) -> FloatArray:
         """Return prices . w for every vertex, shape (vertices,), without forming the vertices."""
         folded = self.folded(prices)
-        inner = subset_sums(folded)[self._sets]
-        products = self._low * folded.sum() + (self._high - self._low) * inner
+        products = _two_valued(subset_sums(folded), float(folded.sum()), self._sets, self._low, self._high)
         products[self._plain :] += self._odd * folded[self._extra]
-        return np.asarray(products)
+        return products
 
     def reduced(self, prices: FloatArray) -> FloatArray:
         """Return g - prices . w for every vertex, shape (vertices,); the last answer is kept."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -92,11 +93,30 @@ def _reveal(joint: FloatArray, secret: Channel) -> tuple[Channel, bool]:
     says whether there are none.
     """
     a1, a2 = joint.shape
+    share, widths = _coupling(joint.shape, joint.tobytes())
+    seen = widths * secret.matrix[secret.matrix > 0].min() > LEAST
+    starts = np.flatnonzero(seen)
+    starts[0] = 0
+    matrix = np.einsum("sy,suc->suyc", secret.matrix, np.add.reduceat(share, starts, axis=2))
+    return Channel(matrix.reshape(a1 * a2, -1)), bool(seen.all())
+
+
+@lru_cache(maxsize=1)
+def _coupling(shape: tuple[int, int], data: bytes) -> tuple[FloatArray, FloatArray]:
+    """Couple the rows of a joint distribution monotonely, the same way for every epsilon.
+
+    Returns
+    -------
+    share : ndarray, shape (a1, a2, pieces)
+        What lies of (s, u) in a piece of [0, 1], of which every s owns one letter u.
+    widths : ndarray, shape (pieces,)
+    """
+    a1, a2 = shape
     # Exactly, as a likely letter of one row can end within the rounding of an unlikely one of another.
+    joint = np.frombuffer(data).reshape(shape)
     rows = [[Fraction(float(x)) for x in (row if row.any() else np.ones(a2))] for row in joint]
     ends = [[end / sum(row) for end in accumulate(row)] for row in rows]
     cuts = sorted({end for row in ends for end in row if end > 0})
-    # Of an interval of [0, 1] between neighbouring cuts, every s owns one letter u(s).
     share = np.zeros((a1, a2, len(cuts)))
     lengths = [high - low for low, high in pairwise([Fraction(0), *cuts])]
     for s, row in enumerate(ends):
@@ -105,8 +125,6 @@ def _reveal(joint: FloatArray, secret: Channel) -> tuple[Channel, bool]:
             share[s, u, y] = length / (row[u] - row[u - 1] if u else row[0])
     widths = np.array(lengths, dtype=np.float64)
     share[~share.any(axis=2)] = widths
-    seen = widths * secret.matrix[secret.matrix > 0].min() > LEAST
-    starts = np.flatnonzero(seen)
-    starts[0] = 0
-    matrix = np.einsum("sy,suc->suyc", secret.matrix, np.add.reduceat(share, starts, axis=2))
-    return Channel(matrix.reshape(a1 * a2, -1)), bool(seen.all())
+    for array in (share, widths):
+        array.flags.writeable = False
+    return share, widths

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
@@ -40,6 +41,17 @@ MAX_PRODUCT = 200_000
 
 #: Columns offered to the master, and most steps of a search for a tangent point.
 OFFERS, TANGENT_STEPS = 300, 20
+
+
+@njit(cache=True)
+def _highest(f: FloatArray, z: FloatArray, lam: float) -> tuple[float, float]:
+    """Return the largest f - lam z, and the z it has: the first one's."""
+    best, own = -np.inf, 0.0
+    for i in range(len(f)):
+        tilted = f[i] - lam * z[i]
+        if tilted > best:
+            best, own = tilted, z[i]
+    return best, own
 
 
 @dataclass(eq=False)
@@ -109,10 +121,9 @@ class BlockProduct:
         for _ in range(TANGENT_STEPS):
             F = z = 0.0
             for b, values in zip(self.blocks, f, strict=True):
-                tilted = values - lam * b.z
-                i = int(tilted.argmax())
-                F -= float(tilted[i])
-                z += float(b.z[i])
+                tilted, own = _highest(values, b.z, lam)
+                F -= tilted
+                z += own
             if F > 0:
                 best = min(best, (lam - 1.0 - math.log(F), lam))
             # F is concave, piecewise linear with slope z; kappa is least where F = z or at a kink across it.
