@@ -17,6 +17,11 @@ def test_subset_sums() -> None:
     np.testing.assert_array_equal(subset_sums(terms), expected)
 
 
+def test_subset_sums_of_several_lists() -> None:
+    terms = np.random.default_rng(3).normal(size=(4, 5))
+    np.testing.assert_array_equal(subset_sums(terms), [subset_sums(row) for row in terms])
+
+
 @given(seeds, st.integers(1, 12), st.sampled_from([0.1, 1.0, 10.0]))
 @settings(deadline=None)
 def test_balanced_set_against_all_subsets(seed, k, concentration):

@@ -245,6 +245,17 @@ def test_chords_price_all_columns(seed, k, kind, epsilon, noise):
         assert found <= 3 * largest + 1e-8
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_are_priced_at_several_levels_as_at_each(kind):
+    utility = random_utility(np.random.default_rng(13), 5, kind)
+    levels = np.array([1e-3, 0.2, 3.0, 40.0])
+    family = Staircase(utility, levels[:, None])
+    reduced = family.reduced(family.response_prices)
+    for row, epsilon in zip(reduced, levels, strict=True):
+        alone = Staircase(utility, float(epsilon))
+        np.testing.assert_allclose(row, alone.reduced(alone.response_prices), rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.parametrize("name", ["kl", "tv", "chi2", "hellinger", "hinge", "cubic"])
 def test_chords_price_all_columns_where_many_cost_what_they_are_worth(name):
     """At the prices of randomized response k columns have reduced cost 0, and a grain moves some above it."""

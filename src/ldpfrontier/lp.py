@@ -123,11 +123,10 @@ def maximize(
     model.row_lower_, model.row_upper_ = lower, upper
     model.col_lower_ = np.zeros(columns) if least is None else least
     model.col_upper_ = np.full(columns, np.inf) if most is None else most
-    row, column = np.nonzero(matrix)
+    count, start, index, entries = _sparse(matrix)
     model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_ = np.searchsorted(row, np.arange(rows + 1)).astype(np.int32)
-    model.a_matrix_.index_ = column.astype(np.int32)
-    model.a_matrix_.value_ = matrix[row, column]
+    model.a_matrix_.start_ = np.append(start, np.int32(count))
+    model.a_matrix_.index_, model.a_matrix_.value_ = index, entries
     lp = new_lp()
     lp.passModel(model)
     lp.run()

@@ -79,11 +79,12 @@ class Pricing:
         self._masses = self._share * np.stack([utility.p0 - utility.p1, utility.p1])
         low, high = _reach(utility, self._floor, self._share)
         self._own = own_ratio(utility)
-        # A generator's kink at 1 lies between two intervals.
-        edges = np.unique(np.append(np.linspace(low, high, INTERVALS + 1), 0.0))
         # One more interval on either side, for those at the ends to have neighbours.
         step = (high - low) / INTERVALS
-        edges = np.concatenate([[low - step], edges, [high + step]])
+        edges = np.linspace(low - step, high + step, INTERVALS + 3)
+        # A generator's kink at 1 lies between two intervals.
+        inner = edges[2:-2]
+        inner[np.abs(inner).argmin()] = 0.0
         self._first = edges[:-1], edges[1:], self._chords(edges[:-1], edges[1:])
 
     def _chords(self, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
