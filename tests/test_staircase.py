@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.special import rel_entr, xlogy
@@ -414,6 +414,7 @@ def test_large_and_small_epsilon(kind):
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.floats(0.01, 20.0), st.sampled_from([*KINDS, "mi"]))
+@example(0.0, 2.0**-24, 9.0, "tv")
 @settings(max_examples=60, deadline=None)
 def test_two_inputs_are_solved_by_randomized_response(a, b, epsilon, kind):
     assume(a == b or abs(a - b) > 1e-12)
