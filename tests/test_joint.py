@@ -149,13 +149,12 @@ def test_levels_refuse_what_is_no_column() -> None:
 # --- the linear programs ----------------------------------------------------------------------------------
 
 
-def test_relaxations_agree_with_another_solver_whatever_they_forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ldpfrontier.optimal.cone.ROWS", 8)
+def test_relaxations_agree_with_another_solver_whatever_they_forget() -> None:
     rng = np.random.default_rng(5)
     scale = rng.dirichlet(np.ones(5))
     cuts = rng.normal(size=(60, 5))
     cuts -= (np.maximum(cuts.sum(axis=1), 0.0) / 5.0 + 0.05)[:, None]  # the constant meets all of them
-    relaxation = Relaxation(scale)
+    relaxation = Relaxation(scale, working=8)
     relaxation.add(cuts)
     for _ in range(40):
         cost, lo, hi = rng.normal(size=5), rng.random(5) * 0.9, 1.0 + 3.0 * rng.random(5)
