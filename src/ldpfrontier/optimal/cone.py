@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.dual_simplex import Pool, maximize
+from ldpfrontier.optimal.rough_cuts import rough_cuts
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.renyi import least_members
 from ldpfrontier.renyi_ball import RenyiBall
@@ -37,8 +38,8 @@ SAFE = 2e-12
 POOL, WORKING = 8_000, 192
 
 #: Ends of the angles between which splits of the budget are searched. Accuracy of an angle: in general; below
-#: order 1, where a group that may be anything from some share on makes a kink; for a nearly worst inequality.
-END, CLOSE, KINK, ROUGH = 1e-6, 1e-8, 1e-12, 1e-3
+#: order 1, where a group that may be anything from some share on makes a kink.
+END, CLOSE, KINK = 1e-6, 1e-8, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +68,12 @@ class Oracle:
         chosen = [(s, t) for s, t in itertools.product(a1, a1) if s != t or self.pairs == "all"]
         return tuple(np.array(chosen, dtype=np.intp).reshape(-1, 2).T)  # type: ignore[return-value]
 
-    def worst(self, columns: FloatArray, rough: bool = False) -> tuple[FloatArray, FloatArray]:
+    def worst(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Find the most violated inequality of every column and pair of sensitive values.
 
         Parameters
         ----------
         columns : ndarray, shape (m, a1 a2)
-        rough : bool
-            Whether a nearly worst inequality will do.
 
         Returns
         -------
@@ -89,15 +88,32 @@ class Oracle:
         blocks = columns.reshape(m, a1, a2)
         q1, q2 = blocks[:, s].reshape(-1, a2), blocks[:, t].reshape(-1, a2)
         rows_s, rows_t = np.tile(s, m), np.tile(t, m)
-        high, low, top, bottom = self._best_split(rows_s, rows_t, q1, q2, rough)
+        high, low, top, bottom = self._best_split(rows_s, rows_t, q1, q2)
         cuts = np.zeros((len(q1), a1, a2))
         every = np.arange(len(q1))
         cuts[every, rows_s] = top
         cuts[every, rows_t] -= math.exp(self.epsilon) * bottom
         return log_ratio(high, low).reshape(m, -1), cuts.reshape(m, len(s), a1 * a2)
 
+    def rough_cuts(self, columns: FloatArray) -> FloatArray:
+        """Find nearly worst inequalities at little cost: the cuts of `worst`."""
+        ball = self.ball
+        a1, a2 = ball.centre.shape
+        s, t = self._pairs
+        cuts = rough_cuts(
+            columns.reshape(-1, a1, a2),
+            self._pairs,
+            (s != t) & (self.oracle == "exact"),
+            ball.conditionals,
+            ball.sensitive,
+            ball.radius,
+            ball.order,
+            math.exp(self.epsilon),
+        )
+        return cuts.reshape(-1, len(s), a1 * a2)
+
     def _best_split(
-        self, s: NDArray[np.intp], t: NDArray[np.intp], q1: FloatArray, q2: FloatArray, rough: bool
+        self, s: NDArray[np.intp], t: NDArray[np.intp], q1: FloatArray, q2: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Largest R_s . q1 and least R_t . q2 at the split of the budget with the largest ratio; R_s, R_t.
 
@@ -117,7 +133,7 @@ class Oracle:
         lo, hi = np.maximum(grid[start - 1], END), np.minimum(grid[start + 1], math.pi / 2 - END)
         rows = np.flatnonzero(push)
         pushed, target = push.copy(), angle + push
-        close = ROUGH if rough else CLOSE if self.ball.order >= 1 else KINK
+        close = CLOSE if self.ball.order >= 1 else KINK
         for step in range(100):
             x = angle[rows]
             new = np.clip(target[rows], lo[rows], hi[rows])

@@ -126,7 +126,7 @@ class JointColumns:
 
     def _cut(self, columns: FloatArray) -> FloatArray:
         """Look for inequalities that columns do not meet; the weights of the constant to ask for, (m,)."""
-        cuts = self.oracle.worst(columns, rough=True)[1]
+        cuts = self.oracle.rough_cuts(columns)
         excess = np.maximum(np.einsum("mpx,mx->mp", cuts, columns), 0.0)
         weights = excess / (excess + math.expm1(self.oracle.epsilon))
         self.relaxation.add(cuts[weights > self._weight])
