@@ -80,7 +80,7 @@ def _knapsack(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: FloatArra
     price = cost[split] / scale[split]
     y = cost - price * scale
     y[split] = price
-    return Basis(active, inverse, y, v, np.zeros(n), inside, (v == hi) & (y > 0.0))
+    return Basis(active, inverse, y, v, np.zeros(n), inside, v == hi)
 
 
 @njit(cache=True, error_model="numpy")
