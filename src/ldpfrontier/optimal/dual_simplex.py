@@ -26,7 +26,7 @@ from ldpfrontier.channel import FloatArray
 ADDED, STEPS = 6, 400
 
 #: Violations that are rounding; least pivot.
-TINY, PIVOT = 1e-10, 1e-9
+TINY, PIVOT = 1e-10, 1e-10
 
 #: The equality in a basis. Bounds have the numbers of their variables; working inequalities follow.
 EQUALITY = -1
@@ -128,7 +128,7 @@ def _leaving(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> int
             return place
         width = hi[kind] - lo[kind]
         excess -= abs(basis.weights[place]) * width
-        if excess <= 0.0:
+        if excess <= TINY:
             return place
         basis.v[:] += (-width if basis.upper[kind] else width) * basis.inverse[place]
         basis.upper[kind] = not basis.upper[kind]
