@@ -311,7 +311,6 @@ class Relaxation:
             self._pool = pool = pool._replace(
                 rows=np.pad(pool.rows, ((0, 0), *room)),
                 needed=np.pad(pool.needed, room),
-                violation=np.zeros(max(2 * total, self.working)),
             )
         pool.rows[:, count:total] = (cuts / np.abs(cuts).max(axis=1, keepdims=True)).T
         pool.needed[count:total] = self.solved

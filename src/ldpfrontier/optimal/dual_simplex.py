@@ -40,7 +40,7 @@ class Pool(NamedTuple):
     needed: NDArray[np.int64]  # (room,): when they were last needed
     working: NDArray[np.int64]  # (places,): which of them work, more than n places
     copied: FloatArray  # (n, places): these
-    violation: FloatArray  # (room,): scratch
+    violation: FloatArray  # (places,): scratch
     counts: NDArray[np.int64]  # (3,): how many there are; how many work; the programs solved
 
 
@@ -84,12 +84,12 @@ def _knapsack(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: FloatArra
 
 
 @njit(cache=True, error_model="numpy")
-def _violations(rows: FloatArray, count: int, v: FloatArray, violation: FloatArray) -> None:
-    violation[:count] = 0.0
+def _violations(rows: FloatArray, first: int, end: int, v: FloatArray, violation: FloatArray) -> None:
+    violation[: end - first] = 0.0
     for j in range(v.size):
-        x, row = v[j], rows[j]
+        x, row = v[j], rows[j, first:end]
         if x != 0.0:
-            for i in range(count):
+            for i in range(end - first):
                 violation[i] += x * row[i]
 
 
@@ -101,7 +101,7 @@ def _entering(pool: Pool, basis: Basis, lo: FloatArray, hi: FloatArray) -> tuple
     for j in range(n):
         if basis.inside[j] and max(v[j] - hi[j], lo[j] - v[j]) > most:
             which, most = j, max(v[j] - hi[j], lo[j] - v[j])
-    _violations(pool.copied, pool.counts[1], v, pool.violation)
+    _violations(pool.copied, 0, pool.counts[1], v, pool.violation)
     for i in range(pool.counts[1]):
         if pool.violation[i] > most:
             which, most = n + i, pool.violation[i]
@@ -184,17 +184,20 @@ def _employ(pool: Pool, basis: Basis, slack: float) -> bool:
 
     Returns whether there are any.
     """
-    n, count = basis.v.size, pool.counts[0]
-    violation = pool.violation
-    _violations(pool.rows, count, basis.v, violation)
-    for i in range(pool.counts[1]):
-        violation[pool.working[i]] = 0.0
-    found = False
-    for _ in range(ADDED):
-        worst = np.argmax(violation[:count])
-        if violation[worst] <= slack:
-            break
-        found, violation[worst] = True, 0.0
+    n, size = basis.v.size, pool.violation.size
+    worst, most = np.zeros(ADDED, dtype=np.int64), np.full(ADDED, max(slack, 2.0 * TINY))
+    for first in range(0, pool.counts[0], size):
+        end = min(first + size, pool.counts[0])
+        _violations(pool.rows, first, end, basis.v, pool.violation)
+        for i in range(end - first):
+            if pool.violation[i] > most[-1]:
+                place = ADDED - 1
+                while place > 0 and pool.violation[i] > most[place - 1]:
+                    most[place], worst[place] = most[place - 1], worst[place - 1]
+                    place -= 1
+                most[place], worst[place] = pool.violation[i], first + i
+    found = most > max(slack, 2.0 * TINY)
+    for row in worst[found]:
         place = pool.counts[1]
         if place < pool.working.size:
             pool.counts[1] += 1
@@ -203,9 +206,9 @@ def _employ(pool: Pool, basis: Basis, slack: float) -> bool:
             for i in range(place):
                 if pool.needed[pool.working[i]] < oldest and not (basis.active == n + i).any():
                     oldest, place = pool.needed[pool.working[i]], i
-        pool.working[place], pool.needed[worst] = worst, pool.counts[2]
-        pool.copied[:, place] = pool.rows[:, worst]
-    return found
+        pool.working[place], pool.needed[row] = row, pool.counts[2]
+        pool.copied[:, place] = pool.rows[:, row]
+    return bool(found[0])
 
 
 @njit(cache=True, error_model="numpy")
