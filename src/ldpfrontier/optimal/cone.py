@@ -35,7 +35,7 @@ Pairs = Literal["all", "distinct"]
 SAFE = 2e-12
 
 #: Inequalities known, and at work in a linear program, before unused ones are forgotten.
-POOL, WORKING = 8_000, 192
+POOL, WORKING = 5_000, 192
 
 #: Ends of the angles between which splits of the budget are searched. Accuracy of an angle: in general; below
 #: order 1, where a group that may be anything from some share on makes a kink.
@@ -110,7 +110,7 @@ class Oracle:
             ball.order,
             math.exp(self.epsilon),
         )
-        return cuts.reshape(-1, len(s), a1 * a2)
+        return np.asarray(cuts.reshape(-1, len(s), a1 * a2))
 
     def _best_split(
         self, s: NDArray[np.intp], t: NDArray[np.intp], q1: FloatArray, q2: FloatArray
@@ -266,8 +266,6 @@ class Relaxation:
         Violations up to this are ignored.
     working : int
         Inequalities that every step of a program looks at, more than n.
-    solved : int
-        How often `maximize` was called.
     """
 
     scale: FloatArray
@@ -289,6 +287,7 @@ class Relaxation:
 
     @property
     def solved(self) -> int:
+        """How often `maximize` was called."""
         return int(self._pool.counts[2])
 
     @property

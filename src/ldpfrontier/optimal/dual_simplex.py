@@ -2,7 +2,7 @@ r"""The dual simplex method for linear programs with a few variables and thousan
 
 The programs are ::
 
-    maximize cost . v   subject to   scale . v = 1,  a . v <= 0 for all inequalities a of a pool,  lo <= v <= hi
+    maximize cost . v   subject to   scale . v = 1,  lo <= v <= hi,  a . v <= 0 for all a of a pool
 
 in some ten variables. A basis is n constraints that its vertex meets with equality: the first one, bounds and
 inequalities. Without inequalities the best vertex is known (a fractional knapsack); inequalities and bounds
@@ -110,7 +110,7 @@ def _entering(pool: Pool, basis: Basis, lo: FloatArray, hi: FloatArray) -> tuple
 
 @njit(cache=True, error_model="numpy")
 def _leaving(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> int:
-    """Find the place of the constraint that leaves, or -1; flip the bounds before it while `excess` is left."""
+    """Find the place of the constraint that leaves, or -1; flip bounds before it while `excess` is left."""
     n = lo.size
     while True:
         least, place = np.inf, -1

@@ -48,7 +48,7 @@ SHARE = 0.3
 STEPS, GROUP, MARGIN = 60, 16, 0.35
 
 #: Linear programs of one optimum, after which searches and boxes end; six cells mostly need a tenth.
-WORK = 30_000
+WORK = 100_000
 
 
 class Box(NamedTuple):

@@ -20,7 +20,7 @@ from ldpfrontier.channel import FloatArray
 UNSPENT, STEPS, FIRST, LAST = 1e-6, 50, -80.0, 700.0
 
 #: Accuracy of an angle that splits the budget; below order 1, where a group that may be anything from some
-#: share on makes a kink. Most splits, and after how many of them an interval is halved; intervals to start in.
+#: share on makes a kink. Most splits, and after how many of them intervals are halved; intervals to start in.
 ANGLE, KINK, SPLITS, HALVED, PARTS = 1e-3, 1e-8, 40, 5, 8
 
 #: Budgets beyond this many nats, times g, are taken for this many.
@@ -69,14 +69,14 @@ def _spend(r: FloatArray, z: FloatArray, B: float, order: float, last: float) ->
         D, slope = _tilt(r, z, math.exp(tau), order)
         if abs(D - target) <= 0.5 * UNSPENT * target:
             return tau, 0.0
-        if D < target:
+        if target > D:
             if tau == last:
                 return tau, target - D
             lo = tau
         else:
             hi = tau
         new = tau - math.log(D / target) * D / slope
-        if D < target and new >= last:
+        if target > D and new >= last:
             tau = last
         else:
             tau = new if lo < new < hi and step < STEPS // 2 else 0.5 * (lo + hi)
@@ -189,7 +189,7 @@ def rough_cuts(
                         cuts[i, k] = 0.0
                         cuts[i, k, s] = top
                         cuts[i, k, t] -= factor * bottom
-                    # Half of the derivatives of the logarithms in the roots of the shares, as in `cone.Oracle`.
+                    # Half of the derivatives of the logarithms in the roots of the shares, as in `cone`.
                     up, down = up * rise * sin / -high, down * fall * cos / low
                     if not shared[k] or not 0.0 < up + down < np.inf:
                         break
