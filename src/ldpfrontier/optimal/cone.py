@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-import highspy
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpfrontier.channel import FloatArray
-from ldpfrontier.lp import new_lp
+from ldpfrontier.optimal.dual_simplex import Pool, maximize
+from ldpfrontier.optimal.rough_cuts import rough_cuts
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.renyi import least_members
 from ldpfrontier.renyi_ball import RenyiBall
@@ -34,14 +34,12 @@ Pairs = Literal["all", "distinct"]
 #: Columns are pulled to this far (nats) below epsilon, so that rounding does not lift them above it.
 SAFE = 2e-12
 
-#: Inequalities known, and rows in a linear program, before unused ones are forgotten; rows added at a time.
-POOL, ROWS, ADDED = 8_000, 300, 6
+#: Inequalities known, and at work in a linear program, before unused ones are forgotten.
+POOL, WORKING = 5_000, 192
 
 #: Ends of the angles between which splits of the budget are searched. Accuracy of an angle: in general; below
-#: order 1, where a group that may be anything from some share on makes a kink; for a nearly worst inequality.
-END, CLOSE, KINK, ROUGH = 1e-6, 1e-8, 1e-12, 1e-3
-
-SETTLED = (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible)
+#: order 1, where a group that may be anything from some share on makes a kink.
+END, CLOSE, KINK = 1e-6, 1e-8, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +68,12 @@ class Oracle:
         chosen = [(s, t) for s, t in itertools.product(a1, a1) if s != t or self.pairs == "all"]
         return tuple(np.array(chosen, dtype=np.intp).reshape(-1, 2).T)  # type: ignore[return-value]
 
-    def worst(self, columns: FloatArray, rough: bool = False) -> tuple[FloatArray, FloatArray]:
+    def worst(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Find the most violated inequality of every column and pair of sensitive values.
 
         Parameters
         ----------
         columns : ndarray, shape (m, a1 a2)
-        rough : bool
-            Whether a nearly worst inequality will do.
 
         Returns
         -------
@@ -92,15 +88,32 @@ class Oracle:
         blocks = columns.reshape(m, a1, a2)
         q1, q2 = blocks[:, s].reshape(-1, a2), blocks[:, t].reshape(-1, a2)
         rows_s, rows_t = np.tile(s, m), np.tile(t, m)
-        high, low, top, bottom = self._best_split(rows_s, rows_t, q1, q2, rough)
+        high, low, top, bottom = self._best_split(rows_s, rows_t, q1, q2)
         cuts = np.zeros((len(q1), a1, a2))
         every = np.arange(len(q1))
         cuts[every, rows_s] = top
         cuts[every, rows_t] -= math.exp(self.epsilon) * bottom
         return log_ratio(high, low).reshape(m, -1), cuts.reshape(m, len(s), a1 * a2)
 
+    def rough_cuts(self, columns: FloatArray) -> FloatArray:
+        """Find nearly worst inequalities at little cost: the cuts of `worst`."""
+        ball = self.ball
+        a1, a2 = ball.centre.shape
+        s, t = self._pairs
+        cuts = rough_cuts(
+            columns.reshape(-1, a1, a2),
+            self._pairs,
+            (s != t) & (self.oracle == "exact"),
+            ball.conditionals,
+            ball.sensitive,
+            ball.radius,
+            ball.order,
+            math.exp(self.epsilon),
+        )
+        return np.asarray(cuts.reshape(-1, len(s), a1 * a2))
+
     def _best_split(
-        self, s: NDArray[np.intp], t: NDArray[np.intp], q1: FloatArray, q2: FloatArray, rough: bool
+        self, s: NDArray[np.intp], t: NDArray[np.intp], q1: FloatArray, q2: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Largest R_s . q1 and least R_t . q2 at the split of the budget with the largest ratio; R_s, R_t.
 
@@ -120,7 +133,7 @@ class Oracle:
         lo, hi = np.maximum(grid[start - 1], END), np.minimum(grid[start + 1], math.pi / 2 - END)
         rows = np.flatnonzero(push)
         pushed, target = push.copy(), angle + push
-        close = ROUGH if rough else CLOSE if self.ball.order >= 1 else KINK
+        close = CLOSE if self.ball.order >= 1 else KINK
         for step in range(100):
             x = angle[rows]
             new = np.clip(target[rows], lo[rows], hi[rows])
@@ -251,97 +264,60 @@ class Relaxation:
     scale : ndarray, shape (n,)
     slack : float
         Violations up to this are ignored.
-    pool : ndarray, shape (cuts, n)
-        All inequalities, the largest coefficient of each 1; the LP has those that were needed lately.
-    solved : int
-        How often `maximize` was called.
+    working : int
+        Inequalities that every step of a program looks at, more than n.
     """
 
     scale: FloatArray
     slack: float = 0.0
-    pool: FloatArray = field(init=False)
-    solved: int = field(default=0, init=False)
-    _lp: highspy.Highs = field(default_factory=new_lp)
+    working: int = WORKING
+    _pool: Pool = field(init=False)
 
     def __post_init__(self) -> None:
         n = len(self.scale)
-        self.pool = np.empty((0, n))
-        self._needed = np.empty(0, dtype=np.intp)  # when each inequality was last needed
-        self._rows = np.empty(0, dtype=np.intp)  # those in the LP
-        self._time = 0
-        self._index = np.arange(n, dtype=np.int32)
-        self._lp.setOptionValue("simplex_strategy", 1)  # rows are added, bounds are moved: dual simplex
-        for _ in range(n):
-            self._lp.addCol(0.0, 0.0, highspy.kHighsInf, 0, np.empty(0, dtype=np.int32), np.empty(0))
-        self._lp.addRow(1.0, 1.0, n, self._index, self.scale)
+        self._pool = Pool(
+            self.scale,
+            np.zeros((n, 0)),
+            np.zeros(0, dtype=np.int64),
+            np.zeros(self.working, dtype=np.int64),
+            np.zeros((n, self.working)),
+            np.zeros(self.working),
+            np.zeros(3, dtype=np.int64),
+        )
+
+    @property
+    def solved(self) -> int:
+        """How often `maximize` was called."""
+        return int(self._pool.counts[2])
+
+    @property
+    def pool(self) -> FloatArray:
+        """All inequalities, the largest coefficient of each 1, shape (cuts, n)."""
+        return self._pool.rows[:, : self._pool.counts[0]].T
 
     def add(self, cuts: FloatArray) -> None:
         """Add inequalities a . v <= 0 to the pool, which forgets those that were not needed for long."""
-        cuts = cuts / np.abs(cuts).max(axis=1, keepdims=True)
-        if len(self.pool) > POOL:
-            self._delete(np.arange(len(self._rows)))
-            kept = np.sort(np.argsort(-self._needed, kind="stable")[: POOL // 2])
-            self.pool, self._needed = self.pool[kept], self._needed[kept]
-        self.pool = np.concatenate([self.pool, cuts])
-        self._needed = np.concatenate([self._needed, np.full(len(cuts), self._time)])
-
-    def _delete(self, positions: NDArray[np.intp]) -> None:
-        self._lp.deleteRows(len(positions), (positions + 1).astype(np.int32))
-        self._rows = np.delete(self._rows, positions)
+        pool, count = self._pool, self._pool.counts[0]
+        if count > POOL:
+            kept = np.argsort(-pool.needed[:count], kind="stable")[: POOL // 2]
+            count = pool.counts[0] = len(kept)
+            pool.rows[:, :count], pool.needed[:count] = pool.rows[:, kept], pool.needed[kept]
+            pool.counts[1] = working = min(count, self.working // 2)
+            pool.working[:working] = np.arange(working)
+            pool.copied[:, :working] = pool.rows[:, :working]
+        if (total := count + len(cuts)) > len(pool.needed):
+            room = ((0, 2 * total - len(pool.needed)),)
+            self._pool = pool = pool._replace(
+                rows=np.pad(pool.rows, ((0, 0), *room)),
+                needed=np.pad(pool.needed, room),
+            )
+        pool.rows[:, count:total] = (cuts / np.abs(cuts).max(axis=1, keepdims=True)).T
+        pool.needed[count:total] = self.solved
+        pool.counts[0] = total
 
     def maximize(
         self, cost: FloatArray, lo: FloatArray, hi: FloatArray, enough: float = -math.inf
     ) -> tuple[float, FloatArray, FloatArray] | None:
-        """Maximize cost . v over lo <= v <= hi; None if there is no such v.
-
-        Returns
-        -------
-        bound : float
-            From the row duals alone, so valid whatever the solver did.
-        v : ndarray, shape (n,)
-        reduced : ndarray, shape (n,)
-            Reduced costs of the bound.
-        """
-        self.solved += 1
-        lp, n = self._lp, len(cost)
-        lp.changeColsCost(n, self._index, cost)
-        lp.changeColsBounds(n, self._index, lo, hi)
-        bound = math.inf
-        reduced = cost
-        for _ in range(30):
-            lp.run()
-            if lp.getModelStatus() not in SETTLED:
-                lp.clearSolver()
-                lp.run()
-            if lp.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
-                return None
-            if lp.getModelStatus() not in SETTLED:
-                return float(np.where(cost > 0, hi, lo) @ cost), np.clip(1.0, lo, hi), cost
-            solution = lp.getSolution()
-            v = np.clip(np.asarray(solution.col_value), lo, hi)
-            dual = np.asarray(solution.row_dual)
-            prices = np.maximum(dual[1:], 0.0)
-            used = np.flatnonzero(prices)
-            d = cost - dual[0] * self.scale - prices[used] @ self.pool[self._rows[used]]
-            value = float(dual[0] + (np.where(d > 0, hi, lo) @ d))
-            if value < bound:
-                bound, reduced = value, d
-            self._time += 1
-            self._needed[self._rows[used]] = self._time
-            violation = self.pool @ v
-            violation[self._rows] = 0.0
-            worst = np.flatnonzero(violation > self.slack)
-            worst = worst[np.argsort(-violation[worst], kind="stable")[:ADDED]]
-            if worst.size == 0 or bound <= enough:
-                break
-            self._insert(worst)
-        return bound, v, reduced
-
-    def _insert(self, rows: NDArray[np.intp]) -> None:
-        if len(self._rows) > ROWS:
-            self._delete(np.sort(np.argsort(self._needed[self._rows], kind="stable")[: ROWS // 2]))
-        n = len(self.scale)
-        for row in rows:
-            self._lp.addRow(-highspy.kHighsInf, 0.0, n, self._index, self.pool[row])
-        self._rows = np.concatenate([self._rows, rows])
-        self._needed[rows] = self._time
+        """As `dual_simplex.maximize`; None if there is no such v."""
+        found = maximize(self._pool, cost, lo, hi, self.slack, enough)
+        return None if found[0] == -math.inf else found

@@ -48,7 +48,7 @@ SHARE = 0.3
 STEPS, GROUP, MARGIN = 60, 16, 0.35
 
 #: Linear programs of one optimum, after which searches and boxes end; six cells mostly need a tenth.
-WORK = 30_000
+WORK = 100_000
 
 
 class Box(NamedTuple):
@@ -126,7 +126,7 @@ class JointColumns:
 
     def _cut(self, columns: FloatArray) -> FloatArray:
         """Look for inequalities that columns do not meet; the weights of the constant to ask for, (m,)."""
-        cuts = self.oracle.worst(columns, rough=True)[1]
+        cuts = self.oracle.rough_cuts(columns)
         excess = np.maximum(np.einsum("mpx,mx->mp", cuts, columns), 0.0)
         weights = excess / (excess + math.expm1(self.oracle.epsilon))
         self.relaxation.add(cuts[weights > self._weight])

@@ -32,7 +32,7 @@ from ldpfrontier.utility import MutualInformation
 MARGIN = 1e-12
 
 #: Cells of a table up to which columns are found jointly; boxes per pricing there; its finest relative gap.
-SMALL, NODES, JOINT_TOLERANCE = 16, 5_000, 1e-4
+SMALL, NODES, JOINT_TOLERANCE = 16, 20_000, 1e-4
 
 #: Largest privacy level, nats; levels and orders between which more than the simplex is looked for.
 LARGEST, JOINT_LEVELS, JOINT_ORDERS = 30.0, (0.01, 15.0), (0.25, 4.0)
@@ -83,7 +83,7 @@ def optimal_robust(
         distinct pairs on a table too large for joint columns it is one.
     cells : int, optional
         How much work the bound may take, where the envelope is not the simplex. On tables of up to 16 cells,
-        boxes per pricing: by default 5,000, which mostly certify 1e-3 within seconds. On larger ones, cells
+        boxes per pricing: by default 20,000, which mostly certify 1e-3 within seconds. On larger ones, cells
         of the blocks' covers: by default none; 100,000 take 10 to 20 s. Without, the bound is that of
         `optimal_nonrobust`, which holds for every robust mechanism. On larger tables the exact envelope gives
         the mechanism of the projections, and with cells a bound on every robust mechanism that is below.
