@@ -346,7 +346,7 @@ def _ascend(rows: Rows, s: int, w: FloatArray, restore: bool) -> float:
     trial = np.empty(n)
     for _ in range(STEPS):
         place, system, right, convex = _linearized(rows, s, w, A, b)
-        gained, most = False, TRUST * w.max()
+        last, most = best, TRUST * w.max()
         for kind in range(4):
             if kind % 2 == 0:
                 # With the curvature of the objective, and without.
@@ -354,27 +354,23 @@ def _ascend(rows: Rows, s: int, w: FloatArray, restore: bool) -> float:
                 if kind == 0:
                     for i in range(place.size):
                         matrix[i, i] += convex[i]
-                if not _eliminated(matrix, d):
-                    continue
-            longest = 1e-300
-            for i in range(place.size):
-                longest = max(longest, abs(d[i]))
-            part = min(most / longest, 1.0) * (PART if kind % 2 else 1.0)
-            if not part > 0.0:
+                solved = _eliminated(matrix, d)
+                longest = max(np.abs(d[: place.size]).max(), 1e-300)
+                d *= min(most / longest, 1.0)
+            if not solved:
                 continue
             trial[:] = w
             for i in range(place.size):
-                trial[place[i]] = max(w[place[i]] + part * d[i], 0.0)
+                trial[place[i]] = max(w[place[i]] + (PART if kind % 2 else 1.0) * d[i], 0.0)
             _copy(new_A, A)
             _copy(new_b, b)
             _pull(r, trial, B, order, top, bottom, new_A, new_b)
             value = _value(trial, prior, prices)
             if value > best + GAIN * abs(best):
-                w[:], best, gained = trial, value, True
+                w[:], best = trial, value
                 _copy(A, new_A)
                 _copy(b, new_b)
-                break
-        if not gained:
+        if best == last:
             break
     return best
 
