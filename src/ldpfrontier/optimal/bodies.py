@@ -124,12 +124,17 @@ class Body(Block):
     def append(self, w: FloatArray) -> None:
         """Add vertices in folded letters, shape (m, letters)."""
         self._found = np.concatenate([self._found, w])
+        g = xlogy(w, w) @ self.prior
         self.z = np.append(self.z, w @ self.prior)
-        self.g = np.append(self.g, xlogy(w, w) @ self.prior)
-        self._last = None
+        self.g = np.append(self.g, g)
+        if self._last is not None:
+            prices, reduced = self._last
+            self._last = prices, np.append(reduced, g - w @ self.folded(prices))
 
 
-def polish(bodies: Sequence[Body], prices: Sequence[FloatArray], number: int, variants: int) -> bool:
+def polish(
+    bodies: Sequence[Body], prices: Sequence[FloatArray], number: int, variants: int, tilt: float = 0.0
+) -> bool:
     """Improve the best known vertices of bodies at some prices, all bodies at once.
 
     A vertex that no small change of its non-zero letters improves solves, with multipliers X and Y, the
@@ -144,6 +149,8 @@ def polish(bodies: Sequence[Body], prices: Sequence[FloatArray], number: int, va
         The value of a vertex w of a body is g - prices . w.
     number, variants : int
         Best vertices of each body to start from, and those of them whose letters are moved.
+    tilt : float
+        What is added per unit of the prior to all prices.
 
     Returns
     -------
@@ -155,14 +162,14 @@ def polish(bodies: Sequence[Body], prices: Sequence[FloatArray], number: int, va
         return False
     starts, best = [], np.empty(len(chosen))
     for i, s in enumerate(chosen):
-        reduced = bodies[s].reduced(prices[s])
+        reduced = bodies[s].reduced(prices[s]) - tilt * bodies[s].z
         count = min(number, len(reduced))
         first = np.argpartition(-reduced, count - 1)[:count]
         first = first[np.argsort(-reduced[first], kind="stable")]
         w = bodies[s].compact(first)
         best[i] = reduced[first[0]]
         starts.append(np.concatenate([w, *(_moved(v) for v in w[:variants])]))
-    return _climb([bodies[s] for s in chosen], [prices[s] for s in chosen], starts, best)
+    return _climb([bodies[s] for s in chosen], [prices[s] for s in chosen], starts, best, tilt=tilt)
 
 
 def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Sequence[FloatArray]) -> bool:
@@ -191,13 +198,14 @@ def _climb(
     starts: Sequence[FloatArray],
     best: FloatArray,
     *,
+    tilt: float = 0.0,
     restore: bool = False,
 ) -> bool:
     """Climb from all starts, and add to every body what is better than the best it has."""
     own = np.repeat(np.arange(len(bodies)), [len(w) for w in starts])
     if own.size == 0:
         return False
-    rows = _stack(bodies, prices)
+    rows = _stack(bodies, prices, tilt)
     n = rows.r.shape[1]
     w = np.concatenate([np.pad(v, ((0, 0), (0, n - v.shape[1]))) for v in starts])
     values = climb(rows, own, w, restore)
@@ -220,7 +228,7 @@ def _moved(w: FloatArray) -> FloatArray:
     return copies
 
 
-def _stack(bodies: Sequence[Body], prices: Sequence[FloatArray]) -> Rows:
+def _stack(bodies: Sequence[Body], prices: Sequence[FloatArray], tilt: float = 0.0) -> Rows:
     """Put what a climb needs to know of bodies into rows, which end with zeros."""
     n = max(body.letters for body in bodies)
 
@@ -231,7 +239,7 @@ def _stack(bodies: Sequence[Body], prices: Sequence[FloatArray]) -> Rows:
         np.array([body.letters for body in bodies]),
         padded(body.centre for body in bodies),
         padded(body.prior for body in bodies),
-        padded(body.folded(c) for body, c in zip(bodies, prices, strict=True)),
+        padded(body.folded(c) + tilt * body.prior for body, c in zip(bodies, prices, strict=True)),
         np.array([body.radius for body in bodies]),
         np.array([body.top for body in bodies]),
         np.array([body.bottom for body in bodies]),

@@ -142,9 +142,9 @@ class BodyProducts:
         scout = self._round % SCOUT == 1
         for product in self._active:
             lam = product.excess(prices)[1]
-            tilted = prices.reshape(self.ball.centre.shape) + lam * self.ball.centre
             bodies = [body for body in product.blocks if isinstance(body, Body)]
-            polish(bodies, list(tilted), POLISHED, MOVED if scout else 0)
+            rows = list(prices.reshape(self.ball.centre.shape))
+            polish(bodies, rows, POLISHED, MOVED if scout else 0, tilt=lam)
             product.forget()
         bound = max(product.excess(prices)[0] for product in self._active)
         leaders: dict[int, tuple[float, BlockProduct]] = {}
