@@ -27,7 +27,7 @@ FEW, SPECIAL = 3, 3
 
 #: Best vertices of a body that are improved in a round, and those of them whose letters are moved, on every
 #: SCOUT-th round.
-POLISHED, MOVED, SCOUT = 6, 3, 3
+POLISHED, MOVED, SCOUT = 12, 6, 3
 
 #: A sensitive value, a delta, and whether the value is special there.
 Key = tuple[int, float, bool]
