@@ -19,7 +19,7 @@ from ldpfrontier.channel import FloatArray
 #: tried if all of it gains nothing.
 STEPS, TRUST, PART = 12, 0.5, 0.3
 
-#: Least gain, relative to the value, that is worth another step; ...
+#: Least gain, relative to the value, that is worth another step.
 GAIN = 1e-10
 
 #: Steps in which a vector outside its body is brought near it.
@@ -72,8 +72,10 @@ def _copy(target: Extreme, source: Extreme) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def _tilt(r: FloatArray, z: FloatArray, floor: float, tau: float, order: float, h: FloatArray) -> FloatArray:
-    """Return D(r || R) and its derivative in log t, R ~ h = r (1 + t z)^(-1/order) up to scale.
+def _tilt(
+    r: FloatArray, z: FloatArray, floor: float, tau: float, order: float, h: FloatArray
+) -> tuple[float, float]:
+    """Return D(r || R) and its derivative in log t, with R ~ r (1 + t z)^(-1/order), which goes to h.
 
     `floor` is the least z where r > 0: dividing by its factor keeps every sum within range.
     """
@@ -184,9 +186,9 @@ def least(r: FloatArray, w: FloatArray, sign: float, B: float, order: float, fou
 
 
 @njit(cache=True, error_model="numpy")
-def _extremes(r: FloatArray, w: FloatArray, B: float, order: float, A: Extreme, least_: Extreme) -> None:
+def _extremes(r: FloatArray, w: FloatArray, B: float, order: float, A: Extreme, b: Extreme) -> None:
     least(r, w, -1.0, B, order, A)
-    least(r, w, 1.0, B, order, least_)
+    least(r, w, 1.0, B, order, b)
 
 
 @njit(cache=True, error_model="numpy")
@@ -218,9 +220,7 @@ def _value(w: FloatArray, prior: FloatArray, prices: FloatArray) -> float:
 
 
 @njit(cache=True, error_model="numpy")
-def _bend(
-    system: FloatArray, place: NDArray[np.int64], found: Extreme, weight: float, order: float
-) -> None:
+def _bend(system: FloatArray, place: NDArray[np.int64], found: Extreme, weight: float, order: float) -> None:
     """Take weight times the second derivatives of A, or of -B, from the system of the letters at `place`."""
     R, x = found.R, found.x
     if not np.isfinite(x[0]):
