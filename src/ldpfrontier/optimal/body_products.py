@@ -27,7 +27,7 @@ FEW, SPECIAL = 3, 3
 
 #: Best vertices of a body that are improved in a round, and those of them whose letters are moved, on every
 #: SCOUT-th round.
-POLISHED, MOVED, SCOUT = 6, 3, 3
+POLISHED, MOVED, SCOUT = 12, 6, 3
 
 #: A sensitive value, a delta, and whether the value is special there.
 Key = tuple[int, float, bool]
@@ -142,9 +142,9 @@ class BodyProducts:
         scout = self._round % SCOUT == 1
         for product in self._active:
             lam = product.excess(prices)[1]
-            tilted = prices.reshape(self.ball.centre.shape) + lam * self.ball.centre
             bodies = [body for body in product.blocks if isinstance(body, Body)]
-            polish(bodies, list(tilted), POLISHED, MOVED if scout else 0)
+            rows = list(prices.reshape(self.ball.centre.shape))
+            polish(bodies, rows, POLISHED, MOVED if scout else 0, tilt=lam)
             product.forget()
         bound = max(product.excess(prices)[0] for product in self._active)
         leaders: dict[int, tuple[float, BlockProduct]] = {}

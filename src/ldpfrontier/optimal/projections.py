@@ -26,7 +26,7 @@ ROUGH, GAP, ROUNDS, JOINT = 1e-3, 1e-4, 60, 3
 PASSES, SLACK = 5, 2e-4
 
 #: Passes without a certificate, and the cells of each body that are looked at there, for better vertices.
-HINTS, SCOUTED = 2, 500
+HINTS, SCOUTED = 2, 200
 
 
 def projected_mechanism(

@@ -1,0 +1,404 @@
+r"""Newton's method for the vertices of bodies, compiled: one row of letters at a time (see `bodies`).
+
+The largest and the least mean over the ball, and the R that attain them, are those of `renyi.least_members`;
+here from where the last ones were, as a step changes them little. If all letters of w rise by the same, or
+are scaled, the R stay, so what pulls a trial into its body also gives the next step its derivatives.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ldpfrontier.channel import FloatArray
+
+#: Newton steps from a start, how far (relative) a step may move a letter, and the part of a step that is
+#: tried if all of it gains nothing.
+STEPS, TRUST, PART = 12, 0.5, 0.3
+
+#: Least gain, relative to the value, that is worth another step.
+GAIN = 1e-10
+
+#: Steps in which a vector outside its body is brought near it.
+RESTORING = 6
+
+#: Letters below this share of the top level count as zero; ends this near (relative) are met.
+ZERO, TOUCH = 1e-9, 1e-9
+
+#: Ends of log t; a step of it after which (the convergence is quadratic) the next one is rounding; most
+#: steps, and those after which every other one halves the bracket.
+FIRST, LAST, SHORT, MOST, HALVES = -80.0, 700.0, 1e-7, 100, 20
+
+#: Orders this near to 1 divide what cancels by order - 1.
+MIDDLE = 0.1
+
+
+class Rows(NamedTuple):
+    """Bodies, b of them, with up to n letters each; places beyond the letters of a body are not looked at."""
+
+    letters: NDArray[np.int64]  # (b,)
+    r: FloatArray  # (b, n): centres
+    prior: FloatArray  # (b, n)
+    prices: FloatArray  # (b, n)
+    radius: FloatArray  # (b,): 0 < radius < inf
+    top: FloatArray  # (b,): e^eps, times the scale
+    bottom: FloatArray  # (b,): < top
+    order: float
+
+
+class Extreme(NamedTuple):
+    """What attains a largest or least mean over the ball, n letters."""
+
+    value: FloatArray  # (1,)
+    tau: FloatArray  # (1,): log t, the start of the next search; nan for none
+    R: FloatArray  # (n,)
+    x: FloatArray  # (n,): distances as in `renyi.least_members`
+
+
+@njit(cache=True)
+def _extreme(n: int) -> Extreme:
+    return Extreme(np.zeros(1), np.full(1, np.nan), np.empty(n), np.empty(n))
+
+
+@njit(cache=True)
+def _copy(target: Extreme, source: Extreme) -> None:
+    target.value[:] = source.value
+    target.tau[:] = source.tau
+    target.R[:] = source.R
+    target.x[:] = source.x
+
+
+@njit(cache=True, error_model="numpy")
+def _tilt(
+    r: FloatArray, z: FloatArray, floor: float, tau: float, order: float, h: FloatArray
+) -> tuple[float, float]:
+    """Return D(r || R) and its derivative in log t, with R ~ r (1 + t z)^(-1/order), which goes to h.
+
+    `floor` is the least z where r > 0: dividing by its factor keeps every sum within range.
+    """
+    inverse = np.exp(-tau)
+    unit = inverse + floor
+    g = 1.0 - 1.0 / order
+    middle = abs(order - 1.0) < MIDDLE
+    W = T = moment = bent = part = 0.0
+    for u in range(r.size):
+        h[u] = 0.0
+        if r[u] > 0.0:
+            v = (inverse + z[u]) / unit
+            if order == 2.0:
+                h[u] = r[u] / np.sqrt(v)
+            elif middle:
+                log = np.log(v)
+                h[u] = r[u] * np.exp(-log / order)
+                part += r[u] * (np.expm1(g * log) / g if g != 0.0 else log)
+            else:
+                h[u] = r[u] * v ** (-1.0 / order)
+            W += h[u]
+            T += v * h[u]
+            moment += z[u] * h[u]
+            bent += z[u] * h[u] / v
+    if middle:
+        if g != 0.0:
+            part = (np.log1p(g * part) if g * part > -0.5 else np.log(T)) / g
+        D = np.log(W) + part / order
+    else:
+        D = np.log(W) + np.log(T) / (order - 1.0)
+    for u in range(r.size):
+        h[u] /= W
+    return D, (moment / T - bent / W) / (unit * order)
+
+
+@njit(cache=True, error_model="numpy")
+def least(r: FloatArray, w: FloatArray, sign: float, B: float, order: float, found: Extreme) -> None:
+    """Find the least mean of sign * w, as `renyi.least_members` does; its value is that of w.
+
+    Parameters
+    ----------
+    r, w : ndarray, shape (n,)
+        A distribution, and letters >= 0.
+    sign : float
+        1 for the least mean of w, -1 for the largest.
+    B, order : float
+        Radius in nats, > 0 and finite, and order.
+    found : Extreme
+        The result; its tau is where to start.
+    """
+    R, z = found.R, found.x
+    low = high = sign * w[0]
+    for u in range(r.size):
+        low, high = min(low, sign * w[u]), max(high, sign * w[u])
+    span = high - low
+    if not span > 0.0:
+        R[:] = r
+        z[:] = np.inf
+        found.value[0] = w[0]
+        return
+    floor, mean, variance = 1.0, 0.0, 0.0
+    for u in range(r.size):
+        z[u] = (sign * w[u] - low) / span
+        if r[u] > 0.0:
+            floor = min(floor, z[u])
+            mean += r[u] * z[u]
+    for u in range(r.size):
+        variance += r[u] * (z[u] - mean) ** 2
+    # Second order: D = t^2 Var(z) / (2 order).
+    guess = 0.5 * np.log(2.0 * order * B / variance) if variance > 0.0 else LAST
+    tau = min(max(guess if np.isnan(found.tau[0]) else found.tau[0], FIRST + 1.0), 300.0)
+    lo, hi, left = FIRST, LAST, 0.0
+    for step in range(MOST):
+        D, slope = _tilt(r, z, floor, tau, order, R)
+        if B > D:
+            lo = tau
+        else:
+            hi = tau
+        new = tau - np.log(D / B) * D / slope
+        if abs(new - tau) <= SHORT + 1e-15 / B:
+            tau = new
+            break
+        if not lo < new < hi or (step > HALVES and step % 2):
+            if hi == LAST:
+                # Whether the budget can be used up at all.
+                left = B - _tilt(r, z, floor, LAST, order, R)[0]
+                if left > 0.0:
+                    tau = LAST
+                    break
+                hi = LAST - 1.0
+            new = 0.5 * (lo + hi)
+        tau = new
+    _tilt(r, z, floor, tau, order, R)
+    found.tau[0] = tau
+    inverse = np.exp(-tau)
+    if left > 0.0:
+        # What is left of the budget moves to the cells of least value.
+        share, cells = -np.expm1(-left), 0
+        for u in range(r.size):
+            cells += z[u] == 0.0
+        for u in range(r.size):
+            R[u] = (1.0 - share) * R[u] + (share / cells if z[u] == 0.0 else 0.0)
+    value = 0.0
+    for u in range(r.size):
+        z[u] = span * (inverse + z[u])
+        value += R[u] * w[u]
+    found.value[0] = value
+
+
+@njit(cache=True, error_model="numpy")
+def _extremes(r: FloatArray, w: FloatArray, B: float, order: float, A: Extreme, b: Extreme) -> None:
+    least(r, w, -1.0, B, order, A)
+    least(r, w, 1.0, B, order, b)
+
+
+@njit(cache=True, error_model="numpy")
+def _pull(
+    r: FloatArray, w: FloatArray, B: float, order: float, top: float, bottom: float, A: Extreme, b: Extreme
+) -> None:
+    """Move a vector into its body: raise all letters alike until A / B is low enough, then scale."""
+    if not w.any():
+        w[:] = 1.0
+    _extremes(r, w, B, order, A, b)
+    ratio = top / bottom
+    # A and B grow by as much as all letters do.
+    lift = max((A.value[0] - ratio * b.value[0]) / (ratio - 1.0), 0.0)
+    most, fewest = A.value[0] + lift, b.value[0] + lift
+    scale = min(max(1.0, bottom / fewest), top / most)
+    w[:] = (w + lift) * scale
+    A.value[0], b.value[0] = most * scale, fewest * scale
+    A.x[:] *= scale
+    b.x[:] *= scale
+
+
+@njit(cache=True, error_model="numpy")
+def _value(w: FloatArray, prior: FloatArray, prices: FloatArray) -> float:
+    total = 0.0
+    for u in range(w.size):
+        if w[u] != 0.0:
+            total += w[u] * (prior[u] * np.log(w[u]) - prices[u])
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _bend(system: FloatArray, place: NDArray[np.int64], found: Extreme, weight: float, order: float) -> None:
+    """Take weight times the second derivatives of A, or of -B, from the system of the letters at `place`."""
+    R, x = found.R, found.x
+    if not np.isfinite(x[0]):
+        return
+    moment = total = 0.0
+    for u in range(R.size):
+        moment += R[u] * x[u]
+    rho = 1.0 / moment if moment > 0.0 else 0.0
+    for u in range(R.size):
+        total += R[u] / max(x[u], 1e-9) - rho * R[u]
+    for i in range(place.size):
+        u = place[i]
+        v = R[u] / max(x[u], 1e-9)
+        flat = v - rho * R[u]
+        system[i, i] -= weight * v / order
+        for j in range(place.size):
+            y = place[j]
+            other = R[y] / max(x[y], 1e-9) - rho * R[y]
+            bent = rho * R[u] * R[y]
+            if total > 1e-300:
+                bent += flat * other / total
+            system[i, j] += weight * bent / order
+
+
+@njit(cache=True, error_model="numpy")
+def _eliminated(system: FloatArray, right: FloatArray) -> bool:
+    """Solve a linear system in place, pivots by columns; return whether it has a solution."""
+    n = right.size
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(system[i, k]) > abs(system[p, k]):
+                p = i
+        if not abs(system[p, k]) > 0.0:
+            return False
+        if p != k:
+            for j in range(k, n):
+                system[k, j], system[p, j] = system[p, j], system[k, j]
+            right[k], right[p] = right[p], right[k]
+        for i in range(k + 1, n):
+            factor = system[i, k] / system[k, k]
+            if factor != 0.0:
+                for j in range(k + 1, n):
+                    system[i, j] -= factor * system[k, j]
+                right[i] -= factor * right[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            right[k] -= system[k, j] * right[j]
+        right[k] /= system[k, k]
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def _pair(aa: float, ab: float, bb: float, a: float, b: float) -> tuple[float, float]:
+    """Solve two symmetric equations; a zero normal has no part in them."""
+    if aa <= 0.0 or bb <= 0.0:
+        return (a / aa if aa > 0.0 else 0.0), (b / bb if bb > 0.0 else 0.0)
+    aa, bb = aa * (1.0 + 1e-9), bb * (1.0 + 1e-9)
+    det = aa * bb - ab * ab
+    return (a * bb - b * ab) / det, (b * aa - a * ab) / det
+
+
+@njit(cache=True, error_model="numpy")
+def _restore(
+    r: FloatArray, w: FloatArray, B: float, order: float, top: float, bottom: float, A: Extreme, b: Extreme
+) -> None:
+    """Move a vector towards its body by relative changes of its letters: what is zero stays zero."""
+    for _ in range(RESTORING):
+        _extremes(r, w, B, order, A, b)
+        over, under = min(top - A.value[0], 0.0), max(bottom - b.value[0], 0.0)
+        if over == 0.0 and under == 0.0:
+            break
+        one, two = A.R * w, b.R * w
+        x, y = _pair((one * one).sum(), (one * two).sum(), (two * two).sum(), over, under)
+        for u in range(w.size):
+            w[u] *= 1.0 + min(max(x * one[u] + y * two[u], -0.5), 0.5)
+
+
+@njit(cache=True, error_model="numpy")
+def _linearized(
+    rows: Rows, s: int, w: FloatArray, A: Extreme, b: Extreme
+) -> tuple[NDArray[np.int64], FloatArray, FloatArray, FloatArray]:
+    """Return the non-zero letters, the equations of a step of theirs, and the curvature of the objective."""
+    n = w.size
+    top, bottom = rows.top[s], rows.bottom[s]
+    place = np.flatnonzero((w > ZERO * top) & (rows.r[s, :n] > 0.0))
+    m = place.size
+    own = w[place]
+    slope = rows.prior[s, :n][place] * (np.log(own) + 1.0) - rows.prices[s, :n][place]
+    upper, lower = A.value[0] >= top * (1.0 - TOUCH), b.value[0] <= bottom * (1.0 + TOUCH)
+    one, two = A.R[place] * upper, -b.R[place] * lower
+    X, Y = _pair(
+        (one * one).sum(), (one * two).sum(), (two * two).sum(), (one * slope).sum(), (two * slope).sum()
+    )
+    system, right = np.zeros((m + 2, m + 2)), np.zeros(m + 2)
+    if X > 0.0:
+        _bend(system, place, A, X, rows.order)
+    if Y > 0.0:
+        _bend(system, place, b, Y, rows.order)
+    for i in range(m):
+        system[i, i] -= 1e-9 * rows.prior[s, place[i]]
+        system[i, m] = system[m, i] = one[i]
+        system[i, m + 1] = system[m + 1, i] = two[i]
+    system[m, m] = -1e-14 if upper else 1.0
+    system[m + 1, m + 1] = -1e-14 if lower else 1.0
+    right[:m] = -slope
+    right[m] = top - A.value[0] if upper else 0.0
+    right[m + 1] = b.value[0] - bottom if lower else 0.0
+    return place, system, right, rows.prior[s, :n][place] / own
+
+
+@njit(cache=True, error_model="numpy")
+def _ascend(rows: Rows, s: int, w: FloatArray, restore: bool) -> float:
+    """Take steps from one row until none gains; change the row, and return its value."""
+    n = w.size
+    r, prior, prices, B = rows.r[s, :n], rows.prior[s, :n], rows.prices[s, :n], rows.radius[s]
+    top, bottom, order = rows.top[s], rows.bottom[s], rows.order
+    A, b, new_A, new_b = _extreme(n), _extreme(n), _extreme(n), _extreme(n)
+    if restore:
+        _restore(r, w, B, order, top, bottom, A, b)
+    _pull(r, w, B, order, top, bottom, A, b)
+    best = _value(w, prior, prices)
+    trial = np.empty(n)
+    for _ in range(STEPS):
+        place, system, right, convex = _linearized(rows, s, w, A, b)
+        last, most = best, TRUST * w.max()
+        for kind in range(4):
+            if kind % 2 == 0:
+                # With the curvature of the objective, and without.
+                matrix, d = system.copy(), right.copy()
+                if kind == 0:
+                    for i in range(place.size):
+                        matrix[i, i] += convex[i]
+                solved = _eliminated(matrix, d)
+                longest = max(np.abs(d[: place.size]).max(), 1e-300)
+                d *= min(most / longest, 1.0)
+            if not solved:
+                continue
+            trial[:] = w
+            for i in range(place.size):
+                trial[place[i]] = max(w[place[i]] + (PART if kind % 2 else 1.0) * d[i], 0.0)
+            _copy(new_A, A)
+            _copy(new_b, b)
+            _pull(r, trial, B, order, top, bottom, new_A, new_b)
+            value = _value(trial, prior, prices)
+            if value > best + GAIN * abs(best):
+                w[:], best = trial, value
+                _copy(A, new_A)
+                _copy(b, new_b)
+        if best == last:
+            break
+    return best
+
+
+@njit(cache=True, error_model="numpy")
+def climb(rows: Rows, own: NDArray[np.int64], w: FloatArray, restore: bool) -> FloatArray:
+    """Climb from every start, and return the values reached.
+
+    A step solves the linearization of grad f = X grad A - Y grad B within the non-zero letters, with and
+    without the curvature of f, and is pulled into the body.
+
+    Parameters
+    ----------
+    rows : Rows
+    own : ndarray of int, shape (m,)
+        The body of every start.
+    w : ndarray, shape (m, n)
+        The starts, which the vectors that are reached, in their bodies, take the place of.
+    restore : bool
+        Whether the starts are brought near their bodies before, zeros kept.
+
+    Returns
+    -------
+    ndarray, shape (m,)
+        sum_u P_u w_u log w_u - prices . w.
+    """
+    values = np.empty(own.size)
+    for i in range(own.size):
+        s = own[i]
+        values[i] = _ascend(rows, s, w[i, : rows.letters[s]], restore)
+    return values
