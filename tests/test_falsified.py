@@ -1,5 +1,6 @@
 """No claim of the ledger passes the opposite of what its paper states."""
 
+import re
 from importlib import import_module
 
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from falsified import changed, of_checks
 from ldpfrontier.claims import NOT_CHECKABLE, NOT_REPRODUCED, REPRODUCED, claims_of, decide
 from ldpfrontier.papers import papers
-from ldpfrontier.tables import CHECKS, check
+from ldpfrontier.tables import CHECKS, check, select
 
 PAPERS = papers()
 LEDGER = {claim.id: claim for paper in PAPERS.values() for claim in claims_of(paper)}
@@ -35,6 +36,25 @@ def test_what_the_paper_states_is_reproduced(claim):
 def test_anything_else_is_not_reproduced(claim):
     verdicts = {words: decide(LEDGER[claim], tables).verdict for words, tables in case(claim).instead.items()}
     assert {words: found for words, found in verdicts.items() if found != NOT_REPRODUCED} == {}
+
+
+@pytest.mark.parametrize(
+    "claim", [claim for claim, entry in LEDGER.items() if entry.check in ("every_check_holds", "theorem")]
+)
+def test_every_kind_of_check_is_broken_on_its_own(claim):
+    name = LEDGER[claim].tables[0]
+
+    def broken(tables):
+        return set(select(tables[name], claim=claim, holds=False)["quantity"])
+
+    one = [broken(tables) for tables in case(claim).instead.values()]
+    assert {len(quantities) for quantities in one} == {1}
+    kinds = {without_numbers(quantity) for quantity in select(case(claim).said[name], claim=claim)["quantity"]}
+    assert {without_numbers(quantity) for quantities in one for quantity in quantities} == kinds
+
+
+def without_numbers(quantity):
+    return re.sub(r"[\d.]+", "", quantity)
 
 
 @pytest.mark.parametrize("claim", LEDGER)

@@ -136,7 +136,7 @@ def _theorems() -> dict[str, Case]:
             }.items()
         },
         "K-T6": {
-            "binary below the optimum": instead("tv", short(lambda _: 1 - 1e-8), mechanism="binary"),
+            "binary below the optimum": instead("tv", short(lambda _: 1 - 3e-9), mechanism="binary"),
             "another distance in the formula": instead(
                 "tv", lambda rows: rows["value"] * (1 + 1e-7), epsilon=math.inf, mechanism="identity"
             ),
