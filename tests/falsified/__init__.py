@@ -28,10 +28,13 @@ class Case:
         Tables by which the claim is reproduced.
     instead : mapping of str to Tables
         Tables by which it is not, by what they say instead.
+    read : Tables, optional
+        Tables by which it is reproduced with another reading, from which some of the others differ.
     """
 
     said: Tables
     instead: Mapping[str, Tables]
+    read: Tables | None = None
 
 
 def changed(
@@ -75,8 +78,13 @@ def of_checks(
         raise ValueError(f"The kinds {', '.join(kinds)} do not divide {', '.join(said['quantity'])}.")
     tables = {}
     for kind, (first, *_) in kinds.items():
-        row, other = said.loc[first], instead[kind]
-        measured = other(float(row["limit"])) if callable(other) else other
-        broken = check(**row.drop("holds").to_dict() | {"measured": measured})
-        tables[kind] = {name: CHECKS.table([*said.drop(index=first).to_dict("records"), broken])}
+        other = instead[kind]
+        measured = other(float(said.loc[first, "limit"])) if callable(other) else other
+        tables[kind] = {name: measuring(said, first, measured)}
     return Case({name: said}, tables)
+
+
+def measuring(table: pd.DataFrame, row: int, measured: float) -> pd.DataFrame:
+    """Return a table of checks with another number measured in one row, which decides whether it holds."""
+    other = check(**table.loc[row].drop("holds").to_dict() | {"measured": measured})
+    return CHECKS.table([*table.drop(index=row).to_dict("records"), other])

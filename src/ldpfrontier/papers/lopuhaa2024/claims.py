@@ -90,7 +90,8 @@ def few_outputs(tables: Tables, claim: Claim) -> Finding:
     for name in others:
         if name in tables:
             part = select(tables[name], mechanism="polyopt", metric="nmi").dropna(subset=["outputs"])
-            shares += list(part["outputs"].astype("float64") / part["size"].map(cells))
+            sizes = part["size"].map(cells).astype("float64")
+            shares += list(part["outputs"].astype("float64") / sizes)
             solves += len(part)
     measured = f"Outputs over the number of values of X: at most {max(shares):.3g}, over {solves} solves."
     otherwise = "A PolyOpt has more outputs than X has values."
