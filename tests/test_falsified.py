@@ -55,7 +55,9 @@ def test_every_kind_of_check_is_broken_on_its_own(claim):
 
     one = [broken(tables) for tables in case(claim).instead.values()]
     assert {len(quantities) for quantities in one} == {1}
-    kinds = {without_numbers(quantity) for quantity in select(case(claim).said[name], claim=claim)["quantity"]}
+    kinds = {
+        without_numbers(quantity) for quantity in select(case(claim).said[name], claim=claim)["quantity"]
+    }
     assert {without_numbers(quantity) for quantities in one for quantity in quantities} == kinds
 
 

@@ -74,7 +74,9 @@ def of_checks(
     """
     said = select(table, claim=claim).reset_index(drop=True)
     kinds = {kind: said.index[said["quantity"].str.startswith(kind)] for kind in instead}
-    if sorted(row for rows in kinds.values() for row in rows) != [*said.index] or not all(map(len, kinds.values())):
+    if sorted(row for rows in kinds.values() for row in rows) != [*said.index] or not all(
+        map(len, kinds.values())
+    ):
         raise ValueError(f"The kinds {', '.join(kinds)} do not divide {', '.join(said['quantity'])}.")
     tables = {}
     for kind, (first, *_) in kinds.items():

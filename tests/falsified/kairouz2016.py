@@ -148,7 +148,9 @@ def _theorems() -> dict[str, Case]:
         },
         "K-T13": {
             "binary below the bound": instead(
-                "mutual_information", short(lambda epsilon: 0.999 / (1 + math.exp(epsilon))), mechanism="binary"
+                "mutual_information",
+                short(lambda epsilon: 0.999 / (1 + math.exp(epsilon))),
+                mechanism="binary",
             )
         },
     }

@@ -34,7 +34,9 @@ class _Leakages:
         self.table = table.reset_index(drop=True)
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        return {"checks": checks(self.table, self.table[:0], self.table[:0], **PAPER.tables["checks"].arguments)}
+        return {
+            "checks": checks(self.table, self.table[:0], self.table[:0], **PAPER.tables["checks"].arguments)
+        }
 
     def but(self, change: _Change, **where: object) -> _Leakages:
         """Return leakages of which those that have the values given are others."""
