@@ -420,8 +420,8 @@ def every_check_holds(tables: Tables, claim: Claim) -> Finding:
     if "holds" not in table:
         raise TableError(f"{claim.paper}/{claim.tables[0]} is no table of checks; {claim.id} needs one.")
     rows = some(table[table["claim"].isin(ids)], claim.id)
-    for quantity in claim.arguments.get("quantities", ()):
-        some(rows[rows["quantity"] == quantity], f"{claim.id}, {quantity}")
+    for needed in claim.arguments.get("quantities", ()):
+        some(rows[rows["quantity"] == needed], f"{claim.id}, {needed}")
     measured, broken = [], []
     for quantity, part in rows.groupby("quantity", sort=False):
         worst, found = _worst(part)

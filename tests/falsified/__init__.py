@@ -1,9 +1,9 @@
-"""Tables that say what a paper says, and tables that say something else: a `Case` for every claim of the ledger.
+"""Tables that say what a paper says, and tables that say something else: a `Case` for every claim.
 
-A module per paper has `cases`, by the id of the claim. What is said instead is the opposite of the statement, or
-misses it by somewhat more than the rule tolerates; its numbers are written here and are not taken from the rule, so
-that a rule that becomes laxer is found out. Where the limits of a rule are in the function that makes its table, that
-function makes the tables here, too.
+A module per paper has `cases`, by the id of the claim. What is said instead is the opposite of the statement,
+or misses it by somewhat more than the rule tolerates; its numbers are written here and are not taken from the
+rule, so that a rule that becomes laxer is found out. Where the limits of a rule are in the function that
+makes its table, that function makes the tables here, too.
 """
 
 from __future__ import annotations
@@ -43,7 +43,13 @@ def changed(
     column: str = "value",
     **where: object,
 ) -> pd.DataFrame:
-    """Return a table with other numbers in the rows that have the values given, of which there must be some."""
+    """Return a table with other numbers in the rows that have the values given.
+
+    Raises
+    ------
+    ValueError
+        If there is no such row.
+    """
     table = table.reset_index(drop=True)
     rows = select(table, **where)
     if rows.empty:
@@ -64,8 +70,8 @@ def of_checks(
     table : DataFrame
         As `CHECKS`, from the function that makes it in a run.
     instead : mapping of str to callable or float
-        What is measured instead in the first row of every kind, or how that follows from the limit there; by the
-        words that the quantity begins with.
+        What is measured instead in the first row of every kind, or how that follows from the limit there; by
+        the words that the quantity begins with.
 
     Raises
     ------
@@ -74,9 +80,8 @@ def of_checks(
     """
     said = select(table, claim=claim).reset_index(drop=True)
     kinds = {kind: said.index[said["quantity"].str.startswith(kind)] for kind in instead}
-    if sorted(row for rows in kinds.values() for row in rows) != [*said.index] or not all(
-        map(len, kinds.values())
-    ):
+    divided = sorted(row for rows in kinds.values() for row in rows) == [*said.index]
+    if not divided or not all(map(len, kinds.values())):
         raise ValueError(f"The kinds {', '.join(kinds)} do not divide {', '.join(said['quantity'])}.")
     tables = {}
     for kind, (first, *_) in kinds.items():

@@ -56,8 +56,12 @@ class _Leakages:
         return Case(self.tables(), falsified)
 
 
+def _at_least(floor: Callable[[pd.DataFrame], object]) -> Callable[[pd.DataFrame], object]:
+    return lambda rows: np.maximum(rows["value"], floor(rows))
+
+
 def _leakages() -> dict[str, _Leakages]:
-    """Return the optima and formulas by the number of letters; MI leakages of the Class I and II sets only."""
+    """Return the optima and formulas by the number of letters; of MI leakage for Classes I and II only."""
     found = {}
     for size, part in PAPER.tables["tradeoff"].jobs(CONFIGURATION).items():
         sets = part["sources"]
@@ -119,7 +123,7 @@ def cases() -> dict[str, Case]:
                     sets.like(-1e-8, instance="I"), {"instance": "II", **least}
                 ),
                 "a gain of 0.09 nats": (
-                    lambda rows, most=sets.like(-0.09, instance="I"): np.maximum(rows["value"], most(rows)),
+                    _at_least(sets.like(-0.09, instance="I")),
                     {"instance": "III c"},
                 ),
                 "no gain": (sets.like(instance="I"), {"instance": "III c"}),

@@ -1,4 +1,4 @@
-"""What tables of liao2017 may say: shares of the optimum that W' has, by the leakage, and checks of theorems."""
+"""What tables of liao2017 may say: shares of the optimum that W' has by the leakage, checks of theorems."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def figures(shares: dict[str, _Shares], searched: dict[str, _Shares] | None = No
     shares : dict of str to callable
         By instance the share of both optima that W' has at a leakage over min H; by default 1.
     searched : dict of str to callable, optional
-        The share of the best channel of an exhaustive search in steps of 1/100; by default that of the optima.
+        The share of the best channel of an exhaustive search in steps of 1/100; by default 1.
     """
     rows = []
     for instance in dict.fromkeys(said["instance"] for said in STATED):
@@ -103,7 +103,7 @@ def _explained() -> dict[str, _Shares]:
 
 
 def _limit(made: pd.DataFrame) -> Case:
-    """Let the ratio of Lemma 2 be further from its limit at a distance, or no nearer than at the one before."""
+    """Let the ratio of Lemma 2 be further from its limit, or no nearer than at the distance before."""
     rows = select(made, claim="Li-L2").sort_values("at", ascending=False, ignore_index=True)
     others = {f"{21 * at:g} at {at:g}": (row, 21 * at) for row, at in enumerate(rows["at"])}
     others |= {f"no nearer at {rows['at'][row]:g}": (row, 1.01 * rows["measured"][row - 1]) for row in (1, 2)}

@@ -154,7 +154,7 @@ def falling(changes: Mapping[tuple[str, str], float]) -> pd.DataFrame:
 
 
 def _example(claim: str, quantities: Mapping[str, float]) -> Case:
-    """Print the numbers that were computed, and let one at a time be 0.6 units of the last digit off, or far off."""
+    """Print what was computed, and let a number at a time be 0.6 units of the last digit off, or far off."""
 
     def tables(off: Mapping[str, float]) -> Tables:
         numbers = enumerate(quantities.items())
@@ -201,12 +201,12 @@ def _theorems() -> dict[str, Case]:
             "bound d_1 on the l1": less, "bound d_2 on the l1": less,
             "bound d_1 with": less, "bound d_2 with": less,
         },
-        "L-T2": {f"largest eps* {how}, {name} at": more for how in ("over F", "by the ball") for name in _OF_T2},
+        "L-T2": {f"largest eps* {how}, {name} at": more for how in _HOW for name in _OF_T2},
         "L-T4": {
             "I(X; Y) of SRR, at the": less, "I(X; Y) of SRR, at twice": less, "I(X; Y) of SRR, at half": more,
             "threshold": more,
         },
-        "L-T5": {f"largest eps* {how}, {name} at": more for how in ("over F", "by the ball") for name in _OF_T5},
+        "L-T5": {f"largest eps* {how}, {name} at": more for how in _HOW for name in _OF_T5},
         "L-T3": {"outputs, polyopt at": 5.0, "outputs, polyopt_distinct at": 5.0},
     }  # fmt: skip
     found = {claim: of_checks(claim, "theorems", made, instead) for claim, instead in kinds.items()}
@@ -224,6 +224,7 @@ def _theorems() -> dict[str, Case]:
     return found | {"L-T3": Case(said, more_outputs)}
 
 
+_HOW = ("over F", "by the ball")
 _OF_T2, _OF_T5, _SOLVES = ("polyopt", "polyopt_distinct"), ("ir", "ir_tight"), ("fig2", "synthetic", "beta")
 
 _METHODS = (("ir", "2 x 5"), ("srr", "2 x 5"), ("ir", "15 x 16"), ("srr", "15 x 16"), ("polyopt", "2 x 5"))

@@ -281,8 +281,8 @@ def better_of_two(tables: Tables, claim: Claim) -> Finding:
 def scaling(tables: Tables, claim: Claim) -> Finding:
     """Figures 5 and 8: the optimum against the printed expansion and the geometric mechanism.
 
-    ``arguments``: utility, size, the levels (``epsilons``), the least correlation, and by how much the optimum
-    may differ from the expansion in the median.
+    ``arguments``: utility, size, the levels (``epsilons``), the least correlation, and by how much the
+    optimum may differ from the expansion in the median.
     """
     size, utility = claim.arguments["size"], claim.arguments["utility"]
     rows = select(tables[claim.tables[0]], size=size, metric=utility)

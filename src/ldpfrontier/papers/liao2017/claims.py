@@ -50,10 +50,10 @@ def approximation(tables: Tables, claim: Claim) -> Finding:
         )
     every = tables["searches"]
     own = select(every, claim=claim.id, instance=far)
-    agree = every.assign(agree=(every["mean"] >= every["share"]) & (every["beyond"] < every["share"]))
+    agree = every[(every["mean"] >= every["share"]) & (every["beyond"] < every["share"])]
     # A search that was not made explains nothing.
-    explained = agree.pivot(index="steps", columns=["claim", "instance"], values="agree").eq(True).all(axis=1)
-    steps = sorted(explained.index[explained])
+    needed = len(every[["claim", "instance"]].drop_duplicates())
+    steps = sorted(agree["steps"].value_counts().pipe(lambda found: found.index[found == needed]))
     found = "; ".join(
         f"of a search in steps of 1/{row.steps} W' has {row.mean:.1%} on average up to "
         f"{row.leakage:.1%} of min H, "

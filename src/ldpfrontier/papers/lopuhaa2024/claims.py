@@ -145,7 +145,7 @@ def _small_curves(table: pd.DataFrame, claim: Claim) -> _Curves:
 
 
 def _small_parts(curves: _Curves, claim: Claim, end: float = math.inf) -> dict[str, bool]:
-    """Decide the parts of the statement on small tables with the grid of levels up to an end in all of them."""
+    """Decide the parts of the statement on small tables with levels up to an end, which all must have."""
     near, share_, clearly = (claim.arguments[name] for name in ("near", "marginal", "clearly"))
     parts: dict[str, list[bool]] = {}
     for curve in curves.values():
