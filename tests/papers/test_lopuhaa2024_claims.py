@@ -102,6 +102,8 @@ def test_an_example_of_two_claims(entry, information, expected):
         ]
     )
     assert [verdict(claim, example=table) for claim in ("L-E3", "L-E3b")] == expected
+    # With the numbers of one of them alone, the other is not decided.
+    assert verdict("L-E3", example=table[1:]) == verdict("L-E3b", example=table[:1]) == NOT_CHECKABLE
 
 
 def test_theorems_by_direct_optimization():
