@@ -362,6 +362,13 @@ def test_rows_of_other_claims_do_not_count():
         decided({"claim": "P-2"})
 
 
+def test_half_a_statement_is_not_decided():
+    both = ["outputs", "value"]
+    assert decided({}, {"quantity": "value"}, quantities=both).verdict == REPRODUCED
+    with pytest.raises(NotCheckable, match="The table has no rows of P-1, value;"):
+        decided({}, quantities=both)
+
+
 def test_only_tables_of_checks_will_do():
     with pytest.raises(TableError, match="p/checks is no table of checks; P-1 needs one"):
         claims.every_check_holds({"checks": rates(0.5)}, CLAIM)

@@ -412,13 +412,16 @@ def parts_verdict(
 def every_check_holds(tables: Tables, claim: Claim) -> Finding:
     """Decide by the rows of a table of checks that bear the claim's id: all must hold.
 
-    ``arguments`` may have ``claims``, a list of ids to take instead of the claim's own.
+    ``arguments`` may have ``claims``, a list of ids to take instead of the claim's own, and ``quantities``,
+    those that must be there for the statement to be decided.
     """
     ids = claim.arguments.get("claims", [claim.id])
     table = tables[claim.tables[0]]
     if "holds" not in table:
         raise TableError(f"{claim.paper}/{claim.tables[0]} is no table of checks; {claim.id} needs one.")
     rows = some(table[table["claim"].isin(ids)], claim.id)
+    for needed in claim.arguments.get("quantities", ()):
+        some(rows[rows["quantity"] == needed], f"{claim.id}, {needed}")
     measured, broken = [], []
     for quantity, part in rows.groupby("quantity", sort=False):
         worst, found = _worst(part)

@@ -3,14 +3,12 @@
 import dataclasses
 
 import numpy as np
-import pandas as pd
 import pytest
 
+from falsified.kairouz2016 import LEDGER, expansion, minima, points, ratios, table
 from ldpfrontier import claims
 from ldpfrontier.claims import ANOTHER_READING, NOT_CHECKABLE, NOT_REPRODUCED, REPRODUCED
-from ldpfrontier.papers import papers
-from ldpfrontier.papers.kairouz2016.populations import POPULATIONS
-from ldpfrontier.tables import CHECKS, RESULTS, check, result
+from ldpfrontier.tables import CHECKS, RESULTS
 
 IDS = [
     "K-T2",
@@ -36,45 +34,6 @@ IDS = [
     "K-F7",
     "K-F8",
 ]
-LEDGER = {claim.id: claim for claim in claims.claims_of(papers()["kairouz2016"])}
-
-
-def table(*rows, **common):
-    """Build a result table: what a row leaves out has a plain value."""
-    plain = {
-        "paper": "kairouz2016",
-        "experiment": "any",
-        "size": "6",
-        "instance": "000",
-        "mechanism": "any",
-        "epsilon": 1.0,
-        "metric": "any",
-        "unit": "1",
-    }
-    return RESULTS.table(result(**plain | common | row) for row in rows)
-
-
-def minima(utility, values, number=39, drawn=True):
-    """Build fresh populations: by size and statistic the least and the largest minimum."""
-    return POPULATIONS.table(
-        {
-            "paper": "kairouz2016",
-            "utility": utility,
-            "size": size,
-            "concentration": 1.0,
-            "statistic": statistic,
-            "range": "0.1 to 10",
-            "drawn": drawn,
-            "population": population,
-            "instances": 100,
-            "least": low + (high - low) * population / number,
-            "certified": low,
-            "instance": f"{population}00",
-            "epsilon": 1.0,
-        }
-        for (size, statistic), (low, high) in values.items()
-        for population in range(number + 1)[1:]
-    )
 
 
 def decide(claim, table, populations=None):
@@ -104,20 +63,18 @@ def test_every_published_table_without_its_rows_is_not_checkable():
         assert "configuration leaves them out" in finding.explanation
 
 
-@pytest.mark.parametrize(("worst", "expected"), [(1.2, REPRODUCED), (0.9, NOT_REPRODUCED)])
-def test_checks_of_theorems(worst, expected):
-    rows = [
-        check("kairouz2016", "K-T13", f"{i:03d}", "binary over the bound", value, ">=", 1.0, size="6")
-        for i, value in enumerate([3.0, worst])
-    ]
-    assert verdict("K-T13", CHECKS.table(rows)) == expected
-
-
-@pytest.mark.parametrize(("value", "expected"), [(4.0, REPRODUCED), (np.inf, NOT_REPRODUCED)])
-def test_thresholds(value, expected):
-    assert verdict("K-T14", table({"value": value}, mechanism="rr", metric="mutual_information")) == expected
-    rows = table({"value": 1.0 if value == 4.0 else 0.0}, mechanism="binary", metric="all_f")
-    assert verdict("K-T5", rows) == expected
+@pytest.mark.parametrize(
+    ("claim", "rows", "missing"),
+    [
+        ("K-C9", expansion("K-C9", 3.0).query("metric != 'symmetrized'"), "corollary 9, symmetrized"),
+        ("K-F5", points("kl").query("epsilon < 1"), "k = 6, ε = 10"),
+        ("K-F8", points("mutual_information").query("epsilon > 1"), "k = 6, ε = 0.1"),
+    ],
+)
+def test_half_a_statement_is_not_checkable(claim, rows, missing):
+    finding = decide(claim, rows)
+    assert finding.verdict == NOT_CHECKABLE
+    assert finding.explanation.startswith(f"The table has no rows of {missing};")
 
 
 def test_the_instances_without_a_threshold_are_named():
@@ -135,81 +92,10 @@ def test_thresholds_of_single_divergences_alone_do_not_decide_theorem_5():
     assert verdict("K-T5", table({"value": 1.0}, mechanism="binary", metric="kl")) == NOT_CHECKABLE
 
 
-def expansion(claim, order):
-    rows = [
-        {"mechanism": variant, "metric": name, "value": value}
-        for variant in ("computed", "printed", "derived")
-        for name, value in (("constant", 2.0), ("order", order if variant == "printed" else 4.0))
-    ]
-    return table(*rows, experiment=LEDGER[claim].arguments["corollary"])
-
-
-@pytest.mark.parametrize(
-    ("claim", "order", "expected"),
-    [
-        ("K-C15", 4.0, REPRODUCED),
-        ("K-C15", 2.0, NOT_REPRODUCED),
-        ("K-C9", 4.0, REPRODUCED),
-        ("K-C9", 2.0, NOT_REPRODUCED),
-        ("K-C10", 2.0, REPRODUCED),
-        ("K-C10", 1.0, NOT_REPRODUCED),
-        ("K-C16b", 2.0, REPRODUCED),
-        ("K-C16b", 1.0, NOT_REPRODUCED),
-    ],
-)
-def test_expansions(claim, order, expected):
-    assert verdict(claim, expansion(claim, order)) == expected
-
-
-def test_the_symmetrized_sum_decides_too():
-    good = expansion("K-C9", 4.0)
-    for value, expected in ((0.99, REPRODUCED), (1.5, NOT_REPRODUCED)):
-        row = {"mechanism": "printed", "metric": "symmetrized", "value": value}
-        both = table(row, experiment="corollary 9")
-        assert verdict("K-C9", RESULTS.conform(pd.concat([good, both]))) == expected
-
-
-@pytest.mark.parametrize(("claim", "constant"), [("K-C9", 2.2), ("K-C15", 1.0), ("K-C15", 4.0)])
-def test_another_constant_is_no_rounding(claim, constant):
-    rows = expansion(claim, 4.0)
-    rows.loc[(rows["mechanism"] == "computed") & (rows["metric"] == "constant"), "value"] = constant
-    assert verdict(claim, rows) == NOT_REPRODUCED
-
-
-@pytest.mark.parametrize(
-    ("level", "limit", "expected"),
-    [
-        (9.0, 1.001, REPRODUCED),
-        (np.inf, 1.001, NOT_REPRODUCED),
-        (9.0, 0.5, NOT_REPRODUCED),
-        (9.0, 2.0, NOT_REPRODUCED),
-    ],
-)
-def test_corollary_16_as_an_inequality(level, limit, expected):
-    """A bound that never holds, one that is passed in the limit, and one that could be improved."""
-    rows = [
-        {"metric": name, "value": value, "instance": instance}
-        for instance in ("000", "001")
-        for name, value in (("level", level if instance == "001" else 3.0), ("limit", limit))
-    ]
-    assert verdict("K-C16", table(*rows, experiment="corollary 16", mechanism="printed")) == expected
-
-
 def test_a_constant_of_0_is_printed_as_0():
     rows = expansion("K-C16b", 1.0)
     rows.loc[(rows["mechanism"] == "printed") & (rows["metric"] == "constant"), "value"] = -3e-11
     assert "printed 0, derived 2." in decide("K-C16b", rows).measured
-
-
-def ratios(rr, binary, metric, sizes=("6",), instances=100):
-    values = {"rr": rr, "binary": binary, "optimal": 1.0}
-    rows = (
-        {"size": k, "instance": f"{i:03d}", "mechanism": name, "value": max(value, 1 - i)}
-        for k in sizes
-        for i in range(instances)
-        for name, value in values.items()
-    )
-    return table(*rows, metric=metric, bound=1.0, direction="max", status="closed form")
 
 
 FIG3 = {("6", "rr"): (0.11, 0.14), ("6", "binary"): (0.15, 0.35)}
@@ -226,13 +112,6 @@ def test_minima_of_figure_3():
     assert verdict("K-F3a", rows, minima("kl", FIG3, drawn=False)) == NOT_CHECKABLE
     assert verdict("K-F3a", ratios(0.11, 0.24, "kl", instances=10), minima("kl", FIG3)) == NOT_CHECKABLE
     assert verdict("K-F3a", ratios(0.11, 0.24, "kl", sizes=("3",)), minima("kl", FIG3)) == NOT_CHECKABLE
-
-
-@pytest.mark.parametrize("low", [0.0, 0.05, 0.15, 0.2, 0.3])
-def test_minima_that_are_others_are_not_sampling(low):
-    """Neither "almost nothing" nor "a fifth" passes for 10%."""
-    rows = ratios(0.13, 0.17, "kl")
-    assert verdict("K-F3a", rows, minima("kl", FIG3 | {("6", "rr"): (low, low + 0.02)})) == NOT_REPRODUCED
 
 
 @pytest.mark.parametrize("low", [0.05, 0.35])
@@ -289,25 +168,6 @@ def test_what_is_stated_is_an_argument():
     assert claims.decide(claim, {"fig4": rows, "populations": minima("kl", FIG4)}).verdict == NOT_REPRODUCED
 
 
-def test_scaling_and_geometric():
-    values = {"optimal": 1.0, "printed": 1.0, "geometric": 0.5, "binary": 1.0, "rr": 0.8}
-    rows = [
-        {"instance": f"{i:03d}", "mechanism": name, "value": value * (1 + i), "metric": metric}
-        for i in range(3)
-        for name, value in values.items()
-        for metric in ("kl", "normalized")
-    ]
-    good = table(*rows)
-    bad = good.assign(value=good["value"].mask(good["mechanism"] == "geometric", 9.0))
-    for claim in ("K-F5", "K-F3b", "K-F6b"):
-        assert verdict(claim, good) == REPRODUCED
-        assert verdict(claim, bad) == NOT_REPRODUCED
-    # Another scale of the same power, and another power.
-    for factor in (2.0, 1 + good["instance"].astype(float)):
-        other = good.assign(value=good["value"].mask(good["mechanism"] == "printed", good["value"] * factor))
-        assert verdict("K-F5", other) == NOT_REPRODUCED
-
-
 def test_from_where_the_geometric_mechanism_is_better():
     rows = [
         {"instance": "000", "epsilon": epsilon, "mechanism": name, "value": value, "metric": "normalized"}
@@ -316,4 +176,4 @@ def test_from_where_the_geometric_mechanism_is_better():
     ]
     finding = decide("K-F6b", table(*rows))
     assert finding.verdict == NOT_REPRODUCED
-    assert finding.explanation.endswith("better: binary from ε = 7 to 8.")
+    assert finding.explanation.endswith("at least as good: binary from ε = 7 to 8.")

@@ -16,6 +16,7 @@ import yaml
 from ldpfrontier.channel import Channel
 from ldpfrontier.claims import (
     ANOTHER_READING,
+    NOT_CHECKABLE,
     NOT_REPRODUCED,
     REPRODUCED,
     Claim,
@@ -221,6 +222,16 @@ def test_a_search_that_explains_other_leakages_explains_nothing(
             found = decide(LEDGER[claim], {**tables, "searches": falsified})
             assert found.verdict == NOT_REPRODUCED
             assert found.explanation.endswith("No step of an exhaustive search explains all leakages named.")
+
+
+def test_a_search_that_was_not_made_explains_nothing(tables: dict[str, pd.DataFrame]) -> None:
+    searches = tables["searches"]
+    for made, expected in ((searches, ANOTHER_READING), (searches[searches["instance"] != "Pair 4"], None)):
+        partly = made if expected else pd.concat([made, select(searches, instance="Pair 4", steps=500)])
+        found = decide(LEDGER["Li-F2a"], {**tables, "searches": partly})
+        assert found.verdict == (expected or NOT_REPRODUCED)
+    with_two = tables["statements"][tables["statements"]["quantity"] != summaries.OF_TWO]
+    assert decide(LEDGER["Li-F2a"], {**tables, "statements": with_two}).verdict == NOT_CHECKABLE
 
 
 def test_one_step_must_explain_all(tables: dict[str, pd.DataFrame]) -> None:

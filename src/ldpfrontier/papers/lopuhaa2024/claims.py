@@ -45,7 +45,7 @@ def example(tables: Tables, claim: Claim) -> Finding:
     stated = some(table[table["printed"].notna()], claim.where)
     if "only" in claim.arguments:
         stated = some(select(stated, quantity=claim.arguments["only"]), ", ".join(claim.arguments["only"]))
-    stated = stated[~stated["quantity"].isin(claim.arguments.get("without", ()))]
+    stated = some(stated[~stated["quantity"].isin(claim.arguments.get("without", ()))], claim.where)
     differs = stated[~stated["agrees"]]
     measured = f"{len(stated) - len(differs)} of {len(stated)} printed numbers agree at the printed digits."
     notes = "; ".join(
@@ -90,7 +90,8 @@ def few_outputs(tables: Tables, claim: Claim) -> Finding:
     for name in others:
         if name in tables:
             part = select(tables[name], mechanism="polyopt", metric="nmi").dropna(subset=["outputs"])
-            shares += list(part["outputs"].astype("float64") / part["size"].map(cells))
+            sizes = part["size"].map(cells).astype("float64")
+            shares += list(part["outputs"].astype("float64") / sizes)
             solves += len(part)
     measured = f"Outputs over the number of values of X: at most {max(shares):.3g}, over {solves} solves."
     otherwise = "A PolyOpt has more outputs than X has values."
@@ -144,17 +145,18 @@ def _small_curves(table: pd.DataFrame, claim: Claim) -> _Curves:
 
 
 def _small_parts(curves: _Curves, claim: Claim, end: float = math.inf) -> dict[str, bool]:
-    """Decide the parts of the statement on small tables with the grid of levels up to an end."""
-    near, share_ = claim.arguments["near"], claim.arguments["marginal"]
-    cut = [wide[wide.index <= end * (1 + _SAME)] for wide in curves.values()]
+    """Decide the parts of the statement on small tables with levels up to an end, which all must have."""
+    near, share_, clearly = (claim.arguments[name] for name in ("near", "marginal", "clearly"))
     parts: dict[str, list[bool]] = {}
-    for wide in (part for part in cut if len(part)):
+    for curve in curves.values():
+        wide = curve[curve.index <= end * (1 + _SAME)]
         better = wide[["ir", "srr"]].max(axis=1)
         lead, ratio = wide["polyopt"] / better, wide["ir"] / wide["srr"]
         behind = (wide["srr"] - wide["ir"]).iloc[-1] / (wide["polyopt"] - better).iloc[-1]
         short = 1 - wide["polyopt"] / wide["nr"]
         for name, holds in {
-            "PolyOpt above IR and SRR at every ε": lead.min() > 1,
+            f"PolyOpt above IR and SRR at every ε, by {clearly:.0%} or more in the median": lead.min() > 1
+            and lead.median() >= 1 + clearly,
             "most so at low ε": lead.iloc[0] > lead.iloc[-1],
             "IR above SRR at the lowest ε": ratio.iloc[0] > 1,
             f"SRR above IR at the highest ε, by at most {share_:.0%} of PolyOpt's lead over both": 0
@@ -194,7 +196,7 @@ def _large_parts(table: pd.DataFrame, claim: Claim) -> tuple[dict[str, bool], st
         raise NotCheckable(f"No table of more than {claim.arguments['small']} cells has IR and SRR.")
     parts = {
         f"IR above SRR on large tables at every ε, by {clearly:.0%} or more in the median": all(
-            x.min() > 1 and x.median() > 1 + clearly for x in share.values()
+            x.min() > 1 and x.median() >= 1 + clearly for x in share.values()
         )
     }
     numbers = "; ".join(f"{n}: IR over SRR {x.min():.3g} to {x.max():.3g}" for n, x in share.items())
@@ -205,7 +207,13 @@ def _at_ends(curves: _Curves, claim: Claim, large: dict[str, bool], numbers: str
     """Decide a statement on the whole grid, and otherwise where the grid would have to end for it to hold."""
     ends = claim.arguments["ends"]
     whole = _small_parts(curves, claim) | large
-    held = [end for end in ends if all((_small_parts(curves, claim, end) | large).values())]
+    # A grid that has no levels says nothing.
+    first = max(wide.index.min() for wide in curves.values())
+    held = [
+        end
+        for end in ends
+        if end >= first * (1 - _SAME) and all((_small_parts(curves, claim, end) | large).values())
+    ]
     words = ", ".join(f"{end:g}" for end in held)
     measured = (
         f"{_small_numbers(curves, ends)} {numbers} All parts hold with the grid up to ε = {words or 'none'}."
@@ -256,9 +264,10 @@ def realized_privacy(tables: Tables, claim: Claim) -> Finding:
     """Compare the quartiles of the realized ε* of NR and PolyOpt with ε (Section 8.3)."""
     summary = _usual(tables[claim.tables[0]], claim)
     nr, robust = (some(select(summary, mechanism=name), name) for name in ("nr", "polyopt"))
-    enough(int(nr["instances"].max()), claim.arguments["instances"])
-    over = nr[nr["low"] <= nr["epsilon"]]
-    under = robust[robust["high"] >= robust["epsilon"]]
+    for part in (nr, robust):
+        enough(int(part["instances"].max()), claim.arguments["instances"])
+    over = nr[~(nr["low"] > nr["epsilon"])]
+    under = robust[~(robust["high"] < robust["epsilon"])]
     measured = (
         f"NR's 25% quantile over ε: at least {(nr['low'] / nr['epsilon']).min():.3g}; PolyOpt's 75% quantile "
         f"over ε: at most {(robust['high'] / robust['epsilon']).max():.3g} ({nr['size'].nunique()} sizes)."
@@ -310,11 +319,13 @@ def utility_difference(tables: Tables, claim: Claim) -> Finding:
     methods = summary["mechanism"].isin(arguments["methods"]) | (
         is_small & summary["mechanism"].isin(arguments["on_small"])
     )
-    own = some(summary[methods & (summary["instances"] >= arguments["instances"])], "100 tables of a method")
+    own = summary[methods & (summary["instances"] >= arguments["instances"])]
+    for name in (*arguments["methods"], *arguments["on_small"]):
+        some(select(own, mechanism=name), f"{arguments['instances']} tables of {MECHANISMS[name].label}")
     # A share of fair coin tosses has the standard deviation 1/2 over the root of their number.
     deviation = 0.5 / np.sqrt(own["instances"].astype("float64"))
-    uneven = (own["positive"] - 0.5).abs() > arguments["deviations"] * deviation + 1e-9
-    wide = own[own["extreme"] >= arguments["largest"]]
+    uneven = ~((own["positive"] - 0.5).abs() <= arguments["deviations"] * deviation + 1e-9)
+    wide = own[~(own["extreme"] < arguments["largest"])]
     other = summary[~summary.index.isin(own.index) & (summary["instances"] >= arguments["instances"])]
     measured = (
         f"Largest relative difference {own['extreme'].max():.2%}; share of positive ones "

@@ -1,0 +1,347 @@
+"""What tables of lopuhaa2024 may say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import pandas as pd
+
+from falsified import Case, Tables, of_checks
+from ldpfrontier.claims import claims_of
+from ldpfrontier.papers import papers
+from ldpfrontier.papers.lopuhaa2024 import summaries
+from ldpfrontier.papers.lopuhaa2024.sampling import QUANTILES
+from ldpfrontier.papers.lopuhaa2024.theorems import check_theorems
+from ldpfrontier.tables import PRINTED, RESULTS, printed, result
+
+LEDGER = {claim.id: claim for claim in claims_of(papers()["lopuhaa2024"])}
+
+# Tables ---------------------------------------------------------------------------------------------------
+
+Curves = Mapping[str, Sequence[float]]
+
+LEVELS = (0.1, 1.5, 4.0)
+
+SMALL: Curves = {
+    "nr": (0.5, 0.8, 0.97),
+    "polyopt": (0.4, 0.79, 0.95),
+    "ir": (0.02, 0.3, 0.78),
+    "srr": (0.01, 0.31, 0.8),
+    "grr": (0.001, 0.2, 0.7),
+}
+LARGE: Curves = {**SMALL, "srr": (0.01, 0.2, 0.5)}
+
+#: One part each that is false on the whole grid, and with any end of it that the paper leaves open.
+OPPOSITES: Mapping[str, Curves] = {
+    "PolyOpt below IR and SRR at low ε": {"polyopt": (0.009, 0.79, 0.95)},
+    "PolyOpt below SRR at moderate ε": {"polyopt": (0.4, 0.3, 0.95)},
+    "PolyOpt leads by 9% at most": {
+        "polyopt": (0.02198, 0.338, 0.872), "nr": (0.022, 0.34, 0.89), "ir": (0.02, 0.3, 0.79),
+    },
+    "PolyOpt leads more at high ε": {"polyopt": (0.021, 0.79, 2.0), "nr": (0.5, 0.8, 2.01)},
+    "IR below SRR at low ε": {"ir": (0.009, 0.3, 0.78)},
+    "IR above SRR at high ε": {"ir": (0.02, 0.35, 0.85)},
+    "IR far below SRR at high ε": {"ir": (0.02, 0.05, 0.1), "grr": (0.001, 0.04, 0.05)},
+    "IR below SRR by 26% of the lead at high ε": {"ir": (0.02, 0.185, 0.761), "grr": (0.001, 0.1, 0.7)},
+    "NR below PolyOpt": {"nr": (0.39, 0.8, 0.97)},
+    "NR far above PolyOpt": {"nr": (0.5, 0.95, 1.2)},
+    "NR above PolyOpt by 5.5%": {"nr": (0.5, 0.836, 1.0053)},
+    "GRR above SRR at low ε": {"grr": (0.03, 0.2, 0.7)},
+    "GRR above all at moderate ε": {"grr": (0.001, 0.9, 0.7)},
+}  # fmt: skip
+
+
+def rows(
+    metric: str,
+    values: Curves,
+    *,
+    sizes: Iterable[str] = ("2 x 5",),
+    instances: Iterable[str] = ("000",),
+    beta: float = 0.05,
+    epsilons: Sequence[float] = (0.1, 4.0),
+    **more: Any,
+) -> pd.DataFrame:
+    """Build results from a value per epsilon of every mechanism."""
+    return RESULTS.table(
+        result(
+            "lopuhaa2024", "any", instance, name, metric, value, unit="1", size=size, beta=beta, order=2.0,
+            epsilon=epsilon, **more,
+        )
+        for size in sizes
+        for instance in instances
+        for name, levels in values.items()
+        for epsilon, value in zip(epsilons, levels, strict=True)
+    )  # fmt: skip
+
+
+def orderings(
+    values: Curves, size: str, instance: str = "a, b", epsilons: Sequence[float] = LEVELS
+) -> pd.DataFrame:
+    """Build the orderings of one table of counts."""
+    return summaries.orderings(rows("nmi", values, sizes=[size], instances=[instance], epsilons=epsilons))
+
+
+def means(small: Curves, large: Curves = LARGE) -> pd.DataFrame:
+    """Build the orderings of means over two instances of a small and of a large size."""
+    numbers = ["000", "001"]
+    parts = [
+        rows("nmi", values, sizes=[size], instances=numbers, epsilons=LEVELS)
+        for values, size in ((small, "2 x 5"), (large, "15 x 16"))
+    ]
+    return summaries.mean_orderings(pd.concat(parts))
+
+
+def realized(levels: Mapping[str, float], instances: int = 100, epsilon: float = 0.075) -> pd.DataFrame:
+    """Build the realized privacy of mechanisms, the same on every instance."""
+    numbers = [f"{i:03d}" for i in range(instances)]
+    values = {name: (level,) for name, level in levels.items()}
+    table = rows("realized_epsilon", values, instances=numbers, epsilons=(epsilon,), note=summaries.COVERED)
+    return summaries.fig4(table)
+
+
+def ranges(*found: tuple[str, float, float], tables: int = 1500, **columns: Any) -> pd.DataFrame:
+    """Build ranges of the 75% quantile of samples, one per size."""
+    plain = {
+        "beta": 0.05,
+        "order": 2.0,
+        "concentration": 0.5,
+        "drawn": True,
+        "mechanism": "nr",
+        "epsilon": 0.075,
+        "level": 0.75,
+        "tables": tables,
+        "sample": 100,
+    }
+    return QUANTILES.table(
+        {**plain, "size": size, "quantile": (low + high) / 2, "low": low, "high": high, **columns}
+        for size, low, high in found
+    )
+
+
+def differences(
+    *methods: tuple[str, str], extreme: float = 0.02, positive: int = 50, epsilon: float = 1.5
+) -> pd.DataFrame:
+    """Build the differences of utility on 100 tables, some of them positive, of (mechanism, size)."""
+    table = RESULTS.table(
+        result(
+            "lopuhaa2024", "any", f"{i:03d}", mechanism, "utility_difference",
+            extreme if i < positive else -extreme, unit="1", size=size, beta=0.05, order=2.0, epsilon=epsilon,
+        )
+        for mechanism, size in methods
+        for i in range(100)
+    )  # fmt: skip
+    return summaries.fig5(table, epsilon)
+
+
+def levels(values: Mapping[tuple[str, str], tuple[float, float]], epsilon: float = 1.5) -> pd.DataFrame:
+    """Build Table 2 from the NMI of every size and mechanism at beta = 0.5 and 0.005."""
+    parts = [
+        rows("nmi", {name: (nmi,)}, sizes=[size], epsilons=(epsilon,), beta=beta)
+        for (size, name), pair in values.items()
+        for beta, nmi in zip((0.5, 0.005), pair, strict=True)
+    ]
+    return summaries.table2(pd.concat(parts), epsilon)
+
+
+def falling(changes: Mapping[tuple[str, str], float]) -> pd.DataFrame:
+    """Build Table 2 from the relative change of the NMI of every size and mechanism."""
+    return levels({key: (0.5, 0.5 * (1 - change)) for key, change in changes.items()})
+
+
+# Claims ---------------------------------------------------------------------------------------------------
+
+
+def _example(claim: str, quantities: Mapping[str, float]) -> Case:
+    """Print what was computed, and let a number at a time be 0.6 units of the last digit off, or far off."""
+
+    def tables(off: Mapping[str, float]) -> Tables:
+        numbers = enumerate(quantities.items())
+        found = (
+            printed(
+                "lopuhaa2024",
+                LEDGER[claim].where,
+                place,
+                name,
+                said + off.get(name, 0.0),
+                said,
+                digits=4,
+                note="x",
+            )
+            for place, (name, said) in numbers
+        )
+        return {"example": PRINTED.table(found)}
+
+    return Case(
+        tables({}),
+        {
+            f"{name} is off by {by:g}": tables({name: by})
+            for name in quantities
+            if name not in LEDGER[claim].arguments.get("repeated", ())
+            for by in (-0.1, -6e-5, 6e-5, 0.1)
+        },
+    )
+
+
+def _theorems() -> dict[str, Case]:
+    """Let every kind of comparison be off by a hundred times the accuracy of direct optimization."""
+    made = check_theorems([((2, 2), 60)], (2.0,), (1.0,), seed=1)
+
+    def more(limit: float) -> float:
+        return limit + 1e-4 * (1 + limit)
+
+    def less(limit: float) -> float:
+        return limit - 1e-4 * (1 + limit)
+
+    kinds = {
+        "L-T1": {"radius B_": less},
+        "L-P1": {"lower bound L(": more, "l1 radius rad_": less},
+        "L-P2": {
+            "bound d_1 on the l1": less, "bound d_2 on the l1": less,
+            "bound d_1 with": less, "bound d_2 with": less,
+        },
+        "L-T2": {f"largest eps* {how}, {name} at": more for how in _HOW for name in _OF_T2},
+        "L-T4": {
+            "I(X; Y) of SRR, at the": less, "I(X; Y) of SRR, at twice": less, "I(X; Y) of SRR, at half": more,
+            "threshold": more,
+        },
+        "L-T5": {f"largest eps* {how}, {name} at": more for how in _HOW for name in _OF_T5},
+        "L-T3": {"outputs, polyopt at": 5.0, "outputs, polyopt_distinct at": 5.0},
+    }  # fmt: skip
+    found = {claim: of_checks(claim, "theorems", made, instead) for claim, instead in kinds.items()}
+    # A table of 4 cells, in any of the other tables.
+    said = {
+        **found["L-T3"].said,
+        **{name: rows("nmi", {"polyopt": (0.4, 0.9)}, sizes=["2 x 2"], outputs=4) for name in _SOLVES},
+    }
+    more_outputs = {
+        f"{words}, theorems": {**said, **tables} for words, tables in found["L-T3"].instead.items()
+    }
+    more_outputs |= {
+        f"5 outputs, {name}": {**said, name: said[name].assign(outputs=5)} for name in _SOLVES
+    }  # fmt: skip
+    return found | {"L-T3": Case(said, more_outputs)}
+
+
+_HOW = ("over F", "by the ball")
+_OF_T2, _OF_T5, _SOLVES = ("polyopt", "polyopt_distinct"), ("ir", "ir_tight"), ("fig2", "synthetic", "beta")
+
+_METHODS = (("ir", "2 x 5"), ("srr", "2 x 5"), ("ir", "15 x 16"), ("srr", "15 x 16"), ("polyopt", "2 x 5"))
+
+#: Of NMI, by a factor of 100 in β.
+_CHANGES = {
+    ("2 x 5", "polyopt"): 0.02,
+    ("2 x 6", "polyopt"): 0.015,
+    ("2 x 5", "ir"): 0.04,
+    ("2 x 6", "ir"): 0.03,
+    ("15 x 16", "ir"): 0.01,
+}
+
+
+@cache
+def cases() -> dict[str, Case]:
+    """Return the cases of all claims, by id."""
+    cone = {
+        size: {"fig2": rows("nmi", SMALL, sizes=[size], instances=["occupation, education"], epsilons=LEVELS)}
+        for size in ("15 x 16", "14 x 16", "15 x 17", "241 x 1")
+    }
+    # On a grid that begins above every end that the paper leaves open.
+    high = {name: values[1:] for name, values in SMALL.items()} | {"ir": (0.9, 0.9)}
+    large = {
+        "IR below SRR at low ε": {"srr": (0.021, 0.2, 0.5)},
+        "IR above SRR by 9% in the median": {"srr": (0.01, 0.2753, 0.75)},
+        "IR below SRR": {"srr": (0.03, 0.4, 0.9)},
+    }
+    small, other = orderings(SMALL, "2 x 5"), orderings(SMALL, "2 x 6")
+    adult = {words: orderings({**SMALL, **opposite}, "2 x 5") for words, opposite in OPPOSITES.items()}
+    return {
+        "L-E1": _example("L-E1", {"B": 0.0392, "D": 0.0124}),
+        "L-E2": _example("L-E2", {"B_1": 0.1, "rad_1": 0.4}),
+        "L-E3": _example("L-E3", {"Q(1|1)": 0.5, "I of PolyOpt": 0.31}),
+        "L-E3b": _example("L-E3b", {"I_P* of PolyOpt": 0.2804}),
+        "L-E4": _example("L-E4", {"GRR": 0.5, "I of SRR": 0.0421}),
+        "L-E5": _example(
+            "L-E5", {"rad_s1 in d": 0.6, "d": 1.4591, "I": 0.0755, "I under the truth": 0.0718, "ε2": 0.6931}
+        ),
+        **_theorems(),
+        "L-S81a": Case(cone.pop("15 x 16"), cone),
+        "L-S81b": Case(
+            {"orderings": pd.concat([small, other])},
+            {
+                **{f"{words}, one table": {"orderings": table} for words, table in adult.items()},
+                **{
+                    f"{words}, one of two": {"orderings": pd.concat([table, other])}
+                    for words, table in adult.items()
+                },
+                "IR above SRR on a grid from 6 on": {
+                    "orderings": orderings(high, "2 x 5", epsilons=(6.0, 8.0))
+                },
+            },
+        ),
+        "L-S81c": Case(
+            {"orderings": orderings(LARGE, "15 x 16")},
+            {words: {"orderings": orderings({**LARGE, **x}, "15 x 16")} for words, x in large.items()},
+        ),
+        "L-S82": Case(
+            {"mean_orderings": means(SMALL)},
+            {words: {"mean_orderings": means({**SMALL, **x})} for words, x in OPPOSITES.items()}
+            | {
+                f"{words}, large": {"mean_orderings": means(SMALL, {**LARGE, **x})}
+                for words, x in large.items()
+            },
+        ),
+        "L-S83a": Case(
+            {"fig4": realized({"nr": 0.0751, "polyopt": 0.0749})},
+            {
+                "NR at ε": {"fig4": realized({"nr": 0.075, "polyopt": 0.0749})},
+                "NR below ε": {"fig4": realized({"nr": 0.07, "polyopt": 0.0749})},
+                "PolyOpt at ε": {"fig4": realized({"nr": 0.0751, "polyopt": 0.075})},
+                "PolyOpt above ε": {"fig4": realized({"nr": 0.0751, "polyopt": 0.08})},
+            },
+        ),
+        "L-S83b": Case(
+            {"quantiles": ranges(("2 x 5", 0.28, 0.44), ("2 x 6", 0.33, 0.53))},
+            {
+                # A large table has every quantile, but the paper does not have NR there.
+                f"{low:g} to {high:g}": {
+                    "quantiles": ranges(("2 x 5", low, high), ("2 x 6", low, high), ("15 x 16", 0.1, 2.5))
+                }
+                for low, high in ((0.08, 0.1), (0.2, 0.3896), (0.3898, 0.6), (1.0, 2.0))
+            },
+        ),
+        "L-S84": Case(
+            {"fig5": differences(*_METHODS)},
+            {
+                f"{words}, {name} on {size}": {
+                    "fig5": pd.concat(
+                        [
+                            differences(*(method for method in _METHODS if method != (name, size))),
+                            differences((name, size), **change),
+                        ]
+                    )
+                }
+                for name, size in _METHODS
+                for words, change in {
+                    "3.01%": {"extreme": 0.0301},
+                    "5%": {"extreme": 0.05},
+                    "66 positive": {"positive": 66},
+                    "34 positive": {"positive": 34},
+                    "all negative": {"positive": 0},
+                }.items()
+            },
+        ),
+        "L-S85": Case(
+            {"table2": falling(_CHANGES)},
+            {
+                words: {"table2": falling(_CHANGES | change)}
+                for words, change in {
+                    "4.6% for IR": {("2 x 5", "ir"): 0.046},
+                    "as much for PolyOpt": {("2 x 6", "polyopt"): 0.03},
+                    "more for PolyOpt": {("2 x 5", "polyopt"): 0.041},
+                    "more for IR on larger X": {("15 x 16", "ir"): 0.031},
+                    "as much for IR on larger X": {("2 x 5", "ir"): 0.03, ("15 x 16", "ir"): 0.03},
+                }.items()
+            },
+        ),
+    }
