@@ -89,6 +89,17 @@ def test_vertices_lie_in_the_body_and_touch_it(order, seed):
     np.testing.assert_allclose(body.reduced(prices), worth(body, w, prices), atol=1e-12)
 
 
+def test_a_tilt_is_a_price_per_unit_of_the_prior():
+    found = []
+    for share in (0.0, 1.0):
+        body, prices = random_body(3, 2.0, letters=5)
+        listed = len(body)
+        polish([body], [prices + 0.3 * (1.0 - share) * body.prior], 4, 2, tilt=0.3 * share)
+        found.append(body.compact(np.arange(listed, len(body))))
+    assert len(found[0]) > 0
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
 @pytest.mark.parametrize("order", ORDERS)
 @settings(max_examples=5, deadline=None)
 @given(seed=seeds)

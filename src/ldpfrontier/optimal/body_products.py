@@ -140,11 +140,18 @@ class BodyProducts:
         """
         self._round += 1
         scout = self._round % SCOUT == 1
+        rows = prices.reshape(self.ball.centre.shape)
+        done: set[Body] = set()
         for product in self._active:
             lam = product.excess(prices)[1]
-            bodies = [body for body in product.blocks if isinstance(body, Body)]
-            rows = list(prices.reshape(self.ball.centre.shape))
-            polish(bodies, rows, POLISHED, MOVED if scout else 0, tilt=lam)
+            # A body that several products share is improved for the first of them.
+            own = {
+                s: body
+                for s, body in enumerate(product.blocks)
+                if isinstance(body, Body) and body not in done
+            }
+            polish(list(own.values()), [rows[s] for s in own], POLISHED, MOVED if scout else 0, tilt=lam)
+            done.update(own.values())
             product.forget()
         bound = max(product.excess(prices)[0] for product in self._active)
         leaders: dict[int, tuple[float, BlockProduct]] = {}
