@@ -43,7 +43,6 @@ from ldpfrontier.plotting import PAGE_WIDTH, save, style
 from ldpfrontier.utility import Utility
 
 PAGE = Path(__file__).parents[1] / "docs/performance.md"
-MARKS = "<!-- performance -->", "<!-- /performance -->"
 
 #: Seconds of processor time and bytes after which a solve is given up; most runs of a size, and seconds after
 #: which there is no next one.
@@ -340,7 +339,7 @@ def _digits(value: float) -> str:
     return "0" if value < 0.05 else f"{float(f'{value:.2g}'):,g}"
 
 
-def renewed(page: str, text: str) -> str:
+def renewed(page: str, text: str, part: str = "performance") -> str:
     """Return a page with another generated part.
 
     Raises
@@ -348,14 +347,10 @@ def renewed(page: str, text: str) -> str:
     ValueError
         If the page lacks the marks between which it stands.
     """
-    begin, end = map(re.escape, MARKS)
-    renewed, found = re.subn(
-        f"{begin}.*{end}", lambda _: f"{MARKS[0]}\n{text}\n{MARKS[1]}", page, flags=re.DOTALL
-    )
+    begin, end = f"<!-- {part} -->", f"<!-- /{part} -->"
+    renewed, found = re.subn(f"{begin}.*{end}", lambda _: f"{begin}\n{text}\n{end}", page, flags=re.DOTALL)
     if found != 1:
-        raise ValueError(
-            f"The page has {found} generated parts between {MARKS[0]} and {MARKS[1]}; it must have one."
-        )
+        raise ValueError(f"The page has {found} generated parts between {begin} and {end}; it must have one.")
     return renewed
 
 

@@ -83,7 +83,7 @@ def test_the_page_has_a_row_per_size(rows, tmp_path):
 
 
 def test_a_page_is_renewed_between_its_marks_only():
-    begin, end = performance.MARKS
+    begin, end = "<!-- performance -->", "<!-- /performance -->"
     page = f"# Title\n\n{begin}\nold \\1\n{end}\n\nEnd.\n"
     assert performance.renewed(page, "new \\1") == f"# Title\n\n{begin}\nnew \\1\n{end}\n\nEnd.\n"
     with pytest.raises(ValueError, match="The page has 0 generated parts"):
