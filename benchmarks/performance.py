@@ -335,8 +335,12 @@ def written(rows: pd.DataFrame) -> str:
 
 
 def _digits(value: float) -> str:
-    """Write a number with two digits."""
-    return "0" if value < 0.05 else f"{float(f'{value:.2g}'):,g}"
+    return "0" if value < 0.05 else two_digits(value)
+
+
+def two_digits(number: float) -> str:
+    """Write a number with two digits, and no exponent."""
+    return f"{float(f'{number:.2g}'):,g}"
 
 
 def renewed(page: str, text: str, part: str = "performance") -> str:

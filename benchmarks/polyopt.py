@@ -15,7 +15,7 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
-from performance import PAGE, renewed
+from performance import PAGE, renewed, two_digits
 from scipy.optimize import linprog
 
 from enumeration import _rays, robust_rays
@@ -45,11 +45,6 @@ def enumerate_and_solve(ball: RenyiBall, epsilon: float, pairs: Pairs) -> float:
     rows = np.ones(ball.centre.size)
     cost, matrix = -columns.values, columns.vectors.T  # noqa: PD011
     return -float(linprog(cost, A_eq=matrix, b_eq=rows, method="highs").fun)
-
-
-def two_digits(number: float) -> str:
-    """Write a number with two digits, and no exponent."""
-    return f"{float(f'{number:.2g}'):g}"
 
 
 def main(runs: int) -> None:
