@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import float64, vectorize
+from numba import njit
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr, xlogy
 
@@ -61,17 +61,10 @@ def mutual_information(prior: ArrayLike, channel: Channel, *, bits: bool = False
     ValueError
         If the prior is not a distribution on the channel's inputs.
     """
-    p, Q = channel.flat_prior(prior), channel.matrix
-    if not p.all():
-        p, Q = p[p > 0], Q[p > 0]
+    p = channel.flat_prior(prior)
     p = p / p.sum()
-    M = p @ Q
-    if not M.all():
-        Q, M = Q[:, M > 0], M[M > 0]
     # Rounding of M matters only to second order: the sum is stationary in M at M = p Q.
-    t = Q - M
-    t /= M
-    return _unit(float(p @ relative_excess(t) @ M), bits)
+    return _unit(_mean_excess(p, channel.matrix, p @ channel.matrix), bits)
 
 
 def relative_excess(t: FloatArray) -> FloatArray:
@@ -79,11 +72,34 @@ def relative_excess(t: FloatArray) -> FloatArray:
 
     With t = p/q - 1 its mean under q is the divergence of p from q.
     """
-    return np.asarray(_relative_excess(t))
+    return np.asarray(_every_excess(np.asarray(t, dtype=np.float64).ravel())).reshape(np.shape(t))
 
 
-@vectorize([float64(float64)], cache=True)
-def _relative_excess(t: float) -> float:
+@njit(cache=True, error_model="numpy")
+def _mean_excess(p: FloatArray, Q: FloatArray, M: FloatArray) -> float:
+    """Return sum_xy p(x) M(y) phi(Q(y|x)/M(y) - 1) over all x and y that have a probability."""
+    total = 0.0
+    for x in range(p.size):
+        if p[x] > 0.0:
+            row = 0.0
+            for y in range(M.size):
+                if M[y] > 0.0:
+                    row += M[y] * excess((Q[x, y] - M[y]) / M[y])
+            total += p[x] * row
+    return total
+
+
+@njit(cache=True)
+def _every_excess(t: FloatArray) -> FloatArray:
+    result = np.empty(t.size)
+    for i in range(t.size):
+        result[i] = excess(t[i])
+    return result
+
+
+@njit(cache=True, error_model="numpy")
+def excess(t: float) -> float:
+    """Return what `relative_excess` does, of one number in compiled code."""
     if t <= -1.0:
         return 1.0
     if abs(t) >= 0.05:

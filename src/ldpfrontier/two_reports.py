@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike
 
 from ldpfrontier.arguments import as_instance
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
-from ldpfrontier.information import relative_excess
+from ldpfrontier.information import excess
 from ldpfrontier.mechanisms import unlimited_response
 from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
 from ldpfrontier.renyi_ball import RenyiBall
@@ -156,16 +157,27 @@ def _report_information(p: FloatArray, epsilon_1: FloatArray, delta_2: FloatArra
     """
     a1, a2 = p.shape
     l1, l2 = (-np.expm1(-e) / (1.0 + (k - 1) * np.exp(-e)) for k, e in ((a1, epsilon_1), (a2, delta_2)))
-    joint = (a1 * a2 * p - 1.0).ravel()
-    first = np.repeat(a1 * p.sum(axis=1) - 1.0, a2)
-    second = np.tile(a2 * p.sum(axis=0) - 1.0, a1)
-    m1, m2 = l1[:, None], l2[:, None]
-    output = relative_excess(m1 * m2 * joint + m1 * (1 - m2) * first + (1 - m1) * m2 * second).mean(axis=1)
-    rows = [
-        (relative_excess((k - 1) * weight) + (k - 1) * relative_excess(-weight)) / k
-        for k, weight in ((a1, l1), (a2, l2))
-    ]
-    return np.asarray(rows[0] + rows[1] - output)
+    first, second = a1 * p.sum(axis=1) - 1.0, a2 * p.sum(axis=0) - 1.0
+    return np.asarray(_three_divergences(a1 * a2 * p - 1.0, first, second, l1, l2))
+
+
+@njit(cache=True, error_model="numpy")
+def _three_divergences(
+    joint: FloatArray, first: FloatArray, second: FloatArray, l1: FloatArray, l2: FloatArray
+) -> FloatArray:
+    """Return D(row of R1) + D(row of R2) - D(output) for shares l1, l2 of the identities."""
+    a1, a2 = joint.shape
+    result = np.empty(l1.size)
+    for i in range(l1.size):
+        both, one, other = l1[i] * l2[i], l1[i] * (1.0 - l2[i]), (1.0 - l1[i]) * l2[i]
+        output = 0.0
+        for s in range(a1):
+            for u in range(a2):
+                output += excess(both * joint[s, u] + one * first[s] + other * second[u])
+        rows = (excess((a1 - 1) * l1[i]) + (a1 - 1) * excess(-l1[i])) / a1
+        rows += (excess((a2 - 1) * l2[i]) + (a2 - 1) * excess(-l2[i])) / a2
+        result[i] = rows - output / (a1 * a2)
+    return result
 
 
 def _maximize(function: _Function, epsilon: float, d: float) -> float:
