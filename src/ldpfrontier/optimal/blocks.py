@@ -56,6 +56,22 @@ def _two_valued(
     return products
 
 
+@njit(cache=True)
+def _leading(f: FloatArray, z: FloatArray, tilt: float, number: int) -> NDArray[np.int64]:
+    """Return where f - tilt z is largest, best first; of equals the first ones."""
+    which, values, least = np.zeros(number, dtype=np.int64), np.full(number, -np.inf), -np.inf
+    for i in range(len(f)):
+        value = f[i] - tilt * z[i]
+        if value > least:
+            place = number - 1
+            while place > 0 and value > values[place - 1]:
+                which[place], values[place] = which[place - 1], values[place - 1]
+                place -= 1
+            which[place], values[place] = i, value
+            least = values[-1]
+    return which
+
+
 class Block:
     r"""The vertices of one K_s, with their contributions to the objective.
 
@@ -173,6 +189,10 @@ class Block:
         if self._last is None or not np.array_equal(self._last[0], prices):
             self._last = prices.copy(), self.g - self.dot(prices)
         return self._last[1]
+
+    def leading(self, prices: FloatArray, number: int, tilt: float = 0.0) -> NDArray[np.int64]:
+        """Return up to `number` vertices with the largest g - prices . w - tilt z, best first."""
+        return np.asarray(_leading(self.reduced(prices), self.z, tilt, min(number, len(self))))
 
     def vectors(self, indices: NDArray[np.integer]) -> FloatArray:
         """Return the chosen vertices, shape (m, a2)."""

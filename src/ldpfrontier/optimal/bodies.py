@@ -162,12 +162,9 @@ def polish(
         return False
     starts, best = [], np.empty(len(chosen))
     for i, s in enumerate(chosen):
-        reduced = bodies[s].reduced(prices[s]) - tilt * bodies[s].z
-        count = min(number, len(reduced))
-        first = np.argpartition(-reduced, count - 1)[:count]
-        first = first[np.argsort(-reduced[first], kind="stable")]
+        first = bodies[s].leading(prices[s], number, tilt)
         w = bodies[s].compact(first)
-        best[i] = reduced[first[0]]
+        best[i] = bodies[s].reduced(prices[s])[first[0]] - tilt * bodies[s].z[first[0]]
         starts.append(np.concatenate([w, *(_moved(v) for v in w[:variants])]))
     return _climb([bodies[s] for s in chosen], [prices[s] for s in chosen], starts, best, tilt=tilt)
 
@@ -186,8 +183,7 @@ def value_within(body: Body, prices: FloatArray, top: float, bottom: float) -> f
 
     It is that of the best vertices known after they were moved there and improved.
     """
-    reduced = body.reduced(prices)
-    first = np.argpartition(-reduced, min(STARTS, len(reduced)) - 1)[:STARTS]
+    first = body.leading(prices, STARTS)
     rows = _stack([body], [prices])._replace(top=np.array([top]), bottom=np.array([bottom]))
     return float(climb(rows, np.zeros(len(first), dtype=np.int64), body.compact(first), False).max())
 

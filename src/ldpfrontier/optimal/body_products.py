@@ -53,12 +53,15 @@ class BodyProducts:
     share : float
         Share of the budget of F that every projection gets: 1 for the projections themselves. At 1/2 any two
         groups can have theirs at once, so every (eps, F)-RLDP mechanism is in the class of distinct pairs.
+    resolution : float
+        In nats: how far `price` may leave its bound above the largest reduced cost found.
     """
 
     ball: RenyiBall
     epsilon: float
     distinct: bool
     share: float = 1.0
+    resolution: float = 0.0
     efforts: int = BlockProduct.efforts
     _bodies: dict[Key, Body] = field(default_factory=dict, repr=False)
     _products: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
@@ -167,5 +170,8 @@ class BodyProducts:
 
     def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs of joint columns of known vertices; offer the best ones found."""
-        found = [product.price(prices, effort, BATCH) for product in self._active]
+        found = []
+        for product in self._active:
+            product.resolution = self.resolution
+            found.append(product.price(prices, effort, BATCH))
         return max(excess for excess, _ in found), Columns.join(columns for _, columns in found)

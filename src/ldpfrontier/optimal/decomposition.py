@@ -187,12 +187,11 @@ class Decomposition:
             if product.excess(prices)[0] <= 0.0:  # none is missed
                 continue
             ties = dual[row : row + len(product.blocks) + 1]
-            for s, (block, f) in enumerate(zip(product.blocks, product.reduced(prices), strict=True)):
-                reduced = f - ties[-1] * block.z
-                batch = min(BATCH, len(block))
-                for i in np.argpartition(reduced, -batch)[-batch:]:
-                    if reduced[i] > ties[s] + 1e-11:
-                        new |= self._offer(product, s, int(i))
+            for s, block in enumerate(product.blocks):
+                best = block.leading(prices[s], BATCH, ties[-1])
+                reduced = block.reduced(prices[s])[best] - ties[-1] * block.z[best]
+                for i in best[reduced > ties[s] + 1e-11]:
+                    new |= self._offer(product, s, int(i))
         return new
 
 

@@ -148,8 +148,8 @@ class BlockProduct:
     def best_vertices(self, prices: FloatArray, number: int) -> list[NDArray[np.int64]]:
         """Return up to `number` vertices of every block, those that come nearest to the bound of `excess`."""
         _, lam = self.excess(prices)
-        tilted = [f - lam * b.z for b, f in zip(self.blocks, self.reduced(prices), strict=True)]
-        return [np.argsort(-values, kind="stable")[:number] for values in tilted]
+        per_block = prices.reshape(self.centre.shape)
+        return [b.leading(p, number, lam) for b, p in zip(self.blocks, per_block, strict=True)]
 
     def price(
         self, prices: FloatArray, effort: int, offers: int = OFFERS, enough: float = 0.0

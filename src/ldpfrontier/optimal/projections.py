@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import math
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.optimal.body_products import FEW, BodyProducts
 from ldpfrontier.optimal.certificates import Certificate
 from ldpfrontier.optimal.column_generation import Master, generate
 from ldpfrontier.optimal.decomposition import Decomposition
+from ldpfrontier.optimal.polyopt import LARGE
+from ldpfrontier.optimal.proximal import generate_near
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
 
 #: Relative gap, to the vertices known, of the first pass and of the others; most rounds; most rounds of joint
-#: columns with more than FEW sensitive values.
-ROUGH, GAP, ROUNDS, JOINT = 1e-3, 1e-4, 60, 3
+#: columns with more than FEW sensitive values, and with more than LARGE vertices.
+ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 
 #: Passes of a certificate, each with its own prices; how far in all, relative to the bound, the covers of a
 #: certificate may be above the vertices known.
@@ -53,11 +55,22 @@ def projected_mechanism(
     rounds : int
     """
     utility = MutualInformation(products.ball.centre)
-    decomposition, bound = _decomposed(products, max(GAP, tolerance), cells)
-    if products.ball.sensitive.size > FEW:
-        max_rounds = min(max_rounds, JOINT)
-    coupled = decomposition.columns()
-    joint = generate(products, coupled, utility, tolerance=max(GAP, tolerance), max_rounds=max_rounds)
+    decomposition, prices, bound = _decomposed(products, max(GAP, tolerance), cells)
+    coupled, tolerance = decomposition.columns(), max(GAP, tolerance)
+    few = products.ball.sensitive.size <= FEW
+    joint = generate(
+        products,
+        coupled,
+        utility,
+        tolerance=tolerance,
+        max_rounds=max_rounds if few else 1,
+        stable_prices=prices.ravel(),
+    )
+    if not few and joint.gap > tolerance:
+        rounds = min(max_rounds, JOINT if products.product(0, 0.0).size <= LARGE else FEWER)
+        joint, _ = generate_near(
+            products, coupled, utility, [prices.ravel()], tolerance=tolerance, max_rounds=rounds
+        )
     return best_mixture(joint.channel, start, utility), bound, joint.iterations
 
 
@@ -76,11 +89,14 @@ def frontier_bound(ball: RenyiBall, epsilon: float, cells: int) -> float:
     cells : int
         Cells to look at, see `Certificate`.
     """
-    return _decomposed(BodyProducts(ball, epsilon, distinct=True, share=0.5), GAP, cells)[1]
+    return _decomposed(BodyProducts(ball, epsilon, distinct=True, share=0.5), GAP, cells)[2]
 
 
-def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decomposition, float]:
-    """Decompose the class across the sensitive values; return its last LP, and a bound from `cells` cells."""
+def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decomposition, FloatArray, float]:
+    """Decompose the class across the sensitive values.
+
+    Returns its last LP with its prices, and a bound from `cells` cells.
+    """
     decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
     decomposition.solve(products.known, gap=ROUGH)
     bound, passes = math.inf, PASSES if cells > 0 else HINTS
@@ -95,8 +111,7 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
                 products.use(*missing)
         elif not certificate.scout(SCOUTED):
             break
-    decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
-    return decomposition, bound
+    return decomposition, decomposition.solve(products.explore, gap=gap, rounds=ROUNDS), bound
 
 
 def best_mixture(channel: Channel, other: Channel | None, utility: MutualInformation) -> Channel:
