@@ -26,9 +26,11 @@ from ldpfrontier.utility import Columns
 #: Additions in tables that one pricing may take, by effort.
 WORK = (10_000_000, 100_000_000, 500_000_000)
 
-#: Ratio of the ends of a band of Z at first, share of its ends that it is widened by, and least and, by
-#: effort, most cells of its grid.
-BAND, MARGIN, CELLS = 2.0, 0.25, (500, 1_000, 4_000, 16_000)
+#: Ratio of the ends of a band of Z at first, least and most cells of its grid.
+BAND, CELLS = 2.0, (500, 1_000)
+
+#: Relative rounding of what a column is worth.
+ROUNDING = 1e-12
 
 #: Columns offered of a band that is looked at again.
 FEW = 20
@@ -151,9 +153,7 @@ class BlockProduct:
         tilted = [f - lam * b.z for b, f in zip(self.blocks, self.reduced(prices), strict=True)]
         return [np.argsort(-values, kind="stable")[:number] for values in tilted]
 
-    def price(
-        self, prices: FloatArray, effort: int, offers: int = OFFERS, enough: float = 0.0
-    ) -> tuple[float, Columns]:
+    def price(self, prices: FloatArray, effort: int, offers: int = OFFERS) -> tuple[float, Columns]:
         """Bound the reduced costs of all joint columns from above; offer the best ones found.
 
         With the tangent of z log z at c, and lam = 1 + log c, the reduced cost of a product of vertices is ::
@@ -171,8 +171,6 @@ class BlockProduct:
         effort : int
         offers : int
             Most columns to offer.
-        enough : float
-            The bound need not be below that.
         """
         nothing = self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))
         kappa, lam = self.excess(prices)
@@ -187,37 +185,48 @@ class BlockProduct:
         if math.prod(len(i) for i in problem.vertices) <= MAX_PRODUCT:
             bound, choice = problem.listed(U, math.exp(lam - 1.0), offers)
             return bound, self.columns(choice)
-        return self._search(problem, prices, effort, offers, enough)
+        return self._search(problem, prices, effort, offers)
 
     def _search(
-        self, problem: _Problem, prices: FloatArray, effort: int, offers: int, enough: float
+        self, problem: _Problem, prices: FloatArray, effort: int, offers: int
     ) -> tuple[float, Columns]:
-        """Bound the columns with Z in bands; halve the band with the largest bound, with finer cells."""
+        """Bound the columns with Z in bands; halve the band with the largest bound, with finer cells.
+
+        Halves look at those vertices alone that the band found in a column worth more than the resolution
+        allows: all others are below that, which no bound returned is.
+        """
         (low, high), work = self.range, WORK[effort]
         parts = max(1, math.ceil(math.log(high / low) / math.log(BAND)))
         ends = np.geomspace(low, high, parts + 1)
-        heap = [(-math.inf, float(a), float(b), 0) for a, b in itertools.pairwise(ends)]
-        cells = int(np.clip(len(self.blocks) / max(self.resolution, 1e-9), CELLS[0], CELLS[1 + effort]))
+        heap = [
+            (-math.inf, n, float(a), float(b), 0, problem)
+            for n, (a, b) in enumerate(itertools.pairwise(ends))
+        ]
+        cells = int(np.clip(len(self.blocks) / max(self.resolution, 1e-9), *CELLS))
         found, attained = [self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))], 0.0
+        ignored = 0.0
         while True:
-            needed = max(attained + max(self.resolution, CLOSE * attained), enough)
-            negative, a, b, depth = heap[0]
+            needed = attained + max(self.resolution, CLOSE * attained)
+            negative, _, a, b, depth, own = heap[0]
             if -negative <= needed or (work <= 0 and depth > 0):
                 break
             heapq.heappop(heap)
             pieces = [(a, b)] if depth == 0 else [(a, math.sqrt(a * b)), (math.sqrt(a * b), b)]
             for piece in pieces:
                 number = min(offers, FEW) if depth else offers
-                bound, choice, size = problem.banded(*piece, cells << depth, number, needed, every=depth == 0)
+                bound, choice, size, rest = own.banded(*piece, cells << depth, number, needed)
                 work -= size
-                heapq.heappush(heap, (-min(bound, -negative), *piece, depth + 1))
+                parts += 1
+                heapq.heappush(heap, (-min(bound, -negative), parts, *piece, depth + 1, rest))
+                if bound > needed:
+                    ignored = max(ignored, needed)
                 if len(choice):
                     columns = self.columns(choice)
                     found.append(columns)
                     attained = max(attained, float((columns.values - columns.vectors @ prices).max()))
         columns = Columns.join(found)
         best = np.argsort(columns.vectors @ prices - columns.values, kind="stable")[:offers]
-        bound = min(max(-heap[0][0], attained), problem.kappa)
+        bound = min(max(-heap[0][0], attained, ignored), problem.kappa)
         return bound, Columns(columns.vectors[best], columns.values[best])
 
 
@@ -231,8 +240,10 @@ class _Problem:
         Of every vertex of a block.
     kappa : float
         No column is worth more per unit of Z.
-    vertices : list of ndarray of int, optional
-        The vertices that matter, in order of rising z; all of them by default.
+    vertices : list of ndarray of int
+        The vertices that matter; by default none is left out yet, and nothing listed.
+    losses : list of ndarray
+        How much less than the best of its block each of them is worth.
     """
 
     z: list[FloatArray]
@@ -240,10 +251,6 @@ class _Problem:
     kappa: float
     vertices: list[NDArray[np.int64]] = field(default_factory=list)
     losses: list[FloatArray] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if not self.vertices:
-            self.vertices = [np.argsort(z, kind="stable") for z in self.z]
 
     def tilted(self, lam: float, right: float, left: float) -> tuple[float, _Problem]:
         """Return U, and the problem with those vertices alone that matter.
@@ -255,15 +262,15 @@ class _Problem:
         right, left : float
             How fast breg rises at most as Z grows, and as it falls.
         """
-        c = math.exp(lam - 1.0)
         values = [f - lam * z for f, z in zip(self.f, self.z, strict=True)]
-        tops = [float(v[i].max()) for v, i in zip(values, self.vertices, strict=True)]
-        U = c + sum(tops)
-        vertices = [
+        tops = [float(v.max()) for v in values]
+        U = math.exp(lam - 1.0) + sum(tops)
+        vertices = []
+        for z, v, top in zip(self.z, values, tops, strict=True):
+            close = np.flatnonzero(v >= top - U)
+            rising = close[np.argsort(z[close], kind="stable")]
             # Prices higher by kappa P make a column with a larger Z lose more.
-            undominated(i[v[i] >= top - U], z, v, left, right + self.kappa)
-            for i, z, v, top in zip(self.vertices, self.z, values, tops, strict=True)
-        ]
+            vertices.append(undominated(rising, z, v, left, right + self.kappa))
         losses = [v[i] - top for v, i, top in zip(values, vertices, tops, strict=True)]
         return U, _Problem(self.z, self.f, self.kappa, vertices, losses)
 
@@ -279,12 +286,9 @@ class _Problem:
         return max(float(reduced.max()), 0.0), choice
 
     def banded(
-        self, low: float, high: float, cells: int, offers: int, enough: float, *, every: bool
-    ) -> tuple[float, NDArray[np.int64], int]:
+        self, low: float, high: float, cells: int, offers: int, enough: float
+    ) -> tuple[float, NDArray[np.int64], int, _Problem]:
         """Bound the reduced costs with low <= Z <= high, by dynamic programming over the blocks.
-
-        Vertices are replaced by better ones as long as Z stays within a margin: every replacement that moves
-        Z by x gains at least its slope times x, all of them U at most, so slopes of U / margin are enough.
 
         Returns
         -------
@@ -294,35 +298,37 @@ class _Problem:
             None unless the bound is above `enough`.
         size : int
             The work it was.
+        rest : _Problem
+            With the vertices of all columns in the band that are worth more than `enough`.
         """
         none = np.empty((0, len(self.z)), dtype=np.int64)
-        c, wide = math.sqrt(low * high), (low * (1.0 - MARGIN), high * (1.0 + MARGIN))
+        c = math.sqrt(low * high)
         lam = 1.0 + math.log(c)
-        U = c + sum(
-            float((f[i] - lam * z[i]).max()) for f, z, i in zip(self.f, self.z, self.vertices, strict=True)
-        )
-        if enough * low >= U:
-            return max(U, 0.0) / low, none, 0
-        right = max(math.log(wide[1] / c), U / (wide[1] - high))
-        left = max(math.log(c / wide[0]), U / (low - wide[0]))
-        U, kept = self.tilted(lam, right, left)
-        z = [z[i] for z, i in zip(self.z, kept.vertices, strict=True)]
+        values = [f[i] - lam * z[i] for f, z, i in zip(self.f, self.z, self.vertices, strict=True)]
+        tops = [float(v.max()) for v in values]
+        U = c + sum(tops)
+        if U <= enough * low:
+            return max(U, 0.0) / low, none, 0, self
+        kept = [v >= top - U for v, top in zip(values, tops, strict=True)]
+        vertices = [i[k] for i, k in zip(self.vertices, kept, strict=True)]
+        losses = [v[k] - top for v, k, top in zip(values, kept, tops, strict=True)]
+        z = [z[i] for z, i in zip(self.z, vertices, strict=True)]
         least, most = sum(float(x.min()) for x in z), sum(float(x.max()) for x in z)
-        if wide[0] > most or wide[1] < least:
-            return 0.0, none, 0
-        grid = Grid(kept.vertices, z, kept.losses, max(wide[0], least), min(wide[1], most), cells)
+        if low > most or high < least:
+            return 0.0, none, 0, self
+        grid = Grid(vertices, z, losses, max(low, least), min(high, most), cells)
         if grid.sums.size == 0:
-            return 0.0, none, grid.size
+            return 0.0, none, grid.size, self
         nearest = np.clip(c, grid.sums - grid.error, grid.sums + grid.error)
         # A positive reduced cost per unit of Z is largest at the least Z that the cell can stand for.
-        lowest = np.maximum(grid.sums - grid.error, least)
-        bound = max(float(((U + grid.least - _bregman(nearest, c)) / lowest).max()), 0.0)
-        if offers == 0 or bound <= enough:
-            return bound, none, grid.size
-        phi = _bregman(grid.sums, c)
-        if every:
-            return bound, grid.best_with(phi, offers), 3 * grid.size
-        return bound, grid.best(phi, offers), grid.size
+        lowest = np.maximum(grid.sums - grid.error, low)
+        worth = U - _bregman(nearest, c)
+        bound = max(float(((grid.least + worth) / lowest).max()), 0.0)
+        if bound <= enough:
+            return bound, none, grid.size, self
+        marginals, choice = grid.search(worth - enough * lowest, offers)
+        vertices = [i[m > -ROUNDING * U] for i, m in zip(vertices, marginals, strict=True)]
+        return bound, choice, 3 * grid.size, _Problem(self.z, self.f, self.kappa, vertices)
 
 
 def _bregman(z: FloatArray, c: float) -> FloatArray:
