@@ -12,6 +12,7 @@ public values, so 2^a2 numbers per block stand for a polytope in a1 a2 dimension
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 from numba import njit
@@ -160,6 +161,12 @@ class Block:
 
     def __len__(self) -> int:
         return len(self._sets)
+
+    @cached_property
+    def rising(self) -> tuple[FloatArray, NDArray[np.int64]]:
+        """All z in rising order, and the vertices they belong to."""
+        order = np.argsort(self.z, kind="stable")
+        return self.z[order], order
 
     def dot(self, prices: FloatArray) -> FloatArray:
         """Return prices . w for every vertex, shape (vertices,), without forming the vertices."""

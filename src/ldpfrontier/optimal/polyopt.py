@@ -139,7 +139,12 @@ def _published(
     prices = decomposition.solve(product.explore, gap=max(GAP, SHARE * tolerance)).ravel()
     columns = Columns.join([decomposition.columns(), *start_columns(start, utility)])
     if product.size > SMALL:
-        return generate_near(product, columns, utility, [prices], tolerance=tolerance, max_rounds=max_rounds)
+        found = generate_near(product, columns, utility, [prices], tolerance=tolerance, max_rounds=1)
+        if found[0].gap <= tolerance or max_rounds == 1:
+            return found
+        looks = [decomposition.refine(gap=SHARE * tolerance).ravel()]
+        columns = Columns.join([columns, decomposition.columns()])
+        return generate_near(product, columns, utility, looks, tolerance=tolerance, max_rounds=max_rounds)
     product.resolution = SHARE * tolerance * float(prices.sum())
     optimum = generate(
         product, columns, utility, tolerance=tolerance, max_rounds=max_rounds, stable_prices=prices

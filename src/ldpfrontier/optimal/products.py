@@ -24,7 +24,7 @@ from ldpfrontier.optimal.blocks import Block
 from ldpfrontier.utility import Columns
 
 #: Additions in tables that one pricing may take, by effort.
-WORK = (10_000_000, 100_000_000, 500_000_000)
+WORK = (100_000_000, 300_000_000, 1_000_000_000)
 
 #: Ratio of the ends of a band of Z at first, least and most cells of its grid.
 BAND, CELLS = 2.0, (500, 1_000)

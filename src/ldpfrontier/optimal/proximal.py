@@ -98,7 +98,7 @@ def generate_near(
         attained = float(reduced.max(initial=0.0))
         found = float(trial.sum()) + excess
         fall = (bound - found) / predicted if rounds > len(prices) else 0.0
-        tau *= 2.0 if fall > 0.5 else 1.0 / 1.5 if fall < -1.0 else 1.0
+        tau *= 2.0 if fall > 0.5 else max(0.1, 0.5 / (1.0 - fall)) if fall < -1.0 else 1.0
         if found < bound:
             bound, stable = found, trial + excess * scale
         if excess - attained > family.resolution + 0.5 * attained:
