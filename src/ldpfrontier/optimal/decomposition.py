@@ -24,13 +24,13 @@ from dataclasses import dataclass
 
 import highspy
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.lp import add_column, new_lp, solve
 from ldpfrontier.optimal.blocks import Block
-from ldpfrontier.optimal.products import BlockProduct
+from ldpfrontier.optimal.products import BlockProduct, highest
 from ldpfrontier.utility import Columns
 
 #: Vertices added per block and round; the relative gap aimed at; most rounds.
@@ -48,32 +48,24 @@ EDGES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 #: Least width of a part, as a ratio; most times that parts are halved.
 NARROW, HALVINGS = 1.02, 6
 
+#: Times that every block joins a coupling.
+SWEEPS = 2
+
 #: Weights of the blocks of a product, each a mapping vertex index -> weight; all have the same total.
 Weights = list[dict[int, float]]
 
 Explore = Callable[[FloatArray, float], tuple[float, list[BlockProduct]]]
 
 
-@njit(cache=True, fastmath={"nnan", "nsz"})
-def _leader(f: FloatArray, z: FloatArray, lam: float, enough: float) -> int:
-    """Return the place of the largest f - lam z; -1 if it is no more than enough."""
-    best = -np.inf
-    for i in range(len(f)):
-        best = max(best, f[i] - lam * z[i])
-    if best > enough:
-        for i in range(len(f)):
-            if f[i] - lam * z[i] >= best:
-                return i
-    return -1
-
-
 @dataclass(frozen=True)
 class Part:
-    """The columns of a product whose largest z of a vertex is in (low, high]."""
+    """The columns of a product with least to most vertices of z > low, and none of z > high."""
 
     product: BlockProduct
     low: float = 0.0
     high: float = math.inf
+    least: int = 1
+    most: float = math.inf
 
     @property
     def whole(self) -> bool:
@@ -160,9 +152,9 @@ class Decomposition:
         prices : ndarray, shape (a1, a2)
             Near the best ones; of no bound themselves.
         """
-        last, prices = math.inf, np.zeros(self._centre.shape)
+        prices = np.zeros(self._centre.shape)
         for _ in range(HALVINGS):
-            if not self._split():
+            if not self._split(gap * self._value()):
                 break
             for _ in range(rounds):
                 value, self._primal, dual = solve(self._lp)
@@ -171,15 +163,12 @@ class Decomposition:
                 new = self._cut(least)
                 if not self._improve(prices, dual, least / len(prices)) and not new:
                     break
-            if last - value <= gap * abs(value):
-                break
-            last = value
         return prices
 
     def columns(self) -> Columns:
         """Couple the block weights of the last LP that was solved into joint columns."""
         return Columns.join(
-            part.product.columns(couple(part.product.blocks, own, part.low))
+            part.product.columns(couple(part.product.blocks, own, part.low)[0])
             for part, own in self._weights().items()
             if all(own)
         )
@@ -200,12 +189,15 @@ class Decomposition:
         """Add a part with those of the vertices (s, i) that may be in it."""
         a1, infinity = self._centre.shape[0], highspy.kHighsInf
         self._first[part] = len(self._owners), self._rows
-        ties = np.arange(self._rows, self._rows + a1 + 2, dtype=np.int32)
-        for _ in ties[1:]:  # the weights of every block sum to Theta, all their Z to Z-hat
+        ties = np.arange(self._rows, self._rows + a1 + 3, dtype=np.int32)
+        for _ in ties[2:]:  # the weights of every block sum to Theta, all their Z to Z-hat
             self._row(0.0, 0.0, [], [])
-        self._row(0.0, infinity, [], [])  # and those of vertices above low, to Theta at least
+        # Those of vertices above low sum to least Theta at least, and to most Theta at most.
+        self._row(0.0, infinity, [], [])
+        self._row(-infinity, 0.0, [], [])
         own = np.concatenate([ties[:a1], ties[a1 + 1 :]])
-        self._lp.addCol(0.0, 0.0, infinity, a1 + 1, own, -np.ones(a1 + 1))
+        counts = [part.least, 0.0 if math.isinf(part.most) else part.most]
+        self._lp.addCol(0.0, 0.0, infinity, a1 + 2, own, -np.array([1.0] * a1 + counts))
         self._lp.addCol(0.0, 0.0, infinity, 1, ties[a1 : a1 + 1], -np.ones(1))
         self._lp.addCol(1.0, -infinity, infinity, 0, ties[:0], np.empty(0))
         self._owners += [None] * 3
@@ -215,37 +207,60 @@ class Decomposition:
             if part.product.blocks[s].z[i] <= part.high:
                 self._offer(part, s, i)
 
-    def _split(self) -> bool:
-        """Replace the parts in use by narrower ones; return whether there are any."""
-        weights, pieces = self._weights(), dict[Part, list[float]]()
-        for theta, z, part in list(self._totals()):
-            if part.whole:
-                pieces[part] = [edge * z / theta for edge in EDGES]
-                continue
-            # Halves of equal weight, as far as those above low have more than one z.
-            above = sorted(
-                (float(block.z[i]), weight)
-                for block, own in zip(part.product.blocks, weights[part], strict=True)
-                for i, weight in own.items()
-                if block.z[i] > part.low
-            )
-            heights, shares = np.array(above).T
+    def _split(self, enough: float) -> bool:
+        """Split the parts whose coupling loses most, until the others lose `enough`; tell if there are any."""
+        weights = self._weights()
+        losses = []
+        for _, _, part in self._totals():
+            columns, mass = couple(part.product.blocks, weights[part], part.low)
+            Z = np.sum([b.z[i] for b, i in zip(part.product.blocks, columns.T, strict=True)], axis=0)
+            losses.append((float(mass @ xlogy(Z, Z) - xlogy(mass @ Z, mass @ Z / mass.sum())), part))
+        losses.sort(key=lambda loss: loss[0])
+        total, new = 0.0, False
+        for loss, part in losses:
+            total += loss
+            if total > enough:
+                new |= self._split_part(part, weights)
+        return new
+
+    def _split_part(self, part: Part, weights: dict[Part, Weights]) -> bool:
+        product = part.product
+        above = sorted(
+            (float(block.z[i]), weight)
+            for block, own in zip(product.blocks, weights[part], strict=True)
+            for i, weight in own.items()
+            if block.z[i] > part.low
+        )
+        heights, shares = np.array(above).T
+        number = float(shares.sum() / sum(weights[part][0].values()))
+        if part.whole:
+            Z = float(heights @ shares) / sum(weights[part][0].values())
+            inner = [x * Z for x in EDGES if x * Z < max(float(block.z.max()) for block in product.blocks)]
+            pieces = [Part(product, *ends) for ends in itertools.pairwise([0.0, *inner, math.inf])]
+        elif heights[-1] > NARROW * heights[0]:
+            # Halves of equal weight, as far as z differs.
             k = int(np.searchsorted(np.cumsum(shares), 0.5 * shares.sum()))
-            for j in (k, k - 1):
-                if 0 <= j < len(heights) - 1 and heights[j + 1] > heights[j] * NARROW:
-                    pieces[part] = [math.sqrt(heights[j] * heights[j + 1])]
-                    break
-        for part, inner in pieces.items():
-            product = part.product
-            used = [own for other, own in weights.items() if other.product is product]
-            seeds = {(s, i) for own in used for s, vertices in enumerate(own) for i in vertices}
-            seeds.update(_constants(product))
-            widest = max(float(block.z.max()) for block in product.blocks)
-            ends = [part.low, *(x for x in inner if part.low < x < min(part.high, widest)), part.high]
-            self._lp.changeColBounds(self._first.pop(part)[0], 0.0, 0.0)
-            for low, high in itertools.pairwise(ends):
-                self._add(Part(product, low, high), sorted(seeds))
-        return bool(pieces)
+            gaps = np.flatnonzero(heights[1:] > heights[:-1] * (1.0 + 1e-9))
+            k = int(gaps[np.abs(gaps + 0.5 - k).argmin()])
+            middle = math.sqrt(heights[k] * heights[k + 1])
+            pieces = [Part(product, part.low, middle, part.least, part.most), Part(product, middle, part.high)]
+            if part.least > 1:
+                pieces = []
+        elif part.least + 1e-6 < number < part.most:
+            pieces = [
+                Part(product, part.low, part.high, part.least, part.least),
+                Part(product, part.low, part.high, part.least + 1, part.most),
+            ]
+        else:
+            return False
+        if not pieces: return False
+        used = [own for other, own in weights.items() if other.product is product]
+        seeds = {(s, i) for own in used for s, vertices in enumerate(own) for i in vertices}
+        seeds.update(_constants(product))
+        self._lp.changeColBounds(self._first.pop(part)[0], 0.0, 0.0)
+        for piece in pieces:
+            self._add(piece, sorted(seeds))
+        return True
 
     def _tangent(self, part: Part, c: float) -> None:
         """Keep the bound of -Theta h(Z-hat / Theta) below its tangent at Z-hat / Theta = c."""
@@ -265,8 +280,8 @@ class Decomposition:
         used = np.flatnonzero(w)
         place, entries = [s * a2 + used, [row + s, row + a1]], [w[used], [1.0, z]]
         if z > part.low:
-            place.append([row + a1 + 1])
-            entries.append([1.0])
+            place.append([row + a1 + 1, row + a1 + 2])
+            entries.append([1.0, 0.0 if math.isinf(part.most) else 1.0])
         add_column(self._lp, float(block.g[i]), np.concatenate(place), np.concatenate(entries))
         return True
 
@@ -301,7 +316,7 @@ class Decomposition:
         new, last = False, None
         for part, (_, row) in self._first.items():
             product = part.product
-            ties = dual[row : row + len(product.blocks) + 2]
+            ties = dual[row : row + len(product.blocks) + 3]
             if part.whole:
                 new |= self._improve_whole(part, prices, ties, least)
                 continue
@@ -311,8 +326,8 @@ class Decomposition:
             for s, (block, f) in enumerate(zip(product.blocks, rising, strict=True)):
                 z, order = block.rising
                 low, high = np.searchsorted(z, [part.low, part.high], side="right")
-                for a, b, bonus in ((0, low, 0.0), (low, high, ties[-1])):
-                    place = _leader(f[a:b], z[a:b], ties[-2], ties[s] + bonus + least)
+                for a, b, bonus in ((0, low, 0.0), (low, high, ties[-1] + ties[-2])):
+                    _, place = highest(f[a:b], z[a:b], ties[-3], ties[s] + bonus + least)
                     if place >= 0:
                         new |= self._offer(part, s, int(order[a + place]))
         return new
@@ -322,11 +337,10 @@ class Decomposition:
         if product.excess(prices)[0] <= 0.0:  # none is missed
             return False
         for s, (block, f) in enumerate(zip(product.blocks, product.reduced(prices), strict=True)):
-            reduced = f - ties[-2] * block.z - ties[-1]
-            batch = min(BATCH, len(block))
-            for i in np.argpartition(reduced, -batch)[-batch:]:
-                if reduced[i] > ties[s] + least:
-                    new |= self._offer(part, s, int(i))
+            reduced = f - ties[-3] * block.z
+            better = np.flatnonzero(reduced > ties[s] + least)
+            for i in better[np.argsort(-reduced[better], kind="stable")[:BATCH]]:
+                new |= self._offer(part, s, int(i))
         return new
 
 
@@ -335,34 +349,41 @@ def _constants(product: BlockProduct) -> list[tuple[int, int]]:
     return [(s, i) for s, block in enumerate(product.blocks) for i in block.constants]
 
 
-def couple(blocks: list[Block], weights: Weights, low: float = 0.0) -> NDArray[np.int64]:
-    """Couple block weights into joint columns with Z as constant as a greedy merge can make it.
+def couple(
+    blocks: list[Block], weights: Weights, low: float = 0.0, sweeps: int = SWEEPS
+) -> tuple[NDArray[np.int64], FloatArray]:
+    """Couple block weights into joint columns with Z as constant as rearrangements can make it.
 
     Vertices with z > low, where that is positive, come first: side by side, so that every column has one if
     their weights suffice. Then blocks join one at a time, those with the widest range of z first: the columns
     without a vertex of the block, in order of rising partial Z, meet its vertices in order of falling z, masses
-    split where they have to be.
+    split where they have to be. In further sweeps every block leaves and joins again.
 
     Returns
     -------
-    ndarray of int, shape (columns, a1)
-        Vertex index of every block; at most as many columns as there are block vertices in use.
+    columns : ndarray of int, shape (columns, a1)
+        Vertex index of every block; at most as many columns as there are block vertices in use, for one sweep.
+    mass : ndarray, shape (columns,)
+        Their weights.
     """
     columns, mass = _side_by_side(blocks, weights, low)
-    partial = np.zeros(len(mass))
+    fixed = columns >= 0
     used = []
-    for s, (block, vertices) in enumerate(zip(blocks, weights, strict=True)):
-        chosen = columns[:, s] >= 0
-        partial[chosen] += block.z[columns[chosen, s]]
+    for block, vertices in zip(blocks, weights, strict=True):
         left = [i for i in vertices if not 0.0 < low < block.z[i]] or list(vertices)
         indices = np.array(sorted(left))
         used.append(indices[np.argsort(-block.z[indices], kind="stable")])
     spread = [float(np.ptp(b.z[i])) for b, i in zip(blocks, used, strict=True)]
-    for s in np.argsort(spread, kind="stable")[::-1]:
-        free = np.flatnonzero(columns[:, s] < 0)
+    order = np.argsort(spread, kind="stable")[::-1]
+    z = np.zeros(columns.shape)
+    for s, block in enumerate(blocks):
+        z[fixed[:, s], s] = block.z[columns[fixed[:, s], s]]
+    for s in np.tile(order, sweeps):
+        free = np.flatnonzero(~fixed[:, s])
         if not free.size:
             continue
-        rising = free[np.argsort(partial[free], kind="stable")]
+        z[free, s] = 0.0
+        rising = free[np.argsort(z[free].sum(axis=1), kind="stable")]
         share = np.array([weights[s][i] for i in used[s]])
         # Cutting [0, 1] at both sequences of cumulative masses couples them monotonically.
         ends, new_ends = np.cumsum(mass[rising]), np.cumsum(share / share.sum())
@@ -370,12 +391,13 @@ def couple(blocks: list[Block], weights: Weights, low: float = 0.0) -> NDArray[n
         middles = (np.append(0.0, cuts[:-1]) + cuts) / 2.0
         old = rising[np.minimum(np.searchsorted(ends / ends[-1], middles), len(rising) - 1)]
         new = used[s][np.minimum(np.searchsorted(new_ends, middles), len(share) - 1)]
-        rest = np.flatnonzero(columns[:, s] >= 0)
+        rest = np.flatnonzero(fixed[:, s])
         mass = np.concatenate([mass[rest], np.diff(cuts, prepend=0.0) * ends[-1]])
-        partial = np.concatenate([partial[rest], partial[old] + blocks[s].z[new]])
-        columns = columns[np.concatenate([rest, old])]
-        columns[rest.size :, s] = new
-    return columns
+        kept = np.concatenate([rest, old])
+        columns, fixed, z = columns[kept], fixed[kept], z[kept]
+        columns[rest.size :, s], z[rest.size :, s] = new, blocks[s].z[new]
+    columns, same = np.unique(columns, axis=0, return_inverse=True)
+    return columns, sum(weights[0].values()) * np.bincount(same.ravel(), weights=mass)
 
 
 def _side_by_side(blocks: list[Block], weights: Weights, low: float) -> tuple[NDArray[np.int64], FloatArray]:

@@ -45,15 +45,18 @@ MAX_PRODUCT = 200_000
 OFFERS, TANGENT_STEPS = 300, 20
 
 
-@njit(cache=True)
-def _highest(f: FloatArray, z: FloatArray, lam: float) -> tuple[float, float]:
-    """Return the largest f - lam z, and the z it has: the first one's."""
-    best, own = -np.inf, 0.0
+# There are no NaN.
+@njit(cache=True, fastmath={"nnan", "nsz"})
+def highest(f: FloatArray, z: FloatArray, lam: float, enough: float = -np.inf) -> tuple[float, int]:
+    """Return the largest f - lam z, and where it is first; -1 if it is no more than enough."""
+    best = -np.inf
     for i in range(len(f)):
-        tilted = f[i] - lam * z[i]
-        if tilted > best:
-            best, own = tilted, z[i]
-    return best, own
+        best = max(best, f[i] - lam * z[i])
+    if best > enough:
+        for i in range(len(f)):
+            if f[i] - lam * z[i] >= best:
+                return best, i
+    return best, -1
 
 
 @dataclass(eq=False)
@@ -123,9 +126,9 @@ class BlockProduct:
         for _ in range(TANGENT_STEPS):
             F = z = 0.0
             for b, values in zip(self.blocks, f, strict=True):
-                tilted, own = _highest(values, b.z, lam)
+                tilted, i = highest(values, b.z, lam)
                 F -= tilted
-                z += own
+                z += b.z[i]
             if F > 0:
                 best = min(best, (lam - 1.0 - math.log(F), lam))
             # F is concave, piecewise linear with slope z; kappa is least where F = z or at a kink across it.
