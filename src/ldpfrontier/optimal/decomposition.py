@@ -24,13 +24,14 @@ from dataclasses import dataclass
 
 import highspy
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.lp import add_column, new_lp, solve
 from ldpfrontier.optimal.blocks import Block
-from ldpfrontier.optimal.products import BlockProduct, highest
+from ldpfrontier.optimal.products import BlockProduct
 from ldpfrontier.utility import Columns
 
 #: Vertices added per block and round; the relative gap aimed at; most rounds.
@@ -55,6 +56,21 @@ SWEEPS = 2
 Weights = list[dict[int, float]]
 
 Explore = Callable[[FloatArray, float], tuple[float, list[BlockProduct]]]
+
+
+@njit(cache=True)
+def _leaders(f: FloatArray, z: FloatArray, lam: float, enough: float, number: int) -> NDArray[np.int64]:
+    """Return where f - lam z is largest and above `enough`, a number of places at most, the best first."""
+    tops, places = np.full(number, enough), np.full(number, -1)
+    for i in range(len(f)):
+        tilted = f[i] - lam * z[i]
+        if tilted > tops[-1]:
+            k = number - 1
+            while k > 0 and tilted > tops[k - 1]:
+                tops[k], places[k] = tops[k - 1], places[k - 1]
+                k -= 1
+            tops[k], places[k] = tilted, i
+    return places[places >= 0]
 
 
 @dataclass(frozen=True)
@@ -207,17 +223,24 @@ class Decomposition:
             if part.product.blocks[s].z[i] <= part.high:
                 self._offer(part, s, i)
 
-    def _split(self, enough: float) -> bool:
-        """Split the parts whose coupling loses most, until the others lose `enough`; tell if there are any."""
-        weights = self._weights()
+    def loss(self) -> float:
+        """Return the share of the value of the last LP that is lost in coupling its weights."""
+        return sum(loss for loss, _ in self._losses(self._weights())) / abs(self._value())
+
+    def _losses(self, weights: dict[Part, Weights]) -> list[tuple[float, Part]]:
+        """List what the couplings of the parts lose, in nats, least first."""
         losses = []
         for _, _, part in self._totals():
             columns, mass = couple(part.product.blocks, weights[part], part.low)
             Z = np.sum([b.z[i] for b, i in zip(part.product.blocks, columns.T, strict=True)], axis=0)
             losses.append((float(mass @ xlogy(Z, Z) - xlogy(mass @ Z, mass @ Z / mass.sum())), part))
-        losses.sort(key=lambda loss: loss[0])
+        return sorted(losses, key=lambda loss: loss[0])
+
+    def _split(self, enough: float) -> bool:
+        """Split the parts whose coupling loses most, until the others lose `enough`; tell if there are any."""
+        weights = self._weights()
         total, new = 0.0, False
-        for loss, part in losses:
+        for loss, part in self._losses(weights):
             total += loss
             if total > enough:
                 new |= self._split_part(part, weights)
@@ -327,8 +350,7 @@ class Decomposition:
                 z, order = block.rising
                 low, high = np.searchsorted(z, [part.low, part.high], side="right")
                 for a, b, bonus in ((0, low, 0.0), (low, high, ties[-1] + ties[-2])):
-                    _, place = highest(f[a:b], z[a:b], ties[-3], ties[s] + bonus + least)
-                    if place >= 0:
+                    for place in _leaders(f[a:b], z[a:b], ties[-3], ties[s] + bonus + least, 1):
                         new |= self._offer(part, s, int(order[a + place]))
         return new
 
@@ -337,9 +359,7 @@ class Decomposition:
         if product.excess(prices)[0] <= 0.0:  # none is missed
             return False
         for s, (block, f) in enumerate(zip(product.blocks, product.reduced(prices), strict=True)):
-            reduced = f - ties[-3] * block.z
-            better = np.flatnonzero(reduced > ties[s] + least)
-            for i in better[np.argsort(-reduced[better], kind="stable")[:BATCH]]:
+            for i in _leaders(f, block.z, ties[-3], ties[s] + least, BATCH):
                 new |= self._offer(part, s, int(i))
         return new
 

@@ -47,6 +47,9 @@ SMALL, LARGE, FEW = 1_500, 50_000, 3
 #: a share of the tolerance.
 ROUGH, SHARE = 1e-3, 0.3
 
+#: A start whose coupling loses up to this multiple of the tolerance is worth completing.
+LOSS = 2.0
+
 #: How much nearer to delta = 0 the first interval ends after a split.
 STEP = 16.0
 
@@ -136,15 +139,22 @@ def _published(
 ) -> tuple[Optimum, FloatArray]:
     """Solve PolyOpt as published; return the optimum and good prices."""
     decomposition = Decomposition(product, epsilon)
-    prices = decomposition.solve(product.explore, gap=max(GAP, SHARE * tolerance)).ravel()
-    columns = Columns.join([decomposition.columns(), *start_columns(start, utility)])
-    if product.size > SMALL:
+    small, fine = product.size <= SMALL, max(GAP, SHARE * tolerance)
+    prices = decomposition.solve(product.explore, gap=fine if small else max(ROUGH, fine)).ravel()
+    starts = start_columns(start, utility)
+    if not small and decomposition.loss() <= LOSS * tolerance:
+        prices = decomposition.solve(product.explore, gap=fine).ravel()
+        starts.append(decomposition.columns())
+        columns = Columns.join(starts)
         found = generate_near(product, columns, utility, [prices], tolerance=tolerance, max_rounds=1)
         if found[0].gap <= tolerance or max_rounds == 1:
             return found
-        looks = [decomposition.refine(gap=SHARE * tolerance).ravel()]
-        columns = Columns.join([columns, decomposition.columns()])
-        return generate_near(product, columns, utility, looks, tolerance=tolerance, max_rounds=max_rounds)
+    if not small:
+        starts.append(decomposition.columns())
+        prices = decomposition.refine(gap=fine).ravel()
+    columns = Columns.join([*starts, decomposition.columns()])
+    if not small:
+        return generate_near(product, columns, utility, [prices], tolerance=tolerance, max_rounds=max_rounds)
     product.resolution = SHARE * tolerance * float(prices.sum())
     optimum = generate(
         product, columns, utility, tolerance=tolerance, max_rounds=max_rounds, stable_prices=prices

@@ -45,18 +45,15 @@ MAX_PRODUCT = 200_000
 OFFERS, TANGENT_STEPS = 300, 20
 
 
-# There are no NaN.
-@njit(cache=True, fastmath={"nnan", "nsz"})
-def highest(f: FloatArray, z: FloatArray, lam: float, enough: float = -np.inf) -> tuple[float, int]:
-    """Return the largest f - lam z, and where it is first; -1 if it is no more than enough."""
-    best = -np.inf
+@njit(cache=True)
+def _highest(f: FloatArray, z: FloatArray, lam: float) -> tuple[float, float]:
+    """Return the largest f - lam z, and the z it has: the first one's."""
+    best, own = -np.inf, 0.0
     for i in range(len(f)):
-        best = max(best, f[i] - lam * z[i])
-    if best > enough:
-        for i in range(len(f)):
-            if f[i] - lam * z[i] >= best:
-                return best, i
-    return best, -1
+        tilted = f[i] - lam * z[i]
+        if tilted > best:
+            best, own = tilted, z[i]
+    return best, own
 
 
 @dataclass(eq=False)
@@ -76,6 +73,7 @@ class BlockProduct:
     resolution: float = 0.0
     efforts: int = len(WORK)
     _lam: float = field(default=1.0, init=False, repr=False)
+    _last: tuple[FloatArray, tuple[float, float]] | None = field(default=None, init=False, repr=False)
 
     @cached_property
     def scale(self) -> FloatArray:
@@ -102,6 +100,7 @@ class BlockProduct:
     def forget(self) -> None:
         """Forget what depends on the list of vertices, which has grown."""
         self.__dict__.pop("range", None)
+        self._last = None
 
     def reduced(self, prices: FloatArray) -> list[FloatArray]:
         """Return f_s = g_s - prices . w_s for all vertices of every block."""
@@ -119,6 +118,8 @@ class BlockProduct:
         -------
         kappa, lam : float
         """
+        if self._last is not None and np.array_equal(self._last[0], prices):
+            return self._last[1]
         f = self.reduced(prices)
         below = above = (0.0, 0.0, 0.0)  # lam, F and its slope z on either side of the least kappa
         low, high = -math.inf, math.inf
@@ -126,9 +127,9 @@ class BlockProduct:
         for _ in range(TANGENT_STEPS):
             F = z = 0.0
             for b, values in zip(self.blocks, f, strict=True):
-                tilted, i = highest(values, b.z, lam)
+                tilted, own = _highest(values, b.z, lam)
                 F -= tilted
-                z += b.z[i]
+                z += own
             if F > 0:
                 best = min(best, (lam - 1.0 - math.log(F), lam))
             # F is concave, piecewise linear with slope z; kappa is least where F = z or at a kink across it.
@@ -144,6 +145,7 @@ class BlockProduct:
                 break
             lam = following
         self._lam = best[1]  # prices change little from one call to the next
+        self._last = prices.copy(), best
         return best
 
     def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
