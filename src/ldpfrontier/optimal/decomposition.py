@@ -19,19 +19,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import highspy
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.lp import add_column, new_lp, solve
 from ldpfrontier.optimal.blocks import Block
-from ldpfrontier.optimal.products import BlockProduct
+from ldpfrontier.optimal.products import BlockProduct, bregman
 from ldpfrontier.utility import Columns
 
 #: Vertices added per block and round; the relative gap aimed at; most rounds.
@@ -48,6 +47,9 @@ EDGES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 
 #: Least width of a part, as a ratio; most times that parts are halved.
 NARROW, HALVINGS = 1.02, 6
+
+#: Ratio of the means of Z of parts that are coupled together.
+TOGETHER = 1.05
 
 #: Times that every block joins a coupling.
 SWEEPS = 2
@@ -75,13 +77,11 @@ def _leaders(f: FloatArray, z: FloatArray, lam: float, enough: float, number: in
 
 @dataclass(frozen=True)
 class Part:
-    """The columns of a product with least to most vertices of z > low, and none of z > high."""
+    """The columns of a product whose largest z of a vertex is in (low, high]."""
 
     product: BlockProduct
     low: float = 0.0
     high: float = math.inf
-    least: int = 1
-    most: float = math.inf
 
     @property
     def whole(self) -> bool:
@@ -183,11 +183,32 @@ class Decomposition:
 
     def columns(self) -> Columns:
         """Couple the block weights of the last LP that was solved into joint columns."""
-        return Columns.join(
-            part.product.columns(couple(part.product.blocks, own, part.low)[0])
-            for part, own in self._weights().items()
-            if all(own)
-        )
+        return Columns.join(parts[0].product.columns(choice) for parts, choice, *_ in self._couplings())
+
+    def loss(self) -> float:
+        """Return the share of the value of the last LP that is lost in coupling its weights."""
+        return sum(loss for loss, _ in self._losses()) / abs(self._value())
+
+    def _losses(self) -> list[tuple[float, Part]]:
+        """List what the couplings of the parts lose, in nats, least first."""
+        losses = []
+        for parts, choice, mass, owner, means in self._couplings():
+            Z = np.sum([b.z[i] for b, i in zip(parts[0].product.blocks, choice.T, strict=True)], axis=0)
+            each = mass * bregman(Z, means[owner])
+            losses += zip(np.bincount(owner, weights=each, minlength=len(parts)).tolist(), parts, strict=True)
+        return sorted(losses, key=lambda loss: loss[0])
+
+    def _couplings(
+        self,
+    ) -> Iterator[tuple[list[Part], NDArray[np.int64], FloatArray, NDArray[np.int64], FloatArray]]:
+        """Couple parts of nearly the same mean of Z together: parts, and columns, mass, owner and means of `couple`."""
+        weights = self._weights()
+        found = sorted((z / theta, n, part) for n, (theta, z, part) in enumerate(self._totals()))
+        while found:
+            least, _, first = found[0]
+            together = [p for mean, _, p in found if p.product is first.product and mean <= TOGETHER * least]
+            found = [entry for entry in found if entry[2] not in together]
+            yield together, *couple(first.product.blocks, [(weights[p], p.low) for p in together])
 
     def _weights(self) -> dict[Part, Weights]:
         weights: dict[Part, Weights] = {}
@@ -205,15 +226,12 @@ class Decomposition:
         """Add a part with those of the vertices (s, i) that may be in it."""
         a1, infinity = self._centre.shape[0], highspy.kHighsInf
         self._first[part] = len(self._owners), self._rows
-        ties = np.arange(self._rows, self._rows + a1 + 3, dtype=np.int32)
-        for _ in ties[2:]:  # the weights of every block sum to Theta, all their Z to Z-hat
+        ties = np.arange(self._rows, self._rows + a1 + 2, dtype=np.int32)
+        for _ in ties[1:]:  # the weights of every block sum to Theta, all their Z to Z-hat
             self._row(0.0, 0.0, [], [])
-        # Those of vertices above low sum to least Theta at least, and to most Theta at most.
-        self._row(0.0, infinity, [], [])
-        self._row(-infinity, 0.0, [], [])
+        self._row(0.0, infinity, [], [])  # and those of vertices above low, to Theta at least
         own = np.concatenate([ties[:a1], ties[a1 + 1 :]])
-        counts = [part.least, 0.0 if math.isinf(part.most) else part.most]
-        self._lp.addCol(0.0, 0.0, infinity, a1 + 2, own, -np.array([1.0] * a1 + counts))
+        self._lp.addCol(0.0, 0.0, infinity, a1 + 1, own, -np.ones(a1 + 1))
         self._lp.addCol(0.0, 0.0, infinity, 1, ties[a1 : a1 + 1], -np.ones(1))
         self._lp.addCol(1.0, -infinity, infinity, 0, ties[:0], np.empty(0))
         self._owners += [None] * 3
@@ -223,24 +241,11 @@ class Decomposition:
             if part.product.blocks[s].z[i] <= part.high:
                 self._offer(part, s, i)
 
-    def loss(self) -> float:
-        """Return the share of the value of the last LP that is lost in coupling its weights."""
-        return sum(loss for loss, _ in self._losses(self._weights())) / abs(self._value())
-
-    def _losses(self, weights: dict[Part, Weights]) -> list[tuple[float, Part]]:
-        """List what the couplings of the parts lose, in nats, least first."""
-        losses = []
-        for _, _, part in self._totals():
-            columns, mass = couple(part.product.blocks, weights[part], part.low)
-            Z = np.sum([b.z[i] for b, i in zip(part.product.blocks, columns.T, strict=True)], axis=0)
-            losses.append((float(mass @ xlogy(Z, Z) - xlogy(mass @ Z, mass @ Z / mass.sum())), part))
-        return sorted(losses, key=lambda loss: loss[0])
-
     def _split(self, enough: float) -> bool:
         """Split the parts whose coupling loses most, until the others lose `enough`; tell if there are any."""
         weights = self._weights()
         total, new = 0.0, False
-        for loss, part in self._losses(weights):
+        for loss, part in self._losses():
             total += loss
             if total > enough:
                 new |= self._split_part(part, weights)
@@ -255,34 +260,25 @@ class Decomposition:
             if block.z[i] > part.low
         )
         heights, shares = np.array(above).T
-        number = float(shares.sum() / sum(weights[part][0].values()))
         if part.whole:
-            Z = float(heights @ shares) / sum(weights[part][0].values())
-            inner = [x * Z for x in EDGES if x * Z < max(float(block.z.max()) for block in product.blocks)]
-            pieces = [Part(product, *ends) for ends in itertools.pairwise([0.0, *inner, math.inf])]
-        elif heights[-1] > NARROW * heights[0]:
-            # Halves of equal weight, as far as z differs.
-            k = int(np.searchsorted(np.cumsum(shares), 0.5 * shares.sum()))
-            gaps = np.flatnonzero(heights[1:] > heights[:-1] * (1.0 + 1e-9))
-            k = int(gaps[np.abs(gaps + 0.5 - k).argmin()])
-            middle = math.sqrt(heights[k] * heights[k + 1])
-            pieces = [Part(product, part.low, middle, part.least, part.most), Part(product, middle, part.high)]
-            if part.least > 1:
-                pieces = []
-        elif part.least + 1e-6 < number < part.most:
-            pieces = [
-                Part(product, part.low, part.high, part.least, part.least),
-                Part(product, part.low, part.high, part.least + 1, part.most),
-            ]
+            mean = float(heights @ shares) / sum(weights[part][0].values())
+            widest = max(float(block.z.max()) for block in product.blocks)
+            inner = [edge * mean for edge in EDGES if edge * mean < widest]
         else:
-            return False
-        if not pieces: return False
+            # Halves of equal weight, as far as z differs.
+            gaps = np.flatnonzero(heights[1:] > heights[:-1] * NARROW)
+            if not gaps.size:
+                return False
+            middle = float(np.searchsorted(np.cumsum(shares), 0.5 * shares.sum())) - 0.5
+            k = gaps[np.abs(gaps - middle).argmin()]
+            inner = [math.sqrt(heights[k] * heights[k + 1])]
+        ends = [part.low, *inner, part.high]
         used = [own for other, own in weights.items() if other.product is product]
         seeds = {(s, i) for own in used for s, vertices in enumerate(own) for i in vertices}
         seeds.update(_constants(product))
         self._lp.changeColBounds(self._first.pop(part)[0], 0.0, 0.0)
-        for piece in pieces:
-            self._add(piece, sorted(seeds))
+        for low, high in itertools.pairwise(ends):
+            self._add(Part(product, low, high), sorted(seeds))
         return True
 
     def _tangent(self, part: Part, c: float) -> None:
@@ -303,8 +299,8 @@ class Decomposition:
         used = np.flatnonzero(w)
         place, entries = [s * a2 + used, [row + s, row + a1]], [w[used], [1.0, z]]
         if z > part.low:
-            place.append([row + a1 + 1, row + a1 + 2])
-            entries.append([1.0, 0.0 if math.isinf(part.most) else 1.0])
+            place.append([row + a1 + 1])
+            entries.append([1.0])
         add_column(self._lp, float(block.g[i]), np.concatenate(place), np.concatenate(entries))
         return True
 
@@ -339,7 +335,7 @@ class Decomposition:
         new, last = False, None
         for part, (_, row) in self._first.items():
             product = part.product
-            ties = dual[row : row + len(product.blocks) + 3]
+            ties = dual[row : row + len(product.blocks) + 2]
             if part.whole:
                 new |= self._improve_whole(part, prices, ties, least)
                 continue
@@ -349,8 +345,8 @@ class Decomposition:
             for s, (block, f) in enumerate(zip(product.blocks, rising, strict=True)):
                 z, order = block.rising
                 low, high = np.searchsorted(z, [part.low, part.high], side="right")
-                for a, b, bonus in ((0, low, 0.0), (low, high, ties[-1] + ties[-2])):
-                    for place in _leaders(f[a:b], z[a:b], ties[-3], ties[s] + bonus + least, 1):
+                for a, b, bonus in ((0, low, 0.0), (low, high, ties[-1])):
+                    for place in _leaders(f[a:b], z[a:b], ties[-2], ties[s] + bonus + least, 1):
                         new |= self._offer(part, s, int(order[a + place]))
         return new
 
@@ -359,7 +355,7 @@ class Decomposition:
         if product.excess(prices)[0] <= 0.0:  # none is missed
             return False
         for s, (block, f) in enumerate(zip(product.blocks, product.reduced(prices), strict=True)):
-            for i in _leaders(f, block.z, ties[-3], ties[s] + least, BATCH):
+            for i in _leaders(f, block.z, ties[-2], ties[s] + least, BATCH):
                 new |= self._offer(part, s, int(i))
         return new
 
@@ -370,54 +366,73 @@ def _constants(product: BlockProduct) -> list[tuple[int, int]]:
 
 
 def couple(
-    blocks: list[Block], weights: Weights, low: float = 0.0, sweeps: int = SWEEPS
-) -> tuple[NDArray[np.int64], FloatArray]:
-    """Couple block weights into joint columns with Z as constant as rearrangements can make it.
+    blocks: list[Block], parts: Sequence[tuple[Weights, float]], sweeps: int = SWEEPS
+) -> tuple[NDArray[np.int64], FloatArray, NDArray[np.int64], FloatArray]:
+    """Couple block weights into joint columns with Z as near to the means of the parts as rearrangements get.
 
-    Vertices with z > low, where that is positive, come first: side by side, so that every column has one if
-    their weights suffice. Then blocks join one at a time, those with the widest range of z first: the columns
-    without a vertex of the block, in order of rising partial Z, meet its vertices in order of falling z, masses
-    split where they have to be. In further sweeps every block leaves and joins again.
+    In a part, vertices with z > low, where that is positive, come first: side by side, so that every column has
+    one if their weights suffice. Those of all parts that are left are exchanged: blocks join one at a time, those
+    with the widest range of z first. The columns without a vertex of the block, in order of rising distance of
+    partial Z from the mean, meet its vertices in order of falling z, masses split where they have to be. In
+    further sweeps every block leaves and joins again.
+
+    Parameters
+    ----------
+    blocks : list of Block
+    parts : sequence of (weights, low)
+    sweeps : int
 
     Returns
     -------
     columns : ndarray of int, shape (columns, a1)
-        Vertex index of every block; at most as many columns as there are block vertices in use, for one sweep.
+        Vertex index of every block.
     mass : ndarray, shape (columns,)
         Their weights.
+    owner : ndarray of int, shape (columns,)
+        Which part they are of.
+    means : ndarray, shape (parts,)
+        Of Z.
     """
-    columns, mass = _side_by_side(blocks, weights, low)
+    starts = [_side_by_side(blocks, weights, low) for weights, low in parts]
+    columns, mass = (np.concatenate(list(both)) for both in zip(*starts, strict=True))
+    owner = np.repeat(np.arange(len(parts)), [len(m) for _, m in starts])
+    means = np.array(
+        [
+            sum(b.z[i] * w for b, own in zip(blocks, weights, strict=True) for i, w in own.items())
+            / sum(weights[0].values())
+            for weights, _ in parts
+        ]
+    )
     fixed = columns >= 0
-    used = []
-    for block, vertices in zip(blocks, weights, strict=True):
-        left = [i for i in vertices if not 0.0 < low < block.z[i]] or list(vertices)
-        indices = np.array(sorted(left))
-        used.append(indices[np.argsort(-block.z[indices], kind="stable")])
-    spread = [float(np.ptp(b.z[i])) for b, i in zip(blocks, used, strict=True)]
-    order = np.argsort(spread, kind="stable")[::-1]
     z = np.zeros(columns.shape)
+    used, shares = [], []
     for s, block in enumerate(blocks):
         z[fixed[:, s], s] = block.z[columns[fixed[:, s], s]]
-    for s in np.tile(order, sweeps):
-        free = np.flatnonzero(~fixed[:, s])
+        left: dict[int, float] = {}
+        for weights, low in parts:
+            for i, weight in weights[s].items():
+                left[i] = left.get(i, 0.0) + weight * (not 0.0 < low < block.z[i])
+        indices = np.array(sorted(i for i in left if left[i] > 0.0) or sorted(left))
+        used.append(indices[np.argsort(-block.z[indices], kind="stable")])
+        shares.append(np.array([left[i] or 1.0 for i in used[-1]]))
+    spread = [float(np.ptp(b.z[i])) for b, i in zip(blocks, used, strict=True)]
+    for s in np.tile(np.argsort(spread, kind="stable")[::-1], sweeps):
+        free, rest = np.flatnonzero(~fixed[:, s]), np.flatnonzero(fixed[:, s])
         if not free.size:
             continue
         z[free, s] = 0.0
-        rising = free[np.argsort(z[free].sum(axis=1), kind="stable")]
-        share = np.array([weights[s][i] for i in used[s]])
+        rising = free[np.argsort(z[free].sum(axis=1) - means[owner[free]], kind="stable")]
         # Cutting [0, 1] at both sequences of cumulative masses couples them monotonically.
-        ends, new_ends = np.cumsum(mass[rising]), np.cumsum(share / share.sum())
+        ends, new_ends = np.cumsum(mass[rising]), np.cumsum(shares[s] / shares[s].sum())
         cuts = np.union1d(ends / ends[-1], new_ends)
         middles = (np.append(0.0, cuts[:-1]) + cuts) / 2.0
         old = rising[np.minimum(np.searchsorted(ends / ends[-1], middles), len(rising) - 1)]
-        new = used[s][np.minimum(np.searchsorted(new_ends, middles), len(share) - 1)]
-        rest = np.flatnonzero(fixed[:, s])
+        new = used[s][np.minimum(np.searchsorted(new_ends, middles), len(used[s]) - 1)]
         mass = np.concatenate([mass[rest], np.diff(cuts, prepend=0.0) * ends[-1]])
         kept = np.concatenate([rest, old])
-        columns, fixed, z = columns[kept], fixed[kept], z[kept]
+        columns, fixed, z, owner = columns[kept], fixed[kept], z[kept], owner[kept]
         columns[rest.size :, s], z[rest.size :, s] = new, blocks[s].z[new]
-    columns, same = np.unique(columns, axis=0, return_inverse=True)
-    return columns, sum(weights[0].values()) * np.bincount(same.ravel(), weights=mass)
+    return columns, mass, owner, means
 
 
 def _side_by_side(blocks: list[Block], weights: Weights, low: float) -> tuple[NDArray[np.int64], FloatArray]:
@@ -428,7 +443,7 @@ def _side_by_side(blocks: list[Block], weights: Weights, low: float) -> tuple[ND
     columns : ndarray of int, shape (columns, a1)
         Their indices; -1 where a block has none.
     mass : ndarray, shape (columns,)
-        Adding up to 1.
+        Adding up to Theta.
     """
     total = sum(weights[0].values())
     above, end = [], 0.0
@@ -443,4 +458,4 @@ def _side_by_side(blocks: list[Block], weights: Weights, low: float) -> tuple[ND
     for s, i, start, end in above:
         for turn in range(int(start), math.ceil(end)):
             columns[(start <= middles + turn) & (middles + turn < end), s] = i
-    return columns, np.diff(cuts)
+    return columns, total * np.diff(cuts)

@@ -284,7 +284,7 @@ class _Problem:
         loss, total = np.zeros(1), np.zeros(1)
         for d, z, i in zip(self.losses, self.z, self.vertices, strict=True):
             loss, total = np.add.outer(loss, d).ravel(), np.add.outer(total, z[i]).ravel()
-        reduced = (U + loss - _bregman(total, c)) / total
+        reduced = (U + loss - bregman(total, c)) / total
         best = np.argsort(-reduced, kind="stable")[:offers]
         places = np.unravel_index(best, [len(i) for i in self.vertices])
         choice = np.column_stack([i[p] for i, p in zip(self.vertices, places, strict=True)])
@@ -327,7 +327,7 @@ class _Problem:
         nearest = np.clip(c, grid.sums - grid.error, grid.sums + grid.error)
         # A positive reduced cost per unit of Z is largest at the least Z that the cell can stand for.
         lowest = np.maximum(grid.sums - grid.error, low)
-        worth = U - _bregman(nearest, c)
+        worth = U - bregman(nearest, c)
         bound = max(float(((grid.least + worth) / lowest).max()), 0.0)
         if bound <= enough:
             return bound, none, grid.size, self
@@ -336,7 +336,7 @@ class _Problem:
         return bound, choice, 3 * grid.size, _Problem(self.z, self.f, self.kappa, vertices)
 
 
-def _bregman(z: FloatArray, c: float) -> FloatArray:
+def bregman(z: FloatArray, c: float | FloatArray) -> FloatArray:
     """Distance of z log z from its tangent at c: z log(z/c) - z + c."""
     z = np.maximum(z, 1e-300)
     return np.asarray(z * np.log(z / c) - z + c)
