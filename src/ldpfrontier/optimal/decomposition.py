@@ -107,7 +107,7 @@ class Decomposition:
         self._owners: list[tuple[Part, int, int] | None] = []
         self._known: set[tuple[Part, int, int]] = set()
         self._rows = 0
-        self._primal = np.empty(0)
+        self._primal, self._prices = np.empty(0), np.zeros(first.centre.shape)
         for _ in range(first.centre.size):
             self._row(1.0, 1.0, [], [])
         self._add(Part(first), _constants(first))
@@ -133,7 +133,7 @@ class Decomposition:
         bound, best = math.inf, np.zeros(self._centre.shape)
         for _ in range(rounds):
             _, self._primal, dual = solve(self._lp)
-            prices = dual[: best.size].reshape(best.shape)
+            self._prices = prices = dual[: best.size].reshape(best.shape)
             value = self._value()
             left = bound - value if math.isfinite(bound) else 0.0
             slack = max(SLACK * left, 0.5 * gap * abs(value))
@@ -168,13 +168,13 @@ class Decomposition:
         prices : ndarray, shape (a1, a2)
             Near the best ones; of no bound themselves.
         """
-        prices = np.zeros(self._centre.shape)
+        prices = self._prices
         for _ in range(HALVINGS):
             if not self._split(gap * self._value()):
                 break
             for _ in range(rounds):
                 value, self._primal, dual = solve(self._lp)
-                prices = dual[: prices.size].reshape(prices.shape)
+                self._prices = prices = dual[: prices.size].reshape(prices.shape)
                 least = SLACK * gap * abs(value)
                 new = self._cut(least)
                 if not self._improve(prices, dual, least / len(prices)) and not new:
@@ -308,7 +308,7 @@ class Decomposition:
         """Return what a solution is worth, with h itself in place of its tangents."""
         value = 0.0 + sum(
             float(owner[0].product.blocks[owner[1]].g[owner[2]]) * weight
-            for owner, weight in zip(self._owners, self._primal, strict=True)
+            for owner, weight in zip(self._owners, self._primal, strict=False)
             if owner and weight
         )
         for theta, z, _ in self._totals():
@@ -317,7 +317,7 @@ class Decomposition:
 
     def _totals(self) -> Iterator[tuple[float, float, Part]]:
         for part, (column, _) in self._first.items():
-            theta, z = self._primal[column : column + 2]
+            theta, z = self._primal[column : column + 2] if column < self._primal.size else (0.0, 0.0)
             if theta > 1e-12 and z > 1e-12:
                 yield float(theta), float(z), part
 

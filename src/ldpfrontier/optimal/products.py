@@ -29,6 +29,9 @@ WORK = (100_000_000, 300_000_000, 1_000_000_000)
 #: Ratio of the ends of a band of Z at first, least and most cells of its grid.
 BAND, CELLS = 2.0, (500, 1_000)
 
+#: Most cells of any grid, and most times that a band is halved.
+MOST_CELLS, DEEPEST = 2**18, 30
+
 #: Relative rounding of what a column is worth.
 ROUNDING = 1e-12
 
@@ -187,8 +190,8 @@ class BlockProduct:
         U, problem = problem.tilted(lam, math.log(high) + 1.0 - lam, lam - math.log(low) - 1.0)
         if U <= 0.0:
             return 0.0, nothing
-        if math.prod(len(i) for i in problem.vertices) <= MAX_PRODUCT:
-            bound, choice = problem.listed(U, math.exp(lam - 1.0), offers)
+        if problem.few:
+            bound, choice = problem.listed(offers)
             return bound, self.columns(choice)
         return self._search(problem, prices, effort, offers)
 
@@ -197,8 +200,9 @@ class BlockProduct:
     ) -> tuple[float, Columns]:
         """Bound the columns with Z in bands; halve the band with the largest bound, with finer cells.
 
-        Halves look at those vertices alone that the band found in a column worth more than the resolution
-        allows: all others are below that, which no bound returned is.
+        Halves look at those vertices alone that the band has in a column worth more than needed: columns with
+        others are no better, and the bound returned is no less. Where few combinations are left, the best of
+        them is known.
         """
         (low, high), work = self.range, WORK[effort]
         parts = max(1, math.ceil(math.log(high / low) / math.log(BAND)))
@@ -208,23 +212,27 @@ class BlockProduct:
             for n, (a, b) in enumerate(itertools.pairwise(ends))
         ]
         cells = int(np.clip(len(self.blocks) / max(self.resolution, 1e-9), *CELLS))
-        found, attained = [self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))], 0.0
-        ignored = 0.0
+        found = [self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))]
+        attained = ignored = 0.0
         while True:
             needed = attained + max(self.resolution, CLOSE * attained)
             negative, _, a, b, depth, own = heap[0]
-            if -negative <= needed or (work <= 0 and depth > 0):
+            if -negative <= needed or (work <= 0 and depth > 0) or depth > DEEPEST:
                 break
             heapq.heappop(heap)
             pieces = [(a, b)] if depth == 0 else [(a, math.sqrt(a * b)), (math.sqrt(a * b), b)]
             for piece in pieces:
                 number = min(offers, FEW) if depth else offers
-                bound, choice, size, rest = own.banded(*piece, cells << depth, number, needed)
+                finer = min(cells << depth, MOST_CELLS)
+                bound, choice, size, rest = own.banded(*piece, finer, number, needed)
                 work -= size
-                parts += 1
-                heapq.heappush(heap, (-min(bound, -negative), parts, *piece, depth + 1, rest))
+                below = depth + 1
                 if bound > needed:
-                    ignored = max(ignored, needed)
+                    ignored = needed  # which never falls
+                    if rest.few:
+                        (bound, choice), below = rest.listed(number), DEEPEST + 1
+                parts += 1
+                heapq.heappush(heap, (-min(bound, -negative), parts, *piece, below, rest))
                 if len(choice):
                     columns = self.columns(choice)
                     found.append(columns)
@@ -247,15 +255,12 @@ class _Problem:
         No column is worth more per unit of Z.
     vertices : list of ndarray of int
         The vertices that matter; by default none is left out yet, and nothing listed.
-    losses : list of ndarray
-        How much less than the best of its block each of them is worth.
     """
 
     z: list[FloatArray]
     f: list[FloatArray]
     kappa: float
     vertices: list[NDArray[np.int64]] = field(default_factory=list)
-    losses: list[FloatArray] = field(default_factory=list)
 
     def tilted(self, lam: float, right: float, left: float) -> tuple[float, _Problem]:
         """Return U, and the problem with those vertices alone that matter.
@@ -276,19 +281,23 @@ class _Problem:
             rising = close[np.argsort(z[close], kind="stable")]
             # Prices higher by kappa P make a column with a larger Z lose more.
             vertices.append(undominated(rising, z, v, left, right + self.kappa))
-        losses = [v[i] - top for v, i, top in zip(values, vertices, tops, strict=True)]
-        return U, _Problem(self.z, self.f, self.kappa, vertices, losses)
+        return U, _Problem(self.z, self.f, self.kappa, vertices)
 
-    def listed(self, U: float, c: float, offers: int) -> tuple[float, NDArray[np.int64]]:
-        """Evaluate every combination that can be worth having: exact up to the excess being at least 0."""
-        loss, total = np.zeros(1), np.zeros(1)
-        for d, z, i in zip(self.losses, self.z, self.vertices, strict=True):
-            loss, total = np.add.outer(loss, d).ravel(), np.add.outer(total, z[i]).ravel()
-        reduced = (U + loss - bregman(total, c)) / total
+    @property
+    def few(self) -> bool:
+        """Whether the combinations of vertices are listed."""
+        return math.prod(len(i) for i in self.vertices) <= MAX_PRODUCT
+
+    def listed(self, offers: int) -> tuple[float, NDArray[np.int64]]:
+        """Evaluate every combination of vertices: the largest reduced cost, at least 0, and the best choices."""
+        worth, total = np.zeros(1), np.zeros(1)
+        for f, z, i in zip(self.f, self.z, self.vertices, strict=True):
+            worth, total = np.add.outer(worth, f[i]).ravel(), np.add.outer(total, z[i]).ravel()
+        reduced = worth / total - np.log(total)
         best = np.argsort(-reduced, kind="stable")[:offers]
         places = np.unravel_index(best, [len(i) for i in self.vertices])
         choice = np.column_stack([i[p] for i, p in zip(self.vertices, places, strict=True)])
-        return max(float(reduced.max()), 0.0), choice
+        return float(reduced.max(initial=0.0)), choice
 
     def banded(
         self, low: float, high: float, cells: int, offers: int, enough: float
