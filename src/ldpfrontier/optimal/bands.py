@@ -183,6 +183,21 @@ def undominated(order: IntArray, z: FloatArray, value: FloatArray, left: float, 
     return keep[start:].copy()
 
 
+@njit(cache=True)
+def leaders(f: FloatArray, z: FloatArray, lam: float, enough: float, number: int) -> IntArray:
+    """Return where f - lam z is largest and above `enough`, a number of places at most, the best first."""
+    tops, places = np.full(number, enough), np.full(number, -1)
+    for i in range(len(f)):
+        tilted = f[i] - lam * z[i]
+        if tilted > tops[-1]:
+            k = number - 1
+            while k > 0 and tilted > tops[k - 1]:
+                tops[k], places[k] = tops[k - 1], places[k - 1]
+                k -= 1
+            tops[k], places[k] = tilted, i
+    return places[places >= 0]
+
+
 @dataclass(eq=False)
 class Grid:
     """One choice per block, tabulated by the sum of z.
@@ -227,12 +242,13 @@ class Grid:
         )
         # With the widest blocks first, few partial sums are such that the blocks to come can reach the end.
         self._order = np.argsort([-float(np.ptp(z)) for z in self.z], kind="stable")
-        kept, self._places = [], []
+        kept: list[IntArray] = []
+        self._places: list[IntArray] = []
         for s in self._order:
             # Of the vertices that move the grid equally far, only the one with the least loss matters.
             ranked = np.lexsort((-self.losses[s], steps[s]))
             chosen = ranked[np.append(True, np.diff(steps[s][ranked]) > 0)]
-            self._places.append(np.searchsorted(steps[s][chosen], steps[s]) + sum(map(len, kept)))
+            self._places.append(np.searchsorted(steps[s][chosen], steps[s]) + sum(k.size for k in kept))
             kept.append(chosen)
         pairs = list(zip(self._order, kept, strict=True))
         self._indices = np.concatenate([self.vertices[s][i] for s, i in pairs])

@@ -6,10 +6,11 @@ total Theta. By Jensen's inequality no mixture of columns does better than one w
 sum_s g_s - Theta h(Z-hat / Theta), Z-hat the total of Z: concave, so with tangents of h it is a small LP.
 Several products share its rows sum = 1, each with a Theta and a Z-hat of its own.
 
-That is loose where a single block can make Z larger than its mean (few sensitive values, or large epsilon). Then
-the columns of a product are split into parts by the largest z of their vertices, each part again with a Theta
-and a Z-hat of its own: in the part from low to high no vertex has z > high, and in every column at least one has
-z > low, so the weights of these vertices add up to at least Theta.
+That is loose where a single block can make Z larger than its mean: with few sensitive values, or at large
+epsilon. Then the columns of a product are split into parts by the largest z of their vertices, each part with
+a Theta and a Z-hat of its own. In the part from low to high no vertex has z > high, and every column has at
+least one with z > low, so the weights of these vertices add up to at least Theta. All that is valid, and its
+prices are near the best ones; the bound at them is found by pricing joint columns (`products`).
 
 Any prices alpha bound every mechanism: if no column of any product has a reduced cost above kappa per unit of
 Z, then alpha + kappa P is dual feasible and sum(alpha) + kappa an upper bound.
@@ -24,11 +25,11 @@ from dataclasses import dataclass
 
 import highspy
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.lp import add_column, new_lp, solve
+from ldpfrontier.optimal.bands import leaders
 from ldpfrontier.optimal.blocks import Block
 from ldpfrontier.optimal.products import BlockProduct, bregman
 from ldpfrontier.utility import Columns
@@ -57,22 +58,10 @@ SWEEPS = 2
 #: Weights of the blocks of a product, each a mapping vertex index -> weight; all have the same total.
 Weights = list[dict[int, float]]
 
+#: Columns as vertices of the blocks, their weights, the parts they are of, and the mean of Z of each part.
+Coupling = tuple[NDArray[np.int64], FloatArray, NDArray[np.int64], FloatArray]
+
 Explore = Callable[[FloatArray, float], tuple[float, list[BlockProduct]]]
-
-
-@njit(cache=True)
-def _leaders(f: FloatArray, z: FloatArray, lam: float, enough: float, number: int) -> NDArray[np.int64]:
-    """Return where f - lam z is largest and above `enough`, a number of places at most, the best first."""
-    tops, places = np.full(number, enough), np.full(number, -1)
-    for i in range(len(f)):
-        tilted = f[i] - lam * z[i]
-        if tilted > tops[-1]:
-            k = number - 1
-            while k > 0 and tilted > tops[k - 1]:
-                tops[k], places[k] = tops[k - 1], places[k - 1]
-                k -= 1
-            tops[k], places[k] = tilted, i
-    return places[places >= 0]
 
 
 @dataclass(frozen=True)
@@ -183,7 +172,7 @@ class Decomposition:
 
     def columns(self) -> Columns:
         """Couple the block weights of the last LP that was solved into joint columns."""
-        return Columns.join(parts[0].product.columns(choice) for parts, choice, *_ in self._couplings())
+        return Columns.join(parts[0].product.columns(choice) for parts, (choice, *_) in self._couplings())
 
     def loss(self) -> float:
         """Return the share of the value of the last LP that is lost in coupling its weights."""
@@ -191,24 +180,23 @@ class Decomposition:
 
     def _losses(self) -> list[tuple[float, Part]]:
         """List what the couplings of the parts lose, in nats, least first."""
-        losses = []
-        for parts, choice, mass, owner, means in self._couplings():
+        losses: list[tuple[float, Part]] = []
+        for parts, (choice, mass, owner, means) in self._couplings():
             Z = np.sum([b.z[i] for b, i in zip(parts[0].product.blocks, choice.T, strict=True)], axis=0)
             each = mass * bregman(Z, means[owner])
             losses += zip(np.bincount(owner, weights=each, minlength=len(parts)).tolist(), parts, strict=True)
         return sorted(losses, key=lambda loss: loss[0])
 
-    def _couplings(
-        self,
-    ) -> Iterator[tuple[list[Part], NDArray[np.int64], FloatArray, NDArray[np.int64], FloatArray]]:
-        """Couple parts of nearly the same mean of Z together: parts, and columns, mass, owner and means of `couple`."""
+    def _couplings(self) -> Iterator[tuple[list[Part], Coupling]]:
+        """Couple parts of nearly the same mean of Z together: the parts, and what `couple` returns."""
         weights = self._weights()
         found = sorted((z / theta, n, part) for n, (theta, z, part) in enumerate(self._totals()))
+        found = [entry for entry in found if all(weights.get(entry[2], [{}]))]
         while found:
             least, _, first = found[0]
             together = [p for mean, _, p in found if p.product is first.product and mean <= TOGETHER * least]
             found = [entry for entry in found if entry[2] not in together]
-            yield together, *couple(first.product.blocks, [(weights[p], p.low) for p in together])
+            yield together, couple(first.product.blocks, [(weights[p], p.low) for p in together])
 
     def _weights(self) -> dict[Part, Weights]:
         weights: dict[Part, Weights] = {}
@@ -242,7 +230,7 @@ class Decomposition:
                 self._offer(part, s, i)
 
     def _split(self, enough: float) -> bool:
-        """Split the parts whose coupling loses most, until the others lose `enough`; tell if there are any."""
+        """Split the parts whose coupling loses most, until the others lose `enough`; tell if any is."""
         weights = self._weights()
         total, new = 0.0, False
         for loss, part in self._losses():
@@ -252,6 +240,7 @@ class Decomposition:
         return new
 
     def _split_part(self, part: Part, weights: dict[Part, Weights]) -> bool:
+        """Split a part, if the vertices in use differ enough; return whether they do."""
         product = part.product
         above = sorted(
             (float(block.z[i]), weight)
@@ -267,11 +256,11 @@ class Decomposition:
         else:
             # Halves of equal weight, as far as z differs.
             gaps = np.flatnonzero(heights[1:] > heights[:-1] * NARROW)
-            if not gaps.size:
-                return False
             middle = float(np.searchsorted(np.cumsum(shares), 0.5 * shares.sum())) - 0.5
-            k = gaps[np.abs(gaps - middle).argmin()]
-            inner = [math.sqrt(heights[k] * heights[k + 1])]
+            nearest = gaps[np.argsort(np.abs(gaps - middle), kind="stable")[:1]]
+            inner = [math.sqrt(heights[k] * heights[k + 1]) for k in nearest]
+        if not inner:
+            return False
         ends = [part.low, *inner, part.high]
         used = [own for other, own in weights.items() if other.product is product]
         seeds = {(s, i) for own in used for s, vertices in enumerate(own) for i in vertices}
@@ -331,7 +320,7 @@ class Decomposition:
         return new
 
     def _improve(self, prices: FloatArray, dual: FloatArray, least: float = 1e-11) -> bool:
-        """Add the best vertices of each block, if their reduced cost is above `least`; tell if there are any."""
+        """Add the best vertices of each block with a reduced cost above `least`; tell if there are any."""
         new, last = False, None
         for part, (_, row) in self._first.items():
             product = part.product
@@ -346,7 +335,7 @@ class Decomposition:
                 z, order = block.rising
                 low, high = np.searchsorted(z, [part.low, part.high], side="right")
                 for a, b, bonus in ((0, low, 0.0), (low, high, ties[-1])):
-                    for place in _leaders(f[a:b], z[a:b], ties[-2], ties[s] + bonus + least, 1):
+                    for place in leaders(f[a:b], z[a:b], ties[-2], ties[s] + bonus + least, 1):
                         new |= self._offer(part, s, int(order[a + place]))
         return new
 
@@ -355,7 +344,7 @@ class Decomposition:
         if product.excess(prices)[0] <= 0.0:  # none is missed
             return False
         for s, (block, f) in enumerate(zip(product.blocks, product.reduced(prices), strict=True)):
-            for i in _leaders(f, block.z, ties[-2], ties[s] + least, BATCH):
+            for i in leaders(f, block.z, ties[-2], ties[s] + least, BATCH):
                 new |= self._offer(part, s, int(i))
         return new
 
@@ -365,16 +354,14 @@ def _constants(product: BlockProduct) -> list[tuple[int, int]]:
     return [(s, i) for s, block in enumerate(product.blocks) for i in block.constants]
 
 
-def couple(
-    blocks: list[Block], parts: Sequence[tuple[Weights, float]], sweeps: int = SWEEPS
-) -> tuple[NDArray[np.int64], FloatArray, NDArray[np.int64], FloatArray]:
+def couple(blocks: list[Block], parts: Sequence[tuple[Weights, float]], sweeps: int = SWEEPS) -> Coupling:
     """Couple block weights into joint columns with Z as near to the means of the parts as rearrangements get.
 
-    In a part, vertices with z > low, where that is positive, come first: side by side, so that every column has
-    one if their weights suffice. Those of all parts that are left are exchanged: blocks join one at a time, those
-    with the widest range of z first. The columns without a vertex of the block, in order of rising distance of
-    partial Z from the mean, meet its vertices in order of falling z, masses split where they have to be. In
-    further sweeps every block leaves and joins again.
+    In a part, vertices with z > low, where that is positive, come first: side by side, so that every column
+    has one if their weights suffice. The others are shared by all parts: blocks join one at a time, the ones
+    with the widest range of z first. Columns without a vertex of the block, in order of rising partial Z
+    less the mean of their part, meet its vertices in order of falling z, masses split where they have to be.
+    In further sweeps every block leaves and joins again.
 
     Parameters
     ----------

@@ -15,7 +15,8 @@ The rays of both are products of block vertices, too many to list. Three steps a
 1. **Decomposition** (`decomposition`): an upper bound with its prices, from one small LP.
 2. **Coupling**: the block weights of that LP are coupled into columns: a mechanism.
 3. **Column generation** over the joint columns from that start, where the coupling leaves a gap: to the
-   exact optimum on small tables (`column_generation`), near the best prices on larger ones (`proximal`).
+   exact optimum on small tables (`column_generation`), near the best prices on larger ones (`proximal`),
+   where the decomposition is refined first.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -33,7 +35,7 @@ from ldpfrontier.optimal.blocks import Block, critical_levels
 from ldpfrontier.optimal.column_generation import BATCH, SMOOTHING, Master, generate
 from ldpfrontier.optimal.decomposition import GAP, ROUNDS, Decomposition
 from ldpfrontier.optimal.products import BlockProduct
-from ldpfrontier.optimal.proximal import generate_near
+from ldpfrontier.optimal.proximal import FINEST, generate_near
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.utility import Columns, MutualInformation
@@ -139,22 +141,27 @@ def _published(
 ) -> tuple[Optimum, FloatArray]:
     """Solve PolyOpt as published; return the optimum and good prices."""
     decomposition = Decomposition(product, epsilon)
-    small, fine = product.size <= SMALL, max(GAP, SHARE * tolerance)
-    prices = decomposition.solve(product.explore, gap=fine if small else max(ROUGH, fine)).ravel()
-    starts = start_columns(start, utility)
-    if not small and decomposition.loss() <= LOSS * tolerance:
-        prices = decomposition.solve(product.explore, gap=fine).ravel()
-        starts.append(decomposition.columns())
-        columns = Columns.join(starts)
-        found = generate_near(product, columns, utility, [prices], tolerance=tolerance, max_rounds=1)
-        if found[0].gap <= tolerance or max_rounds == 1:
-            return found
-    if not small:
-        starts.append(decomposition.columns())
-        prices = decomposition.refine(gap=fine).ravel()
-    columns = Columns.join([*starts, decomposition.columns()])
-    if not small:
-        return generate_near(product, columns, utility, [prices], tolerance=tolerance, max_rounds=max_rounds)
+    fine, known = max(GAP, SHARE * tolerance), start_columns(start, utility)
+    if product.size > SMALL:
+        aim = max(tolerance, FINEST)
+        prices = decomposition.solve(product.explore, gap=max(ROUGH, fine)).ravel()
+        if decomposition.loss() <= LOSS * aim:
+            prices = decomposition.solve(product.explore, gap=fine).ravel()
+            known.append(decomposition.columns())
+            found = generate_near(
+                product, Columns.join(known), utility, [prices], tolerance=tolerance, max_rounds=1
+            )
+            if found[0].gap <= aim or max_rounds == 1:
+                return found
+        known.append(decomposition.columns())
+        with suppress(RuntimeError):  # without a refinement there are more rounds
+            prices = decomposition.refine(gap=SHARE * aim).ravel()
+            known.append(decomposition.columns())
+        return generate_near(
+            product, Columns.join(known), utility, [prices], tolerance=tolerance, max_rounds=max_rounds
+        )
+    prices = decomposition.solve(product.explore, gap=fine).ravel()
+    columns = Columns.join([decomposition.columns(), *known])
     product.resolution = SHARE * tolerance * float(prices.sum())
     optimum = generate(
         product, columns, utility, tolerance=tolerance, max_rounds=max_rounds, stable_prices=prices

@@ -289,7 +289,7 @@ class _Problem:
         return math.prod(len(i) for i in self.vertices) <= MAX_PRODUCT
 
     def listed(self, offers: int) -> tuple[float, NDArray[np.int64]]:
-        """Evaluate every combination of vertices: the largest reduced cost, at least 0, and the best choices."""
+        """Evaluate all combinations: the largest reduced cost, or 0, and the best choices."""
         worth, total = np.zeros(1), np.zeros(1)
         for f, z, i in zip(self.f, self.z, self.vertices, strict=True):
             worth, total = np.add.outer(worth, f[i]).ravel(), np.add.outer(total, z[i]).ravel()
@@ -321,7 +321,7 @@ class _Problem:
         values = [f[i] - lam * z[i] for f, z, i in zip(self.f, self.z, self.vertices, strict=True)]
         tops = [float(v.max()) for v in values]
         U = c + sum(tops)
-        if U <= enough * low:
+        if enough * low >= U:
             return max(U, 0.0) / low, none, 0, self
         kept = [v >= top - U for v, top in zip(values, tops, strict=True)]
         vertices = [i[k] for i, k in zip(self.vertices, kept, strict=True)]

@@ -34,8 +34,8 @@ OFFERS, KEPT = 2.5, 6
 #: wrong by.
 SLACK, FINE = 0.1, 0.1
 
-#: The share of the gap by which the bound should be predicted to fall, from and to: tau is divided or multiplied
-#: by a step until it does.
+#: The share of the gap by which the bound should be predicted to fall, from and to: tau is multiplied or
+#: divided by a step until it is.
 LEVELS, STEP = (0.2, 0.6), 3.0
 
 #: Least weight of a column that the restricted linear program is given.
