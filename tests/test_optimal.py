@@ -22,7 +22,7 @@ from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal import polyopt, products
 from ldpfrontier.optimal.blocks import Block, critical_levels
 from ldpfrontier.optimal.cone import Pairs
-from ldpfrontier.optimal.decomposition import Decomposition
+from ldpfrontier.optimal.decomposition import Decomposition, couple
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.staircase import optimal_ldp
@@ -278,6 +278,83 @@ def test_adult_tables(sensitive: str, public: str, epsilon: float, nmi: float, g
     assert optimum.gap <= gap
     assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
     assert optimum.upper_bound <= optimal_nonrobust(ball.centre, epsilon).upper_bound
+
+
+@pytest.mark.parametrize("seed", [3, 5, 11])
+def test_refined_decomposition_is_a_relaxation_with_better_prices(seed: int) -> None:
+    """The parts of a product contain all columns; halving them brings the program nearer to the optimum."""
+    ball, _ = random_table(seed)
+    for epsilon in (2.0, 4.0):
+        utility = MutualInformation(ball.centre)
+        expected = full_lp(utility, robust_rays(ball.lower_bounds, epsilon, "all"))
+        blocks = [Block(L, P, epsilon) for L, P in zip(ball.lower_bounds, ball.centre, strict=True)]
+        family = products.BlockProduct(blocks, ball.centre)
+        decomposition = Decomposition(family, epsilon)
+        whole = float(decomposition.solve(family.explore).sum())
+        loss = decomposition.loss()
+        assert whole * (1 - loss) <= expected + 1e-9  # what the coupling is worth
+        refined = decomposition.refine(gap=1e-7)
+        assert expected <= refined.sum() + 1e-6 <= whole + 2e-6
+        assert refined.sum() - expected <= 0.5 * (whole - expected) + 1e-4 * expected
+        bound = float(refined.sum()) + family.price(refined.ravel(), family.efforts - 1)[0]
+        assert expected <= bound + 1e-9
+        assert decomposition.loss() <= loss + 1e-9
+        columns = decomposition.columns()
+        reached = full_lp(utility, columns.vectors)
+        assert reached <= expected + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_coupling_keeps_the_weights_and_the_tall_vertices_apart(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ball = RenyiBall.confidence(rng.multinomial(2000, rng.dirichlet(np.ones(20))).reshape(5, 4))
+    blocks = [Block(L, P, 3.0) for L, P in zip(ball.lower_bounds, ball.centre, strict=True)]
+    low = max(float(np.median(block.z)) for block in blocks)
+    parts = []
+    for floor in (0.0, low):
+        weights = []
+        for block in blocks:
+            tall, short = np.flatnonzero(block.z > low), np.flatnonzero(block.z <= low)
+            share = 0.15 * min(1, len(tall)) if floor else 0.0  # at most 5 x 0.15 < 1 of a part
+            chosen = short[:3]
+            split = (1.0 - share) * rng.dirichlet(np.ones(len(chosen)))
+            own = {int(i): float(w) for i, w in zip(chosen, split, strict=True)}
+            weights.append(own | ({int(tall[-1]): share} if share else {}))
+        parts.append((weights, floor))
+    columns, mass, owner, means = couple(blocks, parts)
+    assert mass.sum() == pytest.approx(2.0)
+    assert np.bincount(owner, weights=mass) == pytest.approx([1.0, 1.0])
+    for s, block in enumerate(blocks):
+        total = sum((np.bincount([*own[s]], [*own[s].values()], len(block)) for own, _ in parts))
+        assert np.bincount(columns[:, s], mass, len(block)) == pytest.approx(total)
+    heights = np.column_stack([block.z[columns[:, s]] for s, block in enumerate(blocks)])
+    assert ((heights > low).sum(axis=1)[mass > 1e-9] <= 1).all()
+    assert (heights.sum(axis=1) * mass).sum() == pytest.approx(means.sum())
+
+
+@pytest.mark.parametrize("resolution", [0.0, 1e-12])
+def test_search_over_the_grid_ends_at_any_resolution(
+    resolution: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ball, _ = random_table(5)
+    blocks = [Block(L, P, 2.0) for L, P in zip(ball.lower_bounds, ball.centre, strict=True)]
+    family = products.BlockProduct(blocks, ball.centre)
+    prices = 0.9 * Decomposition(family, 2.0).solve(family.explore).ravel()
+    exact, _ = family.price(prices, 0)
+    family.resolution = resolution
+    for most in (0, 10):  # never listed, and listed where few are left
+        monkeypatch.setattr(products, "MAX_PRODUCT", most)
+        for offers in (0, 100):
+            assert exact - 1e-12 <= family.price(prices, 0, offers)[0] <= exact * 1.01
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 4.0, 5.0])
+def test_large_table_at_large_epsilon_needs_few_rounds(epsilon: float) -> None:
+    ball = RenyiBall.confidence(adult_counts("education", "marital-status"))
+    optimum = optimal_robust(ball, epsilon, tolerance=1e-4)
+    assert optimum.gap <= 1e-4
+    assert optimum.iterations <= 5
+    assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
 
 
 # --- distinct pairs ---------------------------------------------------------------------------------------

@@ -69,6 +69,31 @@ def _forward(step: IntArray, loss: FloatArray, first: IntArray, low: IntArray, h
 
 
 @njit(cache=True, error_model="numpy")
+def _backward(
+    step: IntArray, loss: FloatArray, first: IntArray, low: IntArray, high: IntArray, last: FloatArray
+) -> FloatArray:
+    """Return the best worth still to come before each block, given that of the last cells."""
+    blocks = first.size - 1
+    table = np.full((first.size, high[-1] + 1), -np.inf)
+    table[blocks, low[blocks] :] = last
+    for s in range(blocks - 1, -1, -1):
+        for i in range(first[s], first[s + 1]):
+            here, there = _joined(table, s, step[i], low, high)
+            _raise(here, there, loss[i])
+    return table
+
+
+# There are no NaN: -inf meets only -inf and finite numbers.
+@njit(cache=True, error_model="numpy", fastmath={"nnan", "nsz"})
+def _most(before: FloatArray, after: FloatArray) -> float:
+    """Return the largest sum of a number before and one after."""
+    most = -np.inf
+    for x in range(before.size):
+        most = max(most, before[x] + after[x])
+    return most
+
+
+@njit(cache=True, error_model="numpy")
 def _marginals(
     step: IntArray,
     loss: FloatArray,
@@ -76,37 +101,16 @@ def _marginals(
     low: IntArray,
     high: IntArray,
     forward: FloatArray,
-    last: FloatArray,
-) -> tuple[FloatArray, IntArray]:
-    """Return the worth of the best column with each vertex, less U, and its choice for every block."""
-    blocks = first.size - 1
-    table = np.full(forward.shape, -np.inf)
-    table[blocks, low[blocks] :] = last
-    best, choice = np.full(step.size, -np.inf), np.zeros((step.size, blocks), dtype=np.int64)
-    for s in range(blocks - 1, -1, -1):
+    backward: FloatArray,
+) -> FloatArray:
+    """Return the worth of the best column with each vertex, less U."""
+    best = np.empty(step.size)
+    for s in range(first.size - 1):
         for i in range(first[s], first[s + 1]):
-            here, there = _joined(table, s, step[i], low, high)
-            _raise(here, there, loss[i])
-    for s in range(blocks):
-        for i in range(first[s], first[s + 1]):
-            t = step[i]
-            at = 0
-            for x in range(max(low[s], low[s + 1] - t), min(high[s], high[s + 1] - t) + 1):
-                worth = forward[s, x] + table[s + 1, x + t] + loss[i]
-                if worth > best[i]:
-                    best[i], at = worth, x
-            if best[i] == -np.inf:
-                continue
-            choice[i, s] = i
-            _trace(choice[i], s, at, step, loss, first, low, high, forward)
-            x = at + t
-            for r in range(s + 1, blocks):
-                for j in range(first[r], first[r + 1]):
-                    after = x + step[j]
-                    if low[r + 1] <= after <= high[r + 1] and table[r + 1, after] + loss[j] == table[r, x]:
-                        choice[i, r], x = j, after
-                        break
-    return best, choice
+            a = max(low[s], low[s + 1] - step[i])
+            b = max(a, min(high[s], high[s + 1] - step[i]) + 1)
+            best[i] = loss[i] + _most(forward[s, a:b], backward[s + 1, a + step[i] : b + step[i]])
+    return best
 
 
 @njit(cache=True, error_model="numpy")
@@ -117,13 +121,29 @@ def _traced(
     low: IntArray,
     high: IntArray,
     forward: FloatArray,
-    cells: IntArray,
+    backward: FloatArray,
+    vertices: IntArray,
 ) -> IntArray:
-    """Return the choices that make up the least losses in some of the last cells, shape (cells, blocks)."""
+    """Return the choices of the best columns with some vertices, shape (vertices, blocks)."""
     blocks = first.size - 1
-    choice = np.zeros((cells.size, blocks), dtype=np.int64)
-    for k in range(cells.size):
-        _trace(choice[k], blocks, cells[k], step, loss, first, low, high, forward)
+    choice = np.zeros((vertices.size, blocks), dtype=np.int64)
+    for k in range(vertices.size):
+        i = vertices[k]
+        s = np.searchsorted(first, i, side="right") - 1
+        t, at, best = step[i], 0, -np.inf
+        for x in range(max(low[s], low[s + 1] - t), min(high[s], high[s + 1] - t) + 1):
+            worth = forward[s, x] + backward[s + 1, x + t]
+            if worth > best:
+                best, at = worth, x
+        choice[k, s] = i
+        _trace(choice[k], s, at, step, loss, first, low, high, forward)
+        x = at + t
+        for r in range(s + 1, blocks):
+            for j in range(first[r], first[r + 1]):
+                after = x + step[j]
+                if low[r + 1] <= after <= high[r + 1] and backward[r + 1, after] + loss[j] == backward[r, x]:
+                    choice[k, r], x = j, after
+                    break
     return choice
 
 
@@ -207,11 +227,14 @@ class Grid:
         )
         # With the widest blocks first, few partial sums are such that the blocks to come can reach the end.
         self._order = np.argsort([-float(np.ptp(z)) for z in self.z], kind="stable")
-        kept = []
+        kept: list[IntArray] = []
+        self._places: list[IntArray] = []
         for s in self._order:
             # Of the vertices that move the grid equally far, only the one with the least loss matters.
             ranked = np.lexsort((-self.losses[s], steps[s]))
-            kept.append(ranked[np.append(True, np.diff(steps[s][ranked]) > 0)])
+            chosen = ranked[np.append(True, np.diff(steps[s][ranked]) > 0)]
+            self._places.append(np.searchsorted(steps[s][chosen], steps[s]) + sum(k.size for k in kept))
+            kept.append(chosen)
         pairs = list(zip(self._order, kept, strict=True))
         self._indices = np.concatenate([self.vertices[s][i] for s, i in pairs])
         step = np.concatenate([steps[s][i] for s, i in pairs])
@@ -231,32 +254,30 @@ class Grid:
         self.sums = base + width * np.arange(bottom[-1], top[-1] + 1)
         self.least = self._forward[-1, bottom[-1] :]
 
-    def best(self, phi: FloatArray, number: int) -> IntArray:
-        """Return the choices, one vertex per block, that are best in some of the last cells, the best ones.
+    def search(self, worth: FloatArray, number: int) -> tuple[list[FloatArray], IntArray]:
+        """Find the best column with each vertex.
 
         Parameters
         ----------
-        phi : ndarray
-            At every element of `sums`.
+        worth : ndarray
+            What is added to the losses of a column, at every element of `sums`.
         number : int
             Most choices.
 
         Returns
         -------
-        ndarray of int, shape (choices, blocks)
+        marginals : list of ndarray
+            The largest sum of losses and worth with every vertex of every block.
+        choices : ndarray of int, shape (choices, blocks)
+            One vertex per block: what attains it with the `number` best vertices.
         """
-        worth = self.least - phi
-        cells = np.argsort(-worth, kind="stable")[:number]
-        cells = cells[np.isfinite(worth[cells])] + self._arguments[3][-1]
-        return self._choices(_traced(*self._arguments, self._forward, cells))
-
-    def best_with(self, phi: FloatArray, number: int) -> IntArray:
-        """Return the choices that are best with some vertex, one for each of the `number` best vertices."""
-        worth, choice = _marginals(*self._arguments, self._forward, -phi)
-        ranked = np.argsort(-worth, kind="stable")[:number]
-        return self._choices(np.unique(choice[ranked[np.isfinite(worth[ranked])]], axis=0))
-
-    def _choices(self, rows: IntArray) -> IntArray:
-        result = np.empty_like(rows)
-        result[:, self._order] = self._indices[rows]
-        return result
+        backward = _backward(*self._arguments, worth)
+        marginals = _marginals(*self._arguments, self._forward, backward)
+        best = np.argsort(-marginals, kind="stable")[:number]
+        rows = _traced(*self._arguments, self._forward, backward, best[np.isfinite(marginals[best])])
+        choices = np.empty_like(rows)
+        choices[:, self._order] = self._indices[rows]
+        loss, every = self._arguments[1], [np.empty(0)] * len(self.z)
+        for s, places in zip(self._order, self._places, strict=True):
+            every[s] = marginals[places] - loss[places] + self.losses[s]
+        return every, np.unique(choices, axis=0)

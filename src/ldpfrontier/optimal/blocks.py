@@ -12,6 +12,7 @@ public values, so 2^a2 numbers per block stand for a polytope in a1 a2 dimension
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 from numba import njit
@@ -57,19 +58,18 @@ def _two_valued(
 
 
 @njit(cache=True)
-def _leading(f: FloatArray, z: FloatArray, tilt: float, number: int) -> NDArray[np.int64]:
-    """Return where f - tilt z is largest, best first; of equals the first ones."""
-    which, values, least = np.zeros(number, dtype=np.int64), np.full(number, -np.inf), -np.inf
+def leaders(f: FloatArray, z: FloatArray, tilt: float, enough: float, number: int) -> NDArray[np.int64]:
+    """Return where f - tilt z is largest and above `enough`, a number of places at most, the best first."""
+    tops, places = np.full(number, enough), np.full(number, -1)
     for i in range(len(f)):
-        value = f[i] - tilt * z[i]
-        if value > least:
-            place = number - 1
-            while place > 0 and value > values[place - 1]:
-                which[place], values[place] = which[place - 1], values[place - 1]
-                place -= 1
-            which[place], values[place] = i, value
-            least = values[-1]
-    return which
+        tilted = f[i] - tilt * z[i]
+        if tilted > tops[-1]:
+            k = number - 1
+            while k > 0 and tilted > tops[k - 1]:
+                tops[k], places[k] = tops[k - 1], places[k - 1]
+                k -= 1
+            tops[k], places[k] = tilted, i
+    return places[places >= 0]
 
 
 class Block:
@@ -177,6 +177,12 @@ class Block:
     def __len__(self) -> int:
         return len(self._sets)
 
+    @cached_property
+    def rising(self) -> tuple[FloatArray, NDArray[np.int64]]:
+        """All z in rising order, and the vertices they belong to."""
+        order = np.argsort(self.z, kind="stable")
+        return self.z[order], order
+
     def dot(self, prices: FloatArray) -> FloatArray:
         """Return prices . w for every vertex, shape (vertices,), without forming the vertices."""
         folded = self.folded(prices)
@@ -192,7 +198,7 @@ class Block:
 
     def leading(self, prices: FloatArray, number: int, tilt: float = 0.0) -> NDArray[np.int64]:
         """Return up to `number` vertices with the largest g - prices . w - tilt z, best first."""
-        return np.asarray(_leading(self.reduced(prices), self.z, tilt, min(number, len(self))))
+        return np.asarray(leaders(self.reduced(prices), self.z, tilt, -math.inf, number))
 
     def vectors(self, indices: NDArray[np.integer]) -> FloatArray:
         """Return the chosen vertices, shape (m, a2)."""

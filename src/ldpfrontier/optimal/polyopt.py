@@ -15,7 +15,8 @@ The rays of both are products of block vertices, too many to list. Three steps a
 1. **Decomposition** (`decomposition`): an upper bound with its prices, from one small LP.
 2. **Coupling**: the block weights of that LP are coupled into columns: a mechanism.
 3. **Column generation** over the joint columns from that start, where the coupling leaves a gap: to the
-   exact optimum on small tables (`column_generation`), near the best prices on larger ones (`proximal`).
+   exact optimum on small tables (`column_generation`), near the best prices on larger ones (`proximal`),
+   where the decomposition is refined first.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -30,11 +32,11 @@ import numpy as np
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.optimal.blocks import Block, critical_levels
-from ldpfrontier.optimal.column_generation import BATCH, SMOOTHING, generate
+from ldpfrontier.optimal.column_generation import BATCH, SMOOTHING, Master, generate
 from ldpfrontier.optimal.decomposition import GAP, ROUNDS, Decomposition
 from ldpfrontier.optimal.products import BlockProduct
-from ldpfrontier.optimal.proximal import generate_near
-from ldpfrontier.optimum import Optimum
+from ldpfrontier.optimal.proximal import FINEST, generate_near
+from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.utility import Columns, MutualInformation
 
@@ -46,6 +48,9 @@ SMALL, LARGE, FEW = 1_500, 50_000, 3
 #: Relative gap of the decomposition where it is a start only; elsewhere, and for the search over the deltas,
 #: a share of the tolerance.
 ROUGH, SHARE = 1e-3, 0.3
+
+#: A start whose coupling loses up to this multiple of the tolerance is worth completing.
+LOSS = 2.0
 
 #: How much nearer to delta = 0 the first interval ends after a split.
 STEP = 16.0
@@ -136,10 +141,27 @@ def _published(
 ) -> tuple[Optimum, FloatArray]:
     """Solve PolyOpt as published; return the optimum and good prices."""
     decomposition = Decomposition(product, epsilon)
-    prices = decomposition.solve(product.explore, gap=max(GAP, SHARE * tolerance)).ravel()
-    columns = Columns.join([decomposition.columns(), *start_columns(start, utility)])
+    fine, known = max(GAP, SHARE * tolerance), start_columns(start, utility)
     if product.size > SMALL:
-        return generate_near(product, columns, utility, [prices], tolerance=tolerance, max_rounds=max_rounds)
+        aim = max(tolerance, FINEST)
+        prices = decomposition.solve(product.explore, gap=max(ROUGH, fine)).ravel()
+        if decomposition.loss() <= LOSS * aim:
+            prices = decomposition.solve(product.explore, gap=fine).ravel()
+            known.append(decomposition.columns())
+            found = generate_near(
+                product, Columns.join(known), utility, [prices], tolerance=tolerance, max_rounds=1
+            )
+            if found[0].gap <= aim or max_rounds == 1:
+                return found
+        known.append(decomposition.columns())
+        with suppress(RuntimeError):  # without a refinement there are more rounds
+            prices = decomposition.refine(gap=SHARE * aim).ravel()
+            known.append(decomposition.columns())
+        return generate_near(
+            product, Columns.join(known), utility, [prices], tolerance=tolerance, max_rounds=max_rounds
+        )
+    prices = decomposition.solve(product.explore, gap=fine).ravel()
+    columns = Columns.join([decomposition.columns(), *known])
     product.resolution = SHARE * tolerance * float(prices.sum())
     optimum = generate(
         product, columns, utility, tolerance=tolerance, max_rounds=max_rounds, stable_prices=prices
@@ -159,7 +181,7 @@ def polyopt_distinct(
     """Solve PolyOpt over distinct pairs.
 
     Arguments and result are those of `polyopt_published`. Beyond `SMALL` the published optimum is found
-    first; columns are priced at its prices and at those of the decomposition, beyond `LARGE` at these alone.
+    first, and up to `LARGE` the bound at its prices, besides that of the decomposition.
     """
     utility = MutualInformation(centre)
     family = DistinctProducts(centre, lower, epsilon)
@@ -180,11 +202,14 @@ def polyopt_distinct(
     if not joint:
         first, near = _published(published, epsilon, utility, None, tolerance, max_rounds)
         columns = Columns.join([columns, *start_columns(first.channel, utility)])
-        # Every product looked at is a block of its own per sensitive value: beyond LARGE, once is enough.
-        looks = [prices.ravel()] if size > LARGE else [prices.ravel(), near]
-        return generate_near(
-            family, columns, utility, looks, tolerance=tolerance, max_rounds=min(max_rounds, len(looks))
-        )[0]
+        bound = float(prices.sum())
+        # Every product looked at is a block of its own per sensitive value: beyond LARGE, no more of them.
+        if size <= LARGE and (room := bound - float(near.sum())) > 0.0:
+            bound -= max(room - family.price(near, 0, room)[0], 0.0)
+        master = Master(centre.size, unit=max(float(columns.values.max()), 1e-6))
+        master.add(columns)
+        channel = master.channel(master.solve()[1])
+        return certified(channel, utility(channel), bound, tolerance, 1)
     return generate(
         family,
         columns,
@@ -289,11 +314,14 @@ class DistinctProducts:
             return excess
 
         nodes = WORK // self.product(0, 0.0).size
-        bound = self._search(look, lambda product: product.excess(prices)[0], slack, nodes)
+        bound = self._search(look, lambda product, _: product.excess(prices)[0], slack, nodes)
         return bound, [product for _, product in leaders.values()]
 
-    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
-        """Bound the reduced costs of all joint columns from above; offer the best ones found."""
+    def price(self, prices: FloatArray, effort: int, limit: float = math.inf) -> tuple[float, Columns]:
+        """Bound the reduced costs of all joint columns from above; offer the best ones found.
+
+        One above the limit ends the search.
+        """
         published = self.product(0, 0.0)
         offers = [published.columns(np.empty((0, len(self.centre)), dtype=np.int64))]
 
@@ -305,21 +333,31 @@ class DistinctProducts:
 
         small = published.size <= SMALL
         nodes = WORK // published.size if small else INTERVALS
-        bound = self._search(
-            look, lambda product: product.price(prices, effort, 0)[0], self.resolution, nodes
-        )
-        return max(bound, 0.0), Columns.join(offers)
+        left = nodes
+
+        def bound(product: BlockProduct, enough: float) -> float:
+            nonlocal left
+            excess = product.excess(prices)[0]
+            if excess <= enough or left <= 0:
+                return excess
+            left -= 1
+            return product.price(prices, effort, 0)[0]
+
+        most = self._search(look, bound, self.resolution, WORK // published.size, limit)
+        return max(most, 0.0), Columns.join(offers)
 
     def _search(
         self,
         look: Callable[[int, BlockProduct], float],
-        bound: Callable[[BlockProduct], float],
+        bound: Callable[[BlockProduct, float], float],
         slack: float,
         nodes: int,
+        limit: float = math.inf,
     ) -> float:
         """Branch and bound over the deltas of every s0, the interval with the largest bound first.
 
-        Returns an upper bound, at most `slack` above the largest `look` unless that is too much work.
+        Returns an upper bound, at most `slack` above the largest `look` unless that is too much work or one
+        is above the limit.
         """
         published = self.product(0, 0.0)
         best = look(0, published)
@@ -328,12 +366,13 @@ class DistinctProducts:
         def push(s0: int, i: int, j: int) -> None:
             if j - i > 1:
                 low, high = self.deltas[s0][[i, j]]
-                heapq.heappush(intervals, (-bound(self._relaxed(s0, float(low), float(high))), s0, i, j))
+                relaxed = self._relaxed(s0, float(low), float(high))
+                heapq.heappush(intervals, (-bound(relaxed, max(best, 0.0) + slack), s0, i, j))
 
         for s0, deltas in enumerate(self.deltas):
             best = max(best, look(s0, self.product(s0, self.epsilon)))
             push(s0, 0, len(deltas) - 1)
-        while intervals and -intervals[0][0] > max(best, 0.0) + slack and nodes > 0:
+        while intervals and -intervals[0][0] > max(best, 0.0) + slack and nodes > 0 and best < limit:
             nodes -= 1
             _, s0, i, j = heapq.heappop(intervals)
             deltas = self.deltas[s0]

@@ -24,11 +24,16 @@ from ldpfrontier.optimal.blocks import Block
 from ldpfrontier.utility import Columns
 
 #: Additions in tables that one pricing may take, by effort.
-WORK = (10_000_000, 100_000_000, 500_000_000)
+WORK = (100_000_000, 300_000_000, 1_000_000_000)
 
-#: Ratio of the ends of a band of Z at first, share of its ends that it is widened by, and least and, by
-#: effort, most cells of its grid.
-BAND, MARGIN, CELLS = 2.0, 0.25, (500, 1_000, 4_000, 16_000)
+#: Ratio of the ends of a band of Z at first, least and most cells of its grid.
+BAND, CELLS = 2.0, (500, 1_000)
+
+#: Most cells of any grid, and most times that a band is halved.
+MOST_CELLS, DEEPEST = 2**18, 30
+
+#: Relative rounding of what a column is worth.
+ROUNDING = 1e-12
 
 #: Columns offered of a band that is looked at again.
 FEW = 20
@@ -71,6 +76,7 @@ class BlockProduct:
     resolution: float = 0.0
     efforts: int = len(WORK)
     _lam: float = field(default=1.0, init=False, repr=False)
+    _last: tuple[FloatArray, tuple[float, float]] | None = field(default=None, init=False, repr=False)
 
     @cached_property
     def scale(self) -> FloatArray:
@@ -97,6 +103,7 @@ class BlockProduct:
     def forget(self) -> None:
         """Forget what depends on the list of vertices, which has grown."""
         self.__dict__.pop("range", None)
+        self._last = None
 
     def reduced(self, prices: FloatArray) -> list[FloatArray]:
         """Return f_s = g_s - prices . w_s for all vertices of every block."""
@@ -114,6 +121,8 @@ class BlockProduct:
         -------
         kappa, lam : float
         """
+        if self._last is not None and np.array_equal(self._last[0], prices):
+            return self._last[1]
         f = self.reduced(prices)
         below = above = (0.0, 0.0, 0.0)  # lam, F and its slope z on either side of the least kappa
         low, high = -math.inf, math.inf
@@ -139,6 +148,7 @@ class BlockProduct:
                 break
             lam = following
         self._lam = best[1]  # prices change little from one call to the next
+        self._last = prices.copy(), best
         return best
 
     def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
@@ -151,9 +161,7 @@ class BlockProduct:
         per_block = prices.reshape(self.centre.shape)
         return [b.leading(p, number, lam) for b, p in zip(self.blocks, per_block, strict=True)]
 
-    def price(
-        self, prices: FloatArray, effort: int, offers: int = OFFERS, enough: float = 0.0
-    ) -> tuple[float, Columns]:
+    def price(self, prices: FloatArray, effort: int, offers: int = OFFERS) -> tuple[float, Columns]:
         """Bound the reduced costs of all joint columns from above; offer the best ones found.
 
         With the tangent of z log z at c, and lam = 1 + log c, the reduced cost of a product of vertices is ::
@@ -171,8 +179,6 @@ class BlockProduct:
         effort : int
         offers : int
             Most columns to offer.
-        enough : float
-            The bound need not be below that.
         """
         nothing = self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))
         kappa, lam = self.excess(prices)
@@ -184,40 +190,56 @@ class BlockProduct:
         U, problem = problem.tilted(lam, math.log(high) + 1.0 - lam, lam - math.log(low) - 1.0)
         if U <= 0.0:
             return 0.0, nothing
-        if math.prod(len(i) for i in problem.vertices) <= MAX_PRODUCT:
-            bound, choice = problem.listed(U, math.exp(lam - 1.0), offers)
+        if problem.few:
+            bound, choice = problem.listed(offers)
             return bound, self.columns(choice)
-        return self._search(problem, prices, effort, offers, enough)
+        return self._search(problem, prices, effort, offers)
 
     def _search(
-        self, problem: _Problem, prices: FloatArray, effort: int, offers: int, enough: float
+        self, problem: _Problem, prices: FloatArray, effort: int, offers: int
     ) -> tuple[float, Columns]:
-        """Bound the columns with Z in bands; halve the band with the largest bound, with finer cells."""
+        """Bound the columns with Z in bands; halve the band with the largest bound, with finer cells.
+
+        Halves look at those vertices alone that the band has in a column worth more than needed: columns with
+        others are no better, and the bound returned is no less. Where few combinations are left, the best of
+        them is known.
+        """
         (low, high), work = self.range, WORK[effort]
         parts = max(1, math.ceil(math.log(high / low) / math.log(BAND)))
         ends = np.geomspace(low, high, parts + 1)
-        heap = [(-math.inf, float(a), float(b), 0) for a, b in itertools.pairwise(ends)]
-        cells = int(np.clip(len(self.blocks) / max(self.resolution, 1e-9), CELLS[0], CELLS[1 + effort]))
-        found, attained = [self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))], 0.0
+        heap = [
+            (-math.inf, n, float(a), float(b), 0, problem)
+            for n, (a, b) in enumerate(itertools.pairwise(ends))
+        ]
+        cells = int(np.clip(len(self.blocks) / max(self.resolution, 1e-9), *CELLS))
+        found = [self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))]
+        attained = ignored = 0.0
         while True:
-            needed = max(attained + max(self.resolution, CLOSE * attained), enough)
-            negative, a, b, depth = heap[0]
-            if -negative <= needed or (work <= 0 and depth > 0):
+            needed = attained + max(self.resolution, CLOSE * attained)
+            negative, _, a, b, depth, own = heap[0]
+            if -negative <= needed or (work <= 0 and depth > 0) or depth > DEEPEST:
                 break
             heapq.heappop(heap)
             pieces = [(a, b)] if depth == 0 else [(a, math.sqrt(a * b)), (math.sqrt(a * b), b)]
             for piece in pieces:
                 number = min(offers, FEW) if depth else offers
-                bound, choice, size = problem.banded(*piece, cells << depth, number, needed, every=depth == 0)
+                finer = min(cells << depth, MOST_CELLS)
+                bound, choice, size, rest = own.banded(*piece, finer, number, needed)
                 work -= size
-                heapq.heappush(heap, (-min(bound, -negative), *piece, depth + 1))
+                below = depth + 1
+                if bound > needed:
+                    ignored = needed  # which never falls
+                    if rest.few:
+                        (bound, choice), below = rest.listed(number), DEEPEST + 1
+                parts += 1
+                heapq.heappush(heap, (-min(bound, -negative), parts, *piece, below, rest))
                 if len(choice):
                     columns = self.columns(choice)
                     found.append(columns)
                     attained = max(attained, float((columns.values - columns.vectors @ prices).max()))
         columns = Columns.join(found)
         best = np.argsort(columns.vectors @ prices - columns.values, kind="stable")[:offers]
-        bound = min(max(-heap[0][0], attained), problem.kappa)
+        bound = min(max(-heap[0][0], attained, ignored), problem.kappa)
         return bound, Columns(columns.vectors[best], columns.values[best])
 
 
@@ -231,19 +253,14 @@ class _Problem:
         Of every vertex of a block.
     kappa : float
         No column is worth more per unit of Z.
-    vertices : list of ndarray of int, optional
-        The vertices that matter, in order of rising z; all of them by default.
+    vertices : list of ndarray of int
+        The vertices that matter; by default none is left out yet, and nothing listed.
     """
 
     z: list[FloatArray]
     f: list[FloatArray]
     kappa: float
     vertices: list[NDArray[np.int64]] = field(default_factory=list)
-    losses: list[FloatArray] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if not self.vertices:
-            self.vertices = [np.argsort(z, kind="stable") for z in self.z]
 
     def tilted(self, lam: float, right: float, left: float) -> tuple[float, _Problem]:
         """Return U, and the problem with those vertices alone that matter.
@@ -255,36 +272,37 @@ class _Problem:
         right, left : float
             How fast breg rises at most as Z grows, and as it falls.
         """
-        c = math.exp(lam - 1.0)
         values = [f - lam * z for f, z in zip(self.f, self.z, strict=True)]
-        tops = [float(v[i].max()) for v, i in zip(values, self.vertices, strict=True)]
-        U = c + sum(tops)
-        vertices = [
+        tops = [float(v.max()) for v in values]
+        U = math.exp(lam - 1.0) + sum(tops)
+        vertices = []
+        for z, v, top in zip(self.z, values, tops, strict=True):
+            close = np.flatnonzero(v >= top - U)
+            rising = close[np.argsort(z[close], kind="stable")]
             # Prices higher by kappa P make a column with a larger Z lose more.
-            undominated(i[v[i] >= top - U], z, v, left, right + self.kappa)
-            for i, z, v, top in zip(self.vertices, self.z, values, tops, strict=True)
-        ]
-        losses = [v[i] - top for v, i, top in zip(values, vertices, tops, strict=True)]
-        return U, _Problem(self.z, self.f, self.kappa, vertices, losses)
+            vertices.append(undominated(rising, z, v, left, right + self.kappa))
+        return U, _Problem(self.z, self.f, self.kappa, vertices)
 
-    def listed(self, U: float, c: float, offers: int) -> tuple[float, NDArray[np.int64]]:
-        """Evaluate every combination that can be worth having: exact up to the excess being at least 0."""
-        loss, total = np.zeros(1), np.zeros(1)
-        for d, z, i in zip(self.losses, self.z, self.vertices, strict=True):
-            loss, total = np.add.outer(loss, d).ravel(), np.add.outer(total, z[i]).ravel()
-        reduced = (U + loss - _bregman(total, c)) / total
+    @property
+    def few(self) -> bool:
+        """Whether the combinations of vertices are listed."""
+        return math.prod(len(i) for i in self.vertices) <= MAX_PRODUCT
+
+    def listed(self, offers: int) -> tuple[float, NDArray[np.int64]]:
+        """Evaluate all combinations: the largest reduced cost, or 0, and the best choices."""
+        worth, total = np.zeros(1), np.zeros(1)
+        for f, z, i in zip(self.f, self.z, self.vertices, strict=True):
+            worth, total = np.add.outer(worth, f[i]).ravel(), np.add.outer(total, z[i]).ravel()
+        reduced = worth / total - np.log(total)
         best = np.argsort(-reduced, kind="stable")[:offers]
         places = np.unravel_index(best, [len(i) for i in self.vertices])
         choice = np.column_stack([i[p] for i, p in zip(self.vertices, places, strict=True)])
-        return max(float(reduced.max()), 0.0), choice
+        return float(reduced.max(initial=0.0)), choice
 
     def banded(
-        self, low: float, high: float, cells: int, offers: int, enough: float, *, every: bool
-    ) -> tuple[float, NDArray[np.int64], int]:
+        self, low: float, high: float, cells: int, offers: int, enough: float
+    ) -> tuple[float, NDArray[np.int64], int, _Problem]:
         """Bound the reduced costs with low <= Z <= high, by dynamic programming over the blocks.
-
-        Vertices are replaced by better ones as long as Z stays within a margin: every replacement that moves
-        Z by x gains at least its slope times x, all of them U at most, so slopes of U / margin are enough.
 
         Returns
         -------
@@ -294,38 +312,40 @@ class _Problem:
             None unless the bound is above `enough`.
         size : int
             The work it was.
+        rest : _Problem
+            With the vertices of all columns in the band that are worth more than `enough`.
         """
         none = np.empty((0, len(self.z)), dtype=np.int64)
-        c, wide = math.sqrt(low * high), (low * (1.0 - MARGIN), high * (1.0 + MARGIN))
+        c = math.sqrt(low * high)
         lam = 1.0 + math.log(c)
-        U = c + sum(
-            float((f[i] - lam * z[i]).max()) for f, z, i in zip(self.f, self.z, self.vertices, strict=True)
-        )
+        values = [f[i] - lam * z[i] for f, z, i in zip(self.f, self.z, self.vertices, strict=True)]
+        tops = [float(v.max()) for v in values]
+        U = c + sum(tops)
         if enough * low >= U:
-            return max(U, 0.0) / low, none, 0
-        right = max(math.log(wide[1] / c), U / (wide[1] - high))
-        left = max(math.log(c / wide[0]), U / (low - wide[0]))
-        U, kept = self.tilted(lam, right, left)
-        z = [z[i] for z, i in zip(self.z, kept.vertices, strict=True)]
+            return max(U, 0.0) / low, none, 0, self
+        kept = [v >= top - U for v, top in zip(values, tops, strict=True)]
+        vertices = [i[k] for i, k in zip(self.vertices, kept, strict=True)]
+        losses = [v[k] - top for v, k, top in zip(values, kept, tops, strict=True)]
+        z = [z[i] for z, i in zip(self.z, vertices, strict=True)]
         least, most = sum(float(x.min()) for x in z), sum(float(x.max()) for x in z)
-        if wide[0] > most or wide[1] < least:
-            return 0.0, none, 0
-        grid = Grid(kept.vertices, z, kept.losses, max(wide[0], least), min(wide[1], most), cells)
+        if low > most or high < least:
+            return 0.0, none, 0, self
+        grid = Grid(vertices, z, losses, max(low, least), min(high, most), cells)
         if grid.sums.size == 0:
-            return 0.0, none, grid.size
+            return 0.0, none, grid.size, self
         nearest = np.clip(c, grid.sums - grid.error, grid.sums + grid.error)
         # A positive reduced cost per unit of Z is largest at the least Z that the cell can stand for.
-        lowest = np.maximum(grid.sums - grid.error, least)
-        bound = max(float(((U + grid.least - _bregman(nearest, c)) / lowest).max()), 0.0)
-        if offers == 0 or bound <= enough:
-            return bound, none, grid.size
-        phi = _bregman(grid.sums, c)
-        if every:
-            return bound, grid.best_with(phi, offers), 3 * grid.size
-        return bound, grid.best(phi, offers), grid.size
+        lowest = np.maximum(grid.sums - grid.error, low)
+        worth = U - bregman(nearest, c)
+        bound = max(float(((grid.least + worth) / lowest).max()), 0.0)
+        if bound <= enough:
+            return bound, none, grid.size, self
+        marginals, choice = grid.search(worth - enough * lowest, offers)
+        vertices = [i[m > -ROUNDING * U] for i, m in zip(vertices, marginals, strict=True)]
+        return bound, choice, 3 * grid.size, _Problem(self.z, self.f, self.kappa, vertices)
 
 
-def _bregman(z: FloatArray, c: float) -> FloatArray:
+def bregman(z: FloatArray, c: float | FloatArray) -> FloatArray:
     """Distance of z log z from its tangent at c: z log(z/c) - z + c."""
     z = np.maximum(z, 1e-300)
     return np.asarray(z * np.log(z / c) - z + c)

@@ -28,21 +28,25 @@ from ldpfrontier.utility import Columns, Utility
 FLOOR = 1e-3
 
 #: Columns offered to the program per round, and kept in it, per input.
-OFFERS, KEPT = 2.5, 16
+OFFERS, KEPT = 2.5, 6
 
 #: Share of the predicted fall of the bound, and of the tolerance, that the bound on reduced costs may be
 #: wrong by.
-SLACK, FINE = 0.1, 0.3
+SLACK, FINE = 0.1, 0.1
+
+#: The share of the gap by which the bound should be predicted to fall, from and to: tau is multiplied or
+#: divided by a step until it is.
+LEVELS, STEP = (0.2, 0.6), 3.0
 
 #: Least weight of a column that the restricted linear program is given.
-LEAST = 1e-7
+LEAST = 1e-5
 
 #: Finest relative gap that is aimed at: nearer to the optimum the rounds become many.
 FINEST = 3e-5
 
 #: Rounds between restricted linear programs; relative accuracy of the interior point method, as a share of
 #: the gap; most of its steps.
-PERIOD, ACCURACY, STEPS = 6, 0.01, 60
+PERIOD, ACCURACY, STEPS = 4, 0.01, 60
 
 
 class ProximalFamily(Family, Protocol):
@@ -97,8 +101,6 @@ def generate_near(
         reduced = columns.values - columns.vectors @ trial
         attained = float(reduced.max(initial=0.0))
         found = float(trial.sum()) + excess
-        fall = (bound - found) / predicted if rounds > len(prices) else 0.0
-        tau *= 2.0 if fall > 0.5 else 1.0 / 1.5 if fall < -1.0 else 1.0
         if found < bound:
             bound, stable = found, trial + excess * scale
         if excess - attained > family.resolution + 0.5 * attained:
@@ -111,7 +113,6 @@ def generate_near(
             value, weights, _ = master.solve()
             if bound - value <= aim * value:
                 break
-            tau *= 4.0 if small else 1.0
         best = np.argsort(-reduced, kind="stable")[: int(OFFERS * scale.size)]
         pool = Columns.join([pool, Columns(columns.vectors[best], columns.values[best])])
         used = np.append(used, np.full(best.size, np.inf))
@@ -124,6 +125,8 @@ def generate_near(
             continue
         trial, used = proximal_prices(pool, stable, scale, tau * metric, accuracy)
         predicted = bound - float(trial.sum())
+        share = predicted / max(bound - value, 1e-300)
+        tau *= STEP if share < LEVELS[0] else 1.0 / STEP if share > LEVELS[1] else 1.0
     channel = master.channel(weights)
     return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit), stable
 
