@@ -11,15 +11,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
+from ldpfrontier.optimal.compiled import inner, kernel
 
 IntArray = NDArray[np.int64]
 
 
-@njit(cache=True, error_model="numpy")
+@inner
+def _table(rows: int, cells: int) -> FloatArray:
+    table = np.empty((rows, cells))
+    for s in range(rows):
+        for x in range(cells):
+            table[s, x] = -np.inf
+    return table
+
+
+@inner
 def _joined(
     table: FloatArray, s: int, t: int, low: IntArray, high: IntArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -29,13 +38,13 @@ def _joined(
     return table[s, a:b], table[s + 1, a + t : b + t]
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _raise(target: FloatArray, source: FloatArray, loss: float) -> None:
     for x in range(target.size):
         target[x] = max(target[x], source[x] + loss)
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _trace(
     choice: IntArray,
     blocks: int,
@@ -56,10 +65,10 @@ def _trace(
                 break
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _forward(step: IntArray, loss: FloatArray, first: IntArray, low: IntArray, high: IntArray) -> FloatArray:
     """Return the least loss of the first blocks at every partial sum, shape (blocks + 1, cells)."""
-    table = np.full((first.size, high[-1] + 1), -np.inf)
+    table = _table(first.size, high[-1] + 1)
     table[0, 0] = 0.0
     for s in range(first.size - 1):
         for i in range(first[s], first[s + 1]):
@@ -68,7 +77,7 @@ def _forward(step: IntArray, loss: FloatArray, first: IntArray, low: IntArray, h
     return table
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _marginals(
     step: IntArray,
     loss: FloatArray,
@@ -80,18 +89,19 @@ def _marginals(
 ) -> tuple[FloatArray, IntArray]:
     """Return the worth of the best column with each vertex, less U, and its choice for every block."""
     blocks = first.size - 1
-    table = np.full(forward.shape, -np.inf)
-    table[blocks, low[blocks] :] = last
-    best, choice = np.full(step.size, -np.inf), np.zeros((step.size, blocks), dtype=np.int64)
+    table = _table(blocks + 1, high[-1] + 1)
+    for x in range(last.size):
+        table[blocks, low[blocks] + x] = last[x]
+    best, choice = np.empty(step.size), np.zeros((step.size, blocks), dtype=np.int64)
     for s in range(blocks - 1, -1, -1):
         for i in range(first[s], first[s + 1]):
             here, there = _joined(table, s, step[i], low, high)
             _raise(here, there, loss[i])
     for s in range(blocks):
         for i in range(first[s], first[s + 1]):
-            t = step[i]
-            at = 0
-            for x in range(max(low[s], low[s + 1] - t), min(high[s], high[s + 1] - t) + 1):
+            t, best[i] = step[i], -np.inf
+            at = start = max(low[s], low[s + 1] - t)
+            for x in range(start, min(high[s], high[s + 1] - t) + 1):
                 worth = forward[s, x] + table[s + 1, x + t] + loss[i]
                 if worth > best[i]:
                     best[i], at = worth, x
@@ -109,7 +119,7 @@ def _marginals(
     return best, choice
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _traced(
     step: IntArray,
     loss: FloatArray,
@@ -127,7 +137,7 @@ def _traced(
     return choice
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def undominated(order: IntArray, z: FloatArray, value: FloatArray, left: float, right: float) -> IntArray:
     """List the vertices that no other of their block replaces at a gain.
 

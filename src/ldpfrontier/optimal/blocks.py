@@ -14,12 +14,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.combinatorics import subset_sums
+from ldpfrontier.optimal.compiled import kernel
 from ldpfrontier.optimum import Intractable
 
 #: 2^20 subsets are 1e6 vertices of some families, about 100 MB a block.
@@ -45,7 +45,7 @@ def critical_levels(lower: FloatArray) -> FloatArray:
     return np.unique(np.log1p(D / mass[mass > 0]))
 
 
-@njit(cache=True)
+@kernel
 def _two_valued(
     inside: FloatArray, total: float, sets: NDArray[np.int32], low: FloatArray, high: FloatArray
 ) -> FloatArray:
