@@ -186,7 +186,14 @@ def _exchange(
 
 @inner
 def _bound(
-    pool: Pool, cost: FloatArray, basis: Basis, y: FloatArray, which: int, last: float, lo: FloatArray, hi: FloatArray
+    pool: Pool,
+    cost: FloatArray,
+    basis: Basis,
+    y: FloatArray,
+    which: int,
+    last: float,
+    lo: FloatArray,
+    hi: FloatArray,
 ) -> tuple[float, FloatArray]:
     """Bound the program from the multipliers of the inequalities; the reduced costs of the bound.
 
@@ -209,10 +216,10 @@ def _bound(
 
 @inner
 def _active(basis: Basis, which: int) -> bool:
+    found = False
     for kind in basis.active:
-        if kind == which:
-            return True
-    return False
+        found |= kind == which
+    return found
 
 
 @inner
