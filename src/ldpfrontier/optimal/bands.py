@@ -15,11 +15,21 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
+from ldpfrontier.optimal.compiled import inner, kernel
 
 IntArray = NDArray[np.int64]
 
 
-@njit(cache=True, error_model="numpy")
+@inner
+def _table(rows: int, cells: int) -> FloatArray:
+    table = np.empty((rows, cells))
+    for s in range(rows):
+        for x in range(cells):
+            table[s, x] = -np.inf
+    return table
+
+
+@inner
 def _joined(
     table: FloatArray, s: int, t: int, low: IntArray, high: IntArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -29,13 +39,13 @@ def _joined(
     return table[s, a:b], table[s + 1, a + t : b + t]
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _raise(target: FloatArray, source: FloatArray, loss: float) -> None:
     for x in range(target.size):
         target[x] = max(target[x], source[x] + loss)
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _trace(
     choice: IntArray,
     blocks: int,
@@ -56,10 +66,10 @@ def _trace(
                 break
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _forward(step: IntArray, loss: FloatArray, first: IntArray, low: IntArray, high: IntArray) -> FloatArray:
     """Return the least loss of the first blocks at every partial sum, shape (blocks + 1, cells)."""
-    table = np.full((first.size, high[-1] + 1), -np.inf)
+    table = _table(first.size, high[-1] + 1)
     table[0, 0] = 0.0
     for s in range(first.size - 1):
         for i in range(first[s], first[s + 1]):
@@ -68,13 +78,13 @@ def _forward(step: IntArray, loss: FloatArray, first: IntArray, low: IntArray, h
     return table
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _backward(
     step: IntArray, loss: FloatArray, first: IntArray, low: IntArray, high: IntArray, last: FloatArray
 ) -> FloatArray:
     """Return the best worth still to come before each block, given that of the last cells."""
     blocks = first.size - 1
-    table = np.full((first.size, high[-1] + 1), -np.inf)
+    table = _table(first.size, high[-1] + 1)
     table[blocks, low[blocks] :] = last
     for s in range(blocks - 1, -1, -1):
         for i in range(first[s], first[s + 1]):
@@ -84,7 +94,7 @@ def _backward(
 
 
 # There are no NaN: -inf meets only -inf and finite numbers.
-@njit(cache=True, error_model="numpy", fastmath={"nnan", "nsz"})
+@njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath={"nnan", "nsz"})
 def _most(before: FloatArray, after: FloatArray) -> float:
     """Return the largest sum of a number before and one after."""
     most = -np.inf
@@ -93,7 +103,7 @@ def _most(before: FloatArray, after: FloatArray) -> float:
     return most
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _marginals(
     step: IntArray,
     loss: FloatArray,
@@ -113,7 +123,7 @@ def _marginals(
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _traced(
     step: IntArray,
     loss: FloatArray,
@@ -147,7 +157,7 @@ def _traced(
     return choice
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def undominated(order: IntArray, z: FloatArray, value: FloatArray, left: float, right: float) -> IntArray:
     """List the vertices that no other of their block replaces at a gain.
 

@@ -15,12 +15,12 @@ import math
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.combinatorics import subset_sums
+from ldpfrontier.optimal.compiled import kernel
 from ldpfrontier.optimum import Intractable
 
 #: 2^20 subsets are 1e6 vertices of some families, about 100 MB a block.
@@ -46,7 +46,7 @@ def critical_levels(lower: FloatArray) -> FloatArray:
     return np.unique(np.log1p(D / mass[mass > 0]))
 
 
-@njit(cache=True)
+@kernel
 def _two_valued(
     inside: FloatArray, total: float, sets: NDArray[np.int32], low: FloatArray, high: FloatArray
 ) -> FloatArray:
@@ -57,7 +57,7 @@ def _two_valued(
     return products
 
 
-@njit(cache=True)
+@kernel
 def leaders(f: FloatArray, z: FloatArray, tilt: float, enough: float, number: int) -> NDArray[np.int64]:
     """Return where f - tilt z is largest and above `enough`, a number of places at most, the best first."""
     tops, places = np.full(number, enough), np.full(number, -1)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
+from ldpfrontier.optimal.compiled import inner, kernel
 
 #: Newton steps from a start, how far (relative) a step may move a letter, and the part of a step that is
 #: tried if all of it gains nothing.
@@ -58,20 +58,21 @@ class Extreme(NamedTuple):
     x: FloatArray  # (n,): distances as in `renyi.least_members`
 
 
-@njit(cache=True)
+@inner
 def _extreme(n: int) -> Extreme:
-    return Extreme(np.zeros(1), np.full(1, np.nan), np.empty(n), np.empty(n))
+    found = Extreme(np.zeros(1), np.zeros(1), np.empty(n), np.empty(n))
+    found.tau[0] = np.nan
+    return found
 
 
-@njit(cache=True)
+@inner
 def _copy(target: Extreme, source: Extreme) -> None:
-    target.value[:] = source.value
-    target.tau[:] = source.tau
-    target.R[:] = source.R
-    target.x[:] = source.x
+    target.value[0], target.tau[0] = source.value[0], source.tau[0]
+    for u in range(target.R.size):
+        target.R[u], target.x[u] = source.R[u], source.x[u]
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _tilt(
     r: FloatArray, z: FloatArray, floor: float, tau: float, order: float, h: FloatArray
 ) -> tuple[float, float]:
@@ -111,7 +112,7 @@ def _tilt(
     return D, (moment / T - bent / W) / (unit * order)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def least(r: FloatArray, w: FloatArray, sign: float, B: float, order: float, found: Extreme) -> None:
     """Find the least mean of sign * w, as `renyi.least_members` does; its value is that of w.
 
@@ -132,8 +133,8 @@ def least(r: FloatArray, w: FloatArray, sign: float, B: float, order: float, fou
         low, high = min(low, sign * w[u]), max(high, sign * w[u])
     span = high - low
     if not span > 0.0:
-        R[:] = r
-        z[:] = np.inf
+        for u in range(r.size):
+            R[u], z[u] = r[u], np.inf
         found.value[0] = w[0]
         return
     floor, mean, variance = 1.0, 0.0, 0.0
@@ -185,32 +186,42 @@ def least(r: FloatArray, w: FloatArray, sign: float, B: float, order: float, fou
     found.value[0] = value
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _extremes(r: FloatArray, w: FloatArray, B: float, order: float, A: Extreme, b: Extreme) -> None:
     least(r, w, -1.0, B, order, A)
     least(r, w, 1.0, B, order, b)
 
 
-@njit(cache=True, error_model="numpy")
+@inner
+def _largest(w: FloatArray) -> float:
+    most = 0.0
+    for u in range(w.size):
+        most = max(most, abs(w[u]))
+    return most
+
+
+@inner
 def _pull(
     r: FloatArray, w: FloatArray, B: float, order: float, top: float, bottom: float, A: Extreme, b: Extreme
 ) -> None:
     """Move a vector into its body: raise all letters alike until A / B is low enough, then scale."""
-    if not w.any():
-        w[:] = 1.0
+    if _largest(w) == 0.0:
+        for u in range(w.size):
+            w[u] = 1.0
     _extremes(r, w, B, order, A, b)
     ratio = top / bottom
     # A and B grow by as much as all letters do.
     lift = max((A.value[0] - ratio * b.value[0]) / (ratio - 1.0), 0.0)
     most, fewest = A.value[0] + lift, b.value[0] + lift
     scale = min(max(1.0, bottom / fewest), top / most)
-    w[:] = (w + lift) * scale
     A.value[0], b.value[0] = most * scale, fewest * scale
-    A.x[:] *= scale
-    b.x[:] *= scale
+    for u in range(w.size):
+        w[u] = (w[u] + lift) * scale
+        A.x[u] *= scale
+        b.x[u] *= scale
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _value(w: FloatArray, prior: FloatArray, prices: FloatArray) -> float:
     total = 0.0
     for u in range(w.size):
@@ -219,7 +230,7 @@ def _value(w: FloatArray, prior: FloatArray, prices: FloatArray) -> float:
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _bend(system: FloatArray, place: NDArray[np.int64], found: Extreme, weight: float, order: float) -> None:
     """Take weight times the second derivatives of A, or of -B, from the system of the letters at `place`."""
     R, x = found.R, found.x
@@ -245,7 +256,7 @@ def _bend(system: FloatArray, place: NDArray[np.int64], found: Extreme, weight: 
             system[i, j] += weight * bent / order
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _eliminated(system: FloatArray, right: FloatArray) -> bool:
     """Solve a linear system in place, pivots by columns; return whether it has a solution."""
     n = right.size
@@ -273,7 +284,7 @@ def _eliminated(system: FloatArray, right: FloatArray) -> bool:
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _pair(aa: float, ab: float, bb: float, a: float, b: float) -> tuple[float, float]:
     """Solve two symmetric equations; a zero normal has no part in them."""
     if aa <= 0.0 or bb <= 0.0:
@@ -283,7 +294,7 @@ def _pair(aa: float, ab: float, bb: float, a: float, b: float) -> tuple[float, f
     return (a * bb - b * ab) / det, (b * aa - a * ab) / det
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _restore(
     r: FloatArray, w: FloatArray, B: float, order: float, top: float, bottom: float, A: Extreme, b: Extreme
 ) -> None:
@@ -293,46 +304,52 @@ def _restore(
         over, under = min(top - A.value[0], 0.0), max(bottom - b.value[0], 0.0)
         if over == 0.0 and under == 0.0:
             break
-        one, two = A.R * w, b.R * w
-        x, y = _pair((one * one).sum(), (one * two).sum(), (two * two).sum(), over, under)
+        aa = ab = bb = 0.0
         for u in range(w.size):
-            w[u] *= 1.0 + min(max(x * one[u] + y * two[u], -0.5), 0.5)
+            aa += (A.R[u] * w[u]) ** 2
+            ab += A.R[u] * b.R[u] * w[u] ** 2
+            bb += (b.R[u] * w[u]) ** 2
+        x, y = _pair(aa, ab, bb, over, under)
+        for u in range(w.size):
+            w[u] *= 1.0 + min(max((x * A.R[u] + y * b.R[u]) * w[u], -0.5), 0.5)
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _linearized(
-    rows: Rows, s: int, w: FloatArray, A: Extreme, b: Extreme
-) -> tuple[NDArray[np.int64], FloatArray, FloatArray, FloatArray]:
-    """Return the non-zero letters, the equations of a step of theirs, and the curvature of the objective."""
-    n = w.size
-    top, bottom = rows.top[s], rows.bottom[s]
-    place = np.flatnonzero((w > ZERO * top) & (rows.r[s, :n] > 0.0))
-    m = place.size
-    own = w[place]
-    slope = rows.prior[s, :n][place] * (np.log(own) + 1.0) - rows.prices[s, :n][place]
+    rows: Rows, s: int, w: FloatArray, A: Extreme, b: Extreme, place: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the equations of a step of the letters at `place`, and the curvature of the objective."""
+    m, top, bottom = place.size, rows.top[s], rows.bottom[s]
     upper, lower = A.value[0] >= top * (1.0 - TOUCH), b.value[0] <= bottom * (1.0 + TOUCH)
-    one, two = A.R[place] * upper, -b.R[place] * lower
-    X, Y = _pair(
-        (one * one).sum(), (one * two).sum(), (two * two).sum(), (one * slope).sum(), (two * slope).sum()
-    )
-    system, right = np.zeros((m + 2, m + 2)), np.zeros(m + 2)
+    system, right, convex = np.zeros((m + 2, m + 2)), np.zeros(m + 2), np.empty(m)
+    aa = ab = bb = one_slope = two_slope = 0.0
+    for i in range(m):
+        u = place[i]
+        one, two = A.R[u] * upper, -b.R[u] * lower
+        slope = rows.prior[s, u] * (np.log(w[u]) + 1.0) - rows.prices[s, u]
+        aa += one * one
+        ab += one * two
+        bb += two * two
+        one_slope += one * slope
+        two_slope += two * slope
+        system[i, i] = -1e-9 * rows.prior[s, u]
+        system[i, m] = system[m, i] = one
+        system[i, m + 1] = system[m + 1, i] = two
+        right[i] = -slope
+        convex[i] = rows.prior[s, u] / w[u]
+    X, Y = _pair(aa, ab, bb, one_slope, two_slope)
     if X > 0.0:
         _bend(system, place, A, X, rows.order)
     if Y > 0.0:
         _bend(system, place, b, Y, rows.order)
-    for i in range(m):
-        system[i, i] -= 1e-9 * rows.prior[s, place[i]]
-        system[i, m] = system[m, i] = one[i]
-        system[i, m + 1] = system[m + 1, i] = two[i]
     system[m, m] = -1e-14 if upper else 1.0
     system[m + 1, m + 1] = -1e-14 if lower else 1.0
-    right[:m] = -slope
     right[m] = top - A.value[0] if upper else 0.0
     right[m + 1] = b.value[0] - bottom if lower else 0.0
-    return place, system, right, rows.prior[s, :n][place] / own
+    return system, right, convex
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _ascend(rows: Rows, s: int, w: FloatArray, restore: bool) -> float:
     """Take steps from one row until none gains; change the row, and return its value."""
     n = w.size
@@ -343,31 +360,41 @@ def _ascend(rows: Rows, s: int, w: FloatArray, restore: bool) -> float:
         _restore(r, w, B, order, top, bottom, A, b)
     _pull(r, w, B, order, top, bottom, A, b)
     best = _value(w, prior, prices)
-    trial = np.empty(n)
+    trial, letters = np.empty(n), np.empty(n, dtype=np.int64)
     for _ in range(STEPS):
-        place, system, right, convex = _linearized(rows, s, w, A, b)
-        last, most = best, TRUST * w.max()
+        m = 0
+        for u in range(n):
+            if w[u] > ZERO * top and r[u] > 0.0:
+                letters[m] = u
+                m += 1
+        place = letters[:m]
+        system, right, convex = _linearized(rows, s, w, A, b, place)
+        last, most = best, TRUST * _largest(w)
         for kind in range(4):
             if kind % 2 == 0:
                 # With the curvature of the objective, and without.
                 matrix, d = system.copy(), right.copy()
                 if kind == 0:
-                    for i in range(place.size):
+                    for i in range(m):
                         matrix[i, i] += convex[i]
                 solved = _eliminated(matrix, d)
-                longest = max(np.abs(d[: place.size]).max(), 1e-300)
-                d *= min(most / longest, 1.0)
+                part = min(most / max(_largest(d[:m]), 1e-300), 1.0)
+            else:
+                part *= PART
             if not solved:
                 continue
-            trial[:] = w
-            for i in range(place.size):
-                trial[place[i]] = max(w[place[i]] + (PART if kind % 2 else 1.0) * d[i], 0.0)
+            for u in range(n):
+                trial[u] = w[u]
+            for i in range(m):
+                trial[place[i]] = max(w[place[i]] + part * d[i], 0.0)
             _copy(new_A, A)
             _copy(new_b, b)
             _pull(r, trial, B, order, top, bottom, new_A, new_b)
             value = _value(trial, prior, prices)
             if value > best + GAIN * abs(best):
-                w[:], best = trial, value
+                best = value
+                for u in range(n):
+                    w[u] = trial[u]
                 _copy(A, new_A)
                 _copy(b, new_b)
         if best == last:
@@ -375,7 +402,7 @@ def _ascend(rows: Rows, s: int, w: FloatArray, restore: bool) -> float:
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def climb(rows: Rows, own: NDArray[np.int64], w: FloatArray, restore: bool) -> FloatArray:
     """Climb from every start, and return the values reached.
 

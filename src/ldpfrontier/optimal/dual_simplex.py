@@ -17,10 +17,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
+from ldpfrontier.optimal.compiled import inner, kernel
 
 #: Inequalities that are taken to work at a time; most steps of a program.
 ADDED, STEPS = 6, 400
@@ -56,59 +56,83 @@ class Basis(NamedTuple):
     upper: NDArray[np.bool_]  # (n,): or at the upper one
 
 
-@njit(cache=True, error_model="numpy")
+@inner
+def _dot(a: FloatArray, b: FloatArray) -> float:
+    total = 0.0
+    for j in range(a.size):
+        total += a[j] * b[j]
+    return total
+
+
+@inner
+def _add(target: FloatArray, factor: float, source: FloatArray) -> None:
+    for j in range(target.size):
+        target[j] += factor * source[j]
+
+
+@inner
 def _knapsack(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: FloatArray) -> Basis:
     """Solve the program without inequalities: variables of the largest cost per scale first."""
     n = cost.size
-    order = np.argsort(np.where(scale > 0.0, -cost / scale, 0.0))
-    v = np.where((scale == 0.0) & (cost > 0.0), hi, lo)
-    left, split = 1.0 - np.dot(scale, v), EQUALITY
-    for j in order:
-        if scale[j] > 0.0:
-            split = j
-            v[j] = min(hi[j], lo[j] + left / scale[j])
-            if v[j] < hi[j]:
-                break
-            left -= scale[j] * (hi[j] - lo[j])
+    v, y, active, inverse = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64), np.zeros((n, n))
+    inside, upper = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    for j in range(n):
+        active[j], inverse[j, j] = j, 1.0
+        v[j] = hi[j] if scale[j] == 0.0 and cost[j] > 0.0 else lo[j]
+    left, split = 1.0 - _dot(scale, v), EQUALITY
+    while True:
+        best, most = EQUALITY, -np.inf
+        for j in range(n):
+            if scale[j] > 0.0 and not upper[j] and (cost[j] / scale[j] > most or best == EQUALITY):
+                best, most = j, cost[j] / scale[j]
+        if best == EQUALITY:
+            break
+        split = best
+        v[split] = min(hi[split], lo[split] + left / scale[split])
+        if v[split] < hi[split]:
+            break
+        upper[split] = True
+        left -= scale[split] * (hi[split] - lo[split])
     # Should all bounds together be too low or too high, the vertex is outside one of them.
-    others = np.dot(scale, v) - scale[split] * v[split]
-    v[split] = (1.0 - others) / scale[split]
-    active, inverse, inside = np.arange(n), np.eye(n), np.zeros(n, dtype=np.bool_)
-    active[split], inside[split] = EQUALITY, True
-    inverse[:, split] = -scale / scale[split]
-    inverse[split, split] = 1.0 / scale[split]
+    v[split] += (1.0 - _dot(scale, v)) / scale[split]
     price = cost[split] / scale[split]
-    y = cost - price * scale
-    y[split] = price
-    return Basis(active, inverse, y, v, np.zeros(n), inside, v == hi)
+    for j in range(n):
+        inverse[j, split] = -scale[j] / scale[split]
+        y[j] = cost[j] - price * scale[j]
+        upper[j] = v[j] == hi[j]
+    inverse[split, split] = 1.0 / scale[split]
+    active[split], inside[split], y[split] = EQUALITY, True, price
+    return Basis(active, inverse, y, v, np.zeros(n), inside, upper)
 
 
-@njit(cache=True, error_model="numpy")
-def _violations(rows: FloatArray, first: int, end: int, v: FloatArray, violation: FloatArray) -> None:
-    violation[: end - first] = 0.0
+@inner
+def _violations(rows: FloatArray, count: int, end: int, v: FloatArray, violation: FloatArray) -> None:
+    """Evaluate the last `count` of the inequalities before `end`."""
+    for i in range(count):
+        violation[i] = 0.0
     for j in range(v.size):
-        x, row = v[j], rows[j, first:end]
+        x, row = v[j], rows[j, end - count : end]
         if x != 0.0:
-            for i in range(end - first):
+            for i in range(count):
                 violation[i] += x * row[i]
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _entering(pool: Pool, basis: Basis, lo: FloatArray, hi: FloatArray) -> tuple[int, float]:
     """Find the bound or working inequality that the vertex violates most, and by how much."""
-    n, v = lo.size, basis.v
+    n, v, count = lo.size, basis.v, pool.counts[1]
     which, most = EQUALITY, TINY
     for j in range(n):
         if basis.inside[j] and max(v[j] - hi[j], lo[j] - v[j]) > most:
             which, most = j, max(v[j] - hi[j], lo[j] - v[j])
-    _violations(pool.copied, 0, pool.counts[1], v, pool.violation)
-    for i in range(pool.counts[1]):
+    _violations(pool.copied, count, count, v, pool.violation)
+    for i in range(count):
         if pool.violation[i] > most:
             which, most = n + i, pool.violation[i]
     return which, most
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _leaving(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> int:
     """Find the place of the constraint that leaves, or -1; flip bounds before it while `excess` is left."""
     n = lo.size
@@ -130,27 +154,28 @@ def _leaving(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> int
         excess -= abs(basis.weights[place]) * width
         if excess <= TINY:
             return place
-        basis.v[:] += (-width if basis.upper[kind] else width) * basis.inverse[place]
+        _add(basis.v, -width if basis.upper[kind] else width, basis.inverse[place])
         basis.upper[kind] = not basis.upper[kind]
         basis.v[kind] = hi[kind] if basis.upper[kind] else lo[kind]
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _exchange(
     basis: Basis, place: int, which: int, sign: float, normal: FloatArray, end: float, lo: FloatArray
 ) -> None:
     """Exchange the constraint at a place of the basis for the one that enters, normal . v = end."""
     n, old = lo.size, basis.active[place]
     step = basis.y[place] / basis.weights[place]
-    basis.y[:] -= step * basis.weights
+    _add(basis.y, -step, basis.weights)
     basis.y[place] = sign * step
     pivot = sign * basis.weights[place]
-    direction = basis.inverse[place] / pivot
-    basis.v[:] -= (np.dot(normal, basis.v) - end) * direction
+    direction = basis.inverse[place]
+    for j in range(n):
+        direction[j] /= pivot
+    _add(basis.v, end - _dot(normal, basis.v), direction)
     for i in range(n):
-        if basis.weights[i] != 0.0:
-            basis.inverse[i] -= sign * basis.weights[i] * direction
-    basis.inverse[place] = direction
+        if i != place and basis.weights[i] != 0.0:
+            _add(basis.inverse[i], -sign * basis.weights[i], direction)
     basis.active[place] = which
     if 0 <= old < n:
         basis.inside[old] = True
@@ -159,59 +184,78 @@ def _exchange(
         basis.v[which] = end
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _bound(
-    pool: Pool, cost: FloatArray, active: NDArray[np.int64], y: FloatArray, lo: FloatArray, hi: FloatArray
+    pool: Pool,
+    cost: FloatArray,
+    basis: Basis,
+    y: FloatArray,
+    which: int,
+    last: float,
+    lo: FloatArray,
+    hi: FloatArray,
 ) -> tuple[float, FloatArray]:
-    """Bound the program from the multipliers of the inequalities; the reduced costs of the bound."""
+    """Bound the program from the multipliers of the inequalities; the reduced costs of the bound.
+
+    Those of the basis have the multipliers y, and one more has the last one.
+    """
     n, bound, reduced = cost.size, 0.0, cost.copy()
     for i in range(n + 1):
-        if active[i] == EQUALITY:
-            bound += y[i]
-            reduced -= y[i] * pool.scale
-        elif active[i] >= n and y[i] > 0.0:
-            row = active[i] - n
-            pool.needed[pool.working[row]] = pool.counts[2]
-            reduced -= y[i] * pool.copied[:, row]
+        kind, multiplier = (basis.active[i], y[i]) if i < n else (which, last)
+        if kind == EQUALITY:
+            bound += multiplier
+            _add(reduced, -multiplier, pool.scale)
+        elif kind >= n and multiplier > 0.0:
+            pool.needed[pool.working[kind - n]] = pool.counts[2]
+            for j in range(n):
+                reduced[j] -= multiplier * pool.copied[j, kind - n]
     for j in range(n):
         bound += reduced[j] * (hi[j] if reduced[j] > 0.0 else lo[j])
     return bound, reduced
 
 
-@njit(cache=True, error_model="numpy")
+@inner
+def _active(basis: Basis, which: int) -> bool:
+    found = False
+    for kind in basis.active:
+        found |= kind == which
+    return found
+
+
+@inner
 def _employ(pool: Pool, basis: Basis, slack: float) -> bool:
     """Take the inequalities that the vertex violates most to work, in the place of those not needed for long.
 
     Returns whether there are any.
     """
-    n, size = basis.v.size, pool.violation.size
-    worst, most = np.zeros(ADDED, dtype=np.int64), np.full(ADDED, max(slack, 2.0 * TINY))
+    n, size, slack = basis.v.size, pool.violation.size, max(slack, 2.0 * TINY)
+    worst, most, count = np.empty(ADDED, dtype=np.int64), np.empty(ADDED), 0
     for first in range(0, pool.counts[0], size):
         end = min(first + size, pool.counts[0])
-        _violations(pool.rows, first, end, basis.v, pool.violation)
+        _violations(pool.rows, end - first, end, basis.v, pool.violation)
         for i in range(end - first):
-            if pool.violation[i] > most[-1]:
-                place = ADDED - 1
-                while place > 0 and pool.violation[i] > most[place - 1]:
-                    most[place], worst[place] = most[place - 1], worst[place - 1]
+            if pool.violation[i] > (most[ADDED - 1] if count == ADDED else slack):
+                place = count = min(count + 1, ADDED)
+                while place > 1 and pool.violation[i] > most[place - 2]:
                     place -= 1
-                most[place], worst[place] = pool.violation[i], first + i
-    found = most > max(slack, 2.0 * TINY)
-    for row in worst[found]:
-        place = pool.counts[1]
+                    most[place], worst[place] = most[place - 1], worst[place - 1]
+                most[place - 1], worst[place - 1] = pool.violation[i], first + i
+    for k in range(count):
+        row, place = worst[k], pool.counts[1]
         if place < pool.working.size:
             pool.counts[1] += 1
         else:
             oldest = pool.counts[2] + 1
             for i in range(place):
-                if pool.needed[pool.working[i]] < oldest and not (basis.active == n + i).any():
+                if pool.needed[pool.working[i]] < oldest and not _active(basis, n + i):
                     oldest, place = pool.needed[pool.working[i]], i
         pool.working[place], pool.needed[row] = row, pool.counts[2]
-        pool.copied[:, place] = pool.rows[:, row]
-    return bool(found[0])
+        for j in range(n):
+            pool.copied[j, place] = pool.rows[j, row]
+    return count > 0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def maximize(
     pool: Pool, cost: FloatArray, lo: FloatArray, hi: FloatArray, slack: float, enough: float
 ) -> tuple[float, FloatArray, FloatArray]:
@@ -236,8 +280,7 @@ def maximize(
     """
     n = cost.size
     pool.counts[2] += 1
-    basis = _knapsack(pool.scale, cost, lo, hi)
-    active, y, normal = np.full(n + 1, EQUALITY), np.zeros(n + 1), np.zeros(n)
+    basis, normal = _knapsack(pool.scale, cost, lo, hi), np.empty(n)
     for _ in range(STEPS):
         which, excess = _entering(pool, basis, lo, hi)
         if which == EQUALITY:
@@ -245,29 +288,28 @@ def maximize(
                 break
             continue
         sign, end = 1.0, 0.0
+        for j in range(n):
+            normal[j] = pool.copied[j, which - n] if which >= n else 0.0
         if which < n:
-            normal[:] = 0.0
             normal[which] = 1.0
             sign = 1.0 if basis.v[which] > hi[which] else -1.0
             end = hi[which] if sign > 0.0 else lo[which]
-        else:
-            normal[:] = pool.copied[:, which - n]
-        basis.weights[:] = sign * np.dot(basis.inverse, normal)
+        for i in range(n):
+            basis.weights[i] = sign * _dot(basis.inverse[i], normal)
         place = _leaving(basis, excess, lo, hi)
         if place < 0:
             # More of the entering constraint, less of the others: the bound falls without end.
-            active[:n], y[:n] = basis.active, -basis.weights
-            active[n], y[n] = which, sign
-            if _bound(pool, np.zeros(n), active, y, lo, hi)[0] < 0.0:
+            for i in range(n):
+                basis.weights[i] *= -1.0
+            if _bound(pool, np.zeros(n), basis, basis.weights, which, sign, lo, hi)[0] < 0.0:
                 return -np.inf, basis.v, cost
             break
         _exchange(basis, place, which, sign, normal, end, lo)
-        if np.dot(cost, basis.v) <= enough:
-            active[:n], y[:n], y[n] = basis.active, basis.y, 0.0
-            bound, reduced = _bound(pool, cost, active, y, lo, hi)
+        if _dot(cost, basis.v) <= enough:
+            bound, reduced = _bound(pool, cost, basis, basis.y, which, 0.0, lo, hi)
             if bound <= enough:
                 return bound, basis.v, reduced
-    active[:n], y[:n], y[n] = basis.active, basis.y, 0.0
-    active[n] = EQUALITY
-    bound, reduced = _bound(pool, cost, active, y, lo, hi)
-    return bound, np.minimum(np.maximum(basis.v, lo), hi), reduced
+    bound, reduced = _bound(pool, cost, basis, basis.y, which, 0.0, lo, hi)
+    for j in range(n):
+        basis.v[j] = min(max(basis.v[j], lo[j]), hi[j])
+    return bound, basis.v, reduced

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.bands import Grid, undominated
 from ldpfrontier.optimal.blocks import Block
+from ldpfrontier.optimal.compiled import kernel
 from ldpfrontier.utility import Columns
 
 #: Additions in tables that one pricing may take, by effort.
@@ -48,7 +48,7 @@ MAX_PRODUCT = 200_000
 OFFERS, TANGENT_STEPS = 300, 20
 
 
-@njit(cache=True)
+@kernel
 def _highest(f: FloatArray, z: FloatArray, lam: float) -> tuple[float, float]:
     """Return the largest f - lam z, and the z it has: the first one's."""
     best, own = -np.inf, 0.0

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
+from ldpfrontier.optimal.compiled import inner, kernel
 
 #: Share of a budget that is left unspent, within half of that; most steps towards it; ends of log t.
 UNSPENT, STEPS, FIRST, LAST = 1e-6, 50, -80.0, 700.0
@@ -27,7 +27,7 @@ ANGLE, KINK, SPLITS, HALVED, PARTS = 1e-3, 1e-8, 40, 5, 8
 LARGEST = 500.0
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _tilt(r: FloatArray, z: FloatArray, t: float, order: float) -> tuple[float, float]:
     """Divergence of R_u ~ r_u (1 + t z_u)^(-1/order) from r, and its derivative in log t."""
     g = (order - 1.0) / order
@@ -54,7 +54,7 @@ def _tilt(r: FloatArray, z: FloatArray, t: float, order: float) -> tuple[float, 
     return D, (moment / T - bent / W) * t / order
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _spend(r: FloatArray, z: FloatArray, B: float, order: float, last: float) -> tuple[float, float]:
     """Return log t at which B is spent, up to `last`, and what is left there."""
     mean = variance = 0.0
@@ -83,23 +83,25 @@ def _spend(r: FloatArray, z: FloatArray, B: float, order: float, last: float) ->
     return lo, 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _member(
     r: FloatArray, q: FloatArray, B: float, order: float, R: FloatArray, z: FloatArray
 ) -> tuple[float, float]:
     """Find a nearly least R . q within the budget; return it and minus its derivative in B."""
-    least = np.argmin(q)
-    floor, top = np.inf, -np.inf
+    least, floor, top = 0, np.inf, -np.inf
     for u in range(r.size):
+        if q[u] < q[least]:
+            least = u
         if r[u] > 0.0:
             floor, top = min(floor, q[u]), max(top, q[u])
     span = top - floor
     if np.isinf(B) or np.isinf(floor):
-        R[:] = 0.0
-        R[least] = 1.0
+        for u in range(r.size):
+            R[u] = 1.0 if u == least else 0.0
         return q[least], 0.0
-    R[:] = r
     left, slope = B * (1.0 - UNSPENT), floor - q[least]
+    for u in range(r.size):
+        R[u] = r[u]
     if span > 0.0 and B > 0.0:
         for u in range(r.size):
             z[u] = (q[u] - floor) / span if r[u] > 0.0 else 0.0
@@ -110,19 +112,21 @@ def _member(
         for u in range(r.size):
             R[u] = r[u] * (1.0 + t * z[u]) ** (-1.0 / order)
             total += R[u]
-        R /= total
+        for u in range(r.size):
+            R[u] /= total
         slope = span / t
     value = 0.0
     if floor > q[least]:
         share = -math.expm1(-left)
-        R *= 1.0 - share
+        for u in range(r.size):
+            R[u] *= 1.0 - share
         R[least] += share
     for u in range(r.size):
         value += R[u] * q[u]
     return value, slope + value - floor
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _budget(share: float, total: float, p: float, g: float) -> tuple[float, float]:
     """Return the divergence that a group of weight p may have for a share, and its derivative in that."""
     x = share * total / p
@@ -131,7 +135,7 @@ def _budget(share: float, total: float, p: float, g: float) -> tuple[float, floa
     return math.log1p(g * x) / g if g else x, total / p / (1.0 + g * x)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def rough_cuts(
     blocks: FloatArray,
     pairs: tuple[NDArray[np.intp], NDArray[np.intp]],
@@ -167,7 +171,7 @@ def rough_cuts(
     total = math.expm1(min(g * radius, LARGEST)) / g if g and radius < np.inf else radius
     close = ANGLE if order >= 1.0 else KINK
     cuts = np.zeros((m, shared.size, a1, a2))
-    top, bottom, z = np.empty(a2), np.empty(a2), np.empty(a2)
+    top, bottom, q, z = np.empty(a2), np.empty(a2), np.empty(a2), np.empty(a2)
     for i in range(m):
         for k in range(shared.size):
             s, t = pairs[0][k], pairs[1][k]
@@ -180,15 +184,18 @@ def rough_cuts(
                 for step in range(SPLITS):
                     sin, cos = (math.sin(angle), math.cos(angle)) if shared[k] else (1.0, 1.0)
                     B, rise = _budget(sin * sin, total, sensitive[s], g)
-                    high, up = _member(conditionals[s], -blocks[i, s], B, order, top, z)
+                    for u in range(a2):
+                        q[u] = -blocks[i, s, u]
+                    high, up = _member(conditionals[s], q, B, order, top, z)
                     B, fall = _budget(cos * cos, total, sensitive[t], g)
                     low, down = _member(conditionals[t], blocks[i, t], B, order, bottom, z)
                     ratio = -high / low
                     if ratio > best or best == -np.inf:
                         best = ratio
-                        cuts[i, k] = 0.0
-                        cuts[i, k, s] = top
-                        cuts[i, k, t] -= factor * bottom
+                        for u in range(a2):
+                            cuts[i, k, t, u] = 0.0
+                            cuts[i, k, s, u] = top[u]
+                            cuts[i, k, t, u] -= factor * bottom[u]
                     # Half of the derivatives of the logarithms in the roots of the shares, as in `cone`.
                     up, down = up * rise * sin / -high, down * fall * cos / low
                     if not shared[k] or not 0.0 < up + down < np.inf:
