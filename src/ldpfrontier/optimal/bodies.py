@@ -178,7 +178,10 @@ def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Se
     Arguments and result are otherwise those of `polish`; the bodies must be movable.
     """
     best = np.array([body.reduced(c).max() for body, c in zip(bodies, prices, strict=True)])
-    return _climb(bodies, prices, starts, best, restore=True)
+    found = False
+    for how in (1, 2):
+        found |= _climb(bodies, prices, starts, best, restore=how)
+    return found
 
 
 def value_within(body: Body, prices: FloatArray, top: float, bottom: float) -> float:
@@ -189,7 +192,7 @@ def value_within(body: Body, prices: FloatArray, top: float, bottom: float) -> f
     reduced = body.reduced(prices)
     first = np.argpartition(-reduced, min(STARTS, len(reduced)) - 1)[:STARTS]
     rows = _stack([body], [prices])._replace(top=np.array([top]), bottom=np.array([bottom]))
-    return float(climb(rows, np.zeros(len(first), dtype=np.int64), body.compact(first), False).max())
+    return float(climb(rows, np.zeros(len(first), dtype=np.int64), body.compact(first), 0).max())
 
 
 def _climb(
@@ -199,7 +202,7 @@ def _climb(
     best: FloatArray,
     *,
     tilt: float = 0.0,
-    restore: bool = False,
+    restore: int = 0,
 ) -> bool:
     """Climb from all starts, and add to every body what is better than the best it has."""
     own = np.repeat(np.arange(len(bodies)), [len(w) for w in starts])

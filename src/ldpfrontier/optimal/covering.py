@@ -26,7 +26,7 @@ FAR, RATIO = 200.0, 1.9
 
 #: Cells with large bounds whose letters are looked at for better vertices; places taken from them; places
 #: are the same if all logs of letters, relative to the top and from SMALL on, are within NEAR.
-LOOSE, HINTS, SMALL, NEAR = 400, 48, 0.03, 0.2
+LOOSE, HINTS, SMALL, NEAR = 400, 48, 0.03, 0.05
 
 
 class Cover:
