@@ -26,7 +26,10 @@ from ldpfrontier.optimal.covering import Cover
 
 #: Cells by which a cover is refined at a time; the next time may gain this share of the last gain, or that
 #: of what is left.
-PORTION, FADING, FLOOR = 1_000, 0.7, 0.05
+PORTION, FADING, FLOOR = 1_000, 0.7, 0.5
+
+#: Vertices that are moved to other ends.
+STARTS = 4
 
 #: Refinements of covers that a halved interval costs.
 HALVING = 6.0
@@ -40,6 +43,7 @@ class _Part:
     lower: float
     gain: float
     cover: Cover | None = None
+    searched: int = 0  # cells of the cover when better vertices were looked for
 
 
 class Certificate:
@@ -106,23 +110,22 @@ class Certificate:
         self.worst = s0, low, high
         return self._lam - 1.0 - math.log(-value) if value < 0.0 else math.inf
 
-    def polish(self) -> bool:
-        """Look for better vertices where covers of known bodies are loose; return whether there are any."""
-        bodies, prices, hints = [], [], []
-        for key, part in self._parts.items():
-            body = self._products.known_body(key)
-            if part.cover is not None and body is not None:
-                bodies.append(body)
-                prices.append(self._tilted[key[0]])
-                hints.append(part.cover.hints())
-        return bool(bodies) and polish_from(bodies, prices, hints)
+    def scout(self, cells: int) -> float:
+        """Look for better vertices with a few cells for every body of the products in use.
 
-    def scout(self, cells: int) -> bool:
-        """Look for better vertices with a few cells for every body of the products in use."""
+        Returns
+        -------
+        float
+            What the vertices found gain in all, in the largest product.
+        """
+        gains: dict[int, float] = {}
         for key in self._products.in_use():
-            if self._part(key).gain == math.inf:
+            part = self._part(key)
+            if part.gain == math.inf:
+                before = part.lower
                 self._refine(key, 0.0, cells)
-        return self.polish()
+                gains[key[0]] = max(gains.get(key[0], 0.0), part.lower - before)
+        return sum(gains.values())
 
     def missing(self) -> tuple[int, float] | None:
         """Return a special value and a delta whose known columns have a positive reduced cost, the worst."""
@@ -165,7 +168,7 @@ class Certificate:
                 if body is not None:
                     lower = float(body.reduced(c).max())
                 else:
-                    lower = value_within(base, c, top, bottom)
+                    lower = value_within(base, c, top, bottom, base.best(c, STARTS))
                 self._parts[key] = _Part(self._inherited(key), lower, math.inf)
         return self._parts[key]
 
@@ -187,4 +190,17 @@ class Certificate:
         bound = min(part.cover.bound(target, cells), part.bound)
         gained = part.bound - bound if math.isfinite(part.bound) else bound - target
         part.bound = bound
-        part.gain = min(max(FADING * gained, FLOOR * (bound - target)), bound - target)
+        if bound > target and part.cover.size >= 2 * part.searched:
+            part.searched = part.cover.size
+            part.lower = max(part.lower, self._found(key, part.cover.hints()))
+            target = min(part.lower + slack / self._groups, bound)
+        part.gain = min(FADING * gained, bound - target)
+        part.gain = max(part.gain, FLOOR * PORTION / part.cover.size * (bound - target))
+
+    def _found(self, key: Key, hints: FloatArray) -> float:
+        """Look for better vertices from some places; return the value of the best one known."""
+        body, c = self._products.known_body(key), self._tilted[key[0]]
+        if body is None:
+            return value_within(self._base(key), c, *self._ends(key), hints)
+        polish_from([body], [c], [hints])
+        return float(body.reduced(c).max())

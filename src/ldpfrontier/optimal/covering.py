@@ -95,6 +95,11 @@ class Cover:
         self._problem = problem
         return max(target, self._prior * float(self._cells.bound[: self._count].max()))
 
+    @property
+    def size(self) -> int:
+        """Cells so far."""
+        return self._count
+
     def hints(self) -> FloatArray:
         """Return where to look for better vertices: letters (m, letters) in the loosest cells."""
         bounds = self._cells.bound[: self._count]

@@ -23,10 +23,10 @@ ROUGH, GAP, ROUNDS, JOINT = 1e-3, 1e-4, 60, 3
 
 #: Passes of a certificate, each with its own prices; how far in all, relative to the bound, the covers of a
 #: certificate may be above the vertices known.
-PASSES, SLACK = 5, 2e-4
+PASSES, SLACK = 2, 2e-4
 
 #: Passes without a certificate, and the cells of each body that are looked at there, for better vertices.
-HINTS, SCOUTED = 2, 200
+HINTS, SCOUTED, SCOUTS = 2, 200, (200, 500, 1000, 2000, 2000, 2000)
 
 
 def projected_mechanism(
@@ -83,18 +83,18 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
     """Decompose the class across the sensitive values; return its last LP, and a bound from `cells` cells."""
     decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
     decomposition.solve(products.known, gap=ROUGH)
-    bound, passes = math.inf, PASSES if cells > 0 else HINTS
-    for last in range(passes - 1, -1, -1):
+    bound = math.inf
+    for scouted in (SCOUTED,) * HINTS if cells == 0 else SCOUTS:
+        prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
+        if not Certificate(products, prices).scout(scouted) > SLACK * float(prices.sum()):
+            break
+    for last in range(PASSES if cells > 0 else 0, 0, -1):
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
         certificate = Certificate(products, prices)
-        if cells > 0:
-            value = float(prices.sum())
-            bound = min(bound, value + certificate.bound(cells >> last, SLACK * value))
-            certificate.polish()
-            if (missing := certificate.missing()) is not None:
-                products.use(*missing)
-        elif not certificate.scout(SCOUTED):
-            break
+        value = float(prices.sum())
+        bound = min(bound, value + certificate.bound(cells // last, SLACK * value))
+        if (missing := certificate.missing()) is not None:
+            products.use(*missing)
     decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
     return decomposition, bound
 
