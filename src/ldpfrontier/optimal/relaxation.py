@@ -298,9 +298,9 @@ def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], spac
             w = space.points[u, spot]
             cells.place[c, p, u] = w
             mean += w * space.weight[p]
-            kept = _xlogx(w) + x[0] * space.a[0, u, spot] + x[1] * space.b[0, u, spot]
-            relaxed += kept * space.weight[p]
-        relaxed -= _xlogx(mean)
+        for p in range(3):
+            spot = space.places[space.active[p], u]
+            relaxed += (_xlogx(space.points[u, spot]) - _xlogx(mean)) * space.weight[p]
         for side in range(2):
             ends = cells.xi[c] if side == 0 else cells.eta[c]
             s, last = ends[0], ends[1]
@@ -309,7 +309,14 @@ def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], spac
                 if v < 0.0 and mean > 0.0:
                     rectangle[side] += r[u] * abs(1.0 + np.log(mean) - problem.gamma[u]) / s
                 continue
-            relaxed -= x[side] * _phi(max(1.0 + s * v, TINY), g)
+            table = space.a if side == 0 else space.b
+            at = _phi(max(1.0 + s * v, TINY), g)
+            for p in range(3):
+                spot = space.places[space.active[p], u]
+                w = space.points[u, spot]
+                own = _phi(max(1.0 + s * (problem.top - w if side == 0 else w - problem.bottom), TINY), g)
+                grid = table[0, u, spot] - own
+                relaxed += space.weight[p] * (x[side] * (own - at) + max(x[side], LEAST / s) * grid)
             v = max(v, -0.95 / last)
             t = 1.0 + s * v
             bent = _phi(t, g) + (last - s) * v * _slope(t, g) - _phi(1.0 + last * v, g)
