@@ -58,7 +58,7 @@ class Cover:
         eta = _ends(rise / max(float(caps.max()) - bottom, 1e-12), FAR / bottom, g)
         i, j = (index.ravel() for index in np.indices((len(xi) - 1, len(eta) - 1)))
         m, n = i.size, r.size
-        self._first, self._count = m, 0
+        self._first, self._count, self._least = m, 0, -math.inf
         self._cells = Cells(
             np.stack([xi[i], xi[i + 1]], axis=1),
             np.stack([eta[j], eta[j + 1]], axis=1),
@@ -93,7 +93,8 @@ class Cover:
             )
         self._count = refine(self._cells, self._count, problem, most)
         self._problem = problem
-        return max(target, self._prior * float(self._cells.bound[: self._count].max()))
+        self._least = max(self._least, target)
+        return max(self._least, self._prior * float(self._cells.bound[: self._count].max()))
 
     @property
     def size(self) -> int:

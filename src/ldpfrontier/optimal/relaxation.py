@@ -281,7 +281,9 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
         if used[side]:
             cells.multipliers[c, side] = best_x[side]
     if best > goal:
-        _choose(cells, c, problem, (best_x[0] * unit[0], best_x[1] * unit[1]), space)
+        x = best_x[0] * unit[0], best_x[1] * unit[1]
+        _choose(cells, c, problem, x, space)
+        _shrink(cells, c, problem, x, corners, extra - (x[0] + x[1]) * k, space)
 
 
 @njit(cache=True, error_model="numpy")
@@ -327,6 +329,42 @@ def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], spac
     for side in range(2):
         if rectangle[side] > largest:
             cells.cut[c], largest = side, rectangle[side]
+
+
+@njit(cache=True, error_model="numpy")
+def _shrink(
+    cells: Cells,
+    c: int,
+    problem: Problem,
+    x: tuple[float, float],
+    corners: tuple[int, int],
+    constant: float,
+    space: Scratch,
+) -> None:
+    """Cut off ends of the letters' intervals, and of xi and eta, where the relaxation is below the goal."""
+    r = problem.r
+    n = r.size
+    total = np.full((2, 2), constant)
+    most = np.empty((2, 2, n))
+    for i in range(corners[0]):
+        for j in range(corners[1]):
+            for u in range(n):
+                largest = -np.inf
+                for p in range(2 * GRID):
+                    largest = max(largest, space.base[u, p] + x[0] * space.a[i, u, p] + x[1] * space.b[j, u, p])
+                most[i, j, u] = largest
+                total[i, j] += r[u] * largest
+    for u in range(n):
+        first, last = GRID, -1
+        for i in range(corners[0]):
+            for j in range(corners[1]):
+                enough = (problem.goal - total[i, j]) / r[u] + most[i, j, u]
+                for p in range(2 * GRID):
+                    if space.base[u, p] + x[0] * space.a[i, u, p] + x[1] * space.b[j, u, p] > enough:
+                        first, last = min(first, p % GRID), max(last, p % GRID)
+        if last >= 0:
+            cells.low[c, u] = space.points[u, first]
+            cells.high[c, u] = space.points[u, GRID + last]
 
 
 @njit(cache=True, error_model="numpy")
