@@ -30,8 +30,9 @@ GRID, PLANES = 20, 8
 SPACING = np.linspace(0.0, 1.0, GRID + 1) ** 1.4
 
 #: Multipliers are looked for up to this many times the best plus one; least argument of phi; least multiplier
-#: in estimates of what a rectangle loses; share of the distance to the goal that is worth another step.
-REACH, TINY, LEAST, WORTH = 4.0, 1e-9, 0.3, 0.02
+#: in estimates of what is lost; share of the distance to the goal that is worth another step; how much more
+#: what a rectangle loses counts than what a letter does.
+REACH, TINY, LEAST, WORTH, FAVOUR = 4.0, 1e-9, 0.3, 0.02, 2.0
 
 #: Ratio of the ends of an interval of xi or eta that is cut from an unbounded one.
 FIRST = 4.0
@@ -316,19 +317,20 @@ def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], spac
             for p in range(3):
                 spot = space.places[space.active[p], u]
                 w = space.points[u, spot]
-                own = _phi(max(1.0 + s * (problem.top - w if side == 0 else w - problem.bottom), TINY), g)
+                ahead = problem.top - w if side == 0 else w - problem.bottom
+                own = _phi(max(1.0 + s * ahead, TINY), g)
                 grid = table[0, u, spot] - own
                 relaxed += space.weight[p] * (x[side] * (own - at) + max(x[side], LEAST / s) * grid)
-            v = max(v, -0.95 / last)
-            t = 1.0 + s * v
-            bent = _phi(t, g) + (last - s) * v * _slope(t, g) - _phi(1.0 + last * v, g)
-            rectangle[side] += max(x[side], LEAST / s) * bent * r[u]
+                ahead = max(ahead, -0.95 / last)
+                t = 1.0 + s * ahead
+                bent = _phi(t, g) + (last - s) * ahead * _slope(t, g) - _phi(1.0 + last * ahead, g)
+                rectangle[side] += max(x[side], LEAST / s) * bent * r[u] * space.weight[p]
         if relaxed * r[u] > largest:
             largest = relaxed * r[u]
             cells.cut[c], cells.at[c] = 2 + u, mean
     for side in range(2):
-        if rectangle[side] > largest:
-            cells.cut[c], largest = side, rectangle[side]
+        if FAVOUR * rectangle[side] > largest:
+            cells.cut[c], largest = side, FAVOUR * rectangle[side]
 
 
 @njit(cache=True, error_model="numpy")
