@@ -101,10 +101,8 @@ class Certificate:
                 heapq.heappop(heap)
                 for ends in ((low, middle), (middle, high)):
                     heapq.heappush(heap, (-self._value(s0, *ends), s0, *ends))
-                work -= PORTION
             elif self._parts[key].gain > 0.0:
-                self._refine(key, slack)
-                work -= PORTION
+                work -= self._refine(key, slack)
             else:
                 break
         self.worst = s0, low, high
@@ -182,10 +180,12 @@ class Certificate:
         ]
         return min(containing, default=math.inf)
 
-    def _refine(self, key: Key, slack: float, cells: int = PORTION) -> None:
+    def _refine(self, key: Key, slack: float, cells: int = PORTION) -> int:
+        """Refine a cover, and look for vertices where it is loose; return the number of cells added."""
         part = self._parts[key]
         if part.cover is None:
             part.cover = Cover(self._base(key), self._tilted[key[0]], *self._ends(key))
+        before = part.cover.size
         target = part.lower + slack / self._groups
         bound = min(part.cover.bound(target, cells), part.bound)
         gained = part.bound - bound if math.isfinite(part.bound) else bound - target
@@ -196,6 +196,7 @@ class Certificate:
             target = min(part.lower + slack / self._groups, bound)
         part.gain = min(FADING * gained, bound - target)
         part.gain = max(part.gain, FLOOR * PORTION / part.cover.size * (bound - target))
+        return part.cover.size - before
 
     def _found(self, key: Key, hints: FloatArray) -> float:
         """Look for better vertices from some places; return the value of the best one known."""
