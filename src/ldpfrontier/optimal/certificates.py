@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,9 @@ PORTION, FADING, FLOOR = 1_000, 0.7, 0.5
 
 #: Vertices that are moved to other ends.
 STARTS = 4
+
+#: Intervals, the loosest ones, in which columns that are missing are looked for.
+LOOKED_AT = 200
 
 #: Refinements of covers that a halved interval costs.
 HALVING = 6.0
@@ -61,9 +65,11 @@ class Certificate:
         self._lam = products.product(0, 0.0).excess(prices)[1]
         self._tilted = prices.reshape(centre.shape) + self._lam * centre
         self._groups = len(centre)
+        # Z at delta = 0 is about e^(lam - 1): the scale keeps it there for all deltas.
+        self._centred = min(max((self._lam - 1.0) / products.epsilon, 0.0), 1.0)
         self._parts: dict[Key, _Part] = {}
 
-    def bound(self, work: int, slack: float) -> float:
+    def bound(self, work: int, slack: float, *, last: bool = True) -> float:
         """Bound the reduced cost per unit of Z of every column.
 
         Parameters
@@ -72,6 +78,8 @@ class Certificate:
             Most cells to add to the covers.
         slack : float
             How far in total the bounds of the bodies may be above the vertices known.
+        last : bool
+            Whether to go on where known columns are already above: other prices are better then.
 
         Returns
         -------
@@ -95,6 +103,8 @@ class Certificate:
                 continue
             if work <= 0 or value <= whole + slack:
                 break
+            if not last and self._known(s0, low, high)[0] > whole + slack:
+                break
             key = max(self._products.members(s0, low, high), key=lambda key: self._parts[key].gain)
             if self._halving(s0, low, high) > HALVING * self._parts[key].gain:
                 middle = 0.5 * (low + high)
@@ -105,11 +115,18 @@ class Certificate:
                 work -= self._refine(key, slack)
             else:
                 break
-        self.worst = s0, low, high
+        self._heap, self.worst = heap, (s0, low, high)
         return self._lam - 1.0 - math.log(-value) if value < 0.0 else math.inf
 
-    def scout(self, cells: int) -> float:
+    def scout(self, cells: int, deltas: Sequence[float] = ()) -> float:
         """Look for better vertices with a few cells for every body of the products in use.
+
+        Parameters
+        ----------
+        cells : int
+            Cells of each body.
+        deltas : sequence of float
+            Where special bodies are looked at, too, whether or not they are in use.
 
         Returns
         -------
@@ -117,22 +134,29 @@ class Certificate:
             What the vertices found gain in all, in the largest product.
         """
         gains: dict[int, float] = {}
-        for key in self._products.in_use():
+        keys = set(self._products.in_use())
+        self._heap = [(0.0, s0, delta, delta) for s0 in range(self._groups) for delta in deltas]
+        for key in sorted(keys | {(s0, delta, True) for _, s0, delta, _ in self._heap}):
             part = self._part(key)
             if part.gain == math.inf:
                 before = part.lower
                 self._refine(key, 0.0, cells)
-                gains[key[0]] = max(gains.get(key[0], 0.0), part.lower - before)
+                if key in keys:
+                    gains[key[0]] = max(gains.get(key[0], 0.0), part.lower - before)
         return sum(gains.values())
 
-    def missing(self) -> tuple[int, float] | None:
-        """Return a special value and a delta whose known columns have a positive reduced cost, the worst."""
-        s0, low, high = self.worst
-        if s0 < 0 or high == 0.0:
-            return None
+    def missing(self) -> list[tuple[int, float]]:
+        """List special values, each with a delta, whose known columns have a positive reduced cost."""
+        worst: dict[int, tuple[float, float]] = {}
+        for _, s0, low, high in heapq.nsmallest(LOOKED_AT, self._heap):
+            worst[s0] = max(worst.get(s0, (-math.inf, 0.0)), self._known(s0, low, high))
+        least = -math.exp(self._lam - 1.0)
+        return [(s0, delta) for s0, (total, delta) in worst.items() if delta > 0.0 and total > least]
+
+    def _known(self, s0: int, low: float, high: float) -> tuple[float, float]:
+        """Return what known columns reach in the middle of an interval of deltas, and the middle."""
         delta = 0.5 * (low + high)
-        total = sum(self._part(key).lower for key in self._products.members(s0, delta, delta))
-        return (s0, delta) if self._lam - 1.0 - math.log(max(-total, 1e-300)) > 0.0 else None
+        return sum(self._part(key).lower for key in self._products.members(s0, delta, delta)), delta
 
     def _value(self, s0: int, low: float, high: float) -> float:
         return sum(self._part(key).bound for key in self._products.members(s0, low, high))
@@ -148,9 +172,22 @@ class Certificate:
         """Return the body at delta = 0, which has the same ball."""
         return self._products.body((key[0], 0.0, False))
 
+    def _scale(self, key: Key) -> float:
+        """Return the factor by which the body of a key is scaled here."""
+        return math.exp((self._centred - 0.5) * key[1])
+
     def _ends(self, key: Key) -> tuple[float, float]:
         """Return the top and the bottom of a body."""
-        return math.exp(self._products.epsilon + 0.5 * level(key)), math.exp(-0.5 * level(key))
+        scale = self._scale(key)
+        return (
+            scale * math.exp(self._products.epsilon + 0.5 * level(key)),
+            scale * math.exp(-0.5 * level(key)),
+        )
+
+    def _best(self, key: Key, body: Body) -> float:
+        """Return the largest value of the known vertices of a body, scaled."""
+        scale = self._scale(key)
+        return scale * float((body.reduced(self._tilted[key[0]]) + math.log(scale) * body.z).max())
 
     def _part(self, key: Key) -> _Part:
         if key not in self._parts:
@@ -164,7 +201,7 @@ class Certificate:
             else:
                 body = self._products.known_body(key)
                 if body is not None:
-                    lower = float(body.reduced(c).max())
+                    lower = self._best(key, body)
                 else:
                     lower = value_within(base, c, top, bottom, base.best(c, STARTS))
                 self._parts[key] = _Part(self._inherited(key), lower, math.inf)
@@ -203,5 +240,7 @@ class Certificate:
         body, c = self._products.known_body(key), self._tilted[key[0]]
         if body is None:
             return value_within(self._base(key), c, *self._ends(key), hints)
-        polish_from([body], [c], [hints])
-        return float(body.reduced(c).max())
+        scale = self._scale(key)
+        # Scaled letters are worth scale (f + log(scale) z).
+        polish_from([body], [c - math.log(scale) * self._products.ball.centre[key[0]]], [hints / scale])
+        return self._best(key, body)

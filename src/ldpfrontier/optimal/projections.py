@@ -23,7 +23,10 @@ ROUGH, GAP, ROUNDS, JOINT = 1e-3, 1e-4, 60, 3
 
 #: Passes of a certificate, each with its own prices; how far in all, relative to the bound, the covers of a
 #: certificate may be above the vertices known.
-PASSES, SLACK = 2, 2e-4
+PASSES, SLACK = 5, 2e-4
+
+#: Deltas at which special bodies are looked at before a certificate, as parts of epsilon.
+WIDE = (0.25, 0.5, 0.75, 0.875, 1.0)
 
 #: Passes without a certificate, and the cells of each body that are looked at there, for better vertices.
 HINTS, SCOUTED, SCOUTS = 2, 200, (200, 500, 1000, 2000, 2000, 2000)
@@ -84,17 +87,25 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
     decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
     decomposition.solve(products.known, gap=ROUGH)
     bound = math.inf
+    deltas = [products.epsilon * part for part in WIDE] if products.distinct and cells > 0 else []
     for scouted in (SCOUTED,) * HINTS if cells == 0 else SCOUTS:
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
-        if not Certificate(products, prices).scout(scouted) > SLACK * float(prices.sum()):
+        certificate = Certificate(products, prices)
+        gain = certificate.scout(scouted, deltas)
+        missing = certificate.missing()
+        for s0, delta in missing:
+            products.use(s0, delta)
+        if not missing and gain <= SLACK * float(prices.sum()):
             break
-    for last in range(PASSES if cells > 0 else 0, 0, -1):
+    passes = PASSES if cells > 0 else 0
+    for last in range(passes - 1, -1, -1):
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
         certificate = Certificate(products, prices)
         value = float(prices.sum())
-        bound = min(bound, value + certificate.bound(cells // last, SLACK * value))
-        if (missing := certificate.missing()) is not None:
-            products.use(*missing)
+        bound = min(bound, value + certificate.bound(cells >> last, SLACK * value, last=last == 0))
+        missing = certificate.missing()
+        for s0, delta in missing:
+            products.use(s0, delta)
     decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
     return decomposition, bound
 
