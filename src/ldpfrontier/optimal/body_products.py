@@ -116,6 +116,13 @@ class BodyProducts:
             if product in self._active:
                 yield from self.members(s0, delta, delta)
 
+    def tangents(self, prices: FloatArray) -> Iterator[tuple[float, int, float, float]]:
+        """List the excess, s0, delta and lam (see `BlockProduct.excess`) of the products in use."""
+        for (s0, delta), product in self._products.items():
+            if product in self._active:
+                excess, lam = product.excess(prices)
+                yield excess, s0, delta, lam
+
     def use(self, s0: int, delta: float) -> None:
         """Use a product from now on."""
         product = self.product(s0, delta)

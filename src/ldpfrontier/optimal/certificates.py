@@ -38,6 +38,12 @@ LOOKED_AT = 200
 #: Refinements of covers that a halved interval costs.
 HALVING = 6.0
 
+#: Leans are multiples of this, so that covers are shared.
+LEANS = 0.1
+
+#: A body, and its lean: it is scaled by e^(lean delta).
+Place = tuple[Key, float]
+
 
 @dataclass(eq=False)
 class _Part:
@@ -65,9 +71,14 @@ class Certificate:
         self._lam = products.product(0, 0.0).excess(prices)[1]
         self._tilted = prices.reshape(centre.shape) + self._lam * centre
         self._groups = len(centre)
-        # Z at delta = 0 is about e^(lam - 1): the scale keeps it there for all deltas.
-        self._centred = min(max((self._lam - 1.0) / products.epsilon, 0.0), 1.0)
-        self._parts: dict[Key, _Part] = {}
+        # Z at delta = 0 is about e^(lam - 1), and 1 or e^eps is as far as it goes.
+        self._leans = dict.fromkeys(
+            range(-1, self._groups), self._lean((self._lam - 1.0) / products.epsilon - 0.5)
+        )
+        for _, s0, delta, lam in sorted(products.tangents(prices)):
+            if delta > 0.0:
+                self._leans[s0] = self._lean((self._lam - lam) / delta)
+        self._parts: dict[Place, _Part] = {}
 
     def bound(self, work: int, slack: float, *, last: bool = True) -> float:
         """Bound the reduced cost per unit of Z of every column.
@@ -87,7 +98,7 @@ class Certificate:
             inf if none is known.
         """
         eps = self._products.epsilon
-        whole = sum(self._part((s, 0.0, False)).lower for s in range(self._groups))
+        whole = sum(self._part(((s, 0.0, False), 0.0)).lower for s in range(self._groups))
         if self._products.distinct and self._groups > 1:
             items = [(s0, 0.0, eps) for s0 in range(self._groups)]
         else:
@@ -105,14 +116,14 @@ class Certificate:
                 break
             if not last and self._known(s0, low, high)[0] > whole + slack:
                 break
-            key = max(self._products.members(s0, low, high), key=lambda key: self._parts[key].gain)
-            if self._halving(s0, low, high) > HALVING * self._parts[key].gain:
+            place = max(self._places(s0, low, high), key=lambda place: self._parts[place].gain)
+            if self._halving(s0, low, high) > HALVING * self._parts[place].gain:
                 middle = 0.5 * (low + high)
                 heapq.heappop(heap)
                 for ends in ((low, middle), (middle, high)):
                     heapq.heappush(heap, (-self._value(s0, *ends), s0, *ends))
-            elif self._parts[key].gain > 0.0:
-                work -= self._refine(key, slack)
+            elif self._parts[place].gain > 0.0:
+                work -= self._refine(place, slack)
             else:
                 break
         self._heap, self.worst = heap, (s0, low, high)
@@ -136,11 +147,13 @@ class Certificate:
         gains: dict[int, float] = {}
         keys = set(self._products.in_use())
         self._heap = [(0.0, s0, delta, delta) for s0 in range(self._groups) for delta in deltas]
-        for key in sorted(keys | {(s0, delta, True) for _, s0, delta, _ in self._heap}):
-            part = self._part(key)
+        special = {(s0, delta, True) for _, s0, delta, _ in self._heap}
+        for key in sorted(keys | special):
+            place = self._place(key, key[0] if key[2] else -1)
+            part = self._part(place)
             if part.gain == math.inf:
                 before = part.lower
-                self._refine(key, 0.0, cells)
+                self._refine(place, 0.0, cells)
                 if key in keys:
                     gains[key[0]] = max(gains.get(key[0], 0.0), part.lower - before)
         return sum(gains.values())
@@ -156,72 +169,81 @@ class Certificate:
     def _known(self, s0: int, low: float, high: float) -> tuple[float, float]:
         """Return what known columns reach in the middle of an interval of deltas, and the middle."""
         delta = 0.5 * (low + high)
-        return sum(self._part(key).lower for key in self._products.members(s0, delta, delta)), delta
+        return sum(self._part(place).lower for place in self._places(s0, delta, delta)), delta
 
     def _value(self, s0: int, low: float, high: float) -> float:
-        return sum(self._part(key).bound for key in self._products.members(s0, low, high))
+        return sum(self._part(place).bound for place in self._places(s0, low, high))
 
     def _halving(self, s0: int, low: float, high: float) -> float:
         """Estimate what halving an interval gains: half of what the special body does along it."""
         if high - low <= 1e-6 * self._products.epsilon:
             return 0.0
-        ends = [self._part((s0, delta, delta > 0.0)) for delta in (low, high)]
+        ends = [self._part(self._place((s0, delta, delta > 0.0), s0)) for delta in (low, high)]
         return 0.5 * max(ends[1].lower - ends[0].lower, 0.0)
+
+    def _lean(self, part: float) -> float:
+        return min(max(LEANS * round(part / LEANS), -0.5), 0.5)
+
+    def _place(self, key: Key, s0: int) -> Place:
+        """Say by what a body is scaled for the columns of a special value."""
+        return key, self._leans[s0] if key[1] > 0.0 else 0.0
+
+    def _places(self, s0: int, low: float, high: float) -> list[Place]:
+        return [self._place(key, s0) for key in self._products.members(s0, low, high)]
 
     def _base(self, key: Key) -> Body:
         """Return the body at delta = 0, which has the same ball."""
         return self._products.body((key[0], 0.0, False))
 
-    def _scale(self, key: Key) -> float:
-        """Return the factor by which the body of a key is scaled here."""
-        return math.exp((self._centred - 0.5) * key[1])
-
-    def _ends(self, key: Key) -> tuple[float, float]:
+    def _ends(self, place: Place) -> tuple[float, float]:
         """Return the top and the bottom of a body."""
-        scale = self._scale(key)
+        key, scale = place[0], _scale(place)
         return (
             scale * math.exp(self._products.epsilon + 0.5 * level(key)),
             scale * math.exp(-0.5 * level(key)),
         )
 
-    def _best(self, key: Key, body: Body) -> float:
+    def _best(self, place: Place, body: Body) -> float:
         """Return the largest value of the known vertices of a body, scaled."""
-        scale = self._scale(key)
-        return scale * float((body.reduced(self._tilted[key[0]]) + math.log(scale) * body.z).max())
+        scale = _scale(place)
+        return scale * float((body.reduced(self._tilted[place[0][0]]) + math.log(scale) * body.z).max())
 
-    def _part(self, key: Key) -> _Part:
-        if key not in self._parts:
+    def _part(self, place: Place) -> _Part:
+        if place not in self._parts:
+            key = place[0]
             base, c = self._base(key), self._tilted[key[0]]
-            top, bottom = self._ends(key)
+            top, bottom = self._ends(place)
             if not base.movable or level(key) == -self._products.epsilon:
                 # A box, or constants only: every letter at one end.
                 worth = [xlogy(w, w) * base.prior - w * base.folded(c) for w in (bottom, top)]
                 value = float(np.maximum(*worth).sum())
-                self._parts[key] = _Part(value, value, 0.0)
+                self._parts[place] = _Part(value, value, 0.0)
             else:
                 body = self._products.known_body(key)
                 if body is not None:
-                    lower = self._best(key, body)
+                    lower = self._best(place, body)
                 else:
                     lower = value_within(base, c, top, bottom, base.best(c, STARTS))
-                self._parts[key] = _Part(self._inherited(key), lower, math.inf)
-        return self._parts[key]
+                self._parts[place] = _Part(self._inherited(place), lower, math.inf)
+        return self._parts[place]
 
-    def _inherited(self, key: Key) -> float:
+    def _inherited(self, place: Place) -> float:
         """Return the bound of the smallest body so far that contains the one at delta."""
-        s, delta, special = key
+        (s, delta, special), lean = place
         containing = [
             part.bound
-            for (t, at, kind), part in self._parts.items()
-            if t == s and ((at >= delta and kind) if special else (at <= delta and not kind))
+            for ((t, at, kind), own), part in self._parts.items()
+            if t == s
+            and (own == lean or at == 0.0)
+            and ((at >= delta and kind) if special else (at <= delta and not kind))
         ]
         return min(containing, default=math.inf)
 
-    def _refine(self, key: Key, slack: float, cells: int = PORTION) -> int:
+    def _refine(self, place: Place, slack: float, cells: int = PORTION) -> int:
         """Refine a cover, and look for vertices where it is loose; return the number of cells added."""
-        part = self._parts[key]
+        key, part = place[0], self._parts[place]
         if part.cover is None:
-            part.cover = Cover(self._base(key), self._tilted[key[0]], *self._ends(key))
+            part.cover = Cover(self._base(key), self._tilted[key[0]], *self._ends(place))
         before = part.cover.size
         target = part.lower + slack / self._groups
         bound = min(part.cover.bound(target, cells), part.bound)
@@ -229,18 +251,23 @@ class Certificate:
         part.bound = bound
         if bound > target and part.cover.size >= 2 * part.searched:
             part.searched = part.cover.size
-            part.lower = max(part.lower, self._found(key, part.cover.hints()))
+            part.lower = max(part.lower, self._found(place, part.cover.hints()))
             target = min(part.lower + slack / self._groups, bound)
         part.gain = min(FADING * gained, bound - target)
         part.gain = max(part.gain, FLOOR * PORTION / part.cover.size * (bound - target))
         return part.cover.size - before
 
-    def _found(self, key: Key, hints: FloatArray) -> float:
+    def _found(self, place: Place, hints: FloatArray) -> float:
         """Look for better vertices from some places; return the value of the best one known."""
+        key, scale = place[0], _scale(place)
         body, c = self._products.known_body(key), self._tilted[key[0]]
         if body is None:
-            return value_within(self._base(key), c, *self._ends(key), hints)
-        scale = self._scale(key)
+            return value_within(self._base(key), c, *self._ends(place), hints)
         # Scaled letters are worth scale (f + log(scale) z).
         polish_from([body], [c - math.log(scale) * self._products.ball.centre[key[0]]], [hints / scale])
-        return self._best(key, body)
+        return self._best(place, body)
+
+
+def _scale(place: Place) -> float:
+    (_, delta, _), lean = place
+    return math.exp(lean * delta)
