@@ -123,11 +123,13 @@ class BodyProducts:
                 excess, lam = product.excess(prices)
                 yield excess, s0, delta, lam
 
-    def use(self, s0: int, delta: float) -> None:
-        """Use a product from now on."""
+    def use(self, s0: int, delta: float) -> bool:
+        """Use a product from now on; return whether it was not in use."""
         product = self.product(s0, delta)
-        if product not in self._active:
+        new = product not in self._active
+        if new:
             self._active.append(product)
+        return new
 
     @property
     def scale(self) -> FloatArray:

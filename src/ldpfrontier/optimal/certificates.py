@@ -39,7 +39,7 @@ LOOKED_AT = 200
 HALVING = 6.0
 
 #: Leans are multiples of this, so that covers are shared.
-LEANS = 0.1
+LEANS = 0.05
 
 #: A body, and its lean: it is scaled by e^(lean delta).
 Place = tuple[Key, float]

@@ -29,7 +29,7 @@ PASSES, SLACK = 5, 2e-4
 WIDE = (0.25, 0.5, 0.75, 0.875, 1.0)
 
 #: Passes without a certificate, and the cells of each body that are looked at there, for better vertices.
-HINTS, SCOUTED, SCOUTS = 2, 200, (200, 500, 1000, 2000, 2000, 2000)
+HINTS, SCOUTED, SCOUTS = 2, 200, (200, 500, 1000, 2000)
 
 
 def projected_mechanism(
@@ -92,19 +92,16 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
         certificate = Certificate(products, prices)
         gain = certificate.scout(scouted, deltas)
-        missing = certificate.missing()
-        for s0, delta in missing:
-            products.use(s0, delta)
-        if not missing and gain <= SLACK * float(prices.sum()):
+        new = [products.use(s0, delta) for s0, delta in certificate.missing()]
+        if not any(new) and gain <= SLACK * float(prices.sum()):
             break
     passes = PASSES if cells > 0 else 0
     for last in range(passes - 1, -1, -1):
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
         certificate = Certificate(products, prices)
         value = float(prices.sum())
-        bound = min(bound, value + certificate.bound(cells >> last, SLACK * value, last=last == 0))
-        missing = certificate.missing()
-        for s0, delta in missing:
+        bound = min(bound, value + certificate.bound(cells >> min(last, 2), SLACK * value, last=last == 0))
+        for s0, delta in certificate.missing():
             products.use(s0, delta)
     decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
     return decomposition, bound
