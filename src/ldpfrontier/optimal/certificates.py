@@ -38,8 +38,9 @@ LOOKED_AT = 200
 #: Refinements of covers that a halved interval costs.
 HALVING = 6.0
 
-#: Leans are multiples of this, so that covers are shared.
-LEANS = 0.05
+#: Leans are multiples of this, so that covers are shared; a special value has its own if it is another one by
+#: more, and the reduced costs of its columns reach this share of the value below zero.
+LEANS, NEARLY = 0.1, 0.01
 
 #: A body, and its lean: it is scaled by e^(lean delta).
 Place = tuple[Key, float]
@@ -71,13 +72,13 @@ class Certificate:
         self._lam = products.product(0, 0.0).excess(prices)[1]
         self._tilted = prices.reshape(centre.shape) + self._lam * centre
         self._groups = len(centre)
-        # Z at delta = 0 is about e^(lam - 1), and 1 or e^eps is as far as it goes.
-        self._leans = dict.fromkeys(
-            range(-1, self._groups), self._lean((self._lam - 1.0) / products.epsilon - 0.5)
-        )
-        for _, s0, delta, lam in sorted(products.tangents(prices)):
-            if delta > 0.0:
-                self._leans[s0] = self._lean((self._lam - lam) / delta)
+        # Z at delta = 0 is about e^(lam - 1): where nothing else is known, it is kept there.
+        common = _lean((self._lam - 1.0) / products.epsilon - 0.5)
+        self._leans = dict.fromkeys(range(-1, self._groups), common)
+        for excess, s0, delta, lam in sorted(products.tangents(prices)):
+            lean = _lean((self._lam - lam) / delta) if delta > 0.0 else common
+            if excess > -NEARLY * prices.sum() and abs(lean - common) > 1.5 * LEANS:
+                self._leans[s0] = lean
         self._parts: dict[Place, _Part] = {}
 
     def bound(self, work: int, slack: float, *, last: bool = True) -> float:
@@ -181,9 +182,6 @@ class Certificate:
         ends = [self._part(self._place((s0, delta, delta > 0.0), s0)) for delta in (low, high)]
         return 0.5 * max(ends[1].lower - ends[0].lower, 0.0)
 
-    def _lean(self, part: float) -> float:
-        return min(max(LEANS * round(part / LEANS), -0.5), 0.5)
-
     def _place(self, key: Key, s0: int) -> Place:
         """Say by what a body is scaled for the columns of a special value."""
         return key, self._leans[s0] if key[1] > 0.0 else 0.0
@@ -271,3 +269,8 @@ class Certificate:
 def _scale(place: Place) -> float:
     (_, delta, _), lean = place
     return math.exp(lean * delta)
+
+
+def _lean(part: float) -> float:
+    """Round a lean to one that others share."""
+    return min(max(LEANS * round(part / LEANS), -0.5), 0.5)
