@@ -186,9 +186,7 @@ def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Se
     return found
 
 
-def value_within(
-    body: Body, prices: FloatArray, top: float, bottom: float, starts: FloatArray
-) -> float:
+def value_within(body: Body, prices: FloatArray, top: float, bottom: float, starts: FloatArray) -> float:
     """Return a value of g - prices . w that is reached with other ends of A and B than the body's.
 
     It is that of the best of some places, (m, letters) in folded letters, moved there and improved.

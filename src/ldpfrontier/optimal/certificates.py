@@ -123,6 +123,7 @@ class Certificate:
                 heapq.heappop(heap)
                 for ends in ((low, middle), (middle, high)):
                     heapq.heappush(heap, (-self._value(s0, *ends), s0, *ends))
+                work -= self._groups
             elif self._parts[place].gain > 0.0:
                 work -= self._refine(place, slack)
             else:

@@ -343,7 +343,11 @@ def _shrink(
     constant: float,
     space: Scratch,
 ) -> None:
-    """Cut off ends of the letters' intervals, and of xi and eta, where the relaxation is below the goal."""
+    """Cut off ends of the letters' intervals.
+
+    With a letter in an interval of the grid, no point of the cell has a larger value than the relaxation with
+    the other letters at their best. Where that is not above the goal, nothing above it is lost.
+    """
     r = problem.r
     n = r.size
     total = np.full((2, 2), constant)
@@ -353,7 +357,8 @@ def _shrink(
             for u in range(n):
                 largest = -np.inf
                 for p in range(2 * GRID):
-                    largest = max(largest, space.base[u, p] + x[0] * space.a[i, u, p] + x[1] * space.b[j, u, p])
+                    value = space.base[u, p] + x[0] * space.a[i, u, p] + x[1] * space.b[j, u, p]
+                    largest = max(largest, value)
                 most[i, j, u] = largest
                 total[i, j] += r[u] * largest
     for u in range(n):
