@@ -31,6 +31,9 @@ from ldpfrontier.optimal.blocks import Block
 from ldpfrontier.optimal.climbing import Rows, climb
 from ldpfrontier.renyi import two_cells
 
+#: How places that lie outside are brought near their body (see `climb`): most vertices meet both constraints.
+RESTORED = (1, 2)
+
 #: New vertices kept per body and call.
 KEEP = 4
 
@@ -181,7 +184,7 @@ def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Se
     """
     best = np.array([body.reduced(c).max() for body, c in zip(bodies, prices, strict=True)])
     found = False
-    for how in (1, 2):
+    for how in RESTORED:
         found |= _climb(bodies, prices, starts, best, restore=how)
     return found
 
@@ -193,9 +196,7 @@ def value_within(body: Body, prices: FloatArray, top: float, bottom: float, star
     """
     rows = _stack([body], [prices])._replace(top=np.array([top]), bottom=np.array([bottom]))
     own = np.zeros(len(starts), dtype=np.int64)
-    return max(
-        (float(climb(rows, own, starts.copy(), how).max(initial=-math.inf)) for how in (1, 2)),
-    )
+    return max(float(climb(rows, own, starts.copy(), how).max(initial=-math.inf)) for how in RESTORED)
 
 
 def _climb(

@@ -5,9 +5,11 @@ Scaled as in `body_products`, the columns of distinct pairs with special value s
     O_s(delta)  = {e^(delta/2) <= B(w), A(w) <= e^(eps - delta/2)}   for s != s0,
     S_s0(delta) = {e^(-delta/2) <= B(w), A(w) <= e^(eps + delta/2)},
 
-delta in [0, eps]. O_s shrinks with delta and S_s0 grows, so the columns of an interval [low, high] of deltas
-lie in the product of O_s(low) and S_s0(high): its value is bounded by the covers of these bodies. Where the
-bound is largest, a cover is refined or the interval is halved. All pairs are the one product at delta = 0.
+delta in [0, eps], times e^(lean delta) with any lean between -1/2 and 1/2. O_s shrinks with delta and S_s0
+grows, so the columns of an interval [low, high] of deltas lie in the product of O_s(low) and S_s0(high): its
+value is bounded by the covers of these bodies. One tangent of z log z serves all deltas, as a lean keeps Z
+where it touches. Where the bound is largest, a cover is refined or the interval is halved. All pairs are the
+one product at delta = 0.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from ldpfrontier.optimal.body_products import BodyProducts, Key, level
 from ldpfrontier.optimal.covering import Cover
 
 #: Cells by which a cover is refined at a time; the next time may gain this share of the last gain, or that
-#: of what is left.
+#: of what is left, by how much larger the cover gets.
 PORTION, FADING, FLOOR = 1_000, 0.7, 0.5
 
 #: Vertices that are moved to other ends.

@@ -401,8 +401,9 @@ def climb(rows: Rows, own: NDArray[np.int64], w: FloatArray, restore: int) -> Fl
         The body of every start.
     w : ndarray, shape (m, n)
         The starts, which the vectors that are reached, in their bodies, take the place of.
-    restore : bool
-        Whether the starts are brought near their bodies before, zeros kept.
+    restore : int
+        Whether the starts are brought near their bodies before, zeros kept: 1, or 2 to where both constraints
+        are met with equality.
 
     Returns
     -------

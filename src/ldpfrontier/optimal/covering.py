@@ -77,7 +77,7 @@ class Cover:
         Parameters
         ----------
         target : float
-            Bound that is good enough.
+            Bound that is good enough. What lies below is cut off, so later bounds are not lower.
         most : int
             Most cells to add to those of earlier calls, beyond the first ones.
         """
