@@ -28,8 +28,8 @@ PASSES, SLACK = 5, 2e-4
 #: Deltas at which special bodies are looked at before a certificate, as parts of epsilon.
 WIDE = (0.25, 0.5, 0.75, 0.875, 1.0)
 
-#: Passes without a certificate, and the cells of each body that are looked at there, for better vertices; those
-#: of the passes before a certificate.
+#: Passes without a certificate, and the cells of each body that are looked at there, for better vertices;
+#: those of the passes before a certificate.
 HINTS, SCOUTED, SCOUTS = 2, 200, (200, 500, 1000, 2000)
 
 
