@@ -23,7 +23,7 @@ ROUGH, GAP, ROUNDS, JOINT = 1e-3, 1e-4, 60, 3
 
 #: Passes of a certificate, each with its own prices; how far in all, relative to the bound, the covers of a
 #: certificate may be above the vertices known.
-PASSES, SLACK = 5, 2e-4
+PASSES, SLACK = 10, 2e-4
 
 #: Deltas at which special bodies are looked at before a certificate, as parts of epsilon.
 WIDE = (0.25, 0.5, 0.75, 0.875, 1.0)
