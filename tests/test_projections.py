@@ -133,6 +133,8 @@ def test_a_cover_bounds_every_member_of_the_body(order, seed):
     scan = np.concatenate([ray * (body.top / A)[:, None], ray * (body.bottom / B)[:, None]])
     assert bound >= worth(body, scan, prices).max(initial=best) - 1e-9
     assert best <= cover.bound(best, 3_000) <= bound + 1e-12
+    # What a cover has cut off below a bound that was good enough cannot be asked for later.
+    assert cover.bound(best - 1.0, 0) >= best
     # The letters that are hinted at are values of letters.
     assert (cover.hints() >= 0.0).all()
     # The same body between other ends.
@@ -140,7 +142,8 @@ def test_a_cover_bounds_every_member_of_the_body(order, seed):
     A, B = extremes(body, scan)
     inside = scan[(0.9 * body.top >= A) & (1.1 * body.bottom <= B)]
     assert narrow >= worth(body, inside, prices).max(initial=-math.inf) - 1e-9
-    assert narrow >= value_within(body, prices, 0.9 * body.top, 1.1 * body.bottom) - 1e-9
+    starts = body.best(prices, 4)
+    assert narrow >= value_within(body, prices, 0.9 * body.top, 1.1 * body.bottom, starts) - 1e-9
 
 
 def test_a_cover_closes():
@@ -242,6 +245,35 @@ def test_certificates_of_distinct_pairs_hold():
     assert joint.value <= bound < 1.3 * joint.value
     exact = joint_optimum(ball, 0.7, tolerance=1e-2, nodes=100)
     assert exact.value <= frontier_bound(ball, 0.7, 10_000) < 1.3 * exact.value
+
+
+@pytest.mark.parametrize("lean", [-0.5, 0.0, 0.5])
+def test_certificates_hold_at_any_scale(lean, monkeypatch):
+    monkeypatch.setattr("ldpfrontier.optimal.certificates._lean", lambda part: lean)
+    shares = np.random.default_rng(4).dirichlet(np.full(6, 2.0))
+    ball = RenyiBall.confidence(np.random.default_rng(5).multinomial(2_000, shares).reshape(2, 3))
+    joint = joint_optimum(ball, 0.7, oracle="projections", tolerance=1e-2, nodes=100)
+    products = BodyProducts(ball, 0.7, distinct=True)
+    bound = projected_mechanism(products, tolerance=1e-3, max_rounds=3, cells=10_000)[1]
+    assert joint.value <= bound < math.inf
+
+
+def test_products_in_use_are_offered_to_the_decomposition():
+    ball = random_ball_of_five()
+    products = BodyProducts(ball, 0.3, distinct=True)
+    assert products.use(0, 0.15)
+    assert not products.use(0, 0.15)
+    # At prices of zero every column has a positive reduced cost.
+    assert products.product(0, 0.15) in products.explore(np.zeros(ball.centre.shape), 0.0)[1]
+
+
+def test_covers_find_the_vertices_that_are_missing():
+    # Letters 0 and 4 high and one other at 1.4: no climb from the listed vertices ends there.
+    ball = adult_ball("education", "marital-status")
+    products = BodyProducts(ball, 1.0, distinct=False)
+    optimum = projected_mechanism(products, tolerance=1e-4, max_rounds=3, cells=30_000)
+    value, bound = mutual_information(ball.centre, optimum[0]), optimum[1]
+    assert value <= bound < 1.004 * value
 
 
 def test_no_robust_mechanism_is_above_the_frontier():

@@ -31,8 +31,8 @@ from ldpfrontier.optimal.blocks import Block
 from ldpfrontier.optimal.climbing import Rows, climb
 from ldpfrontier.renyi import two_cells
 
-#: Vertices that are moved to other ends.
-STARTS = 4
+#: How places that lie outside are brought near their body (see `climb`): most vertices meet both constraints.
+RESTORED = (1, 2)
 
 #: New vertices kept per body and call.
 KEEP = 4
@@ -121,6 +121,11 @@ class Body(Block):
         w[:, self._position] = self.vectors(indices)
         return w
 
+    def best(self, prices: FloatArray, number: int) -> FloatArray:
+        """Return the best vertices known, up to `number`, in folded letters."""
+        reduced = self.reduced(prices)
+        return self.compact(np.argpartition(-reduced, min(number, len(reduced)) - 1)[:number])
+
     def append(self, w: FloatArray) -> None:
         """Add vertices in folded letters, shape (m, letters)."""
         self._found = np.concatenate([self._found, w])
@@ -175,17 +180,20 @@ def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Se
     Arguments and result are otherwise those of `polish`; the bodies must be movable.
     """
     best = np.array([body.reduced(c).max() for body, c in zip(bodies, prices, strict=True)])
-    return _climb(bodies, prices, starts, best, restore=True)
+    found = False
+    for how in RESTORED:
+        found |= _climb(bodies, prices, starts, best, restore=how)
+    return found
 
 
-def value_within(body: Body, prices: FloatArray, top: float, bottom: float) -> float:
+def value_within(body: Body, prices: FloatArray, top: float, bottom: float, starts: FloatArray) -> float:
     """Return a value of g - prices . w that is reached with other ends of A and B than the body's.
 
-    It is that of the best vertices known after they were moved there and improved.
+    It is that of the best of some places, (m, letters) in folded letters, moved there and improved.
     """
-    first = body.leading(prices, STARTS)
     rows = _stack([body], [prices])._replace(top=np.array([top]), bottom=np.array([bottom]))
-    return float(climb(rows, np.zeros(len(first), dtype=np.int64), body.compact(first), False).max())
+    own = np.zeros(len(starts), dtype=np.int64)
+    return max(float(climb(rows, own, starts.copy(), how).max(initial=-math.inf)) for how in RESTORED)
 
 
 def _climb(
@@ -195,7 +203,7 @@ def _climb(
     best: FloatArray,
     *,
     tilt: float = 0.0,
-    restore: bool = False,
+    restore: int = 0,
 ) -> bool:
     """Climb from all starts, and add to every body what is better than the best it has."""
     own = np.repeat(np.arange(len(bodies)), [len(w) for w in starts])

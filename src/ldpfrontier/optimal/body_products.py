@@ -29,6 +29,9 @@ FEW, SPECIAL = 3, 3
 #: SCOUT-th round.
 POLISHED, MOVED, SCOUT = 12, 6, 3
 
+#: Least excess that a product is used for.
+LITTLE = 1e-9
+
 #: A sensitive value, a delta, and whether the value is special there.
 Key = tuple[int, float, bool]
 
@@ -116,11 +119,20 @@ class BodyProducts:
             if product in self._active:
                 yield from self.members(s0, delta, delta)
 
-    def use(self, s0: int, delta: float) -> None:
-        """Use a product from now on."""
+    def tangents(self, prices: FloatArray) -> Iterator[tuple[float, int, float, float]]:
+        """List the excess, s0, delta and lam (see `BlockProduct.excess`) of the products in use."""
+        for (s0, delta), product in self._products.items():
+            if product in self._active:
+                excess, lam = product.excess(prices)
+                yield excess, s0, delta, lam
+
+    def use(self, s0: int, delta: float) -> bool:
+        """Use a product from now on; return whether it was not in use."""
         product = self.product(s0, delta)
-        if product not in self._active:
+        new = product not in self._active
+        if new:
             self._active.append(product)
+        return new
 
     @property
     def scale(self) -> FloatArray:
@@ -156,16 +168,18 @@ class BodyProducts:
             polish(list(own.values()), [rows[s] for s in own], POLISHED, MOVED if scout else 0, tilt=lam)
             done.update(own.values())
             product.forget()
-        bound = max(product.excess(prices)[0] for product in self._active)
+        worth = [(product.excess(prices)[0], product) for product in self._active]
+        bound = max(excess for excess, _ in worth)
         leaders: dict[int, tuple[float, BlockProduct]] = {}
         if self.distinct and scout:
             for s0, delta in self._others:
                 product = self.product(s0, delta)
                 excess = product.excess(prices)[0]
-                if excess > leaders.get(s0, (1e-9, product))[0]:
+                if excess > leaders.get(s0, (LITTLE, product))[0]:
                     leaders[s0] = excess, product
-        new = [product for _, product in leaders.values() if product not in self._active]
-        self._active += new
+        self._active += [product for _, product in leaders.values() if product not in self._active]
+        # Those of `use` too: the decomposition knows which of them it has.
+        new = [product for excess, product in (*worth, *leaders.values()) if excess > LITTLE]
         return max(bound, *(excess for excess, _ in leaders.values()), -math.inf), new
 
     def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:

@@ -296,12 +296,24 @@ def _pair(aa: float, ab: float, bb: float, a: float, b: float) -> tuple[float, f
 
 @inner
 def _restore(
-    r: FloatArray, w: FloatArray, B: float, order: float, top: float, bottom: float, A: Extreme, b: Extreme
+    r: FloatArray,
+    w: FloatArray,
+    B: float,
+    order: float,
+    ends: tuple[float, float],
+    touch: bool,
+    A: Extreme,
+    b: Extreme,
 ) -> None:
-    """Move a vector towards its body by relative changes of its letters: what is zero stays zero."""
+    """Move a vector to its body by relative changes of its letters: what is zero stays zero.
+
+    With `touch`, to where both constraints are met with equality, if it can be.
+    """
     for _ in range(RESTORING):
         _extremes(r, w, B, order, A, b)
-        over, under = min(top - A.value[0], 0.0), max(bottom - b.value[0], 0.0)
+        over, under = ends[0] - A.value[0], ends[1] - b.value[0]
+        if not touch:
+            over, under = min(over, 0.0), max(under, 0.0)
         if over == 0.0 and under == 0.0:
             break
         aa = ab = bb = 0.0
@@ -350,14 +362,14 @@ def _linearized(
 
 
 @inner
-def _ascend(rows: Rows, s: int, w: FloatArray, restore: bool) -> float:
+def _ascend(rows: Rows, s: int, w: FloatArray, restore: int) -> float:
     """Take steps from one row until none gains; change the row, and return its value."""
     n = w.size
     r, prior, prices, B = rows.r[s, :n], rows.prior[s, :n], rows.prices[s, :n], rows.radius[s]
     top, bottom, order = rows.top[s], rows.bottom[s], rows.order
     A, b, new_A, new_b = _extreme(n), _extreme(n), _extreme(n), _extreme(n)
     if restore:
-        _restore(r, w, B, order, top, bottom, A, b)
+        _restore(r, w, B, order, (top, bottom), restore == 2, A, b)
     _pull(r, w, B, order, top, bottom, A, b)
     best = _value(w, prior, prices)
     trial, letters = np.empty(n), np.empty(n, dtype=np.int64)
@@ -403,7 +415,7 @@ def _ascend(rows: Rows, s: int, w: FloatArray, restore: bool) -> float:
 
 
 @kernel
-def climb(rows: Rows, own: NDArray[np.int64], w: FloatArray, restore: bool) -> FloatArray:
+def climb(rows: Rows, own: NDArray[np.int64], w: FloatArray, restore: int) -> FloatArray:
     """Climb from every start, and return the values reached.
 
     A step solves the linearization of grad f = X grad A - Y grad B within the non-zero letters, with and
@@ -416,8 +428,9 @@ def climb(rows: Rows, own: NDArray[np.int64], w: FloatArray, restore: bool) -> F
         The body of every start.
     w : ndarray, shape (m, n)
         The starts, which the vectors that are reached, in their bodies, take the place of.
-    restore : bool
-        Whether the starts are brought near their bodies before, zeros kept.
+    restore : int
+        Whether the starts are brought near their bodies before, zeros kept: 1, or 2 to where both constraints
+        are met with equality.
 
     Returns
     -------

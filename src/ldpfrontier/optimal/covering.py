@@ -26,7 +26,7 @@ FAR, RATIO = 200.0, 1.9
 
 #: Cells with large bounds whose letters are looked at for better vertices; places taken from them; places
 #: are the same if all logs of letters, relative to the top and from SMALL on, are within NEAR.
-LOOSE, HINTS, SMALL, NEAR = 400, 48, 0.03, 0.2
+LOOSE, HINTS, SMALL, NEAR = 400, 48, 0.03, 0.05
 
 
 class Cover:
@@ -58,7 +58,7 @@ class Cover:
         eta = _ends(rise / max(float(caps.max()) - bottom, 1e-12), FAR / bottom, g)
         i, j = (index.ravel() for index in np.indices((len(xi) - 1, len(eta) - 1)))
         m, n = i.size, r.size
-        self._first, self._count = m, 0
+        self._first, self._count, self._least = m, 0, -math.inf
         self._cells = Cells(
             np.stack([xi[i], xi[i + 1]], axis=1),
             np.stack([eta[j], eta[j + 1]], axis=1),
@@ -77,7 +77,7 @@ class Cover:
         Parameters
         ----------
         target : float
-            Bound that is good enough.
+            Bound that is good enough. What lies below is cut off, so later bounds are not lower.
         most : int
             Most cells to add to those of earlier calls, beyond the first ones.
         """
@@ -93,7 +93,13 @@ class Cover:
             )
         self._count = refine(self._cells, self._count, problem, most)
         self._problem = problem
-        return max(target, self._prior * float(self._cells.bound[: self._count].max()))
+        self._least = max(self._least, target)
+        return max(self._least, self._prior * float(self._cells.bound[: self._count].max()))
+
+    @property
+    def size(self) -> int:
+        """Cells so far."""
+        return self._count
 
     def hints(self) -> FloatArray:
         """Return where to look for better vertices: letters (m, letters) in the loosest cells."""

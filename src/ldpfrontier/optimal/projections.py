@@ -25,10 +25,14 @@ ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 
 #: Passes of a certificate, each with its own prices; how far in all, relative to the bound, the covers of a
 #: certificate may be above the vertices known.
-PASSES, SLACK = 5, 2e-4
+PASSES, SLACK = 10, 2e-4
 
-#: Passes without a certificate, and the cells of each body that are looked at there, for better vertices.
-HINTS, SCOUTED = 2, 200
+#: Deltas at which special bodies are looked at before a certificate, as parts of epsilon.
+WIDE = (0.25, 0.5, 0.75, 0.875, 1.0)
+
+#: Passes without a certificate, and the cells of each body that are looked at there, for better vertices;
+#: those of the passes before a certificate.
+HINTS, SCOUTED, SCOUTS = 2, 200, (200, 500, 1000, 2000)
 
 
 def projected_mechanism(
@@ -99,18 +103,23 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
     """
     decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
     decomposition.solve(products.known, gap=ROUGH)
-    bound, passes = math.inf, PASSES if cells > 0 else HINTS
+    bound = math.inf
+    deltas = [products.epsilon * part for part in WIDE] if products.distinct and cells > 0 else []
+    for scouted in (SCOUTED,) * HINTS if cells == 0 else SCOUTS:
+        prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
+        certificate = Certificate(products, prices)
+        gain = certificate.scout(scouted, deltas)
+        new = [products.use(s0, delta) for s0, delta in certificate.missing()]
+        if not any(new) and gain <= SLACK * float(prices.sum()):
+            break
+    passes = PASSES if cells > 0 else 0
     for last in range(passes - 1, -1, -1):
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
         certificate = Certificate(products, prices)
-        if cells > 0:
-            value = float(prices.sum())
-            bound = min(bound, value + certificate.bound(cells >> last, SLACK * value))
-            certificate.polish()
-            if (missing := certificate.missing()) is not None:
-                products.use(*missing)
-        elif not certificate.scout(SCOUTED):
-            break
+        value = float(prices.sum())
+        bound = min(bound, value + certificate.bound(cells >> min(last, 2), SLACK * value, last=last == 0))
+        for s0, delta in certificate.missing():
+            products.use(s0, delta)
     return decomposition, decomposition.solve(products.explore, gap=gap, rounds=ROUNDS), bound
 
 

@@ -30,8 +30,9 @@ GRID, PLANES = 20, 8
 SPACING = np.linspace(0.0, 1.0, GRID + 1) ** 1.4
 
 #: Multipliers are looked for up to this many times the best plus one; least argument of phi; least multiplier
-#: in estimates of what a rectangle loses; share of the distance to the goal that is worth another step.
-REACH, TINY, LEAST, WORTH = 4.0, 1e-9, 0.3, 0.02
+#: in estimates of what is lost; share of the distance to the goal that is worth another step; how much more
+#: what a rectangle loses counts than what a letter does.
+REACH, TINY, LEAST, WORTH, FAVOUR = 4.0, 1e-9, 0.3, 0.02, 2.0
 
 #: Ratio of the ends of an interval of xi or eta that is cut from an unbounded one.
 FIRST = 4.0
@@ -281,7 +282,9 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
         if used[side]:
             cells.multipliers[c, side] = best_x[side]
     if best > goal:
-        _choose(cells, c, problem, (best_x[0] * unit[0], best_x[1] * unit[1]), space)
+        x = best_x[0] * unit[0], best_x[1] * unit[1]
+        _choose(cells, c, problem, x, space)
+        _shrink(cells, c, problem, x, corners, extra - (x[0] + x[1]) * k, space)
 
 
 @njit(cache=True, error_model="numpy")
@@ -298,9 +301,9 @@ def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], spac
             w = space.points[u, spot]
             cells.place[c, p, u] = w
             mean += w * space.weight[p]
-            kept = _xlogx(w) + x[0] * space.a[0, u, spot] + x[1] * space.b[0, u, spot]
-            relaxed += kept * space.weight[p]
-        relaxed -= _xlogx(mean)
+        for p in range(3):
+            spot = space.places[space.active[p], u]
+            relaxed += (_xlogx(space.points[u, spot]) - _xlogx(mean)) * space.weight[p]
         for side in range(2):
             ends = cells.xi[c] if side == 0 else cells.eta[c]
             s, last = ends[0], ends[1]
@@ -309,17 +312,66 @@ def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], spac
                 if v < 0.0 and mean > 0.0:
                     rectangle[side] += r[u] * abs(1.0 + np.log(mean) - problem.gamma[u]) / s
                 continue
-            relaxed -= x[side] * _phi(max(1.0 + s * v, TINY), g)
-            v = max(v, -0.95 / last)
-            t = 1.0 + s * v
-            bent = _phi(t, g) + (last - s) * v * _slope(t, g) - _phi(1.0 + last * v, g)
-            rectangle[side] += max(x[side], LEAST / s) * bent * r[u]
+            table = space.a if side == 0 else space.b
+            at = _phi(max(1.0 + s * v, TINY), g)
+            for p in range(3):
+                spot = space.places[space.active[p], u]
+                w = space.points[u, spot]
+                ahead = problem.top - w if side == 0 else w - problem.bottom
+                own = _phi(max(1.0 + s * ahead, TINY), g)
+                grid = table[0, u, spot] - own
+                relaxed += space.weight[p] * (x[side] * (own - at) + max(x[side], LEAST / s) * grid)
+                ahead = max(ahead, -0.95 / last)
+                t = 1.0 + s * ahead
+                bent = _phi(t, g) + (last - s) * ahead * _slope(t, g) - _phi(1.0 + last * ahead, g)
+                rectangle[side] += max(x[side], LEAST / s) * bent * r[u] * space.weight[p]
         if relaxed * r[u] > largest:
             largest = relaxed * r[u]
             cells.cut[c], cells.at[c] = 2 + u, mean
     for side in range(2):
-        if rectangle[side] > largest:
-            cells.cut[c], largest = side, rectangle[side]
+        if FAVOUR * rectangle[side] > largest:
+            cells.cut[c], largest = side, FAVOUR * rectangle[side]
+
+
+@njit(cache=True, error_model="numpy")
+def _shrink(
+    cells: Cells,
+    c: int,
+    problem: Problem,
+    x: tuple[float, float],
+    corners: tuple[int, int],
+    constant: float,
+    space: Scratch,
+) -> None:
+    """Cut off ends of the letters' intervals.
+
+    With a letter in an interval of the grid, no point of the cell has a larger value than the relaxation with
+    the other letters at their best. Where that is not above the goal, nothing above it is lost.
+    """
+    r = problem.r
+    n = r.size
+    total = np.full((2, 2), constant)
+    most = np.empty((2, 2, n))
+    for i in range(corners[0]):
+        for j in range(corners[1]):
+            for u in range(n):
+                largest = -np.inf
+                for p in range(2 * GRID):
+                    value = space.base[u, p] + x[0] * space.a[i, u, p] + x[1] * space.b[j, u, p]
+                    largest = max(largest, value)
+                most[i, j, u] = largest
+                total[i, j] += r[u] * largest
+    for u in range(n):
+        first, last = GRID, -1
+        for i in range(corners[0]):
+            for j in range(corners[1]):
+                enough = (problem.goal - total[i, j]) / r[u] + most[i, j, u]
+                for p in range(2 * GRID):
+                    if space.base[u, p] + x[0] * space.a[i, u, p] + x[1] * space.b[j, u, p] > enough:
+                        first, last = min(first, p % GRID), max(last, p % GRID)
+        if last >= 0:
+            cells.low[c, u] = space.points[u, first]
+            cells.high[c, u] = space.points[u, GRID + last]
 
 
 @njit(cache=True, error_model="numpy")
