@@ -75,6 +75,15 @@ def test_no_member_of_the_set_passes_the_level_of_a_column() -> None:
     assert (seen > 0.8 * levels).any()
 
 
+def test_rough_inequalities_of_a_value_with_itself_have_both_conditionals_in_one_row() -> None:
+    ball, epsilon = random_ball((2, 3), 2, 2.0)
+    oracle = Oracle(ball, epsilon, pairs="all")
+    cuts = oracle.rough_cuts(np.random.default_rng(2).gamma(0.5, size=(10, 6))).reshape(10, 4, 2, 3)
+    one, other = 1.0, -math.exp(epsilon)
+    sums = np.array([[one + other, 0.0], [one, other], [other, one], [0.0, one + other]])
+    np.testing.assert_allclose(cuts.sum(axis=3), np.broadcast_to(sums, (10, 4, 2)), atol=1e-12)
+
+
 @pytest.mark.parametrize("order", [0.3, 0.7, 1.0, 2.0, 3.5])
 def test_inequalities_are_of_conditionals_that_occur_together(order: float) -> None:
     """Each cut is R_s - e^eps R_s', within the budget; rough ones too, and these nearly as violated."""
