@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import permutations
 from typing import Any
 
@@ -198,8 +198,6 @@ def extreme(ball: RenyiBall, objective: _Objective, *, starts: int = 3) -> float
         The largest value at a point of F, whose radius is kept to 1e-6 of itself.
     """
     shape, centre = ball.centre.shape, ball.centre.ravel()
-    inside = 0.999 * centre + 0.001 / centre.size
-    border = ball.sample(np.random.default_rng(0), 2 * starts).reshape(-1, centre.size)[1 : 2 * starts : 2]
     # P = x^2 / |x|^2 keeps P in the simplex and small cells of P well scaled.
     constraints: list[Any] = [{"type": "eq", "fun": lambda x: x @ x - 1.0, "jac": lambda x: 2.0 * x}]
     if math.isfinite(ball.radius):
@@ -225,7 +223,7 @@ def extreme(ball: RenyiBall, objective: _Objective, *, starts: int = 3) -> float
         return -_chain(x, objective((x**2 / (x @ x)).reshape(shape))[1].ravel())
 
     best = -math.inf
-    for start in (inside, *border[: starts - 1]):
+    for start in _places(ball, starts):
         found = minimize(
             value, np.sqrt(np.maximum(start, 1e-8)), jac=slope, method="SLSQP", constraints=constraints,
             options={"maxiter": 300, "ftol": 1e-13},
@@ -234,6 +232,15 @@ def extreme(ball: RenyiBall, objective: _Objective, *, starts: int = 3) -> float
         if _divergence(P, centre, ball.order)[0] <= ball.radius * (1.0 + 1e-6):
             best = max(best, objective(P.reshape(shape))[0])
     return float(best)
+
+
+@lru_cache(maxsize=1)
+def _places(ball: RenyiBall, number: int) -> FloatArray:
+    """Return places to start from, shape (number, cells): near the centre, and on the boundary."""
+    centre = ball.centre.ravel()
+    inside = 0.999 * centre + 0.001 / centre.size
+    border = ball.sample(np.random.default_rng(0), 2 * number).reshape(-1, centre.size)[1 : 2 * number : 2]
+    return np.vstack([inside, border[: number - 1]])
 
 
 def _chain(x: FloatArray, slope: FloatArray) -> FloatArray:
