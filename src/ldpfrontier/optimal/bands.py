@@ -85,7 +85,8 @@ def _backward(
     """Return the best worth still to come before each block, given that of the last cells."""
     blocks = first.size - 1
     table = _table(first.size, high[-1] + 1)
-    table[blocks, low[blocks] :] = last
+    for x in range(last.size):
+        table[blocks, low[blocks] + x] = last[x]
     for s in range(blocks - 1, -1, -1):
         for i in range(first[s], first[s + 1]):
             here, there = _joined(table, s, step[i], low, high)

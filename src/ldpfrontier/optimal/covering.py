@@ -18,7 +18,7 @@ import numpy as np
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.bodies import Body
-from ldpfrontier.optimal.relaxation import Cells, Problem, bound_all, refine, widest
+from ldpfrontier.optimal.relaxation import Cells, Problem, refine, widest
 from ldpfrontier.renyi import two_cells
 
 #: Multiple of 1 / top at which xi ends, and of 1 / bottom at which eta does; ratio of neighbouring ends.
@@ -82,9 +82,7 @@ class Cover:
             Most cells to add to those of earlier calls, beyond the first ones.
         """
         problem = self._problem._replace(goal=target / self._prior)
-        if self._count == 0:
-            self._count = self._first
-            bound_all(self._cells, self._count, problem)
+        self._count = self._count or self._first
         room = len(self._cells.bound)
         if self._count + most > room:
             more = max(most, room)

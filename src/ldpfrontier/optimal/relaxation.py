@@ -15,13 +15,14 @@ any multipliers x >= 0. The best ones are looked for with Kelley's cutting plane
 from __future__ import annotations
 
 import heapq
+import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
+from ldpfrontier.optimal.compiled import inner, kernel
 
 #: Intervals of the grid of a letter's values; steps in which the multipliers of a cell are improved.
 GRID, PLANES = 20, 8
@@ -81,7 +82,7 @@ class Scratch(NamedTuple):
     weight: FloatArray  # (3,)
 
 
-@njit(cache=True)
+@inner
 def _scratch(n: int) -> Scratch:
     return Scratch(
         np.empty((2, n, 2 * GRID)),
@@ -98,30 +99,30 @@ def _scratch(n: int) -> Scratch:
     )
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _phi(t: float, g: float) -> float:
     if g == 0.0:
-        return np.log(t)
+        return math.log(t)
     if g == 0.5:
-        return 2.0 * (np.sqrt(t) - 1.0)
-    return (t**g - 1.0) / g
+        return 2.0 * (math.sqrt(t) - 1.0)
+    return float(t**g - 1.0) / g
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _slope(t: float, g: float) -> float:
     if g == 0.0:
         return 1.0 / t
     if g == 0.5:
-        return 1.0 / np.sqrt(t)
-    return t ** (g - 1.0)
+        return 1.0 / math.sqrt(t)
+    return float(t ** (g - 1.0))
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _xlogx(w: float) -> float:
     return w * np.log(w) if w > 0.0 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
     """Fill in what every letter contributes at the ends of its grid intervals."""
     top, bottom, g = problem.top, problem.bottom, problem.g
@@ -140,7 +141,8 @@ def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
                 table = space.a if side == 0 else space.b
                 s, last = ends[0], ends[1]
                 if np.isinf(last):
-                    table[:, u, j] = table[:, u, GRID + j] = 0.0
+                    for corner in range(2):
+                        table[corner, u, j] = table[corner, u, GRID + j] = 0.0
                     continue
                 v, sign = (top - middle, -1.0) if side == 0 else (middle - bottom, 1.0)
                 t = max(1.0 + s * v, TINY)
@@ -152,7 +154,7 @@ def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
                 table[1, u, j], table[1, u, GRID + j] = value - run + pull - turn, value + run + pull + turn
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _evaluate(
     x0: float, x1: float, corners: tuple[int, int], r: FloatArray, space: Scratch, step: int
 ) -> tuple[float, int]:
@@ -171,11 +173,12 @@ def _evaluate(
                 space.trial[u] = where
             if total > best:
                 best, corner = total, 2 * i + j
-                space.places[step] = space.trial
+                for u in range(r.size):
+                    space.places[step, u] = space.trial[u]
     return best, corner
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _lowest(last: int, reach: tuple[float, float], space: Scratch) -> tuple[float, float, float]:
     """Minimize the largest of planes 0 to last over a box, at a point where the last one is active.
 
@@ -184,13 +187,13 @@ def _lowest(last: int, reach: tuple[float, float], space: Scratch) -> tuple[floa
     """
     heights, slopes, lines, active = space.heights, space.slopes, space.lines, space.active
     for i in range(last):
-        lines[i, :2] = slopes[i] - slopes[last]
+        for axis in range(2):
+            lines[i, axis] = slopes[i, axis] - slopes[last, axis]
         lines[i, 2] = heights[last] - heights[i]
     for side in range(2):
         for end in range(2):
             row = last + 2 * side + end
-            lines[row, :2] = 0.0
-            lines[row, side] = 1.0
+            lines[row, side], lines[row, 1 - side] = 1.0, 0.0
             lines[row, 2] = end * reach[side]
     best, best_x, best_y = np.inf, 0.0, 0.0
     edge = 1e-9 * (1.0 + reach[0]), 1e-9 * (1.0 + reach[1])
@@ -216,18 +219,18 @@ def _lowest(last: int, reach: tuple[float, float], space: Scratch) -> tuple[floa
     return best_x, best_y, best
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _weigh(last: int, across: bool, space: Scratch) -> None:
     """Weigh the active planes so that their slopes vanish: along one axis if only two are active."""
     active, weight = space.active, space.weight
-    weight[:] = 1.0, 0.0, 0.0
+    weight[0], weight[1], weight[2] = 1.0, 0.0, 0.0
     p, q, o = space.slopes[last], space.slopes[active[1]], space.slopes[active[2]]
     if active[1] != last and active[2] != last:
         first, second = q[0] * o[1] - q[1] * o[0], o[0] * p[1] - o[1] * p[0]
         third = p[0] * q[1] - p[1] * q[0]
         total = first + second + third
         if total != 0.0 and min(first * total, second * total, third * total) >= 0.0:
-            weight[:] = first / total, second / total, third / total
+            weight[0], weight[1], weight[2] = first / total, second / total, third / total
     elif active[1] != last or active[2] != last:
         which, axis = 1 if active[1] != last else 2, 0 if across else 1
         other = space.slopes[active[which], axis]
@@ -236,7 +239,7 @@ def _weigh(last: int, across: bool, space: Scratch) -> None:
             weight[0], weight[which] = -other / total, p[axis] / total
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
     """Bound one cell, and say where to cut it."""
     top, bottom, k, goal, r = problem.top, problem.bottom, problem.k, problem.goal, problem.r
@@ -255,8 +258,8 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
     used = np.isfinite(xi[1]), np.isfinite(eta[1])
     corners = 1 + used[0], 1 + used[1]
     x = best_x = cells.multipliers[c, 0] * used[0], cells.multipliers[c, 1] * used[1]
-    space.active[:] = 0
-    space.weight[:] = 1.0, 0.0, 0.0
+    for p in range(3):
+        space.active[p], space.weight[p] = 0, 1.0 if p == 0 else 0.0
     best = np.inf
     for step in range(PLANES):
         total, corner = _evaluate(x[0] * unit[0], x[1] * unit[1], corners, r, space, step)
@@ -287,7 +290,7 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
         _shrink(cells, c, problem, x, corners, extra - (x[0] + x[1]) * k, space)
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], space: Scratch) -> None:
     """Find where the relaxation of a cell is loosest: in xi, in eta, or in a letter that hesitates."""
     g, r = problem.g, problem.r
@@ -333,7 +336,7 @@ def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], spac
             cells.cut[c], largest = side, FAVOUR * rectangle[side]
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _shrink(
     cells: Cells,
     c: int,
@@ -350,10 +353,10 @@ def _shrink(
     """
     r = problem.r
     n = r.size
-    total = np.full((2, 2), constant)
-    most = np.empty((2, 2, n))
+    total, most = np.empty((2, 2)), np.empty((2, 2, n))
     for i in range(corners[0]):
         for j in range(corners[1]):
+            total[i, j] = constant
             for u in range(n):
                 largest = -np.inf
                 for p in range(2 * GRID):
@@ -374,16 +377,15 @@ def _shrink(
             cells.high[c, u] = space.points[u, GRID + last]
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _halve(cells: Cells, c: int, d: int, g: float) -> None:
     """Cut cell c in two, and make the second half cell d."""
-    cells.xi[d], cells.eta[d], cells.low[d], cells.high[d] = (
-        cells.xi[c],
-        cells.eta[c],
-        cells.low[c],
-        cells.high[c],
-    )
-    cells.multipliers[d], cells.bound[d] = cells.multipliers[c], cells.bound[c]
+    for side in range(2):
+        cells.xi[d, side], cells.eta[d, side] = cells.xi[c, side], cells.eta[c, side]
+        cells.multipliers[d, side] = cells.multipliers[c, side]
+    for u in range(cells.low.shape[1]):
+        cells.low[d, u], cells.high[d, u] = cells.low[c, u], cells.high[c, u]
+    cells.bound[d] = cells.bound[c]
     if cells.cut[c] < 2:
         ends = cells.xi if cells.cut[c] == 0 else cells.eta
         s, last = ends[c]
@@ -396,7 +398,7 @@ def _halve(cells: Cells, c: int, d: int, g: float) -> None:
         cells.high[c, u] = cells.low[d, u] = value
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def widest(g: float) -> float:
     """Return the largest ratio of the ends of an interval of xi or eta.
 
@@ -405,31 +407,25 @@ def widest(g: float) -> float:
     return np.inf if g >= 0.0 else 1.0 - 1.0 / g
 
 
-@njit(cache=True, error_model="numpy")
-def bound_all(cells: Cells, count: int, problem: Problem) -> None:
-    """Bound the first cells afresh, with the multipliers they have."""
-    space = _scratch(problem.r.size)
-    for c in range(count):
-        cells.bound[c] = np.inf
-        _bound(cells, c, problem, space)
-
-
-@njit(cache=True, error_model="numpy")
+@kernel
 def refine(cells: Cells, count: int, problem: Problem, most: int) -> int:
-    """Halve the cell with the largest bound, again and again; return the new number of cells.
+    """Bound cells, and halve the one with the largest bound again and again; return the new number of cells.
 
     Parameters
     ----------
     cells : Cells
         With room for `most` more.
     count : int
-        Cells so far, all of them bounded.
+        Cells so far; those without a bound (inf) are bounded first.
     problem : Problem
         Cells with bounds up to its goal are left alone.
     most : int
         Most cells to add.
     """
     space = _scratch(problem.r.size)
+    for c in range(count):
+        if cells.bound[c] == np.inf:
+            _bound(cells, c, problem, space)
     heap = [(-cells.bound[c], c) for c in range(count) if cells.bound[c] > problem.goal]
     heapq.heapify(heap)
     stop = count + most
