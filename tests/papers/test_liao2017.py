@@ -366,11 +366,13 @@ def test_layouts(tables: dict[str, pd.DataFrame]) -> None:
 
 def test_plan() -> None:
     sweeps = PAPER.tables["sweeps"].jobs(CONFIGURATION)
-    assert list(sweeps)[:2] == ["pair_1", "pair_2"]
-    assert sweeps["four_letters_triple"]["tolerance"] == 1e-4
-    assert sweeps["triple_1"]["tolerance"] is None
-    assert sweeps["triple_1"]["experiment"] == "fig3a"
-    shares = sweeps["pair_1"]["shares"]
+    assert list(sweeps) == ["2_letters", "3_letters", "4_letters"]
+    named = {entry["instance"]: entry for job in sweeps.values() for entry in job["instances"]}
+    assert list(named) == [entry["name"] for entry in plan.read_instances()]
+    assert named["Four letters, triple"]["tolerance"] == 1e-4
+    assert named["Triple 1"]["tolerance"] is None
+    assert named["Triple 1"]["experiment"] == "fig3a"
+    shares = sweeps["2_letters"]["shares"]
     assert (len(shares), shares[0], shares[-1]) == (32, 1e-4, 0.2)
     comparisons = PAPER.tables["comparison"].jobs(CONFIGURATION)
     assert list(comparisons) == list(sweeps)

@@ -236,7 +236,7 @@ def test_a_solver_that_stops_at_its_limit_says_so_and_keeps_its_certificate() ->
     bounds = {}
     for rounds in (1, 300):
         table = fig2(
-            counts, [0.5], instance="a, b", mechanisms=["polyopt_distinct"], tolerance=1e-9, max_rounds=rounds
+            counts, [1.0], instance="a, b", mechanisms=["polyopt_distinct"], tolerance=1e-9, max_rounds=rounds
         )
         row = table[table["metric"] == "nmi"].iloc[0]
         bounds[rounds] = row["value"], row["bound"], row["status"]

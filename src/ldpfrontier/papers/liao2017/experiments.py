@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -48,6 +48,11 @@ def _rows_of(experiment: str, instance: str, tested: Hypotheses) -> _Rows:
 
 
 # Figures 2 and 3 ------------------------------------------------------------------------------------------
+
+
+def sweeps(instances: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFrame:
+    """Sweep over the leakages of several hypotheses: arguments of `sweep` for each, and those for all."""
+    return pd.concat([sweep(**instance, **shared) for instance in instances], ignore_index=True)
 
 
 def sweep(
@@ -211,6 +216,11 @@ def _facts(row: _Rows, measures: Mapping[str, Hypotheses], least: float) -> Iter
 
 
 # How far W' is from the optima ----------------------------------------------------------------------------
+
+
+def comparisons(instances: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFrame:
+    """Compare on several hypotheses: arguments of `comparison` for each, and those for all."""
+    return pd.concat([comparison(**instance, **shared) for instance in instances], ignore_index=True)
 
 
 def comparison(
