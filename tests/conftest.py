@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import kernels
 import warm
 from ldpfrontier import papers
 
@@ -35,6 +36,12 @@ def pytest_addoption(parser):
         default=1,
         help="draw so many times as many hostile instances of every public function",
     )
+
+
+def pytest_sessionstart(session):
+    """Compile the kernels once, before several processes need them at the same time."""
+    if session.config.getoption("numprocesses", None) and not hasattr(session.config, "workerinput"):
+        kernels.compile_all()
 
 
 def pytest_collection_modifyitems(config, items):

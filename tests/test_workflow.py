@@ -99,9 +99,7 @@ def house(tmp_path_factory):
     """Copy the repository, and put the folder of the toy among the papers; nothing else is touched."""
     copied = tmp_path_factory.mktemp("house")
     for name in ("workflow", "src", "config", "resources", "profiles"):
-        shutil.copytree(
-            ROOT / name, copied / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
-        )
+        shutil.copytree(ROOT / name, copied / name, ignore=shutil.ignore_patterns("*.pyc", "*.egg-info"))
     shutil.copy(ROOT / "Snakefile", copied)
     shutil.copytree(ROOT / "tests/toy2026", copied / "src/ldpfrontier/papers/toy2026")
     return copied
