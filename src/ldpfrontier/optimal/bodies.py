@@ -123,8 +123,7 @@ class Body(Block):
 
     def best(self, prices: FloatArray, number: int) -> FloatArray:
         """Return the best vertices known, up to `number`, in folded letters."""
-        reduced = self.reduced(prices)
-        return self.compact(np.argpartition(-reduced, min(number, len(reduced)) - 1)[:number])
+        return self.compact(self.leading(prices, number))
 
     def append(self, w: FloatArray) -> None:
         """Add vertices in folded letters, shape (m, letters)."""

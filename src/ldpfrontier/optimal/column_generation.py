@@ -109,6 +109,13 @@ class Master:
         return Channel(basis * exact)
 
 
+def best_channel(columns: Columns) -> Channel:
+    """Return the best channel made of columns, from which one can be made."""
+    master = Master(columns.vectors.shape[1], unit=max(float(columns.values.max()), 1e-6))
+    master.add(columns)
+    return master.channel(master.solve()[1])
+
+
 def generate(
     family: Family,
     start: Columns,

@@ -32,7 +32,7 @@ import numpy as np
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.optimal.blocks import Block, critical_levels
-from ldpfrontier.optimal.column_generation import BATCH, SMOOTHING, Master, generate
+from ldpfrontier.optimal.column_generation import BATCH, SMOOTHING, best_channel, generate
 from ldpfrontier.optimal.decomposition import GAP, ROUNDS, Decomposition
 from ldpfrontier.optimal.products import BlockProduct
 from ldpfrontier.optimal.proximal import FINEST, generate_near
@@ -206,9 +206,7 @@ def polyopt_distinct(
         # Every product looked at is a block of its own per sensitive value: beyond LARGE, no more of them.
         if size <= LARGE and (room := bound - float(near.sum())) > 0.0:
             bound -= max(room - family.price(near, 0, room)[0], 0.0)
-        master = Master(centre.size, unit=max(float(columns.values.max()), 1e-6))
-        master.add(columns)
-        channel = master.channel(master.solve()[1])
+        channel = best_channel(columns)
         return certified(channel, utility(channel), bound, tolerance, 1)
     return generate(
         family,
@@ -313,8 +311,7 @@ class DistinctProducts:
                 leaders[s0] = excess, product
             return excess
 
-        nodes = WORK // self.product(0, 0.0).size
-        bound = self._search(look, lambda product, _: product.excess(prices)[0], slack, nodes)
+        bound = self._search(look, lambda product, _: product.excess(prices)[0], slack)
         return bound, [product for _, product in leaders.values()]
 
     def price(self, prices: FloatArray, effort: int, limit: float = math.inf) -> tuple[float, Columns]:
@@ -332,8 +329,7 @@ class DistinctProducts:
             return excess
 
         small = published.size <= SMALL
-        nodes = WORK // published.size if small else INTERVALS
-        left = nodes
+        left = WORK // published.size if small else INTERVALS
 
         def bound(product: BlockProduct, enough: float) -> float:
             nonlocal left
@@ -343,7 +339,7 @@ class DistinctProducts:
             left -= 1
             return product.price(prices, effort, 0)[0]
 
-        most = self._search(look, bound, self.resolution, WORK // published.size, limit)
+        most = self._search(look, bound, self.resolution, limit)
         return max(most, 0.0), Columns.join(offers)
 
     def _search(
@@ -351,7 +347,6 @@ class DistinctProducts:
         look: Callable[[int, BlockProduct], float],
         bound: Callable[[BlockProduct, float], float],
         slack: float,
-        nodes: int,
         limit: float = math.inf,
     ) -> float:
         """Branch and bound over the deltas of every s0, the interval with the largest bound first.
@@ -360,7 +355,7 @@ class DistinctProducts:
         is above the limit.
         """
         published = self.product(0, 0.0)
-        best = look(0, published)
+        nodes, best = WORK // published.size, look(0, published)
         intervals: list[tuple[float, int, int, int]] = []
 
         def push(s0: int, i: int, j: int) -> None:

@@ -12,9 +12,9 @@ import math
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.optimal.body_products import FEW, BodyProducts
 from ldpfrontier.optimal.certificates import Certificate
-from ldpfrontier.optimal.column_generation import Master, generate
+from ldpfrontier.optimal.column_generation import best_channel, generate
 from ldpfrontier.optimal.decomposition import Decomposition
-from ldpfrontier.optimal.polyopt import LARGE
+from ldpfrontier.optimal.polyopt import LARGE, start_columns
 from ldpfrontier.optimal.proximal import generate_near
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
@@ -127,7 +127,4 @@ def best_mixture(channel: Channel, other: Channel | None, utility: MutualInforma
     """Return the best channel made of the columns of two, or of one."""
     if other is None:
         return channel
-    columns = Columns.join(utility.columns(c.matrix[:, c.matrix.any(axis=0)].T) for c in (channel, other))
-    master = Master(channel.n_inputs, unit=max(float(columns.values.max()), 1e-6))
-    master.add(columns)
-    return master.channel(master.solve()[1])
+    return best_channel(Columns.join(c for given in (channel, other) for c in start_columns(given, utility)))
