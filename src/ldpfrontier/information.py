@@ -9,12 +9,12 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr, xlogy
 
 from ldpfrontier.arguments import as_number
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
+from ldpfrontier.compiled import kernel
 
 
 def _pair(p: ArrayLike, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -75,7 +75,7 @@ def relative_excess(t: FloatArray) -> FloatArray:
     return np.asarray(_every_excess(np.asarray(t, dtype=np.float64).ravel())).reshape(np.shape(t))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _mean_excess(p: FloatArray, Q: FloatArray, M: FloatArray) -> float:
     """Return sum_xy p(x) M(y) phi(Q(y|x)/M(y) - 1) over all x and y that have a probability."""
     total = 0.0
@@ -89,7 +89,7 @@ def _mean_excess(p: FloatArray, Q: FloatArray, M: FloatArray) -> float:
     return total
 
 
-@njit(cache=True)
+@kernel
 def _every_excess(t: FloatArray) -> FloatArray:
     result = np.empty(t.size)
     for i in range(t.size):
@@ -97,7 +97,7 @@ def _every_excess(t: FloatArray) -> FloatArray:
     return result
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def excess(t: float) -> float:
     """Return what `relative_excess` does, of one number in compiled code."""
     if t <= -1.0:

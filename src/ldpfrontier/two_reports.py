@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from ldpfrontier.arguments import as_instance
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
+from ldpfrontier.compiled import kernel
 from ldpfrontier.information import excess
 from ldpfrontier.mechanisms import unlimited_response
 from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
@@ -161,7 +161,7 @@ def _report_information(p: FloatArray, epsilon_1: FloatArray, delta_2: FloatArra
     return np.asarray(_three_divergences(a1 * a2 * p - 1.0, first, second, l1, l2))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _three_divergences(
     joint: FloatArray, first: FloatArray, second: FloatArray, l1: FloatArray, l2: FloatArray
 ) -> FloatArray:

@@ -11,11 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
-from ldpfrontier.optimal.compiled import inner, kernel
+from ldpfrontier.compiled import inner, inner_without_nan, kernel
 
 IntArray = NDArray[np.int64]
 
@@ -94,8 +93,8 @@ def _backward(
     return table
 
 
-# There are no NaN: -inf meets only -inf and finite numbers.
-@njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath={"nnan", "nsz"})
+# -inf meets only -inf and finite numbers.
+@inner_without_nan
 def _most(before: FloatArray, after: FloatArray) -> float:
     """Return the largest sum of a number before and one after."""
     most = -np.inf

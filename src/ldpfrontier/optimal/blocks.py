@@ -20,7 +20,7 @@ from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.combinatorics import subset_sums
-from ldpfrontier.optimal.compiled import kernel
+from ldpfrontier.compiled import kernel
 from ldpfrontier.optimum import Intractable
 
 #: 2^20 subsets are 1e6 vertices of some families, about 100 MB a block.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
-from ldpfrontier.optimal.compiled import inner, kernel
+from ldpfrontier.compiled import inner, kernel
 
 #: Newton steps from a start, how far (relative) a step may move a letter, and the part of a step that is
 #: tried if all of it gains nothing.

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
-from ldpfrontier.optimal.compiled import inner, kernel
+from ldpfrontier.compiled import inner, kernel
 
 #: Inequalities that are taken to work at a time; most steps of a program.
 ADDED, STEPS = 6, 400

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
+from ldpfrontier.compiled import kernel
 from ldpfrontier.optimal.bands import Grid, undominated
 from ldpfrontier.optimal.blocks import Block
-from ldpfrontier.optimal.compiled import kernel
 from ldpfrontier.utility import Columns
 
 #: Additions in tables that one pricing may take, by effort.

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
-from ldpfrontier.optimal.compiled import inner, kernel
+from ldpfrontier.compiled import inner, kernel
 
 #: Intervals of the grid of a letter's values; steps in which the multipliers of a cell are improved.
 GRID, PLANES = 20, 8

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
-from ldpfrontier.optimal.compiled import inner, kernel
+from ldpfrontier.compiled import inner, kernel
 
 #: Share of a budget that is left unspent, within half of that; most steps towards it; ends of log t.
 UNSPENT, STEPS, FIRST, LAST = 1e-6, 50, -80.0, 700.0

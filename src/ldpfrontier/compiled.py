@@ -14,6 +14,8 @@ from numba import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 
 def kernel(function: F) -> F:
     """Compile a function that Python calls, once for all processes; division by zero is numpy's."""
@@ -23,4 +25,9 @@ def kernel(function: F) -> F:
 def inner(function: F) -> F:
     """Compile a function that only compiled ones of its module call: a call from Python ends the process."""
     # Kept with every kernel that calls it; what is kept notices changes of the kernel's module, and no other.
-    return cast(F, njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+    return cast(F, njit(**INNER)(function))
+
+
+def inner_without_nan(function: F) -> F:
+    """Compile as `inner` does, numbers that are never NaN: then the order of a maximum does not matter."""
+    return cast(F, njit(**INNER, fastmath={"nnan", "nsz"})(function))
