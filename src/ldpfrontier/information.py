@@ -83,7 +83,9 @@ def _mean_excess(p: FloatArray, Q: FloatArray, M: FloatArray) -> float:
         if p[x] > 0.0:
             row = 0.0
             for y in range(M.size):
-                if M[y] > 0.0:
+                if Q[x, y] == 0.0:  # phi(-1) is 1, and large channels are mostly zeros
+                    row += M[y]
+                elif M[y] > 0.0:
                     row += M[y] * excess((Q[x, y] - M[y]) / M[y])
             total += p[x] * row
     return total

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
 from ldpfrontier.combinatorics import balanced_set, subset_sums
-from ldpfrontier.information import f_divergence, mutual_information, relative_excess
+from ldpfrontier.compiled import kernel
+from ldpfrontier.information import excess, f_divergence, mutual_information, relative_excess
 from ldpfrontier.optimum import Unit
 
 Kind = Literal["kl", "tv", "chi2", "hellinger"]
@@ -117,20 +118,27 @@ class MutualInformation:
         has mu = p phi(d) - phi(d p). The set is the less likely one of T and its complement, so that neither
         a small epsilon nor a small p costs digits.
         """
-        level = np.atleast_1d(epsilon)
-        mass, outside = self._mass, self._mass[::-1]
-        likely = mass > 0.5
-        z = np.empty((*level.shape[:-1], len(mass)))
-        mu = np.empty_like(z)
-        for where, p, d, base in (
-            (~likely, mass, np.expm1(level), np.exp(-level)),
-            (likely, outside, np.expm1(-level), 1.0),
-        ):
-            p = p[where]
-            excess = relative_excess(d * np.append(p, 1.0))
-            z[..., where] = base * (1.0 + d * p)
-            mu[..., where] = base * (p * excess[..., -1:] - excess[..., :-1])
-        return z, np.maximum(mu, 0.0) / z
+        z, values = _patterns(self._mass, np.atleast_1d(np.asarray(epsilon, dtype=np.float64)).ravel())
+        return (z, values) if np.ndim(epsilon) else (z[0], values[0])
+
+
+@kernel
+def _patterns(mass: FloatArray, epsilons: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return what `MutualInformation.patterns` does, with a row per epsilon."""
+    z, values = np.empty((epsilons.size, mass.size)), np.empty((epsilons.size, mass.size))
+    for n in range(epsilons.size):
+        rise, fall, floor = math.expm1(epsilons[n]), math.expm1(-epsilons[n]), math.exp(-epsilons[n])
+        risen, fallen = excess(rise), excess(fall)
+        for i in range(mass.size):
+            if mass[i] > 0.5:
+                p = mass[mass.size - 1 - i]
+                z[n, i] = 1.0 + fall * p
+                values[n, i] = max(p * fallen - excess(fall * p), 0.0) / z[n, i]
+            else:
+                p = mass[i]
+                z[n, i] = floor * (1.0 + rise * p)
+                values[n, i] = floor * max(p * risen - excess(rise * p), 0.0) / z[n, i]
+    return z, values
 
 
 @dataclass(frozen=True, eq=False)

@@ -150,14 +150,25 @@ class ExactCover:
 
         The empty set is none of them.
         """
-        z, g = self.worths
-        level = weights.level
-        # Raised or lowered alike, so that they sum to what they may.
-        prices = weights.prices + (self.share * level - float(weights.prices.sum())) / self.inputs
-        reduced = g - subset_sums(prices) - self.floor * level
-        per_unit = reduced / z
+        reduced = self._reduced(weights.prices, weights.level)
+        per_unit = reduced / self.worths[0]
         raised = max(float(reduced.max()), 0.0) * self.inputs / self.share
         better = 1 + np.flatnonzero(reduced[1:] > LP_TOLERANCE * self.unit)
-        if len(better) > BATCH:
-            better = better[np.argpartition(-per_unit[better], BATCH)[:BATCH]]
-        return level + min(float(per_unit.max()), raised), better
+        return weights.level + min(float(per_unit.max()), raised), _largest(per_unit, better)
+
+    def near(self, prices: FloatArray) -> Subsets:
+        """Return the sets with the largest reduced costs at prices alpha of the inputs, positive or not."""
+        reduced = self._reduced(self.share * prices, float(prices.sum()))
+        return _largest(reduced / self.worths[0], np.arange(1, len(reduced)))
+
+    def _reduced(self, prices: FloatArray, level: float) -> FloatArray:
+        # Raised or lowered alike, so that they sum to what they may.
+        prices = prices + (self.share * level - float(prices.sum())) / self.inputs
+        return np.asarray(self.worths[1] - subset_sums(prices) - self.floor * level)
+
+
+def _largest(values: FloatArray, subsets: Subsets) -> Subsets:
+    """Return those of the sets with the largest values, a batch at most."""
+    if len(subsets) <= BATCH:
+        return subsets
+    return subsets[np.argpartition(-values[subsets], BATCH)[:BATCH]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
-from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
@@ -112,18 +112,21 @@ def _coupling(shape: tuple[int, int], data: bytes) -> tuple[FloatArray, FloatArr
     widths : ndarray, shape (pieces,)
     """
     a1, a2 = shape
-    # Exactly, as a likely letter of one row can end within the rounding of an unlikely one of another.
     joint = np.frombuffer(data).reshape(shape)
-    rows = [[Fraction(float(x)) for x in (row if row.any() else np.ones(a2))] for row in joint]
-    ends = [[end / sum(row) for end in accumulate(row)] for row in rows]
+    # Exactly, in units of which every row has the same number: a likely letter of one row can end within the
+    # rounding of an unlikely one of another.
+    ratios = [[float(x).as_integer_ratio() for x in (row if row.any() else np.ones(a2))] for row in joint]
+    rows = [[n * (max(d for _, d in row) // d) for n, d in row] for row in ratios]
+    unit = math.prod(map(sum, rows))
+    ends = [list(accumulate(n * (unit // sum(row)) for n in row)) for row in rows]
     cuts = sorted({end for row in ends for end in row if end > 0})
     share = np.zeros((a1, a2, len(cuts)))
-    lengths = [high - low for low, high in pairwise([Fraction(0), *cuts])]
+    lengths = [high - low for low, high in pairwise([0, *cuts])]
     for s, row in enumerate(ends):
         for y, (cut, length) in enumerate(zip(cuts, lengths, strict=True)):
             u = bisect_left(row, cut)
             share[s, u, y] = length / (row[u] - row[u - 1] if u else row[0])
-    widths = np.array(lengths, dtype=np.float64)
+    widths = np.array([length / unit for length in lengths])
     share[~share.any(axis=2)] = widths
     for array in (share, widths):
         array.flags.writeable = False

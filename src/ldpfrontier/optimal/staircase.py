@@ -21,7 +21,7 @@ from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.optimal.column_generation import BATCH
 from ldpfrontier.optimal.cuts import optimal_divergence
 from ldpfrontier.optimal.exact_cover import ExactCover
-from ldpfrontier.optimal.packing import optimal_packing
+from ldpfrontier.optimal.packing import converse, optimal_packing
 from ldpfrontier.optimum import (
     MAX_EPSILON,
     Intractable,
@@ -36,6 +36,9 @@ from ldpfrontier.utility import Columns, FDivergence, MutualInformation, Utility
 
 #: All patterns are priced at once; 2^20 of them take about 20 ms.
 MAX_INPUTS = 20
+
+#: Up to this many inputs all patterns are in the first program.
+FEW = 6
 
 #: Most inputs of an f-divergence, whose blocks are tried in k^2 time and memory, and of mutual information.
 MAX_CUT, MAX_PACKING = 4_000, 50_000
@@ -128,8 +131,7 @@ def _exact(
     best, rounds = cover.response, 0
     bound, better = cover.price(best)
     if bound - best.level > tolerance * best.level and max_rounds > 0:
-        first = [cover.response.subsets] if start is None else [cover.response.subsets, _patterns(start)]
-        cover.add(np.unique(np.concatenate(first)))
+        cover.add(_first(cover, start))
         while True:
             try:
                 best = cover.solve()
@@ -142,6 +144,18 @@ def _exact(
                 break
             cover.add(better)
     return certified(cover.channel(best), cover.value(best), bound, tolerance, rounds, unit=utility.unit)
+
+
+def _first(cover: ExactCover, start: Channel | None) -> NDArray[np.int64]:
+    """Return the sets to start with: all, if they are few; else the best ones at the prices of a converse."""
+    if cover.inputs <= FEW:
+        return np.arange(1, 1 << cover.inputs)
+    first = [cover.response.subsets]
+    if isinstance(cover.utility, MutualInformation):
+        first.append(cover.near(converse(cover.utility.prior, cover.epsilon).prices))
+    if start is not None:
+        first.append(_patterns(start))
+    return np.unique(np.concatenate(first))
 
 
 def _patterns(start: Channel) -> NDArray[np.int64]:
