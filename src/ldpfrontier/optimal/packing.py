@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.combinatorics import MAX_PARTITION, balanced_set
-from ldpfrontier.information import relative_excess
+from ldpfrontier.information import excess, relative_excess
 from ldpfrontier.optimal.column_generation import BATCH, generate
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.utility import Columns, MutualInformation
@@ -96,11 +96,15 @@ class Worth:
     @cached_property
     def first(self) -> float:
         """The slope of m at 0."""
-        return float(relative_excess(np.array([self.rise]))[0])
+        return excess(self.rise)
 
     def __call__(self, p: FloatArray) -> FloatArray:
         """Return m(p)."""
         return np.asarray(p * self.first - relative_excess(self.rise * p))
+
+    def single(self, p: float) -> float:
+        """Return m(p) of one p."""
+        return p * self.first - excess(self.rise * p)
 
     def slope(self, p: float) -> float:
         """Return m'(p)."""
@@ -130,7 +134,7 @@ def converse(prior: FloatArray, epsilon: float) -> Converse:
         """Return the best A, its least, lam and the bound."""
         alone = int(np.searchsorted(-falling, -q))
         rest, lam = float(left[alone]), worth.slope(q)
-        least, most = (float(worth(np.array([s]))[0]) - lam * s for s in (min(q, rest), q))
+        least, most = (worth.single(s) - lam * s for s in (min(q, rest), q))
         fair = (lam * rest + float(value[alone])) / (worth.rise + alone)
         A = min(max(fair, least), most)
         return A, fair - least, lam, max(A, (lam * rest + float(value[alone]) - alone * A) / worth.rise)

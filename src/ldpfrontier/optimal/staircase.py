@@ -151,10 +151,10 @@ def _first(cover: ExactCover, start: Channel | None) -> NDArray[np.int64]:
     if cover.inputs <= FEW:
         return np.arange(1, 1 << cover.inputs)
     first = [cover.response.subsets]
-    if isinstance(cover.utility, MutualInformation):
-        first.append(cover.near(converse(cover.utility.prior, cover.epsilon).prices))
     if start is not None:
         first.append(_patterns(start))
+    if isinstance(cover.utility, MutualInformation):
+        first.append(cover.near(converse(cover.utility.prior, cover.epsilon).prices))
     return np.unique(np.concatenate(first))
 
 
