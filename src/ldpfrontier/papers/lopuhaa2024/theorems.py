@@ -19,6 +19,7 @@ import pandas as pd
 from scipy.optimize import minimize
 
 from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.compiled import kernel
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal.robust import optimal_robust
@@ -243,24 +244,34 @@ def _places(ball: RenyiBall, number: int) -> FloatArray:
     return np.vstack([inside, border[: number - 1]])
 
 
+@kernel
 def _chain(x: FloatArray, slope: FloatArray) -> FloatArray:
     """Turn a gradient in P = x^2 / |x|^2 into one in x."""
-    square = float(x @ x)
-    return np.asarray(2.0 * x / square * (slope - float(slope @ x**2) / square))
+    square = along = 0.0
+    for i in range(x.size):
+        square += x[i] ** 2
+        along += slope[i] * x[i] ** 2
+    return 2.0 * x / square * (slope - along / square)
 
 
+@kernel
 def _divergence(P: FloatArray, r: FloatArray, order: float) -> tuple[float, FloatArray]:
     """Return D_order(r || P) and its gradient in P, by the definition."""
-    gradient = np.zeros_like(P)
-    on = r > 0
-    p, q = r[on], np.maximum(P[on], 1e-300)
-    if order == 1:
-        gradient[on] = -p / q
-        return float((p * np.log(p / q)).sum()), gradient
-    terms = p**order * q ** (1.0 - order)
-    total = float(terms.sum())
-    gradient[on] = -terms / q / total
-    return math.log(total) / (order - 1.0), gradient
+    gradient = np.zeros(P.size)
+    total = 0.0
+    for i in range(P.size):
+        if r[i] > 0.0:
+            q = max(P[i], 1e-300)
+            if order == 1.0:
+                total += r[i] * math.log(r[i] / q)
+                gradient[i] = -r[i] / q
+            else:
+                term = r[i] ** order * q ** (1.0 - order)
+                total += term
+                gradient[i] = -term / q
+    if order == 1.0:
+        return total, gradient
+    return math.log(total) / (order - 1.0), gradient / total
 
 
 def _share(P: FloatArray, s: int, q: FloatArray) -> tuple[float, FloatArray]:
@@ -282,13 +293,19 @@ def _group_divergence(P: FloatArray, s: int, r: FloatArray, order: float) -> tup
     return value, gradient
 
 
+@kernel
 def _leak(P: FloatArray, Q: FloatArray, s: int, t: int, y: int) -> tuple[float, FloatArray]:
     """Return log P(y|s) / P(y|t) and its gradient."""
-    gradient = np.zeros_like(P)
-    logs = []
-    for group, sign in ((s, 1.0), (t, -1.0)):
-        value, slope = _share(P, group, Q[group, :, y])
-        value = max(value, 1e-300)
-        logs.append(math.log(value))
-        gradient += sign * slope / value
-    return logs[0] - logs[1], gradient
+    gradient = np.zeros(P.shape)
+    leak, sign = 0.0, 1.0
+    for group in (s, t):
+        total = value = 0.0
+        for u in range(P.shape[1]):
+            total += P[group, u]
+            value += P[group, u] * Q[group, u, y]
+        value = max(value / total, 1e-300)
+        leak += sign * math.log(value)
+        for u in range(P.shape[1]):
+            gradient[group, u] += sign * (Q[group, u, y] - value) / (total * value)
+        sign = -1.0
+    return leak, gradient
