@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.compiled import inner, kernel
+from ldpfrontier.information import excess
 from ldpfrontier.testing.hypotheses import Hypotheses
 
 #: Halvings, per dimension, after which branch and bound gives up on a simplex; it keeps the bound it has.
@@ -90,13 +92,8 @@ class _Boundary:
 
     @classmethod
     def at(cls, hypotheses: Hypotheses, limits: FloatArray, b: FloatArray) -> _Boundary:
-        low, high = b.copy(), np.ones_like(b)
-        feasible = (_binary_costs(hypotheses, high, b) <= limits).all(axis=1)
-        low[feasible] = 1.0
-        for _ in range(60):
-            middle = (low + high) / 2.0
-            fits = (_binary_costs(hypotheses, middle, b) <= limits).all(axis=1)
-            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        low = _largest(hypotheses.distributions, limits, b)
+        feasible = low == 1.0
         # The tangent of a leakage at any point bounds it from below; the point need not be on the boundary.
         a, inner = np.clip(low, 1e-300, 1.0 - 1e-15), np.clip(b, 1e-300, 1.0 - 1e-15)
         costs = _binary_costs(hypotheses, a, inner)
@@ -132,6 +129,39 @@ class _Boundary:
         """Put points behind each other."""
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
         return _Boundary(*(np.concatenate(pair) for pair in pairs))
+
+
+@kernel
+def _largest(distributions: FloatArray, limits: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the largest feasible a for every b, by bisection; 1 only if that is feasible itself."""
+    largest = np.empty(b.size)
+    for i in range(b.size):
+        low, high = b[i], 1.0
+        if _fits(distributions, limits, high, low):
+            low = 1.0
+        for _ in range(60):
+            middle = (low + high) / 2.0
+            if _fits(distributions, limits, middle, b[i]):
+                low = middle
+            else:
+                high = middle
+        largest[i] = low
+    return largest
+
+
+@inner
+def _fits(distributions: FloatArray, limits: FloatArray, a: float, b: float) -> bool:
+    """Whether [[a, 1 - a], [b, 1 - b]] leaks no more than it may, of every distribution."""
+    for k in range(limits.size):
+        cost = 0.0
+        for first, second in ((a, b), (1.0 - a, 1.0 - b)):
+            z = distributions[k, 0] * first + distributions[k, 1] * second
+            if z > 0.0:
+                cost += z * distributions[k, 0] * excess((first - z) / z)
+                cost += z * distributions[k, 1] * excess((second - z) / z)
+        if cost > limits[k]:
+            return False
+    return True
 
 
 def _interval_bounds(hypotheses: Hypotheses, left: _Boundary, right: _Boundary) -> FloatArray:
