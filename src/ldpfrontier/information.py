@@ -119,21 +119,32 @@ def power_excess(t: FloatArray, order: float) -> FloatArray:
     Its mean under q with t = p/q - 1 is the Hellinger divergence of that order; at order 1 it is
     `relative_excess`, and near it nothing cancels.
     """
-    if order == 1:
-        return relative_excess(t)
-    t = np.maximum(t, -1.0)
-    excess = np.ones_like(t)  # its value at t = -1
-    small = np.abs(t) * max(order, 1.0) < 0.05
-    large = ~small & (t > -1.0)
-    s = t[large]
-    excess[large] = (1.0 + s) * np.expm1((order - 1.0) * np.log1p(s)) / (order - 1.0) - s
+    flat = np.asarray(t, dtype=np.float64).ravel()
+    return np.asarray(_every_power(flat, float(order))).reshape(np.shape(t))
+
+
+@kernel
+def _every_power(t: FloatArray, order: float) -> FloatArray:
+    result = np.empty(t.size)
+    for i in range(t.size):
+        result[i] = excess_of_order(t[i], order)
+    return result
+
+
+@kernel
+def excess_of_order(t: float, order: float) -> float:
+    """Return what `power_excess` does, of one number in compiled code."""
+    if order == 1.0:
+        return excess(t)
+    if t <= -1.0:
+        return 1.0
+    if abs(t) * max(order, 1.0) >= 0.05:
+        return (1.0 + t) * math.expm1((order - 1.0) * math.log1p(t)) / (order - 1.0) - t
     # The binomial series; 14 terms leave less than 1e-18 of the first.
-    s = t[small]
-    series = np.ones_like(s)
+    series = 1.0
     for k in range(15, 2, -1):
-        series = 1.0 + (order - k + 1.0) / k * s * series
-    excess[small] = order / 2.0 * s * s * series
-    return excess
+        series = 1.0 + (order - k + 1.0) / k * t * series
+    return order / 2.0 * t * t * series
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike, *, bits: bool = False) -> float:

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
 from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.compiled import inner, kernel
 from ldpfrontier.hamming.formulas import class_one_channel, class_one_information
 from ldpfrontier.hamming.game import Game, channel_from_minima
 from ldpfrontier.hamming.optimum import DISTORTION_ROUNDING, LeakageOptimum
@@ -179,32 +180,93 @@ class _Barrier:
         return z[:M], z[M : 2 * M], float(z[-1])
 
     def _potential(self, z: FloatArray) -> float:
-        q, r, w = self._split(z)
-        if not (min(q.min(), r.min()) > 0.0 and max(q.max(), r.max()) < 1.0):
-            return math.inf
-        slack = np.concatenate([w - self._P @ _binary_divergence(q, r), self._P @ q - (1.0 - self._D)])
-        if slack.min() <= 0.0:
-            return math.inf
-        return self._sharpness * w - float(np.log(np.concatenate([slack, q, 1.0 - q, r])).sum())
+        return float(_potential(self._P, self._D, self._sharpness, z))
 
     def _derivatives(self) -> tuple[FloatArray, FloatArray]:
-        P, (q, r, w) = self._P, self._split(self._z)
-        M = P.shape[1]
-        dq, dr = np.log(q / r) - np.log((1.0 - q) / (1.0 - r)), (r - q) / (r * (1.0 - r))
-        loose = 1.0 / (w - P @ _binary_divergence(q, r))
-        room = 1.0 / (P @ q - (1.0 - self._D))
-        # Rows: the gradient of f_j - w in z, times 1/slack.
-        F = loose[:, None] * np.concatenate([P * dq, P * dr, -np.ones((len(P), 1))], axis=1)
-        R = np.concatenate([room[:, None] * P, np.zeros((len(P), M + 1))], axis=1)
-        gradient = F.sum(axis=0) - R.sum(axis=0)
-        gradient[:M] += 1.0 / (1.0 - q) - 1.0 / q
-        gradient[M : 2 * M] -= 1.0 / r
-        gradient[-1] += self._sharpness
-        hessian = F.T @ F + R.T @ R
-        p = loose @ P
+        M = self._P.shape[1]
+        F, R, gradient, diagonals = _slopes(self._P, self._D, self._sharpness, self._z)
+        hessian = F.T @ F
+        hessian[:M, :M] += R.T @ R
         i, k = np.arange(M), np.arange(M, 2 * M)
-        hessian[i, i] += p / (q * (1.0 - q)) + 1.0 / q**2 + 1.0 / (1.0 - q) ** 2
-        hessian[k, k] += p * (q / r**2 + (1.0 - q) / (1.0 - r) ** 2) + 1.0 / r**2
-        hessian[i, k] -= p / (r * (1.0 - r))
-        hessian[k, i] -= p / (r * (1.0 - r))
+        hessian[i, i] += diagonals[0]
+        hessian[k, k] += diagonals[1]
+        hessian[i, k] -= diagonals[2]
+        hessian[k, i] -= diagonals[2]
         return gradient, hessian
+
+
+@kernel
+def _potential(P: FloatArray, D: float, sharpness: float, z: FloatArray) -> float:
+    """Return the barrier's value at z = (q, r, w); inf outside."""
+    M = P.shape[1]
+    value = sharpness * float(z[-1])
+    for i in range(M):
+        q, r = z[i], z[M + i]
+        if not (0.0 < q < 1.0 and 0.0 < r < 1.0):
+            return np.inf
+        value -= math.log(q) + math.log(1.0 - q) + math.log(r)
+    for j in range(P.shape[0]):
+        slack, room = z[-1], D - 1.0
+        for i in range(M):
+            slack -= P[j, i] * _binary(z[i], z[M + i])
+            room += P[j, i] * z[i]
+        if slack <= 0.0 or room <= 0.0:
+            return np.inf
+        value -= math.log(slack) + math.log(room)
+    return value
+
+
+@kernel
+def _slopes(
+    P: FloatArray, D: float, sharpness: float, z: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return what the derivatives of the barrier at z = (q, r, w) are made of.
+
+    Returns
+    -------
+    F : ndarray, shape (J, 2M + 1)
+        Rows: the gradient of the leakage of source j, less w, times 1/slack.
+    R : ndarray, shape (J, M)
+        Rows: that of its distortion in q.
+    gradient : ndarray, shape (2M + 1,)
+    diagonals : ndarray, shape (3, M)
+        What the second derivatives in q_i, in r_i, and minus that in both, have beside F^T F and R^T R.
+    """
+    J, M = P.shape
+    F, R, gradient, diagonals = (
+        np.empty((J, 2 * M + 1)),
+        np.empty((J, M)),
+        np.zeros(2 * M + 1),
+        np.empty((3, M)),
+    )
+    p = np.zeros(M)
+    gradient[-1] = sharpness
+    for j in range(J):
+        slack, room = z[-1], D - 1.0
+        for i in range(M):
+            slack -= P[j, i] * _binary(z[i], z[M + i])
+            room += P[j, i] * z[i]
+        for i in range(M):
+            q, r = z[i], z[M + i]
+            F[j, i] = P[j, i] * (math.log(q / r) - math.log((1.0 - q) / (1.0 - r))) / slack
+            F[j, M + i] = P[j, i] * (r - q) / (r * (1.0 - r)) / slack
+            R[j, i] = P[j, i] / room
+            p[i] += P[j, i] / slack
+            gradient[i] += F[j, i] - R[j, i]
+            gradient[M + i] += F[j, M + i]
+        F[j, -1] = -1.0 / slack
+        gradient[-1] += F[j, -1]
+    for i in range(M):
+        q, r = z[i], z[M + i]
+        gradient[i] += 1.0 / (1.0 - q) - 1.0 / q
+        gradient[M + i] -= 1.0 / r
+        diagonals[0, i] = p[i] / (q * (1.0 - q)) + 1.0 / q**2 + 1.0 / (1.0 - q) ** 2
+        diagonals[1, i] = p[i] * (q / r**2 + (1.0 - q) / (1.0 - r) ** 2) + 1.0 / r**2
+        diagonals[2, i] = p[i] / (r * (1.0 - r))
+    return F, R, gradient, diagonals
+
+
+@inner
+def _binary(q: float, r: float) -> float:
+    """Return d(q || r), for both inside (0, 1)."""
+    return q * math.log(q / r) + (1.0 - q) * math.log((1.0 - q) / (1.0 - r))

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.arguments import as_number, as_numbers
 from ldpfrontier.channel import Channel, FloatArray, as_distribution
-from ldpfrontier.information import BITS, entropy, power_excess, relative_excess, renyi_divergence
+from ldpfrontier.compiled import kernel
+from ldpfrontier.information import BITS, entropy, excess, excess_of_order, renyi_divergence
 
 #: Range of orders, and the largest (order - 1) D(p_k || p_1): their exponentials and products are floats.
 LEAST_ORDER, MOST_ORDER, MOST_EXPONENT = 0.01, 100.0, 300.0
@@ -118,30 +119,18 @@ class Hypotheses:
 
     def gains(self, columns: FloatArray) -> FloatArray:
         """Return g_k of columns (..., M), shape (..., m - 1): their sum over a channel is `hellinger`."""
-        z = columns @ self.distributions.T
-        difference = columns @ (self.distributions[1:] - self.distributions[0]).T
-        first = np.broadcast_to(z[..., :1], difference.shape)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.where(first > 0, difference / first, 0.0)
-        if (order := self.order) == 1:
-            return np.asarray(first * relative_excess(t))
-        inside = first * power_excess(t, order)
-        # Only an order below 1 lets p_1 miss a letter.
-        return np.where(first > 0, inside, difference * (order / (1.0 - order) if order < 1 else 0.0))
+        flat = np.asarray(columns, dtype=np.float64).reshape(-1, self.letters)
+        return np.asarray(_gains(flat, self.distributions, self.order)).reshape(*columns.shape[:-1], -1)
 
     def costs(self, columns: FloatArray) -> FloatArray:
         """Return psi_k of columns (..., M), shape (..., m): their sum over a channel is its leakage."""
-        z = (columns @ self.distributions.T)[..., None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.where(z > 0, (columns[..., None, :] - z) / z, 0.0)
-        return np.asarray((self.distributions * z * relative_excess(t)).sum(axis=-1))
+        flat = np.asarray(columns, dtype=np.float64).reshape(-1, self.letters)
+        return np.asarray(_costs(flat, self.distributions)).reshape(*columns.shape[:-1], -1)
 
     def slopes(self, columns: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the gradient of weights . psi at columns (..., M) > 0, shape (..., M)."""
-        z = columns @ self.distributions.T
-        # A hypothesis that does not see a column has no p_ki to weigh its infinite logarithm with.
-        logs = np.log(columns)[..., None, :] - np.log(np.where(z > 0, z, 1.0))[..., None]
-        return np.asarray((weights[:, None] * self.distributions * logs).sum(axis=-2))
+        flat = np.asarray(columns, dtype=np.float64).reshape(-1, self.letters)
+        return np.asarray(_slopes(flat, self.distributions, weights)).reshape(columns.shape)
 
     def divergence(self, hellinger: float) -> float:
         """Turn a sum of `gains` into the divergence, nats; increasing."""
@@ -163,3 +152,51 @@ class Hypotheses:
     def leakage(self, channel: Channel) -> FloatArray:
         """Return I(p_k, W) in bits, shape (m,)."""
         return np.asarray(self.costs(channel.matrix.T).sum(axis=0) * BITS)
+
+
+@kernel
+def _gains(columns: FloatArray, distributions: FloatArray, order: float) -> FloatArray:
+    n, m = len(columns), len(distributions) - 1
+    gains = np.empty((n, m))
+    for j in range(n):
+        z = 0.0
+        for i in range(columns.shape[1]):
+            z += distributions[0, i] * columns[j, i]
+        for k in range(m):
+            difference = 0.0
+            for i in range(columns.shape[1]):
+                difference += (distributions[k + 1, i] - distributions[0, i]) * columns[j, i]
+            if z > 0.0:
+                gains[j, k] = z * excess_of_order(difference / z, order)
+            else:  # only an order below 1 lets p_1 miss a letter
+                gains[j, k] = difference * order / (1.0 - order) if order < 1.0 else 0.0
+    return gains
+
+
+@kernel
+def _costs(columns: FloatArray, distributions: FloatArray) -> FloatArray:
+    costs = np.zeros((len(columns), len(distributions)))
+    for j in range(len(columns)):
+        for k in range(len(distributions)):
+            z = 0.0
+            for i in range(columns.shape[1]):
+                z += distributions[k, i] * columns[j, i]
+            if z > 0.0:
+                for i in range(columns.shape[1]):
+                    if distributions[k, i] > 0.0:
+                        costs[j, k] += distributions[k, i] * z * excess((columns[j, i] - z) / z)
+    return costs
+
+
+@kernel
+def _slopes(columns: FloatArray, distributions: FloatArray, weights: FloatArray) -> FloatArray:
+    slopes = np.zeros(columns.shape)
+    for j in range(len(columns)):
+        for k in range(len(distributions)):
+            z = 0.0
+            for i in range(columns.shape[1]):
+                z += distributions[k, i] * columns[j, i]
+            if z > 0.0:  # a hypothesis that does not see a column has nothing to weigh
+                for i in range(columns.shape[1]):
+                    slopes[j, i] += weights[k] * distributions[k, i] * math.log(columns[j, i] / z)
+    return slopes

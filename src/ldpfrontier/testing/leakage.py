@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.compiled import kernel
 from ldpfrontier.information import BITS
 from ldpfrontier.lp import LP_TOLERANCE, add_column, new_lp, solve
 from ldpfrontier.optimum import Intractable, Optimum, check_start, checked_effort, uninformative
@@ -311,10 +312,9 @@ def _price(hypotheses: Hypotheses, prices: _Prices, slack: float) -> tuple[float
     convex = hypotheses.gains(corners) @ prices.utilities
     seen, worth = [corners[0]], [prices.reduced(hypotheses, corners[0])]
     best, bound = max(float(worth[0].max()), 0.0), 0.0
-    first, second = np.triu_indices(M, 1)
     for _ in range(HALVINGS * (M - 1)):
         tangent = hypotheses.slopes(corners.mean(axis=1), prices.leakages) + prices.letters
-        upper = (convex - (corners @ tangent[:, :, None])[..., 0]).max(axis=1)
+        upper = _highest(corners, convex, tangent)
         open_ = upper > best + max(slack, 0.1 * best)
         if open_.sum() > _MOST:
             open_ &= upper > np.partition(upper, -_MOST)[-_MOST]
@@ -322,9 +322,7 @@ def _price(hypotheses: Hypotheses, prices: _Prices, slack: float) -> tuple[float
         if not open_.any():
             break
         corners, convex, upper = corners[open_], convex[open_], upper[open_]
-        lengths = np.square(corners[:, first] - corners[:, second]).sum(axis=2)
-        edge = lengths.argmax(axis=1)
-        each, i, j = np.arange(len(corners)), first[edge], second[edge]
+        each, (i, j) = np.arange(len(corners)), _longest(corners)
         middle = (corners[each, i] + corners[each, j]) / 2.0
         values = prices.reduced(hypotheses, middle)
         seen.append(middle)
@@ -339,6 +337,35 @@ def _price(hypotheses: Hypotheses, prices: _Prices, slack: float) -> tuple[float
         bound = max(bound, float(upper.max()))
     columns, reduced = np.concatenate(seen), np.concatenate(worth)
     return max(bound, best), _spread(columns, reduced, 0.1 * slack)
+
+
+@kernel
+def _highest(corners: FloatArray, convex: FloatArray, tangents: FloatArray) -> FloatArray:
+    """Return the largest of convex - corner . tangent over the corners of every simplex, shape (n,)."""
+    highest = np.full(len(corners), -np.inf)
+    for n in range(len(corners)):
+        for c in range(corners.shape[1]):
+            value = convex[n, c]
+            for i in range(corners.shape[2]):
+                value -= corners[n, c, i] * tangents[n, i]
+            highest[n] = max(highest[n], value)
+    return highest
+
+
+@kernel
+def _longest(corners: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the two corners of the longest edge of every simplex, each of shape (n,)."""
+    first, second = np.zeros(len(corners), dtype=np.int64), np.zeros(len(corners), dtype=np.int64)
+    for n in range(len(corners)):
+        longest = -1.0
+        for i in range(corners.shape[1]):
+            for j in range(i + 1, corners.shape[1]):
+                length = 0.0
+                for k in range(corners.shape[2]):
+                    length += (corners[n, i, k] - corners[n, j, k]) ** 2
+                if length > longest:
+                    longest, first[n], second[n] = length, i, j
+    return first, second
 
 
 def _spread(columns: FloatArray, reduced: FloatArray, worthwhile: float) -> FloatArray:
