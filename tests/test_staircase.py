@@ -13,7 +13,7 @@ from scipy.special import rel_entr, xlogy
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import f_divergence, kl_divergence, total_variation
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.chords import excess
+from ldpfrontier.optimal.chords import Listing, excess
 from ldpfrontier.optimal.cuts import best_cut
 from ldpfrontier.optimal.staircase import Staircase, optimal_ldp
 from ldpfrontier.privacy import ldp_epsilon
@@ -237,12 +237,15 @@ def test_chords_price_all_columns(seed, k, kind, epsilon, noise):
     utility = random_utility(rng, k, kind)
     prices = optimal_ldp(utility, epsilon).value * (utility.prior + noise * rng.normal(size=k) / k)
     largest = float(Staircase(utility, epsilon).reduced(prices).max())
-    found, subsets = excess(utility, epsilon, prices, 1e-9)
-    assert largest <= found + 1e-12 * (1 + abs(largest))
-    if largest > 1e-9:
-        columns = utility.columns(np.where(subsets, 1.0, math.exp(-epsilon)))
-        assert (columns.values - columns.vectors @ prices).max() == pytest.approx(largest, abs=1e-6)
-        assert found <= 3 * largest + 1e-8
+    chords = excess(utility, epsilon, prices, 1e-9)
+    listed = Listing(utility, epsilon).excess(prices, 1e-9, float(prices.sum()))
+    assert listed[0] == pytest.approx(max(largest, 1e-9), rel=1e-9, abs=1e-12)
+    for found, subsets in (chords, listed):
+        assert largest <= found + 1e-12 * (1 + abs(largest))
+        if largest > 1e-9:
+            columns = utility.columns(np.where(subsets, 1.0, math.exp(-epsilon)))
+            assert (columns.values - columns.vectors @ prices).max() == pytest.approx(largest, abs=1e-6)
+            assert found <= 3 * largest + 1e-8
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -20,10 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
+from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.utility import FDivergence
 
 #: Intervals of ratios that a pricing starts with, most at a time, and most halvings.
 INTERVALS, MAX_INTERVALS, HALVINGS = 128, 4096, 60
+
+#: Columns offered where all are listed.
+BATCH = 8
 
 #: By how much, relatively, the range of ratios is widened for its rounding.
 REACH = 1e-9
@@ -168,6 +172,22 @@ class Pricing:
         z1 += self._floor
         reduced = self._utility.perspective(z1, apart) - self._floor * total - cost
         return reduced, reduced / (z1 + apart / 2.0)
+
+
+class Listing:
+    """All 2^k columns at one epsilon: what `Pricing` does, exactly, and for few inputs faster."""
+
+    def __init__(self, utility: FDivergence, epsilon: float) -> None:
+        self._floor, self._share = math.exp(-epsilon), -math.expm1(-epsilon)
+        self._inputs = np.arange(len(utility.prior))
+        self._z, self._values = utility.patterns(epsilon)
+
+    def excess(self, prices: FloatArray, resolution: float, total: float) -> tuple[float, NDArray[np.bool_]]:
+        """Return what the function of this name does, which has the same arguments."""
+        reduced = self._values - (self._floor * total + self._share * subset_sums(prices)) / self._z
+        better = np.flatnonzero(reduced > resolution)
+        better = better[np.argsort(-reduced[better], kind="stable")[:BATCH]]
+        return max(float(reduced.max()), resolution), (better[:, None] >> self._inputs & 1).astype(bool)
 
 
 def _signs(gains: FloatArray, rounding: FloatArray) -> NDArray[np.int8]:

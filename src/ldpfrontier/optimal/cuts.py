@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.lp import LP_TOLERANCE, add_rows, new_lp, solve
-from ldpfrontier.optimal.chords import REMEMBERED, Pricing, by_ratio, chord, log_ratio
+from ldpfrontier.optimal.chords import REMEMBERED, Listing, Pricing, by_ratio, chord, log_ratio
 from ldpfrontier.optimum import ROUNDING, Optimum, certified, uninformative
 from ldpfrontier.utility import FDivergence
 
@@ -45,6 +45,9 @@ KNOTS, FEWEST, MOST = 96, 4, 16
 
 #: Most inputs of which all blocks are in the program from the start: with a convex price no more are needed.
 COMPLETE = 24
+
+#: Up to this many inputs all columns are listed for pricing.
+LISTED = 12
 
 #: Range of the price per unit of P0 + P1 in a linear program, in slopes of tangents; its limit, in values of
 #: the cut.
@@ -176,7 +179,7 @@ def _prove(
     rounding = ROUNDING * (cut.value + (utility.f is not None))
     resolution = 0.1 * max(tolerance * cut.value, rounding)
     tangents, best = _tangents(utility, cut, epsilon)
-    pricing = Pricing(utility, epsilon)
+    pricing = (Listing if len(utility.prior) <= LISTED else Pricing)(utility, epsilon)
     bound, subsets = pricing.excess(best, resolution, cut.value)
     best, total = best + bound * utility.prior, cut.value + bound
     # What the sum of prices loses in the program.
