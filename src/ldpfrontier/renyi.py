@@ -13,12 +13,16 @@ from collections.abc import Callable
 import numpy as np
 
 from ldpfrontier.channel import FloatArray
+from ldpfrontier.compiled import inner, kernel
 
 #: Below this divergence, times the larger of the order and its inverse, sums of logarithms would cancel.
 NEAR = 1e-6
 
 #: What is left of a mean that could be moved to its least value, at the end of the search.
 SATURATED = 1e-50
+
+#: Ends of log t; most steps of its search, and those after which every other one halves the bracket.
+FIRST, LAST, STEPS, HALVES = -80.0, 700.0, 200, 20
 
 #: Orders this near to 1 divide what cancels by order - 1.
 MIDDLE = 0.1
@@ -147,49 +151,56 @@ def _least(
     taus, unspent = np.full(B.shape, np.nan), np.zeros(B.shape)
     if active.size == 0:
         return _unscaled(r, q, B, order, result, taus, unspent), taus, unspent
-    full = r, q, B
-    r, z, B, mean = r[active], z[active], B[active], mean[active]
-    floor = np.where(r > 0, z, np.inf).min(axis=1)
-    places = np.column_stack([floor, mean])
-    variance = np.einsum("ij,ij->i", r, (z - mean[:, None]) ** 2)
-    with np.errstate(divide="ignore"):
+    result[active], taus[active], unspent[active] = _search(r[active], z[active], B[active], order)
+    return _unscaled(r, q, B, order, result, taus, unspent), taus, unspent
+
+
+@kernel
+def _search(
+    r: FloatArray, z: FloatArray, B: FloatArray, order: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the infima of z, log t and the budget left, as `_least`, for rows with B > 0."""
+    values, taus, unspent = np.empty(B.size), np.empty(B.size), np.zeros(B.size)
+    for n in range(B.size):
+        floor, mean, variance = np.inf, 0.0, 0.0
+        for u in range(r.shape[1]):
+            mean += r[n, u] * z[n, u]
+            if r[n, u] > 0.0:
+                floor = min(floor, z[n, u])
+        for u in range(r.shape[1]):
+            variance += r[n, u] * (z[n, u] - mean) ** 2
+        # The far end decides whether the budget can be used up at all.
+        D, _, value = _tilt(r[n], z[n], floor, mean, LAST, order)
+        if B[n] > D:
+            # Below order 1 the budget may suffice for everything; a nearly empty cell is as good as empty.
+            unspent[n], taus[n] = B[n] - D, LAST
+            values[n] = 0.0 if floor == 0.0 and value < SATURATED else value * math.exp(-unspent[n])
+            continue
         # Second order: D = t^2 Var(z) / (2 order).
-        tau = np.clip(0.5 * np.log(2.0 * order * B / variance), -60.0, 300.0)
-    last = 700.0
-    lo, hi = np.full(B.size, -80.0), np.full(B.size, last)
-    # The far end decides which rows can use their budget up at all.
-    D, _, value = _tilt(r, z, places, np.full(B.size, last), order)
-    left = np.maximum(B - D, 0.0)
-    # Below order 1 the budget may suffice for everything; a cell that is nearly empty is as good as empty.
-    end = np.where((floor == 0) & (left > 0) & (value < SATURATED), 0.0, value * np.exp(-left))
-    result[active] = end
-    rows = np.flatnonzero(left <= 0)
-    unspent[active] = left
-    tau[left > 0] = last
-    for step in range(200):
-        if rows.size == 0:
-            break
-        x = tau[rows]
-        D, slope, value = _tilt(r[rows], z[rows], places[rows], x, order)
-        below = B[rows] > D
-        lo[rows] = np.where(below, x, lo[rows])
-        hi[rows] = np.where(below, hi[rows], x)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            new = x - np.log(D / B[rows]) * D / slope
-        # Away from r, D is a difference of logarithms: below about 1e-16 / D the steps are noise, which may
-        # point out of the bracket.
-        noise = 1e-14 * np.maximum(np.abs(x), 1.0) + 1e-15 / np.maximum(B[rows], 1e-5)
-        on = ~(np.abs(new - x) <= noise)
-        inside = (new > lo[rows]) & (new < hi[rows])
-        if step > 20 and step % 2:
-            # Entries that underflow spoil the slope: halves, in the long run.
-            on, inside = np.ones_like(on), np.zeros_like(inside)
-        result[active[rows]] = value
-        new = np.where(inside, new, 0.5 * (lo[rows] + hi[rows]))
-        tau[rows] = np.where(on, new, x)
-        rows = rows[on & (np.abs(new - x) > noise)]
-    taus[active] = tau
-    return _unscaled(*full, order, result, taus, unspent), taus, unspent
+        x = min(max(0.5 * math.log(2.0 * order * B[n] / variance), -60.0), 300.0)
+        lo, hi = FIRST, LAST
+        for step in range(STEPS):
+            D, slope, values[n] = _tilt(r[n], z[n], floor, mean, x, order)
+            if B[n] > D:
+                lo = x
+            else:
+                hi = x
+            new = x - math.log(D / B[n]) * D / slope
+            # Away from r, D is a difference of logarithms: below about 1e-16 / D the steps are noise, which
+            # may point out of the bracket.
+            noise = 1e-14 * max(abs(x), 1.0) + 1e-15 / max(B[n], 1e-5)
+            if step > HALVES and step % 2:
+                # Entries that underflow spoil the slope: halves, in the long run.
+                new = 0.5 * (lo + hi)
+            elif abs(new - x) <= noise:
+                break
+            elif not lo < new < hi:
+                new = 0.5 * (lo + hi)
+            moved, x = abs(new - x), new
+            if moved <= noise:
+                break
+        taus[n] = x
+    return values, taus, unspent
 
 
 def _unscaled(
@@ -262,83 +273,101 @@ def widening(rho: FloatArray, B: FloatArray, order: float) -> FloatArray:
     return np.where(tau < 600.0, np.where(np.isfinite(exact), exact, plain), plain).reshape(rho.shape)
 
 
+@inner
 def _tilt(
-    r: FloatArray, z: FloatArray, places: FloatArray, tau: FloatArray, order: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+    r: FloatArray, z: FloatArray, floor: float, mean: float, tau: float, order: float
+) -> tuple[float, float, float]:
     """Divergence, its derivative in log t, and sum_u R_u z_u, of R_u ~ r_u (1 + t z_u)^(-1/order).
 
-    `places`, shape (m, 2), are the least and the mean z where r > 0.
+    `floor` and `mean` are the least and the mean z where r > 0.
     """
-    floor, mean = places.T
-    t = np.exp(tau)
+    t = math.exp(tau)
     unit = 1.0 + t * floor
-    # Dividing by the smallest factor on the support keeps every sum within range.
-    v = np.maximum((1.0 + t[:, None] * z) / unit[:, None], 1.0)
-    if order == 2:
-        h = 1.0 / np.sqrt(v)
-    elif order == 1:
-        h = 1.0 / v
-    else:
-        h = v ** (-1.0 / order)
-    h = np.where(r > 0, r * h, 0.0)
-    W = h.sum(axis=1)
-    zh = z * h
-    moment = zh.sum(axis=1)
-    T = (v * h).sum(axis=1)
-    if abs(order - 1.0) < MIDDLE:
-        g = 1.0 - 1.0 / order
-        log = np.log(v)
+    g, middle = 1.0 - 1.0 / order, abs(order - 1.0) < MIDDLE
+    W = T = moment = bent = part = 0.0
+    for u in range(r.size):
+        if r[u] > 0.0:
+            # Dividing by the smallest factor on the support keeps every sum within range.
+            v = max((1.0 + t * z[u]) / unit, 1.0)
+            if order == 2.0:
+                h = r[u] / math.sqrt(v)
+            elif order == 1.0:
+                h = r[u] / v
+            else:
+                h = r[u] * v ** (-1.0 / order)
+            W += h
+            moment += z[u] * h
+            T += v * h
+            bent += z[u] * h / v
+            if middle:
+                log = math.log(v)
+                part += r[u] * (math.expm1(g * log) / g if g != 0.0 else log)
+    if middle:
         # log T / (order - 1), by powers less 1, divided by g.
-        part = (r * (np.expm1(g * log) / g if g else log)).sum(axis=1)
-        if g:
-            part = np.where(g * part > -0.5, np.log1p(np.maximum(g * part, -0.5)), np.log(T)) / g
-        D = np.log(W) + part / order
+        if g != 0.0:
+            part = (math.log1p(g * part) if g * part > -0.5 else math.log(T)) / g
+        D = math.log(W) + part / order
     else:
-        D = np.log(W) + np.log(T) / (order - 1.0)
-    slope = (moment / T - (zh / v).sum(axis=1) / W) * (t / unit) / order
-    near = NEAR * max(order, 1.0 / order) > D
-    if near.any():
-        # About the mean, unless rare letters have moved it far from the others: then about the heaviest one.
-        heaviest = np.take_along_axis(z, r.argmax(axis=1)[:, None], 1)[:, 0]
-        even = (1.0 / t + floor) > 0.1 * (1.0 / t + mean)
-        for rows, centre, tilted in ((near & even, mean, _tilt_near), (near & ~even, heaviest, _tilt_far)):
-            if rows.any():
-                at, unit = (z[rows] - centre[rows, None]), (1.0 / t[rows] + centre[rows])[:, None]
-                filled = r[rows] > 0
-                w, v = (
-                    np.where(filled, at / unit, 0.0),
-                    np.where(filled, (1.0 / t[rows, None] + z[rows]) / unit, 1.0),
-                )
-                D[rows], slope[rows] = tilted(r[rows], w, v, order)
-                slope[rows] /= t[rows] * unit[:, 0]
+        D = math.log(W) + math.log(T) / (order - 1.0)
+    slope = (moment / T - bent / W) * (t / unit) / order
+    if NEAR * max(order, 1.0 / order) > D:
+        if 1.0 / t + floor > 0.1 * (1.0 / t + mean):
+            D, slope = _tilt_near(r, z, mean, t, order)
+        else:
+            D, slope = _tilt_far(r, z, t, order)
     return D, slope, moment / W
 
 
-def _tilt_near(r: FloatArray, w: FloatArray, v: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:
-    """Divergence of R_u ~ r_u v_u^(-1/order), v = 1 + w, sum_u r_u w_u = 0, and its derivative in log w.
+@inner
+def _tilt_near(r: FloatArray, z: FloatArray, mean: float, t: float, order: float) -> tuple[float, float]:
+    """Divergence of R_u ~ r_u v_u^(-1/order), v = 1 + w, sum_u r_u w_u = 0, and its derivative in log t.
 
     D = log E v^a + log E v^b / (order - 1), a = -1/order, b = 1 + a: logarithms that cancel up to
     the second order in w. So 1 + a w, the mean of which is 1, is taken out of each power beforehand.
     """
-    total, slope = np.zeros(len(r)), np.zeros(len(r))
+    total = slope = 0.0
+    unit = 1.0 / t + mean
     for a, factor in ((-1.0 / order, -1.0 / order), (1.0 - 1.0 / order, 1.0 / order)):
-        curved, log = _curved(w, v, a)
-        rest = (r * curved).sum(axis=1)
+        rest = bent = 0.0
+        for u in range(r.size):
+            if r[u] > 0.0:
+                w, v = (z[u] - mean) / unit, (1.0 / t + z[u]) / unit
+                log = math.log(v) if w < -0.5 else math.log1p(w)
+                if abs(w) * (2.0 + abs(a)) < 0.006:
+                    series = 1.0
+                    for k in range(7, 2, -1):
+                        series = 1.0 + (a - k + 1.0) / k * w * series
+                    curved = w * w * series * (a - 1.0) / 2.0
+                else:
+                    curved = (math.expm1(a * log) / a if a != 0.0 else log) - w
+                rest += r[u] * curved
+                bent += r[u] * w * math.expm1((a - 1.0) * log)
         # log1p(a rest) / a, which is rest for a = 0 (order 1).
-        total += factor * (np.log1p(a * rest) / a if a else rest)
-        slope += factor * (r * w * np.expm1((a - 1.0) * log)).sum(axis=1) / (1.0 + a * rest)
-    return total, slope
+        total += factor * (math.log1p(a * rest) / a if a != 0.0 else rest)
+        slope += factor * bent / (1.0 + a * rest)
+    return total, slope / (t * unit)
 
 
-def _tilt_far(r: FloatArray, w: FloatArray, v: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:
-    """As `_tilt_near`, where v = 1 for the heaviest letter instead and rare ones are far away."""
-    log = np.where(w < -0.5, np.log(v), np.log1p(np.maximum(w, -0.5)))
-    total, slope = np.zeros(len(r)), np.zeros(len(r))
+@inner
+def _tilt_far(r: FloatArray, z: FloatArray, t: float, order: float) -> tuple[float, float]:
+    """As `_tilt_near`, where rare letters are far away: v = 1 for the heaviest letter instead of the mean."""
+    heaviest = 0
+    for u in range(r.size):
+        if r[u] > r[heaviest]:
+            heaviest = u
+    total = slope = 0.0
+    unit = 1.0 / t + z[heaviest]
     for a, factor in ((-1.0 / order, -1.0 / order), (1.0 - 1.0 / order, 1.0 / order)):
-        rest = (r * (np.expm1(np.minimum(a * log, 700.0)) / a if a else log)).sum(axis=1)
-        total += factor * (np.log1p(a * rest) / a if a else rest)
-        slope += factor * (r * w * np.exp(np.minimum((a - 1.0) * log, 700.0))).sum(axis=1) / (1.0 + a * rest)
-    return total, slope
+        rest = bent = 0.0
+        for u in range(r.size):
+            if r[u] > 0.0:
+                w, v = (z[u] - z[heaviest]) / unit, (1.0 / t + z[u]) / unit
+                log = math.log(v) if w < -0.5 else math.log1p(w)
+                rest += r[u] * (math.expm1(min(a * log, 700.0)) / a if a != 0.0 else log)
+                bent += r[u] * w * math.exp(min((a - 1.0) * log, 700.0))
+        total += factor * (math.log1p(a * rest) / a if a != 0.0 else rest)
+        slope += factor * bent / (1.0 + a * rest)
+    return total, slope / (t * unit)
 
 
 def golden_section(
