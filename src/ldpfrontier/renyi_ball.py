@@ -53,6 +53,9 @@ MOST_SAMPLES = 2**53
 #: Most comparisons of two sensitive values at an output (400 MB), and numbers to draw at a time.
 MOST_RATIOS, MOST_DRAWN = 50_000_000, 50_000_000
 
+#: Into how many cells the shares of a budget are divided, as long as two groups may leak more than the worst.
+CELLS = (2, 4, 8, 16)
+
 
 @dataclass(frozen=True, eq=False)
 class RenyiBall:
@@ -301,7 +304,6 @@ class RenyiBall:
         if flat.size == 0 or flat[0] <= 0:
             return best
         tol *= min(1.0, float(flat[0]))
-        angles = np.linspace(0.0, math.pi / 2, 17)
         position, size = 0, 64
         while position < flat.size and flat[position] > best + tol:
             chosen = order[position : position + size]
@@ -309,16 +311,20 @@ class RenyiBall:
             position, size = position + size, min(2 * size, 1024)
             s1, s2, y = np.unravel_index(chosen, bounds.shape)
             problem = _Split(self, channel, s1, s2, y)
-            top, low = problem.logs(np.repeat(angles[:, None], len(chosen), axis=1))
-            values = _apart(top, low)
-            best = max(best, float(values.max()))
-            # The maximum rises and the minimum falls with the share, so a cell's corners bound it.
-            open_ = _apart(top[1:], low[:-1]).max(axis=0) > best + tol
-            if math.isinf(best) or not open_.any():
-                continue
-            peak = values[:, open_].argmax(axis=0)
-            lo, hi = angles[np.maximum(peak - 1, 0)], angles[np.minimum(peak + 1, len(angles) - 1)]
-            best = max(best, float(golden_section(problem.take(open_).value, lo, hi)[1].max()))
+            for cells in CELLS:
+                angles = np.linspace(0.0, math.pi / 2, cells + 1)
+                top, low = problem.logs(np.repeat(angles[:, None], problem.size, axis=1))
+                values = _apart(top, low)
+                best = max(best, float(values.max()))
+                # The maximum rises and the minimum falls with the share, so a cell's corners bound it.
+                open_ = _apart(top[1:], low[:-1]).max(axis=0) > best + tol
+                problem = problem.take(open_)
+                if math.isinf(best) or problem.size == 0:
+                    break
+            else:
+                peak = values[:, open_].argmax(axis=0)
+                lo, hi = angles[np.maximum(peak - 1, 0)], angles[np.minimum(peak + 1, len(angles) - 1)]
+                best = max(best, float(golden_section(problem.value, lo, hi)[1].max()))
         return best
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
@@ -468,7 +474,7 @@ class _Split:
     ) -> None:
         self.ball, self.channel, self.triples = ball, channel, (s1, s2, y)
         Q = ball._blocks(channel)
-        self.q1, self.q2 = Q[s1, :, y], Q[s2, :, y]
+        self.q1, self.q2, self.size = Q[s1, :, y], Q[s2, :, y], len(s1)
 
     def take(self, rows: NDArray[np.bool_]) -> _Split:
         s1, s2, y = self.triples
