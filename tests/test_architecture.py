@@ -174,17 +174,14 @@ def test_what_only_reads_imports_neither_experiments_nor_solvers(paper: Paper) -
 @each_paper
 def test_what_is_hashed_reads_no_file(paper: Paper) -> None:
     """A file that a function reads by itself is in no hash; what it says must come as an argument."""
-    for call in calls(paper):
-        for module, path in imported(*modules_of(call, paper))[0].items():
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if (
-                    isinstance(node, ast.Constant)
-                    and isinstance(node.value, str)
-                    and 0 < len(node.value) < 80
-                ):
-                    beside = path.parent / node.value
-                    known = "." in node.value and not node.value.endswith(".") and beside.is_file()
-                    assert not known, f"{module} reads {node.value}; {call.name} would not be run again"
+    for module, path in imported(*{name for call in calls(paper) for name in modules_of(call, paper)})[
+        0
+    ].items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and 0 < len(node.value) < 80:
+                beside = path.parent / node.value
+                known = "." in node.value and not node.value.endswith(".") and beside.is_file()
+                assert not known, f"{module} reads {node.value}; what calls it would not be run again"
 
 
 PLAIN = """

@@ -190,19 +190,19 @@ def test_the_binary_region_contains_the_other_one():
     assert (np.interp(inner[:, 0], *outer.T) <= inner[:, 1] + 1e-12).all()
 
 
-@pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
-def test_equal_figures_give_equal_bytes(table, points, levels, utility, tmp_path, suffix):
-    for name in ("one", "two"):
-        save(figures.mixed(table, utility, STATED), tmp_path / f"mixed_{name}.{suffix}", dpi=60)
-        save(
-            figures.scaling(points, utility, [[0, 1, 0, 1]] * 2),
-            tmp_path / f"scaling_{name}.{suffix}",
-            dpi=60,
-        )
-        save(figures.thresholds(levels), tmp_path / f"thresholds_{name}.{suffix}", dpi=60)
-    for name in ("mixed", "scaling", "thresholds"):
-        one, two = (tmp_path / f"{name}_{i}.{suffix}" for i in ("one", "two"))
-        assert one.read_bytes() == two.read_bytes()
+def test_equal_figures_give_equal_bytes(table, points, levels, utility, tmp_path):
+    drawn = {
+        "mixed": lambda: figures.mixed(table, utility, STATED),
+        "scaling": lambda: figures.scaling(points, utility, [[0, 1, 0, 1]] * 2),
+        "thresholds": lambda: figures.thresholds(levels),
+    }
+    for name, draw in drawn.items():
+        one, two = draw(), draw()
+        for suffix in ("pdf", "svg", "png"):
+            paths = [tmp_path / f"{name}_{i}.{suffix}" for i in (1, 2)]
+            for figure, path in zip((one, two), paths, strict=True):
+                save(figure, path, dpi=60)
+            assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_mechanisms_can_be_told_apart_without_colour():
