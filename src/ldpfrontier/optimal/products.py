@@ -161,7 +161,9 @@ class BlockProduct:
         per_block = prices.reshape(self.centre.shape)
         return [b.leading(p, number, lam) for b, p in zip(self.blocks, per_block, strict=True)]
 
-    def price(self, prices: FloatArray, effort: int, offers: int = OFFERS) -> tuple[float, Columns]:
+    def price(
+        self, prices: FloatArray, effort: int, offers: int = OFFERS, enough: float = 0.0
+    ) -> tuple[float, Columns]:
         """Bound the reduced costs of all joint columns from above; offer the best ones found.
 
         With the tangent of z log z at c, and lam = 1 + log c, the reduced cost of a product of vertices is ::
@@ -179,6 +181,8 @@ class BlockProduct:
         effort : int
         offers : int
             Most columns to offer.
+        enough : float
+            A bound that is near enough, and so is any, once a column above is found.
         """
         nothing = self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))
         kappa, lam = self.excess(prices)
@@ -199,9 +203,11 @@ class BlockProduct:
         if problem.few:
             bound, choice, _ = problem.listed(offers)
             return bound, self.columns(choice)
-        return self._search(problem, effort, offers)
+        return self._search(problem, effort, offers, enough)
 
-    def _search(self, problem: _Problem, effort: int, offers: int) -> tuple[float, Columns]:
+    def _search(
+        self, problem: _Problem, effort: int, offers: int, enough: float
+    ) -> tuple[float, Columns]:
         """Bound the columns with Z in bands; halve the band with the largest bound, with finer cells.
 
         Halves look at those vertices alone that the band has in a column worth more than needed: columns with
@@ -219,7 +225,9 @@ class BlockProduct:
         choices, worths = [np.empty((0, len(self.blocks)), dtype=np.int64)], [np.empty(0)]
         attained = ignored = 0.0
         while True:
-            needed = attained + max(self.resolution, CLOSE * attained)
+            needed = max(attained + max(self.resolution, CLOSE * attained), enough)
+            if attained > enough > 0.0:
+                break
             negative, _, a, b, depth, own = heap[0]
             if -negative <= needed or (work <= 0 and depth > 0) or depth > DEEPEST:
                 break
@@ -243,6 +251,38 @@ class BlockProduct:
         best = np.argsort(-np.concatenate(worths), kind="stable")[:offers]
         bound = min(max(-heap[0][0], attained, ignored), problem.kappa)
         return bound, self.columns(np.concatenate(choices)[best])
+
+
+@dataclass(eq=False)
+class Products:
+    """Several products of the same blocks' sensitive values as one family.
+
+    Parameters
+    ----------
+    members : list of BlockProduct
+        At least one.
+    resolution : float
+        As that of `BlockProduct`.
+    """
+
+    members: list[BlockProduct]
+    resolution: float = 0.0
+    efforts: int = len(WORK)
+
+    @property
+    def scale(self) -> FloatArray:
+        """P-hat, row-major, shape (a1 a2,)."""
+        return self.members[0].scale
+
+    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
+        """Bound the reduced costs of all joint columns from above; offer the best ones of every product."""
+        offers, most = [], 0.0
+        for product in self.members:
+            product.resolution = self.resolution
+            excess, columns = product.price(prices, effort, max(FEW, OFFERS // len(self.members)))
+            most = max(most, excess)
+            offers.append(columns)
+        return most, Columns.join(offers)
 
 
 @dataclass(eq=False)
