@@ -234,16 +234,18 @@ class DistinctProducts:
             for (low, high), specials in level.items():
                 for s0 in specials:
                     left -= 1
-                    enough = max(best + slack, ROUGH * best)
-                    product = self._relaxed(s0, low, high)
-                    reach = self._reach(product, prices, slack, joint=joint, enough=enough)
-                    if reach > enough and left > 0:
-                        if (delta := self._middle(s0, low, high)) is not None:
+                    if (delta := self._middle(s0, low, high)) is None:
+                        # Columns between the ends are mixtures of theirs.
+                        reach = max(look(s0, low), look(s0, high))
+                    else:
+                        enough = max(best + slack, ROUGH * best)
+                        product = self._relaxed(s0, low, high)
+                        reach = self._reach(product, prices, slack, joint=joint, enough=enough)
+                        if reach > enough and left > 0:
                             look(s0, delta)
                             following.setdefault((low, delta), []).append(s0)
                             following.setdefault((delta, high), []).append(s0)
                             continue
-                        reach = max(look(s0, low), look(s0, high))  # columns between are mixtures of theirs
                     bound = max(bound, reach)
                     cover.setdefault((low, high), []).append(s0)
             level = following
@@ -261,16 +263,15 @@ class DistinctProducts:
         return product.price(prices.ravel(), 0, 1, enough)[0]
 
     def _middle(self, s0: int, low: float, high: float) -> float | None:
-        """Return where to split an interval: where it is narrow, at one of few critical deltas inside, if any."""
-        middle = math.sqrt(low * high) or high / STEP
-        if low * WIDE < high:
-            return middle
+        """Return where to split an interval: where it is narrow, at a critical delta, if there is one inside."""
         inside = [x[np.searchsorted(x, low, "right") : np.searchsorted(x, high)] for x in self._critical(s0)]
-        critical = np.concatenate(inside)
-        if critical.size > DENSE:
-            return middle
-        if critical.size == 0:
+        number = sum(x.size for x in inside)
+        if number == 0:
             return None
+        middle = math.sqrt(low * high) or high / STEP
+        if number > DENSE or low * WIDE < high:
+            return middle
+        critical = np.concatenate(inside)
         return float(critical[np.abs(np.log(critical / middle)).argmin()])
 
     def _critical(self, s0: int) -> list[FloatArray]:

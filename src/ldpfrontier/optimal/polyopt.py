@@ -38,9 +38,8 @@ from ldpfrontier.privacy import log_ratio
 from ldpfrontier.utility import Columns, MutualInformation
 
 #: Block vertices of a table. Up to SMALL, joint columns are priced for every interval of deltas, which ends
-#: in the exact optimum; where there are intervals beyond, the bound is the decomposition's. Beyond LARGE that
-#: stops after FEW rounds.
-SMALL, LARGE, FEW = 1_500, 50_000, 3
+#: in the exact optimum; beyond LARGE, the decomposition is the published one.
+SMALL, LARGE = 1_500, 50_000
 
 #: Relative gap of the decomposition where it is a start only; elsewhere, and for the search over the deltas,
 #: a share of the tolerance.
@@ -49,7 +48,10 @@ ROUGH, SHARE = 1e-3, 0.3
 #: A start whose coupling loses up to this multiple of the tolerance is worth completing.
 LOSS = 2.0
 
-INNER, OUTER = 0.5, 0.2
+#: Over distinct pairs on large tables: up to which loss in coupling the decomposition is the start; the share
+#: of the tolerance that columns are generated to, and of what the last search of all deltas found; the share
+#: of the tolerance that a search may leave open; most searches.
+TIGHT, INNER, OUTER, FINE, SEARCHES = 1e-4, 0.5, 0.2, 0.15, 20
 
 #: By how many nats a start may exceed epsilon, for rounding; below 1 nat, by that share of it.
 START_ROUNDING, ROUNDING = 1e-9, 1e-14
@@ -205,51 +207,44 @@ def _beyond(
     tolerance: float,
     max_rounds: int,
 ) -> Optimum:
-    """Solve PolyOpt over distinct pairs on a large table, from the published optimum."""
+    """Solve PolyOpt over distinct pairs on a large table, by column generation over the products in use.
+
+    Where hardly anything is lost in coupling, the decomposition shows which ones are, and prices near the
+    best; elsewhere the published optimum is the start. Then all deltas are searched at the best prices for
+    products to add, which bounds all columns, and columns are generated, in turns.
+    """
     aim = max(tolerance, FINEST)
     published = family.product(0, 0.0)
-    import time,os
-    t0=time.process_time()
-    used = Products([published])
+    used, bound, rounds = Products([published]), math.inf, 1
     decomposition = Decomposition(published, epsilon)
     decomposition.solve(published.explore, gap=ROUGH)
-    if os.environ.get("DBG"): print("loss published", decomposition.loss())
-    bound, rounds = math.inf, 0
-    if decomposition.loss() <= float(os.environ.get("JEN","3e-3")):
-        prices = decomposition.solve(lambda p, slack: family.search(p, slack, joint=False), gap=SHARE*aim).ravel()
-        if os.environ.get("DBG"): print("distinct bound",prices.sum(),"loss", decomposition.loss(),f"t {time.process_time()-t0:.2f}")
-        columns=[*known, decomposition.columns()]
-        used.members += [p for p in decomposition.products if p is not published]
-        bound = float(prices.sum())
-        if decomposition.loss() > float(os.environ.get("REF","1e-4")):
-            prices = decomposition.refine(gap=SHARE*aim).ravel()
-            columns.append(decomposition.columns())
-            if os.environ.get("DBG"): print("refined",prices.sum(),"loss", decomposition.loss(),f"t {time.process_time()-t0:.2f}")
-        generation = Proximal(used, Columns.join(columns), utility)
-        optimum, prices = generation.improve([prices], tolerance=aim*INNER, max_rounds=max_rounds)
-        if os.environ.get("DBG"): print(f"   used {len(used.members)} value {optimum.value:.7f} gap {optimum.gap:.2e} rounds {optimum.iterations} t {time.process_time()-t0:.2f}",flush=True)
+    if decomposition.loss() <= TIGHT:
+        prices = decomposition.solve(published.explore)
+        if published.size <= LARGE:
+            prices = decomposition.solve(
+                lambda trial, slack: family.search(trial, slack, joint=False), gap=SHARE * aim
+            )
+            bound = float(prices.sum())
+            used.members = list(dict.fromkeys([published, *decomposition.products]))
+        generation = Proximal(used, Columns.join([decomposition.columns(), *known]), utility)
+        optimum, near = generation.improve([prices.ravel()], tolerance=INNER * aim, max_rounds=max_rounds)
+        rounds = optimum.iterations
     else:
-        optimum, prices = _published(published, epsilon, utility, None, tolerance, max_rounds)
-        generation = Proximal(used, Columns.join([*known, *start_columns(optimum.channel, utility)]), utility)
-        if os.environ.get("DBG"): print(f"   published value {optimum.value:.7f} gap {optimum.gap:.2e} rounds {optimum.iterations} t {time.process_time()-t0:.2f}",flush=True)
-    while bound - optimum.value > aim * optimum.value:
-        excess, products = family.search(prices, 0.15 * aim * optimum.value)
-        bound = min(bound, float(prices.sum()) + excess)
-        new = [product for product in products if product not in used.members]
-        import os
-        if os.environ.get("DBG"):
-            names={id(v):k for k,v in family._products.items()}
-            print(f"search excess {excess/optimum.value:.2e} gap {bound/optimum.value-1:.2e} leaves {sum(map(len,family._covers[1].values()))} new", [(names[id(p)][0],round(names[id(p)][1],4)) for p in new], f"t {time.process_time()-t0:.2f}",flush=True)
+        optimum, near = _published(published, epsilon, utility, None, tolerance, max_rounds)
+        columns = Columns.join([*start_columns(optimum.channel, utility), *known])
+        generation = Proximal(used, columns, utility)
+    for _ in range(min(SEARCHES, max_rounds)):
+        excess, products = family.search(near, FINE * aim * optimum.value)
+        bound = min(bound, float(near.sum()) + excess)
         if bound - optimum.value <= aim * optimum.value or rounds >= max_rounds:
             break
-        used.members += new
-        optimum, prices = generation.improve(
-            [prices],
+        used.members += [product for product in products if product not in used.members]
+        optimum, near = generation.improve(
+            [near],
             tolerance=max(INNER * aim, OUTER * excess / optimum.value),
             max_rounds=max_rounds - rounds,
         )
         rounds += optimum.iterations
-        if os.environ.get("DBG"): print(f"   used {len(used.members)} value {optimum.value:.7f} gap {optimum.gap:.2e} rounds {optimum.iterations} t {time.process_time()-t0:.2f}",flush=True)
     return certified(optimum.channel, optimum.value, bound, tolerance, rounds)
 
 

@@ -205,9 +205,7 @@ class BlockProduct:
             return bound, self.columns(choice)
         return self._search(problem, effort, offers, enough)
 
-    def _search(
-        self, problem: _Problem, effort: int, offers: int, enough: float
-    ) -> tuple[float, Columns]:
+    def _search(self, problem: _Problem, effort: int, offers: int, enough: float) -> tuple[float, Columns]:
         """Bound the columns with Z in bands; halve the band with the largest bound, with finer cells.
 
         Halves look at those vertices alone that the band has in a column worth more than needed: columns with
