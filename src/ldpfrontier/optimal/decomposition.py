@@ -169,11 +169,6 @@ class Decomposition:
                     break
         return prices
 
-    @property
-    def products(self) -> list[BlockProduct]:
-        """The products in use in the last LP that was solved."""
-        return list(dict.fromkeys(part.product for part in self._weights()))
-
     def columns(self) -> Columns:
         """Couple the block weights of the last LP that was solved into joint columns."""
         return Columns.join(parts[0].product.columns(choice) for parts, (choice, *_) in self._couplings())

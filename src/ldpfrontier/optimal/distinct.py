@@ -19,8 +19,8 @@ from ldpfrontier.utility import Columns
 #: How much nearer to delta = 0 the first interval ends after a split.
 STEP = 16.0
 
-#: Block vertices that one search over the deltas may look at.
-WORK = 120_000_000
+#: Block vertices that one search over the deltas may look at, and that are kept for the next.
+WORK, KEPT = 120_000_000, 16_000_000
 
 #: Where joint columns are searched on large tables: how far the bound may be above the best reduced cost
 #: found, as a multiple; the share of that from which products are named; their number; the ratio between
@@ -68,6 +68,8 @@ class DistinctProducts:
     def _block(self, s: int, delta: float, special: bool) -> Block:
         key = s, delta, special
         if key not in self._blocks:
+            if sum(map(len, self._blocks.values())) > KEPT:
+                self._blocks.clear()
             level, scale = (
                 (self.epsilon + delta, math.exp(-delta)) if special else (self.epsilon - delta, 1.0)
             )

@@ -51,7 +51,7 @@ LOSS = 2.0
 #: Over distinct pairs on large tables: up to which loss in coupling the decomposition is the start; the share
 #: of the tolerance that columns are generated to, and of what the last search of all deltas found; the share
 #: of the tolerance that a search may leave open; most searches.
-TIGHT, INNER, OUTER, FINE, SEARCHES = 1e-4, 0.5, 0.2, 0.15, 20
+TIGHT, LOOSE, INNER, OUTER, FINE, SEARCHES = 1e-4, 1e-2, 0.5, 0.2, 0.15, 20
 
 #: By how many nats a start may exceed epsilon, for rounding; below 1 nat, by that share of it.
 START_ROUNDING, ROUNDING = 1e-9, 1e-14
@@ -209,41 +209,36 @@ def _beyond(
 ) -> Optimum:
     """Solve PolyOpt over distinct pairs on a large table, by column generation over the products in use.
 
-    Where hardly anything is lost in coupling, the decomposition shows which ones are, and prices near the
-    best; elsewhere the published optimum is the start. Then all deltas are searched at the best prices for
-    products to add, which bounds all columns, and columns are generated, in turns.
+    In turns, all deltas are searched at the best prices for products to add, which bounds all columns, and
+    columns are generated. That starts from the published optimum, and as long as hardly anything is lost in
+    coupling, the decomposition gives prices and columns to go on from.
     """
     aim = max(tolerance, FINEST)
     published = family.product(0, 0.0)
-    used, bound, rounds = Products([published]), math.inf, 1
+    used, bound = Products([published]), math.inf
     decomposition = Decomposition(published, epsilon)
     decomposition.solve(published.explore, gap=ROUGH)
-    if decomposition.loss() <= TIGHT:
+    if tight := decomposition.loss() <= TIGHT:
         prices = decomposition.solve(published.explore)
-        if published.size <= LARGE:
-            prices = decomposition.solve(
-                lambda trial, slack: family.search(trial, slack, joint=False), gap=SHARE * aim
-            )
-            bound = float(prices.sum())
-            used.members = list(dict.fromkeys([published, *decomposition.products]))
         generation = Proximal(used, Columns.join([decomposition.columns(), *known]), utility)
         optimum, near = generation.improve([prices.ravel()], tolerance=INNER * aim, max_rounds=max_rounds)
-        rounds = optimum.iterations
     else:
         optimum, near = _published(published, epsilon, utility, None, tolerance, max_rounds)
         columns = Columns.join([*start_columns(optimum.channel, utility), *known])
         generation = Proximal(used, columns, utility)
-    for _ in range(min(SEARCHES, max_rounds)):
+    rounds = optimum.iterations
+    for _ in range(SEARCHES):
         excess, products = family.search(near, FINE * aim * optimum.value)
         bound = min(bound, float(near.sum()) + excess)
         if bound - optimum.value <= aim * optimum.value or rounds >= max_rounds:
             break
         used.members += [product for product in products if product not in used.members]
-        optimum, near = generation.improve(
-            [near],
-            tolerance=max(INNER * aim, OUTER * excess / optimum.value),
-            max_rounds=max_rounds - rounds,
-        )
+        starts, left = [near], max(INNER * aim, OUTER * excess / optimum.value)
+        if tight:
+            starts.append(decomposition.solve(used.explore, gap=SHARE * left).ravel())
+            generation.add(decomposition.columns())
+            tight = decomposition.loss() <= LOOSE
+        optimum, near = generation.improve(starts, tolerance=left, max_rounds=max_rounds - rounds)
         rounds += optimum.iterations
     return certified(optimum.channel, optimum.value, bound, tolerance, rounds)
 

@@ -282,6 +282,11 @@ class Products:
             offers.append(columns)
         return most, Columns.join(offers)
 
+    def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Bound the reduced costs for a `Decomposition` with these products alone."""
+        bounds = [product.excess(prices)[0] for product in self.members]
+        return max(bounds), [product for product, x in zip(self.members, bounds, strict=True) if x > 0.0]
+
 
 @dataclass(eq=False)
 class _Problem:

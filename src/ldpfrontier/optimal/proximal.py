@@ -158,6 +158,12 @@ class Proximal:
         utility = self._utility
         return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit), stable
 
+    def add(self, columns: Columns) -> None:
+        """Add columns, as the start."""
+        self._master.add(columns)
+        self._keep(columns)
+        self._known[-len(columns.values) :] = True
+
     def _keep(self, new: Columns) -> None:
         """Add new columns to the pool, and leave out the ones of least use."""
         pool = Columns.join([self._pool, new])
