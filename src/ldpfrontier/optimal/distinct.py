@@ -1,4 +1,8 @@
-"""The products of PolyOpt with distinct pairs."""
+"""The products of blocks of PolyOpt with distinct pairs, one for every special value and every delta.
+
+An interval of deltas lies in one product, which bounds its columns by tangents or joint prices (`products`);
+branch and bound over the intervals bounds them all.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ WORK, KEPT = 120_000_000, 16_000_000
 #: Where joint columns are searched on large tables: how far the bound may be above the best reduced cost
 #: found, as a multiple; the share of that from which products are named; their number; the ratio between
 #: their deltas.
-ROUGH, WORTH, MOST, APART = 1.3, 0.2, 12, 1.25
+TIMES, WORTH, MOST, APART = 1.3, 0.2, 12, 1.25
 
 #: Ratio of the ends of an interval up to which it is split at a critical delta of its own, if there are no
 #: more than so many inside.
@@ -60,10 +64,10 @@ class DistinctProducts:
     efforts: int = BlockProduct.efforts
     _blocks: dict[tuple[int, float, bool], Block] = field(default_factory=dict, repr=False)
     _products: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
-    _covers: list[Cover] = field(init=False, repr=False)
+    _cover: Cover = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._covers = [{(0.0, self.epsilon): list(range(len(self.lower)))}] * 2
+        self._cover = {(0.0, self.epsilon): list(range(len(self.lower)))}
 
     def _block(self, s: int, delta: float, special: bool) -> Block:
         key = s, delta, special
@@ -195,27 +199,23 @@ class DistinctProducts:
             push(s0, k, j)
         return max(best, -intervals[0][0]) if intervals else best
 
-    def search(
-        self, prices: FloatArray, slack: float, *, joint: bool = True
-    ) -> tuple[float, list[BlockProduct]]:
-        """Bound the reduced costs of all columns on a table with many vertices; name products worth having.
+    def search(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Bound the reduced costs of all joint columns on a large table; name products worth having.
 
-        Intervals of deltas are split as in `_search`, all that are too loose at a time and, while they are
-        wide, at the same delta for every s0, so that their products share blocks. The next search starts
-        from the intervals with which this one ends.
+        Intervals of deltas are split as in `_search`, but all that are too loose at a time and, while there
+        are many critical deltas inside or the ends far apart, at the same delta for every s0: so products
+        share blocks. The next search starts from the intervals with which this one ends.
 
         Parameters
         ----------
-        prices : ndarray
+        prices : ndarray, row-major
         slack : float
-        joint : bool
-            Whether joint columns are priced, where the tangents' bound is not enough.
 
         Returns
         -------
         excess : float
-            No column has a larger reduced cost per unit of Z. Unless that is too much work, at most `slack`
-            above the largest bound of a single product, or `ROUGH` times that.
+            No column has a larger reduced cost per unit of Z. Unless that is too much work, not above the
+            largest bound of a single product by more than `slack`, or `TIMES` as large.
         products : list of BlockProduct
             Some of those with positive bounds: the best of those looked at, far from each other.
         """
@@ -225,12 +225,12 @@ class DistinctProducts:
 
         def look(s0: int, delta: float) -> float:
             nonlocal best
-            excess = self._reach(self._relaxed(s0, delta, delta), prices, slack, joint=joint, enough=0.0)
+            excess = _reach(self._relaxed(s0, delta, delta), prices, slack, 0.0)
             found.append((excess, s0, delta))
             best = max(best, excess)
             return excess
 
-        level, cover = self._covers[joint], {}
+        level, self._cover = self._cover, {}
         while level:
             following: Cover = {}
             for (low, high), specials in level.items():
@@ -240,32 +240,20 @@ class DistinctProducts:
                         # Columns between the ends are mixtures of theirs.
                         reach = max(look(s0, low), look(s0, high))
                     else:
-                        enough = max(best + slack, ROUGH * best)
-                        product = self._relaxed(s0, low, high)
-                        reach = self._reach(product, prices, slack, joint=joint, enough=enough)
+                        enough = max(best + slack, TIMES * best)
+                        reach = _reach(self._relaxed(s0, low, high), prices, slack, enough)
                         if reach > enough and left > 0:
                             look(s0, delta)
                             following.setdefault((low, delta), []).append(s0)
                             following.setdefault((delta, high), []).append(s0)
                             continue
                     bound = max(bound, reach)
-                    cover.setdefault((low, high), []).append(s0)
+                    self._cover.setdefault((low, high), []).append(s0)
             level = following
-        self._covers[joint] = cover
         return max(best, bound), self._apart([x for x in found if x[0] > max(slack, WORTH * best)])
 
-    def _reach(
-        self, product: BlockProduct, prices: FloatArray, slack: float, *, joint: bool, enough: float
-    ) -> float:
-        """Bound the reduced costs of a product, no nearer than to tell if they are `enough`."""
-        reach = product.excess(prices)[0]
-        if reach <= enough or not joint:
-            return reach
-        product.resolution = slack
-        return product.price(prices.ravel(), 0, 1, enough)[0]
-
     def _middle(self, s0: int, low: float, high: float) -> float | None:
-        """Return where to split an interval: where it is narrow, at a critical delta, if there is one inside."""
+        """Return where to split an interval, at a critical delta if it is narrow; None if none is inside."""
         inside = [x[np.searchsorted(x, low, "right") : np.searchsorted(x, high)] for x in self._critical(s0)]
         number = sum(x.size for x in inside)
         if number == 0:
@@ -287,6 +275,16 @@ class DistinctProducts:
         """Return the best products of a list of (excess, s0, delta), none near a better one."""
         kept: list[tuple[int, float]] = []
         for _, s0, delta in sorted(found, reverse=True):
-            if all(s0 != s or not 1 / APART < delta / other < APART for s, other in kept[:MOST]):
+            near = (s == s0 and delta <= APART * x and x <= APART * delta for s, x in kept)
+            if len(kept) < MOST and not any(near):
                 kept.append((s0, delta))
-        return [self.product(*key) for key in kept[:MOST]]
+        return list(dict.fromkeys(self.product(*key) for key in kept))
+
+
+def _reach(product: BlockProduct, prices: FloatArray, slack: float, enough: float) -> float:
+    """Bound the reduced costs of a product, no nearer than to tell if they are `enough`."""
+    reach = product.excess(prices)[0]
+    if reach <= enough:
+        return max(reach, 0.0)
+    product.resolution = slack
+    return product.price(prices, 0, 1, enough)[0]

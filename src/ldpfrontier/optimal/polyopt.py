@@ -38,7 +38,7 @@ from ldpfrontier.privacy import log_ratio
 from ldpfrontier.utility import Columns, MutualInformation
 
 #: Block vertices of a table. Up to SMALL, joint columns are priced for every interval of deltas, which ends
-#: in the exact optimum; beyond LARGE, the decomposition is the published one.
+#: in the exact optimum; up to LARGE, also without any deltas inside (0, epsilon).
 SMALL, LARGE = 1_500, 50_000
 
 #: Relative gap of the decomposition where it is a start only; elsewhere, and for the search over the deltas,
@@ -48,9 +48,9 @@ ROUGH, SHARE = 1e-3, 0.3
 #: A start whose coupling loses up to this multiple of the tolerance is worth completing.
 LOSS = 2.0
 
-#: Over distinct pairs on large tables: up to which loss in coupling the decomposition is the start; the share
-#: of the tolerance that columns are generated to, and of what the last search of all deltas found; the share
-#: of the tolerance that a search may leave open; most searches.
+#: Over distinct pairs on large tables: up to which loss in coupling the decomposition is the start, and is
+#: gone on with; shares of the tolerance, and of what the last search of all deltas found, that columns are
+#: generated to; the share of the tolerance that a search may leave open; most searches.
 TIGHT, LOOSE, INNER, OUTER, FINE, SEARCHES = 1e-4, 1e-2, 0.5, 0.2, 0.15, 20
 
 #: By how many nats a start may exceed epsilon, for rounding; below 1 nat, by that share of it.
@@ -173,8 +173,8 @@ def polyopt_distinct(
 ) -> Optimum:
     """Solve PolyOpt over distinct pairs.
 
-    Arguments and result are those of `polyopt_published`. Beyond `SMALL` the published optimum is found
-    first, and up to `LARGE` the bound at its prices, besides that of the decomposition.
+    Arguments and result are those of `polyopt_published`. Beyond `SMALL` block vertices no finer gap than
+    `FINEST` is worked for.
     """
     utility = MutualInformation(centre)
     family = DistinctProducts(centre, lower, epsilon)
@@ -235,9 +235,10 @@ def _beyond(
         used.members += [product for product in products if product not in used.members]
         starts, left = [near], max(INNER * aim, OUTER * excess / optimum.value)
         if tight:
-            starts.append(decomposition.solve(used.explore, gap=SHARE * left).ravel())
-            generation.add(decomposition.columns())
-            tight = decomposition.loss() <= LOOSE
+            with suppress(RuntimeError):  # without its prices there are more rounds
+                starts.append(decomposition.solve(used.explore, gap=SHARE * left).ravel())
+                generation.add(decomposition.columns())
+                tight = decomposition.loss() <= LOOSE
         optimum, near = generation.improve(starts, tolerance=left, max_rounds=max_rounds - rounds)
         rounds += optimum.iterations
     return certified(optimum.channel, optimum.value, bound, tolerance, rounds)

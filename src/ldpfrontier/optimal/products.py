@@ -355,7 +355,7 @@ class _Problem:
     @property
     def few(self) -> bool:
         """Whether the combinations of vertices are listed."""
-        return math.prod(np.diff(self.first).tolist()) <= MAX_PRODUCT
+        return bool(math.prod(np.diff(self.first).tolist()) <= MAX_PRODUCT)
 
     def listed(self, offers: int) -> tuple[float, NDArray[np.int64], FloatArray]:
         """Evaluate all combinations: the largest reduced cost, or 0, the best choices and what they have."""
