@@ -219,13 +219,13 @@ def _beyond(
     decomposition = Decomposition(published, epsilon)
     decomposition.solve(published.explore, gap=ROUGH)
     if tight := decomposition.loss() <= TIGHT:
-        prices = decomposition.solve(published.explore)
-        generation = Proximal(used, Columns.join([decomposition.columns(), *known]), utility)
-        optimum, near = generation.improve([prices.ravel()], tolerance=INNER * aim, max_rounds=max_rounds)
+        prices = decomposition.solve(published.explore).ravel()
+        known.append(decomposition.columns())
     else:
-        optimum, near = _published(published, epsilon, utility, None, tolerance, max_rounds)
-        columns = Columns.join([*start_columns(optimum.channel, utility), *known])
-        generation = Proximal(used, columns, utility)
+        optimum, prices = _published(published, epsilon, utility, None, tolerance, max_rounds)
+        known += start_columns(optimum.channel, utility)
+    generation = Proximal(used, Columns.join(known), utility)
+    optimum, near = generation.improve([prices], tolerance=tolerance, max_rounds=max_rounds)
     rounds = optimum.iterations
     for _ in range(SEARCHES):
         excess, products = family.search(near, FINE * aim * optimum.value)
