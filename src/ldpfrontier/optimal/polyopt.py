@@ -17,6 +17,8 @@ The rays of both are products of block vertices, too many to list. Three steps a
 3. **Column generation** over the joint columns from that start, where the coupling leaves a gap: to the
    exact optimum on small tables (`column_generation`), near the best prices on larger ones (`proximal`),
    where the decomposition is refined first.
+
+With distinct pairs on larger tables the third step and a search of all deltas for more products take turns.
 """
 
 from __future__ import annotations
