@@ -19,7 +19,8 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.data import data_set
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
-from ldpfrontier.optimal import polyopt, products
+from ldpfrontier.optimal import distinct, polyopt, products
+from ldpfrontier.optimal.bands import Grid, near
 from ldpfrontier.optimal.blocks import Block, critical_levels
 from ldpfrontier.optimal.cone import Pairs
 from ldpfrontier.optimal.decomposition import Decomposition, couple
@@ -392,7 +393,7 @@ def extremes(ball: RenyiBall, columns: np.ndarray) -> tuple[np.ndarray, np.ndarr
 @pytest.mark.parametrize("seed", [2, 5, 11, 14, 23])
 def test_products_over_distinct_pairs_lie_in_the_cone_and_have_its_rays(seed: int) -> None:
     ball, epsilon = random_table(seed)
-    family = polyopt.DistinctProducts(ball.centre, ball.lower_bounds, epsilon)
+    family = distinct.DistinctProducts(ball.centre, ball.lower_bounds, epsilon)
     off = ~np.eye(len(ball.centre), dtype=bool)
     rng = np.random.default_rng(seed)
     for s0, deltas in enumerate(family.deltas):
@@ -419,7 +420,7 @@ def test_search_over_deltas_bounds_every_ray_and_finds_the_best(seed: int) -> No
     ball, epsilon = random_table(seed)
     utility = MutualInformation(ball.centre)
     rays = utility.columns(robust_rays(ball.lower_bounds, epsilon, "distinct"))
-    family = polyopt.DistinctProducts(ball.centre, ball.lower_bounds, epsilon)
+    family = distinct.DistinctProducts(ball.centre, ball.lower_bounds, epsilon)
     prices = Decomposition(family.product(0, 0.0), epsilon).solve(family.explore, gap=1e-4)
     assert (rays.values - rays.vectors @ prices.ravel()).max() <= 1e-9  # dual feasible
     rng = np.random.default_rng(seed)
@@ -435,6 +436,54 @@ def test_search_over_deltas_bounds_every_ray_and_finds_the_best(seed: int) -> No
             assert reduced.max() == pytest.approx(truth, abs=1e-6)
 
 
+@pytest.mark.parametrize("seed", [2, 5, 7, 11, 14, 23])
+@pytest.mark.parametrize("most", [0, 10**6])
+def test_search_of_all_deltas_by_joint_prices_bounds_every_ray_and_names_products(
+    seed: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "MAX_PRODUCT", most)  # by bands, and listed
+    ball, epsilon = random_table(seed)
+    utility = MutualInformation(ball.centre)
+    rays = utility.columns(robust_rays(ball.lower_bounds, epsilon, "distinct"))
+    family = distinct.DistinctProducts(ball.centre, ball.lower_bounds, epsilon)
+    published = family.product(0, 0.0)
+    prices = Decomposition(published, epsilon).solve(published.explore)
+    rng = np.random.default_rng(seed)
+    for spread in (0.0, 0.05, 0.3, 0.0):  # a search starts where the last one ended
+        trial = (prices - ball.centre * spread * rng.random(prices.shape)).ravel()
+        truth = max(float((rays.values - rays.vectors @ trial).max()), 0.0)
+        excess, named = family.search(trial, 1e-6)
+        assert truth - 1e-9 <= excess <= distinct.TIMES**2 * truth + 5e-6
+        assert bool(named) == (truth > 2e-6)
+        for product in named:
+            product.resolution = 1e-7
+            offers = product.price(trial, product.efforts - 1)[1]
+            assert (offers.values - offers.vectors @ trial).max() <= truth + 1e-9
+
+
+def test_kernels_of_a_band_round_as_they_say() -> None:
+    rng = np.random.default_rng(3)
+    first = np.array([0, 7, 8, 20])
+    z = np.concatenate([np.sort(rng.gamma(1.0, size=n)) for n in (7, 1, 12)])
+    f = rng.normal(size=20)
+    U, kept, losses, starts = near(z, f, first, 1.3)
+    tilted = f - (1.0 + math.log(1.3)) * z
+    tops = np.array([tilted[a:b].max() for a, b in itertools.pairwise(first)])
+    assert pytest.approx(1.3 + tops.sum()) == U
+    expected = tilted - np.repeat(tops, np.diff(first))
+    assert kept.tolist() == np.flatnonzero(expected >= -U).tolist()
+    assert losses == pytest.approx(expected[kept])
+    assert starts.tolist() == np.searchsorted(kept, first).tolist()
+    for cells in (3, 10, 500):
+        grid = Grid(z, expected, first, 0.0, float(z[first[1:] - 1].sum()), cells)
+        marginals, choices = grid.search(np.zeros(grid.sums.size), 20)
+        assert marginals == pytest.approx(expected)  # each with the best of the others, which lose nothing
+        for choice in choices:
+            Z = z[choice].sum()
+            nearest = grid.sums[np.abs(grid.sums - Z).argmin()]
+            assert abs(nearest - Z) <= grid.error + 1e-12
+
+
 @pytest.mark.parametrize("seed", [5, 11, 14])
 @pytest.mark.parametrize("large", [False, True])
 def test_distinct_pairs_on_tables_too_large_for_joint_pricing(
@@ -445,7 +494,7 @@ def test_distinct_pairs_on_tables_too_large_for_joint_pricing(
     monkeypatch.setattr(polyopt, "SMALL", 0)
     if large:
         monkeypatch.setattr(polyopt, "LARGE", 0)
-        monkeypatch.setattr(polyopt, "WORK", 0)
+        monkeypatch.setattr(distinct, "WORK", 0)
     published = optimal_robust(ball, epsilon)
     for start in (None, published.channel, exact.channel):
         bounded = optimal_robust(ball, epsilon, pairs="distinct", tolerance=1e-6, start=start)
@@ -489,6 +538,16 @@ def test_distinct_pairs_pay_on_a_large_table_of_adult() -> None:
     assert distinct.gap <= 1e-3
     assert distinct.value >= 1.96 * published.upper_bound
     assert ball.projected_epsilon(distinct.channel) <= 0.075 + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 4.0])
+def test_distinct_pairs_are_solved_on_a_large_table_of_adult(epsilon: float) -> None:
+    ball = RenyiBall.confidence(adult_counts("education", "marital-status"))
+    published = optimal_robust(ball, epsilon, tolerance=1e-4)
+    optimum = optimal_robust(ball, epsilon, pairs="distinct", tolerance=1e-4)
+    assert optimum.gap <= 1e-4
+    assert optimum.value >= published.value * (1.2 if epsilon < 1 else 1.00005)
+    assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
 
 
 @settings(max_examples=15, deadline=None)

@@ -193,16 +193,112 @@ def undominated(order: IntArray, z: FloatArray, value: FloatArray, left: float, 
     return keep[start:].copy()
 
 
+@kernel
+def near(
+    z: FloatArray, f: FloatArray, first: IntArray, c: float
+) -> tuple[float, IntArray, FloatArray, IntArray]:
+    """Leave out the vertices of no column with sum f - Z log Z > 0, by the tangent of z log z at c.
+
+    Returns
+    -------
+    U : float
+        No column is worth more.
+    kept : ndarray of int
+        The places of the others, in their order.
+    losses : ndarray
+        What they have less than the best of their block, as numbers <= 0.
+    first : ndarray of int, shape (blocks + 1,)
+        Where blocks begin among them.
+    """
+    blocks = first.size - 1
+    lam, U = 1.0 + np.log(c), c
+    tops = np.empty(blocks)
+    for s in range(blocks):
+        tops[s] = -np.inf
+        for i in range(first[s], first[s + 1]):
+            tops[s] = max(tops[s], f[i] - lam * z[i])
+        U += tops[s]
+    kept, losses = np.empty(z.size, dtype=np.int64), np.empty(z.size)
+    starts = np.zeros(blocks + 1, dtype=np.int64)
+    count = 0
+    for s in range(blocks):
+        for i in range(first[s], first[s + 1]):
+            loss = f[i] - lam * z[i] - tops[s]
+            if loss >= -U:
+                kept[count], losses[count] = i, loss
+                count += 1
+        starts[s + 1] = count
+    return U, kept[:count].copy(), losses[:count].copy(), starts
+
+
+@kernel
+def _rounded(
+    z: FloatArray, losses: FloatArray, first: IntArray, high: float, cells: int
+) -> tuple[float, float, float, IntArray, IntArray, IntArray, IntArray, IntArray]:
+    """Round the z of vertices, in rising order within each block, to a grid up to `high`.
+
+    Returns
+    -------
+    base, width, error : float
+        The least sum of z, the width of a cell, and how far the sum of a column is from that of its cells.
+    order : ndarray of int, shape (blocks,)
+        The blocks, the ones with the widest range of z first: then few partial sums are such that the blocks
+        to come can reach the end.
+    starts : ndarray of int, shape (blocks + 1,)
+        Where blocks begin, in that order, in what is kept.
+    kept : ndarray of int
+        Of the vertices of a block that move the grid equally far, the one with the least loss: only it
+        matters.
+    steps : ndarray of int
+        How far the ones that are kept move the grid.
+    places : ndarray of int
+        Of every vertex, where it or the one in its stead is in what is kept.
+    """
+    blocks = first.size - 1
+    base, error = 0.0, 0.0
+    order = np.empty(blocks, dtype=np.int64)
+    for s in range(blocks):
+        base += z[first[s]]
+        k = s  # inserted behind those at least as wide
+        while k > 0:
+            r = order[k - 1]
+            if z[first[r + 1] - 1] - z[first[r]] >= z[first[s + 1] - 1] - z[first[s]]:
+                break
+            order[k] = r
+            k -= 1
+        order[k] = s
+    width = max((high - base) / cells, 1e-15 * high)
+    starts = np.zeros(blocks + 1, dtype=np.int64)
+    kept, places = np.empty(z.size, dtype=np.int64), np.empty(z.size, dtype=np.int64)
+    steps = np.empty(z.size, dtype=np.int64)
+    count = 0
+    for n in range(blocks):
+        s, farthest = order[n], 0.0
+        least, last = z[first[s]], -1
+        for i in range(first[s], first[s + 1]):
+            step = int(np.rint((z[i] - least) / width))
+            farthest = max(farthest, abs(z[i] - least - step * width))
+            if step > last:
+                kept[count], steps[count], last = i, step, step
+                count += 1
+            elif losses[i] > losses[kept[count - 1]]:
+                kept[count - 1] = i
+            places[i] = count - 1
+        error += farthest
+        starts[n + 1] = count
+    return base, width, error, order, starts, kept[:count].copy(), steps[:count].copy(), places
+
+
 @dataclass(eq=False)
 class Grid:
     """One choice per block, tabulated by the sum of z.
 
     Parameters
     ----------
-    vertices : list of ndarray of int
-        Candidates of every block.
-    z, losses : list of ndarray
-        Theirs.
+    z, losses : ndarray
+        Of the candidates of all blocks, those of a block in order of rising z.
+    first : ndarray of int, shape (blocks + 1,)
+        Where those of each block begin.
     low, high : float
         Sums of z that matter.
     cells : int
@@ -220,43 +316,25 @@ class Grid:
         Additions that the table takes.
     """
 
-    vertices: list[IntArray]
-    z: list[FloatArray]
-    losses: list[FloatArray]
+    z: FloatArray
+    losses: FloatArray
+    first: IntArray
     low: float
     high: float
     cells: int
 
     def __post_init__(self) -> None:
-        least = [float(z.min()) for z in self.z]
-        base = sum(least)
-        width = max((self.high - base) / self.cells, 1e-15 * self.high)
-        steps = [np.rint((z - b) / width).astype(np.int64) for z, b in zip(self.z, least, strict=True)]
-        self.error = sum(
-            float(np.abs(z - b - t * width).max()) for z, b, t in zip(self.z, least, steps, strict=True)
+        base, width, self.error, self._order, starts, self._kept, step, self._places = _rounded(
+            self.z, self.losses, self.first, self.high, self.cells
         )
-        # With the widest blocks first, few partial sums are such that the blocks to come can reach the end.
-        self._order = np.argsort([-float(np.ptp(z)) for z in self.z], kind="stable")
-        kept: list[IntArray] = []
-        self._places: list[IntArray] = []
-        for s in self._order:
-            # Of the vertices that move the grid equally far, only the one with the least loss matters.
-            ranked = np.lexsort((-self.losses[s], steps[s]))
-            chosen = ranked[np.append(True, np.diff(steps[s][ranked]) > 0)]
-            self._places.append(np.searchsorted(steps[s][chosen], steps[s]) + sum(k.size for k in kept))
-            kept.append(chosen)
-        pairs = list(zip(self._order, kept, strict=True))
-        self._indices = np.concatenate([self.vertices[s][i] for s, i in pairs])
-        step = np.concatenate([steps[s][i] for s, i in pairs])
-        loss = np.concatenate([self.losses[s][i] for s, i in pairs])
-        first = np.cumsum([0, *(len(i) for i in kept)])
-        widest = np.cumsum([0, *(int(steps[s].max()) for s in self._order)])
+        # Steps rise within a block.
+        widest = np.cumsum(np.append(0, step[starts[1:] - 1]))
         last = int((self.high - base + self.error) / width) + 1
         top = np.minimum(widest, last)
         bottom = int((self.low - base - self.error) / width) - (widest[-1] - widest)
         bottom = np.maximum(bottom, 0)
         self.size = len(step) * int(top[-1])
-        self._arguments = step, loss, first, bottom, top
+        self._arguments = step, self.losses[self._kept], starts, bottom, top
         if (bottom > top).any():
             self.sums = self.least = np.empty(0)
             return
@@ -264,7 +342,7 @@ class Grid:
         self.sums = base + width * np.arange(bottom[-1], top[-1] + 1)
         self.least = self._forward[-1, bottom[-1] :]
 
-    def search(self, worth: FloatArray, number: int) -> tuple[list[FloatArray], IntArray]:
+    def search(self, worth: FloatArray, number: int) -> tuple[FloatArray, IntArray]:
         """Find the best column with each vertex.
 
         Parameters
@@ -276,18 +354,16 @@ class Grid:
 
         Returns
         -------
-        marginals : list of ndarray
-            The largest sum of losses and worth with every vertex of every block.
+        marginals : ndarray
+            The largest sum of losses and worth with every candidate.
         choices : ndarray of int, shape (choices, blocks)
-            One vertex per block: what attains it with the `number` best vertices.
+            One candidate per block: what attains it with the `number` best ones.
         """
         backward = _backward(*self._arguments, worth)
         marginals = _marginals(*self._arguments, self._forward, backward)
         best = np.argsort(-marginals, kind="stable")[:number]
         rows = _traced(*self._arguments, self._forward, backward, best[np.isfinite(marginals[best])])
         choices = np.empty_like(rows)
-        choices[:, self._order] = self._indices[rows]
-        loss, every = self._arguments[1], [np.empty(0)] * len(self.z)
-        for s, places in zip(self._order, self._places, strict=True):
-            every[s] = marginals[places] - loss[places] + self.losses[s]
+        choices[:, self._order] = self._kept[rows]
+        every = marginals[self._places] - self._arguments[1][self._places] + self.losses
         return every, np.unique(choices, axis=0)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.compiled import kernel
-from ldpfrontier.optimal.bands import Grid, undominated
+from ldpfrontier.optimal.bands import Grid, near, undominated
 from ldpfrontier.optimal.blocks import Block
 from ldpfrontier.utility import Columns
 
@@ -161,7 +161,9 @@ class BlockProduct:
         per_block = prices.reshape(self.centre.shape)
         return [b.leading(p, number, lam) for b, p in zip(self.blocks, per_block, strict=True)]
 
-    def price(self, prices: FloatArray, effort: int, offers: int = OFFERS) -> tuple[float, Columns]:
+    def price(
+        self, prices: FloatArray, effort: int, offers: int = OFFERS, enough: float = 0.0
+    ) -> tuple[float, Columns]:
         """Bound the reduced costs of all joint columns from above; offer the best ones found.
 
         With the tangent of z log z at c, and lam = 1 + log c, the reduced cost of a product of vertices is ::
@@ -179,6 +181,8 @@ class BlockProduct:
         effort : int
         offers : int
             Most columns to offer.
+        enough : float
+            A bound that is near enough, and so is any, once a column above is found.
         """
         nothing = self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))
         kappa, lam = self.excess(prices)
@@ -186,18 +190,22 @@ class BlockProduct:
             return 0.0, nothing
         low, high = self.range
         lam = min(max(lam, 1.0 + math.log(low)), 1.0 + math.log(high))
-        problem = _Problem([b.z for b in self.blocks], self.reduced(prices), kappa)
-        U, problem = problem.tilted(lam, math.log(high) + 1.0 - lam, lam - math.log(low) - 1.0)
+        U, problem = _Problem.close(
+            [b.z for b in self.blocks],
+            self.reduced(prices),
+            kappa,
+            lam,
+            left=lam - math.log(low) - 1.0,
+            right=math.log(high) + 1.0 - lam,
+        )
         if U <= 0.0:
             return 0.0, nothing
         if problem.few:
-            bound, choice = problem.listed(offers)
+            bound, choice, _ = problem.listed(offers)
             return bound, self.columns(choice)
-        return self._search(problem, prices, effort, offers)
+        return self._search(problem, effort, offers, enough)
 
-    def _search(
-        self, problem: _Problem, prices: FloatArray, effort: int, offers: int
-    ) -> tuple[float, Columns]:
+    def _search(self, problem: _Problem, effort: int, offers: int, enough: float) -> tuple[float, Columns]:
         """Bound the columns with Z in bands; halve the band with the largest bound, with finer cells.
 
         Halves look at those vertices alone that the band has in a column worth more than needed: columns with
@@ -212,10 +220,12 @@ class BlockProduct:
             for n, (a, b) in enumerate(itertools.pairwise(ends))
         ]
         cells = int(np.clip(len(self.blocks) / max(self.resolution, 1e-9), *CELLS))
-        found = [self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))]
+        choices, worths = [np.empty((0, len(self.blocks)), dtype=np.int64)], [np.empty(0)]
         attained = ignored = 0.0
         while True:
-            needed = attained + max(self.resolution, CLOSE * attained)
+            needed = max(attained + max(self.resolution, CLOSE * attained), enough)
+            if attained > enough > 0.0:
+                break
             negative, _, a, b, depth, own = heap[0]
             if -negative <= needed or (work <= 0 and depth > 0) or depth > DEEPEST:
                 break
@@ -224,23 +234,58 @@ class BlockProduct:
             for piece in pieces:
                 number = min(offers, FEW) if depth else offers
                 finer = min(cells << depth, MOST_CELLS)
-                bound, choice, size, rest = own.banded(*piece, finer, number, needed)
+                bound, choice, worth, size, rest = own.banded(*piece, finer, number, needed)
                 work -= size
                 below = depth + 1
                 if bound > needed:
                     ignored = needed  # which never falls
                     if rest.few:
-                        (bound, choice), below = rest.listed(number), DEEPEST + 1
+                        (bound, choice, worth), below = rest.listed(number), DEEPEST + 1
                 parts += 1
                 heapq.heappush(heap, (-min(bound, -negative), parts, *piece, below, rest))
-                if len(choice):
-                    columns = self.columns(choice)
-                    found.append(columns)
-                    attained = max(attained, float((columns.values - columns.vectors @ prices).max()))
-        columns = Columns.join(found)
-        best = np.argsort(columns.vectors @ prices - columns.values, kind="stable")[:offers]
+                choices.append(choice)
+                worths.append(worth)
+                attained = max(attained, float(worth.max(initial=0.0)))
+        best = np.argsort(-np.concatenate(worths), kind="stable")[:offers]
         bound = min(max(-heap[0][0], attained, ignored), problem.kappa)
-        return bound, Columns(columns.vectors[best], columns.values[best])
+        return bound, self.columns(np.concatenate(choices)[best])
+
+
+@dataclass(eq=False)
+class Products:
+    """Several products of the same blocks' sensitive values as one family.
+
+    Parameters
+    ----------
+    members : list of BlockProduct
+        At least one.
+    resolution : float
+        As that of `BlockProduct`.
+    """
+
+    members: list[BlockProduct]
+    resolution: float = 0.0
+    efforts: int = len(WORK)
+
+    @property
+    def scale(self) -> FloatArray:
+        """P-hat, row-major, shape (a1 a2,)."""
+        return self.members[0].scale
+
+    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
+        """Bound the reduced costs of all joint columns from above; offer the best ones of every product."""
+        offers, most = [], 0.0
+        for product in self.members:
+            product.resolution = self.resolution
+            excess, columns = product.price(prices, effort, max(FEW, OFFERS // len(self.members)))
+            most = max(most, excess)
+            offers.append(columns)
+        return most, Columns.join(offers)
+
+    def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Bound the reduced costs for a `Decomposition` with these products alone."""
+        bounds = [product.excess(prices)[0] for product in self.members]
+        return max(bounds), [product for product, x in zip(self.members, bounds, strict=True) if x > 0.0]
 
 
 @dataclass(eq=False)
@@ -249,59 +294,87 @@ class _Problem:
 
     Parameters
     ----------
-    z, f : list of ndarray
-        Of every vertex of a block.
     kappa : float
         No column is worth more per unit of Z.
-    vertices : list of ndarray of int
-        The vertices that matter; by default none is left out yet, and nothing listed.
+    vertices : ndarray of int
+        Those that matter of all blocks, one block after the other, in order of rising z.
+    first : ndarray of int, shape (blocks + 1,)
+        Where those of each block begin.
+    z, f : ndarray
+        Theirs.
     """
 
-    z: list[FloatArray]
-    f: list[FloatArray]
     kappa: float
-    vertices: list[NDArray[np.int64]] = field(default_factory=list)
+    vertices: NDArray[np.int64]
+    first: NDArray[np.int64]
+    z: FloatArray
+    f: FloatArray
 
-    def tilted(self, lam: float, right: float, left: float) -> tuple[float, _Problem]:
+    @classmethod
+    def close(
+        cls,
+        z: list[FloatArray],
+        f: list[FloatArray],
+        kappa: float,
+        lam: float,
+        *,
+        left: float,
+        right: float,
+    ) -> tuple[float, _Problem]:
         """Return U, and the problem with those vertices alone that matter.
 
         Parameters
         ----------
+        z, f : list of ndarray
+            Of all vertices of every block.
+        kappa : float
+            No column is worth more per unit of Z.
         lam : float
             1 + log c of the tangent.
-        right, left : float
-            How fast breg rises at most as Z grows, and as it falls.
+        left, right : float
+            How fast breg rises at most as Z falls, and as it grows.
         """
-        values = [f - lam * z for f, z in zip(self.f, self.z, strict=True)]
+        values = [f_s - lam * z_s for f_s, z_s in zip(f, z, strict=True)]
         tops = [float(v.max()) for v in values]
         U = math.exp(lam - 1.0) + sum(tops)
         vertices = []
-        for z, v, top in zip(self.z, values, tops, strict=True):
+        for z_s, v, top in zip(z, values, tops, strict=True):
             close = np.flatnonzero(v >= top - U)
-            rising = close[np.argsort(z[close], kind="stable")]
+            rising = close[np.argsort(z_s[close], kind="stable")]
             # Prices higher by kappa P make a column with a larger Z lose more.
-            vertices.append(undominated(rising, z, v, left, right + self.kappa))
-        return U, _Problem(self.z, self.f, self.kappa, vertices)
+            vertices.append(undominated(rising, z_s, v, left, right + kappa))
+        first = np.cumsum([0, *(len(i) for i in vertices)])
+        own_z, own_f = (np.concatenate([x[i] for x, i in zip(xs, vertices, strict=True)]) for xs in (z, f))
+        return U, cls(kappa, np.concatenate(vertices), first, own_z, own_f)
+
+    def _only(self, places: NDArray[np.int64]) -> _Problem:
+        """Return the problem with these vertices alone, one of each block at least, in their order."""
+        first = np.searchsorted(places, self.first)
+        return _Problem(self.kappa, self.vertices[places], first, self.z[places], self.f[places])
 
     @property
     def few(self) -> bool:
         """Whether the combinations of vertices are listed."""
-        return math.prod(len(i) for i in self.vertices) <= MAX_PRODUCT
+        return bool(math.prod(np.diff(self.first).tolist()) <= MAX_PRODUCT)
 
-    def listed(self, offers: int) -> tuple[float, NDArray[np.int64]]:
-        """Evaluate all combinations: the largest reduced cost, or 0, and the best choices."""
+    def listed(self, offers: int) -> tuple[float, NDArray[np.int64], FloatArray]:
+        """Evaluate all combinations: the largest reduced cost, or 0, the best choices and what they have."""
         worth, total = np.zeros(1), np.zeros(1)
-        for f, z, i in zip(self.f, self.z, self.vertices, strict=True):
-            worth, total = np.add.outer(worth, f[i]).ravel(), np.add.outer(total, z[i]).ravel()
+        for a, b in itertools.pairwise(self.first):
+            worth = np.add.outer(worth, self.f[a:b]).ravel()
+            total = np.add.outer(total, self.z[a:b]).ravel()
         reduced = worth / total - np.log(total)
-        best = np.argsort(-reduced, kind="stable")[:offers]
-        places = np.unravel_index(best, [len(i) for i in self.vertices])
-        choice = np.column_stack([i[p] for i, p in zip(self.vertices, places, strict=True)])
-        return float(reduced.max(initial=0.0)), choice
+        few = np.arange(reduced.size)
+        if offers < reduced.size:  # sorting all of them takes longer than the rest
+            few = np.flatnonzero(reduced >= np.partition(reduced, -max(offers, 1))[-max(offers, 1)])
+        best = few[np.argsort(-reduced[few], kind="stable")][:offers]
+        places = np.unravel_index(best, np.diff(self.first).tolist())
+        choice = self.vertices[np.column_stack(places) + self.first[:-1]]
+        return float(reduced.max(initial=0.0)), choice, reduced[best]
 
     def banded(
         self, low: float, high: float, cells: int, offers: int, enough: float
-    ) -> tuple[float, NDArray[np.int64], int, _Problem]:
+    ) -> tuple[float, NDArray[np.int64], FloatArray, int, _Problem]:
         """Bound the reduced costs with low <= Z <= high, by dynamic programming over the blocks.
 
         Returns
@@ -310,39 +383,37 @@ class _Problem:
             At least 0.
         choice : ndarray of int, shape (choices, blocks)
             None unless the bound is above `enough`.
+        worth : ndarray, shape (choices,)
+            Their reduced costs.
         size : int
             The work it was.
         rest : _Problem
             With the vertices of all columns in the band that are worth more than `enough`.
         """
-        none = np.empty((0, len(self.z)), dtype=np.int64)
+        none, nothing = np.empty((0, len(self.first) - 1), dtype=np.int64), np.empty(0)
         c = math.sqrt(low * high)
-        lam = 1.0 + math.log(c)
-        values = [f[i] - lam * z[i] for f, z, i in zip(self.f, self.z, self.vertices, strict=True)]
-        tops = [float(v.max()) for v in values]
-        U = c + sum(tops)
+        U, kept, losses, first = near(self.z, self.f, self.first, c)
         if enough * low >= U:
-            return max(U, 0.0) / low, none, 0, self
-        kept = [v >= top - U for v, top in zip(values, tops, strict=True)]
-        vertices = [i[k] for i, k in zip(self.vertices, kept, strict=True)]
-        losses = [v[k] - top for v, k, top in zip(values, kept, tops, strict=True)]
-        z = [z[i] for z, i in zip(self.z, vertices, strict=True)]
-        least, most = sum(float(x.min()) for x in z), sum(float(x.max()) for x in z)
+            return max(U, 0.0) / low, none, nothing, 0, self
+        z = self.z[kept]
+        least, most = float(z[first[:-1]].sum()), float(z[first[1:] - 1].sum())
         if low > most or high < least:
-            return 0.0, none, 0, self
-        grid = Grid(vertices, z, losses, max(low, least), min(high, most), cells)
+            return 0.0, none, nothing, 0, self
+        grid = Grid(z, losses, first, max(low, least), min(high, most), cells)
         if grid.sums.size == 0:
-            return 0.0, none, grid.size, self
+            return 0.0, none, nothing, grid.size, self
         nearest = np.clip(c, grid.sums - grid.error, grid.sums + grid.error)
         # A positive reduced cost per unit of Z is largest at the least Z that the cell can stand for.
         lowest = np.maximum(grid.sums - grid.error, low)
         worth = U - bregman(nearest, c)
         bound = max(float(((grid.least + worth) / lowest).max()), 0.0)
         if bound <= enough:
-            return bound, none, grid.size, self
+            return bound, none, nothing, grid.size, self
         marginals, choice = grid.search(worth - enough * lowest, offers)
-        vertices = [i[m > -ROUNDING * U] for i, m in zip(vertices, marginals, strict=True)]
-        return bound, choice, 3 * grid.size, _Problem(self.z, self.f, self.kappa, vertices)
+        rest = self._only(kept[marginals > -ROUNDING * U])
+        chosen = kept[choice]
+        Z = self.z[chosen].sum(axis=1)
+        return bound, self.vertices[chosen], self.f[chosen].sum(axis=1) / Z - np.log(Z), 3 * grid.size, rest
 
 
 def bregman(z: FloatArray, c: float | FloatArray) -> FloatArray:

@@ -73,12 +73,8 @@ def generate_near(
         Columns from which a channel can be made.
     utility : Utility
         What the columns are worth: the value reported is recomputed from the channel.
-    prices : sequence of ndarray, shape (inputs,)
-        Where to look first; the better the best bound there, the fewer rounds.
-    tolerance : float
-        Relative gap at which to stop; no finer one than `FINEST` is worked for.
-    max_rounds : int
-        Most times to price.
+    prices, tolerance, max_rounds
+        See `Proximal.improve`.
 
     Returns
     -------
@@ -86,49 +82,96 @@ def generate_near(
     prices : ndarray, shape (inputs,)
         Those of the bound: no column has a positive reduced cost.
     """
-    scale, aim = family.scale, max(tolerance, FINEST)
-    metric = np.maximum(scale, FLOOR / scale.size)
-    master = Master(scale.size, unit=max(float(start.values.max()), 1e-6))
-    master.add(start)
-    value, weights, _ = master.solve()
-    # Columns with their weights in the last program, inf for new ones, and whether the master knows them.
-    pool, used, known = start, np.full(len(start.values), np.inf), np.ones(len(start.values), dtype=bool)
-    stable, bound, tau, effort = prices[0], np.inf, 1.0, 0
-    trial, predicted = prices[0], 0.0
-    for rounds in range(1, max_rounds + 1):
-        family.resolution = max(FINE * aim * value, SLACK * predicted)
-        excess, columns = family.price(trial, effort)
-        reduced = columns.values - columns.vectors @ trial
-        attained = float(reduced.max(initial=0.0))
-        found = float(trial.sum()) + excess
-        if found < bound:
-            bound, stable = found, trial + excess * scale
-        if excess - attained > family.resolution + 0.5 * attained:
-            effort = min(effort + 1, family.efforts - 1)
-        small = rounds > len(prices) and predicted < 0.5 * aim * value
-        if rounds == max_rounds or rounds % PERIOD == 0 or small or bound - value <= aim * value:
-            new = np.flatnonzero(np.isfinite(used) & (used > LEAST) & ~known)
-            master.add(Columns(pool.vectors[new], pool.values[new]))
-            known[new] = True
-            value, weights, _ = master.solve()
-            if bound - value <= aim * value:
-                break
-        best = np.argsort(-reduced, kind="stable")[: int(OFFERS * scale.size)]
-        pool = Columns.join([pool, Columns(columns.vectors[best], columns.values[best])])
-        used = np.append(used, np.full(best.size, np.inf))
-        known = np.append(known, np.zeros(best.size, dtype=bool))
-        kept = np.sort(np.argsort(-used, kind="stable")[: int(KEPT * scale.size)])
-        pool, known = Columns(pool.vectors[kept], pool.values[kept]), known[kept]
-        accuracy = max(ACCURACY * (bound - value) / bound, 0.01 * aim)
-        if rounds < len(prices):
-            trial = prices[rounds]
-            continue
-        trial, used = proximal_prices(pool, stable, scale, tau * metric, accuracy)
-        predicted = bound - float(trial.sum())
-        share = predicted / max(bound - value, 1e-300)
-        tau *= STEP if share < LEVELS[0] else 1.0 / STEP if share > LEVELS[1] else 1.0
-    channel = master.channel(weights)
-    return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit), stable
+    return Proximal(family, start, utility).improve(prices, tolerance=tolerance, max_rounds=max_rounds)
+
+
+class Proximal:
+    """Proximal column generation that can go on where it stopped, when its family has grown.
+
+    Parameters
+    ----------
+    family, start, utility
+        See `generate_near`.
+    """
+
+    def __init__(self, family: ProximalFamily, start: Columns, utility: Utility) -> None:
+        self._family, self._utility, self._tau, self._effort = family, utility, 1.0, 0
+        self._master = Master(family.scale.size, unit=max(float(start.values.max()), 1e-6))
+        self._master.add(start)
+        # Columns with their weights in the last program, inf for new ones, and whether the master knows them.
+        self._pool, self._used = start, np.full(len(start.values), np.inf)
+        self._known = np.ones(len(start.values), dtype=bool)
+
+    def improve(
+        self, prices: Sequence[FloatArray], *, tolerance: float, max_rounds: int
+    ) -> tuple[Optimum, FloatArray]:
+        """Generate columns, to a certified gap.
+
+        Parameters
+        ----------
+        prices : sequence of ndarray, shape (inputs,)
+            Where to look first; the better the best bound there, the fewer rounds.
+        tolerance : float
+            Relative gap at which to stop; no finer one than `FINEST` is worked for.
+        max_rounds : int
+            Most times to price.
+
+        Returns
+        -------
+        optimum, prices
+            As `generate_near`.
+        """
+        family, scale, aim = self._family, self._family.scale, max(tolerance, FINEST)
+        metric = np.maximum(scale, FLOOR / scale.size)
+        value, weights, _ = self._master.solve()
+        stable, bound = prices[0], np.inf
+        trial, predicted = prices[0], 0.0
+        for rounds in range(1, max_rounds + 1):
+            family.resolution = max(FINE * aim * value, SLACK * predicted)
+            excess, columns = family.price(trial, self._effort)
+            reduced = columns.values - columns.vectors @ trial
+            attained = float(reduced.max(initial=0.0))
+            found = float(trial.sum()) + excess
+            if found < bound:
+                bound, stable = found, trial + excess * scale
+            if excess - attained > family.resolution + 0.5 * attained:
+                self._effort = min(self._effort + 1, family.efforts - 1)
+            small = rounds > len(prices) and predicted < 0.5 * aim * value
+            if rounds == max_rounds or rounds % PERIOD == 0 or small or bound - value <= aim * value:
+                new = np.flatnonzero(np.isfinite(self._used) & (self._used > LEAST) & ~self._known)
+                self._master.add(Columns(self._pool.vectors[new], self._pool.values[new]))
+                self._known[new] = True
+                value, weights, _ = self._master.solve()
+                if bound - value <= aim * value:
+                    break
+            best = np.argsort(-reduced, kind="stable")[: int(OFFERS * scale.size)]
+            self._keep(Columns(columns.vectors[best], columns.values[best]))
+            accuracy = max(ACCURACY * (bound - value) / bound, 0.01 * aim)
+            if rounds < len(prices):
+                trial = prices[rounds]
+                continue
+            trial, self._used = proximal_prices(self._pool, stable, scale, self._tau * metric, accuracy)
+            predicted = bound - float(trial.sum())
+            share = predicted / max(bound - value, 1e-300)
+            self._tau *= STEP if share < LEVELS[0] else 1.0 / STEP if share > LEVELS[1] else 1.0
+        channel = self._master.channel(weights)
+        utility = self._utility
+        return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit), stable
+
+    def add(self, columns: Columns) -> None:
+        """Add columns, as the start."""
+        self._master.add(columns)
+        self._keep(columns)
+        self._known[-len(columns.values) :] = True
+
+    def _keep(self, new: Columns) -> None:
+        """Add new columns to the pool, and leave out the ones of least use."""
+        pool = Columns.join([self._pool, new])
+        used = np.append(self._used, np.full(new.values.size, np.inf))
+        known = np.append(self._known, np.zeros(new.values.size, dtype=bool))
+        kept = np.sort(np.argsort(-used, kind="stable")[: int(KEPT * self._family.scale.size)])
+        self._pool, self._known = Columns(pool.vectors[kept], pool.values[kept]), known[kept]
+        self._used = used[kept]
 
 
 def proximal_prices(

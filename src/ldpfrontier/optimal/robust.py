@@ -79,8 +79,8 @@ def optimal_robust(
     tolerance : float
         Relative gap at which to stop, 0 or more.
     max_rounds : int
-        Most LPs over joint columns to solve; when they are used up the result has status "bounded". With
-        distinct pairs on a table too large for joint columns it is one.
+        Most LPs over joint columns to solve, or times that they are priced; when they are used up the result
+        has status "bounded".
     cells : int, optional
         How much work the bound may take, where the envelope is not the simplex. On tables of up to 16 cells,
         boxes per pricing: by default 20,000, which mostly certify 1e-3 within seconds. On larger ones, cells
@@ -89,10 +89,9 @@ def optimal_robust(
         the mechanism of the projections, and with cells a bound on every robust mechanism that is below.
     start : Channel, optional
         A mechanism of the class at this epsilon, whose columns are among the first, so that the result does
-        at least as well: with distinct pairs the published optimum, say, which on tables too large for joint
-        columns is computed if no start is given. Of no use, and only its size is checked, where no LP is
-        solved: at epsilon 0, at radius 0 (see `optimal_nonrobust`), with distinct pairs of one sensitive
-        value.
+        at least as well: with distinct pairs the published optimum, say. Of no use, and only its size is
+        checked, where no LP is solved: at epsilon 0, at radius 0 (see `optimal_nonrobust`), with distinct
+        pairs of one sensitive value.
 
     Returns
     -------

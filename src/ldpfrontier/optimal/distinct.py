@@ -1,0 +1,290 @@
+"""The products of blocks of PolyOpt with distinct pairs, one for every special value and every delta.
+
+An interval of deltas lies in one product, which bounds its columns by tangents or joint prices (`products`);
+branch and bound over the intervals bounds them all.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ldpfrontier.channel import FloatArray
+from ldpfrontier.optimal.blocks import Block, critical_levels
+from ldpfrontier.optimal.column_generation import BATCH
+from ldpfrontier.optimal.products import BlockProduct
+from ldpfrontier.utility import Columns
+
+#: How much nearer to delta = 0 the first interval ends after a split.
+STEP = 16.0
+
+#: Block vertices that one search over the deltas may look at, and that are kept for the next.
+WORK, KEPT = 120_000_000, 16_000_000
+
+#: Where joint columns are searched on large tables: how far the bound may be above the best reduced cost
+#: found, as a multiple; the share of that from which products are named; their number; the ratio between
+#: their deltas.
+TIMES, WORTH, MOST, APART = 1.3, 0.2, 12, 1.25
+
+#: Ratio of the ends of an interval up to which it is split at a critical delta of its own, if there are no
+#: more than so many inside.
+WIDE, DENSE = 1.5, 64
+
+#: Special values by the ends of intervals of deltas.
+Cover = dict[tuple[float, float], list[int]]
+
+
+@dataclass(eq=False)
+class DistinctProducts:
+    """The products of PolyOpt with distinct pairs, for every special value s0 and every delta.
+
+    For a fixed s0 the columns and tau form a polytope, of which a product is the slice at one tau. Its
+    vertices lie at critical deltas only, where a vertex of some block appears or vanishes: between two of
+    them all block vertices move along lines. The slices of an interval of deltas lie in one product with the
+    slack sides of both ends, which bounds them all at once.
+
+    Parameters
+    ----------
+    centre, lower : ndarray, shape (a1, a2)
+    epsilon : float
+        In nats, > 0.
+    resolution : float
+        In nats: how far `price` may leave its bound above the largest reduced cost found.
+    """
+
+    centre: FloatArray
+    lower: FloatArray
+    epsilon: float
+    resolution: float = 0.0
+    efforts: int = BlockProduct.efforts
+    _blocks: dict[tuple[int, float, bool], Block] = field(default_factory=dict, repr=False)
+    _products: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
+    _cover: Cover = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._cover = {(0.0, self.epsilon): list(range(len(self.lower)))}
+
+    def _block(self, s: int, delta: float, special: bool) -> Block:
+        key = s, delta, special
+        if key not in self._blocks:
+            if sum(map(len, self._blocks.values())) > KEPT:
+                self._blocks.clear()
+            level, scale = (
+                (self.epsilon + delta, math.exp(-delta)) if special else (self.epsilon - delta, 1.0)
+            )
+            self._blocks[key] = Block(self.lower[s], self.centre[s], level, scale)
+        return self._blocks[key]
+
+    def _relaxed(self, s0: int, low: float, high: float) -> BlockProduct:
+        blocks = [
+            self._block(s, high, True) if s == s0 and high > 0 else self._block(s, low, False)
+            for s in range(len(self.centre))
+        ]
+        return BlockProduct(blocks, self.centre)
+
+    def product(self, s0: int, delta: float) -> BlockProduct:
+        """Return the product of (s0, delta); at delta = 0 the same for every s0."""
+        key = (s0 if delta > 0 else 0), delta
+        if key not in self._products:
+            self._products[key] = self._relaxed(s0, delta, delta)
+        return self._products[key]
+
+    @property
+    def scale(self) -> FloatArray:
+        """P-hat, row-major, shape (a1 a2,)."""
+        return self.centre.ravel()
+
+    @cached_property
+    def _levels(self) -> list[FloatArray]:
+        return [critical_levels(L) for L in self.lower]
+
+    @cached_property
+    def deltas(self) -> list[FloatArray]:
+        """Critical deltas of every s0, sorted, from 0 to epsilon."""
+        deltas = []
+        for s0 in range(len(self.lower)):
+            critical = np.concatenate(self._critical(s0))
+            inside = critical[(critical > 0) & (critical < self.epsilon)]
+            deltas.append(np.unique(np.concatenate([[0.0], inside, [self.epsilon]])))
+        return deltas
+
+    def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Bound the reduced costs of all columns by tangents alone; name the products worth having.
+
+        Returns
+        -------
+        excess : float
+            No column has a larger reduced cost per unit of Z. At most `slack` above the largest bound of a
+            single product, unless that is too much work.
+        products : list of BlockProduct
+            For every s0, the product looked at with the largest bound, where that is positive.
+        """
+        leaders: dict[int, tuple[float, BlockProduct]] = {}
+
+        def look(s0: int, product: BlockProduct) -> float:
+            excess = product.excess(prices)[0]
+            if excess > leaders.get(s0, (0.0, product))[0]:
+                leaders[s0] = excess, product
+            return excess
+
+        bound = self._search(look, lambda product, _: product.excess(prices)[0], slack)
+        return bound, [product for _, product in leaders.values()]
+
+    def price(self, prices: FloatArray, effort: int, limit: float = math.inf) -> tuple[float, Columns]:
+        """Bound the reduced costs of all joint columns from above; offer the best ones found.
+
+        One above the limit ends the search.
+        """
+        published = self.product(0, 0.0)
+        offers = [published.columns(np.empty((0, len(self.centre)), dtype=np.int64))]
+
+        def look(_: int, product: BlockProduct) -> float:
+            excess, columns = product.price(prices, effort, BATCH)
+            if excess > 0.0:
+                offers.append(columns)
+            return excess
+
+        left = WORK // published.size
+
+        def bound(product: BlockProduct, enough: float) -> float:
+            nonlocal left
+            excess = product.excess(prices)[0]
+            if excess <= enough or left <= 0:
+                return excess
+            left -= 1
+            return product.price(prices, effort, 0)[0]
+
+        most = self._search(look, bound, self.resolution, limit)
+        return max(most, 0.0), Columns.join(offers)
+
+    def _search(
+        self,
+        look: Callable[[int, BlockProduct], float],
+        bound: Callable[[BlockProduct, float], float],
+        slack: float,
+        limit: float = math.inf,
+    ) -> float:
+        """Branch and bound over the deltas of every s0, the interval with the largest bound first.
+
+        Returns an upper bound, at most `slack` above the largest `look` unless that is too much work or one
+        is above the limit.
+        """
+        published = self.product(0, 0.0)
+        nodes, best = WORK // published.size, look(0, published)
+        intervals: list[tuple[float, int, int, int]] = []
+
+        def push(s0: int, i: int, j: int) -> None:
+            if j - i > 1:
+                low, high = self.deltas[s0][[i, j]]
+                relaxed = self._relaxed(s0, float(low), float(high))
+                heapq.heappush(intervals, (-bound(relaxed, max(best, 0.0) + slack), s0, i, j))
+
+        for s0, deltas in enumerate(self.deltas):
+            best = max(best, look(s0, self.product(s0, self.epsilon)))
+            push(s0, 0, len(deltas) - 1)
+        while intervals and -intervals[0][0] > max(best, 0.0) + slack and nodes > 0 and best < limit:
+            nodes -= 1
+            _, s0, i, j = heapq.heappop(intervals)
+            deltas = self.deltas[s0]
+            # Near the published delta = 0, costs and gains of delta are proportional to it.
+            middle = math.sqrt(deltas[i] * deltas[j]) or deltas[j] / STEP
+            k = int(np.clip(np.searchsorted(deltas, middle), i + 1, j - 1))
+            best = max(best, look(s0, self.product(s0, float(deltas[k]))))
+            push(s0, i, k)
+            push(s0, k, j)
+        return max(best, -intervals[0][0]) if intervals else best
+
+    def search(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Bound the reduced costs of all joint columns on a large table; name products worth having.
+
+        Intervals of deltas are split as in `_search`, but all that are too loose at a time and, while there
+        are many critical deltas inside or the ends far apart, at the same delta for every s0: so products
+        share blocks. The next search starts from the intervals with which this one ends.
+
+        Parameters
+        ----------
+        prices : ndarray, row-major
+        slack : float
+
+        Returns
+        -------
+        excess : float
+            No column has a larger reduced cost per unit of Z. Unless that is too much work, not above the
+            largest bound of a single product by more than `slack`, or `TIMES` as large.
+        products : list of BlockProduct
+            Some of those with positive bounds: the best of those looked at, far from each other.
+        """
+        best = bound = 0.0
+        left = WORK // self.product(0, 0.0).size
+        found: list[tuple[float, int, float]] = []
+
+        def look(s0: int, delta: float) -> float:
+            nonlocal best
+            excess = _reach(self._relaxed(s0, delta, delta), prices, slack, 0.0)
+            found.append((excess, s0, delta))
+            best = max(best, excess)
+            return excess
+
+        level, self._cover = self._cover, {}
+        while level:
+            following: Cover = {}
+            for (low, high), specials in level.items():
+                for s0 in specials:
+                    left -= 1
+                    if (delta := self._middle(s0, low, high)) is None:
+                        # Columns between the ends are mixtures of theirs.
+                        reach = max(look(s0, low), look(s0, high))
+                    else:
+                        enough = max(best + slack, TIMES * best)
+                        reach = _reach(self._relaxed(s0, low, high), prices, slack, enough)
+                        if reach > enough and left > 0:
+                            look(s0, delta)
+                            following.setdefault((low, delta), []).append(s0)
+                            following.setdefault((delta, high), []).append(s0)
+                            continue
+                    bound = max(bound, reach)
+                    self._cover.setdefault((low, high), []).append(s0)
+            level = following
+        return max(best, bound), self._apart([x for x in found if x[0] > max(slack, WORTH * best)])
+
+    def _middle(self, s0: int, low: float, high: float) -> float | None:
+        """Return where to split an interval, at a critical delta if it is narrow; None if none is inside."""
+        inside = [x[np.searchsorted(x, low, "right") : np.searchsorted(x, high)] for x in self._critical(s0)]
+        number = sum(x.size for x in inside)
+        if number == 0:
+            return None
+        middle = math.sqrt(low * high) or high / STEP
+        if number > DENSE or low * WIDE < high:
+            return middle
+        critical = np.concatenate(inside)
+        return float(critical[np.abs(np.log(critical / middle)).argmin()])
+
+    def _critical(self, s0: int) -> list[FloatArray]:
+        """List the critical deltas of s0 that every block has, sorted."""
+        return [
+            self._levels[s] - self.epsilon if s == s0 else self.epsilon - self._levels[s][::-1]
+            for s in range(len(self.lower))
+        ]
+
+    def _apart(self, found: list[tuple[float, int, float]]) -> list[BlockProduct]:
+        """Return the best products of a list of (excess, s0, delta), none near a better one."""
+        kept: list[tuple[int, float]] = []
+        for _, s0, delta in sorted(found, reverse=True):
+            near = (s == s0 and delta <= APART * x and x <= APART * delta for s, x in kept)
+            if len(kept) < MOST and not any(near):
+                kept.append((s0, delta))
+        return list(dict.fromkeys(self.product(*key) for key in kept))
+
+
+def _reach(product: BlockProduct, prices: FloatArray, slack: float, enough: float) -> float:
+    """Bound the reduced costs of a product, no nearer than to tell if they are `enough`."""
+    reach = product.excess(prices)[0]
+    if reach <= enough:
+        return max(reach, 0.0)
+    product.resolution = slack
+    return product.price(prices, 0, 1, enough)[0]
