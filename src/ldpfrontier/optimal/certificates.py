@@ -244,7 +244,7 @@ class Certificate:
         """Refine a cover, and look for vertices where it is loose; return the number of cells added."""
         key, part = place[0], self._parts[place]
         if part.cover is None:
-            part.cover = Cover(self._base(key), self._tilted[key[0]], *self._ends(place))
+            part.cover = Cover(self._base(key), self._tilted[key[0]], *((end, end) for end in self._ends(place)))
         before = part.cover.size
         target = part.lower + slack / self._groups
         bound = min(part.cover.bound(target, cells), part.bound)

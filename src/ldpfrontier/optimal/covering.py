@@ -18,6 +18,7 @@ import numpy as np
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.bodies import Body
+from ldpfrontier.optimal.levels import Level, constant
 from ldpfrontier.optimal.relaxation import Cells, Problem, refine, widest
 from ldpfrontier.renyi import two_cells
 
@@ -37,11 +38,20 @@ class Cover:
     body : Body
         With 0 < radius < inf and more than one letter.
     prices : ndarray, shape (a2,)
-    top, bottom : float
-        Ends of A and B that take the place of the body's, bottom < top.
+    top, bottom : pair of float
+        Ends of A and B that take the place of the body's, bottom < top: at t = 0 and at t = 1, linear between.
+    level : Level, optional
+        What the function is compared with, of the mean of w; 0 by default.
     """
 
-    def __init__(self, body: Body, prices: FloatArray, top: float, bottom: float) -> None:
+    def __init__(
+        self,
+        body: Body,
+        prices: FloatArray,
+        top: tuple[float, float],
+        bottom: tuple[float, float],
+        level: Level | None = None,
+    ) -> None:
         real = body.centre > 0
         r = body.centre[real]
         g, B = (body.order - 1.0) / body.order, body.radius
@@ -49,13 +59,23 @@ class Cover:
         k = B if g == 0 else math.expm1(g * B) / g
         self._real, self._prior = real, prior
         self._problem = Problem(
-            r, c[real] / (prior * r), float(c[~real].sum()) / prior, top, bottom, k, g, -math.inf
+            r,
+            c[real] / (prior * r),
+            float(c[~real].sum()) / prior,
+            np.array(top),
+            np.array(bottom),
+            k,
+            g,
+            -math.inf,
+            constant() if level is None else level,
         )
-        caps = top / two_cells(r, np.full(r.size, B), body.order)[1]
+        span = np.array([0.0, float(top[0] != top[1] or bottom[0] != bottom[1])])
+        most, least = max(top), min(bottom)
+        caps = most / two_cells(r, np.full(r.size, B), body.order)[1]
         rise = math.expm1(B)
         # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise.
-        xi = _ends(rise / top, FAR / top, g)
-        eta = _ends(rise / max(float(caps.max()) - bottom, 1e-12), FAR / bottom, g)
+        xi = _ends(rise / most, FAR / most, g)
+        eta = _ends(rise / max(float(caps.max()) - least, 1e-12), FAR / least, g)
         i, j = (index.ravel() for index in np.indices((len(xi) - 1, len(eta) - 1)))
         m, n = i.size, r.size
         self._first, self._count, self._least = m, 0, -math.inf
@@ -69,10 +89,13 @@ class Cover:
             np.zeros(m, dtype=np.int64),
             np.zeros(m),
             np.zeros((m, 3, n)),
+            np.repeat(span[None], m, axis=0),
+            np.ones(m),
+            np.zeros((m, 2, 2)),
         )
 
     def bound(self, target: float, most: int) -> float:
-        """Bound g - prices . w over the body from above.
+        """Bound g - prices . w, less the level, over the body from above.
 
         Parameters
         ----------
@@ -107,7 +130,7 @@ class Cover:
         loosest = loosest[np.argsort(-bounds[loosest], kind="stable")]
         loosest = loosest[bounds[loosest] > self._problem.goal]
         places = self._cells.place[loosest].reshape(-1, self._problem.r.size)
-        rounded = np.rint(np.log(places / self._problem.top + SMALL) / NEAR)
+        rounded = np.rint(np.log(places / self._problem.top.max() + SMALL) / NEAR)
         first = np.sort(np.unique(rounded, axis=0, return_index=True)[1])[:HINTS]
         w = np.zeros((len(first), self._real.size))
         w[:, self._real] = places[first]

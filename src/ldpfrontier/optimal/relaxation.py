@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.compiled import inner, kernel
+from ldpfrontier.optimal.levels import Level, below, level_at
 
 #: Intervals of the grid of a letter's values; steps in which the multipliers of a cell are improved.
 GRID, PLANES = 20, 8
@@ -34,6 +35,9 @@ SPACING = np.linspace(0.0, 1.0, GRID + 1) ** 1.4
 #: in estimates of what is lost; share of the distance to the goal that is worth another step; how much more
 #: what a rectangle loses counts than what a letter does.
 REACH, TINY, LEAST, WORTH, FAVOUR = 4.0, 1e-9, 0.3, 0.02, 2.0
+
+#: How much what a span of t loses counts.
+SPAN = 1.0
 
 #: Ratio of the ends of an interval of xi or eta that is cut from an unbounded one.
 FIRST = 4.0
@@ -48,9 +52,12 @@ class Cells(NamedTuple):
     high: FloatArray  # (m, n)
     multipliers: FloatArray  # (m, 2), times xi and eta
     bound: FloatArray  # (m,)
-    cut: NDArray[np.int64]  # (m,): what to halve: 0 for xi, 1 for eta, 2 + u for letter u
+    cut: NDArray[np.int64]  # (m,): what to halve: 0 for xi, 1 for eta, 2 + u for letter u, -1 for t
     at: FloatArray  # (m,): where a letter is cut
     place: FloatArray  # (m, 3, n): letters of the relaxation's optima
+    span: FloatArray  # (m, 2): ends of t
+    focus: FloatArray  # (m,): the mean that the optima have, where the level is met best
+    line: FloatArray  # (m, 2, 2): slope and height, below the level, at both ends of t
 
 
 class Problem(NamedTuple):
@@ -59,43 +66,50 @@ class Problem(NamedTuple):
     r: FloatArray  # (n,): centre
     gamma: FloatArray  # (n,): prices per unit of r
     rest: float  # price of the letters without probability
-    top: float
-    bottom: float
+    top: FloatArray  # (2,): at t = 0 and at t = 1, linear between
+    bottom: FloatArray  # (2,)
     k: float
     g: float
     goal: float
+    level: Level
 
 
 class Scratch(NamedTuple):
     """Space that every cell needs: what the two constraints give in two corners each, and planes."""
 
-    a: FloatArray  # (2, n, 2 GRID)
+    a: FloatArray  # (2, 2, n, 2 GRID): at the ends of t, in corners
     b: FloatArray
-    base: FloatArray  # (n, 2 GRID)
+    base: FloatArray  # (2, n, 2 GRID)
     points: FloatArray
     heights: FloatArray  # (PLANES,)
     slopes: FloatArray  # (PLANES, 2)
     places: NDArray[np.int64]  # (PLANES, n)
+    ends: NDArray[np.int64]  # (PLANES,): of t
     trial: NDArray[np.int64]  # (n,)
     lines: FloatArray  # (PLANES + 4, 3)
     active: NDArray[np.int64]  # (3,)
     weight: FloatArray  # (3,)
+    z: FloatArray  # (4 P,): of the level's corners
+    v: FloatArray
 
 
 @inner
-def _scratch(n: int) -> Scratch:
+def _scratch(n: int, pieces: int) -> Scratch:
     return Scratch(
+        np.empty((2, 2, n, 2 * GRID)),
+        np.empty((2, 2, n, 2 * GRID)),
         np.empty((2, n, 2 * GRID)),
-        np.empty((2, n, 2 * GRID)),
-        np.empty((n, 2 * GRID)),
         np.empty((n, 2 * GRID)),
         np.empty(PLANES),
         np.empty((PLANES, 2)),
         np.zeros((PLANES, n), dtype=np.int64),
+        np.zeros(PLANES, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
         np.empty((PLANES + 4, 3)),
         np.zeros(3, dtype=np.int64),
         np.zeros(3),
+        np.empty(4 * pieces),
+        np.empty(4 * pieces),
     )
 
 
@@ -123,59 +137,110 @@ def _xlogx(w: float) -> float:
 
 
 @inner
-def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
-    """Fill in what every letter contributes at the ends of its grid intervals."""
-    top, bottom, g = problem.top, problem.bottom, problem.g
-    for u in range(problem.r.size):
-        left = low = cells.low[c, u]
-        width = cells.high[c, u] - low
-        for j in range(GRID):
-            right = low + width * SPACING[j + 1]
-            middle, half = 0.5 * (left + right), 0.5 * (right - left)
-            space.points[u, j], space.points[u, GRID + j] = left, right
-            space.base[u, j] = _xlogx(left) - problem.gamma[u] * left
-            space.base[u, GRID + j] = _xlogx(right) - problem.gamma[u] * right
-            left = right
-            for side in range(2):
-                ends = cells.xi[c] if side == 0 else cells.eta[c]
-                table = space.a if side == 0 else space.b
-                s, last = ends[0], ends[1]
+def _between(ends: FloatArray, t: float) -> float:
+    return float(ends[0] + t * (ends[1] - ends[0]))
+
+
+@inner
+def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> int:
+    """Fill in what every letter contributes at the ends of its grid intervals; return the number of ends of t."""
+    g, span = problem.g, cells.span[c]
+    count = 1 + (span[1] > span[0])
+    center = 0.5 * (span[0] + span[1])
+    for side in range(2):
+        ends = cells.xi[c] if side == 0 else cells.eta[c]
+        table, sign = (space.a, -1.0) if side == 0 else (space.b, 1.0)
+        bound = problem.top if side == 0 else problem.bottom
+        s, last, origin = ends[0], ends[1], _between(bound, center)
+        for u in range(problem.r.size):
+            left = low = cells.low[c, u]
+            width = cells.high[c, u] - low
+            for j in range(GRID):
+                right = low + width * SPACING[j + 1]
+                middle, half = 0.5 * (left + right), 0.5 * (right - left)
+                if side == 0:
+                    space.points[u, j], space.points[u, GRID + j] = left, right
+                    for end in range(count):
+                        gamma = problem.gamma[u] + cells.line[c, end, 0]
+                        space.base[end, u, j] = _xlogx(left) - gamma * left
+                        space.base[end, u, GRID + j] = _xlogx(right) - gamma * right
+                left = right
                 if np.isinf(last):
-                    for corner in range(2):
-                        table[corner, u, j] = table[corner, u, GRID + j] = 0.0
+                    for end in range(count):
+                        for corner in range(2):
+                            table[end, corner, u, j] = table[end, corner, u, GRID + j] = 0.0
                     continue
-                v, sign = (top - middle, -1.0) if side == 0 else (middle - bottom, 1.0)
+                # Tangents in w and the end of A or B at once, which moves with t.
+                v = sign * (middle - origin)
                 t = max(1.0 + s * v, TINY)
                 value, slope = _phi(t, g), _slope(t, g)
-                run = sign * half * s * slope
-                pull = (last - s) * v * slope
-                turn = (last - s) * sign * half * slope * (1.0 - (1.0 - g) * v * s / t)
-                table[0, u, j], table[0, u, GRID + j] = value - run, value + run
-                table[1, u, j], table[1, u, GRID + j] = value - run + pull - turn, value + run + pull + turn
+                second = slope * (last - s)
+                bent = slope * s + second * (1.0 - (1.0 - g) * v * s / t)
+                for end in range(count):
+                    moved = sign * (origin - _between(bound, span[end]))
+                    for way in range(2):
+                        step = moved + (sign * half if way else -sign * half)
+                        table[end, 0, u, way * GRID + j] = value + step * slope * s
+                        table[end, 1, u, way * GRID + j] = value + v * second + step * bent
+    return count
+
+
+@inner
+def _best(
+    x: tuple[float, float], end: int, i: int, j: int, share: float, u: int, space: Scratch
+) -> tuple[float, int]:
+    """Return the largest contribution of a letter in a corner, and where; a share of the way from end to end."""
+    largest, where = -np.inf, 0
+    for p in range(2 * GRID):
+        value = space.base[end, u, p] + x[0] * space.a[end, i, u, p] + x[1] * space.b[end, j, u, p]
+        if share > 0.0:
+            other = space.base[1, u, p] + x[0] * space.a[1, i, u, p] + x[1] * space.b[1, j, u, p]
+            value += share * (other - value)
+        if value > largest:
+            largest, where = value, p
+    return largest, where
 
 
 @inner
 def _evaluate(
-    x0: float, x1: float, corners: tuple[int, int], r: FloatArray, space: Scratch, step: int
+    x: tuple[float, float],
+    corners: tuple[int, int],
+    count: int,
+    line: FloatArray,
+    r: FloatArray,
+    space: Scratch,
+    step: int,
 ) -> tuple[float, int]:
     """Return the relaxation at multipliers, without constants, and its corner; note the letters' places."""
     best, corner = -np.inf, 0
+    for end in range(count):
+        for i in range(corners[0]):
+            for j in range(corners[1]):
+                total = -line[end, 1]
+                for u in range(r.size):
+                    largest, space.trial[u] = _best(x, end, i, j, 0.0, u, space)
+                    total += r[u] * largest
+                if total > best:
+                    best, corner = total, 2 * i + j
+                    space.ends[step] = end
+                    for u in range(r.size):
+                        space.places[step, u] = space.trial[u]
+    return best, corner
+
+
+@inner
+def _inside(
+    x: tuple[float, float], corners: tuple[int, int], share: float, line: FloatArray, r: FloatArray, space: Scratch
+) -> float:
+    """Return the relaxation as `_evaluate`, inside the span of t."""
+    best = -np.inf
     for i in range(corners[0]):
         for j in range(corners[1]):
-            total = 0.0
+            total = -_between(line[:, 1], share)
             for u in range(r.size):
-                largest, where = -np.inf, 0
-                for p in range(2 * GRID):
-                    value = space.base[u, p] + x0 * space.a[i, u, p] + x1 * space.b[j, u, p]
-                    if value > largest:
-                        largest, where = value, p
-                total += r[u] * largest
-                space.trial[u] = where
-            if total > best:
-                best, corner = total, 2 * i + j
-                for u in range(r.size):
-                    space.places[step, u] = space.trial[u]
-    return best, corner
+                total += r[u] * _best(x, 0, i, j, share, u, space)[0]
+            best = max(best, total)
+    return best
 
 
 @inner
@@ -242,8 +307,11 @@ def _weigh(last: int, across: bool, space: Scratch) -> None:
 @inner
 def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
     """Bound one cell, and say where to cut it."""
-    top, bottom, k, goal, r = problem.top, problem.bottom, problem.k, problem.goal, problem.r
-    xi, eta = cells.xi[c], cells.eta[c]
+    k, goal, r, span = problem.k, problem.goal, problem.r, cells.span[c]
+    top = max(_between(problem.top, span[0]), _between(problem.top, span[1]))
+    bottom = min(_between(problem.bottom, span[0]), _between(problem.bottom, span[1]))
+    xi, eta, line = cells.xi[c], cells.eta[c], cells.line[c]
+    least = most = 0.0
     for u in range(r.size):
         # phi has no argument below 0.
         cells.high[c, u] = min(cells.high[c, u], top + 1.0 / xi[0])
@@ -251,7 +319,10 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
         if cells.low[c, u] > cells.high[c, u]:
             cells.bound[c] = -np.inf
             return
-    _tabulate(cells, c, problem, space)
+        least += r[u] * cells.low[c, u]
+        most += r[u] * cells.high[c, u]
+    below(problem.level, span, least, most, cells.focus[c], space.z, space.v, line)
+    count = _tabulate(cells, c, problem, space)
     extra = max(-problem.rest * max(0.0, bottom - 1.0 / eta[0]), -problem.rest * (top + 1.0 / xi[0]))
     unit = 1.0 / xi[0], 1.0 / eta[0]
     # Without the last ends the constraints are not used, only the intervals that they leave.
@@ -262,11 +333,12 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
         space.active[p], space.weight[p] = 0, 1.0 if p == 0 else 0.0
     best = np.inf
     for step in range(PLANES):
-        total, corner = _evaluate(x[0] * unit[0], x[1] * unit[1], corners, r, space, step)
+        total, corner = _evaluate((x[0] * unit[0], x[1] * unit[1]), corners, count, line, r, space, step)
         first = second = -k
+        end = space.ends[step]
         for u in range(r.size):
-            first += r[u] * space.a[corner // 2, u, space.places[step, u]]
-            second += r[u] * space.b[corner % 2, u, space.places[step, u]]
+            first += r[u] * space.a[end, corner // 2, u, space.places[step, u]]
+            second += r[u] * space.b[end, corner % 2, u, space.places[step, u]]
         first, second = first * unit[0] * used[0], second * unit[1] * used[1]
         value = total + extra - (x[0] * unit[0] + x[1] * unit[1]) * k
         if value < best:
@@ -286,17 +358,29 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
             cells.multipliers[c, side] = best_x[side]
     if best > goal:
         x = best_x[0] * unit[0], best_x[1] * unit[1]
-        _choose(cells, c, problem, x, space)
-        _shrink(cells, c, problem, x, corners, extra - (x[0] + x[1]) * k, space)
+        constant = extra - (x[0] + x[1]) * k
+        _choose(cells, c, problem, x, corners, best - constant, space)
+        _shrink(cells, c, problem, x, (count, *corners), constant, space)
 
 
 @inner
-def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], space: Scratch) -> None:
-    """Find where the relaxation of a cell is loosest: in xi, in eta, or in a letter that hesitates."""
-    g, r = problem.g, problem.r
-    largest = 0.0
+def _choose(
+    cells: Cells,
+    c: int,
+    problem: Problem,
+    x: tuple[float, float],
+    corners: tuple[int, int],
+    height: float,
+    space: Scratch,
+) -> None:
+    """Find where the relaxation of a cell is loosest: in xi, eta or t, in a letter that hesitates, or its line."""
+    g, r, span, line = problem.g, problem.r, cells.span[c], cells.line[c]
+    largest = z = share = 0.0
     rectangle = np.zeros(2)
     cells.cut[c] = 0
+    for p in range(3):
+        share += space.weight[p] * space.ends[space.active[p]]
+    t = _between(span, share)
     for u in range(r.size):
         mean = relaxed = 0.0
         for p in range(3):
@@ -304,13 +388,15 @@ def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], spac
             w = space.points[u, spot]
             cells.place[c, p, u] = w
             mean += w * space.weight[p]
+        z += r[u] * mean
         for p in range(3):
             spot = space.places[space.active[p], u]
             relaxed += (_xlogx(space.points[u, spot]) - _xlogx(mean)) * space.weight[p]
         for side in range(2):
             ends = cells.xi[c] if side == 0 else cells.eta[c]
+            bound, sign = (problem.top, -1.0) if side == 0 else (problem.bottom, 1.0)
             s, last = ends[0], ends[1]
-            v = problem.top - mean if side == 0 else mean - problem.bottom
+            v = sign * (mean - _between(bound, t))
             if np.isinf(last):
                 if v < 0.0 and mean > 0.0:
                     rectangle[side] += r[u] * abs(1.0 + np.log(mean) - problem.gamma[u]) / s
@@ -318,15 +404,16 @@ def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], spac
             table = space.a if side == 0 else space.b
             at = _phi(max(1.0 + s * v, TINY), g)
             for p in range(3):
-                spot = space.places[space.active[p], u]
+                spot, end = space.places[space.active[p], u], space.ends[space.active[p]]
                 w = space.points[u, spot]
-                ahead = problem.top - w if side == 0 else w - problem.bottom
+                ahead = sign * (w - _between(bound, span[end]))
+                grid = table[end, 0, u, spot] - _phi(max(1.0 + s * ahead, TINY), g)
+                ahead = sign * (w - _between(bound, t))
                 own = _phi(max(1.0 + s * ahead, TINY), g)
-                grid = table[0, u, spot] - own
                 relaxed += space.weight[p] * (x[side] * (own - at) + max(x[side], LEAST / s) * grid)
                 ahead = max(ahead, -0.95 / last)
-                t = 1.0 + s * ahead
-                bent = _phi(t, g) + (last - s) * ahead * _slope(t, g) - _phi(1.0 + last * ahead, g)
+                own = 1.0 + s * ahead
+                bent = _phi(own, g) + (last - s) * ahead * _slope(own, g) - _phi(1.0 + last * ahead, g)
                 rectangle[side] += max(x[side], LEAST / s) * bent * r[u] * space.weight[p]
         if relaxed * r[u] > largest:
             largest = relaxed * r[u]
@@ -334,6 +421,18 @@ def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], spac
     for side in range(2):
         if FAVOUR * rectangle[side] > largest:
             cells.cut[c], largest = side, FAVOUR * rectangle[side]
+    cells.focus[c] = z
+    short = level_at(problem.level, z, t) - _between(line[:, 0], share) * z - _between(line[:, 1], share)
+    if span[1] > span[0]:
+        wide = short + height - _inside(x, corners, max(share, 1e-300), line, r, space)
+        if SPAN * wide > largest:
+            cells.cut[c], largest = -1, SPAN * wide
+    if problem.level.low.size > 1 and short > largest:
+        width = 0.0
+        for u in range(r.size):
+            if r[u] * (cells.high[c, u] - cells.low[c, u]) > width:
+                width = r[u] * (cells.high[c, u] - cells.low[c, u])
+                cells.cut[c], cells.at[c] = 2 + u, 0.5 * (cells.high[c, u] + cells.low[c, u])
 
 
 @inner
@@ -342,7 +441,7 @@ def _shrink(
     c: int,
     problem: Problem,
     x: tuple[float, float],
-    corners: tuple[int, int],
+    shape: tuple[int, int, int],
     constant: float,
     space: Scratch,
 ) -> None:
@@ -353,25 +452,20 @@ def _shrink(
     """
     r = problem.r
     n = r.size
-    total, most = np.empty((2, 2)), np.empty((2, 2, n))
-    for i in range(corners[0]):
-        for j in range(corners[1]):
-            total[i, j] = constant
-            for u in range(n):
-                largest = -np.inf
-                for p in range(2 * GRID):
-                    value = space.base[u, p] + x[0] * space.a[i, u, p] + x[1] * space.b[j, u, p]
-                    largest = max(largest, value)
-                most[i, j, u] = largest
-                total[i, j] += r[u] * largest
+    total, most = np.empty((2, 2, 2)), np.empty((2, 2, 2, n))
+    for end, i, j in np.ndindex(shape):
+        total[end, i, j] = constant - cells.line[c, end, 1]
+        for u in range(n):
+            most[end, i, j, u] = _best(x, end, i, j, 0.0, u, space)[0]
+            total[end, i, j] += r[u] * most[end, i, j, u]
     for u in range(n):
         first, last = GRID, -1
-        for i in range(corners[0]):
-            for j in range(corners[1]):
-                enough = (problem.goal - total[i, j]) / r[u] + most[i, j, u]
-                for p in range(2 * GRID):
-                    if space.base[u, p] + x[0] * space.a[i, u, p] + x[1] * space.b[j, u, p] > enough:
-                        first, last = min(first, p % GRID), max(last, p % GRID)
+        for end, i, j in np.ndindex(shape):
+            enough = (problem.goal - total[end, i, j]) / r[u] + most[end, i, j, u]
+            for p in range(2 * GRID):
+                value = space.base[end, u, p] + x[0] * space.a[end, i, u, p] + x[1] * space.b[end, j, u, p]
+                if value > enough:
+                    first, last = min(first, p % GRID), max(last, p % GRID)
         if last >= 0:
             cells.low[c, u] = space.points[u, first]
             cells.high[c, u] = space.points[u, GRID + last]
@@ -385,8 +479,11 @@ def _halve(cells: Cells, c: int, d: int, g: float) -> None:
         cells.multipliers[d, side] = cells.multipliers[c, side]
     for u in range(cells.low.shape[1]):
         cells.low[d, u], cells.high[d, u] = cells.low[c, u], cells.high[c, u]
-    cells.bound[d] = cells.bound[c]
-    if cells.cut[c] < 2:
+    cells.bound[d], cells.focus[d] = cells.bound[c], cells.focus[c]
+    cells.span[d, 0], cells.span[d, 1] = cells.span[c, 0], cells.span[c, 1]
+    if cells.cut[c] < 0:
+        cells.span[c, 1] = cells.span[d, 0] = 0.5 * (cells.span[c, 0] + cells.span[c, 1])
+    elif cells.cut[c] < 2:
         ends = cells.xi if cells.cut[c] == 0 else cells.eta
         s, last = ends[c]
         middle = np.sqrt(s * last) if np.isfinite(last) else s * min(FIRST, widest(g))
@@ -422,7 +519,7 @@ def refine(cells: Cells, count: int, problem: Problem, most: int) -> int:
     most : int
         Most cells to add.
     """
-    space = _scratch(problem.r.size)
+    space = _scratch(problem.r.size, problem.level.low.size)
     for c in range(count):
         if cells.bound[c] == np.inf:
             _bound(cells, c, problem, space)
