@@ -128,6 +128,7 @@ class Body(Block):
     def append(self, w: FloatArray) -> None:
         """Add vertices in folded letters, shape (m, letters)."""
         self._found = np.concatenate([self._found, w])
+        self.__dict__.pop("rising", None)
         g = xlogy(w, w) @ self.prior
         self.z = np.append(self.z, w @ self.prior)
         self.g = np.append(self.g, g)
@@ -183,6 +184,36 @@ def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Se
     for how in RESTORED:
         found |= _climb(bodies, prices, starts, best, restore=how)
     return found
+
+
+def reached(
+    body: Body, prices: FloatArray, starts: FloatArray, tilts: FloatArray, top: FloatArray, bottom: FloatArray
+) -> FloatArray:
+    """Climb from places with prices and ends of their own.
+
+    Parameters
+    ----------
+    body : Body
+    prices : ndarray, shape (a2,)
+    starts : ndarray, shape (m, letters)
+    tilts : ndarray, shape (m,)
+        What is added per unit of the prior to the prices.
+    top, bottom : ndarray, shape (m,)
+        Ends of A and B.
+
+    Returns
+    -------
+    ndarray, shape (2 m, letters)
+    """
+    many = len(starts)
+    rows = _stack([body] * many, [prices] * many)
+    rows = rows._replace(prices=rows.prices + tilts[:, None] * rows.prior, top=top, bottom=bottom)
+    found = []
+    for how in RESTORED:
+        w = starts.copy()
+        climb(rows, np.arange(many), w, how)
+        found.append(w)
+    return np.concatenate(found)
 
 
 def value_within(body: Body, prices: FloatArray, top: float, bottom: float, starts: FloatArray) -> float:

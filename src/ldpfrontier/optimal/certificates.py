@@ -252,7 +252,7 @@ class Certificate:
         part.bound = bound
         if bound > target and part.cover.size >= 2 * part.searched:
             part.searched = part.cover.size
-            part.lower = max(part.lower, self._found(place, part.cover.hints()))
+            part.lower = max(part.lower, self._found(place, part.cover.hints()[0]))
             target = min(part.lower + slack / self._groups, bound)
         part.gain = min(FADING * gained, bound - target)
         part.gain = max(part.gain, FLOOR * PORTION / part.cover.size * (bound - target))

@@ -122,8 +122,16 @@ class Cover:
         """Cells so far."""
         return self._count
 
-    def hints(self) -> FloatArray:
-        """Return where to look for better vertices: letters (m, letters) in the loosest cells."""
+    def hints(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return where to look for better vertices: in the loosest cells.
+
+        Returns
+        -------
+        w : ndarray, shape (m, letters)
+        t : ndarray, shape (m,)
+        slope : ndarray, shape (m,)
+            Of the lines that were below the level there.
+        """
         bounds = self._cells.bound[: self._count]
         count = min(LOOSE, len(bounds))
         loosest = np.argpartition(-bounds, count - 1)[:count]
@@ -134,7 +142,8 @@ class Cover:
         first = np.sort(np.unique(rounded, axis=0, return_index=True)[1])[:HINTS]
         w = np.zeros((len(first), self._real.size))
         w[:, self._real] = places[first]
-        return w
+        cells = loosest[first // 3]
+        return w, self._cells.span[cells].mean(axis=1), self._cells.line[cells, :, 0].mean(axis=1)
 
 
 def _ends(first: float, last: float, g: float) -> FloatArray:

@@ -17,6 +17,12 @@ import numpy as np
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.compiled import inner, kernel
 
+#: Slopes of lines are at most this many times the steepest of the level.
+STEEP = 3.0
+
+#: Share of an interval of z that the focus is kept away from its ends.
+INSIDE = 0.1
+
 #: Share of the largest height by which lines are lowered, for rounding.
 ROUNDING = 1e-14
 
@@ -106,9 +112,9 @@ def _short(z: FloatArray, v: FloatArray, count: int, slope: float, height: float
 @inner
 def _hull(
     z: FloatArray, v: FloatArray, count: int, focus: float
-) -> tuple[float, float]:
-    """Return the slope and height of the line below some points that is highest at the focus."""
-    best, slope, height = np.inf, 0.0, 0.0
+) -> float:
+    """Return the slope of the line below some points that is highest at the focus."""
+    best, slope = np.inf, 0.0
     for i in range(count):
         if z[i] > focus:
             continue
@@ -119,8 +125,8 @@ def _hull(
             rise = (v[j] - v[i]) / width if width > 0.0 else 0.0
             at = v[i] + rise * (focus - z[i]) if width > 0.0 else min(v[i], v[j])
             if at < best or (at == best and width > 0.0):
-                best, slope, height = at, rise, at - rise * focus
-    return slope, height
+                best, slope = at, rise
+    return slope
 
 
 @kernel
@@ -160,9 +166,16 @@ def below(
             line[end, 0], line[end, 1] = _piece(level, 0, k, share)
         else:
             count = _corners(level, span[end], low, high, z, v)
-            slope, height = _hull(z, v, count, min(max(focus, low), high))
+            steepest = 0.0
+            for p in range(level.low.size):
+                for k in range(level.knots.size):
+                    steepest = max(steepest, abs(level.slope[p, k]))
+            margin = INSIDE * (high - low)
+            slope = _hull(z, v, count, min(max(focus, low + margin), high - margin))
+            # Where the level jumps, a line may be as steep as it likes.
+            slope = min(max(slope, -STEEP * steepest), STEEP * steepest)
             line[end, 0] = slope
-            line[end, 1] = height - max(_short(z, v, count, slope, height), 0.0)
+            line[end, 1] = -_short(z, v, count, slope, 0.0)
         largest = max(largest, abs(line[end, 1]) + abs(line[end, 0]) * high)
     lowered = ROUNDING * largest
     for k in range(level.knots.size):
