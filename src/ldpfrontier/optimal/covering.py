@@ -22,6 +22,9 @@ from ldpfrontier.optimal.levels import Level, constant
 from ldpfrontier.optimal.relaxation import Cells, Problem, refine, widest
 from ldpfrontier.renyi import two_cells
 
+#: As RATIO where the ends of A or B move.
+MOVING = 4.0
+
 #: Multiple of 1 / top at which xi ends, and of 1 / bottom at which eta does; ratio of neighbouring ends.
 FAR, RATIO = 200.0, 1.9
 
@@ -69,14 +72,16 @@ class Cover:
             -math.inf,
             constant() if level is None else level,
         )
-        span = np.array([0.0, float(top[0] != top[1] or bottom[0] != bottom[1])])
+        moving = top[0] != top[1] or bottom[0] != bottom[1]
+        spans = self._problem.level.knots if moving else np.zeros(2)
+        ratio = MOVING if moving else RATIO
         most, least = max(top), min(bottom)
         caps = most / two_cells(r, np.full(r.size, B), body.order)[1]
         rise = math.expm1(B)
         # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise.
-        xi = _ends(rise / most, FAR / most, g)
-        eta = _ends(rise / max(float(caps.max()) - least, 1e-12), FAR / least, g)
-        i, j = (index.ravel() for index in np.indices((len(xi) - 1, len(eta) - 1)))
+        xi = _ends(rise / most, FAR / most, ratio, g)
+        eta = _ends(rise / max(float(caps.max()) - least, 1e-12), FAR / least, ratio, g)
+        i, j, t = (index.ravel() for index in np.indices((len(xi) - 1, len(eta) - 1, len(spans) - 1)))
         m, n = i.size, r.size
         self._first, self._count, self._least = m, 0, -math.inf
         self._cells = Cells(
@@ -89,7 +94,7 @@ class Cover:
             np.zeros(m, dtype=np.int64),
             np.zeros(m),
             np.zeros((m, 3, n)),
-            np.repeat(span[None], m, axis=0),
+            np.stack([spans[t], spans[t + 1]], axis=1),
             np.ones(m),
             np.zeros((m, 2, 2)),
         )
@@ -146,7 +151,7 @@ class Cover:
         return w, self._cells.span[cells].mean(axis=1), self._cells.line[cells, :, 0].mean(axis=1)
 
 
-def _ends(first: float, last: float, g: float) -> FloatArray:
+def _ends(first: float, last: float, ratio: float, g: float) -> FloatArray:
     """List ends of intervals from the first to the last value in even ratios, and infinity."""
-    count = max(2, 1 + math.ceil(math.log(max(last / first, 1.0 + 1e-9)) / math.log(min(RATIO, widest(g)))))
+    count = max(2, 1 + math.ceil(math.log(max(last / first, 1.0 + 1e-9)) / math.log(min(ratio, widest(g)))))
     return np.append(np.geomspace(first, max(last, first * 1.1), count), np.inf)

@@ -152,6 +152,7 @@ def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> int:
         table, sign = (space.a, -1.0) if side == 0 else (space.b, 1.0)
         bound = problem.top if side == 0 else problem.bottom
         s, last, origin = ends[0], ends[1], _between(bound, center)
+        moved = 0.5 * abs(bound[1] - bound[0]) * (span[1] - span[0])
         for u in range(problem.r.size):
             left = low = cells.low[c, u]
             width = cells.high[c, u] - low
@@ -170,16 +171,17 @@ def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> int:
                         for corner in range(2):
                             table[end, corner, u, j] = table[end, corner, u, GRID + j] = 0.0
                     continue
-                # Tangents in w and the end of A or B at once, which moves with t.
+                # Tangents in w and the end of A or B at once, which moves with t: in the middle of their domain.
                 v = sign * (middle - origin)
+                v += 0.5 * max(half + moved - v - 1.0 / s, 0.0)
                 t = max(1.0 + s * v, TINY)
                 value, slope = _phi(t, g), _slope(t, g)
                 second = slope * (last - s)
                 bent = slope * s + second * (1.0 - (1.0 - g) * v * s / t)
                 for end in range(count):
-                    moved = sign * (origin - _between(bound, span[end]))
                     for way in range(2):
-                        step = moved + (sign * half if way else -sign * half)
+                        w = space.points[u, way * GRID + j]
+                        step = sign * (w - _between(bound, span[end])) - v
                         table[end, 0, u, way * GRID + j] = value + step * slope * s
                         table[end, 1, u, way * GRID + j] = value + v * second + step * bent
     return count
@@ -375,7 +377,7 @@ def _choose(
 ) -> None:
     """Find where the relaxation of a cell is loosest: in xi, eta or t, in a letter that hesitates, or its line."""
     g, r, span, line = problem.g, problem.r, cells.span[c], cells.line[c]
-    largest = z = share = 0.0
+    largest = z = share = turned = 0.0
     rectangle = np.zeros(2)
     cells.cut[c] = 0
     for p in range(3):
@@ -407,10 +409,17 @@ def _choose(
                 spot, end = space.places[space.active[p], u], space.ends[space.active[p]]
                 w = space.points[u, spot]
                 ahead = sign * (w - _between(bound, span[end]))
-                grid = table[end, 0, u, spot] - _phi(max(1.0 + s * ahead, TINY), g)
+                grid = max(table[end, 0, u, spot] - _phi(max(1.0 + s * ahead, TINY), g), 0.0)
                 ahead = sign * (w - _between(bound, t))
                 own = _phi(max(1.0 + s * ahead, TINY), g)
-                relaxed += space.weight[p] * (x[side] * (own - at) + max(x[side], LEAST / s) * grid)
+                relaxed += space.weight[p] * x[side] * (own - at)
+                loss = space.weight[p] * max(x[side], LEAST / s) * grid
+                wide = space.points[u, GRID + spot % GRID] - space.points[u, spot % GRID]
+                # What the tangent loses, it does so where it is longest.
+                if abs(bound[1] - bound[0]) * (span[1] - span[0]) > wide:
+                    turned += r[u] * loss
+                else:
+                    relaxed += loss
                 ahead = max(ahead, -0.95 / last)
                 own = 1.0 + s * ahead
                 bent = _phi(own, g) + (last - s) * ahead * _slope(own, g) - _phi(1.0 + last * ahead, g)
@@ -424,9 +433,9 @@ def _choose(
     cells.focus[c] = z
     short = level_at(problem.level, z, t) - _between(line[:, 0], share) * z - _between(line[:, 1], share)
     if span[1] > span[0]:
-        wide = short + height - _inside(x, corners, max(share, 1e-300), line, r, space)
-        if SPAN * wide > largest:
-            cells.cut[c], largest = -1, SPAN * wide
+        turned += short + height - _inside(x, corners, max(share, 1e-300), line, r, space)
+        if SPAN * turned > largest:
+            cells.cut[c], largest = -1, SPAN * turned
     if problem.level.low.size > 1 and short > largest:
         width = 0.0
         for u in range(r.size):
