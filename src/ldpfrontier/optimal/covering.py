@@ -13,6 +13,7 @@ largest bound is cut where that is loosest: in xi, in eta, or between the values
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -121,6 +122,16 @@ class Cover:
         self._problem = problem
         self._least = max(self._least, target)
         return max(self._least, self._prior * float(self._cells.bound[: self._count].max()))
+
+    def above(self, knots: FloatArray) -> FloatArray:
+        """Return the bounds between neighbouring knots of t, shape (knots - 1,); that of all t for one knot."""
+        if self._count == 0:
+            return np.full(max(len(knots) - 1, 1), np.inf)
+        bounds, span = self._prior * self._cells.bound[: self._count], self._cells.span[: self._count]
+        if len(knots) == 1:
+            return np.array([bounds.max(initial=self._least)])
+        inside = [(span[:, 0] < b) & (span[:, 1] > a) for a, b in pairwise(knots)]
+        return np.array([bounds[own].max(initial=self._least) for own in inside])
 
     @property
     def size(self) -> int:

@@ -90,6 +90,11 @@ class Line:
     bonus: float
     heights: FloatArray  # (a1,)
 
+    @property
+    def whole(self) -> bool:
+        """Whether the part has all columns."""
+        return self.low == 0.0 and self.high == math.inf
+
 
 class Decomposition:
     """The LP over the block weights of the parts of products found so far, each with Theta, Z-hat, -Theta h.

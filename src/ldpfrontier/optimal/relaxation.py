@@ -188,16 +188,12 @@ def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> int:
 
 
 @inner
-def _best(
-    x: tuple[float, float], end: int, i: int, j: int, share: float, u: int, space: Scratch
-) -> tuple[float, int]:
-    """Return the largest contribution of a letter in a corner, and where; a share of the way from end to end."""
+def _best(x: tuple[float, float], end: int, i: int, j: int, u: int, space: Scratch) -> tuple[float, int]:
+    """Return the largest contribution of a letter in a corner at an end of t, and where."""
+    base, a, b = space.base[end, u], space.a[end, i, u], space.b[end, j, u]
     largest, where = -np.inf, 0
     for p in range(2 * GRID):
-        value = space.base[end, u, p] + x[0] * space.a[end, i, u, p] + x[1] * space.b[end, j, u, p]
-        if share > 0.0:
-            other = space.base[1, u, p] + x[0] * space.a[1, i, u, p] + x[1] * space.b[1, j, u, p]
-            value += share * (other - value)
+        value = base[p] + x[0] * a[p] + x[1] * b[p]
         if value > largest:
             largest, where = value, p
     return largest, where
@@ -220,7 +216,7 @@ def _evaluate(
             for j in range(corners[1]):
                 total = -line[end, 1]
                 for u in range(r.size):
-                    largest, space.trial[u] = _best(x, end, i, j, 0.0, u, space)
+                    largest, space.trial[u] = _best(x, end, i, j, u, space)
                     total += r[u] * largest
                 if total > best:
                     best, corner = total, 2 * i + j
@@ -240,7 +236,12 @@ def _inside(
         for j in range(corners[1]):
             total = -_between(line[:, 1], share)
             for u in range(r.size):
-                total += r[u] * _best(x, 0, i, j, share, u, space)[0]
+                largest = -np.inf
+                for p in range(2 * GRID):
+                    first = space.base[0, u, p] + x[0] * space.a[0, i, u, p] + x[1] * space.b[0, j, u, p]
+                    second = space.base[1, u, p] + x[0] * space.a[1, i, u, p] + x[1] * space.b[1, j, u, p]
+                    largest = max(largest, first + share * (second - first))
+                total += r[u] * largest
             best = max(best, total)
     return best
 
@@ -433,7 +434,7 @@ def _choose(
     cells.focus[c] = z
     short = level_at(problem.level, z, t) - _between(line[:, 0], share) * z - _between(line[:, 1], share)
     if span[1] > span[0]:
-        turned += short + height - _inside(x, corners, max(share, 1e-300), line, r, space)
+        turned += short + height - _inside(x, corners, share, line, r, space)
         if SPAN * turned > largest:
             cells.cut[c], largest = -1, SPAN * turned
     if problem.level.low.size > 1 and short > largest:
@@ -465,7 +466,7 @@ def _shrink(
     for end, i, j in np.ndindex(shape):
         total[end, i, j] = constant - cells.line[c, end, 1]
         for u in range(n):
-            most[end, i, j, u] = _best(x, end, i, j, 0.0, u, space)[0]
+            most[end, i, j, u] = _best(x, end, i, j, u, space)[0]
             total[end, i, j] += r[u] * most[end, i, j, u]
     for u in range(n):
         first, last = GRID, -1
