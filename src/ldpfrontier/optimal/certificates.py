@@ -7,8 +7,9 @@ With b = e^-delta from 1 to e^-eps, the columns of distinct pairs with special v
 whose ends are linear in b. All pairs are the one product at b = 1. A certificate compares every body with a
 level of its own (`levels`), for all b at once: the least of lines in z, one per part of the columns as in
 `decomposition`. If f_s(w) = g_s(w) - prices . w is below the level of its body and the lines of a part have
-heights that add up to -e^(slope - 1 - kappa), then no column of that part has a reduced cost above kappa per unit
-of Z, by the tangent of z log z with that slope. What covers find above the levels counts against the sum.
+heights that add up to -e^(slope - 1 - kappa), then no column of that part has a reduced cost above kappa per
+unit of Z, by the tangent of z log z with that slope. What covers find above a level counts against the sum.
+Between knots of t slopes and sums are linear, so that kappa is convex: the knots decide.
 """
 
 from __future__ import annotations
@@ -81,7 +82,10 @@ class Frame:
 
     def totals(self) -> FloatArray:
         """Return the sums of the heights and the bonus, shape (products, P, K)."""
-        return np.array([sum(self.heights[role] for role in roles) for roles in self.products]) + self.bonus[:, None]
+        return (
+            np.array([sum(self.heights[role] for role in roles) for roles in self.products])
+            + self.bonus[:, None]
+        )
 
     def kappa(self, above: FloatArray | float = 0.0) -> FloatArray:
         """Return what the totals say of reduced costs, with what bodies have above their levels in all."""
@@ -95,7 +99,9 @@ class Frame:
         A body that several products share is raised as the one that leaves the least allows.
         """
         left = -np.exp(self.slope - 1.0 - kappa) - self.totals()
-        shared = self.products[0] if len(self.products) == 1 else [(s, False) for s in range(len(self.products))]
+        shared = (
+            self.products[0] if len(self.products) == 1 else [(s, False) for s in range(len(self.products))]
+        )
         heights = {}
         for role in shared:
             own = [n for n, roles in enumerate(self.products) if role in roles]
@@ -110,7 +116,7 @@ class Frame:
 
 @dataclass(eq=False)
 class _Part:
-    """One body: its cover, how far that and known points are above the level, and when points were looked for."""
+    """One body: how far its cover and known points are above its level, and when points were looked for."""
 
     level: Level
     scale: float
@@ -146,7 +152,7 @@ class Certificate:
 
     def __post_init__(self) -> None:
         self._parts: dict[Role, _Part] = {}
-        for role, heights in self.frame.heights.items():
+        for role in self.frame.heights:
             body, frame = self._base(role), self.frame
             if not body.movable:
                 self._parts[role] = _Part(self._level(role, 1.0), 1.0, None, self._listed(role))
@@ -154,7 +160,9 @@ class Certificate:
             # Covers know the mean of w, which is z per unit of the prior.
             scale = float(body.prior.sum())
             level = self._level(role, scale)
-            cover = Cover(body, self.prices[role[0]], *ends(self.products.epsilon, role[1], len(frame.knots)), level)
+            cover = Cover(
+                body, self.prices[role[0]], *ends(self.products.epsilon, role[1], len(frame.knots)), level
+            )
             self._parts[role] = _Part(level, scale, cover, math.inf)
 
     def bound(self, work: int) -> float:
@@ -225,7 +233,10 @@ class Certificate:
             top, bottom = (between(end, t) for end in ends(self.products.epsilon, special, len(frame.knots)))
             body = with_ends(self.products, s, top, bottom)
             f = body.reduced(self.prices[s])
-            most = max(most, *(float(x) - level_at(level, float(z), float(t)) for x, z in zip(f, body.z, strict=True)))
+            most = max(
+                most,
+                *(float(x) - level_at(level, float(z), float(t)) for x, z in zip(f, body.z, strict=True)),
+            )
         change = max(abs(b - a) for a, b in ends(self.products.epsilon, special, len(frame.knots)))
         turned = np.abs(np.diff(frame.slope, axis=1)) * np.diff(frame.knots)
         return most + 0.25 * float(turned.max(initial=0.0)) * change * float(self._base(role).prior.sum())
@@ -242,7 +253,9 @@ class Certificate:
         t = np.tile(t, len(w) // len(t))
         f = xlogy(w, w) @ body.prior - w @ body.folded(c)
         z = w @ body.prior / part.scale
-        over = np.array([a - part.scale * level_at(part.level, x, y) for a, x, y in zip(f, z, t, strict=True)])
+        over = np.array(
+            [a - part.scale * level_at(part.level, x, y) for a, x, y in zip(f, z, t, strict=True)]
+        )
         best = np.argsort(-over, kind="stable")
         best = best[over[best] > LEAST * self.margin]
         best = best[np.append(True, np.diff(over[best]) < -1e-9)[: len(best)]][:KEPT]

@@ -43,7 +43,7 @@ class Cover:
         With 0 < radius < inf and more than one letter.
     prices : ndarray, shape (a2,)
     top, bottom : pair of float
-        Ends of A and B that take the place of the body's, bottom < top: at t = 0 and at t = 1, linear between.
+        Ends of A and B that take the place of the body's, bottom < top: at t = 0 and 1, linear between.
     level : Level, optional
         What the function is compared with, of the mean of w; 0 by default.
     """
@@ -124,7 +124,7 @@ class Cover:
         return max(self._least, self._prior * float(self._cells.bound[: self._count].max()))
 
     def above(self, knots: FloatArray) -> FloatArray:
-        """Return the bounds between neighbouring knots of t, shape (knots - 1,); that of all t for one knot."""
+        """Return the bounds between knots of t, shape (knots - 1,); that of all t for one knot."""
         if self._count == 0:
             return np.full(max(len(knots) - 1, 1), np.inf)
         bounds, span = self._prior * self._cells.bound[: self._count], self._cells.span[: self._count]

@@ -183,7 +183,7 @@ class Decomposition:
         return self._prices
 
     def settle(self, *, gap: float, rounds: int = ROUNDS) -> FloatArray:
-        """Add vertices to the parts as they are, until the value of the LP hardly falls; return the prices."""
+        """Add vertices to the parts as they are, until the value hardly falls; return the prices."""
         for _ in range(rounds):
             value, self._primal, self._dual = solve(self._lp)
             self._prices = self._dual[: self._prices.size].reshape(self._prices.shape)

@@ -4,8 +4,8 @@ A level is a function of z >= 0 and of t: the least, over some pieces p with z <
 
     slope_p(t) z + height_p(t) + (bonus_p if z > low_p),     bonus_p <= 0,
 
-with slopes and heights linear between knots of t. A cell of a cover has an interval of z and one of t, and needs a
-function below the level that is bilinear there: a line in z at either end of t.
+with slopes and heights linear between knots of t. A cell of a cover has an interval of z and one of t, and
+needs a function below the level that is bilinear there: a line in z at either end of t.
 """
 
 from __future__ import annotations
@@ -41,7 +41,12 @@ class Level(NamedTuple):
 def constant(height: float = 0.0, slope: float = 0.0) -> Level:
     """Return a level of one line for all t."""
     return Level(
-        np.zeros(1), np.zeros(1), np.full(1, np.inf), np.zeros(1), np.full((1, 1), slope), np.full((1, 1), height)
+        np.zeros(1),
+        np.zeros(1),
+        np.full(1, np.inf),
+        np.zeros(1),
+        np.full((1, 1), slope),
+        np.full((1, 1), height),
     )
 
 
@@ -51,7 +56,7 @@ def _knot(level: Level, t: float) -> tuple[int, float]:
     last = level.knots.size - 1
     if last == 0:
         return 0, 0.0
-    k = min(max(np.searchsorted(level.knots, t, side="right") - 1, 0), last - 1)
+    k = min(max(int(np.searchsorted(level.knots, t, side="right")) - 1, 0), last - 1)
     return k, (t - level.knots[k]) / (level.knots[k + 1] - level.knots[k])
 
 
@@ -110,9 +115,7 @@ def _short(z: FloatArray, v: FloatArray, count: int, slope: float, height: float
 
 
 @inner
-def _hull(
-    z: FloatArray, v: FloatArray, count: int, focus: float
-) -> float:
+def _hull(z: FloatArray, v: FloatArray, count: int, focus: float) -> float:
     """Return the slope of the line below some points that is highest at the focus."""
     best, slope = np.inf, 0.0
     for i in range(count):

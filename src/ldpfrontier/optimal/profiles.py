@@ -1,7 +1,7 @@
-r"""What known vertices of bodies are worth along all deltas, and the lines of a certificate that follow from it.
+r"""What known vertices of bodies are worth along all deltas, and the lines of a certificate that follow.
 
-See `certificates` for the bodies. Along t, where their ends are linear, the best known vertices are found from
-those of the last knot, those that are listed, and those that earlier certificates found.
+See `certificates` for the bodies. Along t, where their ends are linear, the best known vertices are found
+from those of the last knot, those that are listed, and those that earlier certificates found.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ldpfrontier.optimal.certificates import Certificate, Frame, Role, between, 
 #: First knots; most knots; least distance of another one to those before, as a share of epsilon.
 FIRST, MOST, APART = 17, 80, 1 / 400
 
-#: Best vertices of a body that are taken along, and those that have their letters moved; those that are kept of
-#: every knot; bodies with more letters have none listed but at delta = 0.
+#: Best vertices of a body that are taken along, and those that have their letters moved; those that are kept
+#: of every knot; bodies with more letters have none listed but at delta = 0.
 TAKEN, MOVED, KEPT, LISTED = 6, 2, 2, 10
 
 #: Vertices are the same if all logs of letters, from SMALL on, are within NEAR.
@@ -144,7 +144,9 @@ class Profiles:
             self._keep(role, np.concatenate(kept))
         return values
 
-    def _climbed(self, body: Body, prices: FloatArray, top: float, bottom: float, starts: FloatArray) -> FloatArray:
+    def _climbed(
+        self, body: Body, prices: FloatArray, top: float, bottom: float, starts: FloatArray
+    ) -> FloatArray:
         """Return the best places reached from others with given ends."""
         many = len(starts)
         w = reached(body, prices, starts, np.zeros(many), np.full(many, top), np.full(many, bottom))

@@ -25,9 +25,9 @@ from ldpfrontier.utility import Columns, MutualInformation
 #: columns with more than FEW sensitive values, and with more than LARGE vertices.
 ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 
-#: Passes of a certificate, each with its own prices; the share of its cells that all but the last may add; how far
-#: above the vertices known the covers may be in all, relative to the bound: of all pairs, and of distinct ones.
-PASSES, SHARE, SLACK, WIDE = 12, 0.1, 2e-4, 3e-4
+#: Passes of a certificate, each with its own prices; how far above the vertices known the covers may be in
+#: all, relative to the bound: of all pairs, and of distinct ones.
+PASSES, SLACK, WIDE = 10, 2e-4, 3e-4
 
 #: Passes without a certificate, and the cells of each body that are looked at there, for better vertices.
 HINTS, SCOUTED = 2, 200
@@ -104,11 +104,16 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
     prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
     groups = len(products.ball.centre)
     if not products.distinct or groups == 1:
-        passes = [groups * SCOUTED] * HINTS if cells == 0 else [int(SHARE * cells)] * (PASSES - 1) + [cells]
+        passes = [groups * SCOUTED] * HINTS if cells == 0 else _passes(cells)
         return _parted(products, decomposition, gap, passes)
     if cells == 0:
         return decomposition, prices, math.inf
     return _along(products, decomposition, gap, cells)
+
+
+def _passes(cells: int) -> list[int]:
+    """List the cells of every pass: the last ones, at the best prices, have the most."""
+    return [cells >> min(last, 2) for last in range(PASSES - 1, -1, -1)]
 
 
 def _parted(
@@ -151,16 +156,16 @@ def _along(
 ) -> tuple[Decomposition, FloatArray, float]:
     """Bound distinct pairs along all deltas."""
     profiles, bound = Profiles(products), math.inf
-    for n in range(PASSES):
-        last = n == PASSES - 1
+    passes = _passes(cells)
+    for n, work in enumerate(passes):
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
         value = float(prices.sum())
         frame, slack = profiles.frame(prices), WIDE * value
-        if profiles.use(prices, frame, 0.3 * slack) and not last:
+        if profiles.use(prices, frame, 0.3 * slack) and n < len(passes) - 1:
             continue
         frame = frame.raised(max(slack, float(frame.kappa().max()) + 0.5 * slack))
         certificate = Certificate(products, prices, frame, slack / len(prices))
-        bound = min(bound, value + certificate.bound(cells if last else int(SHARE * cells)))
+        bound = min(bound, value + certificate.bound(work))
         profiles.learn(certificate)
     return decomposition, _final(products, decomposition, gap), bound
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.compiled import inner, kernel
 from ldpfrontier.optimal.levels import Level, below, level_at
+from ldpfrontier.optimal.planes import Planes, lowest
 
 #: Intervals of the grid of a letter's values; steps in which the multipliers of a cell are improved.
 GRID, PLANES = 20, 8
@@ -81,14 +82,10 @@ class Scratch(NamedTuple):
     b: FloatArray
     base: FloatArray  # (2, n, 2 GRID)
     points: FloatArray
-    heights: FloatArray  # (PLANES,)
-    slopes: FloatArray  # (PLANES, 2)
     places: NDArray[np.int64]  # (PLANES, n)
     ends: NDArray[np.int64]  # (PLANES,): of t
     trial: NDArray[np.int64]  # (n,)
-    lines: FloatArray  # (PLANES + 4, 3)
-    active: NDArray[np.int64]  # (3,)
-    weight: FloatArray  # (3,)
+    planes: Planes
     z: FloatArray  # (4 P,): of the level's corners
     v: FloatArray
 
@@ -100,14 +97,16 @@ def _scratch(n: int, pieces: int) -> Scratch:
         np.empty((2, 2, n, 2 * GRID)),
         np.empty((2, n, 2 * GRID)),
         np.empty((n, 2 * GRID)),
-        np.empty(PLANES),
-        np.empty((PLANES, 2)),
         np.zeros((PLANES, n), dtype=np.int64),
         np.zeros(PLANES, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
-        np.empty((PLANES + 4, 3)),
-        np.zeros(3, dtype=np.int64),
-        np.zeros(3),
+        Planes(
+            np.empty(PLANES),
+            np.empty((PLANES, 2)),
+            np.empty((PLANES + 4, 3)),
+            np.zeros(3, dtype=np.int64),
+            np.zeros(3),
+        ),
         np.empty(4 * pieces),
         np.empty(4 * pieces),
     )
@@ -143,9 +142,9 @@ def _between(ends: FloatArray, t: float) -> float:
 
 @inner
 def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> int:
-    """Fill in what every letter contributes at the ends of its grid intervals; return the number of ends of t."""
+    """Fill in what letters contribute at the ends of their grid intervals; return the number of ends of t."""
     g, span = problem.g, cells.span[c]
-    count = 1 + (span[1] > span[0])
+    count = 2 if span[1] > span[0] else 1
     center = 0.5 * (span[0] + span[1])
     for side in range(2):
         ends = cells.xi[c] if side == 0 else cells.eta[c]
@@ -171,7 +170,7 @@ def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> int:
                         for corner in range(2):
                             table[end, corner, u, j] = table[end, corner, u, GRID + j] = 0.0
                     continue
-                # Tangents in w and the end of A or B at once, which moves with t: in the middle of their domain.
+                # Tangents in w and in the end of A or B, which moves with t: in the middle of their domain.
                 v = sign * (middle - origin)
                 v += 0.5 * max(half + moved - v - 1.0 / s, 0.0)
                 t = max(1.0 + s * v, TINY)
@@ -228,7 +227,12 @@ def _evaluate(
 
 @inner
 def _inside(
-    x: tuple[float, float], corners: tuple[int, int], share: float, line: FloatArray, r: FloatArray, space: Scratch
+    x: tuple[float, float],
+    corners: tuple[int, int],
+    share: float,
+    line: FloatArray,
+    r: FloatArray,
+    space: Scratch,
 ) -> float:
     """Return the relaxation as `_evaluate`, inside the span of t."""
     best = -np.inf
@@ -244,67 +248,6 @@ def _inside(
                 total += r[u] * largest
             best = max(best, total)
     return best
-
-
-@inner
-def _lowest(last: int, reach: tuple[float, float], space: Scratch) -> tuple[float, float, float]:
-    """Minimize the largest of planes 0 to last over a box, at a point where the last one is active.
-
-    The point is an intersection of two lines, on which the last plane equals another or which are edges of
-    the box. Notes the active planes and the weights with which their slopes cancel.
-    """
-    heights, slopes, lines, active = space.heights, space.slopes, space.lines, space.active
-    for i in range(last):
-        for axis in range(2):
-            lines[i, axis] = slopes[i, axis] - slopes[last, axis]
-        lines[i, 2] = heights[last] - heights[i]
-    for side in range(2):
-        for end in range(2):
-            row = last + 2 * side + end
-            lines[row, side], lines[row, 1 - side] = 1.0, 0.0
-            lines[row, 2] = end * reach[side]
-    best, best_x, best_y = np.inf, 0.0, 0.0
-    edge = 1e-9 * (1.0 + reach[0]), 1e-9 * (1.0 + reach[1])
-    for i in range(last + 4):
-        for j in range(i + 1, last + 4):
-            p, q = lines[i], lines[j]
-            det = p[0] * q[1] - p[1] * q[0]
-            if abs(det) <= 1e-10 * (abs(p[0]) + abs(p[1])) * (abs(q[0]) + abs(q[1])):
-                continue
-            x, y = (p[2] * q[1] - p[1] * q[2]) / det, (p[0] * q[2] - p[2] * q[0]) / det
-            if x < -edge[0] or y < -edge[1] or x > reach[0] + edge[0] or y > reach[1] + edge[1]:
-                continue
-            x, y = min(max(x, 0.0), reach[0]), min(max(y, 0.0), reach[1])
-            height = -np.inf
-            for plane in range(last + 1):
-                height = max(height, heights[plane] + slopes[plane, 0] * x + slopes[plane, 1] * y)
-                if height >= best:
-                    break
-            if height < best:
-                best, best_x, best_y = height, x, y
-                active[0], active[1], active[2] = last, min(i, last), min(j, last)
-    _weigh(last, 0.0 < best_x < reach[0] and not 0.0 < best_y < reach[1], space)
-    return best_x, best_y, best
-
-
-@inner
-def _weigh(last: int, across: bool, space: Scratch) -> None:
-    """Weigh the active planes so that their slopes vanish: along one axis if only two are active."""
-    active, weight = space.active, space.weight
-    weight[0], weight[1], weight[2] = 1.0, 0.0, 0.0
-    p, q, o = space.slopes[last], space.slopes[active[1]], space.slopes[active[2]]
-    if active[1] != last and active[2] != last:
-        first, second = q[0] * o[1] - q[1] * o[0], o[0] * p[1] - o[1] * p[0]
-        third = p[0] * q[1] - p[1] * q[0]
-        total = first + second + third
-        if total != 0.0 and min(first * total, second * total, third * total) >= 0.0:
-            weight[0], weight[1], weight[2] = first / total, second / total, third / total
-    elif active[1] != last or active[2] != last:
-        which, axis = 1 if active[1] != last else 2, 0 if across else 1
-        other = space.slopes[active[which], axis]
-        total = p[axis] - other
-        if total != 0.0 and -other * total >= 0.0 and p[axis] * total >= 0.0:
-            weight[0], weight[which] = -other / total, p[axis] / total
 
 
 @inner
@@ -333,7 +276,7 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
     corners = 1 + used[0], 1 + used[1]
     x = best_x = cells.multipliers[c, 0] * used[0], cells.multipliers[c, 1] * used[1]
     for p in range(3):
-        space.active[p], space.weight[p] = 0, 1.0 if p == 0 else 0.0
+        space.planes.active[p], space.planes.weight[p] = 0, 1.0 if p == 0 else 0.0
     best = np.inf
     for step in range(PLANES):
         total, corner = _evaluate((x[0] * unit[0], x[1] * unit[1]), corners, count, line, r, space, step)
@@ -346,12 +289,12 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
         value = total + extra - (x[0] * unit[0] + x[1] * unit[1]) * k
         if value < best:
             best, best_x = value, x
-        space.heights[step] = value - first * x[0] - second * x[1]
-        space.slopes[step, 0], space.slopes[step, 1] = first, second
+        space.planes.heights[step] = value - first * x[0] - second * x[1]
+        space.planes.slopes[step, 0], space.planes.slopes[step, 1] = first, second
         if best <= goal or not (used[0] or used[1]) or step == PLANES - 1:
             break
         reach = REACH * (best_x[0] + 1.0) * used[0], REACH * (best_x[1] + 1.0) * used[1]
-        x_0, x_1, model = _lowest(step, reach, space)
+        x_0, x_1, model = lowest(step, reach, space.planes)
         if not model < best - WORTH * (best - goal):
             break
         x = x_0, x_1
@@ -376,25 +319,25 @@ def _choose(
     height: float,
     space: Scratch,
 ) -> None:
-    """Find where the relaxation of a cell is loosest: in xi, eta or t, in a letter that hesitates, or its line."""
+    """Find where a cell is loosest: in xi, eta or t, in a letter that hesitates, or in its line."""
     g, r, span, line = problem.g, problem.r, cells.span[c], cells.line[c]
     largest = z = share = turned = 0.0
     rectangle = np.zeros(2)
     cells.cut[c] = 0
     for p in range(3):
-        share += space.weight[p] * space.ends[space.active[p]]
+        share += space.planes.weight[p] * space.ends[space.planes.active[p]]
     t = _between(span, share)
     for u in range(r.size):
         mean = relaxed = 0.0
         for p in range(3):
-            spot = space.places[space.active[p], u]
+            spot = space.places[space.planes.active[p], u]
             w = space.points[u, spot]
             cells.place[c, p, u] = w
-            mean += w * space.weight[p]
+            mean += w * space.planes.weight[p]
         z += r[u] * mean
         for p in range(3):
-            spot = space.places[space.active[p], u]
-            relaxed += (_xlogx(space.points[u, spot]) - _xlogx(mean)) * space.weight[p]
+            spot = space.places[space.planes.active[p], u]
+            relaxed += (_xlogx(space.points[u, spot]) - _xlogx(mean)) * space.planes.weight[p]
         for side in range(2):
             ends = cells.xi[c] if side == 0 else cells.eta[c]
             bound, sign = (problem.top, -1.0) if side == 0 else (problem.bottom, 1.0)
@@ -407,14 +350,14 @@ def _choose(
             table = space.a if side == 0 else space.b
             at = _phi(max(1.0 + s * v, TINY), g)
             for p in range(3):
-                spot, end = space.places[space.active[p], u], space.ends[space.active[p]]
+                spot, end = space.places[space.planes.active[p], u], space.ends[space.planes.active[p]]
                 w = space.points[u, spot]
                 ahead = sign * (w - _between(bound, span[end]))
                 grid = max(table[end, 0, u, spot] - _phi(max(1.0 + s * ahead, TINY), g), 0.0)
                 ahead = sign * (w - _between(bound, t))
                 own = _phi(max(1.0 + s * ahead, TINY), g)
-                relaxed += space.weight[p] * x[side] * (own - at)
-                loss = space.weight[p] * max(x[side], LEAST / s) * grid
+                relaxed += space.planes.weight[p] * x[side] * (own - at)
+                loss = space.planes.weight[p] * max(x[side], LEAST / s) * grid
                 wide = space.points[u, GRID + spot % GRID] - space.points[u, spot % GRID]
                 # What the tangent loses, it does so where it is longest.
                 if abs(bound[1] - bound[0]) * (span[1] - span[0]) > wide:
@@ -424,7 +367,7 @@ def _choose(
                 ahead = max(ahead, -0.95 / last)
                 own = 1.0 + s * ahead
                 bent = _phi(own, g) + (last - s) * ahead * _slope(own, g) - _phi(1.0 + last * ahead, g)
-                rectangle[side] += max(x[side], LEAST / s) * bent * r[u] * space.weight[p]
+                rectangle[side] += max(x[side], LEAST / s) * bent * r[u] * space.planes.weight[p]
         if relaxed * r[u] > largest:
             largest = relaxed * r[u]
             cells.cut[c], cells.at[c] = 2 + u, mean
