@@ -216,16 +216,6 @@ def reached(
     return np.concatenate(found)
 
 
-def value_within(body: Body, prices: FloatArray, top: float, bottom: float, starts: FloatArray) -> float:
-    """Return a value of g - prices . w that is reached with other ends of A and B than the body's.
-
-    It is that of the best of some places, (m, letters) in folded letters, moved there and improved.
-    """
-    rows = _stack([body], [prices])._replace(top=np.array([top]), bottom=np.array([bottom]))
-    own = np.zeros(len(starts), dtype=np.int64)
-    return max(float(climb(rows, own, starts.copy(), how).max(initial=-math.inf)) for how in RESTORED)
-
-
 def _climb(
     bodies: Sequence[Body],
     prices: Sequence[FloatArray],

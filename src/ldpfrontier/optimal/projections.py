@@ -120,8 +120,10 @@ def _parted(
     products: BodyProducts, decomposition: Decomposition, gap: float, passes: Sequence[int]
 ) -> tuple[Decomposition, FloatArray, float]:
     """Bound all pairs by the parts of their product, with passes of so many cells."""
-    product, bound, split = products.product(0, 0.0), math.inf, False
+    product, bound, split, settled = products.product(0, 0.0), math.inf, False, False
     for n, work in enumerate(passes):
+        if settled and n < len(passes) - 1:
+            continue
         if split:
             prices = decomposition.settle(gap=gap, rounds=ROUNDS)
         else:
@@ -138,6 +140,7 @@ def _parted(
         for (s, _), (_, w) in certificate.found.items():
             products.body((s, 0.0, False)).append(w)
         product.forget()
+        settled = n > HINTS and not certificate.found
     return decomposition, _final(products, decomposition, gap), bound
 
 
