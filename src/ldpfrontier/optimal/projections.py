@@ -29,6 +29,9 @@ ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 #: all, relative to the bound: of all pairs, and of distinct ones.
 PASSES, SLACK, WIDE = 10, 2e-4, 3e-4
 
+#: Cells of distinct pairs for each that is asked for: they cover all deltas.
+ALONG = 4
+
 #: Passes without a certificate, and the cells of each body that are looked at there, for better vertices.
 HINTS, SCOUTED = 2, 200
 
@@ -159,7 +162,7 @@ def _along(
 ) -> tuple[Decomposition, FloatArray, float]:
     """Bound distinct pairs along all deltas."""
     profiles, bound = Profiles(products), math.inf
-    passes = _passes(cells)
+    passes = _passes(ALONG * cells)
     for n, work in enumerate(passes):
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
         value = float(prices.sum())
