@@ -29,8 +29,9 @@ ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 #: all, relative to the bound: of all pairs, and of distinct ones.
 PASSES, SLACK, WIDE = 10, 2e-4, 3e-4
 
-#: Cells of distinct pairs for each that is asked for: they cover all deltas.
-ALONG = 4
+#: Cells of distinct pairs for each that is asked for, as they cover all deltas: in the last pass, where bounds
+#: fall steeply with them, and in the others, which look for vertices.
+ALONG, BEFORE = 7.0, 0.7
 
 #: Passes without a certificate, and the cells of each body that are looked at there, for better vertices.
 HINTS, SCOUTED = 2, 200
@@ -162,7 +163,7 @@ def _along(
 ) -> tuple[Decomposition, FloatArray, float]:
     """Bound distinct pairs along all deltas."""
     profiles, bound = Profiles(products), math.inf
-    passes = _passes(ALONG * cells)
+    passes = [int(BEFORE * cells)] * (PASSES - 1) + [int(ALONG * cells)]
     for n, work in enumerate(passes):
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
         value = float(prices.sum())
