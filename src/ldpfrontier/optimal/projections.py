@@ -29,8 +29,8 @@ ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 #: all, relative to the bound: of all pairs, and of distinct ones.
 PASSES, SLACK, WIDE = 10, 2e-4, 3e-4
 
-#: Cells of distinct pairs for each that is asked for, as they cover all deltas: in the last pass, where bounds
-#: fall steeply with them, and in the others, which look for vertices.
+#: Cells of distinct pairs for each asked for, as they cover all deltas: in the last pass, where bounds fall
+#: steeply with them, and in the others, which look for vertices.
 ALONG, BEFORE = 7.0, 0.7
 
 #: Passes without a certificate, and the cells of each body that are looked at there, for better vertices.
