@@ -128,6 +128,7 @@ class Body(Block):
     def append(self, w: FloatArray) -> None:
         """Add vertices in folded letters, shape (m, letters)."""
         self._found = np.concatenate([self._found, w])
+        self.__dict__.pop("rising", None)
         g = xlogy(w, w) @ self.prior
         self.z = np.append(self.z, w @ self.prior)
         self.g = np.append(self.g, g)
@@ -185,14 +186,34 @@ def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Se
     return found
 
 
-def value_within(body: Body, prices: FloatArray, top: float, bottom: float, starts: FloatArray) -> float:
-    """Return a value of g - prices . w that is reached with other ends of A and B than the body's.
+def reached(
+    body: Body, prices: FloatArray, starts: FloatArray, tilts: FloatArray, top: FloatArray, bottom: FloatArray
+) -> FloatArray:
+    """Climb from places with prices and ends of their own.
 
-    It is that of the best of some places, (m, letters) in folded letters, moved there and improved.
+    Parameters
+    ----------
+    body : Body
+    prices : ndarray, shape (a2,)
+    starts : ndarray, shape (m, letters)
+    tilts : ndarray, shape (m,)
+        What is added per unit of the prior to the prices.
+    top, bottom : ndarray, shape (m,)
+        Ends of A and B.
+
+    Returns
+    -------
+    ndarray, shape (2 m, letters)
     """
-    rows = _stack([body], [prices])._replace(top=np.array([top]), bottom=np.array([bottom]))
-    own = np.zeros(len(starts), dtype=np.int64)
-    return max(float(climb(rows, own, starts.copy(), how).max(initial=-math.inf)) for how in RESTORED)
+    many = len(starts)
+    rows = _stack([body] * many, [prices] * many)
+    rows = rows._replace(prices=rows.prices + tilts[:, None] * rows.prior, top=top, bottom=bottom)
+    found = []
+    for how in RESTORED:
+        w = starts.copy()
+        climb(rows, np.arange(many), w, how)
+        found.append(w)
+    return np.concatenate(found)
 
 
 def _climb(

@@ -8,7 +8,7 @@ PolyOpt (`polyopt`), of convex bodies (`bodies`) instead of polytopes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -100,24 +100,23 @@ class BodyProducts:
         """Return the product of (s0, delta); at delta = 0 the same for every s0."""
         key = (s0 if delta > 0 else 0), delta
         if key not in self._products:
-            bodies = [self.body(member) for member in self.members(s0, delta, delta)]
+            bodies = [self.body(member) for member in self.members(s0, delta)]
             self._products[key] = BlockProduct(list(bodies), self.ball.centre)
         return self._products[key]
 
-    def members(self, s0: int, low: float, high: float) -> list[Key]:
-        """List the bodies whose product contains the columns of s0 and an interval of deltas."""
-        ends = [high if s == s0 else low for s in range(len(self.ball.centre))]
-        return [(s, delta, s == s0 and delta > 0.0) for s, delta in enumerate(ends)]
+    def members(self, s0: int, delta: float) -> list[Key]:
+        """List the bodies of a product."""
+        return [(s, delta, s == s0 and delta > 0.0) for s in range(len(self.ball.centre))]
 
-    def known_body(self, key: Key) -> Body | None:
-        """Return the body of a key if it has been made, with the vertices found so far."""
-        return self._bodies.get(key)
+    def active(self) -> Sequence[BlockProduct]:
+        """Return the products in use."""
+        return self._active
 
     def in_use(self) -> Iterator[Key]:
         """List the keys of the bodies of the products in use."""
         for (s0, delta), product in self._products.items():
             if product in self._active:
-                yield from self.members(s0, delta, delta)
+                yield from self.members(s0, delta)
 
     def tangents(self, prices: FloatArray) -> Iterator[tuple[float, int, float, float]]:
         """List the excess, s0, delta and lam (see `BlockProduct.excess`) of the products in use."""

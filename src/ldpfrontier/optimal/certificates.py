@@ -1,64 +1,132 @@
 r"""Certificates for products of bodies: bounds on the reduced costs of all columns, for every delta at once.
 
-Scaled as in `body_products`, the columns of distinct pairs with special value s0 are products of ::
+With b = e^-delta from 1 to e^-eps, the columns of distinct pairs with special value s0 are products of ::
 
-    O_s(delta)  = {e^(delta/2) <= B(w), A(w) <= e^(eps - delta/2)}   for s != s0,
-    S_s0(delta) = {e^(-delta/2) <= B(w), A(w) <= e^(eps + delta/2)},
+    {1 <= B(w), A(w) <= b e^eps} for s != s0,      {b <= B(w), A(w) <= e^eps} for s0,
 
-delta in [0, eps], times e^(lean delta) with any lean between -1/2 and 1/2. O_s shrinks with delta and S_s0
-grows, so the columns of an interval [low, high] of deltas lie in the product of O_s(low) and S_s0(high): its
-value is bounded by the covers of these bodies. One tangent of z log z serves all deltas, as a lean keeps Z
-where it touches. Where the bound is largest, a cover is refined or the interval is halved. All pairs are the
-one product at delta = 0.
+whose ends are linear in b. All pairs are the one product at b = 1. A certificate compares every body with a
+level of its own (`levels`), for all b at once: the least of lines in z, one per part of the columns as in
+`decomposition`. If f_s(w) = g_s(w) - prices . w is below the level of its body and the lines of a part have
+heights that add up to -e^(slope - 1 - kappa), then no column of that part has a reduced cost above kappa per
+unit of Z, by the tangent of z log z with that slope. What covers find above a level counts against the sum.
+Between knots of t slopes and sums are linear, so that kappa is convex: the knots decide.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
-from ldpfrontier.optimal.bodies import Body, polish_from, value_within
-from ldpfrontier.optimal.body_products import BodyProducts, Key, level
+from ldpfrontier.optimal.bodies import Body, reached
+from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.covering import Cover
+from ldpfrontier.optimal.decomposition import Line
+from ldpfrontier.optimal.levels import Level, level_at
 
-#: Cells by which a cover is refined at a time; the next time may gain this share of the last gain, or that
-#: of what is left, by how much larger the cover gets.
-PORTION, FADING, FLOOR = 1_000, 0.7, 0.5
+#: Cells by which a cover is refined at a time; how much larger it is when vertices are looked for again.
+PORTION, GROWTH = 1_000, 1.5
 
-#: Vertices that are moved to other ends.
-STARTS = 4
+#: A cover is left alone where points known are as far above its level as its bound, but for this share.
+NEARLY = 0.02
 
-#: Intervals, the loosest ones, in which columns that are missing are looked for.
-LOOKED_AT = 200
+#: Points above a level that are kept at a time; least height above it, as a share of what a body may have.
+KEPT, LEAST = 6, 0.1
 
-#: Refinements of covers that a halved interval costs.
-HALVING = 6.0
+#: A sensitive value, and whether it is special.
+Role = tuple[int, bool]
 
-#: Leans are multiples of this, so that covers are shared; a special value has its own if it is another one by
-#: more, and the reduced costs of its columns reach this share of the value below zero.
-LEANS, NEARLY = 0.1, 0.01
 
-#: A body, and its lean: it is scaled by e^(lean delta).
-Place = tuple[Key, float]
+@dataclass(frozen=True)
+class Frame:
+    """Lines for all bodies, P parts at K knots.
+
+    Attributes
+    ----------
+    knots : ndarray, shape (K,)
+        Of t, which b falls linearly with, from 1 at t = 0 to e^-eps at t = 1.
+    low, high, bonus : ndarray, shape (P,)
+        As of `Line`.
+    slope : ndarray, shape (P, K)
+    heights : dict
+        Of every body, shape (P, K).
+    products : list
+        The bodies of every product.
+    """
+
+    knots: FloatArray
+    low: FloatArray
+    high: FloatArray
+    bonus: FloatArray
+    slope: FloatArray
+    heights: dict[Role, FloatArray]
+    products: list[list[Role]]
+
+    @classmethod
+    def of_parts(cls, lines: Sequence[Line]) -> Frame:
+        """Return that of the parts of the product of all pairs."""
+        groups = range(len(lines[0].heights))
+        return cls(
+            np.zeros(1),
+            np.array([line.low for line in lines]),
+            np.array([line.high for line in lines]),
+            np.array([line.bonus for line in lines]),
+            np.array([[line.slope] for line in lines]),
+            {(s, False): np.array([[line.heights[s]] for line in lines]) for s in groups},
+            [[(s, False) for s in groups]],
+        )
+
+    def totals(self) -> FloatArray:
+        """Return the sums of the heights and the bonus, shape (products, P, K)."""
+        return (
+            np.array([sum(self.heights[role] for role in roles) for roles in self.products])
+            + self.bonus[:, None]
+        )
+
+    def kappa(self, above: FloatArray | float = 0.0) -> FloatArray:
+        """Return what the totals say of reduced costs, with what bodies have above their levels in all."""
+        total = self.totals() + above
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(total < 0.0, self.slope - 1.0 - np.log(np.maximum(-total, 0.0)), np.inf)
+
+    def raised(self, kappa: float) -> Frame:
+        """Raise the heights as far as totals allow that say `kappa`, which must not be less than they do.
+
+        A body that several products share is raised as the one that leaves the least allows.
+        """
+        left = -np.exp(self.slope - 1.0 - kappa) - self.totals()
+        shared = (
+            self.products[0] if len(self.products) == 1 else [(s, False) for s in range(len(self.products))]
+        )
+        heights = {}
+        for role in shared:
+            own = [n for n, roles in enumerate(self.products) if role in roles]
+            heights[role] = self.heights[role] + left[own].min(axis=0) / len(shared)
+        for roles, rest in zip(self.products, left, strict=True):
+            special = [role for role in roles if role not in heights]
+            for role in special:
+                given = sum(heights[other] - self.heights[other] for other in roles if other != role)
+                heights[role] = self.heights[role] + rest - given
+        return Frame(self.knots, self.low, self.high, self.bonus, self.slope, heights, self.products)
 
 
 @dataclass(eq=False)
 class _Part:
-    """One body at one delta: bounds of its value, and how much the next refinement may gain."""
+    """One body: how far its cover and known points are above its level, and when points were looked for."""
 
-    bound: float
-    lower: float
-    gain: float
-    cover: Cover | None = None
-    searched: int = 0  # cells of the cover when better vertices were looked for
+    level: Level
+    scale: float
+    cover: Cover | None
+    above: float
+    known: float = 0.0
+    searched: float = 0.0
 
 
+@dataclass(eq=False)
 class Certificate:
     """Bounds at some prices.
 
@@ -66,214 +134,152 @@ class Certificate:
     ----------
     products : BodyProducts
     prices : ndarray, shape (a1, a2)
+    frame : Frame
+    margin : float
+        How far a body may be above its level before it matters.
+
+    Attributes
+    ----------
+    found : dict
+        Points above the levels: of every body, t (m,) and letters (m, letters).
     """
 
-    def __init__(self, products: BodyProducts, prices: FloatArray) -> None:
-        self._products = products
-        centre = products.ball.centre
-        self._lam = products.product(0, 0.0).excess(prices)[1]
-        self._tilted = prices.reshape(centre.shape) + self._lam * centre
-        self._groups = len(centre)
-        # Z at delta = 0 is about e^(lam - 1): where nothing else is known, it is kept there.
-        common = _lean((self._lam - 1.0) / products.epsilon - 0.5)
-        self._leans = dict.fromkeys(range(-1, self._groups), common)
-        for excess, s0, delta, lam in sorted(products.tangents(prices)):
-            lean = _lean((self._lam - lam) / delta) if delta > 0.0 else common
-            if excess > -NEARLY * prices.sum() and abs(lean - common) > 1.5 * LEANS:
-                self._leans[s0] = lean
-        self._parts: dict[Place, _Part] = {}
+    products: BodyProducts
+    prices: FloatArray
+    frame: Frame
+    margin: float
+    found: dict[Role, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
 
-    def bound(self, work: int, slack: float, *, last: bool = True) -> float:
+    def __post_init__(self) -> None:
+        self._parts: dict[Role, _Part] = {}
+        for role in self.frame.heights:
+            body, frame = self._base(role), self.frame
+            if not body.movable:
+                self._parts[role] = _Part(self._level(role, 1.0), 1.0, None, self._listed(role))
+                continue
+            # Covers know the mean of w, which is z per unit of the prior.
+            scale = float(body.prior.sum())
+            level = self._level(role, scale)
+            cover = Cover(
+                body, self.prices[role[0]], *ends(self.products.epsilon, role[1], len(frame.knots)), level
+            )
+            self._parts[role] = _Part(level, scale, cover, math.inf)
+
+    def bound(self, work: int) -> float:
         """Bound the reduced cost per unit of Z of every column.
 
         Parameters
         ----------
         work : int
             Most cells to add to the covers.
-        slack : float
-            How far in total the bounds of the bodies may be above the vertices known.
-        last : bool
-            Whether to go on where known columns are already above: other prices are better then.
 
         Returns
         -------
         float
             inf if none is known.
         """
-        eps = self._products.epsilon
-        whole = sum(self._part(((s, 0.0, False), 0.0)).lower for s in range(self._groups))
-        if self._products.distinct and self._groups > 1:
-            items = [(s0, 0.0, eps) for s0 in range(self._groups)]
-        else:
-            items = [(-1, 0.0, 0.0)]
-        # Bounds fall as covers are refined, so a value that was right when it was pushed is an upper bound.
-        heap = [(-self._value(*item), *item) for item in items]
-        heapq.heapify(heap)
-        while True:
-            old, s0, low, high = heap[0]
-            value = self._value(s0, low, high)
-            if -old > value + 1e-12 * abs(value):
-                heapq.heapreplace(heap, (-value, s0, low, high))
-                continue
-            if work <= 0 or value <= whole + slack:
+        for part in self._parts.values():
+            if part.cover is not None and part.cover.size == 0:
+                part.above = part.cover.bound(0.0, 0)
+        while work > 0:
+            role, part = max(self._parts.items(), key=lambda item: item[1].above - item[1].known)
+            if part.cover is None or part.above <= (1.0 + NEARLY) * part.known + 1e-12 * self.margin:
                 break
-            if not last and self._known(s0, low, high)[0] > whole + slack:
-                break
-            place = max(self._places(s0, low, high), key=lambda place: self._parts[place].gain)
-            if self._halving(s0, low, high) > HALVING * self._parts[place].gain:
-                middle = 0.5 * (low + high)
-                heapq.heappop(heap)
-                for ends in ((low, middle), (middle, high)):
-                    heapq.heappush(heap, (-self._value(s0, *ends), s0, *ends))
-                work -= self._groups
-            elif self._parts[place].gain > 0.0:
-                work -= self._refine(place, slack)
-            else:
-                break
-        self._heap, self.worst = heap, (s0, low, high)
-        return self._lam - 1.0 - math.log(-value) if value < 0.0 else math.inf
+            before = part.cover.size
+            part.above = part.cover.bound(0.0, PORTION)
+            work -= max(part.cover.size - before, 1)
+            if part.above > part.known and part.cover.size >= GROWTH * part.searched:
+                part.searched = part.cover.size
+                self._search(role, part)
+        count = max(len(self.frame.knots) - 1, 1)
+        above = {role: self._above(part, count) for role, part in self._parts.items()}
+        worst = -math.inf
+        for n, roles in enumerate(self.frame.products):
+            total = sum(above[role] for role in roles)
+            for first in range(min(2, len(self.frame.knots))):
+                rows = self.frame.kappa(np.pad(total, (first, len(self.frame.knots) - first - count)))[n]
+                worst = max(worst, float(rows[:, first : first + count].max()))
+        return worst
 
-    def scout(self, cells: int, deltas: Sequence[float] = ()) -> float:
-        """Look for better vertices with a few cells for every body of the products in use.
+    def _above(self, part: _Part, count: int) -> FloatArray:
+        """Return how far a body may be above its level between any two knots, shape (count,)."""
+        if part.cover is None:
+            return np.full(count, part.above)
+        return part.cover.above(self.frame.knots) if part.above > 0.0 else np.zeros(count)
 
-        Parameters
-        ----------
-        cells : int
-            Cells of each body.
-        deltas : sequence of float
-            Where special bodies are looked at, too, whether or not they are in use.
+    def _base(self, role: Role) -> Body:
+        return self.products.body((role[0], 0.0, False))
 
-        Returns
-        -------
-        float
-            What the vertices found gain in all, in the largest product.
-        """
-        gains: dict[int, float] = {}
-        keys = set(self._products.in_use())
-        self._heap = [(0.0, s0, delta, delta) for s0 in range(self._groups) for delta in deltas]
-        special = {(s0, delta, True) for _, s0, delta, _ in self._heap}
-        for key in sorted(keys | special):
-            place = self._place(key, key[0] if key[2] else -1)
-            part = self._part(place)
-            if part.gain == math.inf:
-                before = part.lower
-                self._refine(place, 0.0, cells)
-                if key in keys:
-                    gains[key[0]] = max(gains.get(key[0], 0.0), part.lower - before)
-        return sum(gains.values())
-
-    def missing(self) -> list[tuple[int, float]]:
-        """List special values, each with a delta, whose known columns have a positive reduced cost."""
-        worst: dict[int, tuple[float, float]] = {}
-        for _, s0, low, high in heapq.nsmallest(LOOKED_AT, self._heap):
-            worst[s0] = max(worst.get(s0, (-math.inf, 0.0)), self._known(s0, low, high))
-        least = -math.exp(self._lam - 1.0)
-        return [(s0, delta) for s0, (total, delta) in worst.items() if delta > 0.0 and total > least]
-
-    def _known(self, s0: int, low: float, high: float) -> tuple[float, float]:
-        """Return what known columns reach in the middle of an interval of deltas, and the middle."""
-        delta = 0.5 * (low + high)
-        return sum(self._part(place).lower for place in self._places(s0, delta, delta)), delta
-
-    def _value(self, s0: int, low: float, high: float) -> float:
-        return sum(self._part(place).bound for place in self._places(s0, low, high))
-
-    def _halving(self, s0: int, low: float, high: float) -> float:
-        """Estimate what halving an interval gains: half of what the special body does along it."""
-        if high - low <= 1e-6 * self._products.epsilon:
-            return 0.0
-        ends = [self._part(self._place((s0, delta, delta > 0.0), s0)) for delta in (low, high)]
-        return 0.5 * max(ends[1].lower - ends[0].lower, 0.0)
-
-    def _place(self, key: Key, s0: int) -> Place:
-        """Say by what a body is scaled for the columns of a special value."""
-        return key, self._leans[s0] if key[1] > 0.0 else 0.0
-
-    def _places(self, s0: int, low: float, high: float) -> list[Place]:
-        return [self._place(key, s0) for key in self._products.members(s0, low, high)]
-
-    def _base(self, key: Key) -> Body:
-        """Return the body at delta = 0, which has the same ball."""
-        return self._products.body((key[0], 0.0, False))
-
-    def _ends(self, place: Place) -> tuple[float, float]:
-        """Return the top and the bottom of a body."""
-        key, scale = place[0], _scale(place)
-        return (
-            scale * math.exp(self._products.epsilon + 0.5 * level(key)),
-            scale * math.exp(-0.5 * level(key)),
+    def _level(self, role: Role, scale: float) -> Level:
+        frame = self.frame
+        return Level(
+            frame.knots,
+            frame.low / scale,
+            frame.high / scale,
+            frame.bonus / scale,
+            frame.slope,
+            frame.heights[role] / scale,
         )
 
-    def _best(self, place: Place, body: Body) -> float:
-        """Return the largest value of the known vertices of a body, scaled."""
-        scale = _scale(place)
-        return scale * float((body.reduced(self._tilted[place[0][0]]) + math.log(scale) * body.z).max())
+    def _listed(self, role: Role) -> float:
+        """Return how far a body whose vertices are all known may be above its level.
 
-    def _part(self, place: Place) -> _Part:
-        if place not in self._parts:
-            key = place[0]
-            base, c = self._base(key), self._tilted[key[0]]
-            top, bottom = self._ends(place)
-            if not base.movable or level(key) == -self._products.epsilon:
-                # A box, or constants only: every letter at one end.
-                worth = [xlogy(w, w) * base.prior - w * base.folded(c) for w in (bottom, top)]
-                value = float(np.maximum(*worth).sum())
-                self._parts[place] = _Part(value, value, 0.0)
-            else:
-                body = self._products.known_body(key)
-                if body is not None:
-                    lower = self._best(place, body)
-                else:
-                    lower = value_within(base, c, top, bottom, base.best(c, STARTS))
-                self._parts[place] = _Part(self._inherited(place), lower, math.inf)
-        return self._parts[place]
+        The vertices move linearly with t, and f is convex: above its chord between knots is only the product
+        of a slope and z, by a quarter of the product of their changes.
+        """
+        frame, (s, special) = self.frame, role
+        level, most = self._level(role, 1.0), 0.0
+        for t in frame.knots:
+            top, bottom = (between(end, t) for end in ends(self.products.epsilon, special, len(frame.knots)))
+            body = with_ends(self.products, s, top, bottom)
+            f = body.reduced(self.prices[s])
+            most = max(
+                most,
+                *(float(x) - level_at(level, float(z), float(t)) for x, z in zip(f, body.z, strict=True)),
+            )
+        change = max(abs(b - a) for a, b in ends(self.products.epsilon, special, len(frame.knots)))
+        turned = np.abs(np.diff(frame.slope, axis=1)) * np.diff(frame.knots)
+        return most + 0.25 * float(turned.max(initial=0.0)) * change * float(self._base(role).prior.sum())
 
-    def _inherited(self, place: Place) -> float:
-        """Return the bound of the smallest body so far that contains the one at delta."""
-        (s, delta, special), lean = place
-        containing = [
-            part.bound
-            for ((t, at, kind), own), part in self._parts.items()
-            if t == s
-            and (own == lean or at == 0.0)
-            and ((at >= delta and kind) if special else (at <= delta and not kind))
-        ]
-        return min(containing, default=math.inf)
-
-    def _refine(self, place: Place, slack: float, cells: int = PORTION) -> int:
-        """Refine a cover, and look for vertices where it is loose; return the number of cells added."""
-        key, part = place[0], self._parts[place]
-        if part.cover is None:
-            part.cover = Cover(self._base(key), self._tilted[key[0]], *self._ends(place))
-        before = part.cover.size
-        target = part.lower + slack / self._groups
-        bound = min(part.cover.bound(target, cells), part.bound)
-        gained = part.bound - bound if math.isfinite(part.bound) else bound - target
-        part.bound = bound
-        if bound > target and part.cover.size >= 2 * part.searched:
-            part.searched = part.cover.size
-            part.lower = max(part.lower, self._found(place, part.cover.hints()))
-            target = min(part.lower + slack / self._groups, bound)
-        part.gain = min(FADING * gained, bound - target)
-        part.gain = max(part.gain, FLOOR * PORTION / part.cover.size * (bound - target))
-        return part.cover.size - before
-
-    def _found(self, place: Place, hints: FloatArray) -> float:
-        """Look for better vertices from some places; return the value of the best one known."""
-        key, scale = place[0], _scale(place)
-        body, c = self._products.known_body(key), self._tilted[key[0]]
-        if body is None:
-            return value_within(self._base(key), c, *self._ends(place), hints)
-        # Scaled letters are worth scale (f + log(scale) z).
-        polish_from([body], [c - math.log(scale) * self._products.ball.centre[key[0]]], [hints / scale])
-        return self._best(place, body)
+    def _search(self, role: Role, part: _Part) -> None:
+        """Look for points of a body above its level, where its cover is loose."""
+        assert part.cover is not None
+        body, c = self._base(role), self.prices[role[0]]
+        w, t, slope = part.cover.hints()
+        if not len(w):
+            return
+        top, bottom = ends(self.products.epsilon, role[1], len(self.frame.knots))
+        w = reached(body, c, w, slope, between(top, t), between(bottom, t))
+        t = np.tile(t, len(w) // len(t))
+        f = xlogy(w, w) @ body.prior - w @ body.folded(c)
+        z = w @ body.prior / part.scale
+        over = np.array(
+            [a - part.scale * level_at(part.level, x, y) for a, x, y in zip(f, z, t, strict=True)]
+        )
+        best = np.argsort(-over, kind="stable")
+        best = best[over[best] > LEAST * self.margin]
+        best = best[np.append(True, np.diff(over[best]) < -1e-9)[: len(best)]][:KEPT]
+        if best.size:
+            part.known = max(part.known, float(over[best[0]]))
+            old = self.found.get(role, (np.empty(0), np.empty((0, body.letters))))
+            self.found[role] = np.append(old[0], t[best]), np.concatenate([old[1], w[best]])
 
 
-def _scale(place: Place) -> float:
-    (_, delta, _), lean = place
-    return math.exp(lean * delta)
+def ends(epsilon: float, special: bool, knots: int = 2) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the ends of A, and those of B, at t = 0 and t = 1; with one knot both are at t = 0."""
+    top, bottom = math.exp(epsilon), math.exp(-epsilon)
+    if knots == 1:
+        return (top, top), (1.0, 1.0)
+    return ((top, top), (1.0, bottom)) if special else ((top, 1.0), (1.0, 1.0))
 
 
-def _lean(part: float) -> float:
-    """Round a lean to one that others share."""
-    return min(max(LEANS * round(part / LEANS), -0.5), 0.5)
+def between(pair: tuple[float, float], t: FloatArray) -> FloatArray:
+    """Return what is a share t of the way from one end to the other."""
+    return np.asarray(pair[0] + t * (pair[1] - pair[0]))
+
+
+def with_ends(products: BodyProducts, s: int, top: FloatArray, bottom: FloatArray) -> Body:
+    """Return the body of a sensitive value with given ends of A and B, and the vertices that are listed."""
+    ball, base = products.ball, products.body((s, 0.0, False))
+    ratio = max(math.log(float(top) / float(bottom)), 0.0)
+    return Body(ball.conditionals[s], base.radius, ball.order, ball.centre[s], ratio, float(bottom))

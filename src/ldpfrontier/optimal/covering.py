@@ -13,13 +13,18 @@ largest bound is cut where that is loosest: in xi, in eta, or between the values
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.bodies import Body
+from ldpfrontier.optimal.levels import Level, constant
 from ldpfrontier.optimal.relaxation import Cells, Problem, refine, widest
 from ldpfrontier.renyi import two_cells
+
+#: As RATIO where the ends of A or B move.
+MOVING = 4.0
 
 #: Multiple of 1 / top at which xi ends, and of 1 / bottom at which eta does; ratio of neighbouring ends.
 FAR, RATIO = 200.0, 1.9
@@ -37,11 +42,20 @@ class Cover:
     body : Body
         With 0 < radius < inf and more than one letter.
     prices : ndarray, shape (a2,)
-    top, bottom : float
-        Ends of A and B that take the place of the body's, bottom < top.
+    top, bottom : pair of float
+        Ends of A and B that take the place of the body's, bottom < top: at t = 0 and 1, linear between.
+    level : Level, optional
+        What the function is compared with, of the mean of w; 0 by default.
     """
 
-    def __init__(self, body: Body, prices: FloatArray, top: float, bottom: float) -> None:
+    def __init__(
+        self,
+        body: Body,
+        prices: FloatArray,
+        top: tuple[float, float],
+        bottom: tuple[float, float],
+        level: Level | None = None,
+    ) -> None:
         real = body.centre > 0
         r = body.centre[real]
         g, B = (body.order - 1.0) / body.order, body.radius
@@ -49,14 +63,26 @@ class Cover:
         k = B if g == 0 else math.expm1(g * B) / g
         self._real, self._prior = real, prior
         self._problem = Problem(
-            r, c[real] / (prior * r), float(c[~real].sum()) / prior, top, bottom, k, g, -math.inf
+            r,
+            c[real] / (prior * r),
+            float(c[~real].sum()) / prior,
+            np.array(top),
+            np.array(bottom),
+            k,
+            g,
+            -math.inf,
+            constant() if level is None else level,
         )
-        caps = top / two_cells(r, np.full(r.size, B), body.order)[1]
+        moving = top[0] != top[1] or bottom[0] != bottom[1]
+        spans = self._problem.level.knots if moving else np.zeros(2)
+        ratio = MOVING if moving else RATIO
+        most, least = max(top), min(bottom)
+        caps = most / two_cells(r, np.full(r.size, B), body.order)[1]
         rise = math.expm1(B)
         # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise.
-        xi = _ends(rise / top, FAR / top, g)
-        eta = _ends(rise / max(float(caps.max()) - bottom, 1e-12), FAR / bottom, g)
-        i, j = (index.ravel() for index in np.indices((len(xi) - 1, len(eta) - 1)))
+        xi = _ends(rise / most, FAR / most, ratio, g)
+        eta = _ends(rise / max(float(caps.max()) - least, 1e-12), FAR / least, ratio, g)
+        i, j, t = (index.ravel() for index in np.indices((len(xi) - 1, len(eta) - 1, len(spans) - 1)))
         m, n = i.size, r.size
         self._first, self._count, self._least = m, 0, -math.inf
         self._cells = Cells(
@@ -69,10 +95,13 @@ class Cover:
             np.zeros(m, dtype=np.int64),
             np.zeros(m),
             np.zeros((m, 3, n)),
+            np.stack([spans[t], spans[t + 1]], axis=1),
+            np.ones(m),
+            np.zeros((m, 2, 2)),
         )
 
     def bound(self, target: float, most: int) -> float:
-        """Bound g - prices . w over the body from above.
+        """Bound g - prices . w, less the level, over the body from above.
 
         Parameters
         ----------
@@ -94,27 +123,46 @@ class Cover:
         self._least = max(self._least, target)
         return max(self._least, self._prior * float(self._cells.bound[: self._count].max()))
 
+    def above(self, knots: FloatArray) -> FloatArray:
+        """Return the bounds between knots of t, shape (knots - 1,); that of all t for one knot."""
+        if self._count == 0:
+            return np.full(max(len(knots) - 1, 1), np.inf)
+        bounds, span = self._prior * self._cells.bound[: self._count], self._cells.span[: self._count]
+        if len(knots) == 1:
+            return np.array([bounds.max(initial=self._least)])
+        inside = [(span[:, 0] < b) & (span[:, 1] > a) for a, b in pairwise(knots)]
+        return np.array([bounds[own].max(initial=self._least) for own in inside])
+
     @property
     def size(self) -> int:
         """Cells so far."""
         return self._count
 
-    def hints(self) -> FloatArray:
-        """Return where to look for better vertices: letters (m, letters) in the loosest cells."""
+    def hints(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return where to look for better vertices: in the loosest cells.
+
+        Returns
+        -------
+        w : ndarray, shape (m, letters)
+        t : ndarray, shape (m,)
+        slope : ndarray, shape (m,)
+            Of the lines that were below the level there.
+        """
         bounds = self._cells.bound[: self._count]
         count = min(LOOSE, len(bounds))
         loosest = np.argpartition(-bounds, count - 1)[:count]
         loosest = loosest[np.argsort(-bounds[loosest], kind="stable")]
         loosest = loosest[bounds[loosest] > self._problem.goal]
         places = self._cells.place[loosest].reshape(-1, self._problem.r.size)
-        rounded = np.rint(np.log(places / self._problem.top + SMALL) / NEAR)
+        rounded = np.rint(np.log(places / self._problem.top.max() + SMALL) / NEAR)
         first = np.sort(np.unique(rounded, axis=0, return_index=True)[1])[:HINTS]
         w = np.zeros((len(first), self._real.size))
         w[:, self._real] = places[first]
-        return w
+        cells = loosest[first // 3]
+        return w, self._cells.span[cells].mean(axis=1), self._cells.line[cells, :, 0].mean(axis=1)
 
 
-def _ends(first: float, last: float, g: float) -> FloatArray:
+def _ends(first: float, last: float, ratio: float, g: float) -> FloatArray:
     """List ends of intervals from the first to the last value in even ratios, and infinity."""
-    count = max(2, 1 + math.ceil(math.log(max(last / first, 1.0 + 1e-9)) / math.log(min(RATIO, widest(g)))))
+    count = max(2, 1 + math.ceil(math.log(max(last / first, 1.0 + 1e-9)) / math.log(min(ratio, widest(g)))))
     return np.append(np.geomspace(first, max(last, first * 1.1), count), np.inf)

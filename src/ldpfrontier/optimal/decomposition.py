@@ -77,6 +77,25 @@ class Part:
         return self.low == 0.0 and self.high == math.inf
 
 
+@dataclass(frozen=True)
+class Line:
+    """What the prices of an LP say of a part: f_s(w) <= slope z(w) + heights[s], and `bonus` more if z > low.
+
+    The heights and the bonus, which is not positive, add up to -e^(slope - 1) at most.
+    """
+
+    low: float
+    high: float
+    slope: float
+    bonus: float
+    heights: FloatArray  # (a1,)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the part has all columns."""
+        return self.low == 0.0 and self.high == math.inf
+
+
 class Decomposition:
     """The LP over the block weights of the parts of products found so far, each with Theta, Z-hat, -Theta h.
 
@@ -95,7 +114,7 @@ class Decomposition:
         self._owners: list[tuple[Part, int, int] | None] = []
         self._known: set[tuple[Part, int, int]] = set()
         self._rows = 0
-        self._primal, self._prices = np.empty(0), np.zeros(first.centre.shape)
+        self._primal, self._dual, self._prices = np.empty(0), np.empty(0), np.zeros(first.centre.shape)
         for _ in range(first.centre.size):
             self._row(1.0, 1.0, [], [])
         self._add(Part(first), _constants(first))
@@ -121,6 +140,7 @@ class Decomposition:
         bound, best = math.inf, np.zeros(self._centre.shape)
         for _ in range(rounds):
             _, self._primal, dual = solve(self._lp)
+            self._dual = dual
             self._prices = prices = dual[: best.size].reshape(best.shape)
             value = self._value()
             left = bound - value if math.isfinite(bound) else 0.0
@@ -156,18 +176,31 @@ class Decomposition:
         prices : ndarray, shape (a1, a2)
             Near the best ones; of no bound themselves.
         """
-        prices = self._prices
         for _ in range(HALVINGS):
             if not self._split(gap * self._value()):
                 break
-            for _ in range(rounds):
-                value, self._primal, dual = solve(self._lp)
-                self._prices = prices = dual[: prices.size].reshape(prices.shape)
-                least = SLACK * gap * abs(value)
-                new = self._cut(least)
-                if not self._improve(prices, dual, least / len(prices)) and not new:
-                    break
-        return prices
+            self.settle(gap=gap, rounds=rounds)
+        return self._prices
+
+    def settle(self, *, gap: float, rounds: int = ROUNDS) -> FloatArray:
+        """Add vertices to the parts as they are, until the value hardly falls; return the prices."""
+        for _ in range(rounds):
+            value, self._primal, self._dual = solve(self._lp)
+            self._prices = self._dual[: self._prices.size].reshape(self._prices.shape)
+            least = SLACK * gap * abs(value)
+            new = self._cut(least)
+            if not self._improve(self._prices, self._dual, least / len(self._prices)) and not new:
+                break
+        return self._prices
+
+    def lines(self, product: BlockProduct) -> list[Line]:
+        """List what the prices of the last LP say of the parts of a product."""
+        found = []
+        for part, (_, row) in self._first.items():
+            if part.product is product:
+                ties = self._dual[row : row + len(product.blocks) + 2]
+                found.append(Line(part.low, part.high, float(ties[-2]), min(float(ties[-1]), 0.0), ties[:-2]))
+        return found
 
     def columns(self) -> Columns:
         """Couple the block weights of the last LP that was solved into joint columns."""

@@ -8,13 +8,15 @@ projection, distinct pairs, they contain every (eps, F)-RLDP mechanism.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.optimal.body_products import FEW, BodyProducts
-from ldpfrontier.optimal.certificates import Certificate
+from ldpfrontier.optimal.certificates import Certificate, Frame
 from ldpfrontier.optimal.column_generation import best_channel, generate
 from ldpfrontier.optimal.decomposition import Decomposition
 from ldpfrontier.optimal.polyopt import LARGE, start_columns
+from ldpfrontier.optimal.profiles import Profiles
 from ldpfrontier.optimal.proximal import generate_near
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
@@ -23,16 +25,16 @@ from ldpfrontier.utility import Columns, MutualInformation
 #: columns with more than FEW sensitive values, and with more than LARGE vertices.
 ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 
-#: Passes of a certificate, each with its own prices; how far in all, relative to the bound, the covers of a
-#: certificate may be above the vertices known.
-PASSES, SLACK = 10, 2e-4
+#: Passes of a certificate, each with its own prices; how far above the vertices known the covers may be in
+#: all, relative to the bound: of all pairs, and of distinct ones.
+PASSES, SLACK, WIDE = 10, 2e-4, 3e-4
 
-#: Deltas at which special bodies are looked at before a certificate, as parts of epsilon.
-WIDE = (0.25, 0.5, 0.75, 0.875, 1.0)
+#: Cells of distinct pairs for each asked for, as they cover all deltas: in the last pass, where bounds fall
+#: steeply with them, and in the others, which look for vertices.
+ALONG, BEFORE = 7.0, 0.7
 
-#: Passes without a certificate, and the cells of each body that are looked at there, for better vertices;
-#: those of the passes before a certificate.
-HINTS, SCOUTED, SCOUTS = 2, 200, (200, 500, 1000, 2000)
+#: Passes without a certificate, and the cells of each body that are looked at there, for better vertices.
+HINTS, SCOUTED = 2, 200
 
 
 def projected_mechanism(
@@ -103,24 +105,76 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
     """
     decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
     decomposition.solve(products.known, gap=ROUGH)
-    bound = math.inf
-    deltas = [products.epsilon * part for part in WIDE] if products.distinct and cells > 0 else []
-    for scouted in (SCOUTED,) * HINTS if cells == 0 else SCOUTS:
-        prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
-        certificate = Certificate(products, prices)
-        gain = certificate.scout(scouted, deltas)
-        new = [products.use(s0, delta) for s0, delta in certificate.missing()]
-        if not any(new) and gain <= SLACK * float(prices.sum()):
-            break
-    passes = PASSES if cells > 0 else 0
-    for last in range(passes - 1, -1, -1):
-        prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
-        certificate = Certificate(products, prices)
+    prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
+    groups = len(products.ball.centre)
+    if not products.distinct or groups == 1:
+        passes = [groups * SCOUTED] * HINTS if cells == 0 else _passes(cells)
+        return _parted(products, decomposition, gap, passes)
+    if cells == 0:
+        return decomposition, prices, math.inf
+    return _along(products, decomposition, gap, cells)
+
+
+def _passes(cells: int) -> list[int]:
+    """List the cells of every pass: the last ones, at the best prices, have the most."""
+    return [cells >> min(last, 2) for last in range(PASSES - 1, -1, -1)]
+
+
+def _parted(
+    products: BodyProducts, decomposition: Decomposition, gap: float, passes: Sequence[int]
+) -> tuple[Decomposition, FloatArray, float]:
+    """Bound all pairs by the parts of their product, with passes of so many cells."""
+    product, bound, split, settled = products.product(0, 0.0), math.inf, False, False
+    for n, work in enumerate(passes):
+        if settled and n < len(passes) - 1:
+            continue
+        if split:
+            prices = decomposition.settle(gap=gap, rounds=ROUNDS)
+        else:
+            prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
+        # Parts are worth their work once the vertices are good.
+        if not split and n >= HINTS and decomposition.loss() > gap:
+            prices, split = decomposition.refine(gap=gap), True
         value = float(prices.sum())
-        bound = min(bound, value + certificate.bound(cells >> min(last, 2), SLACK * value, last=last == 0))
-        for s0, delta in certificate.missing():
-            products.use(s0, delta)
-    return decomposition, decomposition.solve(products.explore, gap=gap, rounds=ROUNDS), bound
+        frame = Frame.of_parts(decomposition.lines(product))
+        slack = SLACK * value
+        frame = frame.raised(max(slack, float(frame.kappa().max()) + 0.5 * slack))
+        certificate = Certificate(products, prices, frame, slack / len(prices))
+        bound = min(bound, value + certificate.bound(work))
+        for (s, _), (_, w) in certificate.found.items():
+            products.body((s, 0.0, False)).append(w)
+        product.forget()
+        settled = n > HINTS and not certificate.found
+    return decomposition, _final(products, decomposition, gap), bound
+
+
+def _final(products: BodyProducts, decomposition: Decomposition, gap: float) -> FloatArray:
+    """Solve the last LP, refined where the coupling of its weights would lose; return the prices."""
+    if not any(not line.whole for product in products.active() for line in decomposition.lines(product)):
+        prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
+        if decomposition.loss() <= gap:
+            return prices
+        decomposition.refine(gap=gap)
+    return decomposition.settle(gap=gap, rounds=ROUNDS)
+
+
+def _along(
+    products: BodyProducts, decomposition: Decomposition, gap: float, cells: int
+) -> tuple[Decomposition, FloatArray, float]:
+    """Bound distinct pairs along all deltas."""
+    profiles, bound = Profiles(products), math.inf
+    passes = [int(BEFORE * cells)] * (PASSES - 1) + [int(ALONG * cells)]
+    for n, work in enumerate(passes):
+        prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
+        value = float(prices.sum())
+        frame, slack = profiles.frame(prices), WIDE * value
+        if profiles.use(prices, frame, 0.3 * slack) and n < len(passes) - 1:
+            continue
+        frame = frame.raised(max(slack, float(frame.kappa().max()) + 0.5 * slack))
+        certificate = Certificate(products, prices, frame, slack / len(prices))
+        bound = min(bound, value + certificate.bound(work))
+        profiles.learn(certificate)
+    return decomposition, _final(products, decomposition, gap), bound
 
 
 def best_mixture(channel: Channel, other: Channel | None, utility: MutualInformation) -> Channel:

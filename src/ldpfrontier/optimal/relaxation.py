@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.compiled import inner, kernel
+from ldpfrontier.optimal.levels import Level, below, level_at
+from ldpfrontier.optimal.planes import Planes, lowest
 
 #: Intervals of the grid of a letter's values; steps in which the multipliers of a cell are improved.
 GRID, PLANES = 20, 8
@@ -34,6 +36,9 @@ SPACING = np.linspace(0.0, 1.0, GRID + 1) ** 1.4
 #: in estimates of what is lost; share of the distance to the goal that is worth another step; how much more
 #: what a rectangle loses counts than what a letter does.
 REACH, TINY, LEAST, WORTH, FAVOUR = 4.0, 1e-9, 0.3, 0.02, 2.0
+
+#: How much what a span of t loses counts.
+SPAN = 1.0
 
 #: Ratio of the ends of an interval of xi or eta that is cut from an unbounded one.
 FIRST = 4.0
@@ -48,9 +53,12 @@ class Cells(NamedTuple):
     high: FloatArray  # (m, n)
     multipliers: FloatArray  # (m, 2), times xi and eta
     bound: FloatArray  # (m,)
-    cut: NDArray[np.int64]  # (m,): what to halve: 0 for xi, 1 for eta, 2 + u for letter u
+    cut: NDArray[np.int64]  # (m,): what to halve: 0 for xi, 1 for eta, 2 + u for letter u, -1 for t
     at: FloatArray  # (m,): where a letter is cut
     place: FloatArray  # (m, 3, n): letters of the relaxation's optima
+    span: FloatArray  # (m, 2): ends of t
+    focus: FloatArray  # (m,): the mean that the optima have, where the level is met best
+    line: FloatArray  # (m, 2, 2): slope and height, below the level, at both ends of t
 
 
 class Problem(NamedTuple):
@@ -59,43 +67,48 @@ class Problem(NamedTuple):
     r: FloatArray  # (n,): centre
     gamma: FloatArray  # (n,): prices per unit of r
     rest: float  # price of the letters without probability
-    top: float
-    bottom: float
+    top: FloatArray  # (2,): at t = 0 and at t = 1, linear between
+    bottom: FloatArray  # (2,)
     k: float
     g: float
     goal: float
+    level: Level
 
 
 class Scratch(NamedTuple):
     """Space that every cell needs: what the two constraints give in two corners each, and planes."""
 
-    a: FloatArray  # (2, n, 2 GRID)
+    a: FloatArray  # (2, 2, n, 2 GRID): at the ends of t, in corners
     b: FloatArray
-    base: FloatArray  # (n, 2 GRID)
+    base: FloatArray  # (2, n, 2 GRID)
     points: FloatArray
-    heights: FloatArray  # (PLANES,)
-    slopes: FloatArray  # (PLANES, 2)
     places: NDArray[np.int64]  # (PLANES, n)
+    ends: NDArray[np.int64]  # (PLANES,): of t
     trial: NDArray[np.int64]  # (n,)
-    lines: FloatArray  # (PLANES + 4, 3)
-    active: NDArray[np.int64]  # (3,)
-    weight: FloatArray  # (3,)
+    planes: Planes
+    z: FloatArray  # (4 P,): of the level's corners
+    v: FloatArray
 
 
 @inner
-def _scratch(n: int) -> Scratch:
+def _scratch(n: int, pieces: int) -> Scratch:
     return Scratch(
-        np.empty((2, n, 2 * GRID)),
+        np.empty((2, 2, n, 2 * GRID)),
+        np.empty((2, 2, n, 2 * GRID)),
         np.empty((2, n, 2 * GRID)),
         np.empty((n, 2 * GRID)),
-        np.empty((n, 2 * GRID)),
-        np.empty(PLANES),
-        np.empty((PLANES, 2)),
         np.zeros((PLANES, n), dtype=np.int64),
+        np.zeros(PLANES, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
-        np.empty((PLANES + 4, 3)),
-        np.zeros(3, dtype=np.int64),
-        np.zeros(3),
+        Planes(
+            np.empty(PLANES),
+            np.empty((PLANES, 2)),
+            np.empty((PLANES + 4, 3)),
+            np.zeros(3, dtype=np.int64),
+            np.zeros(3),
+        ),
+        np.empty(4 * pieces),
+        np.empty(4 * pieces),
     )
 
 
@@ -123,127 +136,128 @@ def _xlogx(w: float) -> float:
 
 
 @inner
-def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
-    """Fill in what every letter contributes at the ends of its grid intervals."""
-    top, bottom, g = problem.top, problem.bottom, problem.g
-    for u in range(problem.r.size):
-        left = low = cells.low[c, u]
-        width = cells.high[c, u] - low
-        for j in range(GRID):
-            right = low + width * SPACING[j + 1]
-            middle, half = 0.5 * (left + right), 0.5 * (right - left)
-            space.points[u, j], space.points[u, GRID + j] = left, right
-            space.base[u, j] = _xlogx(left) - problem.gamma[u] * left
-            space.base[u, GRID + j] = _xlogx(right) - problem.gamma[u] * right
-            left = right
-            for side in range(2):
-                ends = cells.xi[c] if side == 0 else cells.eta[c]
-                table = space.a if side == 0 else space.b
-                s, last = ends[0], ends[1]
+def _between(ends: FloatArray, t: float) -> float:
+    return float(ends[0] + t * (ends[1] - ends[0]))
+
+
+@inner
+def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> int:
+    """Fill in what letters contribute at the ends of their grid intervals; return the number of ends of t."""
+    g, span = problem.g, cells.span[c]
+    count = 2 if span[1] > span[0] else 1
+    center = 0.5 * (span[0] + span[1])
+    for side in range(2):
+        ends = cells.xi[c] if side == 0 else cells.eta[c]
+        table, sign = (space.a, -1.0) if side == 0 else (space.b, 1.0)
+        bound = problem.top if side == 0 else problem.bottom
+        s, last, origin = ends[0], ends[1], _between(bound, center)
+        moved = 0.5 * abs(bound[1] - bound[0]) * (span[1] - span[0])
+        for u in range(problem.r.size):
+            left = low = cells.low[c, u]
+            width = cells.high[c, u] - low
+            for j in range(GRID):
+                right = low + width * SPACING[j + 1]
+                middle, half = 0.5 * (left + right), 0.5 * (right - left)
+                if side == 0:
+                    space.points[u, j], space.points[u, GRID + j] = left, right
+                    for end in range(count):
+                        gamma = problem.gamma[u] + cells.line[c, end, 0]
+                        space.base[end, u, j] = _xlogx(left) - gamma * left
+                        space.base[end, u, GRID + j] = _xlogx(right) - gamma * right
+                left = right
                 if np.isinf(last):
-                    for corner in range(2):
-                        table[corner, u, j] = table[corner, u, GRID + j] = 0.0
+                    for end in range(count):
+                        for corner in range(2):
+                            table[end, corner, u, j] = table[end, corner, u, GRID + j] = 0.0
                     continue
-                v, sign = (top - middle, -1.0) if side == 0 else (middle - bottom, 1.0)
+                # Tangents in w and in the end of A or B, which moves with t: in the middle of their domain.
+                v = sign * (middle - origin)
+                v += 0.5 * max(half + moved - v - 1.0 / s, 0.0)
                 t = max(1.0 + s * v, TINY)
                 value, slope = _phi(t, g), _slope(t, g)
-                run = sign * half * s * slope
-                pull = (last - s) * v * slope
-                turn = (last - s) * sign * half * slope * (1.0 - (1.0 - g) * v * s / t)
-                table[0, u, j], table[0, u, GRID + j] = value - run, value + run
-                table[1, u, j], table[1, u, GRID + j] = value - run + pull - turn, value + run + pull + turn
+                second = slope * (last - s)
+                bent = slope * s + second * (1.0 - (1.0 - g) * v * s / t)
+                for end in range(count):
+                    for way in range(2):
+                        w = space.points[u, way * GRID + j]
+                        step = sign * (w - _between(bound, span[end])) - v
+                        table[end, 0, u, way * GRID + j] = value + step * slope * s
+                        table[end, 1, u, way * GRID + j] = value + v * second + step * bent
+    return count
+
+
+@inner
+def _best(x: tuple[float, float], end: int, i: int, j: int, u: int, space: Scratch) -> tuple[float, int]:
+    """Return the largest contribution of a letter in a corner at an end of t, and where."""
+    base, a, b = space.base[end, u], space.a[end, i, u], space.b[end, j, u]
+    largest, where = -np.inf, 0
+    for p in range(2 * GRID):
+        value = base[p] + x[0] * a[p] + x[1] * b[p]
+        if value > largest:
+            largest, where = value, p
+    return largest, where
 
 
 @inner
 def _evaluate(
-    x0: float, x1: float, corners: tuple[int, int], r: FloatArray, space: Scratch, step: int
+    x: tuple[float, float],
+    corners: tuple[int, int],
+    count: int,
+    line: FloatArray,
+    r: FloatArray,
+    space: Scratch,
+    step: int,
 ) -> tuple[float, int]:
     """Return the relaxation at multipliers, without constants, and its corner; note the letters' places."""
     best, corner = -np.inf, 0
-    for i in range(corners[0]):
-        for j in range(corners[1]):
-            total = 0.0
-            for u in range(r.size):
-                largest, where = -np.inf, 0
-                for p in range(2 * GRID):
-                    value = space.base[u, p] + x0 * space.a[i, u, p] + x1 * space.b[j, u, p]
-                    if value > largest:
-                        largest, where = value, p
-                total += r[u] * largest
-                space.trial[u] = where
-            if total > best:
-                best, corner = total, 2 * i + j
+    for end in range(count):
+        for i in range(corners[0]):
+            for j in range(corners[1]):
+                total = -line[end, 1]
                 for u in range(r.size):
-                    space.places[step, u] = space.trial[u]
+                    largest, space.trial[u] = _best(x, end, i, j, u, space)
+                    total += r[u] * largest
+                if total > best:
+                    best, corner = total, 2 * i + j
+                    space.ends[step] = end
+                    for u in range(r.size):
+                        space.places[step, u] = space.trial[u]
     return best, corner
 
 
 @inner
-def _lowest(last: int, reach: tuple[float, float], space: Scratch) -> tuple[float, float, float]:
-    """Minimize the largest of planes 0 to last over a box, at a point where the last one is active.
-
-    The point is an intersection of two lines, on which the last plane equals another or which are edges of
-    the box. Notes the active planes and the weights with which their slopes cancel.
-    """
-    heights, slopes, lines, active = space.heights, space.slopes, space.lines, space.active
-    for i in range(last):
-        for axis in range(2):
-            lines[i, axis] = slopes[i, axis] - slopes[last, axis]
-        lines[i, 2] = heights[last] - heights[i]
-    for side in range(2):
-        for end in range(2):
-            row = last + 2 * side + end
-            lines[row, side], lines[row, 1 - side] = 1.0, 0.0
-            lines[row, 2] = end * reach[side]
-    best, best_x, best_y = np.inf, 0.0, 0.0
-    edge = 1e-9 * (1.0 + reach[0]), 1e-9 * (1.0 + reach[1])
-    for i in range(last + 4):
-        for j in range(i + 1, last + 4):
-            p, q = lines[i], lines[j]
-            det = p[0] * q[1] - p[1] * q[0]
-            if abs(det) <= 1e-10 * (abs(p[0]) + abs(p[1])) * (abs(q[0]) + abs(q[1])):
-                continue
-            x, y = (p[2] * q[1] - p[1] * q[2]) / det, (p[0] * q[2] - p[2] * q[0]) / det
-            if x < -edge[0] or y < -edge[1] or x > reach[0] + edge[0] or y > reach[1] + edge[1]:
-                continue
-            x, y = min(max(x, 0.0), reach[0]), min(max(y, 0.0), reach[1])
-            height = -np.inf
-            for plane in range(last + 1):
-                height = max(height, heights[plane] + slopes[plane, 0] * x + slopes[plane, 1] * y)
-                if height >= best:
-                    break
-            if height < best:
-                best, best_x, best_y = height, x, y
-                active[0], active[1], active[2] = last, min(i, last), min(j, last)
-    _weigh(last, 0.0 < best_x < reach[0] and not 0.0 < best_y < reach[1], space)
-    return best_x, best_y, best
-
-
-@inner
-def _weigh(last: int, across: bool, space: Scratch) -> None:
-    """Weigh the active planes so that their slopes vanish: along one axis if only two are active."""
-    active, weight = space.active, space.weight
-    weight[0], weight[1], weight[2] = 1.0, 0.0, 0.0
-    p, q, o = space.slopes[last], space.slopes[active[1]], space.slopes[active[2]]
-    if active[1] != last and active[2] != last:
-        first, second = q[0] * o[1] - q[1] * o[0], o[0] * p[1] - o[1] * p[0]
-        third = p[0] * q[1] - p[1] * q[0]
-        total = first + second + third
-        if total != 0.0 and min(first * total, second * total, third * total) >= 0.0:
-            weight[0], weight[1], weight[2] = first / total, second / total, third / total
-    elif active[1] != last or active[2] != last:
-        which, axis = 1 if active[1] != last else 2, 0 if across else 1
-        other = space.slopes[active[which], axis]
-        total = p[axis] - other
-        if total != 0.0 and -other * total >= 0.0 and p[axis] * total >= 0.0:
-            weight[0], weight[which] = -other / total, p[axis] / total
+def _inside(
+    x: tuple[float, float],
+    corners: tuple[int, int],
+    share: float,
+    line: FloatArray,
+    r: FloatArray,
+    space: Scratch,
+) -> float:
+    """Return the relaxation as `_evaluate`, inside the span of t."""
+    best = -np.inf
+    for i in range(corners[0]):
+        for j in range(corners[1]):
+            total = -_between(line[:, 1], share)
+            for u in range(r.size):
+                largest = -np.inf
+                for p in range(2 * GRID):
+                    first = space.base[0, u, p] + x[0] * space.a[0, i, u, p] + x[1] * space.b[0, j, u, p]
+                    second = space.base[1, u, p] + x[0] * space.a[1, i, u, p] + x[1] * space.b[1, j, u, p]
+                    largest = max(largest, first + share * (second - first))
+                total += r[u] * largest
+            best = max(best, total)
+    return best
 
 
 @inner
 def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
     """Bound one cell, and say where to cut it."""
-    top, bottom, k, goal, r = problem.top, problem.bottom, problem.k, problem.goal, problem.r
-    xi, eta = cells.xi[c], cells.eta[c]
+    k, goal, r, span = problem.k, problem.goal, problem.r, cells.span[c]
+    top = max(_between(problem.top, span[0]), _between(problem.top, span[1]))
+    bottom = min(_between(problem.bottom, span[0]), _between(problem.bottom, span[1]))
+    xi, eta, line = cells.xi[c], cells.eta[c], cells.line[c]
+    least = most = 0.0
     for u in range(r.size):
         # phi has no argument below 0.
         cells.high[c, u] = min(cells.high[c, u], top + 1.0 / xi[0])
@@ -251,7 +265,10 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
         if cells.low[c, u] > cells.high[c, u]:
             cells.bound[c] = -np.inf
             return
-    _tabulate(cells, c, problem, space)
+        least += r[u] * cells.low[c, u]
+        most += r[u] * cells.high[c, u]
+    below(problem.level, span, least, most, cells.focus[c], space.z, space.v, line)
+    count = _tabulate(cells, c, problem, space)
     extra = max(-problem.rest * max(0.0, bottom - 1.0 / eta[0]), -problem.rest * (top + 1.0 / xi[0]))
     unit = 1.0 / xi[0], 1.0 / eta[0]
     # Without the last ends the constraints are not used, only the intervals that they leave.
@@ -259,24 +276,25 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
     corners = 1 + used[0], 1 + used[1]
     x = best_x = cells.multipliers[c, 0] * used[0], cells.multipliers[c, 1] * used[1]
     for p in range(3):
-        space.active[p], space.weight[p] = 0, 1.0 if p == 0 else 0.0
+        space.planes.active[p], space.planes.weight[p] = 0, 1.0 if p == 0 else 0.0
     best = np.inf
     for step in range(PLANES):
-        total, corner = _evaluate(x[0] * unit[0], x[1] * unit[1], corners, r, space, step)
+        total, corner = _evaluate((x[0] * unit[0], x[1] * unit[1]), corners, count, line, r, space, step)
         first = second = -k
+        end = space.ends[step]
         for u in range(r.size):
-            first += r[u] * space.a[corner // 2, u, space.places[step, u]]
-            second += r[u] * space.b[corner % 2, u, space.places[step, u]]
+            first += r[u] * space.a[end, corner // 2, u, space.places[step, u]]
+            second += r[u] * space.b[end, corner % 2, u, space.places[step, u]]
         first, second = first * unit[0] * used[0], second * unit[1] * used[1]
         value = total + extra - (x[0] * unit[0] + x[1] * unit[1]) * k
         if value < best:
             best, best_x = value, x
-        space.heights[step] = value - first * x[0] - second * x[1]
-        space.slopes[step, 0], space.slopes[step, 1] = first, second
+        space.planes.heights[step] = value - first * x[0] - second * x[1]
+        space.planes.slopes[step, 0], space.planes.slopes[step, 1] = first, second
         if best <= goal or not (used[0] or used[1]) or step == PLANES - 1:
             break
         reach = REACH * (best_x[0] + 1.0) * used[0], REACH * (best_x[1] + 1.0) * used[1]
-        x_0, x_1, model = _lowest(step, reach, space)
+        x_0, x_1, model = lowest(step, reach, space.planes)
         if not model < best - WORTH * (best - goal):
             break
         x = x_0, x_1
@@ -286,31 +304,45 @@ def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
             cells.multipliers[c, side] = best_x[side]
     if best > goal:
         x = best_x[0] * unit[0], best_x[1] * unit[1]
-        _choose(cells, c, problem, x, space)
-        _shrink(cells, c, problem, x, corners, extra - (x[0] + x[1]) * k, space)
+        constant = extra - (x[0] + x[1]) * k
+        _choose(cells, c, problem, x, corners, best - constant, space)
+        _shrink(cells, c, problem, x, (count, *corners), constant, space)
 
 
 @inner
-def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], space: Scratch) -> None:
-    """Find where the relaxation of a cell is loosest: in xi, in eta, or in a letter that hesitates."""
-    g, r = problem.g, problem.r
-    largest = 0.0
+def _choose(
+    cells: Cells,
+    c: int,
+    problem: Problem,
+    x: tuple[float, float],
+    corners: tuple[int, int],
+    height: float,
+    space: Scratch,
+) -> None:
+    """Find where a cell is loosest: in xi, eta or t, in a letter that hesitates, or in its line."""
+    g, r, span, line = problem.g, problem.r, cells.span[c], cells.line[c]
+    largest = z = share = turned = 0.0
     rectangle = np.zeros(2)
     cells.cut[c] = 0
+    for p in range(3):
+        share += space.planes.weight[p] * space.ends[space.planes.active[p]]
+    t = _between(span, share)
     for u in range(r.size):
         mean = relaxed = 0.0
         for p in range(3):
-            spot = space.places[space.active[p], u]
+            spot = space.places[space.planes.active[p], u]
             w = space.points[u, spot]
             cells.place[c, p, u] = w
-            mean += w * space.weight[p]
+            mean += w * space.planes.weight[p]
+        z += r[u] * mean
         for p in range(3):
-            spot = space.places[space.active[p], u]
-            relaxed += (_xlogx(space.points[u, spot]) - _xlogx(mean)) * space.weight[p]
+            spot = space.places[space.planes.active[p], u]
+            relaxed += (_xlogx(space.points[u, spot]) - _xlogx(mean)) * space.planes.weight[p]
         for side in range(2):
             ends = cells.xi[c] if side == 0 else cells.eta[c]
+            bound, sign = (problem.top, -1.0) if side == 0 else (problem.bottom, 1.0)
             s, last = ends[0], ends[1]
-            v = problem.top - mean if side == 0 else mean - problem.bottom
+            v = sign * (mean - _between(bound, t))
             if np.isinf(last):
                 if v < 0.0 and mean > 0.0:
                     rectangle[side] += r[u] * abs(1.0 + np.log(mean) - problem.gamma[u]) / s
@@ -318,22 +350,42 @@ def _choose(cells: Cells, c: int, problem: Problem, x: tuple[float, float], spac
             table = space.a if side == 0 else space.b
             at = _phi(max(1.0 + s * v, TINY), g)
             for p in range(3):
-                spot = space.places[space.active[p], u]
+                spot, end = space.places[space.planes.active[p], u], space.ends[space.planes.active[p]]
                 w = space.points[u, spot]
-                ahead = problem.top - w if side == 0 else w - problem.bottom
+                ahead = sign * (w - _between(bound, span[end]))
+                grid = max(table[end, 0, u, spot] - _phi(max(1.0 + s * ahead, TINY), g), 0.0)
+                ahead = sign * (w - _between(bound, t))
                 own = _phi(max(1.0 + s * ahead, TINY), g)
-                grid = table[0, u, spot] - own
-                relaxed += space.weight[p] * (x[side] * (own - at) + max(x[side], LEAST / s) * grid)
+                relaxed += space.planes.weight[p] * x[side] * (own - at)
+                loss = space.planes.weight[p] * max(x[side], LEAST / s) * grid
+                wide = space.points[u, GRID + spot % GRID] - space.points[u, spot % GRID]
+                # What the tangent loses, it does so where it is longest.
+                if abs(bound[1] - bound[0]) * (span[1] - span[0]) > wide:
+                    turned += r[u] * loss
+                else:
+                    relaxed += loss
                 ahead = max(ahead, -0.95 / last)
-                t = 1.0 + s * ahead
-                bent = _phi(t, g) + (last - s) * ahead * _slope(t, g) - _phi(1.0 + last * ahead, g)
-                rectangle[side] += max(x[side], LEAST / s) * bent * r[u] * space.weight[p]
+                own = 1.0 + s * ahead
+                bent = _phi(own, g) + (last - s) * ahead * _slope(own, g) - _phi(1.0 + last * ahead, g)
+                rectangle[side] += max(x[side], LEAST / s) * bent * r[u] * space.planes.weight[p]
         if relaxed * r[u] > largest:
             largest = relaxed * r[u]
             cells.cut[c], cells.at[c] = 2 + u, mean
     for side in range(2):
         if FAVOUR * rectangle[side] > largest:
             cells.cut[c], largest = side, FAVOUR * rectangle[side]
+    cells.focus[c] = z
+    short = level_at(problem.level, z, t) - _between(line[:, 0], share) * z - _between(line[:, 1], share)
+    if span[1] > span[0]:
+        turned += short + height - _inside(x, corners, share, line, r, space)
+        if SPAN * turned > largest:
+            cells.cut[c], largest = -1, SPAN * turned
+    if problem.level.low.size > 1 and short > largest:
+        width = 0.0
+        for u in range(r.size):
+            if r[u] * (cells.high[c, u] - cells.low[c, u]) > width:
+                width = r[u] * (cells.high[c, u] - cells.low[c, u])
+                cells.cut[c], cells.at[c] = 2 + u, 0.5 * (cells.high[c, u] + cells.low[c, u])
 
 
 @inner
@@ -342,7 +394,7 @@ def _shrink(
     c: int,
     problem: Problem,
     x: tuple[float, float],
-    corners: tuple[int, int],
+    shape: tuple[int, int, int],
     constant: float,
     space: Scratch,
 ) -> None:
@@ -353,25 +405,20 @@ def _shrink(
     """
     r = problem.r
     n = r.size
-    total, most = np.empty((2, 2)), np.empty((2, 2, n))
-    for i in range(corners[0]):
-        for j in range(corners[1]):
-            total[i, j] = constant
-            for u in range(n):
-                largest = -np.inf
-                for p in range(2 * GRID):
-                    value = space.base[u, p] + x[0] * space.a[i, u, p] + x[1] * space.b[j, u, p]
-                    largest = max(largest, value)
-                most[i, j, u] = largest
-                total[i, j] += r[u] * largest
+    total, most = np.empty((2, 2, 2)), np.empty((2, 2, 2, n))
+    for end, i, j in np.ndindex(shape):
+        total[end, i, j] = constant - cells.line[c, end, 1]
+        for u in range(n):
+            most[end, i, j, u] = _best(x, end, i, j, u, space)[0]
+            total[end, i, j] += r[u] * most[end, i, j, u]
     for u in range(n):
         first, last = GRID, -1
-        for i in range(corners[0]):
-            for j in range(corners[1]):
-                enough = (problem.goal - total[i, j]) / r[u] + most[i, j, u]
-                for p in range(2 * GRID):
-                    if space.base[u, p] + x[0] * space.a[i, u, p] + x[1] * space.b[j, u, p] > enough:
-                        first, last = min(first, p % GRID), max(last, p % GRID)
+        for end, i, j in np.ndindex(shape):
+            enough = (problem.goal - total[end, i, j]) / r[u] + most[end, i, j, u]
+            for p in range(2 * GRID):
+                value = space.base[end, u, p] + x[0] * space.a[end, i, u, p] + x[1] * space.b[end, j, u, p]
+                if value > enough:
+                    first, last = min(first, p % GRID), max(last, p % GRID)
         if last >= 0:
             cells.low[c, u] = space.points[u, first]
             cells.high[c, u] = space.points[u, GRID + last]
@@ -385,8 +432,11 @@ def _halve(cells: Cells, c: int, d: int, g: float) -> None:
         cells.multipliers[d, side] = cells.multipliers[c, side]
     for u in range(cells.low.shape[1]):
         cells.low[d, u], cells.high[d, u] = cells.low[c, u], cells.high[c, u]
-    cells.bound[d] = cells.bound[c]
-    if cells.cut[c] < 2:
+    cells.bound[d], cells.focus[d] = cells.bound[c], cells.focus[c]
+    cells.span[d, 0], cells.span[d, 1] = cells.span[c, 0], cells.span[c, 1]
+    if cells.cut[c] < 0:
+        cells.span[c, 1] = cells.span[d, 0] = 0.5 * (cells.span[c, 0] + cells.span[c, 1])
+    elif cells.cut[c] < 2:
         ends = cells.xi if cells.cut[c] == 0 else cells.eta
         s, last = ends[c]
         middle = np.sqrt(s * last) if np.isfinite(last) else s * min(FIRST, widest(g))
@@ -422,7 +472,7 @@ def refine(cells: Cells, count: int, problem: Problem, most: int) -> int:
     most : int
         Most cells to add.
     """
-    space = _scratch(problem.r.size)
+    space = _scratch(problem.r.size, problem.level.low.size)
     for c in range(count):
         if cells.bound[c] == np.inf:
             _bound(cells, c, problem, space)
