@@ -94,7 +94,7 @@ def test_profiles_are_worth_their_vertices_at_every_knot():
     products = some_products(0.5, distinct=True)
     decomposition = Decomposition(products.product(0, 0.0), 0.5)
     prices = decomposition.solve(products.explore, gap=1e-3, rounds=20)
-    profiles = Profiles(products)
+    profiles = Profiles(products, 17)
     frame = profiles.frame(prices)
     P = products.ball.centre
     for k in (0, 5, len(frame.knots) - 1):
@@ -114,7 +114,7 @@ def test_bounds_of_distinct_pairs_are_above_those_of_all_pairs():
     decomposition = Decomposition(products.product(0, 0.0), 0.5)
     prices = decomposition.solve(products.explore, gap=1e-3, rounds=20)
     value = float(prices.sum())
-    frame = Profiles(products).frame(prices)
+    frame = Profiles(products, 17).frame(prices)
     frame = frame.raised(max(1e-3 * value, float(frame.kappa().max()) + 1e-4 * value))
     bound = Certificate(products, prices, frame, 1e-4 * value).bound(60_000)
     assert bound >= products.product(0, 0.0).excess(prices)[0] - 1e-9

@@ -138,6 +138,8 @@ def test_a_cover_bounds_every_member_of_the_body(order, seed):
     assert cover.bound(best - 1.0, 0) >= best
     # The letters that are hinted at are values of letters.
     assert (cover.hints()[0] >= 0.0).all()
+    if 0.9 * body.top <= 1.1 * body.bottom:
+        return
     # The same body between other ends.
     narrow = Cover(body, prices, (0.9 * body.top,) * 2, (1.1 * body.bottom,) * 2).bound(-math.inf, 500)
     A, B = extremes(body, scan)

@@ -125,6 +125,17 @@ class Body(Block):
         """Return the best vertices known, up to `number`, in folded letters."""
         return self.compact(self.leading(prices, number))
 
+    def keep(self, indices: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Forget all vertices but the constants and some; return the indices that those kept had."""
+        kept = np.concatenate([self.constants, np.setdiff1d(indices, self.constants)])
+        listed, found = kept[kept < self._plain], kept[kept >= self._plain] - self._plain
+        self._sets, self._low, self._high = self._sets[listed], self._low[listed], self._high[listed]
+        self._found, self._plain = self._found[found], len(listed)
+        self.z, self.g = self.z[kept], self.g[kept]
+        self._last = None
+        self.__dict__.pop("rising", None)
+        return kept
+
     def append(self, w: FloatArray) -> None:
         """Add vertices in folded letters, shape (m, letters)."""
         self._found = np.concatenate([self._found, w])
@@ -257,7 +268,10 @@ def _stack(bodies: Sequence[Body], prices: Sequence[FloatArray], tilt: float = 0
     n = max(body.letters for body in bodies)
 
     def padded(rows: Iterable[FloatArray]) -> FloatArray:
-        return np.array([np.pad(row, (0, n - len(row))) for row in rows])
+        filled = np.zeros((len(bodies), n))
+        for own, row in zip(filled, rows, strict=True):
+            own[: len(row)] = row
+        return filled
 
     return Rows(
         np.array([body.letters for body in bodies]),

@@ -8,10 +8,11 @@ PolyOpt (`polyopt`), of convex bodies (`bodies`) instead of polytopes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.bodies import Body, polish
@@ -28,6 +29,9 @@ FEW, SPECIAL = 3, 3
 #: Best vertices of a body that are improved in a round, and those of them whose letters are moved, on every
 #: SCOUT-th round.
 POLISHED, MOVED, SCOUT = 12, 6, 3
+
+#: Vertices kept of a body whose list is long.
+KEPT = 1_000
 
 #: Least excess that a product is used for.
 LITTLE = 1e-9
@@ -70,6 +74,7 @@ class BodyProducts:
     _products: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
     _active: list[BlockProduct] = field(default_factory=list, repr=False)
     _round: int = 0
+    _focus: tuple[FloatArray, float] | None = None
 
     def __post_init__(self) -> None:
         self._active.append(self.product(0, 0.0))
@@ -94,7 +99,35 @@ class BodyProducts:
                 self.epsilon + level(key),
                 math.exp(-0.5 * level(key)),
             )
+            if self._focus is not None:
+                self._shorten(key, [])
         return self._bodies[key]
+
+    def focus(self, prices: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
+        """Keep the best vertices at some prices from now on, of bodies to come, too, and those that are used.
+
+        Parameters
+        ----------
+        prices : ndarray, shape (a1, a2)
+        used : sequence of collections of int
+            Vertices of every body of the product of all pairs, the only one so far.
+
+        Returns
+        -------
+        list of ndarray of int
+            The former indices of those that are kept.
+        """
+        (product,) = self._active
+        self._focus = prices, product.excess(prices)[1]
+        kept = [self._shorten((s, 0.0, False), own) for s, own in enumerate(used)]
+        product.forget()
+        return kept
+
+    def _shorten(self, key: Key, used: Collection[int]) -> NDArray[np.int64]:
+        assert self._focus is not None
+        prices, tilt = self._focus
+        body = self._bodies[key]
+        return body.keep(np.union1d(body.leading(prices[key[0]], KEPT, tilt), list(used)).astype(np.int64))
 
     def product(self, s0: int, delta: float) -> BlockProduct:
         """Return the product of (s0, delta); at delta = 0 the same for every s0."""

@@ -153,7 +153,7 @@ class Cover:
         loosest = np.argpartition(-bounds, count - 1)[:count]
         loosest = loosest[np.argsort(-bounds[loosest], kind="stable")]
         loosest = loosest[bounds[loosest] > self._problem.goal]
-        places = self._cells.place[loosest].reshape(-1, self._problem.r.size)
+        places = np.fmax(self._cells.place[loosest].reshape(-1, self._problem.r.size), 0.0)  # no NaN either
         rounded = np.rint(np.log(places / self._problem.top.max() + SMALL) / NEAR)
         first = np.sort(np.unique(rounded, axis=0, return_index=True)[1])[:HINTS]
         w = np.zeros((len(first), self._real.size))

@@ -202,6 +202,16 @@ class Decomposition:
                 found.append(Line(part.low, part.high, float(ties[-2]), min(float(ties[-1]), 0.0), ties[:-2]))
         return found
 
+    def known(self) -> list[set[int]]:
+        """List the vertices known of every block of the only product."""
+        return [{i for _, t, i in self._known if t == s} for s in range(len(self._centre))]
+
+    def renumber(self, kept: Sequence[NDArray[np.int64]]) -> None:
+        """Take over the indices of vertices from their places among those kept of every block."""
+        places = [{int(i): n for n, i in enumerate(own)} for own in kept]
+        self._owners = [owner and (*owner[:2], places[owner[1]][owner[2]]) for owner in self._owners]
+        self._known = {(part, s, places[s][i]) for part, s, i in self._known}
+
     def columns(self) -> Columns:
         """Couple the block weights of the last LP that was solved into joint columns."""
         return Columns.join(parts[0].product.columns(choice) for parts, (choice, *_) in self._couplings())

@@ -17,8 +17,8 @@ from ldpfrontier.optimal.bodies import Body, polish, polish_from, reached
 from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.certificates import Certificate, Frame, Role, between, ends, with_ends
 
-#: First knots; most knots; least distance of another one to those before, as a share of epsilon.
-FIRST, MOST, APART = 17, 80, 1 / 400
+#: Most knots; least distance of another one to those before, as a share of epsilon.
+MOST, APART = 80, 1 / 400
 
 #: Best vertices of a body that are taken along, and those that have their letters moved; those that are kept
 #: of every knot; bodies with more letters have none listed but at delta = 0.
@@ -38,13 +38,16 @@ class Profiles:
     Parameters
     ----------
     products : BodyProducts
+    first : int
+        Number of knots at first.
     """
 
     products: BodyProducts
+    first: int
     _pool: dict[Role, FloatArray] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self.deltas = np.linspace(0.0, self.products.epsilon, FIRST)
+        self.deltas = np.linspace(0.0, self.products.epsilon, self.first)
 
     def frame(self, prices: FloatArray) -> Frame:
         """Return the lines that known vertices are not above, at the knots."""
@@ -71,19 +74,23 @@ class Profiles:
             k = int(row.argmax())
             if k > 0 and row[k] > enough:
                 new |= self.products.use(s0, float(self.deltas[k]))
-        bodies, own, starts = [], [], []
+        self.improve(prices)
+        return new
+
+    def improve(self, prices: FloatArray) -> None:
+        """Look for better vertices of the bodies of the products in use from those found anywhere."""
+        slopes, bodies, own, starts = self._slopes(prices), [], [], []
         for s, delta, special in sorted(set(self.products.in_use())):
             body = self.products.body((s, delta, special))
             if body.movable and len(pool := self._pool.get((s, special), np.empty((0, 0)))):
                 bodies.append(body)
-                tilt = float(np.interp(delta, self.deltas, frame.slope[0])) + 0.5 * delta
+                tilt = float(np.interp(delta, self.deltas, slopes)) + 0.5 * delta
                 own.append(prices[s] + tilt * self.products.ball.centre[s])
                 starts.append(math.exp(0.5 * delta) * pool)
         if bodies:
             polish_from(bodies, own, starts)
             for product in self.products.active():
                 product.forget()
-        return new
 
     def learn(self, certificate: Certificate) -> bool:
         """Take over the points found above the levels; return whether there are any."""

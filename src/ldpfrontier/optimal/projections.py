@@ -33,7 +33,11 @@ PASSES, SLACK, WIDE = 10, 2e-4, 3e-4
 #: steeply with them, and in the others, which look for vertices.
 ALONG, BEFORE = 7.0, 0.7
 
-#: Passes without a certificate, and the cells of each body that are looked at there, for better vertices.
+#: Knots of the deltas that a certificate starts with, and those without one.
+FINE, COARSE = 17, 7
+
+#: Passes without a certificate over all pairs (over distinct ones there is one), and the cells of each body
+#: that are looked at there, for better vertices.
 HINTS, SCOUTED = 2, 200
 
 
@@ -63,6 +67,8 @@ def projected_mechanism(
     utility = MutualInformation(products.ball.centre)
     decomposition, prices, bound = _decomposed(products, max(GAP, tolerance), cells)
     coupled, tolerance = decomposition.columns(), max(GAP, tolerance)
+    # No known column has a positive reduced cost at these.
+    prices = prices + max(products.price(prices.ravel(), 0)[0], 0.0) * products.ball.centre
     few = products.ball.sensitive.size <= FEW
     joint = generate(
         products,
@@ -104,15 +110,18 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
     Returns its last LP with its prices, and a bound from `cells` cells.
     """
     decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
-    decomposition.solve(products.known, gap=ROUGH)
+    prices = decomposition.solve(products.known, gap=ROUGH)
+    if products.product(0, 0.0).size > LARGE:
+        decomposition.renumber(products.focus(prices, decomposition.known()))
     prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
     groups = len(products.ball.centre)
     if not products.distinct or groups == 1:
         passes = [groups * SCOUTED] * HINTS if cells == 0 else _passes(cells)
         return _parted(products, decomposition, gap, passes)
     if cells == 0:
-        return decomposition, prices, math.inf
-    return _along(products, decomposition, gap, cells)
+        return _along(products, decomposition, gap, [groups * SCOUTED], COARSE)
+    passes = [int(BEFORE * cells)] * (PASSES - 1) + [int(ALONG * cells)]
+    return _along(products, decomposition, gap, passes, FINE)
 
 
 def _passes(cells: int) -> list[int]:
@@ -159,11 +168,10 @@ def _final(products: BodyProducts, decomposition: Decomposition, gap: float) -> 
 
 
 def _along(
-    products: BodyProducts, decomposition: Decomposition, gap: float, cells: int
+    products: BodyProducts, decomposition: Decomposition, gap: float, passes: Sequence[int], knots: int
 ) -> tuple[Decomposition, FloatArray, float]:
-    """Bound distinct pairs along all deltas."""
-    profiles, bound = Profiles(products), math.inf
-    passes = [int(BEFORE * cells)] * (PASSES - 1) + [int(ALONG * cells)]
+    """Bound distinct pairs along all deltas, with passes of so many cells, from so many knots on."""
+    profiles, bound = Profiles(products, knots), math.inf
     for n, work in enumerate(passes):
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
         value = float(prices.sum())
@@ -173,7 +181,8 @@ def _along(
         frame = frame.raised(max(slack, float(frame.kappa().max()) + 0.5 * slack))
         certificate = Certificate(products, prices, frame, slack / len(prices))
         bound = min(bound, value + certificate.bound(work))
-        profiles.learn(certificate)
+        if profiles.learn(certificate):
+            profiles.improve(prices)
     return decomposition, _final(products, decomposition, gap), bound
 
 

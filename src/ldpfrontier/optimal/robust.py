@@ -278,7 +278,8 @@ def _beyond_simplex(
             start=channel,
         )
     value = MutualInformation(ball.centre)(channel)
-    if envelope == "exact" and work > 0:
-        bound = frontier_bound(ball, epsilon, work)
+    if envelope == "exact":
+        # The optimum over F may be above all mechanisms of the projections.
+        bound = frontier_bound(ball, epsilon, work) if work > 0 else math.inf
     bound = min(bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
     return certified(channel, value, bound, tolerance, rounds)
