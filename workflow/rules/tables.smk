@@ -19,6 +19,8 @@ for table in PLAN.tables:
         benchmark:
             f"logs/{job}.tsv"
         localrule: table.brief
+        # What tables of one job compile, the parts of others find compiled, instead of two doing the same at the start.
+        priority: 0 if table.parts else 1
         conda:
             "../envs/ldpfrontier.yaml"
         threads: 1

@@ -111,13 +111,16 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
     """
     decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
     prices = decomposition.solve(products.known, gap=ROUGH)
-    if products.product(0, 0.0).size > LARGE:
+    long = products.product(0, 0.0).size > LARGE
+    if long:
         decomposition.renumber(products.focus(prices, decomposition.known()))
     prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
     groups = len(products.ball.centre)
     if not products.distinct or groups == 1:
         passes = [groups * SCOUTED] * HINTS if cells == 0 else _passes(cells)
         return _parted(products, decomposition, gap, passes)
+    if cells == 0 and long:  # what a few cells find there is not worth their time
+        return decomposition, _final(products, decomposition, gap), math.inf
     if cells == 0:
         return _along(products, decomposition, gap, [groups * SCOUTED], COARSE)
     passes = [int(BEFORE * cells)] * (PASSES - 1) + [int(ALONG * cells)]
