@@ -18,9 +18,9 @@ for table in PLAN.tables:
             f"logs/{job}.log",
         benchmark:
             f"logs/{job}.tsv"
-        localrule: table.brief
         # What tables of one job compile, the parts of others find compiled, instead of two doing the same at the start.
         priority: 0 if table.parts else 1
+        localrule: table.brief
         conda:
             "../envs/ldpfrontier.yaml"
         threads: 1
