@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from ldpfrontier.optimal import body_products, robust
 from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.certificates import Certificate, Frame
 from ldpfrontier.optimal.decomposition import Decomposition
+from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.profiles import Profiles
 from ldpfrontier.optimal.projections import projected_mechanism
 from ldpfrontier.renyi_ball import RenyiBall
@@ -123,3 +125,34 @@ def test_bounds_of_distinct_pairs_are_above_those_of_all_pairs():
         choice = np.stack([rng.integers(0, len(b), 5_000) for b in product.blocks], axis=1)
         columns = product.columns(choice)
         assert (columns.values - columns.vectors @ prices.ravel()).max() <= bound + 1e-9
+
+
+def test_a_shortened_list_has_what_is_in_use_and_the_best(monkeypatch):
+    monkeypatch.setattr(body_products, "KEPT", 3)
+    products = some_products(1.0, distinct=True)
+    product = products.product(0, 0.0)
+    decomposition = Decomposition(product, 1.0)
+    prices = decomposition.solve(products.known, gap=1e-6)
+    size, excess, columns = product.size, product.excess(prices)[0], decomposition.columns()
+    decomposition.renumber(products.focus(prices, decomposition.known()))
+    assert product.size < size
+    assert product.excess(prices)[0] == pytest.approx(excess)
+    again = decomposition.columns()
+    np.testing.assert_allclose(again.vectors, columns.vectors)
+    np.testing.assert_allclose(again.values, columns.values)
+    assert max(map(len, products.product(1, 0.5).blocks)) <= 3 + 2
+    assert decomposition.solve(products.known, gap=1e-6).sum() == pytest.approx(prices.sum(), rel=1e-5)
+
+
+def test_the_optimum_over_f_has_no_bound_of_the_projections(monkeypatch):
+    ball = some_products(1.0, distinct=True).ball
+    nonrobust = optimal_nonrobust(ball.centre, 1.0).upper_bound
+
+    def closed(products, **options):
+        channel, _, rounds = projected_mechanism(products, **options)
+        return channel, 0.9 * nonrobust, rounds
+
+    monkeypatch.setattr(robust, "projected_mechanism", closed)
+    of_class = robust.optimal_robust(ball, 1.0, envelope="projections", pairs="distinct")
+    assert of_class.upper_bound == pytest.approx(0.9 * nonrobust)
+    assert robust.optimal_robust(ball, 1.0, envelope="exact").upper_bound == pytest.approx(nonrobust)
