@@ -72,7 +72,7 @@ def relative_excess(t: FloatArray) -> FloatArray:
 
     With t = p/q - 1 its mean under q is the divergence of p from q.
     """
-    return np.asarray(_every_excess(np.asarray(t, dtype=np.float64).ravel())).reshape(np.shape(t))
+    return power_excess(t, 1.0)
 
 
 @kernel
@@ -89,14 +89,6 @@ def _mean_excess(p: FloatArray, Q: FloatArray, M: FloatArray) -> float:
                     row += M[y] * excess((Q[x, y] - M[y]) / M[y])
             total += p[x] * row
     return total
-
-
-@kernel
-def _every_excess(t: FloatArray) -> FloatArray:
-    result = np.empty(t.size)
-    for i in range(t.size):
-        result[i] = excess(t[i])
-    return result
 
 
 @kernel
@@ -120,11 +112,11 @@ def power_excess(t: FloatArray, order: float) -> FloatArray:
     `relative_excess`, and near it nothing cancels.
     """
     flat = np.asarray(t, dtype=np.float64).ravel()
-    return np.asarray(_every_power(flat, float(order))).reshape(np.shape(t))
+    return np.asarray(_every_excess(flat, float(order))).reshape(np.shape(t))
 
 
 @kernel
-def _every_power(t: FloatArray, order: float) -> FloatArray:
+def _every_excess(t: FloatArray, order: float) -> FloatArray:
     result = np.empty(t.size)
     for i in range(t.size):
         result[i] = excess_of_order(t[i], order)

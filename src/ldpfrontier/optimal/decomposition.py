@@ -90,11 +90,6 @@ class Line:
     bonus: float
     heights: FloatArray  # (a1,)
 
-    @property
-    def whole(self) -> bool:
-        """Whether the part has all columns."""
-        return self.low == 0.0 and self.high == math.inf
-
 
 class Decomposition:
     """The LP over the block weights of the parts of products found so far, each with Theta, Z-hat, -Theta h.
@@ -192,6 +187,11 @@ class Decomposition:
             if not self._improve(self._prices, self._dual, least / len(self._prices)) and not new:
                 break
         return self._prices
+
+    @property
+    def split(self) -> bool:
+        """Whether the columns of a product are split into parts."""
+        return any(not part.whole for part in self._first)
 
     def lines(self, product: BlockProduct) -> list[Line]:
         """List what the prices of the last LP say of the parts of a product."""

@@ -135,11 +135,8 @@ class DistinctProducts:
         bound = self._search(look, lambda product, _: product.excess(prices)[0], slack)
         return bound, [product for _, product in leaders.values()]
 
-    def price(self, prices: FloatArray, effort: int, limit: float = math.inf) -> tuple[float, Columns]:
-        """Bound the reduced costs of all joint columns from above; offer the best ones found.
-
-        One above the limit ends the search.
-        """
+    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
+        """Bound the reduced costs of all joint columns from above; offer the best ones found."""
         published = self.product(0, 0.0)
         offers = [published.columns(np.empty((0, len(self.centre)), dtype=np.int64))]
 
@@ -159,7 +156,7 @@ class DistinctProducts:
             left -= 1
             return product.price(prices, effort, 0)[0]
 
-        most = self._search(look, bound, self.resolution, limit)
+        most = self._search(look, bound, self.resolution)
         return max(most, 0.0), Columns.join(offers)
 
     def _search(
@@ -167,12 +164,10 @@ class DistinctProducts:
         look: Callable[[int, BlockProduct], float],
         bound: Callable[[BlockProduct, float], float],
         slack: float,
-        limit: float = math.inf,
     ) -> float:
         """Branch and bound over the deltas of every s0, the interval with the largest bound first.
 
-        Returns an upper bound, at most `slack` above the largest `look` unless that is too much work or one
-        is above the limit.
+        Returns an upper bound, at most `slack` above the largest `look` unless that is too much work.
         """
         published = self.product(0, 0.0)
         nodes, best = WORK // published.size, look(0, published)
@@ -187,7 +182,7 @@ class DistinctProducts:
         for s0, deltas in enumerate(self.deltas):
             best = max(best, look(s0, self.product(s0, self.epsilon)))
             push(s0, 0, len(deltas) - 1)
-        while intervals and -intervals[0][0] > max(best, 0.0) + slack and nodes > 0 and best < limit:
+        while intervals and -intervals[0][0] > max(best, 0.0) + slack and nodes > 0:
             nodes -= 1
             _, s0, i, j = heapq.heappop(intervals)
             deltas = self.deltas[s0]

@@ -68,7 +68,7 @@ def projected_mechanism(
     decomposition, prices, bound = _decomposed(products, max(GAP, tolerance), cells)
     coupled, tolerance = decomposition.columns(), max(GAP, tolerance)
     # No known column has a positive reduced cost at these.
-    prices = prices + max(products.price(prices.ravel(), 0)[0], 0.0) * products.ball.centre
+    prices = prices + products.price(prices.ravel(), 0)[0] * products.ball.centre
     few = products.ball.sensitive.size <= FEW
     joint = generate(
         products,
@@ -147,12 +147,9 @@ def _parted(
         # Parts are worth their work once the vertices are good.
         if not split and n >= HINTS and decomposition.loss() > gap:
             prices, split = decomposition.refine(gap=gap), True
-        value = float(prices.sum())
         frame = Frame.of_parts(decomposition.lines(product))
-        slack = SLACK * value
-        frame = frame.raised(max(slack, float(frame.kappa().max()) + 0.5 * slack))
-        certificate = Certificate(products, prices, frame, slack / len(prices))
-        bound = min(bound, value + certificate.bound(work))
+        certificate, found = _certified(products, prices, frame, SLACK * float(prices.sum()), work)
+        bound = min(bound, found)
         for (s, _), (_, w) in certificate.found.items():
             products.body((s, 0.0, False)).append(w)
         product.forget()
@@ -160,9 +157,18 @@ def _parted(
     return decomposition, _final(products, decomposition, gap), bound
 
 
+def _certified(
+    products: BodyProducts, prices: FloatArray, frame: Frame, slack: float, work: int
+) -> tuple[Certificate, float]:
+    """Compare the bodies with levels that the slack allows; return the certificate and the bound in nats."""
+    frame = frame.raised(max(slack, float(frame.kappa().max()) + 0.5 * slack))
+    certificate = Certificate(products, prices, frame, slack / len(prices))
+    return certificate, float(prices.sum()) + certificate.bound(work)
+
+
 def _final(products: BodyProducts, decomposition: Decomposition, gap: float) -> FloatArray:
     """Solve the last LP, refined where the coupling of its weights would lose; return the prices."""
-    if not any(not line.whole for product in products.active() for line in decomposition.lines(product)):
+    if not decomposition.split:
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
         if decomposition.loss() <= gap:
             return prices
@@ -177,13 +183,11 @@ def _along(
     profiles, bound = Profiles(products, knots), math.inf
     for n, work in enumerate(passes):
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
-        value = float(prices.sum())
-        frame, slack = profiles.frame(prices), WIDE * value
+        frame, slack = profiles.frame(prices), WIDE * float(prices.sum())
         if profiles.use(prices, frame, 0.3 * slack) and n < len(passes) - 1:
             continue
-        frame = frame.raised(max(slack, float(frame.kappa().max()) + 0.5 * slack))
-        certificate = Certificate(products, prices, frame, slack / len(prices))
-        bound = min(bound, value + certificate.bound(work))
+        certificate, found = _certified(products, prices, frame, slack, work)
+        bound = min(bound, found)
         if profiles.learn(certificate):
             profiles.improve(prices)
     return decomposition, _final(products, decomposition, gap), bound

@@ -95,22 +95,22 @@ class _Boundary:
         low = _largest(hypotheses.distributions, limits, b)
         feasible = low == 1.0
         # The tangent of a leakage at any point bounds it from below; the point need not be on the boundary.
-        a, inner = np.clip(low, 1e-300, 1.0 - 1e-15), np.clip(b, 1e-300, 1.0 - 1e-15)
-        costs = _binary_costs(hypotheses, a, inner)
+        a, inside = np.clip(low, 1e-300, 1.0 - 1e-15), np.clip(b, 1e-300, 1.0 - 1e-15)
+        costs = _binary_costs(hypotheses, a, inside)
         active = np.argmax(costs / limits, axis=1)
         p = hypotheses.distributions[active]
-        z = p[:, 0] * a + p[:, 1] * inner
+        z = p[:, 0] * a + p[:, 1] * inside
         # So near 1, or where nothing binds, a <= 1 is all that is safe to say.
         loose = feasible | (z > 1.0 - 1e-14)
         z = np.minimum(z, 1.0 - 1e-14)
         odds = np.log(z) - np.log1p(-z)
         rise = p[:, 0] * (np.log(a) - np.log1p(-a) - odds)
-        fall = p[:, 1] * (np.log(inner) - np.log1p(-inner) - odds)
+        fall = p[:, 1] * (np.log(inside) - np.log1p(-inside) - odds)
         loose |= ~(rise > 0)
         rest = limits[active] - costs[np.arange(len(b)), active]
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = np.where(loose, 0.0, -fall / rise)
-            height = np.where(loose, 1.0, a + rest / rise + slope * (b - inner))
+            height = np.where(loose, 1.0, a + rest / rise + slope * (b - inside))
         return cls(low, b, height, slope)
 
     def line(self, b: FloatArray) -> FloatArray:
@@ -138,7 +138,8 @@ def _largest(distributions: FloatArray, limits: FloatArray, b: FloatArray) -> Fl
     for i in range(b.size):
         low, high = b[i], 1.0
         if _fits(distributions, limits, high, low):
-            low = 1.0
+            largest[i] = 1.0
+            continue
         for _ in range(60):
             middle = (low + high) / 2.0
             if _fits(distributions, limits, middle, b[i]):
