@@ -112,7 +112,7 @@ class Block:
 
     def __init__(self, lower: FloatArray, prior: FloatArray, epsilon: float, scale: float = 1.0) -> None:
         self._fold(prior)
-        L = self.folded(np.where(prior > 0, lower, 0.0))
+        L = self.lower = self.folded(np.where(prior > 0, lower, 0.0))
         top = math.exp(epsilon)
         D = max(1.0 - L.sum(), 1e-15)  # one public value is known to be itself: L = 1
         d = (top - 1.0) / D
@@ -207,3 +207,42 @@ class Block:
         rows = np.flatnonzero(indices >= self._plain)
         w[rows, self._extra[indices[rows] - self._plain]] = self._odd[indices[rows] - self._plain]
         return np.asarray(w[:, self._position], dtype=np.float64)
+
+
+class Shortlist(Block):
+    """Some vertices of a block, by name.
+
+    Parameters
+    ----------
+    block : Block
+        One with the same letters.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self.prior, self.letters, self._position = block.prior, block.letters, block._position
+        self._names = np.empty(0, dtype=np.int64)
+        self._letters = np.empty((0, block.letters))
+        self._value()
+
+    def _value(self) -> None:
+        self.z, self.g = self._letters @ self.prior, xlogy(self._letters, self._letters) @ self.prior
+        self._last = None
+        self.__dict__.pop("rising", None)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def add(self, names: NDArray[np.int64], letters: FloatArray) -> None:
+        """Add vertices, (m,) and in folded letters (m, letters), that are not among them."""
+        new = np.flatnonzero(~np.isin(names, self._names))
+        self._names = np.concatenate([self._names, names[new]])
+        self._letters = np.concatenate([self._letters, letters[new]])
+        self._value()
+
+    def dot(self, prices: FloatArray) -> FloatArray:
+        """Return prices . w for every vertex, shape (vertices,)."""
+        return np.asarray(self._letters @ self.folded(prices))
+
+    def vectors(self, indices: NDArray[np.integer]) -> FloatArray:
+        """Return the chosen vertices, shape (m, a2)."""
+        return np.asarray(self._letters[indices][:, self._position])

@@ -15,9 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from ldpfrontier.channel import FloatArray
-from ldpfrontier.optimal.blocks import Block, critical_levels
+from ldpfrontier.optimal.blocks import Block, Shortlist, critical_levels
 from ldpfrontier.optimal.column_generation import BATCH
 from ldpfrontier.optimal.products import BlockProduct
+from ldpfrontier.optimal.slices import Place, Slices, places
 from ldpfrontier.utility import Columns
 
 #: How much nearer to delta = 0 the first interval ends after a split.
@@ -31,9 +32,8 @@ WORK, KEPT = 120_000_000, 16_000_000
 #: their deltas.
 TIMES, WORTH, MOST, APART = 1.3, 0.2, 12, 1.25
 
-#: Ratio of the ends of an interval up to which it is split at a critical delta of its own, if there are no
-#: more than so many inside.
-WIDE, DENSE = 1.5, 64
+#: Intervals that a search looks at; critical deltas inside up to which one is split at one of them.
+MOST_INTERVALS, DENSE = 10_000, 3
 
 #: Special values by the ends of intervals of deltas.
 Cover = dict[tuple[float, float], list[int]]
@@ -65,6 +65,8 @@ class DistinctProducts:
     _blocks: dict[tuple[int, float, bool], Block] = field(default_factory=dict, repr=False)
     _products: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
     _cover: Cover = field(init=False, repr=False)
+    _short: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
+    _shortlists: dict[Place, Shortlist] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._cover = {(0.0, self.epsilon): list(range(len(self.lower)))}
@@ -194,36 +196,43 @@ class DistinctProducts:
             push(s0, k, j)
         return max(best, -intervals[0][0]) if intervals else best
 
-    def search(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+    def search(
+        self, prices: FloatArray, slack: float, enough: float = 0.0
+    ) -> tuple[float, list[BlockProduct]]:
         """Bound the reduced costs of all joint columns on a large table; name products worth having.
 
-        Intervals of deltas are split as in `_search`, but all that are too loose at a time and, while there
-        are many critical deltas inside or the ends far apart, at the same delta for every s0: so products
-        share blocks. The next search starts from the intervals with which this one ends.
+        Intervals of deltas are split as in `_search`, but all that are too loose at a time and mostly at the
+        same delta for every s0: so slices share blocks. The next search starts from the intervals with which
+        this one ends.
 
         Parameters
         ----------
         prices : ndarray, row-major
         slack : float
+        enough : float
+            An excess that is small enough.
 
         Returns
         -------
         excess : float
             No column has a larger reduced cost per unit of Z. Unless that is too much work, not above the
-            largest bound of a single product by more than `slack`, or `TIMES` as large.
+            largest bound of a single product by more than `slack`, or `TIMES` as large, or small enough.
         products : list of BlockProduct
-            Some of those with positive bounds: the best of those looked at, far from each other.
+            Some of those with positive bounds: the best of those looked at, far from each other. All that
+            were named so far have the vertices that matter at these prices, and at those before.
         """
-        best = bound = 0.0
-        left = WORK // self.product(0, 0.0).size
-        found: list[tuple[float, int, float]] = []
+        published = self.product(0, 0.0)
+        slices = Slices(published.blocks, prices.reshape(self.centre.shape), self.epsilon, slack)
+        best, bound, left = 0.0, 0.0, MOST_INTERVALS
+        found: dict[tuple[int, float], float] = {}
 
         def look(s0: int, delta: float) -> float:
             nonlocal best
-            excess = _reach(self._relaxed(s0, delta, delta), prices, slack, 0.0)
-            found.append((excess, s0, delta))
-            best = max(best, excess)
-            return excess
+            place = (s0 if delta > 0 else 0), delta
+            if place not in found:
+                found[place] = slices.at(s0, delta, max(slack, WORTH * best))
+                best = max(best, found[place])
+            return found[place]
 
         level, self._cover = self._cover, {}
         while level:
@@ -231,33 +240,40 @@ class DistinctProducts:
             for (low, high), specials in level.items():
                 for s0 in specials:
                     left -= 1
-                    if (delta := self._middle(s0, low, high)) is None:
-                        # Columns between the ends are mixtures of theirs.
-                        reach = max(look(s0, low), look(s0, high))
-                    else:
-                        enough = max(best + slack, TIMES * best)
-                        reach = _reach(self._relaxed(s0, low, high), prices, slack, enough)
-                        if reach > enough and left > 0:
-                            look(s0, delta)
-                            following.setdefault((low, delta), []).append(s0)
-                            following.setdefault((delta, high), []).append(s0)
-                            continue
+                    look(s0, low), look(s0, high)
+                    most = max(enough, best + slack, TIMES * best)
+                    reach, critical, deltas = slices.between(s0, low, high, most)
+                    if reach > most and critical <= most:
+                        # No column between the ends is worth more than theirs, or than those.
+                        reach = max(look(s0, low), look(s0, high), critical)
+                    if reach > most:
+                        reach = min(reach, slices.over(s0, low, high, most))
+                    if reach > most and left > 0:
+                        delta = _middle(low, high, deltas)
+                        following.setdefault((low, delta), []).append(s0)
+                        following.setdefault((delta, high), []).append(s0)
+                        continue
                     bound = max(bound, reach)
                     self._cover.setdefault((low, high), []).append(s0)
             level = following
-        return max(best, bound), self._apart([x for x in found if x[0] > max(slack, WORTH * best)])
+        worth = max(slack, WORTH * best)
+        named = [
+            (excess, s0, delta) for (s0, delta), excess in found.items() if excess > worth and delta > 0.0
+        ]
+        products = [self._short.setdefault(at, self._empty(*at)) for at in _apart(named)]
+        for (s0, delta), product in self._short.items():
+            for place in places(len(self.centre), s0, delta, delta):
+                self._shortlists[place].add(*slices.vertices(place))
+            product.forget()
+        return max(best, bound), products
 
-    def _middle(self, s0: int, low: float, high: float) -> float | None:
-        """Return where to split an interval, at a critical delta if it is narrow; None if none is inside."""
-        inside = [x[np.searchsorted(x, low, "right") : np.searchsorted(x, high)] for x in self._critical(s0)]
-        number = sum(x.size for x in inside)
-        if number == 0:
-            return None
-        middle = math.sqrt(low * high) or high / STEP
-        if number > DENSE or low * WIDE < high:
-            return middle
-        critical = np.concatenate(inside)
-        return float(critical[np.abs(np.log(critical / middle)).argmin()])
+    def _empty(self, s0: int, delta: float) -> BlockProduct:
+        """Return a product of blocks without vertices."""
+        published = self.product(0, 0.0)
+        for place in (own := places(len(self.centre), s0, delta, delta)):
+            if place not in self._shortlists:
+                self._shortlists[place] = Shortlist(published.blocks[place[0]])
+        return BlockProduct([self._shortlists[place] for place in own], self.centre)
 
     def _critical(self, s0: int) -> list[FloatArray]:
         """List the critical deltas of s0 that every block has, sorted."""
@@ -266,20 +282,18 @@ class DistinctProducts:
             for s in range(len(self.lower))
         ]
 
-    def _apart(self, found: list[tuple[float, int, float]]) -> list[BlockProduct]:
-        """Return the best products of a list of (excess, s0, delta), none near a better one."""
-        kept: list[tuple[int, float]] = []
-        for _, s0, delta in sorted(found, reverse=True):
-            near = (s == s0 and delta <= APART * x and x <= APART * delta for s, x in kept)
-            if len(kept) < MOST and not any(near):
-                kept.append((s0, delta))
-        return list(dict.fromkeys(self.product(*key) for key in kept))
+
+def _apart(found: list[tuple[float, int, float]]) -> list[tuple[int, float]]:
+    """Return the best places of a list of (excess, s0, delta), none near a better one."""
+    kept: list[tuple[int, float]] = []
+    for _, s0, delta in sorted(found, reverse=True):
+        near = (s == s0 and delta <= APART * x and x <= APART * delta for s, x in kept)
+        if len(kept) < MOST and not any(near):
+            kept.append((s0, delta))
+    return kept
 
 
-def _reach(product: BlockProduct, prices: FloatArray, slack: float, enough: float) -> float:
-    """Bound the reduced costs of a product, no nearer than to tell if they are `enough`."""
-    reach = product.excess(prices)[0]
-    if reach <= enough:
-        return max(reach, 0.0)
-    product.resolution = slack
-    return product.price(prices, 0, 1, enough)[0]
+def _middle(low: float, high: float, deltas: FloatArray) -> float:
+    """Return where to split an interval: at one of the critical deltas that matter, if they are few."""
+    middle = math.sqrt(low * high) or high / STEP
+    return middle if deltas.size > DENSE else float(deltas[np.abs(np.log(deltas / middle)).argmin()])

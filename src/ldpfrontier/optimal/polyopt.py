@@ -52,8 +52,8 @@ LOSS = 2.0
 
 #: Over distinct pairs on large tables: up to which loss in coupling the decomposition is the start, and is
 #: gone on with; shares of the tolerance, and of what the last search of all deltas found, that columns are
-#: generated to; the share of the tolerance that a search may leave open; most searches.
-TIGHT, LOOSE, INNER, OUTER, FINE, SEARCHES = 1e-4, 1e-2, 0.5, 0.2, 0.15, 20
+#: generated to; the share of the tolerance that a search may leave open; most searches, and rounds between.
+TIGHT, LOOSE, INNER, OUTER, FINE, SEARCHES, TURN = 1e-4, 1e-2, 0.5, 0.2, 0.15, 20, 50
 
 #: By how many nats a start may exceed epsilon, for rounding; below 1 nat, by that share of it.
 START_ROUNDING, ROUNDING = 1e-9, 1e-14
@@ -230,18 +230,19 @@ def _beyond(
     optimum, near = generation.improve([prices], tolerance=tolerance, max_rounds=max_rounds)
     rounds = optimum.iterations
     for _ in range(SEARCHES):
-        excess, products = family.search(near, FINE * aim * optimum.value)
+        enough = (1.0 + aim) * optimum.value - float(near.sum())
+        excess, products = family.search(near, FINE * aim * optimum.value, enough)
         bound = min(bound, float(near.sum()) + excess)
         if bound - optimum.value <= aim * optimum.value or rounds >= max_rounds:
             break
         used.members += [product for product in products if product not in used.members]
-        starts, left = [near], max(INNER * aim, OUTER * excess / optimum.value)
+        starts, left = [near], max(INNER * aim, OUTER * min(excess / optimum.value, 1.0))
         if tight:
             with suppress(RuntimeError):  # without its prices there are more rounds
                 starts.append(decomposition.solve(used.explore, gap=SHARE * left).ravel())
                 generation.add(decomposition.columns())
                 tight = decomposition.loss() <= LOOSE
-        optimum, near = generation.improve(starts, tolerance=left, max_rounds=max_rounds - rounds)
+        optimum, near = generation.improve(starts, tolerance=left, max_rounds=min(TURN, max_rounds - rounds))
         rounds += optimum.iterations
     return certified(optimum.channel, optimum.value, bound, tolerance, rounds)
 

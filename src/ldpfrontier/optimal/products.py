@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -57,6 +58,37 @@ def _highest(f: FloatArray, z: FloatArray, lam: float) -> tuple[float, float]:
         if tilted > best:
             best, own = tilted, z[i]
     return best, own
+
+
+def least_excess(z: Sequence[FloatArray], f: Sequence[FloatArray], lam: float) -> tuple[float, float]:
+    """Return the least kappa of tangents (see `BlockProduct.excess`), with its lam; begin at `lam`.
+
+    z, f : those of all vertices of every block.
+    """
+    below = above = (0.0, 0.0, 0.0)  # lam, F and its slope Z on either side of the least kappa
+    low, high = -math.inf, math.inf
+    best = (math.inf, 1.0)
+    for _ in range(TANGENT_STEPS):
+        F = Z = 0.0
+        for z_s, f_s in zip(z, f, strict=True):
+            tilted, own = _highest(f_s, z_s, lam)
+            F -= tilted
+            Z += own
+        if F > 0:
+            best = min(best, (lam - 1.0 - math.log(F), lam))
+        # F is concave, piecewise linear with slope Z; kappa is least where F = Z or at a kink across it.
+        following = lam + 1.0 - F / Z
+        if Z > F:
+            low, below = lam, (lam, F, Z)
+        else:
+            high, above = lam, (lam, F, Z)
+        if not low < following < high:
+            (x, p, slope), (y, q, other) = below, above
+            following = (q - p + slope * x - other * y) / (slope - other) if slope > other else lam
+        if abs(following - lam) < 1e-12 or not low < following < high:
+            break
+        lam = following
+    return best
 
 
 @dataclass(eq=False)
@@ -123,30 +155,7 @@ class BlockProduct:
         """
         if self._last is not None and np.array_equal(self._last[0], prices):
             return self._last[1]
-        f = self.reduced(prices)
-        below = above = (0.0, 0.0, 0.0)  # lam, F and its slope z on either side of the least kappa
-        low, high = -math.inf, math.inf
-        lam, best = self._lam, (math.inf, 1.0)
-        for _ in range(TANGENT_STEPS):
-            F = z = 0.0
-            for b, values in zip(self.blocks, f, strict=True):
-                tilted, own = _highest(values, b.z, lam)
-                F -= tilted
-                z += own
-            if F > 0:
-                best = min(best, (lam - 1.0 - math.log(F), lam))
-            # F is concave, piecewise linear with slope z; kappa is least where F = z or at a kink across it.
-            following = lam + 1.0 - F / z
-            if z > F:
-                low, below = lam, (lam, F, z)
-            else:
-                high, above = lam, (lam, F, z)
-            if not low < following < high:
-                (x, p, slope), (y, q, other) = below, above
-                following = (q - p + slope * x - other * y) / (slope - other) if slope > other else lam
-            if abs(following - lam) < 1e-12 or not low < following < high:
-                break
-            lam = following
+        best = least_excess([b.z for b in self.blocks], self.reduced(prices), self._lam)
         self._lam = best[1]  # prices change little from one call to the next
         self._last = prices.copy(), best
         return best
@@ -184,71 +193,63 @@ class BlockProduct:
         enough : float
             A bound that is near enough, and so is any, once a column above is found.
         """
-        nothing = self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))
         kappa, lam = self.excess(prices)
-        if kappa <= 0.0:
-            return 0.0, nothing
-        low, high = self.range
-        lam = min(max(lam, 1.0 + math.log(low)), 1.0 + math.log(high))
-        U, problem = _Problem.close(
+        bound, choice = priced(
             [b.z for b in self.blocks],
             self.reduced(prices),
-            kappa,
-            lam,
-            left=lam - math.log(low) - 1.0,
-            right=math.log(high) + 1.0 - lam,
+            (kappa, lam),
+            self.range,
+            self.resolution,
+            effort=effort,
+            offers=offers,
+            enough=enough,
         )
-        if U <= 0.0:
-            return 0.0, nothing
-        if problem.few:
-            bound, choice, _ = problem.listed(offers)
-            return bound, self.columns(choice)
-        return self._search(problem, effort, offers, enough)
+        return bound, self.columns(choice)
 
-    def _search(self, problem: _Problem, effort: int, offers: int, enough: float) -> tuple[float, Columns]:
-        """Bound the columns with Z in bands; halve the band with the largest bound, with finer cells.
 
-        Halves look at those vertices alone that the band has in a column worth more than needed: columns with
-        others are no better, and the bound returned is no less. Where few combinations are left, the best of
-        them is known.
-        """
-        (low, high), work = self.range, WORK[effort]
-        parts = max(1, math.ceil(math.log(high / low) / math.log(BAND)))
-        ends = np.geomspace(low, high, parts + 1)
-        heap = [
-            (-math.inf, n, float(a), float(b), 0, problem)
-            for n, (a, b) in enumerate(itertools.pairwise(ends))
-        ]
-        cells = int(np.clip(len(self.blocks) / max(self.resolution, 1e-9), *CELLS))
-        choices, worths = [np.empty((0, len(self.blocks)), dtype=np.int64)], [np.empty(0)]
-        attained = ignored = 0.0
-        while True:
-            needed = max(attained + max(self.resolution, CLOSE * attained), enough)
-            if attained > enough > 0.0:
-                break
-            negative, _, a, b, depth, own = heap[0]
-            if -negative <= needed or (work <= 0 and depth > 0) or depth > DEEPEST:
-                break
-            heapq.heappop(heap)
-            pieces = [(a, b)] if depth == 0 else [(a, math.sqrt(a * b)), (math.sqrt(a * b), b)]
-            for piece in pieces:
-                number = min(offers, FEW) if depth else offers
-                finer = min(cells << depth, MOST_CELLS)
-                bound, choice, worth, size, rest = own.banded(*piece, finer, number, needed)
-                work -= size
-                below = depth + 1
-                if bound > needed:
-                    ignored = needed  # which never falls
-                    if rest.few:
-                        (bound, choice, worth), below = rest.listed(number), DEEPEST + 1
-                parts += 1
-                heapq.heappush(heap, (-min(bound, -negative), parts, *piece, below, rest))
-                choices.append(choice)
-                worths.append(worth)
-                attained = max(attained, float(worth.max(initial=0.0)))
-        best = np.argsort(-np.concatenate(worths), kind="stable")[:offers]
-        bound = min(max(-heap[0][0], attained, ignored), problem.kappa)
-        return bound, self.columns(np.concatenate(choices)[best])
+def priced(
+    z: Sequence[FloatArray],
+    f: Sequence[FloatArray],
+    tangent: tuple[float, float],
+    span: tuple[float, float],
+    resolution: float,
+    *,
+    effort: int = 0,
+    offers: int = 1,
+    enough: float = 0.0,
+) -> tuple[float, NDArray[np.int64]]:
+    """Bound the reduced costs of all combinations of vertices (see `BlockProduct.price`).
+
+    Parameters
+    ----------
+    z, f : sequence of ndarray
+        Of all vertices of every block.
+    tangent : tuple
+        The least kappa, and its lam.
+    span : tuple
+        Least and largest Z.
+    resolution, effort, offers, enough
+        As those of `BlockProduct`.
+
+    Returns
+    -------
+    bound : float
+    choice : ndarray of int, shape (choices, blocks)
+        The best combinations found.
+    """
+    (kappa, lam), (low, high) = tangent, span
+    nothing = np.empty((0, len(z)), dtype=np.int64)
+    if kappa <= 0.0:
+        return 0.0, nothing
+    lam = min(max(lam, 1.0 + math.log(low)), 1.0 + math.log(high))
+    U, problem = _Problem.close(
+        z, f, kappa, lam, left=lam - math.log(low) - 1.0, right=math.log(high) + 1.0 - lam
+    )
+    if U <= 0.0:
+        return 0.0, nothing
+    if problem.few:
+        return problem.listed(offers)[:2]
+    return problem.search(span, resolution, WORK[effort], offers, enough)
 
 
 @dataclass(eq=False)
@@ -313,8 +314,8 @@ class _Problem:
     @classmethod
     def close(
         cls,
-        z: list[FloatArray],
-        f: list[FloatArray],
+        z: Sequence[FloatArray],
+        f: Sequence[FloatArray],
         kappa: float,
         lam: float,
         *,
@@ -325,7 +326,7 @@ class _Problem:
 
         Parameters
         ----------
-        z, f : list of ndarray
+        z, f : sequence of ndarray
             Of all vertices of every block.
         kappa : float
             No column is worth more per unit of Z.
@@ -371,6 +372,51 @@ class _Problem:
         places = np.unravel_index(best, np.diff(self.first).tolist())
         choice = self.vertices[np.column_stack(places) + self.first[:-1]]
         return float(reduced.max(initial=0.0)), choice, reduced[best]
+
+    def search(
+        self, span: tuple[float, float], resolution: float, work: int, offers: int, enough: float
+    ) -> tuple[float, NDArray[np.int64]]:
+        """Bound the columns with Z in bands; halve the band with the largest bound, with finer cells.
+
+        Halves look at those vertices alone that the band has in a column worth more than needed: columns with
+        others are no better, and the bound returned is no less. Where few combinations are left, the best of
+        them is known.
+        """
+        (low, high), blocks = span, len(self.first) - 1
+        parts = max(1, math.ceil(math.log(high / low) / math.log(BAND)))
+        ends = np.geomspace(low, high, parts + 1)
+        heap = [
+            (-math.inf, n, float(a), float(b), 0, self) for n, (a, b) in enumerate(itertools.pairwise(ends))
+        ]
+        cells = int(np.clip(blocks / max(resolution, 1e-9), *CELLS))
+        choices, worths = [np.empty((0, blocks), dtype=np.int64)], [np.empty(0)]
+        attained = ignored = 0.0
+        while True:
+            needed = max(attained + max(resolution, CLOSE * attained), enough)
+            if attained > enough > 0.0:
+                break
+            negative, _, a, b, depth, own = heap[0]
+            if -negative <= needed or (work <= 0 and depth > 0) or depth > DEEPEST:
+                break
+            heapq.heappop(heap)
+            pieces = [(a, b)] if depth == 0 else [(a, math.sqrt(a * b)), (math.sqrt(a * b), b)]
+            for piece in pieces:
+                number = min(offers, FEW) if depth else offers
+                finer = min(cells << depth, MOST_CELLS)
+                bound, choice, worth, size, rest = own.banded(*piece, finer, number, needed)
+                work -= size
+                below = depth + 1
+                if bound > needed:
+                    ignored = needed  # which never falls
+                    if rest.few:
+                        (bound, choice, worth), below = rest.listed(number), DEEPEST + 1
+                parts += 1
+                heapq.heappush(heap, (-min(bound, -negative), parts, *piece, below, rest))
+                choices.append(choice)
+                worths.append(worth)
+                attained = max(attained, float(worth.max(initial=0.0)))
+        best = np.argsort(-np.concatenate(worths), kind="stable")[:offers]
+        return min(max(-heap[0][0], attained, ignored), self.kappa), np.concatenate(choices)[best]
 
     def banded(
         self, low: float, high: float, cells: int, offers: int, enough: float
