@@ -32,6 +32,9 @@ WORK, KEPT = 120_000_000, 16_000_000
 #: their deltas.
 TIMES, WORTH, MOST, APART = 1.3, 0.2, 12, 1.25
 
+#: Block vertices of a table above which products have those alone that matter.
+LONG = 50_000
+
 #: Intervals that a search looks at; critical deltas inside up to which one is split at one of them.
 MOST_INTERVALS, DENSE = 10_000, 3
 
@@ -65,8 +68,8 @@ class DistinctProducts:
     _blocks: dict[tuple[int, float, bool], Block] = field(default_factory=dict, repr=False)
     _products: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
     _cover: Cover = field(init=False, repr=False)
-    _short: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
-    _shortlists: dict[Place, Shortlist] = field(default_factory=dict, repr=False)
+    _in_use: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
+    _lists: dict[Place, Shortlist] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._cover = {(0.0, self.epsilon): list(range(len(self.lower)))}
@@ -221,8 +224,8 @@ class DistinctProducts:
             Some of those with positive bounds: the best of those looked at, far from each other. All that
             were named so far have the vertices that matter at these prices, and at those before.
         """
-        published = self.product(0, 0.0)
-        slices = Slices(published.blocks, prices.reshape(self.centre.shape), self.epsilon, slack)
+        blocks = self.product(0, 0.0).blocks
+        slices = Slices(blocks, prices.reshape(self.centre.shape), self.epsilon, slack)
         best, bound, left = 0.0, 0.0, MOST_INTERVALS
         found: dict[tuple[int, float], float] = {}
 
@@ -260,20 +263,25 @@ class DistinctProducts:
         named = [
             (excess, s0, delta) for (s0, delta), excess in found.items() if excess > worth and delta > 0.0
         ]
-        products = [self._short.setdefault(at, self._empty(*at)) for at in _apart(named)]
-        for (s0, delta), product in self._short.items():
-            for place in places(len(self.centre), s0, delta, delta):
-                self._shortlists[place].add(*slices.vertices(place))
+        products = [self._product_in_use(*place) for place in _apart(named)]
+        for place, block in self._lists.items():
+            block.add(*slices.vertices(place))
+        for product in self._in_use.values():
             product.forget()
         return max(best, bound), products
 
-    def _empty(self, s0: int, delta: float) -> BlockProduct:
-        """Return a product of blocks without vertices."""
-        published = self.product(0, 0.0)
-        for place in (own := places(len(self.centre), s0, delta, delta)):
-            if place not in self._shortlists:
-                self._shortlists[place] = Shortlist(published.blocks[place[0]])
-        return BlockProduct([self._shortlists[place] for place in own], self.centre)
+    def _product_in_use(self, s0: int, delta: float) -> BlockProduct:
+        """Return a product that was named; if it is long, of lists that begin without vertices."""
+        if (s0, delta) not in self._in_use:
+            published = self.product(0, 0.0)
+            if published.size <= LONG:
+                self._in_use[s0, delta] = self.product(s0, delta)
+            else:
+                own = places(len(self.centre), s0, delta, delta)
+                for place in own:
+                    self._lists.setdefault(place, Shortlist(published.blocks[place[0]]))
+                self._in_use[s0, delta] = BlockProduct([self._lists[place] for place in own], self.centre)
+        return self._in_use[s0, delta]
 
     def _critical(self, s0: int) -> list[FloatArray]:
         """List the critical deltas of s0 that every block has, sorted."""

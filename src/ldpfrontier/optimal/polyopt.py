@@ -242,7 +242,8 @@ def _beyond(
                 starts.append(decomposition.solve(used.explore, gap=SHARE * left).ravel())
                 generation.add(decomposition.columns())
                 tight = decomposition.loss() <= LOOSE
-        optimum, near = generation.improve(starts, tolerance=left, max_rounds=min(TURN, max_rounds - rounds))
+        turn = min(TURN, max_rounds - rounds)
+        optimum, near = generation.improve(starts, tolerance=left, max_rounds=turn)
         rounds += optimum.iterations
     return certified(optimum.channel, optimum.value, bound, tolerance, rounds)
 
