@@ -12,6 +12,7 @@ from ldpfrontier.optimal import body_products, robust
 from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.certificates import Certificate, Frame
 from ldpfrontier.optimal.decomposition import Decomposition
+from ldpfrontier.optimal.lines import joined
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.profiles import Profiles
 from ldpfrontier.optimal.projections import projected_mechanism
@@ -47,6 +48,24 @@ def test_parts_have_lines_that_no_vertex_is_above(parted):
             inside = block.z <= line.high
             over = f - line.slope * block.z - line.heights[s] - line.bonus * (block.z > line.low)
             assert over[inside].max() <= 1e-3 * prices.sum()
+
+
+def test_joined_parts_have_lines_that_no_vertex_is_above(parted):
+    products, decomposition, prices, _ = parted
+    product, enough = products.product(0, 0.0), 1e-3 * float(prices.sum())
+    lines = decomposition.lines(product)
+    few = joined(lines, product, prices, enough)
+    assert 1 < len(few) < len(lines)
+    assert [line.high for line in few[:-1]] == [line.low for line in few[1:]]
+    assert (few[0].low, few[-1].high) == (0.0, math.inf)
+    frame = Frame.of_parts(few)
+    assert frame.kappa().max() <= enough
+    for line in few:
+        for s, (block, f) in enumerate(zip(product.blocks, product.reduced(prices), strict=True)):
+            over = f - line.slope * block.z - line.heights[s] - line.bonus * (block.z > line.low)
+            assert over[block.z <= line.high].max() <= 1e-3 * prices.sum()
+    # One line for all does not do.
+    assert len(joined(lines, product, prices, 1e-6)) > 1
 
 
 def test_parts_give_tighter_bounds_than_the_whole(parted):

@@ -25,14 +25,15 @@ from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.bodies import Body, reached
 from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.covering import Cover
-from ldpfrontier.optimal.decomposition import Line
 from ldpfrontier.optimal.levels import Level, level_at
+from ldpfrontier.optimal.lines import Line
 
 #: Cells by which a cover is refined at a time; how much larger it is when vertices are looked for again.
 PORTION, GROWTH = 1_000, 1.5
 
-#: A cover is left alone where points known are as far above its level as its bound, but for this share.
-NEARLY = 0.02
+#: Covers are left alone where points known are as far above the levels of a product as their bounds, but for
+#: this share.
+NEARLY = 0.1
 
 #: Points above a level that are kept at a time; least height above it, as a share of what a body may have.
 KEPT, LEAST = 6, 0.1
@@ -125,6 +126,16 @@ class _Part:
     known: float = 0.0
     searched: float = 0.0
 
+    @property
+    def left(self) -> float:
+        """How much better its bound may get."""
+        return 0.0 if self.cover is None else self.above - self.known
+
+    @property
+    def worth(self) -> float:
+        """What another cell is worth, as bounds fall with a power of the cells."""
+        return 0.0 if self.cover is None else self.left / (self.cover.size + PORTION)
+
 
 @dataclass(eq=False)
 class Certificate:
@@ -182,8 +193,12 @@ class Certificate:
             if part.cover is not None and part.cover.size == 0:
                 part.above = part.cover.bound(0.0, 0)
         while work > 0:
-            role, part = max(self._parts.items(), key=lambda item: item[1].above - item[1].known)
-            if part.cover is None or part.above <= (1.0 + NEARLY) * part.known + 1e-12 * self.margin:
+            roles = max(self.frame.products, key=lambda own: sum(self._parts[role].above for role in own))
+            parts = [self._parts[role] for role in roles]
+            left, known = sum(part.left for part in parts), sum(part.known for part in parts)
+            role = max(roles, key=lambda role: self._parts[role].worth)
+            part = self._parts[role]
+            if part.cover is None or left <= NEARLY * known + 1e-12 * self.margin:
                 break
             before = part.cover.size
             part.above = part.cover.bound(0.0, PORTION)
@@ -200,6 +215,17 @@ class Certificate:
                 rows = self.frame.kappa(np.pad(total, (first, len(self.frame.knots) - first - count)))[n]
                 worst = max(worst, float(rows[:, first : first + count].max()))
         return worst
+
+    @property
+    def size(self) -> int:
+        """Cells of all covers."""
+        return sum(part.cover.size for part in self._parts.values() if part.cover is not None)
+
+    @property
+    def known(self) -> float:
+        """What the points found say of the reduced costs per unit of Z: about the least bound to hope for."""
+        totals = np.array([sum(self._parts[r].known for r in roles) for roles in self.frame.products])
+        return float(self.frame.kappa(totals[:, None, None]).max())
 
     def _above(self, part: _Part, count: int) -> FloatArray:
         """Return how far a body may be above its level between any two knots, shape (count,)."""

@@ -23,8 +23,8 @@ from ldpfrontier.optimal.levels import Level, constant
 from ldpfrontier.optimal.relaxation import Cells, Problem, refine, widest
 from ldpfrontier.renyi import two_cells
 
-#: As RATIO where the ends of A or B move.
-MOVING = 4.0
+#: As RATIO where the ends of A or B move; most spans of t at first.
+MOVING, SPANS = 4.0, 8
 
 #: Multiple of 1 / top at which xi ends, and of 1 / bottom at which eta does; ratio of neighbouring ends.
 FAR, RATIO = 200.0, 1.9
@@ -74,7 +74,8 @@ class Cover:
             constant() if level is None else level,
         )
         moving = top[0] != top[1] or bottom[0] != bottom[1]
-        spans = self._problem.level.knots if moving else np.zeros(2)
+        knots = self._problem.level.knots
+        spans = np.append(knots[: -1 : math.ceil(len(knots) / SPANS)], 1.0) if moving else np.zeros(2)
         ratio = MOVING if moving else RATIO
         most, least = max(top), min(bottom)
         caps = most / two_cells(r, np.full(r.size, B), body.order)[1]

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.lp import add_column, new_lp, solve
 from ldpfrontier.optimal.blocks import Block, leaders
+from ldpfrontier.optimal.lines import Line
 from ldpfrontier.optimal.products import BlockProduct, bregman
 from ldpfrontier.utility import Columns
 
@@ -75,20 +76,6 @@ class Part:
     def whole(self) -> bool:
         """Whether these are all columns."""
         return self.low == 0.0 and self.high == math.inf
-
-
-@dataclass(frozen=True)
-class Line:
-    """What the prices of an LP say of a part: f_s(w) <= slope z(w) + heights[s], and `bonus` more if z > low.
-
-    The heights and the bonus, which is not positive, add up to -e^(slope - 1) at most.
-    """
-
-    low: float
-    high: float
-    slope: float
-    bonus: float
-    heights: FloatArray  # (a1,)
 
 
 class Decomposition:

@@ -8,13 +8,14 @@ projection, distinct pairs, they contain every (eps, F)-RLDP mechanism.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.optimal.body_products import FEW, BodyProducts
 from ldpfrontier.optimal.certificates import Certificate, Frame
 from ldpfrontier.optimal.column_generation import best_channel, generate
 from ldpfrontier.optimal.decomposition import Decomposition
+from ldpfrontier.optimal.lines import joined
 from ldpfrontier.optimal.polyopt import LARGE, start_columns
 from ldpfrontier.optimal.profiles import Profiles
 from ldpfrontier.optimal.proximal import generate_near
@@ -25,13 +26,13 @@ from ldpfrontier.utility import Columns, MutualInformation
 #: columns with more than FEW sensitive values, and with more than LARGE vertices.
 ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 
-#: Passes of a certificate, each with its own prices; how far above the vertices known the covers may be in
-#: all, relative to the bound: of all pairs, and of distinct ones.
-PASSES, SLACK, WIDE = 10, 2e-4, 3e-4
+#: Most passes of a certificate; how far above the vertices known levels are in all, relative to the bound: in
+#: the first pass, and in the last ones of all pairs and of distinct ones; how much less after a pass that
+#: closes, and how many times as far above them the bound of such a pass may be.
+PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 12, 3e-2, 2e-4, 3e-4, 4.0, 1.5
 
-#: Cells of distinct pairs for each asked for, as they cover all deltas: in the last pass, where bounds fall
-#: steeply with them, and in the others, which look for vertices.
-ALONG, BEFORE = 7.0, 0.7
+#: Cells in all for each asked for: of all pairs, and of distinct ones, as they cover all deltas.
+PARTED, ALONG = 4.0, 13.0
 
 #: Knots of the deltas that a certificate starts with, and those without one.
 FINE, COARSE = 17, 7
@@ -117,53 +118,89 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
     prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
     groups = len(products.ball.centre)
     if not products.distinct or groups == 1:
-        passes = [groups * SCOUTED] * HINTS if cells == 0 else _passes(cells)
+        passes = _Passes(cells, int(PARTED * cells)) if cells > 0 else _Scouts(groups * SCOUTED, 0, HINTS)
         return _parted(products, decomposition, gap, passes)
     if cells == 0 and long:  # what a few cells find there is not worth their time
         return decomposition, _final(products, decomposition, gap), math.inf
     if cells == 0:
-        return _along(products, decomposition, gap, [groups * SCOUTED], COARSE)
-    passes = [int(BEFORE * cells)] * (PASSES - 1) + [int(ALONG * cells)]
-    return _along(products, decomposition, gap, passes, FINE)
+        return _along(products, decomposition, gap, _Scouts(groups * SCOUTED, 0, 1), COARSE)
+    return _along(products, decomposition, gap, _Passes(cells, int(ALONG * cells)), FINE)
 
 
-def _passes(cells: int) -> list[int]:
-    """List the cells of every pass: the last ones, at the best prices, have the most."""
-    return [cells >> min(last, 2) for last in range(PASSES - 1, -1, -1)]
+@dataclass
+class _Passes:
+    """The passes of a certificate, each with its own prices, closer and closer to the vertices known.
+
+    Attributes
+    ----------
+    most, left : int
+        Cells of a pass that finds points above its levels, and of all passes.
+    number : int
+        Passes left.
+    slack : float
+        How far above the vertices known the levels of the next pass are, relative to the bound.
+    bound : float
+        In nats, the best so far.
+    """
+
+    most: int
+    left: int
+    number: int = PASSES
+    slack: float = LOOSEST
+    bound: float = math.inf
+
+    def certified(self, products: BodyProducts, prices: FloatArray, frame: Frame) -> Certificate:
+        """Compare the bodies with levels that the slack allows."""
+        value, least = float(prices.sum()), WIDE if products.distinct else SLACK
+        slack = self.slack * value
+        frame = frame.raised(max(slack, float(frame.kappa().max()) + 0.5 * slack))
+        certificate = Certificate(products, prices, frame, slack / len(prices))
+        excess = certificate.bound(self.most)
+        left = self.left - certificate.size
+        if excess > CLOSED * slack and certificate.known <= CLOSED * slack and left > 0:
+            excess = certificate.bound(left)
+            left = self.left - certificate.size
+        self.bound, self.left, self.number = min(self.bound, value + excess), left, self.number - 1
+        closed = excess <= CLOSED * slack
+        if left <= 0 or (closed and self.slack <= least):
+            self.number = 0
+        if closed:
+            self.slack = max(self.slack / CLOSER, least)
+        return certificate
+
+
+class _Scouts(_Passes):
+    """Passes that look for vertices only."""
+
+    def certified(self, products: BodyProducts, prices: FloatArray, frame: Frame) -> Certificate:
+        slack = (WIDE if products.distinct else SLACK) * float(prices.sum())
+        frame = frame.raised(max(slack, float(frame.kappa().max()) + 0.5 * slack))
+        certificate = Certificate(products, prices, frame, slack / len(prices))
+        self.bound = min(self.bound, float(prices.sum()) + certificate.bound(self.most))
+        self.number -= 1
+        return certificate
 
 
 def _parted(
-    products: BodyProducts, decomposition: Decomposition, gap: float, passes: Sequence[int]
+    products: BodyProducts, decomposition: Decomposition, gap: float, passes: _Passes
 ) -> tuple[Decomposition, FloatArray, float]:
-    """Bound all pairs by the parts of their product, with passes of so many cells."""
-    product, bound, split, settled = products.product(0, 0.0), math.inf, False, False
-    for n, work in enumerate(passes):
-        if settled and n < len(passes) - 1:
-            continue
+    """Bound all pairs by the parts of their product."""
+    product, split, first = products.product(0, 0.0), False, passes.number
+    while passes.number > 0:
         if split:
             prices = decomposition.settle(gap=gap, rounds=ROUNDS)
         else:
             prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
         # Parts are worth their work once the vertices are good.
-        if not split and n >= HINTS and decomposition.loss() > gap:
+        if not split and passes.number <= first - HINTS and decomposition.loss() > gap:
             prices, split = decomposition.refine(gap=gap), True
-        frame = Frame.of_parts(decomposition.lines(product))
-        certificate, found = _certified(products, prices, frame, SLACK * float(prices.sum()), work)
-        bound = min(bound, found)
+        enough = 0.5 * passes.slack * float(prices.sum())
+        lines = joined(decomposition.lines(product), product, prices, enough)
+        certificate = passes.certified(products, prices, Frame.of_parts(lines))
         for (s, _), (_, w) in certificate.found.items():
             products.body((s, 0.0, False)).append(w)
         product.forget()
-        settled = n > HINTS and not certificate.found
-    return decomposition, _final(products, decomposition, gap), bound
-
-
-def _certified(
-    products: BodyProducts, prices: FloatArray, frame: Frame, slack: float, work: int
-) -> tuple[Certificate, float]:
-    """Compare the bodies with levels that the slack allows; return the certificate and the bound in nats."""
-    frame = frame.raised(max(slack, float(frame.kappa().max()) + 0.5 * slack))
-    certificate = Certificate(products, prices, frame, slack / len(prices))
-    return certificate, float(prices.sum()) + certificate.bound(work)
+    return decomposition, _final(products, decomposition, gap), passes.bound
 
 
 def _final(products: BodyProducts, decomposition: Decomposition, gap: float) -> FloatArray:
@@ -177,20 +214,19 @@ def _final(products: BodyProducts, decomposition: Decomposition, gap: float) -> 
 
 
 def _along(
-    products: BodyProducts, decomposition: Decomposition, gap: float, passes: Sequence[int], knots: int
+    products: BodyProducts, decomposition: Decomposition, gap: float, passes: _Passes, knots: int
 ) -> tuple[Decomposition, FloatArray, float]:
-    """Bound distinct pairs along all deltas, with passes of so many cells, from so many knots on."""
-    profiles, bound = Profiles(products, knots), math.inf
-    for n, work in enumerate(passes):
+    """Bound distinct pairs along all deltas, from so many knots on."""
+    profiles, skipped = Profiles(products, knots), passes.number
+    while passes.number > 0:
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
-        frame, slack = profiles.frame(prices), WIDE * float(prices.sum())
-        if profiles.use(prices, frame, 0.3 * slack) and n < len(passes) - 1:
+        frame = profiles.frame(prices)
+        if profiles.use(prices, frame, 0.3 * WIDE * float(prices.sum())) and skipped > 1:
+            skipped -= 1
             continue
-        certificate, found = _certified(products, prices, frame, slack, work)
-        bound = min(bound, found)
-        if profiles.learn(certificate):
+        if profiles.learn(passes.certified(products, prices, frame)):
             profiles.improve(prices)
-    return decomposition, _final(products, decomposition, gap), bound
+    return decomposition, _final(products, decomposition, gap), passes.bound
 
 
 def best_mixture(channel: Channel, other: Channel | None, utility: MutualInformation) -> Channel:

@@ -345,7 +345,11 @@ def _choose(
             v = sign * (mean - _between(bound, t))
             if np.isinf(last):
                 if v < 0.0 and mean > 0.0:
-                    rectangle[side] += r[u] * abs(1.0 + np.log(mean) - problem.gamma[u]) / s
+                    steep = r[u] * abs(1.0 + np.log(mean) - problem.gamma[u])
+                    rectangle[side] += steep / s
+                    # The end may have moved as far within the span.
+                    first, second = sign * _between(bound, span[0]), sign * _between(bound, span[1])
+                    turned += steep * min(sign * _between(bound, t) - min(first, second), -v)
                 continue
             table = space.a if side == 0 else space.b
             at = _phi(max(1.0 + s * v, TINY), g)
@@ -425,8 +429,8 @@ def _shrink(
 
 
 @inner
-def _halve(cells: Cells, c: int, d: int, g: float) -> None:
-    """Cut cell c in two, and make the second half cell d."""
+def _halve(cells: Cells, c: int, d: int, g: float, knots: FloatArray) -> None:
+    """Cut cell c in two, a span of t at a knot if there are any inside; make the second half cell d."""
     for side in range(2):
         cells.xi[d, side], cells.eta[d, side] = cells.xi[c, side], cells.eta[c, side]
         cells.multipliers[d, side] = cells.multipliers[c, side]
@@ -435,7 +439,12 @@ def _halve(cells: Cells, c: int, d: int, g: float) -> None:
     cells.bound[d], cells.focus[d] = cells.bound[c], cells.focus[c]
     cells.span[d, 0], cells.span[d, 1] = cells.span[c, 0], cells.span[c, 1]
     if cells.cut[c] < 0:
-        cells.span[c, 1] = cells.span[d, 0] = 0.5 * (cells.span[c, 0] + cells.span[c, 1])
+        center = middle = 0.5 * (cells.span[c, 0] + cells.span[c, 1])
+        away = center - cells.span[c, 0]
+        for knot in knots:
+            if abs(knot - center) < away:
+                middle, away = knot, abs(knot - center)
+        cells.span[c, 1] = cells.span[d, 0] = middle
     elif cells.cut[c] < 2:
         ends = cells.xi if cells.cut[c] == 0 else cells.eta
         s, last = ends[c]
@@ -481,7 +490,7 @@ def refine(cells: Cells, count: int, problem: Problem, most: int) -> int:
     stop = count + most
     while count < stop and len(heap) > 0:
         c = heapq.heappop(heap)[1]
-        _halve(cells, c, count, problem.g)
+        _halve(cells, c, count, problem.g, problem.level.knots)
         for half in (c, count):
             _bound(cells, half, problem, space)
             if cells.bound[half] > problem.goal:
