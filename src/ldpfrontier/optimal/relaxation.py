@@ -440,7 +440,7 @@ def _halve(cells: Cells, c: int, d: int, g: float, knots: FloatArray) -> None:
     cells.span[d, 0], cells.span[d, 1] = cells.span[c, 0], cells.span[c, 1]
     if cells.cut[c] < 0:
         center = middle = 0.5 * (cells.span[c, 0] + cells.span[c, 1])
-        away = center - cells.span[c, 0]
+        away = 0.45 * (cells.span[c, 1] - cells.span[c, 0])
         for knot in knots:
             if abs(knot - center) < away:
                 middle, away = knot, abs(knot - center)
