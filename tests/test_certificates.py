@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -100,7 +101,7 @@ def test_raised_heights_use_what_the_totals_allow(distinct):
     )
     frame = Frame(
         knots, np.array([0.0, 0.5]), np.array([0.5, np.inf]), np.array([0.0, -0.1]),
-        rng.uniform(1.0, 1.4, (2, len(knots))), heights, products,
+        rng.uniform(1.0, 1.4, (2, len(knots))), heights, products, np.ones((len(products), 2), dtype=bool),
     )  # fmt: skip
     goal = float(frame.kappa().max()) + 0.1
     raised = frame.raised(goal)
@@ -108,6 +109,13 @@ def test_raised_heights_use_what_the_totals_allow(distinct):
     np.testing.assert_allclose(raised.kappa().max(), goal)
     if distinct:
         np.testing.assert_allclose(raised.kappa(), goal)
+        # Lines that a product does not need say nothing of it.
+        needed = np.array([[True, True], [True, False], [False, True], [True, False]])
+        few = replace(frame, needed=needed)
+        kappa = few.raised(goal).kappa()
+        np.testing.assert_allclose(kappa[needed], goal)
+        assert (kappa[~needed] == -np.inf).all()
+        assert few.own((1, True)).tolist() == [True, False]
     # What is above the levels counts.
     assert raised.kappa(0.1).max() > goal
 

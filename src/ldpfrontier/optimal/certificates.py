@@ -6,19 +6,21 @@ With b = e^-delta from 1 to e^-eps, the columns of distinct pairs with special v
 
 whose ends are linear in b. All pairs are the one product at b = 1. A certificate compares every body with a
 level of its own (`levels`), for all b at once: the least of lines in z, one per part of the columns as in
-`decomposition`. If f_s(w) = g_s(w) - prices . w is below the level of its body and the lines of a part have
-heights that add up to -e^(slope - 1 - kappa), then no column of that part has a reduced cost above kappa per
-unit of Z, by the tangent of z log z with that slope. What covers find above a level counts against the sum.
-Between knots of t slopes and sums are linear, so that kappa is convex: the knots decide.
+`decomposition`, or per group of special values that share their slopes. If f_s(w) = g_s(w) - prices . w is
+below the level of its body and the lines of a part have heights that add up to -e^(slope - 1 - kappa), then
+no column of that part has a reduced cost above kappa per unit of Z, by the tangent of z log z with that
+slope. What covers find above a level counts against the sum. Between knots of t slopes and sums are linear,
+so that kappa is convex: the knots decide.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
@@ -57,6 +59,8 @@ class Frame:
         Of every body, shape (P, K).
     products : list
         The bodies of every product.
+    needed : ndarray of bool, shape (products, P)
+        The parts that the columns of a product are in: its bodies are compared with their lines alone.
     """
 
     knots: FloatArray
@@ -66,6 +70,7 @@ class Frame:
     slope: FloatArray
     heights: dict[Role, FloatArray]
     products: list[list[Role]]
+    needed: NDArray[np.bool_]
 
     @classmethod
     def of_parts(cls, lines: Sequence[Line]) -> Frame:
@@ -79,7 +84,13 @@ class Frame:
             np.array([[line.slope] for line in lines]),
             {(s, False): np.array([[line.heights[s]] for line in lines]) for s in groups},
             [[(s, False) for s in groups]],
+            np.ones((1, len(lines)), dtype=bool),
         )
+
+    def own(self, role: Role) -> NDArray[np.bool_]:
+        """Return which parts a body is compared with."""
+        products = [n for n, roles in enumerate(self.products) if role in roles]
+        return np.asarray(self.needed[products].any(axis=0))
 
     def totals(self) -> FloatArray:
         """Return the sums of the heights and the bonus, shape (products, P, K)."""
@@ -89,10 +100,14 @@ class Frame:
         )
 
     def kappa(self, above: FloatArray | float = 0.0) -> FloatArray:
-        """Return what the totals say of reduced costs, with what bodies have above their levels in all."""
+        """Return what the totals say of reduced costs, with what bodies have above their levels in all.
+
+        That is nothing, -inf, of parts that a product does not need.
+        """
         total = self.totals() + above
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(total < 0.0, self.slope - 1.0 - np.log(np.maximum(-total, 0.0)), np.inf)
+            kappa = np.where(total < 0.0, self.slope - 1.0 - np.log(np.maximum(-total, 0.0)), np.inf)
+        return np.where(self.needed[:, :, None], kappa, -np.inf)
 
     def raised(self, kappa: float) -> Frame:
         """Raise the heights as far as totals allow that say `kappa`, which must not be less than they do.
@@ -100,19 +115,21 @@ class Frame:
         A body that several products share is raised as the one that leaves the least allows.
         """
         left = -np.exp(self.slope - 1.0 - kappa) - self.totals()
+        left[~self.needed] = np.inf
         shared = (
             self.products[0] if len(self.products) == 1 else [(s, False) for s in range(len(self.products))]
         )
         heights = {}
         for role in shared:
             own = [n for n, roles in enumerate(self.products) if role in roles]
-            heights[role] = self.heights[role] + left[own].min(axis=0) / len(shared)
+            least = left[own].min(axis=0) / len(shared)
+            heights[role] = self.heights[role] + np.where(np.isfinite(least), least, 0.0)
         for roles, rest in zip(self.products, left, strict=True):
             special = [role for role in roles if role not in heights]
             for role in special:
                 given = sum(heights[other] - self.heights[other] for other in roles if other != role)
-                heights[role] = self.heights[role] + rest - given
-        return Frame(self.knots, self.low, self.high, self.bonus, self.slope, heights, self.products)
+                heights[role] = self.heights[role] + np.where(np.isfinite(rest), rest - given, 0.0)
+        return replace(self, heights=heights)
 
 
 @dataclass(eq=False)
@@ -237,14 +254,14 @@ class Certificate:
         return self.products.body((role[0], 0.0, False))
 
     def _level(self, role: Role, scale: float) -> Level:
-        frame = self.frame
+        frame, own = self.frame, self.frame.own(role)
         return Level(
             frame.knots,
-            frame.low / scale,
-            frame.high / scale,
-            frame.bonus / scale,
-            frame.slope,
-            frame.heights[role] / scale,
+            frame.low[own] / scale,
+            frame.high[own] / scale,
+            frame.bonus[own] / scale,
+            frame.slope[own],
+            frame.heights[role][own] / scale,
         )
 
     def _listed(self, role: Role) -> float:
@@ -264,7 +281,7 @@ class Certificate:
                 *(float(x) - level_at(level, float(z), float(t)) for x, z in zip(f, body.z, strict=True)),
             )
         change = max(abs(b - a) for a, b in ends(self.products.epsilon, special, len(frame.knots)))
-        turned = np.abs(np.diff(frame.slope, axis=1)) * np.diff(frame.knots)
+        turned = np.abs(np.diff(level.slope, axis=1)) * np.diff(frame.knots)
         return most + 0.25 * float(turned.max(initial=0.0)) * change * float(self._base(role).prior.sum())
 
     def _search(self, role: Role, part: _Part) -> None:

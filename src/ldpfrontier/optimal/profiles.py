@@ -7,9 +7,11 @@ from those of the last knot, those that are listed, and those that earlier certi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
@@ -17,8 +19,9 @@ from ldpfrontier.optimal.bodies import Body, polish, polish_from, reached
 from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.certificates import Certificate, Frame, Role, between, ends, with_ends
 
-#: Most knots; least distance of another one to those before, as a share of epsilon.
-MOST, APART = 80, 1 / 400
+#: Most knots; least distance of another one to those before, as a share of epsilon: bodies are worth much
+#: less just beyond where a vertex vanishes.
+MOST, APART = 120, 1 / 4000
 
 #: Best vertices of a body that are taken along, and those that have their letters moved; those that are kept
 #: of every knot; bodies with more letters have none listed but at delta = 0.
@@ -27,8 +30,71 @@ TAKEN, MOVED, KEPT, LISTED = 6, 2, 2, 10
 #: Vertices are the same if all logs of letters, from SMALL on, are within NEAR.
 SMALL, NEAR = 0.03, 0.01
 
+#: Slopes that are tried at a time, and times that they are narrowed down; steps to see how far they may move.
+TRIED, NARROWED, HALVED = 9, 6, 10
+
 #: Products whose reduced costs come so near to zero, relative to the value, tell where z log z is touched.
 CLOSE = 2e-3
+
+
+@dataclass(frozen=True)
+class _Worths:
+    """Known vertices of all bodies at one knot: first those of values that are not special.
+
+    Attributes
+    ----------
+    f, z : ndarray, shape (2 a1, m)
+        f is -inf where there is none.
+    """
+
+    f: FloatArray
+    z: FloatArray
+
+    @classmethod
+    def of(cls, known: Sequence[tuple[FloatArray, FloatArray]]) -> _Worths:
+        f, z = np.full((2, len(known), max(len(f) for f, _ in known)), -np.inf)
+        z[:] = 0.0
+        for row, (own, means) in enumerate(known):
+            f[row, : len(own)], z[row, : len(own)] = own, means
+        return cls(f, z)
+
+    def heights(self, slopes: FloatArray) -> FloatArray:
+        """Return the largest f - slope z of every body, shape (2 a1, slopes)."""
+        return np.stack([(self.f - slope * self.z).max(axis=1) for slope in slopes], axis=1)
+
+    def kappa(self, slopes: FloatArray) -> FloatArray:
+        """Bound the reduced costs of the products at some slopes each, shape (a1, q)."""
+        a1 = len(self.f) // 2
+        each = np.broadcast_to(slopes, (a1, slopes.shape[-1]))
+        heights = self.heights(each.ravel()).reshape(2, a1, *each.shape)
+        own = np.arange(a1)
+        totals = heights[0].sum(axis=0) - heights[0, own, own] + heights[1, own, own]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            kappa = each - 1.0 - np.log(np.maximum(-totals, 0.0))
+        return np.asarray(np.where(totals < 0.0, kappa, np.inf))
+
+    def tangents(self) -> tuple[FloatArray, FloatArray]:
+        """Return the best slope of every product, and what it says, both of shape (a1,)."""
+        own = np.arange(len(self.f) // 2)
+        low, high = np.zeros(len(own)), np.full(len(own), 1.0 + math.log(float(self.z.max(axis=1).sum())))
+        for _ in range(NARROWED):
+            slopes = np.linspace(low, high, TRIED, axis=1)
+            kappa = self.kappa(slopes)
+            best = kappa.argmin(axis=1)
+            low, high = slopes[own, np.maximum(best - 1, 0)], slopes[own, np.minimum(best + 1, TRIED - 1)]
+        return slopes[own, best], kappa[own, best]
+
+    def slack(self, best: FloatArray, enough: float) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the largest slopes that say `enough`, if the best do, both of shape (a1,)."""
+        found = []
+        for end in (0.0, 1.0 + math.log(float(self.z.max(axis=1).sum()))):
+            inside, outside = best, np.full(len(best), end)
+            for _ in range(HALVED):
+                middle = 0.5 * (inside + outside)
+                do = self.kappa(middle[:, None])[:, 0] <= enough
+                inside, outside = np.where(do, middle, inside), np.where(do, outside, middle)
+            found.append(inside)
+        return found[0], found[1]
 
 
 @dataclass(eq=False)
@@ -48,29 +114,85 @@ class Profiles:
 
     def __post_init__(self) -> None:
         self.deltas = np.linspace(0.0, self.products.epsilon, self.first)
+        self._bodies: dict[tuple[Role, float], Body] = {}
+        self._fresh: dict[Role, FloatArray] = {}
+        self._least = np.empty((0, 0))  # what every product's own slopes say, shape (a1, K)
 
-    def frame(self, prices: FloatArray) -> Frame:
-        """Return the lines that known vertices are not above, at the knots."""
-        centre = self.products.ball.centre
-        slopes, t = self._slopes(prices), self._place(self.deltas)
-        groups = range(len(centre))
+    def frame(self, prices: FloatArray, enough: float = 0.0) -> Frame:
+        """Return the lines that known vertices are not above, at the knots.
+
+        Parameters
+        ----------
+        prices : ndarray, shape (a1, a2)
+        enough : float
+            Reduced costs per unit of Z up to which products share their lines.
+        """
+        groups = range(len(self.products.ball.centre))
         roles = [(s, special) for special in (False, True) for s in groups]
-        heights = {role: self._profile(role, prices[role[0]], slopes, t)[None] for role in roles}
+        t = self._place(self.deltas)
+        known = [self._known(role, prices, self._slopes(prices), t) for role in roles]
+        worths = [_Worths.of([own[k] for own in known]) for k in range(len(t))]
+        slopes, used = self._shared(worths, enough)
+        heights = np.stack([worth.heights(row) for worth, row in zip(worths, slopes.T, strict=True)], axis=-1)
+        ends = np.zeros(len(slopes)), np.full(len(slopes), np.inf), np.zeros(len(slopes))
         return Frame(
             t,
-            np.zeros(1),
-            np.full(1, np.inf),
-            np.zeros(1),
-            slopes[None],
-            heights,
+            *ends,
+            slopes,
+            dict(zip(roles, heights, strict=True)),
             [[(s, s == s0) for s in groups] for s0 in groups],
+            used[:, None] == np.arange(len(slopes)),
         )
 
-    def use(self, prices: FloatArray, frame: Frame, enough: float) -> bool:
-        """Use the products with the largest reduced costs above `enough`; return whether any is new."""
+    def _add(self, delta: float) -> bool:
+        """Add a knot, if it is not too near to others and there are not too many; tell if it is."""
+        if np.abs(self.deltas - delta).min() <= APART * self.products.epsilon or len(self.deltas) >= MOST:
+            return False
+        self.deltas = np.sort(np.append(self.deltas, delta))
+        return True
+
+    def _shared(self, worths: Sequence[_Worths], enough: float) -> tuple[FloatArray, NDArray[np.int64]]:
+        """Choose slopes for the products, as few as do.
+
+        Returns
+        -------
+        slopes : ndarray, shape (P, K)
+        used : ndarray of int, shape (a1,)
+            Which of them every product uses.
+        """
+        best, own = (np.stack(both, axis=1) for both in zip(*(w.tangents() for w in worths), strict=True))
+        self._least, enough = own, max(enough, float(own.max()))
+        slack = [w.slack(row, enough) for w, row in zip(worths, best.T, strict=True)]
+        low, high = (np.stack(both, axis=1) for both in zip(*slack, strict=True))
+        tubes: list[tuple[FloatArray, FloatArray]] = []
+        used = np.zeros(len(best), dtype=np.int64)
+        for n in np.argsort((high - low).min(axis=1), kind="stable"):
+            both = [(np.maximum(a, low[n]), np.minimum(b, high[n])) for a, b in tubes]
+            do = [i for i, (a, b) in enumerate(both) if (a <= b).all()]
+            used[n] = do[0] if do else len(tubes)
+            if do:
+                tubes[do[0]] = both[do[0]]
+            else:
+                tubes.append((low[n], high[n]))
+        # Where they can, lines of different products are the same.
+        slopes = np.empty((len(tubes), len(worths)))
+        for k in range(len(worths)):
+            ends = [(float(a[k]), float(b[k])) for a, b in tubes]
+            chosen: list[float] = []
+            for p in sorted(range(len(ends)), key=lambda p: ends[p][1] - ends[p][0]):
+                a, b = ends[p]
+                fits = [slope for slope in chosen if a <= slope <= b]
+                slopes[p, k] = fits[0] if fits else 0.5 * (a + b)
+                chosen.append(slopes[p, k])
+        return slopes, used
+
+    def use(self, prices: FloatArray, enough: float) -> bool:
+        """Use the products with the largest reduced costs above `enough`; return whether any is new.
+
+        They are those of the last frame.
+        """
         new = False
-        kappa = frame.kappa()[:, 0]
-        for s0, row in enumerate(kappa):
+        for s0, row in enumerate(self._least):
             k = int(row.argmax())
             if k > 0 and row[k] > enough:
                 new |= self.products.use(s0, float(self.deltas[k]))
@@ -94,12 +216,11 @@ class Profiles:
 
     def learn(self, certificate: Certificate) -> bool:
         """Take over the points found above the levels; return whether there are any."""
-        eps = self.products.epsilon
+        eps, self._fresh = self.products.epsilon, {role: w for role, (_, w) in certificate.found.items()}
         for role, (t, w) in certificate.found.items():
             self._keep(role, w)
             for delta in -np.log1p(t * math.expm1(-eps)):
-                if np.abs(self.deltas - delta).min() > APART * eps and len(self.deltas) < MOST:
-                    self.deltas = np.sort(np.append(self.deltas, delta))
+                self._add(float(delta))
         return bool(certificate.found)
 
     def _keep(self, role: Role, w: FloatArray) -> None:
@@ -127,35 +248,45 @@ class Profiles:
         places = sorted(means)
         return np.interp(self.deltas, places, [means[d] for d in places])
 
-    def _profile(self, role: Role, prices: FloatArray, slopes: FloatArray, t: FloatArray) -> FloatArray:
-        """Return the largest known f - slope z at all knots."""
+    def _known(
+        self, role: Role, prices: FloatArray, slopes: FloatArray, t: FloatArray
+    ) -> list[tuple[FloatArray, FloatArray]]:
+        """Return f and z of known vertices of a body at all knots, after looking for better ones."""
         s, special = role
-        base, P = self.products.body((s, 0.0, False)), self.products.ball.centre[s]
+        base, P, own = self.products.body((s, 0.0, False)), self.products.ball.centre[s], prices[role[0]]
         tops, bottoms = (between(pair, t) for pair in ends(self.products.epsilon, special))
         pool = self._pool.get(role, np.empty((0, base.letters)))
-        last, kept, values = np.empty((0, base.letters)), [], np.empty(len(t))
-        for k, (top, bottom, slope) in enumerate(zip(tops, bottoms, slopes, strict=True)):
-            c = prices + slope * P
+        fresh = self._fresh.get(role, pool[:0])
+        last, kept, found = pool[:0], [], []
+        for delta, top, bottom, slope in zip(self.deltas, tops, bottoms, slopes, strict=True):
+            c = own + slope * P
             if base.letters <= LISTED or not base.movable or top <= bottom * (1.0 + 1e-12):
-                body = base if k == 0 else with_ends(self.products, s, top, bottom)
+                body = base if delta == 0.0 else self._bodies.get((role, float(delta)))
+                # Bodies keep what was found before.
+                starts, moved = (pool, MOVED) if body is None else (fresh, 0)
+                if body is None:
+                    body = self._bodies[role, float(delta)] = with_ends(self.products, s, top, bottom)
                 if body.movable:
-                    polish([body], [c], TAKEN, MOVED)
-                    polish_from([body], [c], [np.concatenate([pool, last])])
+                    polish([body], [c], TAKEN, moved)
+                    polish_from([body], [c], [np.concatenate([starts, last[:KEPT]])])
                 last = body.best(c, TAKEN)
+                found.append((body.reduced(own), body.z))
             else:
-                last = self._climbed(base, c, top, bottom, np.concatenate([pool, last, base.best(c, TAKEN)]))
-            values[k] = (xlogy(last, last) @ base.prior - last @ base.folded(c)).max()
+                starts = np.concatenate([pool, last, base.best(c, TAKEN)])
+                w = self._climbed(base, c, top, bottom, starts)
+                last = w[:TAKEN]
+                found.append((xlogy(w, w) @ base.prior - w @ base.folded(own), w @ base.prior))
             kept.append(last[:KEPT])
         if base.movable:
             self._pool[role] = np.empty((0, base.letters))
             self._keep(role, np.concatenate(kept))
-        return values
+        return found
 
     def _climbed(
         self, body: Body, prices: FloatArray, top: float, bottom: float, starts: FloatArray
     ) -> FloatArray:
-        """Return the best places reached from others with given ends."""
+        """Return the places reached from others with given ends, best first."""
         many = len(starts)
         w = reached(body, prices, starts, np.zeros(many), np.full(many, top), np.full(many, bottom))
         values = xlogy(w, w) @ body.prior - w @ body.folded(prices)
-        return np.asarray(w[np.argsort(-values, kind="stable")[:TAKEN]])
+        return np.asarray(w[np.argsort(-values, kind="stable")])

@@ -31,6 +31,9 @@ ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 #: closes, and how many times as far above them the bound of such a pass may be.
 PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 12, 3e-2, 2e-4, 3e-4, 4.0, 1.5
 
+#: Share of that which the lines that products of distinct pairs share may need.
+SHARED = 0.5
+
 #: Cells in all for each asked for: of all pairs, and of distinct ones, as they cover all deltas.
 PARTED, ALONG = 4.0, 13.0
 
@@ -123,7 +126,7 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
     if cells == 0 and long:  # what a few cells find there is not worth their time
         return decomposition, _final(products, decomposition, gap), math.inf
     if cells == 0:
-        return _along(products, decomposition, gap, _Scouts(groups * SCOUTED, 0, 1), COARSE)
+        return _along(products, decomposition, gap, _Scouts(groups * SCOUTED, 0, 1, WIDE), COARSE)
     return _along(products, decomposition, gap, _Passes(cells, int(ALONG * cells)), FINE)
 
 
@@ -153,15 +156,16 @@ class _Passes:
         """Compare the bodies with levels that the slack allows."""
         value, least = float(prices.sum()), WIDE if products.distinct else SLACK
         slack = self.slack * value
-        frame = frame.raised(max(slack, float(frame.kappa().max()) + 0.5 * slack))
+        aim = max(slack, float(frame.kappa().max()) + 0.5 * slack)
+        frame = frame.raised(aim)
         certificate = Certificate(products, prices, frame, slack / len(prices))
         excess = certificate.bound(self.most)
         left = self.left - certificate.size
-        if excess > CLOSED * slack and certificate.known <= CLOSED * slack and left > 0:
+        if excess > CLOSED * aim and certificate.known <= CLOSED * aim and left > 0:
             excess = certificate.bound(left)
             left = self.left - certificate.size
         self.bound, self.left, self.number = min(self.bound, value + excess), left, self.number - 1
-        closed = excess <= CLOSED * slack
+        closed = excess <= CLOSED * aim
         if left <= 0 or (closed and self.slack <= least):
             self.number = 0
         if closed:
@@ -220,8 +224,8 @@ def _along(
     profiles, skipped = Profiles(products, knots), passes.number
     while passes.number > 0:
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
-        frame = profiles.frame(prices)
-        if profiles.use(prices, frame, 0.3 * WIDE * float(prices.sum())) and skipped > 1:
+        frame = profiles.frame(prices, SHARED * passes.slack * float(prices.sum()))
+        if profiles.use(prices, 0.3 * WIDE * float(prices.sum())) and skipped > 1:
             skipped -= 1
             continue
         if profiles.learn(passes.certified(products, prices, frame)):
