@@ -26,15 +26,16 @@ from ldpfrontier.information import entropy
 from ldpfrontier.optimal.robust import Pairs
 
 COUNTS = Path(__file__).parents[1] / "resources" / "adult_pair_counts.csv"
+EVERY = (0.075, 0.3, 1.0, 2.0, 3.0, 4.0, 4.5, 5.0)
 CASES: list[tuple[str, str, Pairs, float, tuple[float, ...]]] = [
     ("sex", "race", "all", 1e-7, (0.075, 1.0, 4.0)),
     ("income", "relationship", "all", 1e-7, (0.3, 1.0, 4.0)),
-    ("education", "marital-status", "all", 1e-4, (0.3, 1.0, 2.0, 4.0, 5.0)),
-    ("occupation", "education", "all", 1e-4, (0.075, 1.0, 2.0, 4.0, 5.0)),
+    ("education", "marital-status", "all", 1e-4, EVERY),
+    ("occupation", "education", "all", 1e-4, EVERY),
     ("sex", "race", "distinct", 1e-7, (0.075, 1.0, 4.0)),
     ("income", "relationship", "distinct", 1e-7, (0.075, 0.3, 1.0, 4.0)),
-    ("education", "marital-status", "distinct", 1e-3, (0.075, 0.3, 1.0)),
-    ("occupation", "education", "distinct", 1e-3, (0.075, 0.3)),
+    ("education", "marital-status", "distinct", 1e-4, EVERY),
+    ("occupation", "education", "distinct", 1e-4, EVERY),
 ]
 
 

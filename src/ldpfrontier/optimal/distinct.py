@@ -24,8 +24,8 @@ from ldpfrontier.utility import Columns
 #: How much nearer to delta = 0 the first interval ends after a split.
 STEP = 16.0
 
-#: Block vertices that one search over the deltas may look at, and that are kept for the next.
-WORK, KEPT = 120_000_000, 16_000_000
+#: Block vertices that one search over the deltas may look at.
+WORK = 120_000_000
 
 #: Where joint columns are searched on large tables: how far the bound may be above the best reduced cost
 #: found, as a multiple; the share of that from which products are named; their number; the ratio between
@@ -77,8 +77,6 @@ class DistinctProducts:
     def _block(self, s: int, delta: float, special: bool) -> Block:
         key = s, delta, special
         if key not in self._blocks:
-            if sum(map(len, self._blocks.values())) > KEPT:
-                self._blocks.clear()
             level, scale = (
                 (self.epsilon + delta, math.exp(-delta)) if special else (self.epsilon - delta, 1.0)
             )
@@ -243,12 +241,12 @@ class DistinctProducts:
             for (low, high), specials in level.items():
                 for s0 in specials:
                     left -= 1
-                    look(s0, low), look(s0, high)
+                    ends = max(look(s0, low), look(s0, high))
                     most = max(enough, best + slack, TIMES * best)
                     reach, critical, deltas = slices.between(s0, low, high, most)
                     if reach > most and critical <= most:
                         # No column between the ends is worth more than theirs, or than those.
-                        reach = max(look(s0, low), look(s0, high), critical)
+                        reach = max(ends, critical)
                     if reach > most:
                         reach = min(reach, slices.over(s0, low, high, most))
                     if reach > most and left > 0:
