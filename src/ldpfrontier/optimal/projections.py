@@ -155,10 +155,7 @@ class _Passes:
     def certified(self, products: BodyProducts, prices: FloatArray, frame: Frame) -> Certificate:
         """Compare the bodies with levels that the slack allows."""
         value, least = float(prices.sum()), WIDE if products.distinct else SLACK
-        slack = self.slack * value
-        aim = max(slack, float(frame.kappa().max()) + 0.5 * slack)
-        frame = frame.raised(aim)
-        certificate = Certificate(products, prices, frame, slack / len(prices))
+        certificate, aim = _certificate(products, prices, frame, self.slack)
         excess = certificate.bound(self.most)
         left = self.left - certificate.size
         if excess > CLOSED * aim and certificate.known <= CLOSED * aim and left > 0:
@@ -177,12 +174,19 @@ class _Scouts(_Passes):
     """Passes that look for vertices only."""
 
     def certified(self, products: BodyProducts, prices: FloatArray, frame: Frame) -> Certificate:
-        slack = (WIDE if products.distinct else SLACK) * float(prices.sum())
-        frame = frame.raised(max(slack, float(frame.kappa().max()) + 0.5 * slack))
-        certificate = Certificate(products, prices, frame, slack / len(prices))
+        certificate, _ = _certificate(products, prices, frame, WIDE if products.distinct else SLACK)
         self.bound = min(self.bound, float(prices.sum()) + certificate.bound(self.most))
         self.number -= 1
         return certificate
+
+
+def _certificate(
+    products: BodyProducts, prices: FloatArray, frame: Frame, share: float
+) -> tuple[Certificate, float]:
+    """Return a certificate with levels above known vertices by a share of the value, and what they say."""
+    slack = share * float(prices.sum())
+    aim = max(slack, float(frame.kappa().max()) + 0.5 * slack)
+    return Certificate(products, prices, frame.raised(aim), slack / len(prices)), aim
 
 
 def _parted(

@@ -84,10 +84,10 @@ def optimal_robust(
     cells : int, optional
         How much work the bound may take, where the envelope is not the simplex. On tables of up to 16 cells,
         boxes per pricing: by default 20,000, which mostly certify 1e-3 within seconds. On larger ones, cells
-        of the blocks' covers: by default none; 100,000 take 10 to 40 s, and up to three
-        minutes with distinct pairs. Without, the bound is that of
-        `optimal_nonrobust`, which holds for every robust mechanism. On larger tables the exact envelope gives
-        the mechanism of the projections, and with cells a bound on every robust mechanism that is below.
+        of the blocks' covers: by default none; 100,000 take 10 to 20 s, and minutes with distinct pairs.
+        Without, the bound is that of `optimal_nonrobust`, which holds for every robust mechanism. On larger
+        tables the exact envelope gives the mechanism of the projections, and with cells a bound on every
+        robust mechanism that is below.
     start : Channel, optional
         A mechanism of the class at this epsilon, whose columns are among the first, so that the result does
         at least as well: with distinct pairs the published optimum, say. Of no use, and only its size is
