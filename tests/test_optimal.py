@@ -25,6 +25,7 @@ from ldpfrontier.optimal.blocks import Block, critical_levels
 from ldpfrontier.optimal.cone import Pairs
 from ldpfrontier.optimal.decomposition import Decomposition, couple
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.proximal import Proximal
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.staircase import optimal_ldp
 from ldpfrontier.optimum import Intractable, certified
@@ -548,6 +549,26 @@ def test_distinct_pairs_are_solved_on_a_large_table_of_adult(epsilon: float) -> 
     assert optimum.gap <= 1e-4
     assert optimum.value >= published.value * (1.2 if epsilon < 1 else 1.00005)
     assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
+
+
+def test_a_linear_program_that_fails_leaves_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    ball = RenyiBall.confidence(adult_counts("education", "marital-status"))
+    published = optimal_robust(ball, 2.0, tolerance=1e-4)
+    improve, turns = Proximal.improve, []
+
+    def fails_later(*arguments: object, **options: object) -> object:
+        turns.append(1)
+        if len(turns) == 4:  # the published optimum took the first
+            raise RuntimeError("HiGHS gave up")
+        return improve(*arguments, **options)
+
+    monkeypatch.setattr(Proximal, "improve", fails_later)
+    optimum = optimal_robust(ball, 2.0, pairs="distinct", tolerance=1e-4)
+    assert len(turns) == 4
+    assert optimum.status == "bounded"
+    assert published.value <= optimum.value * (1 + 1e-4)
+    assert optimum.gap < 0.1
+    assert ball.projected_epsilon(optimum.channel) <= 2.0 + 1e-9
 
 
 @settings(max_examples=15, deadline=None)

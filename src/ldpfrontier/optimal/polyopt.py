@@ -243,7 +243,10 @@ def _beyond(
                 generation.add(decomposition.columns())
                 tight = decomposition.loss() <= LOOSE
         turn = min(TURN, max_rounds - rounds)
-        optimum, near = generation.improve(starts, tolerance=left, max_rounds=turn)
+        try:
+            optimum, near = generation.improve(starts, tolerance=left, max_rounds=turn)
+        except RuntimeError:  # a linear program failed: what is known holds
+            break
         rounds += optimum.iterations
     return certified(optimum.channel, optimum.value, bound, tolerance, rounds)
 
