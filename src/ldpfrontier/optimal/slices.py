@@ -29,8 +29,9 @@ from ldpfrontier.optimal.bands import undominated
 from ldpfrontier.optimal.blocks import Block
 from ldpfrontier.optimal.products import least_excess, priced
 
-#: Cells of the tables of x log x, and of z by which vertices that others replace are left out at first.
-CELLS, BINS = 4096, 2048
+#: Cells of the tables of x log x, and where they begin to be near enough; cells of z by which vertices that
+#: others replace are left out at first.
+CELLS, ROUGH, BINS = 4096, 0.05, 2048
 
 #: More than the letters of a block.
 LETTERS = 64
@@ -74,16 +75,16 @@ def _listed(
 ) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
     """List the z and f of vertices of a block (see `Block`), most of those left out that others replace.
 
-    f is rounded up by some 1e-8. Letters are in order of falling lower bounds; `least` and `most` are slopes
-    of Z log Z, `logs` those of D + l. A vertex is named by its set T, and the letter j of a third value, as
-    T LETTERS + j + 1; the constants are -2 and -1.
+    f is rounded up by 1e-6 of the prior at most. Letters are in order of falling lower bounds; `least` and
+    `most` are slopes of Z log Z, `logs` those of D + l. A vertex is named by its set T, and the letter j of a
+    third value, as T LETTERS + j + 1; the constants are -2 and -1.
     """
     every, total = len(mass) - 1, inside[len(mass) - 1]
     top = math.exp(level)
     spread = max(1.0 - mass[every], 1e-15)
     d = (top - 1.0) / spread
     log_d, scale = math.log(max(d, 1e-300)), math.exp(shift)
-    below, above, third = _chords(0.0, 1.0), _chords(d, 1.0 + d), _chords(0.0, d)
+    below, above = _chords(0.0, 1.0), _chords(d, 1.0 + d)
     room, many = 2 * len(mass), 2
     z, f, names = np.empty(room), np.empty(room), np.empty(room, dtype=np.int64)
     names[0], names[1] = -2, -1
@@ -94,7 +95,9 @@ def _listed(
         if own <= 1.0:
             low = 1.0 - own
             z[many] = low * total + d * inside[T]
-            f[many] = _at(below, low) * (total - inside[T]) + _at(above, low) * inside[T]
+            # Chords are too far from x log x near 0.
+            lower_part = _at(below, low) if low > ROUGH else low * math.log(max(low, 1e-300))
+            f[many] = lower_part * (total - inside[T]) + _at(above, low) * inside[T]
             f[many] -= low * costs[every] + d * costs[T]
         else:
             high = top / (spread + mass[T])
@@ -116,7 +119,7 @@ def _listed(
                         longer[0][i], longer[1][i], longer[2][i] = z[i], f[i], names[i]
                     z, f, names = longer
                 z[many] = d * inside[T] + odd * prior[j]
-                f[many] = d * log_d * inside[T] + _at(third, odd / d) * prior[j] - d * costs[T]
+                f[many] = d * log_d * inside[T] + odd * math.log(odd) * prior[j] - d * costs[T]
                 f[many] -= odd * prices[j]
                 names[many] = T * LETTERS + j + 1
                 many += 1
