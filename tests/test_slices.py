@@ -50,6 +50,25 @@ def test_what_is_listed_are_vertices_and_none_is_better_along_any_tangent(seed: 
                     assert -1e-12 <= gain <= 1e-6
 
 
+@pytest.mark.parametrize("size", [4, 5, 6])
+def test_lists_hold_vertices_with_a_third_value_however_many_there_are(size: int) -> None:
+    letters, rng = 11, np.random.default_rng(size)
+    lower = np.full((2, letters), 0.9 / letters)
+    centre = np.full((2, letters), 0.5 / letters)
+    # Sets of so many letters are raised, and one letter more is cut.
+    epsilon = math.log1p((1.0 - 0.9) / (0.9 / letters * (size + 0.5)))
+    family = DistinctProducts(centre, lower, epsilon)
+    product = family.product(0, 0.0)
+    assert min(map(len, product.blocks)) > 2 * 2**letters
+    prices = centre * rng.normal(0.2, 0.3, centre.shape)
+    slices = Slices(product.blocks, prices, epsilon, 1e-7)
+    for s, (block, f) in enumerate(zip(product.blocks, product.reduced(prices), strict=True)):
+        z, rounded, _ = slices._list((s, 0.0, False))
+        # Slopes of Z log Z, from the least Z to the largest.
+        for lam in np.linspace(1.0 + math.log1p(0.5 * math.expm1(-epsilon)), 1.0 + epsilon, 5):
+            assert -1e-12 <= (rounded - lam * z).max() - (f - lam * block.z).max() <= 1e-6
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_bounds_at_a_delta_are_the_best_columns(seed: int) -> None:
     family, prices, slices = instance(seed)

@@ -44,6 +44,13 @@ KEPT, LEAST = 6, 0.1
 Role = tuple[int, bool]
 
 
+def tangent_bounds(slopes: FloatArray, totals: FloatArray) -> FloatArray:
+    """Return what tangents say, as `products.tangent_bound`, of arrays that broadcast."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        bounds = slopes - 1.0 - np.log(np.maximum(-totals, 0.0))
+    return np.where(totals < 0.0, bounds, np.inf)
+
+
 @dataclass(frozen=True)
 class Frame:
     """Lines for all bodies, P parts at K knots.
@@ -104,9 +111,7 @@ class Frame:
 
         That is nothing, -inf, of parts that a product does not need.
         """
-        total = self.totals() + above
-        with np.errstate(invalid="ignore", divide="ignore"):
-            kappa = np.where(total < 0.0, self.slope - 1.0 - np.log(np.maximum(-total, 0.0)), np.inf)
+        kappa = tangent_bounds(self.slope, self.totals() + above)
         return np.where(self.needed[:, :, None], kappa, -np.inf)
 
     def raised(self, kappa: float) -> Frame:

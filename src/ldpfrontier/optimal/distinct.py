@@ -18,7 +18,7 @@ from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.blocks import Block, Shortlist, critical_levels
 from ldpfrontier.optimal.column_generation import BATCH
 from ldpfrontier.optimal.products import BlockProduct
-from ldpfrontier.optimal.slices import Place, Slices, places
+from ldpfrontier.optimal.slices import Place, Slices, level_of, places
 from ldpfrontier.utility import Columns
 
 #: How much nearer to delta = 0 the first interval ends after a split.
@@ -65,7 +65,7 @@ class DistinctProducts:
     epsilon: float
     resolution: float = 0.0
     efforts: int = BlockProduct.efforts
-    _blocks: dict[tuple[int, float, bool], Block] = field(default_factory=dict, repr=False)
+    _blocks: dict[Place, Block] = field(default_factory=dict, repr=False)
     _products: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
     _cover: Cover = field(init=False, repr=False)
     _in_use: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
@@ -74,21 +74,15 @@ class DistinctProducts:
     def __post_init__(self) -> None:
         self._cover = {(0.0, self.epsilon): list(range(len(self.lower)))}
 
-    def _block(self, s: int, delta: float, special: bool) -> Block:
-        key = s, delta, special
-        if key not in self._blocks:
-            level, scale = (
-                (self.epsilon + delta, math.exp(-delta)) if special else (self.epsilon - delta, 1.0)
-            )
-            self._blocks[key] = Block(self.lower[s], self.centre[s], level, scale)
-        return self._blocks[key]
+    def _block(self, place: Place) -> Block:
+        if place not in self._blocks:
+            level, shift = level_of(place, self.epsilon)
+            self._blocks[place] = Block(self.lower[place[0]], self.centre[place[0]], level, math.exp(shift))
+        return self._blocks[place]
 
     def _relaxed(self, s0: int, low: float, high: float) -> BlockProduct:
-        blocks = [
-            self._block(s, high, True) if s == s0 and high > 0 else self._block(s, low, False)
-            for s in range(len(self.centre))
-        ]
-        return BlockProduct(blocks, self.centre)
+        own = places(len(self.centre), s0, low, high)
+        return BlockProduct([self._block(place) for place in own], self.centre)
 
     def product(self, s0: int, delta: float) -> BlockProduct:
         """Return the product of (s0, delta); at delta = 0 the same for every s0."""
@@ -103,15 +97,13 @@ class DistinctProducts:
         return self.centre.ravel()
 
     @cached_property
-    def _levels(self) -> list[FloatArray]:
-        return [critical_levels(L) for L in self.lower]
-
-    @cached_property
     def deltas(self) -> list[FloatArray]:
         """Critical deltas of every s0, sorted, from 0 to epsilon."""
-        deltas = []
+        levels, deltas = [critical_levels(L) for L in self.lower], []
         for s0 in range(len(self.lower)):
-            critical = np.concatenate(self._critical(s0))
+            critical = np.concatenate(
+                [x - self.epsilon if s == s0 else self.epsilon - x for s, x in enumerate(levels)]
+            )
             inside = critical[(critical > 0) & (critical < self.epsilon)]
             deltas.append(np.unique(np.concatenate([[0.0], inside, [self.epsilon]])))
         return deltas
@@ -190,7 +182,7 @@ class DistinctProducts:
             _, s0, i, j = heapq.heappop(intervals)
             deltas = self.deltas[s0]
             # Near the published delta = 0, costs and gains of delta are proportional to it.
-            middle = math.sqrt(deltas[i] * deltas[j]) or deltas[j] / STEP
+            middle = _geometric(deltas[i], deltas[j])
             k = int(np.clip(np.searchsorted(deltas, middle), i + 1, j - 1))
             best = max(best, look(s0, self.product(s0, float(deltas[k]))))
             push(s0, i, k)
@@ -281,13 +273,6 @@ class DistinctProducts:
                 self._in_use[s0, delta] = BlockProduct([self._lists[place] for place in own], self.centre)
         return self._in_use[s0, delta]
 
-    def _critical(self, s0: int) -> list[FloatArray]:
-        """List the critical deltas of s0 that every block has, sorted."""
-        return [
-            self._levels[s] - self.epsilon if s == s0 else self.epsilon - self._levels[s][::-1]
-            for s in range(len(self.lower))
-        ]
-
 
 def _apart(found: list[tuple[float, int, float]]) -> list[tuple[int, float]]:
     """Return the best places of a list of (excess, s0, delta), none near a better one."""
@@ -299,7 +284,12 @@ def _apart(found: list[tuple[float, int, float]]) -> list[tuple[int, float]]:
     return kept
 
 
+def _geometric(low: float, high: float) -> float:
+    """Return the geometric mean of two deltas; nearer to 0 where that is one of them."""
+    return math.sqrt(low * high) or high / STEP
+
+
 def _middle(low: float, high: float, deltas: FloatArray) -> float:
     """Return where to split an interval: at one of the critical deltas that matter, if they are few."""
-    middle = math.sqrt(low * high) or high / STEP
+    middle = _geometric(low, high)
     return middle if deltas.size > DENSE else float(deltas[np.abs(np.log(deltas / middle)).argmin()])

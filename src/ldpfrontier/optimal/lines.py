@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldpfrontier.channel import FloatArray
-from ldpfrontier.optimal.products import BlockProduct
+from ldpfrontier.optimal.products import BlockProduct, tangent_bound
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,7 @@ def joined(lines: Iterable[Line], product: BlockProduct, prices: FloatArray, eno
                 for b, f in zip(product.blocks, reduced, strict=True)
             ]
         )
-        total = float(heights.sum()) + line.bonus
-        if total >= 0.0 or line.slope - 1.0 - math.log(-total) > enough:
+        if tangent_bound(line.slope, float(heights.sum()) + line.bonus) > enough:
             return None
         return Line(low, high, line.slope, line.bonus, heights)
 

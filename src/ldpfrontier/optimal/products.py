@@ -60,6 +60,11 @@ def _highest(f: FloatArray, z: FloatArray, lam: float) -> tuple[float, float]:
     return best, own
 
 
+def tangent_bound(lam: float, total: float) -> float:
+    """Return what a tangent (see `BlockProduct.excess`) says if the largest f - lam z add up to a total."""
+    return lam - 1.0 - math.log(-total) if total < 0.0 else math.inf
+
+
 def least_excess(z: Sequence[FloatArray], f: Sequence[FloatArray], lam: float) -> tuple[float, float]:
     """Return the least kappa of tangents (see `BlockProduct.excess`), with its lam; begin at `lam`.
 
@@ -194,6 +199,8 @@ class BlockProduct:
             A bound that is near enough, and so is any, once a column above is found.
         """
         kappa, lam = self.excess(prices)
+        if kappa <= 0.0:
+            return 0.0, self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))
         bound, choice = priced(
             [b.z for b in self.blocks],
             self.reduced(prices),
@@ -225,7 +232,7 @@ def priced(
     z, f : sequence of ndarray
         Of all vertices of every block.
     tangent : tuple
-        The least kappa, and its lam.
+        The least kappa, > 0, and its lam.
     span : tuple
         Least and largest Z.
     resolution, effort, offers, enough
@@ -238,15 +245,12 @@ def priced(
         The best combinations found.
     """
     (kappa, lam), (low, high) = tangent, span
-    nothing = np.empty((0, len(z)), dtype=np.int64)
-    if kappa <= 0.0:
-        return 0.0, nothing
     lam = min(max(lam, 1.0 + math.log(low)), 1.0 + math.log(high))
     U, problem = _Problem.close(
         z, f, kappa, lam, left=lam - math.log(low) - 1.0, right=math.log(high) + 1.0 - lam
     )
     if U <= 0.0:
-        return 0.0, nothing
+        return 0.0, np.empty((0, len(z)), dtype=np.int64)
     if problem.few:
         return problem.listed(offers)[:2]
     return problem.search(span, resolution, WORK[effort], offers, enough)

@@ -17,7 +17,15 @@ from scipy.special import xlogy
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.bodies import Body, polish, polish_from, reached
 from ldpfrontier.optimal.body_products import BodyProducts
-from ldpfrontier.optimal.certificates import Certificate, Frame, Role, between, ends, with_ends
+from ldpfrontier.optimal.certificates import (
+    Certificate,
+    Frame,
+    Role,
+    between,
+    ends,
+    tangent_bounds,
+    with_ends,
+)
 
 #: Most knots; least distance of another one to those before, as a share of epsilon: bodies are worth much
 #: less just beyond where a vertex vanishes.
@@ -69,9 +77,7 @@ class _Worths:
         heights = self.heights(each.ravel()).reshape(2, a1, *each.shape)
         own = np.arange(a1)
         totals = heights[0].sum(axis=0) - heights[0, own, own] + heights[1, own, own]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            kappa = each - 1.0 - np.log(np.maximum(-totals, 0.0))
-        return np.asarray(np.where(totals < 0.0, kappa, np.inf))
+        return tangent_bounds(each, totals)
 
     def tangents(self) -> tuple[FloatArray, FloatArray]:
         """Return the best slope of every product, and what it says, both of shape (a1,)."""
@@ -144,13 +150,6 @@ class Profiles:
             used[:, None] == np.arange(len(slopes)),
         )
 
-    def _add(self, delta: float) -> bool:
-        """Add a knot, if it is not too near to others and there are not too many; tell if it is."""
-        if np.abs(self.deltas - delta).min() <= APART * self.products.epsilon or len(self.deltas) >= MOST:
-            return False
-        self.deltas = np.sort(np.append(self.deltas, delta))
-        return True
-
     def _shared(self, worths: Sequence[_Worths], enough: float) -> tuple[FloatArray, NDArray[np.int64]]:
         """Choose slopes for the products, as few as do.
 
@@ -220,7 +219,8 @@ class Profiles:
         for role, (t, w) in certificate.found.items():
             self._keep(role, w)
             for delta in -np.log1p(t * math.expm1(-eps)):
-                self._add(float(delta))
+                if np.abs(self.deltas - delta).min() > APART * eps and len(self.deltas) < MOST:
+                    self.deltas = np.sort(np.append(self.deltas, delta))
         return bool(certificate.found)
 
     def _keep(self, role: Role, w: FloatArray) -> None:

@@ -27,7 +27,7 @@ from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.compiled import inner, kernel
 from ldpfrontier.optimal.bands import undominated
 from ldpfrontier.optimal.blocks import Block
-from ldpfrontier.optimal.products import least_excess, priced
+from ldpfrontier.optimal.products import least_excess, priced, tangent_bound
 
 #: Cells of the tables of x log x, and where they begin to be near enough; cells of z by which vertices that
 #: others replace are left out at first.
@@ -59,6 +59,12 @@ def _at(table: FloatArray, share: float) -> float:
     return float((1.0 - rest) * table[i] + rest * table[i + 1])
 
 
+@inner
+def _bin(z: float, total: float, width: float) -> int:
+    """Return the cell of a z."""
+    return int(min(max(BINS * (z - total) / width, 0.0), BINS - 1.0))
+
+
 @kernel
 def _listed(
     level: float,
@@ -85,12 +91,18 @@ def _listed(
     d = (top - 1.0) / spread
     log_d, scale = math.log(max(d, 1e-300)), math.exp(shift)
     below, above = _chords(0.0, 1.0), _chords(d, 1.0 + d)
-    room, many = 2 * len(mass), 2
+    room, many = 2 * len(mass) + len(lower), 2
     z, f, names = np.empty(room), np.empty(room), np.empty(room, dtype=np.int64)
     names[0], names[1] = -2, -1
     z[0], f[0] = total, -costs[every]
     z[1], f[1] = top * total, top * (level * total - costs[every])
     for T in range(every):
+        if many + len(lower) >= room:
+            room *= 2
+            longer = np.empty(room), np.empty(room), np.empty(room, dtype=np.int64)
+            for i in range(many):
+                longer[0][i], longer[1][i], longer[2][i] = z[i], f[i], names[i]
+            z, f, names = longer
         own = d * mass[T]
         if own <= 1.0:
             low = 1.0 - own
@@ -112,12 +124,6 @@ def _listed(
                 if T >> j & 1:
                     continue
                 odd = (1.0 - own) / lower[j]
-                if many == room:
-                    room *= 2
-                    longer = np.empty(room), np.empty(room), np.empty(room, dtype=np.int64)
-                    for i in range(many):
-                        longer[0][i], longer[1][i], longer[2][i] = z[i], f[i], names[i]
-                    z, f, names = longer
                 z[many] = d * inside[T] + odd * prior[j]
                 f[many] = d * log_d * inside[T] + odd * math.log(odd) * prior[j] - d * costs[T]
                 f[many] -= odd * prices[j]
@@ -127,9 +133,9 @@ def _listed(
     before, after = np.empty(BINS), np.empty(BINS)
     for k in range(BINS):
         before[k] = after[k] = -np.inf
-    width = max(top - 1.0, 1e-300) * total
+    width = max((top - 1.0) * total, 1e-300)
     for i in range(many):
-        k = min(max(int(BINS * (z[i] - total) / width), 0), BINS - 1)
+        k = _bin(z[i], total, width)
         before[k] = max(before[k], f[i] - least * z[i])
         after[k] = max(after[k], f[i] - most * z[i])
     for k in range(1, BINS):
@@ -137,7 +143,7 @@ def _listed(
         after[BINS - 1 - k] = max(after[BINS - 1 - k], after[BINS - k])
     kept = 0
     for i in range(many):
-        k = min(max(int(BINS * (z[i] - total) / width), 0), BINS - 1)
+        k = _bin(z[i], total, width)
         if k > 0 and f[i] - least * z[i] < before[k - 1]:
             continue
         if k < BINS - 1 and f[i] - most * z[i] < after[k + 1]:
@@ -248,9 +254,9 @@ class Slices:
         most, deltas = -math.inf, [np.empty(0)]
         for (delta, above, share), own in zip(inside, raised, strict=True):
             total = sums[1] + share * (sums[0] - sums[1]) - own + above
-            most = max(most, _kappa(lam, float(total.max(initial=-math.inf))))
+            most = max(most, tangent_bound(lam, float(total.max(initial=-math.inf))))
             deltas.append(delta[total > -math.exp(lam - 1.0 - enough)])
-        return _kappa(lam, float(sums.max())), most, np.concatenate(deltas)
+        return tangent_bound(lam, float(sums.max())), most, np.concatenate(deltas)
 
     def _bound(self, s0: int, low: float, high: float, worth: float, enough: float) -> float:
         kappa, lam = self._tangent(s0, low, high)
@@ -269,7 +275,7 @@ class Slices:
             z, f, _ = zip(*self._product(s0, low, high), strict=True)
             lam = float(np.clip(least_excess(z, f, 1.0)[1], *self._slopes))
             self._tangents[key] = (
-                _kappa(lam, sum(float((b - lam * a).max()) for a, b in zip(z, f, strict=True))),
+                tangent_bound(lam, sum(float((b - lam * a).max()) for a, b in zip(z, f, strict=True))),
                 lam,
             )
         return self._tangents[key]
@@ -280,7 +286,7 @@ class Slices:
 
     def vertices(self, place: Place) -> tuple[NDArray[np.int64], FloatArray]:
         """Return the names, shape (m,), and the folded letters, (m, letters), of those that are listed."""
-        level, shift = self._level(place)
+        level, shift = level_of(place, self._epsilon)
         lower, *_, falling = self._tables[place[0]]
         names = self._list(place)[2]
         top, spread = math.exp(level), max(1.0 - float(lower.sum()), 1e-15)
@@ -302,15 +308,10 @@ class Slices:
         folded[:, falling] = math.exp(shift) * w
         return names, folded
 
-    def _level(self, place: Place) -> tuple[float, float]:
-        """Return the level of a block, and the log of its scale."""
-        _, delta, special = place
-        return self._epsilon + (delta if special else -delta), -delta if special else 0.0
-
     def _list(self, place: Place) -> List:
         """List the vertices of a block that others do not replace."""
         if place not in self._lists:
-            (least, most), (level, shift) = self._slopes, self._level(place)
+            (least, most), (level, shift) = self._slopes, level_of(place, self._epsilon)
             z, f, names = _listed(level, shift, least - shift, most - shift, *self._tables[place[0]][:-1])
             kept = undominated(np.argsort(z, kind="stable"), z, f, -least, most)
             self._lists[place] = z[kept], f[kept], names[kept]
@@ -322,6 +323,7 @@ def places(groups: int, s0: int, low: float, high: float) -> list[Place]:
     return [(s, high, True) if s == s0 and high > 0 else (s, low, False) for s in range(groups)]
 
 
-def _kappa(lam: float, total: float) -> float:
-    """Return what tangents with this lam say if the largest f - lam z of all blocks add up to a total."""
-    return lam - 1.0 - math.log(-total) if total < 0.0 else math.inf
+def level_of(place: Place, epsilon: float) -> tuple[float, float]:
+    """Return the level of a block, and the log of its scale."""
+    _, delta, special = place
+    return epsilon + (delta if special else -delta), -delta if special else 0.0
