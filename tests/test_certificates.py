@@ -7,17 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ldpfrontier.information import mutual_information
 from ldpfrontier.optimal import body_products, robust
 from ldpfrontier.optimal.body_products import BodyProducts
-from ldpfrontier.optimal.certificates import Certificate, Frame
+from ldpfrontier.optimal.certificates import Certificate, Frame, between, ends, with_ends
 from ldpfrontier.optimal.decomposition import Decomposition
-from ldpfrontier.optimal.lines import joined
+from ldpfrontier.optimal.levels import level_at
+from ldpfrontier.optimal.lines import Known, best_line
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.profiles import Profiles
 from ldpfrontier.optimal.projections import projected_mechanism
+from ldpfrontier.optimal.proximal import generate_near
 from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
 
 
 def some_products(epsilon: float, *, distinct: bool) -> BodyProducts:
@@ -28,66 +33,168 @@ def some_products(epsilon: float, *, distinct: bool) -> BodyProducts:
 
 @pytest.fixture(scope="module")
 def parted():
-    """A refined decomposition at a level where single blocks move Z."""
+    """Profiles of products at a level where single blocks move Z, and prices of joint columns."""
+    products = some_products(3.0, distinct=True)
+    decomposition = Decomposition(products.product(0, 0.0), 3.0)
+    decomposition.solve(products.explore, gap=1e-4, rounds=60)
+    whole = float(decomposition.solve(products.explore, gap=1e-4, rounds=60).sum())
+    utility = MutualInformation(products.ball.centre)
+    prices = generate_near(
+        products, decomposition.columns(), utility, [decomposition.refine(gap=1e-4).ravel()],
+        tolerance=1e-4, max_rounds=30,
+    )[1].reshape(products.ball.centre.shape)  # fmt: skip
+    profiles = Profiles(products, 33)
+    profiles.look(prices, 1e-5 * whole)
+    return products, profiles, prices, whole
+
+
+def check_lines(frame: Frame, profiles: Profiles) -> None:
+    """Assert that no known point is above the lines of its parts, and that kappa is what totals say."""
+    assert (frame.bonus <= 0.0).all()
+    for role, heights in frame.heights.items():
+        n = profiles.roles.index(role)
+        for p in np.flatnonzero(frame.own(role)):
+            for k, at in enumerate(profiles.known if len(frame.low) == 1 else profiles.points):
+                own = slice(*at.first[n : n + 2])
+                f, z = at.f[own], at.z[own]
+                over = f - frame.slope[p, k] * z - heights[p, k] - frame.bonus[p, k] * (z > frame.low[p])
+                assert over[z <= frame.high[p]].max(initial=-math.inf) <= 1e-9
+    # Every product's parts are of all z.
+    for needed in frame.needed:
+        own = np.flatnonzero(needed)[np.argsort(frame.low[needed])]
+        assert frame.low[own[0]] == 0.0
+        assert frame.high[own[-1]] == math.inf
+        assert (frame.high[own[:-1]] == frame.low[own[1:]]).all()
+
+
+@pytest.mark.parametrize("share", [3e-2, 1e-2])
+def test_parts_have_lines_that_no_known_point_is_above(parted, share):
+    _, profiles, prices, _ = parted
+    value = float(prices.sum())
+    frame = profiles.frame(share * value)
+    check_lines(frame, profiles)
+    # One line for all does not do.
+    assert len(frame.low) > 1
+    assert frame.kappa().max() <= 2.0 * share * value
+    assert len(profiles.frame(value).low) == 1
+    assert len(profiles.frame(share * value, worth=value).low) == 1
+
+
+def test_points_at_the_edges_are_of_the_bodies_near_by(parted):
+    products, profiles, prices, _ = parted
+    k = 3
+    at, P = profiles.points[k], products.ball.centre
+    for n, (s, special) in enumerate(profiles.roles):
+        own = slice(*at.first[n : n + 2])
+        inside = np.isin(at.z[own], profiles.edges)
+        near = [float(delta) for delta in profiles.deltas[k - 1 : k + 2]]
+        bodies = [products.body((s, delta, special and delta > 0.0)) for delta in near]
+        scales = [math.exp(-0.5 * delta) for delta in near]
+        least = min(scale * float(body.z.min()) for scale, body in zip(scales, bodies, strict=True))
+        most = max(scale * float(body.z.max()) for scale, body in zip(scales, bodies, strict=True))
+        edges = profiles.edges[(profiles.edges > least) & (profiles.edges < most)]
+        np.testing.assert_array_equal(np.sort(at.z[own][inside]), edges)
+        # f - slope z is convex, so that no vertex is below all points between two.
+        for slope in (1.0, 2.0, 3.0):
+            best = max(
+                scale * float(body.reduced(prices[s] + (slope + 0.5 * delta) * P[s]).max())
+                for scale, body, delta in zip(scales, bodies, near, strict=True)
+            )
+            assert (at.f[own] - slope * at.z[own])[inside].max(initial=-math.inf) <= best + 2e-3
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), low=st.sampled_from([0.0, 0.4, 0.8]), products=st.integers(1, 3))
+def test_best_lines_say_the_least(seed, low, products):
+    """Of a grid of slopes and bonuses none says less; the roomiest ones say enough if any does."""
+    rng = np.random.default_rng(seed)
+    bodies = [(np.sort(rng.uniform(-1.0, 0.6, 12)), np.sort(rng.uniform(0.1, 1.5, 12))) for _ in range(4)]
+    known, own = Known.of(bodies), np.array([[0, 1, 2], [0, 1, 3], [0, 3, 2]])[:products]
+    high = math.inf if rng.random() < 0.5 else 1.3
+    lower, upper = np.empty((2, 4))
+    kappa, slope, bonus = best_line(known, own, (low, high), 0.0, 0.0, lower, upper)
+    assert bonus <= 0.0
+
+    def said(slope: float, bonus: float) -> float:
+        heights = []
+        for f, z in bodies:
+            inside = f - slope * z - bonus * (z > low)
+            heights.append(inside[z <= high].max(initial=-math.inf))
+            if not (z <= high).any():
+                heights[-1] = float(inside[0])
+        total = max(sum(heights[s] for s in roles) for roles in own) + bonus
+        return slope - 1.0 - math.log(-total) if total < 0.0 else math.inf
+
+    assert said(slope, bonus) == pytest.approx(kappa, abs=1e-9)
+    grid = [
+        (x, y) for x in np.linspace(-1.0, 3.0, 161) for y in (-np.linspace(0.0, 3.0, 61) if low else [0.0])
+    ]
+    least = min(said(x, y) for x, y in grid)
+    assert kappa <= least + 1e-6
+    roomy = best_line(known, own, (low, high), max(low, 0.1) * 1.2, kappa + 0.2, lower, upper)
+    assert roomy[0] <= kappa + 0.2 + 1e-9
+    assert roomy[2] <= 0.0
+
+
+def test_parts_give_tighter_bounds_than_the_whole():
     products = some_products(3.0, distinct=False)
     decomposition = Decomposition(products.product(0, 0.0), 3.0)
     decomposition.solve(products.explore, gap=1e-4, rounds=60)
     whole = float(decomposition.solve(products.explore, gap=1e-4, rounds=60).sum())
-    decomposition.refine(gap=1e-4)
-    return products, decomposition, decomposition.settle(gap=1e-4), whole
-
-
-def test_parts_have_lines_that_no_vertex_is_above(parted):
-    products, decomposition, prices, _ = parted
-    product = products.product(0, 0.0)
-    lines = decomposition.lines(product)
-    assert len(lines) > 1
-    for line in lines:
-        assert line.bonus <= 0.0
-        assert line.heights.sum() + line.bonus <= -math.exp(line.slope - 1.0) + 1e-9
-        for s, (block, f) in enumerate(zip(product.blocks, product.reduced(prices), strict=True)):
-            inside = block.z <= line.high
-            over = f - line.slope * block.z - line.heights[s] - line.bonus * (block.z > line.low)
-            assert over[inside].max() <= 1e-3 * prices.sum()
-
-
-def test_joined_parts_have_lines_that_no_vertex_is_above(parted):
-    products, decomposition, prices, _ = parted
-    product, enough = products.product(0, 0.0), 1e-3 * float(prices.sum())
-    lines = decomposition.lines(product)
-    few = joined(lines, product, prices, enough)
-    assert 1 < len(few) < len(lines)
-    assert [line.high for line in few[:-1]] == [line.low for line in few[1:]]
-    assert (few[0].low, few[-1].high) == (0.0, math.inf)
-    frame = Frame.of_parts(few)
-    assert frame.kappa().max() <= enough
-    for line in few:
-        for s, (block, f) in enumerate(zip(product.blocks, product.reduced(prices), strict=True)):
-            over = f - line.slope * block.z - line.heights[s] - line.bonus * (block.z > line.low)
-            assert over[block.z <= line.high].max() <= 1e-3 * prices.sum()
-    # One line for all does not do.
-    assert len(joined(lines, product, prices, 1e-6)) > 1
-
-
-def test_parts_give_tighter_bounds_than_the_whole(parted):
-    products, decomposition, prices, whole = parted
     bound = projected_mechanism(
         some_products(3.0, distinct=False), tolerance=1e-3, max_rounds=5, cells=60_000
     )[1]
     assert bound < whole
-    frame = Frame.of_parts(decomposition.lines(products.product(0, 0.0)))
+
+
+def test_certificates_of_parts_bound_all_columns(parted):
+    products, profiles, prices, _ = parted
     value = float(prices.sum())
-    frame = frame.raised(2e-4 * value)
-    certificate = Certificate(products, prices, frame, 4e-5 * value)
+    frame = profiles.frame(2e-2 * value)
+    assert len(frame.low) > 1
+    frame = frame.raised(4e-2 * value, np.full(len(prices), 1.0 / len(prices)))
+    certificate = Certificate(products, prices, frame, 8e-3 * value)
     first = certificate.bound(4_000)
-    second = certificate.bound(40_000)
+    second = certificate.bound(60_000)
     assert 0.0 <= second <= first
-    # No column of two-valued vertices has a larger reduced cost.
-    product, rng = products.product(0, 0.0), np.random.default_rng(0)
-    choice = np.stack([rng.integers(0, len(b), 20_000) for b in product.blocks], axis=1)
-    columns = product.columns(choice)
-    assert (columns.values - columns.vectors @ prices.ravel()).max() <= second + 1e-9
-    assert product.price(prices.ravel(), 0)[0] <= second + 2e-3 * value
+    rng = np.random.default_rng(0)
+    for s0, delta in ((0, 0.0), (0, 0.5), (2, 1.5), (4, 3.0)):
+        product = products.product(s0, delta)
+        # No column of known vertices has a larger reduced cost.
+        choice = np.stack([rng.integers(0, len(b), 20_000) for b in product.blocks], axis=1)
+        columns = product.columns(choice)
+        assert (columns.values - columns.vectors @ prices.ravel()).max() <= second + 1e-9
+        assert product.price(prices.ravel(), 0)[0] <= second + 2e-3 * value
+
+
+def test_bodies_that_are_listed_are_not_above_their_levels():
+    """A group so rare that nothing is known of it has a box, whose vertices move across the ends of parts."""
+    counts = np.array([[300, 200, 100], [400, 500, 600], [1, 0, 1]])
+    products = BodyProducts(RenyiBall(counts / counts.sum(), 0.01, order=0.5), 2.0, distinct=True)
+    assert not products.body((2, 0.0, False)).movable
+    decomposition = Decomposition(products.product(0, 0.0), 2.0)
+    prices = decomposition.solve(products.explore, gap=1e-4, rounds=60)
+    rng = np.random.default_rng(0)
+    t = np.array([0.0, 0.4, 1.0])
+    roles = [(s, special) for special in (False, True) for s in range(3)]
+    z = float(products.ball.sensitive[2])
+    frame = Frame(
+        t, np.array([0.0, 1.7 * z]), np.array([1.7 * z, math.inf]), rng.uniform(1.0, 2.0, (2, 3)),
+        -rng.uniform(0.0, 1e-3, (2, 3)), {role: rng.uniform(-1e-3, 0.0, (2, 3)) for role in roles},
+        [[(s, s == s0) for s in range(3)] for s0 in range(3)], np.ones((3, 2), dtype=bool),
+    )  # fmt: skip
+    certificate = Certificate(products, prices, frame, 1e-3)
+    for special in (False, True):
+        part = certificate._parts[2, special]
+        assert part.cover is None
+        for x in rng.uniform(0.0, 1.0, 200):
+            ends_of_A, ends_of_B = ends(2.0, special)
+            body = with_ends(products, 2, between(ends_of_A, x), between(ends_of_B, x))
+            f = body.reduced(prices[2])
+            over = max(
+                float(a) - level_at(part.level, float(b), float(x)) for a, b in zip(f, body.z, strict=True)
+            )
+            assert over <= part.above + 1e-12
 
 
 @pytest.mark.parametrize("distinct", [False, True])
@@ -100,11 +207,12 @@ def test_raised_heights_use_what_the_totals_allow(distinct):
         [[(s, s == s0) for s in groups] for s0 in groups] if distinct else [[(s, False) for s in groups]]
     )
     frame = Frame(
-        knots, np.array([0.0, 0.5]), np.array([0.5, np.inf]), np.array([0.0, -0.1]),
-        rng.uniform(1.0, 1.4, (2, len(knots))), heights, products, np.ones((len(products), 2), dtype=bool),
+        knots, np.array([0.0, 0.5]), np.array([0.5, np.inf]), rng.uniform(1.0, 1.4, (2, len(knots))),
+        -np.array([[0.0], [0.1]]) * np.ones(len(knots)), heights, products,
+        np.ones((len(products), 2), dtype=bool),
     )  # fmt: skip
-    goal = float(frame.kappa().max()) + 0.1
-    raised = frame.raised(goal)
+    goal, shares = float(frame.kappa().max()) + 0.1, np.array([0.4, 0.3, 0.2, 0.1])
+    raised = frame.raised(goal, shares)
     assert all((raised.heights[role] >= heights[role]).all() for role in roles)
     np.testing.assert_allclose(raised.kappa().max(), goal)
     if distinct:
@@ -112,7 +220,7 @@ def test_raised_heights_use_what_the_totals_allow(distinct):
         # Lines that a product does not need say nothing of it.
         needed = np.array([[True, True], [True, False], [False, True], [True, False]])
         few = replace(frame, needed=needed)
-        kappa = few.raised(goal).kappa()
+        kappa = few.raised(goal, shares).kappa()
         np.testing.assert_allclose(kappa[needed], goal)
         assert (kappa[~needed] == -np.inf).all()
         assert few.own((1, True)).tolist() == [True, False]
@@ -125,7 +233,8 @@ def test_profiles_are_worth_their_vertices_at_every_knot():
     decomposition = Decomposition(products.product(0, 0.0), 0.5)
     prices = decomposition.solve(products.explore, gap=1e-3, rounds=20)
     profiles = Profiles(products, 17)
-    frame = profiles.frame(prices)
+    profiles.look(prices, 1e-5)
+    frame = profiles.frame(1e-2)
     P = products.ball.centre
     for k in (0, 5, len(frame.knots) - 1):
         delta = float(profiles.deltas[k])
@@ -144,8 +253,12 @@ def test_bounds_of_distinct_pairs_are_above_those_of_all_pairs():
     decomposition = Decomposition(products.product(0, 0.0), 0.5)
     prices = decomposition.solve(products.explore, gap=1e-3, rounds=20)
     value = float(prices.sum())
-    frame = Profiles(products, 17).frame(prices)
-    frame = frame.raised(max(1e-3 * value, float(frame.kappa().max()) + 1e-4 * value))
+    profiles = Profiles(products, 17)
+    profiles.look(prices, 1e-4 * value)
+    frame = profiles.frame(1e-3 * value)
+    frame = frame.raised(
+        max(1e-3 * value, float(frame.kappa().max()) + 1e-4 * value), np.full(len(prices), 1.0 / len(prices))
+    )
     bound = Certificate(products, prices, frame, 1e-4 * value).bound(60_000)
     assert bound >= products.product(0, 0.0).excess(prices)[0] - 1e-9
     for s0, delta in ((0, 0.1), (2, 0.3), (4, 0.5)):

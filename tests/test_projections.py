@@ -162,11 +162,11 @@ def random_level(rng: np.random.Generator, parts: int, knots: int) -> Level:
     t = np.sort(np.concatenate([[0.0, 1.0], rng.uniform(0.1, 0.9, knots - 2)])) if knots > 1 else np.zeros(1)
     low = np.sort(rng.uniform(0.3, 3.0, parts))
     low[0] = 0.0
-    return Level(
+    return Level.of(
         t,
         low,
         np.append(low[1:] * rng.uniform(1.0, 1.5, parts - 1), np.inf),
-        -rng.uniform(0.0, 0.3, parts),
+        -rng.uniform(0.0, 0.3, (parts, knots)),
         rng.uniform(0.5, 2.0, (parts, knots)),
         rng.uniform(-1.0, 0.5, (parts, knots)),
     )
@@ -179,7 +179,7 @@ def test_lines_are_below_their_level(seed, parts, knots):
     level = random_level(rng, parts, knots)
     low, high = np.sort(rng.uniform(0.0, 4.0, 2))
     span = np.sort(rng.uniform(0.0, 1.0, 2)) if knots > 1 else np.zeros(2)
-    line, room = np.empty((2, 2)), np.empty(4 * parts)
+    line, room = np.empty((2, 2)), np.empty(2 * level.edges.size + 2)
     focus = rng.uniform(low, high)
     below(level, span, low, high, focus, room, room.copy(), line)
     edges = np.concatenate([level.low, level.high])

@@ -28,7 +28,7 @@ from scipy.special import xlogy
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.optimal.blocks import Block
-from ldpfrontier.optimal.climbing import Rows, climb
+from ldpfrontier.optimal.climbing import STEPS, Rows, climb
 from ldpfrontier.renyi import two_cells
 
 #: How places that lie outside are brought near their body (see `climb`): most vertices meet both constraints.
@@ -200,7 +200,7 @@ def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Se
 def reached(
     body: Body, prices: FloatArray, starts: FloatArray, tilts: FloatArray, top: FloatArray, bottom: FloatArray
 ) -> FloatArray:
-    """Climb from places with prices and ends of their own.
+    """Climb from places with prices and ends of their own, or move them into their bodies only.
 
     Parameters
     ----------
@@ -214,15 +214,16 @@ def reached(
 
     Returns
     -------
-    ndarray, shape (2 m, letters)
+    ndarray, shape (3 m, letters)
+        The places reached in two ways, and those not far from the starts.
     """
     many = len(starts)
     rows = _stack([body] * many, [prices] * many)
     rows = rows._replace(prices=rows.prices + tilts[:, None] * rows.prior, top=top, bottom=bottom)
     found = []
-    for how in RESTORED:
+    for how, steps in (*((how, STEPS) for how in RESTORED), (RESTORED[0], 0)):
         w = starts.copy()
-        climb(rows, np.arange(many), w, how)
+        climb(rows, np.arange(many), w, how, steps)
         found.append(w)
     return np.concatenate(found)
 

@@ -185,21 +185,8 @@ class BodyProducts:
         products : list of BlockProduct
             The best product of every special value, where it has columns worth adding.
         """
-        self._round += 1
-        scout = self._round % SCOUT == 1
         rows = prices.reshape(self.ball.centre.shape)
-        done: set[Body] = set()
-        for product in self._active:
-            lam = product.excess(prices)[1]
-            # A body that several products share is improved for the first of them.
-            own = {
-                s: body
-                for s, body in enumerate(product.blocks)
-                if isinstance(body, Body) and body not in done
-            }
-            polish(list(own.values()), [rows[s] for s in own], POLISHED, MOVED if scout else 0, tilt=lam)
-            done.update(own.values())
-            product.forget()
+        scout = self.polish(rows)
         worth = [(product.excess(prices)[0], product) for product in self._active]
         bound = max(excess for excess, _ in worth)
         leaders: dict[int, tuple[float, BlockProduct]] = {}
@@ -213,6 +200,24 @@ class BodyProducts:
         # Those of `use` too: the decomposition knows which of them it has.
         new = [product for excess, product in (*worth, *leaders.values()) if excess > LITTLE]
         return max(bound, *(excess for excess, _ in leaders.values()), -math.inf), new
+
+    def polish(self, prices: FloatArray) -> bool:
+        """Improve the vertices of the products in use at prices (a1, a2); tell if letters were moved, too."""
+        self._round += 1
+        scout = self._round % SCOUT == 1
+        done: set[Body] = set()
+        for product in self._active:
+            lam = product.excess(prices.ravel())[1]
+            # A body that several products share is improved for the first of them.
+            own = {
+                s: body
+                for s, body in enumerate(product.blocks)
+                if isinstance(body, Body) and body not in done
+            }
+            polish(list(own.values()), [prices[s] for s in own], POLISHED, MOVED if scout else 0, tilt=lam)
+            done.update(own.values())
+            product.forget()
+        return scout
 
     def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs of joint columns of known vertices; offer the best ones found."""

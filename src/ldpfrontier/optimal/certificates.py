@@ -16,8 +16,8 @@ so that kappa is convex: the knots decide.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ from ldpfrontier.optimal.bodies import Body, reached
 from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.covering import Cover
 from ldpfrontier.optimal.levels import Level, level_at
-from ldpfrontier.optimal.lines import Line
 
 #: Cells by which a cover is refined at a time; how much larger it is when vertices are looked for again.
 PORTION, GROWTH = 1_000, 1.5
@@ -55,44 +54,33 @@ def tangent_bounds(slopes: FloatArray, totals: FloatArray) -> FloatArray:
 class Frame:
     """Lines for all bodies, P parts at K knots.
 
+    A part has columns of some products: those whose largest z of a body is above `low` and at most `high`.
+    The heights of their bodies and the bonus, which one of the bodies has at least, add up to
+    -e^(slope - 1 - kappa) or less.
+
     Attributes
     ----------
     knots : ndarray, shape (K,)
         Of t, which b falls linearly with, from 1 at t = 0 to e^-eps at t = 1.
-    low, high, bonus : ndarray, shape (P,)
-        As of `Line`.
-    slope : ndarray, shape (P, K)
+    low, high : ndarray, shape (P,)
+    slope, bonus : ndarray, shape (P, K)
+        bonus <= 0.
     heights : dict
         Of every body, shape (P, K).
     products : list
         The bodies of every product.
     needed : ndarray of bool, shape (products, P)
-        The parts that the columns of a product are in: its bodies are compared with their lines alone.
+        The products of every part: their bodies are compared with its lines.
     """
 
     knots: FloatArray
     low: FloatArray
     high: FloatArray
-    bonus: FloatArray
     slope: FloatArray
+    bonus: FloatArray
     heights: dict[Role, FloatArray]
     products: list[list[Role]]
     needed: NDArray[np.bool_]
-
-    @classmethod
-    def of_parts(cls, lines: Sequence[Line]) -> Frame:
-        """Return that of the parts of the product of all pairs."""
-        groups = range(len(lines[0].heights))
-        return cls(
-            np.zeros(1),
-            np.array([line.low for line in lines]),
-            np.array([line.high for line in lines]),
-            np.array([line.bonus for line in lines]),
-            np.array([[line.slope] for line in lines]),
-            {(s, False): np.array([[line.heights[s]] for line in lines]) for s in groups},
-            [[(s, False) for s in groups]],
-            np.ones((1, len(lines)), dtype=bool),
-        )
 
     def own(self, role: Role) -> NDArray[np.bool_]:
         """Return which parts a body is compared with."""
@@ -101,10 +89,7 @@ class Frame:
 
     def totals(self) -> FloatArray:
         """Return the sums of the heights and the bonus, shape (products, P, K)."""
-        return (
-            np.array([sum(self.heights[role] for role in roles) for roles in self.products])
-            + self.bonus[:, None]
-        )
+        return np.array([sum(self.heights[role] for role in roles) for roles in self.products]) + self.bonus
 
     def kappa(self, above: FloatArray | float = 0.0) -> FloatArray:
         """Return what the totals say of reduced costs, with what bodies have above their levels in all.
@@ -114,10 +99,11 @@ class Frame:
         kappa = tangent_bounds(self.slope, self.totals() + above)
         return np.where(self.needed[:, :, None], kappa, -np.inf)
 
-    def raised(self, kappa: float) -> Frame:
+    def raised(self, kappa: float, shares: FloatArray) -> Frame:
         """Raise the heights as far as totals allow that say `kappa`, which must not be less than they do.
 
-        A body that several products share is raised as the one that leaves the least allows.
+        Every sensitive value has its share of what is left. A body that several products share is raised as
+        the one that leaves the least allows.
         """
         left = -np.exp(self.slope - 1.0 - kappa) - self.totals()
         left[~self.needed] = np.inf
@@ -127,7 +113,7 @@ class Frame:
         heights = {}
         for role in shared:
             own = [n for n, roles in enumerate(self.products) if role in roles]
-            least = left[own].min(axis=0) / len(shared)
+            least = left[own].min(axis=0) * shares[role[0]]
             heights[role] = self.heights[role] + np.where(np.isfinite(least), least, 0.0)
         for roles, rest in zip(self.products, left, strict=True):
             special = [role for role in roles if role not in heights]
@@ -135,6 +121,18 @@ class Frame:
                 given = sum(heights[other] - self.heights[other] for other in roles if other != role)
                 heights[role] = self.heights[role] + np.where(np.isfinite(rest), rest - given, 0.0)
         return replace(self, heights=heights)
+
+
+class Points(NamedTuple):
+    """Points of a body, m of them, and the slopes of the lines that they were compared with."""
+
+    t: FloatArray  # (m,)
+    w: FloatArray  # (m, letters)
+    slope: FloatArray  # (m,)
+
+    def joined(self, other: Points) -> Points:
+        """Return both."""
+        return Points(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
 
 @dataclass(eq=False)
@@ -174,14 +172,14 @@ class Certificate:
     Attributes
     ----------
     found : dict
-        Points above the levels: of every body, t (m,) and letters (m, letters).
+        Points of every body above its level.
     """
 
     products: BodyProducts
     prices: FloatArray
     frame: Frame
     margin: float
-    found: dict[Role, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
+    found: dict[Role, Points] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._parts: dict[Role, _Part] = {}
@@ -260,7 +258,7 @@ class Certificate:
 
     def _level(self, role: Role, scale: float) -> Level:
         frame, own = self.frame, self.frame.own(role)
-        return Level(
+        return Level.of(
             frame.knots,
             frame.low[own] / scale,
             frame.high[own] / scale,
@@ -276,17 +274,22 @@ class Certificate:
         of a slope and z, by a quarter of the product of their changes.
         """
         frame, (s, special) = self.frame, role
-        level, most = self._level(role, 1.0), 0.0
-        for t in frame.knots:
-            top, bottom = (between(end, t) for end in ends(self.products.epsilon, special, len(frame.knots)))
-            body = with_ends(self.products, s, top, bottom)
-            f = body.reduced(self.prices[s])
-            most = max(
-                most,
-                *(float(x) - level_at(level, float(z), float(t)) for x, z in zip(f, body.z, strict=True)),
-            )
-        change = max(abs(b - a) for a, b in ends(self.products.epsilon, special, len(frame.knots)))
-        turned = np.abs(np.diff(level.slope, axis=1)) * np.diff(frame.knots)
+        pairs = ends(self.products.epsilon, special, len(frame.knots))
+        tops, bottoms = (between(pair, frame.knots) for pair in pairs)
+        bodies = [with_ends(self.products, s, *both) for both in zip(tops, bottoms, strict=True)]
+        z, f = (np.array(x) for x in ([b.z for b in bodies], [b.reduced(self.prices[s]) for b in bodies]))
+        # Between two knots a part counts, and its bonus does, if it does at either of them.
+        first, last = (z[:-1], z[1:]) if len(z) > 1 else (z, z)
+        nearest, farthest = np.minimum(first, last), np.maximum(first, last)
+        most = 0.0
+        for p in np.flatnonzero(frame.own(role)):
+            own, bonus = nearest <= frame.high[p], farthest > frame.low[p]
+            for k in range(len(z)):
+                over = f[k] - frame.slope[p, k] * z[k] - frame.heights[role][p, k]
+                for i in {max(k - 1, 0), min(k, len(own) - 1)}:
+                    most = max(most, float((over - frame.bonus[p, k] * bonus[i])[own[i]].max(initial=0.0)))
+        change = max(abs(b - a) for a, b in pairs)
+        turned = np.abs(np.diff(frame.slope, axis=1)) * np.diff(frame.knots)
         return most + 0.25 * float(turned.max(initial=0.0)) * change * float(self._base(role).prior.sum())
 
     def _search(self, role: Role, part: _Part) -> None:
@@ -309,8 +312,8 @@ class Certificate:
         best = best[np.append(True, np.diff(over[best]) < -1e-9)[: len(best)]][:KEPT]
         if best.size:
             part.known = max(part.known, float(over[best[0]]))
-            old = self.found.get(role, (np.empty(0), np.empty((0, body.letters))))
-            self.found[role] = np.append(old[0], t[best]), np.concatenate([old[1], w[best]])
+            new = Points(t[best], w[best], np.tile(slope, len(w) // len(slope))[best])
+            self.found[role] = self.found[role].joined(new) if role in self.found else new
 
 
 def ends(epsilon: float, special: bool, knots: int = 2) -> tuple[tuple[float, float], tuple[float, float]]:

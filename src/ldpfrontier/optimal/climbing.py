@@ -362,7 +362,7 @@ def _linearized(
 
 
 @inner
-def _ascend(rows: Rows, s: int, w: FloatArray, restore: int) -> float:
+def _ascend(rows: Rows, s: int, w: FloatArray, restore: int, steps: int) -> float:
     """Take steps from one row until none gains; change the row, and return its value."""
     n = w.size
     r, prior, prices, B = rows.r[s, :n], rows.prior[s, :n], rows.prices[s, :n], rows.radius[s]
@@ -373,7 +373,7 @@ def _ascend(rows: Rows, s: int, w: FloatArray, restore: int) -> float:
     _pull(r, w, B, order, top, bottom, A, b)
     best = _value(w, prior, prices)
     trial, letters = np.empty(n), np.empty(n, dtype=np.int64)
-    for _ in range(STEPS):
+    for _ in range(steps):
         m = 0
         for u in range(n):
             if w[u] > ZERO * top and r[u] > 0.0:
@@ -415,7 +415,7 @@ def _ascend(rows: Rows, s: int, w: FloatArray, restore: int) -> float:
 
 
 @kernel
-def climb(rows: Rows, own: NDArray[np.int64], w: FloatArray, restore: int) -> FloatArray:
+def climb(rows: Rows, own: NDArray[np.int64], w: FloatArray, restore: int, steps: int = STEPS) -> FloatArray:
     """Climb from every start, and return the values reached.
 
     A step solves the linearization of grad f = X grad A - Y grad B within the non-zero letters, with and
@@ -431,6 +431,8 @@ def climb(rows: Rows, own: NDArray[np.int64], w: FloatArray, restore: int) -> Fl
     restore : int
         Whether the starts are brought near their bodies before, zeros kept: 1, or 2 to where both constraints
         are met with equality.
+    steps : int
+        Most steps; with none, the starts are moved into their bodies only.
 
     Returns
     -------
@@ -440,5 +442,5 @@ def climb(rows: Rows, own: NDArray[np.int64], w: FloatArray, restore: int) -> Fl
     values = np.empty(own.size)
     for i in range(own.size):
         s = own[i]
-        values[i] = _ascend(rows, s, w[i, : rows.letters[s]], restore)
+        values[i] = _ascend(rows, s, w[i, : rows.letters[s]], restore, steps)
     return values

@@ -19,8 +19,9 @@ import numpy as np
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.bodies import Body
+from ldpfrontier.optimal.cells import Cells, Problem, widest
 from ldpfrontier.optimal.levels import Level, constant
-from ldpfrontier.optimal.relaxation import Cells, Problem, refine, widest
+from ldpfrontier.optimal.relaxation import refine
 from ldpfrontier.renyi import two_cells
 
 #: As RATIO where the ends of A or B move; most spans of t at first.

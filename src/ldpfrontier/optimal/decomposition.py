@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.lp import add_column, new_lp, solve
 from ldpfrontier.optimal.blocks import Block, leaders
-from ldpfrontier.optimal.lines import Line
 from ldpfrontier.optimal.products import BlockProduct, bregman
 from ldpfrontier.utility import Columns
 
@@ -179,15 +178,6 @@ class Decomposition:
     def split(self) -> bool:
         """Whether the columns of a product are split into parts."""
         return any(not part.whole for part in self._first)
-
-    def lines(self, product: BlockProduct) -> list[Line]:
-        """List what the prices of the last LP say of the parts of a product."""
-        found = []
-        for part, (_, row) in self._first.items():
-            if part.product is product:
-                ties = self._dual[row : row + len(product.blocks) + 2]
-                found.append(Line(part.low, part.high, float(ties[-2]), min(float(ties[-1]), 0.0), ties[:-2]))
-        return found
 
     def known(self) -> list[set[int]]:
         """List the vertices known of every block of the only product."""

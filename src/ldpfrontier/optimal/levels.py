@@ -2,10 +2,10 @@ r"""Levels that covers compare a function with: least ones of lines in z, along 
 
 A level is a function of z >= 0 and of t: the least, over some pieces p with z <= high_p, of ::
 
-    slope_p(t) z + height_p(t) + (bonus_p if z > low_p),     bonus_p <= 0,
+    slope_p(t) z + height_p(t) + (bonus_p(t) if z > low_p),     bonus_p <= 0,
 
-with slopes and heights linear between knots of t. A cell of a cover has an interval of z and one of t, and
-needs a function below the level that is bilinear there: a line in z at either end of t.
+with slopes, heights and bonuses linear between knots of t. A cell of a cover has an interval of z and one of
+t, and needs a function below the level that is bilinear there: a line in z at either end of t.
 """
 
 from __future__ import annotations
@@ -33,21 +33,30 @@ class Level(NamedTuple):
     knots: FloatArray  # (K,): rising, from 0 to 1; or one alone
     low: FloatArray  # (P,)
     high: FloatArray  # (P,): one at least is infinite
-    bonus: FloatArray  # (P,): <= 0
+    bonus: FloatArray  # (P, K): <= 0
     slope: FloatArray  # (P, K)
     height: FloatArray  # (P, K)
+    edges: FloatArray  # (E,): rising; where pieces begin or end
+
+    @classmethod
+    def of(
+        cls,
+        knots: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        bonus: FloatArray,
+        slope: FloatArray,
+        height: FloatArray,
+    ) -> Level:
+        """Return the level of some pieces."""
+        ends = np.unique(np.append(low, high))
+        return cls(knots, low, high, bonus, slope, height, ends[(ends > 0.0) & np.isfinite(ends)])
 
 
 def constant(height: float = 0.0, slope: float = 0.0) -> Level:
     """Return a level of one line for all t."""
-    return Level(
-        np.zeros(1),
-        np.zeros(1),
-        np.full(1, np.inf),
-        np.zeros(1),
-        np.full((1, 1), slope),
-        np.full((1, 1), height),
-    )
+    none, one = np.zeros(1), np.ones((1, 1))
+    return Level.of(none, none, np.full(1, np.inf), 0.0 * one, slope * one, height * one)
 
 
 @inner
@@ -61,46 +70,47 @@ def _knot(level: Level, t: float) -> tuple[int, float]:
 
 
 @inner
-def _piece(level: Level, p: int, k: int, share: float) -> tuple[float, float]:
-    """Return the slope and the height of a piece between two knots."""
-    slope, height = level.slope[p, k], level.height[p, k]
-    if share > 0.0:
-        slope += share * (level.slope[p, k + 1] - slope)
-        height += share * (level.height[p, k + 1] - height)
-    return slope, height
+def _part(values: FloatArray, k: int, share: float) -> float:
+    """Return what is between two knots."""
+    return float(values[k] + share * (values[k + 1] - values[k]) if share > 0.0 else values[k])
+
+
+@inner
+def _least(level: Level, z: float, k: int, share: float, beyond: bool) -> float:
+    """Return the level at z, or the limit of what follows, between two knots."""
+    least = np.inf
+    for p in range(level.low.size):
+        if z < level.high[p] or (z == level.high[p] and not beyond):
+            value = _part(level.slope[p], k, share) * z + _part(level.height[p], k, share)
+            if z > level.low[p] or (z == level.low[p] and beyond):
+                value += _part(level.bonus[p], k, share)
+            least = min(least, value)
+    return least
 
 
 @kernel
 def level_at(level: Level, z: float, t: float) -> float:
     """Return the level at one z and t."""
     k, share = _knot(level, t)
-    least = np.inf
-    for p in range(level.low.size):
-        if z <= level.high[p]:
-            slope, height = _piece(level, p, k, share)
-            least = min(least, slope * z + height + (level.bonus[p] if z > level.low[p] else 0.0))
-    return least
+    return _least(level, z, k, share, False)
 
 
 @inner
 def _corners(level: Level, t: float, low: float, high: float, z: FloatArray, v: FloatArray) -> int:
-    """List points such that a line below all of them is below the level from low to high; return how many."""
+    """List points such that a line below all of them is below the level from low to high; return how many.
+
+    Between edges the level is concave.
+    """
     k, share = _knot(level, t)
-    count = 0
-    for p in range(level.low.size):
-        if level.high[p] < low:
-            continue
-        slope, height = _piece(level, p, k, share)
-        middle = min(max(level.low[p], low), high)
-        last = min(level.high[p], high)
-        if middle > low or level.low[p] >= high:
-            z[count], z[count + 1] = low, middle
-            v[count], v[count + 1] = slope * low + height, slope * middle + height
-            count += 2
-        if last > level.low[p]:
-            height += level.bonus[p]
-            z[count], z[count + 1] = middle, last
-            v[count], v[count + 1] = slope * middle + height, slope * last + height
+    z[0], z[1] = low, high
+    v[0] = min(_least(level, low, k, share, False), _least(level, low, k, share, high > low))
+    v[1] = _least(level, high, k, share, False)
+    count = 2
+    for edge in level.edges:
+        if low < edge < high:
+            z[count] = z[count + 1] = edge
+            v[count] = _least(level, edge, k, share, False)
+            v[count + 1] = _least(level, edge, k, share, True)
             count += 2
     return count
 
@@ -153,12 +163,12 @@ def below(
     level : Level
     span : ndarray, shape (2,)
     low, high, focus : float
-    z, v : ndarray, shape (4 P,)
+    z, v : ndarray, shape (2 E + 2,)
         Space.
     line : ndarray, shape (2, 2)
         The result: slope and height at both ends.
     """
-    single = level.low.size == 1 and level.low[0] == 0.0 and level.bonus[0] == 0.0
+    single = level.low.size == 1 and level.edges.size == 0
     largest = 0.0
     for end in range(2):
         if end == 1 and span[1] == span[0]:
@@ -166,7 +176,8 @@ def below(
             break
         if single:
             k, share = _knot(level, span[end])
-            line[end, 0], line[end, 1] = _piece(level, 0, k, share)
+            line[end, 0] = _part(level.slope[0], k, share)
+            line[end, 1] = _part(level.height[0], k, share) + _part(level.bonus[0], k, share)
         else:
             count = _corners(level, span[end], low, high, z, v)
             steepest = 0.0

@@ -60,9 +60,10 @@ def _highest(f: FloatArray, z: FloatArray, lam: float) -> tuple[float, float]:
     return best, own
 
 
+@kernel
 def tangent_bound(lam: float, total: float) -> float:
     """Return what a tangent (see `BlockProduct.excess`) says if the largest f - lam z add up to a total."""
-    return lam - 1.0 - math.log(-total) if total < 0.0 else math.inf
+    return lam - 1.0 - math.log(-total) if total < 0.0 else np.inf
 
 
 def least_excess(z: Sequence[FloatArray], f: Sequence[FloatArray], lam: float) -> tuple[float, float]:

@@ -1,13 +1,13 @@
-r"""What known vertices of bodies are worth along all deltas, and the lines of a certificate that follow.
+r"""What known points of bodies are worth along all deltas, and the lines of a certificate that follow.
 
 See `certificates` for the bodies. Along t, where their ends are linear, the best known vertices are found
-from those of the last knot, those that are listed, and those that earlier certificates found.
+from those of the last knot, those that are listed, and those that earlier certificates found. Where z is
+split, a body has points that are no vertices, but extreme: the best ones known are between two vertices.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,15 +17,9 @@ from scipy.special import xlogy
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.bodies import Body, polish, polish_from, reached
 from ldpfrontier.optimal.body_products import BodyProducts
-from ldpfrontier.optimal.certificates import (
-    Certificate,
-    Frame,
-    Role,
-    between,
-    ends,
-    tangent_bounds,
-    with_ends,
-)
+from ldpfrontier.optimal.certificates import Certificate, Frame, Points, Role, between, ends, with_ends
+from ldpfrontier.optimal.lines import Known, parts
+from ldpfrontier.optimal.products import least_excess, priced
 
 #: Most knots; least distance of another one to those before, as a share of epsilon: bodies are worth much
 #: less just beyond where a vertex vanishes.
@@ -38,80 +32,44 @@ TAKEN, MOVED, KEPT, LISTED = 6, 2, 2, 10
 #: Vertices are the same if all logs of letters, from SMALL on, are within NEAR.
 SMALL, NEAR = 0.03, 0.01
 
-#: Slopes that are tried at a time, and times that they are narrowed down; steps to see how far they may move.
-TRIED, NARROWED, HALVED = 9, 6, 10
-
 #: Products whose reduced costs come so near to zero, relative to the value, tell where z log z is touched.
 CLOSE = 2e-3
 
+#: How many times what columns of known vertices have lines should say at most.
+ABOVE = 1.2
 
-@dataclass(frozen=True)
-class _Worths:
-    """Known vertices of all bodies at one knot: first those of values that are not special.
+#: Least ratio of neighbouring edges at which z may be split, and most edges.
+RATIO, EDGES = 1.12, 40
 
-    Attributes
-    ----------
-    f, z : ndarray, shape (2 a1, m)
-        f is -inf where there is none.
-    """
+#: Slopes of parts that vertices are looked for at, this far apart.
+TILTS, STEEPER = 4, 0.1
 
-    f: FloatArray
-    z: FloatArray
+#: Best vertices at every slope, and between two edges, that points at the edges are looked for between.
+LEADING, EACH = 4, 2
 
-    @classmethod
-    def of(cls, known: Sequence[tuple[FloatArray, FloatArray]]) -> _Worths:
-        f, z = np.full((2, len(known), max(len(f) for f, _ in known)), -np.inf)
-        z[:] = 0.0
-        for row, (own, means) in enumerate(known):
-            f[row, : len(own)], z[row, : len(own)] = own, means
-        return cls(f, z)
-
-    def heights(self, slopes: FloatArray) -> FloatArray:
-        """Return the largest f - slope z of every body, shape (2 a1, slopes)."""
-        return np.stack([(self.f - slope * self.z).max(axis=1) for slope in slopes], axis=1)
-
-    def kappa(self, slopes: FloatArray) -> FloatArray:
-        """Bound the reduced costs of the products at some slopes each, shape (a1, q)."""
-        a1 = len(self.f) // 2
-        each = np.broadcast_to(slopes, (a1, slopes.shape[-1]))
-        heights = self.heights(each.ravel()).reshape(2, a1, *each.shape)
-        own = np.arange(a1)
-        totals = heights[0].sum(axis=0) - heights[0, own, own] + heights[1, own, own]
-        return tangent_bounds(each, totals)
-
-    def tangents(self) -> tuple[FloatArray, FloatArray]:
-        """Return the best slope of every product, and what it says, both of shape (a1,)."""
-        own = np.arange(len(self.f) // 2)
-        low, high = np.zeros(len(own)), np.full(len(own), 1.0 + math.log(float(self.z.max(axis=1).sum())))
-        for _ in range(NARROWED):
-            slopes = np.linspace(low, high, TRIED, axis=1)
-            kappa = self.kappa(slopes)
-            best = kappa.argmin(axis=1)
-            low, high = slopes[own, np.maximum(best - 1, 0)], slopes[own, np.minimum(best + 1, TRIED - 1)]
-        return slopes[own, best], kappa[own, best]
-
-    def slack(self, best: FloatArray, enough: float) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the largest slopes that say `enough`, if the best do, both of shape (a1,)."""
-        found = []
-        for end in (0.0, 1.0 + math.log(float(self.z.max(axis=1).sum()))):
-            inside, outside = best, np.full(len(best), end)
-            for _ in range(HALVED):
-                middle = 0.5 * (inside + outside)
-                do = self.kappa(middle[:, None])[:, 0] <= enough
-                inside, outside = np.where(do, middle, inside), np.where(do, outside, middle)
-            found.append(inside)
-        return found[0], found[1]
+#: f and z of points of a body.
+Located = tuple[FloatArray, FloatArray]
 
 
 @dataclass(eq=False)
 class Profiles:
-    """Known vertices of the bodies of distinct pairs.
+    """Known vertices of the bodies, for all deltas from 0 to epsilon, or for that of all pairs.
 
     Parameters
     ----------
     products : BodyProducts
     first : int
-        Number of knots at first.
+        Number of knots at first; 1 for all pairs.
+
+    Attributes
+    ----------
+    edges : ndarray
+        Where z may be split.
+    deltas : ndarray, shape (K,)
+    roles : list
+        The bodies.
+    known, points : list of Known
+        What was found at every delta when it was last looked for: vertices, and points at the edges, too.
     """
 
     products: BodyProducts
@@ -119,79 +77,106 @@ class Profiles:
     _pool: dict[Role, FloatArray] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        groups = len(self.products.ball.centre)
+        least = float(self.products.ball.sensitive.max())
+        most = max(float(b.z.max()) for b in self.products.product(0, 0.0).blocks)
+        count = min(math.ceil(math.log(most / least) / math.log(RATIO)), EDGES)
+        self.edges = least * (most / least) ** (np.arange(1, count) / count)
         self.deltas = np.linspace(0.0, self.products.epsilon, self.first)
-        self._bodies: dict[tuple[Role, float], Body] = {}
-        self._fresh: dict[Role, FloatArray] = {}
-        self._least = np.empty((0, 0))  # what every product's own slopes say, shape (a1, K)
+        self.roles = [(s, False) for s in range(groups)]
+        self._bodies = np.arange(groups)[None]
+        if self.first > 1:
+            self.roles += [(s, True) for s in range(groups)]
+            self._bodies = np.arange(groups) + groups * np.eye(groups, dtype=np.int64)
+        self.known: list[Known] = []
+        self.points: list[Known] = []
+        self._listed: dict[tuple[Role, float], Body] = {}
+        self._fresh: dict[Role, Points] = {}
+        self._places, self._lines = self.deltas, np.empty((0, self.first))
 
-    def frame(self, prices: FloatArray, enough: float = 0.0) -> Frame:
-        """Return the lines that known vertices are not above, at the knots.
+    def look(self, prices: FloatArray, enough: float) -> None:
+        """Look for vertices at all knots, and price the columns made of them.
 
         Parameters
         ----------
         prices : ndarray, shape (a1, a2)
         enough : float
-            Reduced costs per unit of Z up to which products share their lines.
+            Reduced costs per unit of Z that do not matter.
         """
-        groups = range(len(self.products.ball.centre))
-        roles = [(s, special) for special in (False, True) for s in groups]
-        t = self._place(self.deltas)
-        known = [self._known(role, prices, self._slopes(prices), t) for role in roles]
-        worths = [_Worths.of([own[k] for own in known]) for k in range(len(t))]
-        slopes, used = self._shared(worths, enough)
-        heights = np.stack([worth.heights(row) for worth, row in zip(worths, slopes.T, strict=True)], axis=-1)
-        ends = np.zeros(len(slopes)), np.full(len(slopes), np.inf), np.zeros(len(slopes))
-        return Frame(
-            t,
-            *ends,
-            slopes,
-            dict(zip(roles, heights, strict=True)),
-            [[(s, s == s0) for s in groups] for s0 in groups],
-            used[:, None] == np.arange(len(slopes)),
+        t, tilts = self.knots, self._tilts(prices)
+        vertices, points = zip(*(self._known(role, prices, tilts, t) for role in self.roles), strict=True)
+        self._fresh = {}
+        self.known, self.points = (
+            [Known.of([own[k] for own in each]) for k in range(len(t))] for each in (vertices, points)
+        )
+        self._excess = np.array(
+            [[self._priced(own, enough, at) for at in self.known] for own in self._bodies]
         )
 
-    def _shared(self, worths: Sequence[_Worths], enough: float) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Choose slopes for the products, as few as do.
+    def _joined(self, vertices: list[Located], between: list[FloatArray]) -> list[Located]:
+        """Add the best points at the edges, those of the knots before and after among them.
 
-        Returns
-        -------
-        slopes : ndarray, shape (P, K)
-        used : ndarray of int, shape (a1,)
-            Which of them every product uses.
+        Beyond a vertex f falls steeply, so that it does at an edge when a vertex has just passed it.
         """
-        best, own = (np.stack(both, axis=1) for both in zip(*(w.tangents() for w in worths), strict=True))
-        self._least, enough = own, max(enough, float(own.max()))
-        slack = [w.slack(row, enough) for w, row in zip(worths, best.T, strict=True)]
-        low, high = (np.stack(both, axis=1) for both in zip(*slack, strict=True))
-        tubes: list[tuple[FloatArray, FloatArray]] = []
-        used = np.zeros(len(best), dtype=np.int64)
-        for n in np.argsort((high - low).min(axis=1), kind="stable"):
-            both = [(np.maximum(a, low[n]), np.minimum(b, high[n])) for a, b in tubes]
-            do = [i for i, (a, b) in enumerate(both) if (a <= b).all()]
-            used[n] = do[0] if do else len(tubes)
-            if do:
-                tubes[do[0]] = both[do[0]]
-            else:
-                tubes.append((low[n], high[n]))
-        # Where they can, lines of different products are the same.
-        slopes = np.empty((len(tubes), len(worths)))
-        for k in range(len(worths)):
-            ends = [(float(a[k]), float(b[k])) for a, b in tubes]
-            chosen: list[float] = []
-            for p in sorted(range(len(ends)), key=lambda p: ends[p][1] - ends[p][0]):
-                a, b = ends[p]
-                fits = [slope for slope in chosen if a <= slope <= b]
-                slopes[p, k] = fits[0] if fits else 0.5 * (a + b)
-                chosen.append(slopes[p, k])
-        return slopes, used
+        best, found = np.array(between), []
+        for k, (f, z) in enumerate(vertices):
+            most = best[max(k - 1, 0) : k + 2].max(axis=0)
+            there = np.isfinite(most)
+            found.append((np.append(f, most[there]), np.append(z, self.edges[there])))
+        return found
+
+    def _priced(self, bodies: NDArray[np.int64], enough: float, at: Known) -> float:
+        """Return about the largest reduced cost of a product, if it may be more than enough."""
+        own = [slice(*at.first[s : s + 2]) for s in bodies]
+        z, f = [at.z[i] for i in own], [at.f[i] for i in own]
+        kappa, lam = least_excess(z, f, 1.0)
+        if kappa <= enough:
+            return min(kappa, 0.0)
+        span = sum(float(x.min()) for x in z), sum(float(x.max()) for x in z)
+        return priced(z, f, (kappa, lam), span, 0.5 * enough)[0]
+
+    def frame(self, enough: float, worth: float = 0.0) -> Frame:
+        """Return the lines that known vertices are not above, at the knots.
+
+        Parameters
+        ----------
+        enough, worth : float
+            Reduced costs per unit of Z that they should say, or nearly, where the vertices are no worse, and
+            those above which z is split, if that is more.
+        """
+        found = parts(
+            self.known,
+            self.points,
+            self._bodies,
+            self.edges,
+            max(enough, ABOVE * float(self._excess.max())),
+            worth,
+        )
+        self._places, self._lines = self.deltas, np.array([part.slope for part in found])
+        slope, bonus, heights = (
+            np.array([getattr(part, name) for part in found]) for name in ("slope", "bonus", "heights")
+        )
+        needed = np.zeros((len(self._bodies), len(found)), dtype=bool)
+        for p, part in enumerate(found):
+            needed[part.products, p] = True
+        return Frame(
+            self.knots,
+            np.array([part.low for part in found]),
+            np.array([part.high for part in found]),
+            slope,
+            bonus,
+            {role: heights[:, n] for n, role in enumerate(self.roles)},
+            [[self.roles[n] for n in own] for own in self._bodies],
+            needed,
+        )
 
     def use(self, prices: FloatArray, enough: float) -> bool:
         """Use the products with the largest reduced costs above `enough`; return whether any is new.
 
-        They are those of the last frame.
+        They are those that were looked at last.
         """
         new = False
-        for s0, row in enumerate(self._least):
+        for s0, row in enumerate(self._excess):
             k = int(row.argmax())
             if k > 0 and row[k] > enough:
                 new |= self.products.use(s0, float(self.deltas[k]))
@@ -200,39 +185,45 @@ class Profiles:
 
     def improve(self, prices: FloatArray) -> None:
         """Look for better vertices of the bodies of the products in use from those found anywhere."""
-        slopes, bodies, own, starts = self._slopes(prices), [], [], []
-        for s, delta, special in sorted(set(self.products.in_use())):
-            body = self.products.body((s, delta, special))
-            if body.movable and len(pool := self._pool.get((s, special), np.empty((0, 0)))):
-                bodies.append(body)
-                tilt = float(np.interp(delta, self.deltas, slopes)) + 0.5 * delta
-                own.append(prices[s] + tilt * self.products.ball.centre[s])
-                starts.append(math.exp(0.5 * delta) * pool)
-        if bodies:
-            polish_from(bodies, own, starts)
-            for product in self.products.active():
-                product.forget()
+        tilts, P = self._tilts(prices), self.products.ball.centre
+        for n in range(max(map(len, tilts))):
+            bodies, own, starts = [], [], []
+            for s, delta, special in sorted(set(self.products.in_use())):
+                body = self.products.body((s, delta, special))
+                near = tilts[int(np.abs(self.deltas - delta).argmin())]
+                pool = self._pool.get((s, special), np.empty((0, 0)))
+                if body.movable and len(pool) and n < len(near):
+                    bodies.append(body)
+                    own.append(prices[s] + (near[n] + 0.5 * delta) * P[s])
+                    starts.append(math.exp(0.5 * delta) * pool)
+            if bodies:
+                polish_from(bodies, own, starts)
+        for product in self.products.active():
+            product.forget()
 
     def learn(self, certificate: Certificate) -> bool:
         """Take over the points found above the levels; return whether there are any."""
-        eps, self._fresh = self.products.epsilon, {role: w for role, (_, w) in certificate.found.items()}
-        for role, (t, w) in certificate.found.items():
-            self._keep(role, w)
-            for delta in -np.log1p(t * math.expm1(-eps)):
+        eps, self._fresh = self.products.epsilon, certificate.found
+        for role, points in certificate.found.items():
+            self._keep(role, points.w)
+            for delta in -np.log1p(points.t * math.expm1(-eps)):
                 if np.abs(self.deltas - delta).min() > APART * eps and len(self.deltas) < MOST:
                     self.deltas = np.sort(np.append(self.deltas, delta))
         return bool(certificate.found)
+
+    @property
+    def knots(self) -> FloatArray:
+        """The deltas as t, shape (K,)."""
+        t = np.asarray(np.expm1(-self.deltas) / math.expm1(-self.products.epsilon))
+        t[0] = 0.0
+        if len(t) > 1:
+            t[-1] = 1.0
+        return t
 
     def _keep(self, role: Role, w: FloatArray) -> None:
         pool = np.concatenate([self._pool[role], w]) if role in self._pool else w
         rounded = np.rint(np.log(pool + SMALL) / NEAR)
         self._pool[role] = pool[np.sort(np.unique(rounded, axis=0, return_index=True)[1])]
-
-    def _place(self, delta: FloatArray) -> FloatArray:
-        """Return t of some deltas."""
-        t = np.expm1(-delta) / math.expm1(-self.products.epsilon)
-        t[0], t[-1] = 0.0, 1.0
-        return np.asarray(t)
 
     def _slopes(self, prices: FloatArray) -> FloatArray:
         """Return the slopes of tangents of z log z: those of the best products, linear in delta between."""
@@ -248,45 +239,97 @@ class Profiles:
         places = sorted(means)
         return np.interp(self.deltas, places, [means[d] for d in places])
 
+    def _tilts(self, prices: FloatArray) -> list[FloatArray]:
+        """Return the slopes to look for vertices at, those of parts last: for every knot."""
+        found = []
+        for delta, slope in zip(self.deltas, self._slopes(prices), strict=True):
+            chosen = [float(slope)]
+            for part in self._lines:
+                other = float(np.interp(delta, self._places, part))
+                if len(chosen) <= TILTS and min(abs(other - x) for x in chosen) > STEEPER:
+                    chosen.append(other)
+            found.append(np.array(chosen))
+        return found
+
     def _known(
-        self, role: Role, prices: FloatArray, slopes: FloatArray, t: FloatArray
-    ) -> list[tuple[FloatArray, FloatArray]]:
-        """Return f and z of known vertices of a body at all knots, after looking for better ones."""
+        self, role: Role, prices: FloatArray, tilts: list[FloatArray], t: FloatArray
+    ) -> tuple[list[Located], list[Located]]:
+        """Return f and z of known vertices of a body at all knots, after looking for better ones.
+
+        The second list has points at the edges, too.
+        """
         s, special = role
         base, P, own = self.products.body((s, 0.0, False)), self.products.ball.centre[s], prices[role[0]]
-        tops, bottoms = (between(pair, t) for pair in ends(self.products.epsilon, special))
+        tops, bottoms = (between(pair, t) for pair in ends(self.products.epsilon, special, len(t)))
         pool = self._pool.get(role, np.empty((0, base.letters)))
-        fresh = self._fresh.get(role, pool[:0])
-        last, kept, found = pool[:0], [], []
-        for delta, top, bottom, slope in zip(self.deltas, tops, bottoms, slopes, strict=True):
-            c = own + slope * P
-            if base.letters <= LISTED or not base.movable or top <= bottom * (1.0 + 1e-12):
-                body = base if delta == 0.0 else self._bodies.get((role, float(delta)))
+        fresh = self._fresh.get(role, Points(t[:0], pool[:0], t[:0]))
+        last, kept, found, best = pool[:0], [], list[Located](), list[FloatArray]()
+        for k, (delta, top, bottom) in enumerate(zip(self.deltas, tops, bottoms, strict=True)):
+            flat = top <= bottom * (1.0 + 1e-12)
+            again = pool[:0]
+            if len(fresh.t) and not flat:
+                again = self._reached(base, own, fresh.w, fresh.slope, top, bottom)
+            if delta == 0.0 or base.letters <= LISTED or not base.movable or flat:
+                body = base if delta == 0.0 else self._listed.get((role, float(delta)))
                 # Bodies keep what was found before.
-                starts, moved = (pool, MOVED) if body is None else (fresh, 0)
+                starts, moved = (pool, MOVED) if body is None else (fresh.w, 0)
                 if body is None:
-                    body = self._bodies[role, float(delta)] = with_ends(self.products, s, top, bottom)
+                    body = self._listed[role, float(delta)] = with_ends(self.products, s, top, bottom)
                 if body.movable:
+                    body.append(again)
+                    c = own + tilts[k][0] * P
                     polish([body], [c], TAKEN, moved)
                     polish_from([body], [c], [np.concatenate([starts, last[:KEPT]])])
-                last = body.best(c, TAKEN)
-                found.append((body.reduced(own), body.z))
+                    for tilt in tilts[k][1:]:
+                        polish([body], [own + tilt * P], KEPT, 0)
+                last = body.best(own + tilts[k][0] * P, TAKEN)
+                f, z = body.reduced(own), body.z
+                leading = body.compact(self._spread(f, z, tilts[k]))
             else:
-                starts = np.concatenate([pool, last, base.best(c, TAKEN)])
-                w = self._climbed(base, c, top, bottom, starts)
-                last = w[:TAKEN]
-                found.append((xlogy(w, w) @ base.prior - w @ base.folded(own), w @ base.prior))
+                starts = np.concatenate([pool, last, base.best(own + tilts[k][0] * P, TAKEN)])
+                w = [self._climbed(base, own + tilt * P, starts, top, bottom) for tilt in tilts[k]]
+                every = np.concatenate([*w, again])
+                last = every[:TAKEN]
+                f, z = xlogy(every, every) @ base.prior - every @ base.folded(own), every @ base.prior
+                leading = every[self._spread(f, z, tilts[k])]
+            found.append((f, z))
+            best.append(self._between(base, own, leading))
             kept.append(last[:KEPT])
         if base.movable:
             self._pool[role] = np.empty((0, base.letters))
             self._keep(role, np.concatenate(kept))
-        return found
+        return found, self._joined(found, best)
+
+    def _spread(self, f: FloatArray, z: FloatArray, tilts: FloatArray) -> NDArray[np.int64]:
+        """Return the best vertices at some slopes, and those between two edges."""
+        chosen = [np.argsort(-(f - tilt * z), kind="stable")[:LEADING] for tilt in tilts]
+        order = np.argsort(-(f - tilts[0] * z), kind="stable")
+        interval = np.searchsorted(self.edges, z[order])
+        chosen += [order[interval == n][:EACH] for n in range(len(self.edges) + 1)]
+        return np.unique(np.concatenate(chosen))
+
+    def _between(self, body: Body, prices: FloatArray, w: FloatArray) -> FloatArray:
+        """Return the largest f of points between two vertices with z at the edges, or -inf."""
+        z = w @ body.prior
+        i, j = np.nonzero(z[:, None] < z)
+        best = np.full(len(self.edges), -np.inf)
+        for n, edge in enumerate(self.edges):
+            a, b = (own[(z[i] < edge) & (z[j] > edge)] for own in (i, j))
+            v = w[a] + ((edge - z[a]) / (z[b] - z[a]))[:, None] * (w[b] - w[a])
+            best[n] = (xlogy(v, v) @ body.prior - v @ body.folded(prices)).max(initial=-np.inf)
+        return best
 
     def _climbed(
-        self, body: Body, prices: FloatArray, top: float, bottom: float, starts: FloatArray
+        self, body: Body, prices: FloatArray, starts: FloatArray, top: float, bottom: float
     ) -> FloatArray:
         """Return the places reached from others with given ends, best first."""
-        many = len(starts)
-        w = reached(body, prices, starts, np.zeros(many), np.full(many, top), np.full(many, bottom))
+        w = self._reached(body, prices, starts, np.zeros(len(starts)), top, bottom)
         values = xlogy(w, w) @ body.prior - w @ body.folded(prices)
         return np.asarray(w[np.argsort(-values, kind="stable")])
+
+    def _reached(
+        self, body: Body, prices: FloatArray, starts: FloatArray, tilts: FloatArray, top: float, bottom: float
+    ) -> FloatArray:
+        """Return the places reached from others with given ends and tilts."""
+        many = np.ones(len(starts))
+        return reached(body, prices, starts, tilts, top * many, bottom * many)

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.optimal.body_products import FEW, BodyProducts
 from ldpfrontier.optimal.certificates import Certificate, Frame
 from ldpfrontier.optimal.column_generation import best_channel, generate
 from ldpfrontier.optimal.decomposition import Decomposition
-from ldpfrontier.optimal.lines import joined
 from ldpfrontier.optimal.polyopt import LARGE, start_columns
 from ldpfrontier.optimal.profiles import Profiles
-from ldpfrontier.optimal.proximal import generate_near
+from ldpfrontier.optimal.proximal import Proximal, generate_near
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
 
@@ -29,13 +31,17 @@ ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 #: Most passes of a certificate; how far above the vertices known levels are in all, relative to the bound: in
 #: the first pass, and in the last ones of all pairs and of distinct ones; how much less after a pass that
 #: closes, and how many times as far above them the bound of such a pass may be.
-PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 12, 3e-2, 2e-4, 3e-4, 4.0, 1.5
+PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 16, 3e-2, 2e-4, 3e-4, 4.0, 1.5
 
-#: Share of that which the lines that products of distinct pairs share may need.
-SHARED = 0.5
+#: Rounds of joint prices between two passes.
+NEARER = 20
+
+#: Share of the slack that lines may need; share of the value that those of distinct pairs may need before z
+#: is split, as ends that vertices pass between two deltas take many cells.
+SHARED, WORTH = 0.8, 1e-3
 
 #: Cells in all for each asked for: of all pairs, and of distinct ones, as they cover all deltas.
-PARTED, ALONG = 4.0, 13.0
+PARTED, ALONG = 6.0, 13.0
 
 #: Knots of the deltas that a certificate starts with, and those without one.
 FINE, COARSE = 17, 7
@@ -68,9 +74,8 @@ def projected_mechanism(
         In nats; inf where none is known.
     rounds : int
     """
-    utility = MutualInformation(products.ball.centre)
-    decomposition, prices, bound = _decomposed(products, max(GAP, tolerance), cells)
-    coupled, tolerance = decomposition.columns(), max(GAP, tolerance)
+    utility, tolerance = MutualInformation(products.ball.centre), max(GAP, tolerance)
+    coupled, prices, bound = _decomposed(products, tolerance, cells)
     # No known column has a positive reduced cost at these.
     prices = prices + products.price(prices.ravel(), 0)[0] * products.ball.centre
     few = products.ball.sensitive.size <= FEW
@@ -108,10 +113,10 @@ def frontier_bound(ball: RenyiBall, epsilon: float, cells: int) -> float:
     return _decomposed(BodyProducts(ball, epsilon, distinct=True, share=0.5), GAP, cells)[2]
 
 
-def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decomposition, FloatArray, float]:
+def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Columns, FloatArray, float]:
     """Decompose the class across the sensitive values.
 
-    Returns its last LP with its prices, and a bound from `cells` cells.
+    Returns good columns, prices, and a bound from `cells` cells.
     """
     decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
     prices = decomposition.solve(products.known, gap=ROUGH)
@@ -120,14 +125,16 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Decompo
         decomposition.renumber(products.focus(prices, decomposition.known()))
     prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
     groups = len(products.ball.centre)
-    if not products.distinct or groups == 1:
-        passes = _Passes(cells, int(PARTED * cells)) if cells > 0 else _Scouts(groups * SCOUTED, 0, HINTS)
-        return _parted(products, decomposition, gap, passes)
-    if cells == 0 and long:  # what a few cells find there is not worth their time
-        return decomposition, _final(products, decomposition, gap), math.inf
-    if cells == 0:
-        return _along(products, decomposition, gap, _Scouts(groups * SCOUTED, 0, 1, WIDE), COARSE)
-    return _along(products, decomposition, gap, _Passes(cells, int(ALONG * cells)), FINE)
+    single = not products.distinct or groups == 1
+    if cells > 0:
+        passes = _Passes(cells, int((PARTED if single else ALONG) * cells))
+        return _bounded(products, decomposition, gap, passes, 1 if single else FINE)
+    bound = math.inf
+    if single or not long:  # what a few cells find of long lists of distinct pairs is not worth their time
+        scouts = _Scouts(groups * SCOUTED, 0, HINTS) if single else _Scouts(groups * SCOUTED, 0, 1, WIDE)
+        bound = _bounded(products, decomposition, gap, scouts, 1 if single else COARSE)[2]
+    prices = _final(products, decomposition, gap)
+    return decomposition.columns(), prices, bound
 
 
 @dataclass
@@ -151,6 +158,7 @@ class _Passes:
     number: int = PASSES
     slack: float = LOOSEST
     bound: float = math.inf
+    exact: ClassVar[bool] = True
 
     def certified(self, products: BodyProducts, prices: FloatArray, frame: Frame) -> Certificate:
         """Compare the bodies with levels that the slack allows."""
@@ -173,6 +181,8 @@ class _Passes:
 class _Scouts(_Passes):
     """Passes that look for vertices only."""
 
+    exact = False
+
     def certified(self, products: BodyProducts, prices: FloatArray, frame: Frame) -> Certificate:
         certificate, _ = _certificate(products, prices, frame, WIDE if products.distinct else SLACK)
         self.bound = min(self.bound, float(prices.sum()) + certificate.bound(self.most))
@@ -186,29 +196,8 @@ def _certificate(
     """Return a certificate with levels above known vertices by a share of the value, and what they say."""
     slack = share * float(prices.sum())
     aim = max(slack, float(frame.kappa().max()) + 0.5 * slack)
-    return Certificate(products, prices, frame.raised(aim), slack / len(prices)), aim
-
-
-def _parted(
-    products: BodyProducts, decomposition: Decomposition, gap: float, passes: _Passes
-) -> tuple[Decomposition, FloatArray, float]:
-    """Bound all pairs by the parts of their product."""
-    product, split, first = products.product(0, 0.0), False, passes.number
-    while passes.number > 0:
-        if split:
-            prices = decomposition.settle(gap=gap, rounds=ROUNDS)
-        else:
-            prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
-        # Parts are worth their work once the vertices are good.
-        if not split and passes.number <= first - HINTS and decomposition.loss() > gap:
-            prices, split = decomposition.refine(gap=gap), True
-        enough = 0.5 * passes.slack * float(prices.sum())
-        lines = joined(decomposition.lines(product), product, prices, enough)
-        certificate = passes.certified(products, prices, Frame.of_parts(lines))
-        for (s, _), (_, w) in certificate.found.items():
-            products.body((s, 0.0, False)).append(w)
-        product.forget()
-    return decomposition, _final(products, decomposition, gap), passes.bound
+    shares = np.sqrt(products.ball.sensitive)
+    return Certificate(products, prices, frame.raised(aim, shares / shares.sum()), slack / len(prices)), aim
 
 
 def _final(products: BodyProducts, decomposition: Decomposition, gap: float) -> FloatArray:
@@ -221,20 +210,36 @@ def _final(products: BodyProducts, decomposition: Decomposition, gap: float) -> 
     return decomposition.settle(gap=gap, rounds=ROUNDS)
 
 
-def _along(
+def _bounded(
     products: BodyProducts, decomposition: Decomposition, gap: float, passes: _Passes, knots: int
-) -> tuple[Decomposition, FloatArray, float]:
-    """Bound distinct pairs along all deltas, from so many knots on."""
+) -> tuple[Columns, FloatArray, float]:
+    """Bound the class along so many deltas at first; return good columns and the last prices, too.
+
+    Where the coupling of the decomposition loses, prices are those of joint columns from then on.
+    """
     profiles, skipped = Profiles(products, knots), passes.number
+    utility = MutualInformation(products.ball.centre)
+    joint, channel = None, None
     while passes.number > 0:
-        prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
-        frame = profiles.frame(prices, SHARED * passes.slack * float(prices.sum()))
-        if profiles.use(prices, 0.3 * WIDE * float(prices.sum())) and skipped > 1:
+        if joint is None:
+            prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
+            if passes.exact and decomposition.loss() > gap:
+                prices = _final(products, decomposition, gap)
+                joint = Proximal(products, decomposition.columns(), utility)
+        if joint is not None:
+            products.polish(prices)
+            found, alpha = joint.improve([prices.ravel()], tolerance=gap, max_rounds=NEARER)
+            channel, prices = found.channel, alpha.reshape(prices.shape)
+        value = float(prices.sum())
+        profiles.look(prices, 0.1 * WIDE * value)
+        if profiles.use(prices, 0.3 * WIDE * value) and skipped > 1:
             skipped -= 1
             continue
+        frame = profiles.frame(SHARED * passes.slack * value, WORTH * value if knots > 1 else 0.0)
         if profiles.learn(passes.certified(products, prices, frame)):
             profiles.improve(prices)
-    return decomposition, _final(products, decomposition, gap), passes.bound
+    columns = [] if channel is None else start_columns(channel, utility)
+    return Columns.join([decomposition.columns(), *columns]), prices, passes.bound
 
 
 def best_mixture(channel: Channel, other: Channel | None, utility: MutualInformation) -> Channel:

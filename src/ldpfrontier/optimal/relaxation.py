@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.compiled import inner, kernel
-from ldpfrontier.optimal.levels import Level, below, level_at
+from ldpfrontier.optimal.cells import Cells, Problem, halve
+from ldpfrontier.optimal.levels import below, level_at
 from ldpfrontier.optimal.planes import Planes, lowest
 
 #: Intervals of the grid of a letter's values; steps in which the multipliers of a cell are improved.
@@ -40,40 +41,6 @@ REACH, TINY, LEAST, WORTH, FAVOUR = 4.0, 1e-9, 0.3, 0.02, 2.0
 #: How much what a span of t loses counts.
 SPAN = 1.0
 
-#: Ratio of the ends of an interval of xi or eta that is cut from an unbounded one.
-FIRST = 4.0
-
-
-class Cells(NamedTuple):
-    """Cells of one body, m of them and room for more, with n letters."""
-
-    xi: FloatArray  # (m, 2): ends
-    eta: FloatArray  # (m, 2)
-    low: FloatArray  # (m, n): ends of the letters' intervals
-    high: FloatArray  # (m, n)
-    multipliers: FloatArray  # (m, 2), times xi and eta
-    bound: FloatArray  # (m,)
-    cut: NDArray[np.int64]  # (m,): what to halve: 0 for xi, 1 for eta, 2 + u for letter u, -1 for t
-    at: FloatArray  # (m,): where a letter is cut
-    place: FloatArray  # (m, 3, n): letters of the relaxation's optima
-    span: FloatArray  # (m, 2): ends of t
-    focus: FloatArray  # (m,): the mean that the optima have, where the level is met best
-    line: FloatArray  # (m, 2, 2): slope and height, below the level, at both ends of t
-
-
-class Problem(NamedTuple):
-    """The function to be bounded over a body, per unit of its prior."""
-
-    r: FloatArray  # (n,): centre
-    gamma: FloatArray  # (n,): prices per unit of r
-    rest: float  # price of the letters without probability
-    top: FloatArray  # (2,): at t = 0 and at t = 1, linear between
-    bottom: FloatArray  # (2,)
-    k: float
-    g: float
-    goal: float
-    level: Level
-
 
 class Scratch(NamedTuple):
     """Space that every cell needs: what the two constraints give in two corners each, and planes."""
@@ -86,12 +53,14 @@ class Scratch(NamedTuple):
     ends: NDArray[np.int64]  # (PLANES,): of t
     trial: NDArray[np.int64]  # (n,)
     planes: Planes
-    z: FloatArray  # (4 P,): of the level's corners
+    z: FloatArray  # (2 E + 2,): of the level's corners
     v: FloatArray
+    span: FloatArray  # (2,)
+    line: FloatArray  # (2, 2)
 
 
 @inner
-def _scratch(n: int, pieces: int) -> Scratch:
+def _scratch(n: int, corners: int) -> Scratch:
     return Scratch(
         np.empty((2, 2, n, 2 * GRID)),
         np.empty((2, 2, n, 2 * GRID)),
@@ -107,8 +76,10 @@ def _scratch(n: int, pieces: int) -> Scratch:
             np.zeros(3, dtype=np.int64),
             np.zeros(3),
         ),
-        np.empty(4 * pieces),
-        np.empty(4 * pieces),
+        np.empty(corners),
+        np.empty(corners),
+        np.empty(2),
+        np.empty((2, 2)),
     )
 
 
@@ -321,14 +292,18 @@ def _choose(
 ) -> None:
     """Find where a cell is loosest: in xi, eta or t, in a letter that hesitates, or in its line."""
     g, r, span, line = problem.g, problem.r, cells.span[c], cells.line[c]
-    largest = z = share = turned = 0.0
+    largest = z = share = turned = least = most = width = 0.0
     rectangle = np.zeros(2)
-    cells.cut[c] = 0
+    cells.cut[c] = widest = 0
     for p in range(3):
         share += space.planes.weight[p] * space.ends[space.planes.active[p]]
     t = _between(span, share)
     for u in range(r.size):
         mean = relaxed = 0.0
+        low, high = r[u] * cells.low[c, u], r[u] * cells.high[c, u]
+        least, most = least + low, most + high
+        if high - low > width:
+            width, widest = high - low, u
         for p in range(3):
             spot = space.places[space.planes.active[p], u]
             w = space.points[u, spot]
@@ -378,18 +353,19 @@ def _choose(
     for side in range(2):
         if FAVOUR * rectangle[side] > largest:
             cells.cut[c], largest = side, FAVOUR * rectangle[side]
-    cells.focus[c] = z
-    short = level_at(problem.level, z, t) - _between(line[:, 0], share) * z - _between(line[:, 1], share)
+    focus, cells.focus[c] = cells.focus[c], z
+    level = level_at(problem.level, z, t)
+    short = across = level - _between(line[:, 0], share) * z - _between(line[:, 1], share)
     if span[1] > span[0]:
-        turned += short + height - _inside(x, corners, share, line, r, space)
+        # What lines are short of the level at a single t, too, is not for t to mend.
+        space.span[0] = space.span[1] = t
+        below(problem.level, space.span, least, most, focus, space.z, space.v, space.line)
+        across = level - space.line[0, 0] * z - space.line[0, 1]
+        turned += short - across + height - _inside(x, corners, share, line, r, space)
         if SPAN * turned > largest:
             cells.cut[c], largest = -1, SPAN * turned
-    if problem.level.low.size > 1 and short > largest:
-        width = 0.0
-        for u in range(r.size):
-            if r[u] * (cells.high[c, u] - cells.low[c, u]) > width:
-                width = r[u] * (cells.high[c, u] - cells.low[c, u])
-                cells.cut[c], cells.at[c] = 2 + u, 0.5 * (cells.high[c, u] + cells.low[c, u])
+    if across > largest:
+        cells.cut[c], cells.at[c] = 2 + widest, 0.5 * (cells.low[c, widest] + cells.high[c, widest])
 
 
 @inner
@@ -428,44 +404,6 @@ def _shrink(
             cells.high[c, u] = space.points[u, GRID + last]
 
 
-@inner
-def _halve(cells: Cells, c: int, d: int, g: float, knots: FloatArray) -> None:
-    """Cut cell c in two, a span of t at a knot if there are any inside; make the second half cell d."""
-    for side in range(2):
-        cells.xi[d, side], cells.eta[d, side] = cells.xi[c, side], cells.eta[c, side]
-        cells.multipliers[d, side] = cells.multipliers[c, side]
-    for u in range(cells.low.shape[1]):
-        cells.low[d, u], cells.high[d, u] = cells.low[c, u], cells.high[c, u]
-    cells.bound[d], cells.focus[d] = cells.bound[c], cells.focus[c]
-    cells.span[d, 0], cells.span[d, 1] = cells.span[c, 0], cells.span[c, 1]
-    if cells.cut[c] < 0:
-        center = middle = 0.5 * (cells.span[c, 0] + cells.span[c, 1])
-        away = 0.45 * (cells.span[c, 1] - cells.span[c, 0])
-        for knot in knots:
-            if abs(knot - center) < away:
-                middle, away = knot, abs(knot - center)
-        cells.span[c, 1] = cells.span[d, 0] = middle
-    elif cells.cut[c] < 2:
-        ends = cells.xi if cells.cut[c] == 0 else cells.eta
-        s, last = ends[c]
-        middle = np.sqrt(s * last) if np.isfinite(last) else s * min(FIRST, widest(g))
-        ends[c, 1] = ends[d, 0] = middle
-    else:
-        u = cells.cut[c] - 2
-        margin = 0.1 * (cells.high[c, u] - cells.low[c, u])
-        value = min(max(cells.at[c], cells.low[c, u] + margin), cells.high[c, u] - margin)
-        cells.high[c, u] = cells.low[d, u] = value
-
-
-@kernel
-def widest(g: float) -> float:
-    """Return the largest ratio of the ends of an interval of xi or eta.
-
-    The tangent of phi in xi is concave in w at all ratios if g >= 0, otherwise at those up to 1 - 1/g.
-    """
-    return np.inf if g >= 0.0 else 1.0 - 1.0 / g
-
-
 @kernel
 def refine(cells: Cells, count: int, problem: Problem, most: int) -> int:
     """Bound cells, and halve the one with the largest bound again and again; return the new number of cells.
@@ -481,7 +419,7 @@ def refine(cells: Cells, count: int, problem: Problem, most: int) -> int:
     most : int
         Most cells to add.
     """
-    space = _scratch(problem.r.size, problem.level.low.size)
+    space = _scratch(problem.r.size, 2 * problem.level.edges.size + 2)
     for c in range(count):
         if cells.bound[c] == np.inf:
             _bound(cells, c, problem, space)
@@ -490,7 +428,7 @@ def refine(cells: Cells, count: int, problem: Problem, most: int) -> int:
     stop = count + most
     while count < stop and len(heap) > 0:
         c = heapq.heappop(heap)[1]
-        _halve(cells, c, count, problem.g, problem.level.knots)
+        halve(cells, c, count, problem.g, problem.level.knots)
         for half in (c, count):
             _bound(cells, half, problem, space)
             if cells.bound[half] > problem.goal:
