@@ -164,14 +164,14 @@ class _Passes:
         """Compare the bodies with levels that the slack allows."""
         value, least = float(prices.sum()), WIDE if products.distinct else SLACK
         certificate, aim = _certificate(products, prices, frame, self.slack)
-        excess = certificate.bound(self.most)
-        left = self.left - certificate.size
-        if excess > CLOSED * aim and certificate.known <= CLOSED * aim and left > 0:
-            excess = certificate.bound(left)
-            left = self.left - certificate.size
-        self.bound, self.left, self.number = min(self.bound, value + excess), left, self.number - 1
+        excess, size = certificate.bound(self.most), 0
+        while excess > CLOSED * aim >= certificate.known and size < certificate.size < self.left:
+            size = certificate.size
+            excess = certificate.bound(min(self.most, self.left - size))
+        self.bound, self.number = min(self.bound, value + excess), self.number - 1
+        self.left -= certificate.size
         closed = excess <= CLOSED * aim
-        if left <= 0 or (closed and self.slack <= least):
+        if self.left <= 0 or (closed and self.slack <= least):
             self.number = 0
         if closed:
             self.slack = max(self.slack / CLOSER, least)
