@@ -5,11 +5,11 @@ With b = e^-delta from 1 to e^-eps, the columns of distinct pairs with special v
     {1 <= B(w), A(w) <= b e^eps} for s != s0,      {b <= B(w), A(w) <= e^eps} for s0,
 
 whose ends are linear in b. All pairs are the one product at b = 1. A certificate compares every body with a
-level of its own (`levels`), for all b at once: the least of lines in z, one per part of the columns (`lines`).
-If f_s(w) = g_s(w) - prices . w is below the level of its body, and the heights of the lines of a part and its
-bonus add up to -e^(slope - 1 - kappa), then no column of that part has a reduced cost above kappa per unit of
-Z, by the tangent of z log z with that slope. What covers find above a level counts against the sum. Between
-knots of t slopes, heights and bonuses are linear, so that kappa is convex: the knots decide.
+level of its own (`levels`), for all b at once: the least of lines in z, one per part of the columns
+(`lines`). If f_s(w) = g_s(w) - prices . w is below the level of its body, and the heights of the lines of a
+part and its bonus add up to -e^(slope - 1 - kappa), then no column of that part has a reduced cost above
+kappa per unit of Z, by the tangent of z log z with that slope. What covers find above a level counts against
+the sum. Between knots of t slopes, heights and bonuses are linear, so that kappa is convex: the knots decide.
 """
 
 from __future__ import annotations
