@@ -16,7 +16,7 @@ from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.certificates import Certificate, Frame, between, ends, with_ends
 from ldpfrontier.optimal.decomposition import Decomposition
 from ldpfrontier.optimal.levels import level_at
-from ldpfrontier.optimal.lines import NEARLY, Known, best_line
+from ldpfrontier.optimal.lines import NEARLY, Case, Known, best_line
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.profiles import Profiles
 from ldpfrontier.optimal.projections import projected_mechanism
@@ -112,8 +112,8 @@ def test_best_lines_say_the_least(seed, low, products):
     bodies = [(np.sort(rng.uniform(-1.0, 0.6, 12)), np.sort(rng.uniform(0.1, 1.5, 12))) for _ in range(4)]
     known, own = Known.of(bodies), np.array([[0, 1, 2], [0, 1, 3], [0, 3, 2]])[:products]
     high = math.inf if rng.random() < 0.5 else 1.3
-    lower, upper = np.empty((2, 4))
-    kappa, slope, bonus = best_line(known, own, (low, high), 0.0, 0.0, lower, upper)
+    case = Case.of(known, own, low, high)
+    kappa, slope, bonus = best_line(case, 0.0, 0.0)
     assert bonus <= 0.0
 
     def said(slope: float, bonus: float) -> float:
@@ -135,7 +135,7 @@ def test_best_lines_say_the_least(seed, low, products):
     ]
     least = min(said(x, y) for x, y in grid)
     assert kappa <= least + 1e-6
-    roomy = best_line(known, own, (low, high), max(low, 0.1) * 1.2, kappa + 0.2, lower, upper)
+    roomy = best_line(case, max(low, 0.1) * 1.2, kappa + 0.2)
     assert roomy[0] <= kappa + 0.2 + 1e-9
     assert roomy[2] <= 0.0
 

@@ -27,6 +27,7 @@ from ldpfrontier.optimal.bodies import Body, reached
 from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.covering import Cover
 from ldpfrontier.optimal.levels import Level, level_at
+from ldpfrontier.optimal.products import tangent_bound
 
 #: Cells by which a cover is refined at a time; how much larger it is when vertices are looked for again.
 PORTION, GROWTH = 1_000, 1.5
@@ -40,13 +41,6 @@ KEPT, LEAST = 6, 0.1
 
 #: A sensitive value, and whether it is special.
 Role = tuple[int, bool]
-
-
-def tangent_bounds(slopes: FloatArray, totals: FloatArray) -> FloatArray:
-    """Return what tangents say, as `products.tangent_bound`, of arrays that broadcast."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        bounds = slopes - 1.0 - np.log(np.maximum(-totals, 0.0))
-    return np.where(totals < 0.0, bounds, np.inf)
 
 
 @dataclass(frozen=True)
@@ -95,7 +89,7 @@ class Frame:
 
         That is nothing, -inf, of parts that a product does not need.
         """
-        kappa = tangent_bounds(self.slope, self.totals() + above)
+        kappa = np.vectorize(tangent_bound, otypes=[float])(self.slope, self.totals() + above)
         return np.where(self.needed[:, :, None], kappa, -np.inf)
 
     def raised(self, kappa: float, shares: FloatArray) -> Frame:

@@ -28,11 +28,11 @@ from ldpfrontier.channel import FloatArray
 from ldpfrontier.compiled import inner, kernel
 from ldpfrontier.optimal.products import tangent_bound
 
-#: Steps of golden sections for slopes, and of those for bonuses; the section.
+#: Steps of golden sections for slopes, and of bisections for bonuses; the section.
 SLOPES, BONUSES, GOLDEN = 36, 24, 0.5 * (math.sqrt(5.0) - 1.0)
 
 #: Least slope, and how far the largest one is above 1 + log of the largest Z.
-FLATTEST, STEEPEST = -1.0, 1.0
+FLATTEST, STEEPER = -1.0, 1.0
 
 #: Ratio of z to an end up to which they count as the same.
 NEARLY = 1.001
@@ -78,209 +78,151 @@ class Part:
     heights: FloatArray
 
 
+class Case(NamedTuple):
+    """Some products, a part of their columns, and space."""
+
+    known: Known
+    bodies: NDArray[np.int64]  # (products, a1)
+    low: float
+    high: float
+    below: FloatArray  # (all bodies,): the largest f - slope z up to the lower end
+    inside: FloatArray  # (all bodies,): and between the ends
+
+    @classmethod
+    def of(cls, known: Known, bodies: NDArray[np.int64], low: float, high: float) -> Case:
+        """Return a case with space of its own."""
+        return cls(known, bodies, low, high, *np.empty((2, len(known.first) - 1)))
+
+
 @inner
-def _tops(known: Known, low: float, high: float, slope: float, lower: FloatArray, upper: FloatArray) -> None:
-    """Find the largest f - slope z of every body below `low` and between the ends, ends included.
+def _tops(case: Case, slope: float, high: float) -> None:
+    """Find the largest f - slope z of every body up to the lower end and from there to `high`, ends included.
 
     Of a body that is above `high` alone, it is that of the least z.
     """
-    for s in range(lower.size):
-        lower[s] = upper[s] = -np.inf
+    known, low = case.known, case.low
+    for s in range(case.below.size):
+        below = inside = -np.inf
         least, nearest = np.inf, 0.0
         for i in range(known.first[s], known.first[s + 1]):
             z = known.z[i]
             value = known.f[i] - slope * z
             if z <= low:
-                lower[s] = max(lower[s], value)
+                below = max(below, value)
             # Points at an end are on both sides of it.
             if low <= NEARLY * z and z <= NEARLY * high:
-                upper[s] = max(upper[s], value)
+                inside = max(inside, value)
             if z < least:
                 least, nearest = z, value
-        if lower[s] == -np.inf and upper[s] == -np.inf:
-            upper[s] = nearest
+        case.below[s], case.inside[s] = below, nearest if below == inside == -np.inf else inside
 
 
 @inner
-def _total(lower: FloatArray, upper: FloatArray, bodies: NDArray[np.int64], bonus: float) -> float:
-    """Return the largest sum over the products of heights and the bonus."""
-    most = -np.inf
-    for n in range(bodies.shape[0]):
-        total = bonus
-        for s in bodies[n]:
-            total += max(lower[s], upper[s] - bonus)
-        most = max(most, total)
-    return most
+def _total(case: Case, bonus: float) -> tuple[float, bool]:
+    """Return the largest sum over the products of heights and the bonus, and whether it rises with it."""
+    most, rises = -np.inf, False
+    for n in range(case.bodies.shape[0]):
+        total, slope = bonus, 1
+        for s in case.bodies[n]:
+            total += max(case.below[s], case.inside[s] - bonus)
+            slope -= case.inside[s] - bonus > case.below[s]
+        if total > most:
+            most, rises = total, slope > 0
+    return most, rises
 
 
 @inner
-def _cheapest(
-    lower: FloatArray, upper: FloatArray, bodies: NDArray[np.int64], low: float
-) -> tuple[float, float]:
-    """Find the bonus with the least total; return both."""
-    if low <= 0.0:
-        return _total(lower, upper, bodies, 0.0), 0.0
-    a, b = 0.0, 0.0
-    for s in range(lower.size):
-        if lower[s] > -np.inf and upper[s] > -np.inf:
-            a = min(a, upper[s] - lower[s])
+def _said(case: Case, slope: float) -> tuple[float, float]:
+    """Return the least kappa of lines with a slope, and the largest bonus with which they say it."""
+    _tops(case, slope, case.high)
+    first = last = 0.0
+    if case.low > 0.0:
+        for s in range(case.below.size):
+            if case.below[s] > -np.inf and case.inside[s] > -np.inf:
+                first = min(first, case.inside[s] - case.below[s])
+    for _ in range(BONUSES if first < 0.0 else 0):
+        middle = 0.5 * (first + last)
+        if _total(case, middle)[1]:
+            last = middle
+        else:
+            first = middle
+    at_first, at_last = _total(case, first)[0], _total(case, last)[0]
+    if at_first < at_last:
+        return tangent_bound(slope, at_first), first
+    return tangent_bound(slope, at_last), last
+
+
+@inner
+def _cost(case: Case, z: float, slope: float) -> float:
+    """Return the least kappa of lines with a slope; with z > 0, what they leave a body of mean z, negated.
+
+    The other bodies are at their best up to the lower end then.
+    """
+    if z <= 0.0:
+        return _said(case, slope)[0]
+    _tops(case, slope, case.low)
+    return float(np.exp(slope - 1.0) + _total(case, 0.0)[0] - slope * z)
+
+
+@inner
+def _best_slope(case: Case, z: float, steepest: float) -> float:
+    """Find the slope with the least cost."""
+    a, b = FLATTEST, steepest
     c, d = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
-    at_c, at_d = _total(lower, upper, bodies, c), _total(lower, upper, bodies, d)
-    for _ in range(BONUSES):
+    at_c, at_d = _cost(case, z, c), _cost(case, z, d)
+    # Room hardly depends on the slope.
+    for _ in range(SLOPES // 2 if z > 0.0 else SLOPES):
         if at_c < at_d:
             b, d, at_d = d, c, at_c
             c = b - GOLDEN * (b - a)
-            at_c = _total(lower, upper, bodies, c)
+            at_c = _cost(case, z, c)
         else:
             a, c, at_c = c, d, at_d
             d = a + GOLDEN * (b - a)
-            at_d = _total(lower, upper, bodies, d)
-    none = _total(lower, upper, bodies, 0.0)
-    if none <= min(at_c, at_d):
-        return none, 0.0
-    return (at_c, c) if at_c < at_d else (at_d, d)
-
-
-@inner
-def _said(
-    known: Known,
-    bodies: NDArray[np.int64],
-    part: tuple[float, float],
-    slope: float,
-    lower: FloatArray,
-    upper: FloatArray,
-) -> tuple[float, float]:
-    """Return the least kappa of lines with a slope, and the bonus with which they say it."""
-    _tops(known, part[0], part[1], slope, lower, upper)
-    total, bonus = _cheapest(lower, upper, bodies, part[0])
-    return tangent_bound(slope, total), bonus
-
-
-@inner
-def _tightest(
-    known: Known,
-    bodies: NDArray[np.int64],
-    part: tuple[float, float],
-    b: float,
-    lower: FloatArray,
-    upper: FloatArray,
-) -> float:
-    """Find the slope up to b with the least kappa."""
-    a = FLATTEST
-    c, d = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
-    at_c = _said(known, bodies, part, c, lower, upper)[0]
-    at_d = _said(known, bodies, part, d, lower, upper)[0]
-    for _ in range(SLOPES):
-        if at_c < at_d:
-            b, d, at_d = d, c, at_c
-            c = b - GOLDEN * (b - a)
-            at_c = _said(known, bodies, part, c, lower, upper)[0]
-        else:
-            a, c, at_c = c, d, at_d
-            d = a + GOLDEN * (b - a)
-            at_d = _said(known, bodies, part, d, lower, upper)[0]
+            at_d = _cost(case, z, d)
     return c if at_c < at_d else d
 
 
-@inner
-def _room(
-    known: Known,
-    bodies: NDArray[np.int64],
-    slope: float,
-    z: float,
-    low: float,
-    lower: FloatArray,
-    upper: FloatArray,
-) -> float:
-    """Return what a body of mean z may have if the others are at their best below `low`, or about that."""
-    _tops(known, low, low, slope, lower, upper)
-    for s in range(lower.size):
-        lower[s] = max(lower[s], upper[s])
-    return float(slope * z - np.exp(slope - 1.0) - _total(lower, lower, bodies, 0.0))
-
-
-@inner
-def _roomiest(
-    known: Known,
-    bodies: NDArray[np.int64],
-    z: float,
-    low: float,
-    b: float,
-    lower: FloatArray,
-    upper: FloatArray,
-) -> float:
-    """Find the slope up to b that leaves a body of mean z the most room."""
-    a = FLATTEST
-    c, d = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
-    at_c = _room(known, bodies, c, z, low, lower, upper)
-    at_d = _room(known, bodies, d, z, low, lower, upper)
-    for _ in range(SLOPES // 2):
-        if at_c > at_d:
-            b, d, at_d = d, c, at_c
-            c = b - GOLDEN * (b - a)
-            at_c = _room(known, bodies, c, z, low, lower, upper)
-        else:
-            a, c, at_c = c, d, at_d
-            d = a + GOLDEN * (b - a)
-            at_d = _room(known, bodies, d, z, low, lower, upper)
-    return 0.5 * (a + b)
-
-
 @kernel
-def best_line(
-    known: Known,
-    bodies: NDArray[np.int64],
-    part: tuple[float, float],
-    z: float,
-    enough: float,
-    lower: FloatArray,
-    upper: FloatArray,
-) -> tuple[float, float, float]:
-    """Find a slope and a bonus for some products that say enough, or the least there is.
+def best_line(case: Case, z: float, enough: float) -> tuple[float, float, float]:
+    """Find a slope and a bonus that say enough, or the least there is.
 
     Parameters
     ----------
-    known : Known
-    bodies : ndarray of int, shape (products, a1)
-        Theirs.
-    part : (float, float)
-        Its ends.
+    case : Case
+        What is largest with the slope found is left in its space.
     z : float
         Where lines should leave the most room, if they can; none with 0.
     enough : float
         Kappa up to which a bonus is raised.
-    lower, upper : ndarray, shape (all bodies,)
-        The result, too: the largest f - slope z below the lower end and above it.
 
     Returns
     -------
     kappa, slope, bonus : float
     """
-    low, high = part
-    most = 0.0
-    for s in range(lower.size):
+    known, most = case.known, 0.0
+    for s in range(case.below.size):
         largest = 0.0
         for i in range(known.first[s], known.first[s + 1]):
             largest = max(largest, known.z[i])
         most += largest
-    b = 1.0 + np.log(most) + STEEPEST
+    steepest = 1.0 + np.log(most) + STEEPER
     if z > 0.0:
-        slope = _roomiest(known, bodies, z, low, b, lower, upper)
-        _tops(known, low, high, slope, lower, upper)
-        limit = -np.exp(slope - 1.0 - enough)
-        total, bonus = _cheapest(lower, upper, bodies, low)
-        if total <= limit:
+        slope = _best_slope(case, z, steepest)
+        kappa, bonus = _said(case, slope)
+        if kappa <= enough:
             # The total rises with the bonus from here on.
             largest = 0.0
             for _ in range(BONUSES):
                 middle = 0.5 * (bonus + largest)
-                if _total(lower, upper, bodies, middle) <= limit:
-                    bonus = middle
+                said = tangent_bound(slope, _total(case, middle)[0])
+                if said <= enough:
+                    kappa, bonus = said, middle
                 else:
                     largest = middle
-            return tangent_bound(slope, _total(lower, upper, bodies, bonus)), slope, bonus
-    slope = _tightest(known, bodies, part, b, lower, upper)
-    kappa, bonus = _said(known, bodies, part, slope, lower, upper)
+            return kappa, slope, bonus
+    slope = _best_slope(case, 0.0, steepest)
+    kappa, bonus = _said(case, slope)
     return kappa, slope, bonus
 
 
@@ -294,11 +236,11 @@ def _part(
     """Find the lines of a part."""
     count, K = len(known[0].first) - 1, len(known)
     kappa, slope, bonus, heights = np.empty(K), np.empty(K), np.empty(K), np.empty((count, K))
-    lower, upper = np.empty((2, count))
     for k, own in enumerate(known):
+        case = Case.of(own, bodies[products], *ends)
         z = math.sqrt(ends[0] * min(ends[1], max(float(own.z.max()), ends[0])))
-        kappa[k], slope[k], bonus[k] = best_line(own, bodies[products], ends, z, enough, lower, upper)
-        heights[:, k] = np.maximum(lower, upper - bonus[k])
+        kappa[k], slope[k], bonus[k] = best_line(case, z, enough)
+        heights[:, k] = np.maximum(case.below, case.inside - bonus[k])
     return Part(products, *ends, kappa, slope, bonus, heights)
 
 
@@ -371,10 +313,9 @@ def _halves(
     k = int(part.kappa.argmax())
     if part.kappa[k] <= enough or len(part.products) == 1:
         return []
-    lower, upper = np.empty((2, len(known[0].first) - 1))
     alone = np.array(
         [
-            best_line(known[k], bodies[[n]], (part.low, part.high), 0.0, enough, lower, upper)[:2]
+            best_line(Case.of(known[k], bodies[[n]], part.low, part.high), 0.0, enough)[:2]
             for n in part.products
         ]
     )

@@ -80,8 +80,7 @@ def least_excess(z: Sequence[FloatArray], f: Sequence[FloatArray], lam: float) -
             tilted, own = _highest(f_s, z_s, lam)
             F -= tilted
             Z += own
-        if F > 0:
-            best = min(best, (lam - 1.0 - math.log(F), lam))
+        best = min(best, (tangent_bound(lam, -F), lam))
         # F is concave, piecewise linear with slope Z; kappa is least where F = Z or at a kink across it.
         following = lam + 1.0 - F / Z
         if Z > F:
