@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.special import xlogy
 
 from ldpfrontier.information import mutual_information
 from ldpfrontier.optimal import body_products, robust
@@ -80,27 +81,48 @@ def test_parts_have_lines_that_no_known_point_is_above(parted, share):
     assert len(profiles.frame(share * value, worth=value).low) == 1
 
 
-def test_points_at_the_edges_are_of_the_bodies_near_by(parted):
+def test_points_at_the_edges_are_of_their_bodies(parted):
     products, profiles, prices, _ = parted
     k = 3
-    at, P = profiles.points[k], products.ball.centre
+    at, P, delta = profiles.points[k], products.ball.centre, float(profiles.deltas[k])
+    vertices = profiles.known[k]
+    scale = math.exp(-0.5 * delta)
     for n, (s, special) in enumerate(profiles.roles):
         own = slice(*at.first[n : n + 2])
-        inside = np.isin(at.z[own], profiles.edges)
-        near = [float(delta) for delta in profiles.deltas[k - 1 : k + 2]]
-        bodies = [products.body((s, delta, special and delta > 0.0)) for delta in near]
-        scales = [math.exp(-0.5 * delta) for delta in near]
-        least = min(scale * float(body.z.min()) for scale, body in zip(scales, bodies, strict=True))
-        most = max(scale * float(body.z.max()) for scale, body in zip(scales, bodies, strict=True))
-        edges = profiles.edges[(profiles.edges > least) & (profiles.edges < most)]
-        np.testing.assert_array_equal(np.sort(at.z[own][inside]), edges)
+        body = products.body((s, delta, special))
+        count = int(np.diff(vertices.first)[n])
+        f, z, edge = (x[own][count:] for x in (at.f, at.z, at.at))
+        between = z == edge
+        inside = (profiles.edges > scale * body.z.min()) & (profiles.edges < scale * body.z.max())
+        np.testing.assert_array_equal(np.sort(z[between]), profiles.edges[inside])
         # f - slope z is convex, so that no vertex is below all points between two.
         for slope in (1.0, 2.0, 3.0):
-            best = max(
-                scale * float(body.reduced(prices[s] + (slope + 0.5 * delta) * P[s]).max())
-                for scale, body, delta in zip(scales, bodies, near, strict=True)
-            )
-            assert (at.f[own] - slope * at.z[own])[inside].max(initial=-math.inf) <= best + 2e-3
+            best = scale * float(body.reduced(prices[s] + (slope + 0.5 * delta) * P[s]).max())
+            assert (f - slope * z)[between].max(initial=-math.inf) <= best + 2e-3
+        # The others are vertices that pass an edge before the next knot.
+        known = np.column_stack([at.f[own], at.z[own]])[:count]
+        for point, passed in zip(np.column_stack([f, z])[~between], edge[~between], strict=True):
+            assert np.abs(known - point).max(axis=1).min() <= 1e-9
+            assert abs(math.log(passed / point[1])) <= 2.0 * np.diff(profiles.deltas)[k - 1 : k + 1].max()
+            assert passed in profiles.edges
+
+
+def test_no_point_of_a_body_with_z_at_an_edge_is_far_above_those_known(parted):
+    """Random convex combinations of vertices do not beat what is known at the edges by much."""
+    products, profiles, prices, _ = parted
+    rng, k = np.random.default_rng(5), 3
+    at, delta = profiles.points[k], float(profiles.deltas[k])
+    for n, (s, special) in enumerate(profiles.roles):
+        own = slice(*at.first[n : n + 2])
+        body = products.body((s, delta, special))
+        w = math.exp(-0.5 * delta) * body.compact(np.arange(len(body)))
+        z = w @ body.prior
+        for edge in profiles.edges[(profiles.edges > z.min()) & (profiles.edges < z.max())]:
+            i, j = rng.choice(np.flatnonzero(z < edge), 500), rng.choice(np.flatnonzero(z > edge), 500)
+            v = w[i] + ((edge - z[i]) / (z[j] - z[i]))[:, None] * (w[j] - w[i])
+            best = (xlogy(v, v) @ body.prior - v @ body.folded(prices[s])).max()
+            known = at.f[own][(at.z[own] == edge) & (at.at[own] == edge)].max()
+            assert best <= known + 5e-3 * float(prices.sum())
 
 
 @settings(max_examples=25, deadline=None)
@@ -110,7 +132,10 @@ def test_best_lines_say_the_least(seed, low, products):
     """Of a grid of slopes and bonuses none says less; the roomiest ones say enough if any does."""
     rng = np.random.default_rng(seed)
     bodies = [(np.sort(rng.uniform(-1.0, 0.6, 12)), np.sort(rng.uniform(0.1, 1.5, 12))) for _ in range(4)]
-    known, own = Known.of(bodies), np.array([[0, 1, 2], [0, 1, 3], [0, 3, 2]])[:products]
+    known, own = (
+        Known.of([(f, z, z) for f, z in bodies]),
+        np.array([[0, 1, 2], [0, 1, 3], [0, 3, 2]])[:products],
+    )
     high = math.inf if rng.random() < 0.5 else 1.3
     case = Case.of(known, own, low, high)
     kappa, slope, bonus = best_line(case, 0.0, 0.0)

@@ -148,6 +148,25 @@ class Body(Block):
             self._last = prices, np.append(reduced, g - w @ self.folded(prices))
 
 
+def critical(body: Body) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+    """List the sets that vectors with one value on them and 0 elsewhere may be in a body with, and when.
+
+    Returns
+    -------
+    sets : ndarray of int
+        Bit masks of letters.
+    levels : ndarray
+        Logs of the least ratio of the ends of A and B; there the vector meets both constraints.
+    least : ndarray
+        B of the vector with the value 1.
+    """
+    mass = np.clip(subset_sums(body.centre), 0.0, 1.0)
+    sets = np.arange(1, len(mass) - 1)
+    least, largest = two_cells(mass[sets], np.full(len(sets), body.radius), body.order)
+    own = least > 0.0
+    return sets[own], np.log(largest[own] / least[own]), least[own]
+
+
 def polish(
     bodies: Sequence[Body], prices: Sequence[FloatArray], number: int, variants: int, tilt: float = 0.0
 ) -> bool:

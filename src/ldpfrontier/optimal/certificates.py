@@ -322,8 +322,8 @@ def between(pair: tuple[float, float], t: FloatArray) -> FloatArray:
     return np.asarray(pair[0] + t * (pair[1] - pair[0]))
 
 
-def with_ends(products: BodyProducts, s: int, top: FloatArray, bottom: FloatArray) -> Body:
+def with_ends(products: BodyProducts, s: int, top: float, bottom: float) -> Body:
     """Return the body of a sensitive value with given ends of A and B, and the vertices that are listed."""
     ball, base = products.ball, products.body((s, 0.0, False))
-    ratio = max(math.log(float(top) / float(bottom)), 0.0)
-    return Body(ball.conditionals[s], base.radius, ball.order, ball.centre[s], ratio, float(bottom))
+    ratio = max(math.log(top / bottom), 0.0)
+    return Body(ball.conditionals[s], base.radius, ball.order, ball.centre[s], ratio, bottom)

@@ -41,18 +41,28 @@ NEARLY = 1.001
 SAVED = 0.5
 
 
+#: f and z of points of a body, and the z that tells which parts they are of.
+Located = tuple[FloatArray, FloatArray, FloatArray]
+
+
+def join(points: Sequence[Located]) -> Located:
+    """Put points one after the other."""
+    f, z, at = (np.concatenate(list(each)) for each in zip(*points, strict=True))
+    return f, z, at
+
+
 class Known(NamedTuple):
     """Known points of bodies, one body after the other: vertices, and points where z is split."""
 
     f: FloatArray  # (m,)
     z: FloatArray  # (m,)
+    at: FloatArray  # (m,): the z that tells which parts they are of
     first: NDArray[np.int64]  # (bodies + 1,): where those of each begin
 
     @classmethod
-    def of(cls, bodies: Sequence[tuple[FloatArray, FloatArray]]) -> Known:
-        """Put f and z of the points of bodies one after the other."""
-        f, z = (np.concatenate(list(each)) for each in zip(*bodies, strict=True))
-        return cls(f, z, np.cumsum([0, *(len(own) for own, _ in bodies)]))
+    def of(cls, bodies: Sequence[Located]) -> Known:
+        """Put the points of bodies one after the other."""
+        return cls(*join(bodies), np.cumsum([0, *(len(own) for own, *_ in bodies)]))
 
 
 @dataclass(frozen=True)
@@ -105,15 +115,15 @@ def _tops(case: Case, slope: float, high: float) -> None:
         below = inside = -np.inf
         least, nearest = np.inf, 0.0
         for i in range(known.first[s], known.first[s + 1]):
-            z = known.z[i]
-            value = known.f[i] - slope * z
-            if z <= low:
+            at = known.at[i]
+            value = known.f[i] - slope * known.z[i]
+            if at <= low:
                 below = max(below, value)
             # Points at an end are on both sides of it.
-            if low <= NEARLY * z and z <= NEARLY * high:
+            if low <= NEARLY * at and at <= NEARLY * high:
                 inside = max(inside, value)
-            if z < least:
-                least, nearest = z, value
+            if at < least:
+                least, nearest = at, value
         case.below[s], case.inside[s] = below, nearest if below == inside == -np.inf else inside
 
 
@@ -296,14 +306,7 @@ def _split(
             first = middle
         else:
             beyond = middle
-    todo, done = [(products, own) for own in pairwise([0.0, *ends[first:]])], list[Part]()
-    while todo:
-        own, interval = todo.pop()
-        part = _part(known, bodies, own, interval, enough)
-        halves = _halves(known, bodies, part, enough)
-        todo += [(half, interval) for half in halves]
-        done += [] if halves else [part]
-    return done
+    return [_part(known, bodies, products, own, enough) for own in pairwise([0.0, *ends[first:]])]
 
 
 def _halves(

@@ -8,29 +8,23 @@ split, a body has points that are no vertices, but extreme: the best ones known 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
-from ldpfrontier.optimal.bodies import Body, polish, polish_from, reached
+from ldpfrontier.optimal.bodies import polish_from
 from ldpfrontier.optimal.body_products import BodyProducts
-from ldpfrontier.optimal.certificates import Certificate, Frame, Points, Role, between, ends, with_ends
+from ldpfrontier.optimal.certificates import Certificate, Frame
 from ldpfrontier.optimal.lines import Known, parts
+from ldpfrontier.optimal.paths import STEEPER, Path
 from ldpfrontier.optimal.products import least_excess, priced
 
 #: Most knots; least distance of another one to those before, as a share of epsilon: bodies are worth much
 #: less just beyond where a vertex vanishes.
 MOST, APART = 120, 1 / 4000
-
-#: Best vertices of a body that are taken along, and those that have their letters moved; those that are kept
-#: of every knot; bodies with more letters have none listed but at delta = 0.
-TAKEN, MOVED, KEPT, LISTED = 6, 2, 2, 10
-
-#: Vertices are the same if all logs of letters, from SMALL on, are within NEAR.
-SMALL, NEAR = 0.03, 0.01
 
 #: Products whose reduced costs come so near to zero, relative to the value, tell where z log z is touched.
 CLOSE = 2e-3
@@ -41,14 +35,12 @@ ABOVE = 1.2
 #: Least ratio of neighbouring edges at which z may be split, and most edges.
 RATIO, EDGES = 1.12, 40
 
-#: Slopes of parts that vertices are looked for at, this far apart.
-TILTS, STEEPER = 4, 0.1
+#: Slopes of parts that vertices are looked for at.
+TILTS = 4
 
-#: Best vertices at every slope, and between two edges, that points at the edges are looked for between.
-LEADING, EACH = 4, 2
-
-#: f and z of points of a body.
-Located = tuple[FloatArray, FloatArray]
+#: Most times that vertices are looked for before all knots at kinks are found; least height of a kink, in
+#: units of what does not matter.
+LOOKS, KINK = 4, 33.0
 
 
 @dataclass(eq=False)
@@ -74,7 +66,6 @@ class Profiles:
 
     products: BodyProducts
     first: int
-    _pool: dict[Role, FloatArray] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         groups = len(self.products.ball.centre)
@@ -90,8 +81,7 @@ class Profiles:
             self._bodies = np.arange(groups) + groups * np.eye(groups, dtype=np.int64)
         self.known: list[Known] = []
         self.points: list[Known] = []
-        self._listed: dict[tuple[Role, float], Body] = {}
-        self._fresh: dict[Role, Points] = {}
+        self._paths = [Path(self.products, role, self.edges) for role in self.roles]
         self._places, self._lines = self.deltas, np.empty((0, self.first))
 
     def look(self, prices: FloatArray, enough: float) -> None:
@@ -103,27 +93,20 @@ class Profiles:
         enough : float
             Reduced costs per unit of Z that do not matter.
         """
-        t, tilts = self.knots, self._tilts(prices)
-        vertices, points = zip(*(self._known(role, prices, tilts, t) for role in self.roles), strict=True)
-        self._fresh = {}
+        for again in range(LOOKS):
+            tilts = self._tilts(prices)
+            for path in self._paths:
+                path.look(prices[path.role[0]], self.knots, tilts, again=again > 0)
+            kinks = sorted((kink for path in self._paths for kink in path.kinks(KINK * enough)), reverse=True)
+            if not self._add(t for _, t in kinks):
+                break
         self.known, self.points = (
-            [Known.of([own[k] for own in each]) for k in range(len(t))] for each in (vertices, points)
+            [Known.of(own) for own in zip(*each, strict=True)]
+            for each in zip(*((path.vertices(), path.points()) for path in self._paths), strict=True)
         )
         self._excess = np.array(
             [[self._priced(own, enough, at) for at in self.known] for own in self._bodies]
         )
-
-    def _joined(self, vertices: list[Located], between: list[FloatArray]) -> list[Located]:
-        """Add the best points at the edges, those of the knots before and after among them.
-
-        Beyond a vertex f falls steeply, so that it does at an edge when a vertex has just passed it.
-        """
-        best, found = np.array(between), []
-        for k, (f, z) in enumerate(vertices):
-            most = best[max(k - 1, 0) : k + 2].max(axis=0)
-            there = np.isfinite(most)
-            found.append((np.append(f, most[there]), np.append(z, self.edges[there])))
-        return found
 
     def _priced(self, bodies: NDArray[np.int64], enough: float, at: Known) -> float:
         """Return about the largest reduced cost of a product, if it may be more than enough."""
@@ -191,7 +174,7 @@ class Profiles:
             for s, delta, special in sorted(set(self.products.in_use())):
                 body = self.products.body((s, delta, special))
                 near = tilts[int(np.abs(self.deltas - delta).argmin())]
-                pool = self._pool.get((s, special), np.empty((0, 0)))
+                pool = self._paths[self.roles.index((s, special))].pool
                 if body.movable and len(pool) and n < len(near):
                     bodies.append(body)
                     own.append(prices[s] + (near[n] + 0.5 * delta) * P[s])
@@ -203,13 +186,20 @@ class Profiles:
 
     def learn(self, certificate: Certificate) -> bool:
         """Take over the points found above the levels; return whether there are any."""
-        eps, self._fresh = self.products.epsilon, certificate.found
-        for role, points in certificate.found.items():
-            self._keep(role, points.w)
-            for delta in -np.log1p(points.t * math.expm1(-eps)):
-                if np.abs(self.deltas - delta).min() > APART * eps and len(self.deltas) < MOST:
-                    self.deltas = np.sort(np.append(self.deltas, delta))
+        for path in self._paths:
+            if path.role in certificate.found:
+                path.learn(certificate.found[path.role])
+                self._add(certificate.found[path.role].t)
         return bool(certificate.found)
+
+    def _add(self, places: Iterable[float]) -> bool:
+        """Add knots that are not too near to others; return whether there are any."""
+        before, eps = len(self.deltas), self.products.epsilon
+        for t in places:
+            delta = -math.log1p(t * math.expm1(-eps))
+            if np.abs(self.deltas - delta).min() > APART * eps and len(self.deltas) < MOST:
+                self.deltas = np.sort(np.append(self.deltas, delta))
+        return len(self.deltas) > before
 
     @property
     def knots(self) -> FloatArray:
@@ -219,11 +209,6 @@ class Profiles:
         if len(t) > 1:
             t[-1] = 1.0
         return t
-
-    def _keep(self, role: Role, w: FloatArray) -> None:
-        pool = np.concatenate([self._pool[role], w]) if role in self._pool else w
-        rounded = np.rint(np.log(pool + SMALL) / NEAR)
-        self._pool[role] = pool[np.sort(np.unique(rounded, axis=0, return_index=True)[1])]
 
     def _slopes(self, prices: FloatArray) -> FloatArray:
         """Return the slopes of tangents of z log z: those of the best products, linear in delta between."""
@@ -250,86 +235,3 @@ class Profiles:
                     chosen.append(other)
             found.append(np.array(chosen))
         return found
-
-    def _known(
-        self, role: Role, prices: FloatArray, tilts: list[FloatArray], t: FloatArray
-    ) -> tuple[list[Located], list[Located]]:
-        """Return f and z of known vertices of a body at all knots, after looking for better ones.
-
-        The second list has points at the edges, too.
-        """
-        s, special = role
-        base, P, own = self.products.body((s, 0.0, False)), self.products.ball.centre[s], prices[role[0]]
-        tops, bottoms = (between(pair, t) for pair in ends(self.products.epsilon, special, len(t)))
-        pool = self._pool.get(role, np.empty((0, base.letters)))
-        fresh = self._fresh.get(role, Points(t[:0], pool[:0], t[:0]))
-        last, kept, found, best = pool[:0], [], list[Located](), list[FloatArray]()
-        for k, (delta, top, bottom) in enumerate(zip(self.deltas, tops, bottoms, strict=True)):
-            flat = top <= bottom * (1.0 + 1e-12)
-            again = pool[:0]
-            if len(fresh.t) and not flat:
-                again = self._reached(base, own, fresh.w, fresh.slope, top, bottom)
-            if delta == 0.0 or base.letters <= LISTED or not base.movable or flat:
-                body = base if delta == 0.0 else self._listed.get((role, float(delta)))
-                # Bodies keep what was found before.
-                starts, moved = (pool, MOVED) if body is None else (fresh.w, 0)
-                if body is None:
-                    body = self._listed[role, float(delta)] = with_ends(self.products, s, top, bottom)
-                if body.movable:
-                    body.append(again)
-                    c = own + tilts[k][0] * P
-                    polish([body], [c], TAKEN, moved)
-                    polish_from([body], [c], [np.concatenate([starts, last[:KEPT]])])
-                    for tilt in tilts[k][1:]:
-                        polish([body], [own + tilt * P], KEPT, 0)
-                last = body.best(own + tilts[k][0] * P, TAKEN)
-                f, z = body.reduced(own), body.z
-                leading = body.compact(self._spread(f, z, tilts[k]))
-            else:
-                starts = np.concatenate([pool, last, base.best(own + tilts[k][0] * P, TAKEN)])
-                w = [self._climbed(base, own + tilt * P, starts, top, bottom) for tilt in tilts[k]]
-                every = np.concatenate([*w, again])
-                last = every[:TAKEN]
-                f, z = xlogy(every, every) @ base.prior - every @ base.folded(own), every @ base.prior
-                leading = every[self._spread(f, z, tilts[k])]
-            found.append((f, z))
-            best.append(self._between(base, own, leading))
-            kept.append(last[:KEPT])
-        if base.movable:
-            self._pool[role] = np.empty((0, base.letters))
-            self._keep(role, np.concatenate(kept))
-        return found, self._joined(found, best)
-
-    def _spread(self, f: FloatArray, z: FloatArray, tilts: FloatArray) -> NDArray[np.int64]:
-        """Return the best vertices at some slopes, and those between two edges."""
-        chosen = [np.argsort(-(f - tilt * z), kind="stable")[:LEADING] for tilt in tilts]
-        order = np.argsort(-(f - tilts[0] * z), kind="stable")
-        interval = np.searchsorted(self.edges, z[order])
-        chosen += [order[interval == n][:EACH] for n in range(len(self.edges) + 1)]
-        return np.unique(np.concatenate(chosen))
-
-    def _between(self, body: Body, prices: FloatArray, w: FloatArray) -> FloatArray:
-        """Return the largest f of points between two vertices with z at the edges, or -inf."""
-        z = w @ body.prior
-        i, j = np.nonzero(z[:, None] < z)
-        best = np.full(len(self.edges), -np.inf)
-        for n, edge in enumerate(self.edges):
-            a, b = (own[(z[i] < edge) & (z[j] > edge)] for own in (i, j))
-            v = w[a] + ((edge - z[a]) / (z[b] - z[a]))[:, None] * (w[b] - w[a])
-            best[n] = (xlogy(v, v) @ body.prior - v @ body.folded(prices)).max(initial=-np.inf)
-        return best
-
-    def _climbed(
-        self, body: Body, prices: FloatArray, starts: FloatArray, top: float, bottom: float
-    ) -> FloatArray:
-        """Return the places reached from others with given ends, best first."""
-        w = self._reached(body, prices, starts, np.zeros(len(starts)), top, bottom)
-        values = xlogy(w, w) @ body.prior - w @ body.folded(prices)
-        return np.asarray(w[np.argsort(-values, kind="stable")])
-
-    def _reached(
-        self, body: Body, prices: FloatArray, starts: FloatArray, tilts: FloatArray, top: float, bottom: float
-    ) -> FloatArray:
-        """Return the places reached from others with given ends and tilts."""
-        many = np.ones(len(starts))
-        return reached(body, prices, starts, tilts, top * many, bottom * many)
