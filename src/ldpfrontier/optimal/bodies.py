@@ -200,7 +200,7 @@ def polish(
         first = bodies[s].leading(prices[s], number, tilt)
         w = bodies[s].compact(first)
         best[i] = bodies[s].reduced(prices[s])[first[0]] - tilt * bodies[s].z[first[0]]
-        starts.append(np.concatenate([w, *(_moved(v) for v in w[:variants])]))
+        starts.append(np.concatenate([w, *(moved(v) for v in w[:variants])]))
     return _climb([bodies[s] for s in chosen], [prices[s] for s in chosen], starts, best, tilt=tilt)
 
 
@@ -275,7 +275,7 @@ def _climb(
     return found
 
 
-def _moved(w: FloatArray) -> FloatArray:
+def moved(w: FloatArray) -> FloatArray:
     """Copy a vertex once per letter, that letter half-way between the ends; shape (letters, letters)."""
     copies = np.repeat(w[None], len(w), axis=0)
     middle = 0.5 * (w.min() + w.max())

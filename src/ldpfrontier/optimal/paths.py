@@ -20,7 +20,7 @@ from scipy.special import xlogy
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.combinatorics import subset_sums
-from ldpfrontier.optimal.bodies import Body, critical, polish, reached
+from ldpfrontier.optimal.bodies import Body, critical, moved, polish, reached
 from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.certificates import Points, Role, between, ends, with_ends
 from ldpfrontier.optimal.lines import Located, join
@@ -113,6 +113,7 @@ class Path:
             At new knots only, prices being the same.
         """
         before, self._prices = self._found if again else {}, prices
+        self._costs = subset_sums(self.base.folded(prices))[self._sets]
         self._knots, self._tilts, self._found = knots, tilts, {}
         last = self.pool[:0]
         for k, ends_of in enumerate(self._ends()):
@@ -151,14 +152,14 @@ class Path:
             known[k + 1].append((g[j[n]], x[j[n]], self.edges[edge]))
         return [join(own) for own in known]
 
-    def kinks(self, worth: float) -> Iterator[tuple[float, float]]:
+    def kinks(self, worth: float) -> Iterator[float]:
         """Find where vertices with one value but zeros appear or vanish high above others.
 
         Yields
         ------
-        over, t : float
-            How far f is above what is between the best vertices at the knots before and after, if that is
-            more than `worth`: the most between any two.
+        t : float
+            Where f is above what is between the best vertices at the knots before and after by more than
+            `worth`: the most between any two.
         """
         if not self.base.movable or len(self._knots) == 1:
             return
@@ -175,7 +176,7 @@ class Path:
                 above = f[own] - tilt * z[own] - first - (t[own] - low) / (high - low) * (last - first)
                 over = np.maximum(over, above)
             if over.max(initial=-np.inf) > worth:
-                yield float(over.max()), float(t[own[over.argmax()]])
+                yield float(t[own[over.argmax()]])
 
     def _ends(self) -> Iterator[tuple[float, float]]:
         """Yield the ends of A and B at every knot."""
@@ -188,9 +189,9 @@ class Path:
         return xlogy(w, w) @ self.base.prior - w @ self.base.folded(self._prices), w @ self.base.prior
 
     def _single(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f and z of vectors with a value on a set and 0 elsewhere, for all sets."""
+        """Return f and z of vectors with one value x on the sets and 0 elsewhere."""
         z = x * self._mass
-        return np.log(x) * z - x * subset_sums(self.base.folded(self._prices))[self._sets], z
+        return np.log(x) * z - x * self._costs, z
 
     def _looked(self, k: int, ends_of: tuple[float, float], last: FloatArray) -> Found:
         """Look for vertices at a knot."""
@@ -222,6 +223,9 @@ class Path:
             if body.movable:
                 near = np.concatenate([self.pool, *self._neighbours(k)])
                 body.append(_distinct(self._reached(near, tilts[0], ends_of)))
+                best = [moved(w) for tilt in tilts for w in body.best(self._prices + tilt * P, KEPT)]
+                leading = body.compact(self._spread(body.reduced(self._prices), body.z, tilts))
+                body.append(_distinct(self._reached(np.concatenate([leading, *best]), tilts[0], ends_of)))
         if body.movable:
             body.append(again)
             # Bodies keep what was found before.
@@ -289,13 +293,9 @@ class Path:
 
     def _across(self, ends_of: tuple[float, float]) -> FloatArray:
         """Return the largest f of points with one value but zeros, with z at the edges, or -inf."""
-        top, bottom = ends_of
-        best = np.full(len(self.edges), -np.inf)
-        for n, edge in enumerate(self.edges):
-            x = edge / self._mass
-            own = (x * self._least >= bottom) & (x * self._least * np.exp(self._levels) <= top)
-            best[n] = self._single(x)[0][own].max(initial=-np.inf)
-        return best
+        x = self.edges[:, None] / self._mass
+        own = (x * self._least >= ends_of[1]) & (x * self._least * np.exp(self._levels) <= ends_of[0])
+        return np.asarray(np.where(own, self._single(x)[0], -np.inf).max(axis=1))
 
     def _climbed(self, starts: FloatArray, tilt: float, ends_of: tuple[float, float]) -> FloatArray:
         """Return the places reached from others, best first."""

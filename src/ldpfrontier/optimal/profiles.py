@@ -24,7 +24,7 @@ from ldpfrontier.optimal.products import least_excess, priced
 
 #: Most knots; least distance of another one to those before, as a share of epsilon: bodies are worth much
 #: less just beyond where a vertex vanishes.
-MOST, APART = 120, 1 / 4000
+MOST, APART = 300, 1 / 4000
 
 #: Products whose reduced costs come so near to zero, relative to the value, tell where z log z is touched.
 CLOSE = 2e-3
@@ -38,9 +38,8 @@ RATIO, EDGES = 1.12, 40
 #: Slopes of parts that vertices are looked for at.
 TILTS = 4
 
-#: Most times that vertices are looked for before all knots at kinks are found; least height of a kink, in
-#: units of what does not matter.
-LOOKS, KINK = 4, 33.0
+#: Most times that vertices are looked for before all knots at kinks are found.
+LOOKS = 4
 
 
 @dataclass(eq=False)
@@ -84,7 +83,7 @@ class Profiles:
         self._paths = [Path(self.products, role, self.edges) for role in self.roles]
         self._places, self._lines = self.deltas, np.empty((0, self.first))
 
-    def look(self, prices: FloatArray, enough: float) -> None:
+    def look(self, prices: FloatArray, enough: float, kink: FloatArray | None = None) -> None:
         """Look for vertices at all knots, and price the columns made of them.
 
         Parameters
@@ -92,13 +91,16 @@ class Profiles:
         prices : ndarray, shape (a1, a2)
         enough : float
             Reduced costs per unit of Z that do not matter.
+        kink : ndarray, shape (a1,), optional
+            Least heights of kinks that knots are added at, see `Path.kinks`.
         """
         for again in range(LOOKS):
             tilts = self._tilts(prices)
             for path in self._paths:
                 path.look(prices[path.role[0]], self.knots, tilts, again=again > 0)
-            kinks = sorted((kink for path in self._paths for kink in path.kinks(KINK * enough)), reverse=True)
-            if not self._add(t for _, t in kinks):
+            if kink is None or not self._add(
+                t for path in self._paths for t in path.kinks(float(kink[path.role[0]]))
+            ):
                 break
         self.known, self.points = (
             [Known.of(own) for own in zip(*each, strict=True)]

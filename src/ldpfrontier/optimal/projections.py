@@ -31,14 +31,17 @@ ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 #: Most passes of a certificate; how far above the vertices known levels are in all, relative to the bound: in
 #: the first pass, and in the last ones of all pairs and of distinct ones; how much less after a pass that
 #: closes, and how many times as far above them the bound of such a pass may be.
-PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 16, 3e-2, 2e-4, 3e-4, 4.0, 1.5
+PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 16, 3e-2, 2e-4, 3e-4, 4.0, 2.0
 
 #: Rounds of joint prices between two passes.
 NEARER = 20
 
 #: Share of the slack that lines may need; share of the value that those of distinct pairs may need before z
 #: is split, as ends that vertices pass between two deltas take many cells.
-SHARED, WORTH = 0.8, 1e-3
+SHARED, WORTH = 0.3, 1e-3
+
+#: Share of what a body may be above known vertices by that a kink between two knots may be above them.
+KINK = 1.0
 
 #: Cells in all for each asked for: of all pairs, and of distinct ones, as they cover all deltas.
 PARTED, ALONG = 6.0, 13.0
@@ -196,8 +199,13 @@ def _certificate(
     """Return a certificate with levels above known vertices by a share of the value, and what they say."""
     slack = share * float(prices.sum())
     aim = max(slack, float(frame.kappa().max()) + 0.5 * slack)
+    return Certificate(products, prices, frame.raised(aim, _shares(products)), slack / len(prices)), aim
+
+
+def _shares(products: BodyProducts) -> FloatArray:
+    """Return the shares of the slack that sensitive values have, shape (a1,)."""
     shares = np.sqrt(products.ball.sensitive)
-    return Certificate(products, prices, frame.raised(aim, shares / shares.sum()), slack / len(prices)), aim
+    return np.asarray(shares / shares.sum())
 
 
 def _final(products: BodyProducts, decomposition: Decomposition, gap: float) -> FloatArray:
@@ -218,7 +226,7 @@ def _bounded(
     Where the coupling of the decomposition loses, prices are those of joint columns from then on.
     """
     profiles, skipped = Profiles(products, knots), passes.number
-    utility = MutualInformation(products.ball.centre)
+    utility, shares = MutualInformation(products.ball.centre), _shares(products)
     joint, channel = None, None
     while passes.number > 0:
         if joint is None:
@@ -231,7 +239,7 @@ def _bounded(
             found, alpha = joint.improve([prices.ravel()], tolerance=gap, max_rounds=NEARER)
             channel, prices = found.channel, alpha.reshape(prices.shape)
         value = float(prices.sum())
-        profiles.look(prices, 0.1 * WIDE * value)
+        profiles.look(prices, 0.1 * WIDE * value, KINK * passes.slack * value * shares)
         if profiles.use(prices, 0.3 * WIDE * value) and skipped > 1:
             skipped -= 1
             continue

@@ -28,7 +28,7 @@ from ldpfrontier.optimal.levels import below, level_at
 from ldpfrontier.optimal.planes import Planes, lowest
 
 #: Intervals of the grid of a letter's values; steps in which the multipliers of a cell are improved.
-GRID, PLANES = 20, 8
+GRID, PLANES = 8, 8
 
 #: Ends of the grid's intervals, denser at the lower end, where x log x bends.
 SPACING = np.linspace(0.0, 1.0, GRID + 1) ** 1.4
@@ -39,7 +39,7 @@ SPACING = np.linspace(0.0, 1.0, GRID + 1) ** 1.4
 REACH, TINY, LEAST, WORTH, FAVOUR = 4.0, 1e-9, 0.3, 0.02, 2.0
 
 #: How much what a span of t loses counts.
-SPAN = 1.0
+SPAN = 3.0
 
 
 class Scratch(NamedTuple):
