@@ -29,6 +29,9 @@ from ldpfrontier.optimal.lines import Located, join
 #: of every knot; bodies with more letters have none listed but at t = 0.
 TAKEN, MOVED, KEPT, LISTED = 6, 2, 2, 10
 
+#: Of those, at t = 0 whenever prices are new.
+MANY = 24, 6
+
 #: Vertices are the same if all logs of letters, from SMALL on, are within NEAR.
 SMALL, NEAR = 0.03, 0.01
 
@@ -232,8 +235,8 @@ class Path:
             slopes = self._slopes.setdefault(t, [])
             for n, tilt in enumerate(tilts):
                 if n == 0 or min(abs(tilt - other) for other in slopes) > STEEPER:
-                    first = not slopes
-                    polish([body], [self._prices + tilt * P], TAKEN if first else KEPT, MOVED if first else 0)
+                    many = MANY if t == 0.0 else (KEPT, 0) if slopes else (TAKEN, MOVED)
+                    polish([body], [self._prices + tilt * P], *many)
                     slopes.append(float(tilt))
         return body
 

@@ -134,7 +134,7 @@ class Profiles:
             self.points,
             self._bodies,
             self.edges,
-            max(enough, ABOVE * float(self._excess.max())),
+            max(enough, ABOVE * self.excess),
             worth,
         )
         self._places, self._lines = self.deltas, np.array([part.slope for part in found])
@@ -154,6 +154,11 @@ class Profiles:
             [[self.roles[n] for n in own] for own in self._bodies],
             needed,
         )
+
+    @property
+    def excess(self) -> float:
+        """The largest reduced cost of a column of known vertices, per unit of Z, if above what matters."""
+        return float(self._excess.max())
 
     def use(self, prices: FloatArray, enough: float) -> bool:
         """Use the products with the largest reduced costs above `enough`; return whether any is new.

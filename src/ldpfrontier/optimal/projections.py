@@ -31,7 +31,10 @@ ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 #: Most passes of a certificate; how far above the vertices known levels are in all, relative to the bound: in
 #: the first pass, and in the last ones of all pairs and of distinct ones; how much less after a pass that
 #: closes, and how many times as far above them the bound of such a pass may be.
-PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 16, 3e-2, 2e-4, 3e-4, 4.0, 2.0
+PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 16, 3e-2, 2e-4, 3e-4, 3.0, 2.0
+
+#: How many times as far above known vertices points found may be in a pass that goes on until it closes.
+HOPEFUL = 1.25
 
 #: Rounds of joint prices between two passes.
 NEARER = 20
@@ -168,7 +171,11 @@ class _Passes:
         value, least = float(prices.sum()), WIDE if products.distinct else SLACK
         certificate, aim = _certificate(products, prices, frame, self.slack)
         excess, size = certificate.bound(self.most), 0
-        while excess > CLOSED * aim >= certificate.known and size < certificate.size < self.left:
+        while (
+            excess > CLOSED * aim
+            and certificate.known <= HOPEFUL * aim
+            and size < certificate.size < self.left
+        ):
             size = certificate.size
             excess = certificate.bound(min(self.most, self.left - size))
         self.bound, self.number = min(self.bound, value + excess), self.number - 1
@@ -239,8 +246,11 @@ def _bounded(
             found, alpha = joint.improve([prices.ravel()], tolerance=gap, max_rounds=NEARER)
             channel, prices = found.channel, alpha.reshape(prices.shape)
         value = float(prices.sum())
-        profiles.look(prices, 0.1 * WIDE * value, KINK * passes.slack * value * shares)
-        if profiles.use(prices, 0.3 * WIDE * value) and skipped > 1:
+        kinks = KINK * passes.slack * value * shares if passes.exact else None
+        profiles.look(prices, 0.1 * WIDE * value, kinks)
+        new = profiles.use(prices, 0.3 * WIDE * value)
+        # Prices of what was known before are not worth a certificate.
+        if (new or (passes.exact and profiles.excess > SHARED * passes.slack * value)) and skipped > 1:
             skipped -= 1
             continue
         frame = profiles.frame(SHARED * passes.slack * value, WORTH * value if knots > 1 else 0.0)

@@ -27,11 +27,12 @@ from ldpfrontier.optimal.cells import Cells, Problem, halve
 from ldpfrontier.optimal.levels import below, level_at
 from ldpfrontier.optimal.planes import Planes, lowest
 
-#: Intervals of the grid of a letter's values; steps in which the multipliers of a cell are improved.
-GRID, PLANES = 8, 8
+#: Intervals of the grid of a letter's values: least, and per letter, as cells are not cut in all of many
+#: letters; exponent of their ends, which are denser at the lower end, where x log x bends.
+GRID, FINER, DENSER = 8, 1.25, 1.4
 
-#: Ends of the grid's intervals, denser at the lower end, where x log x bends.
-SPACING = np.linspace(0.0, 1.0, GRID + 1) ** 1.4
+#: Steps in which the multipliers of a cell are improved.
+PLANES = 8
 
 #: Multipliers are looked for up to this many times the best plus one; least argument of phi; least multiplier
 #: in estimates of what is lost; share of the distance to the goal that is worth another step; how much more
@@ -45,9 +46,10 @@ SPAN = 3.0
 class Scratch(NamedTuple):
     """Space that every cell needs: what the two constraints give in two corners each, and planes."""
 
-    a: FloatArray  # (2, 2, n, 2 GRID): at the ends of t, in corners
+    spacing: FloatArray  # (intervals of the grid + 1,): their ends, as shares
+    a: FloatArray  # (2, 2, n, 2 intervals): at the ends of t, in corners
     b: FloatArray
-    base: FloatArray  # (2, n, 2 GRID)
+    base: FloatArray  # (2, n, 2 intervals)
     points: FloatArray
     places: NDArray[np.int64]  # (PLANES, n)
     ends: NDArray[np.int64]  # (PLANES,): of t
@@ -61,11 +63,16 @@ class Scratch(NamedTuple):
 
 @inner
 def _scratch(n: int, corners: int) -> Scratch:
+    grid = max(GRID, int(FINER * n))
+    spacing = np.empty(grid + 1)
+    for j in range(grid + 1):
+        spacing[j] = (j / grid) ** DENSER
     return Scratch(
-        np.empty((2, 2, n, 2 * GRID)),
-        np.empty((2, 2, n, 2 * GRID)),
-        np.empty((2, n, 2 * GRID)),
-        np.empty((n, 2 * GRID)),
+        spacing,
+        np.empty((2, 2, n, 2 * grid)),
+        np.empty((2, 2, n, 2 * grid)),
+        np.empty((2, n, 2 * grid)),
+        np.empty((n, 2 * grid)),
         np.zeros((PLANES, n), dtype=np.int64),
         np.zeros(PLANES, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
@@ -114,7 +121,7 @@ def _between(ends: FloatArray, t: float) -> float:
 @inner
 def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> int:
     """Fill in what letters contribute at the ends of their grid intervals; return the number of ends of t."""
-    g, span = problem.g, cells.span[c]
+    g, span, grid = problem.g, cells.span[c], space.spacing.size - 1
     count = 2 if span[1] > span[0] else 1
     center = 0.5 * (span[0] + span[1])
     for side in range(2):
@@ -126,20 +133,20 @@ def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> int:
         for u in range(problem.r.size):
             left = low = cells.low[c, u]
             width = cells.high[c, u] - low
-            for j in range(GRID):
-                right = low + width * SPACING[j + 1]
+            for j in range(grid):
+                right = low + width * space.spacing[j + 1]
                 middle, half = 0.5 * (left + right), 0.5 * (right - left)
                 if side == 0:
-                    space.points[u, j], space.points[u, GRID + j] = left, right
+                    space.points[u, j], space.points[u, grid + j] = left, right
                     for end in range(count):
                         gamma = problem.gamma[u] + cells.line[c, end, 0]
                         space.base[end, u, j] = _xlogx(left) - gamma * left
-                        space.base[end, u, GRID + j] = _xlogx(right) - gamma * right
+                        space.base[end, u, grid + j] = _xlogx(right) - gamma * right
                 left = right
                 if np.isinf(last):
                     for end in range(count):
                         for corner in range(2):
-                            table[end, corner, u, j] = table[end, corner, u, GRID + j] = 0.0
+                            table[end, corner, u, j] = table[end, corner, u, grid + j] = 0.0
                     continue
                 # Tangents in w and in the end of A or B, which moves with t: in the middle of their domain.
                 v = sign * (middle - origin)
@@ -150,10 +157,10 @@ def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> int:
                 bent = slope * s + second * (1.0 - (1.0 - g) * v * s / t)
                 for end in range(count):
                     for way in range(2):
-                        w = space.points[u, way * GRID + j]
+                        w = space.points[u, way * grid + j]
                         step = sign * (w - _between(bound, span[end])) - v
-                        table[end, 0, u, way * GRID + j] = value + step * slope * s
-                        table[end, 1, u, way * GRID + j] = value + v * second + step * bent
+                        table[end, 0, u, way * grid + j] = value + step * slope * s
+                        table[end, 1, u, way * grid + j] = value + v * second + step * bent
     return count
 
 
@@ -162,7 +169,7 @@ def _best(x: tuple[float, float], end: int, i: int, j: int, u: int, space: Scrat
     """Return the largest contribution of a letter in a corner at an end of t, and where."""
     base, a, b = space.base[end, u], space.a[end, i, u], space.b[end, j, u]
     largest, where = -np.inf, 0
-    for p in range(2 * GRID):
+    for p in range(base.size):
         value = base[p] + x[0] * a[p] + x[1] * b[p]
         if value > largest:
             largest, where = value, p
@@ -206,13 +213,13 @@ def _inside(
     space: Scratch,
 ) -> float:
     """Return the relaxation as `_evaluate`, inside the span of t."""
-    best = -np.inf
+    best, grid = -np.inf, space.spacing.size - 1
     for i in range(corners[0]):
         for j in range(corners[1]):
             total = -_between(line[:, 1], share)
             for u in range(r.size):
                 largest = -np.inf
-                for p in range(2 * GRID):
+                for p in range(2 * grid):
                     first = space.base[0, u, p] + x[0] * space.a[0, i, u, p] + x[1] * space.b[0, j, u, p]
                     second = space.base[1, u, p] + x[0] * space.a[1, i, u, p] + x[1] * space.b[1, j, u, p]
                     largest = max(largest, first + share * (second - first))
@@ -292,6 +299,7 @@ def _choose(
 ) -> None:
     """Find where a cell is loosest: in xi, eta or t, in a letter that hesitates, or in its line."""
     g, r, span, line = problem.g, problem.r, cells.span[c], cells.line[c]
+    grid = space.spacing.size - 1
     largest = z = share = turned = least = most = width = 0.0
     rectangle = np.zeros(2)
     cells.cut[c] = widest = 0
@@ -332,12 +340,12 @@ def _choose(
                 spot, end = space.places[space.planes.active[p], u], space.ends[space.planes.active[p]]
                 w = space.points[u, spot]
                 ahead = sign * (w - _between(bound, span[end]))
-                grid = max(table[end, 0, u, spot] - _phi(max(1.0 + s * ahead, TINY), g), 0.0)
+                lost = max(table[end, 0, u, spot] - _phi(max(1.0 + s * ahead, TINY), g), 0.0)
                 ahead = sign * (w - _between(bound, t))
                 own = _phi(max(1.0 + s * ahead, TINY), g)
                 relaxed += space.planes.weight[p] * x[side] * (own - at)
-                loss = space.planes.weight[p] * max(x[side], LEAST / s) * grid
-                wide = space.points[u, GRID + spot % GRID] - space.points[u, spot % GRID]
+                loss = space.planes.weight[p] * max(x[side], LEAST / s) * lost
+                wide = space.points[u, grid + spot % grid] - space.points[u, spot % grid]
                 # What the tangent loses, it does so where it is longest.
                 if abs(bound[1] - bound[0]) * (span[1] - span[0]) > wide:
                     turned += r[u] * loss
@@ -383,7 +391,7 @@ def _shrink(
     With a letter in an interval of the grid, no point of the cell has a larger value than the relaxation with
     the other letters at their best. Where that is not above the goal, nothing above it is lost.
     """
-    r = problem.r
+    r, grid = problem.r, space.spacing.size - 1
     n = r.size
     total, most = np.empty((2, 2, 2)), np.empty((2, 2, 2, n))
     for end, i, j in np.ndindex(shape):
@@ -392,16 +400,16 @@ def _shrink(
             most[end, i, j, u] = _best(x, end, i, j, u, space)[0]
             total[end, i, j] += r[u] * most[end, i, j, u]
     for u in range(n):
-        first, last = GRID, -1
+        first, last = grid, -1
         for end, i, j in np.ndindex(shape):
             enough = (problem.goal - total[end, i, j]) / r[u] + most[end, i, j, u]
-            for p in range(2 * GRID):
+            for p in range(2 * grid):
                 value = space.base[end, u, p] + x[0] * space.a[end, i, u, p] + x[1] * space.b[end, j, u, p]
                 if value > enough:
-                    first, last = min(first, p % GRID), max(last, p % GRID)
+                    first, last = min(first, p % grid), max(last, p % grid)
         if last >= 0:
             cells.low[c, u] = space.points[u, first]
-            cells.high[c, u] = space.points[u, GRID + last]
+            cells.high[c, u] = space.points[u, grid + last]
 
 
 @kernel
