@@ -9,8 +9,8 @@ heights ::
 and if these and the bonus add up to -e^(lam - 1 - kappa), no column of the part has a larger reduced cost
 than kappa per unit of Z (`products.tangent_bound`), which is convex in lam and the bonus. Lines that leave
 bodies between the ends the most room, with the largest bonus, are the easiest for covers. Where they do not
-do, those with the least kappa are taken; where these do not, the products of the part are split if they need
-slopes of their own.
+do, those with the least kappa are taken. Products that need slopes of their own are told apart before z is
+split.
 """
 
 from __future__ import annotations

@@ -102,7 +102,13 @@ class Path:
         self.pool = _distinct(np.concatenate([self.pool, points.w]))
 
     def look(
-        self, prices: FloatArray, knots: FloatArray, tilts: Sequence[FloatArray], *, again: bool = False
+        self,
+        prices: FloatArray,
+        knots: FloatArray,
+        tilts: Sequence[FloatArray],
+        *,
+        thorough: bool = False,
+        again: bool = False,
     ) -> None:
         """Look for vertices.
 
@@ -112,12 +118,14 @@ class Path:
         knots : ndarray, shape (K,)
         tilts : sequence of ndarray
             Slopes to look at, for every knot, the main one first.
+        thorough : bool
+            At new knots, look near more of the vertices, not only of the best ones.
         again : bool
             At new knots only, prices being the same.
         """
         before, self._prices = self._found if again else {}, prices
         self._costs = subset_sums(self.base.folded(prices))[self._sets]
-        self._knots, self._tilts, self._found = knots, tilts, {}
+        self._knots, self._tilts, self._found, self._thorough = knots, tilts, dict[float, Found](), thorough
         last = self.pool[:0]
         for k, ends_of in enumerate(self._ends()):
             t = float(knots[k])
@@ -226,9 +234,11 @@ class Path:
             if body.movable:
                 near = np.concatenate([self.pool, *self._neighbours(k)])
                 body.append(_distinct(self._reached(near, tilts[0], ends_of)))
-                best = [moved(w) for tilt in tilts for w in body.best(self._prices + tilt * P, KEPT)]
-                leading = body.compact(self._spread(body.reduced(self._prices), body.z, tilts))
-                body.append(_distinct(self._reached(np.concatenate([leading, *best]), tilts[0], ends_of)))
+                if self._thorough:
+                    best = [moved(w) for tilt in tilts for w in body.best(self._prices + tilt * P, KEPT)]
+                    leading = body.compact(self._spread(body.reduced(self._prices), body.z, tilts))
+                    near = np.concatenate([leading, *best])
+                    body.append(_distinct(self._reached(near, tilts[0], ends_of)))
         if body.movable:
             body.append(again)
             # Bodies keep what was found before.

@@ -1,8 +1,6 @@
 r"""What known points of bodies are worth along all deltas, and the lines of a certificate that follow.
 
-See `certificates` for the bodies. Along t, where their ends are linear, the best known vertices are found
-from those of the last knot, those that are listed, and those that earlier certificates found. Where z is
-split, a body has points that are no vertices, but extreme: the best ones known are between two vertices.
+See `certificates` for the bodies, and `paths` for how their points are found.
 """
 
 from __future__ import annotations
@@ -92,12 +90,13 @@ class Profiles:
         enough : float
             Reduced costs per unit of Z that do not matter.
         kink : ndarray, shape (a1,), optional
-            Least heights of kinks that knots are added at, see `Path.kinks`.
+            Least heights of kinks that knots are added at, see `Path.kinks`; without, one looks less
+            thoroughly.
         """
         for again in range(LOOKS):
             tilts = self._tilts(prices)
             for path in self._paths:
-                path.look(prices[path.role[0]], self.knots, tilts, again=again > 0)
+                path.look(prices[path.role[0]], self.knots, tilts, thorough=kink is not None, again=again > 0)
             if kink is None or not self._add(
                 t for path in self._paths for t in path.kinks(float(kink[path.role[0]]))
             ):
