@@ -23,7 +23,9 @@ EPSILON = 1.5
 def some_path(seed: int, *, special: bool) -> tuple[Path, np.ndarray]:
     """Return a path of some products, and prices of its row."""
     rng = np.random.default_rng(seed)
-    counts = rng.multinomial(400 if special else 3_000, rng.dirichlet(np.full(12, 1.5)).ravel()).reshape(3, 4) + 5
+    counts = (
+        rng.multinomial(400 if special else 3_000, rng.dirichlet(np.full(12, 1.5)).ravel()).reshape(3, 4) + 5
+    )
     products = BodyProducts(RenyiBall.confidence(counts), EPSILON, distinct=True)
     P = products.ball.centre
     prices = P * rng.normal(0.2, 0.3, P.shape)

@@ -29,7 +29,10 @@ from ldpfrontier.optimal.lines import Located, join
 #: of every knot; bodies with more letters have none listed but at t = 0.
 TAKEN, MOVED, KEPT, LISTED = 6, 2, 2, 10
 
-#: Of those, at t = 0 whenever prices are new.
+#: Most letters of sets that one value is tried on in bodies with more letters than those.
+SMALLEST = 2
+
+#: Best vertices, and those that have their letters moved, at t = 0 whenever prices are new.
 MANY = 24, 6
 
 #: Vertices are the same if all logs of letters, from SMALL on, are within NEAR.
@@ -37,11 +40,8 @@ SMALL, NEAR = 0.03, 0.01
 
 #: Best vertices at every slope, and between two edges, that are compared with others; how far slopes are from
 #: the main one at which the best vertices beside an edge are joined.
-LEADING, EACH, SLANTS = (
-    4,
-    2,
-    np.array([-20.0, -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0]),
-)
+LEADING, EACH = 4, 2
+SLANTS = np.array([-20.0, -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0])
 
 #: Slopes are the same up to this.
 STEEPER = 0.1
@@ -93,7 +93,9 @@ class Path:
         self.base = self.products.body((self.role[0], 0.0, False))
         self.pool = np.empty((0, self.base.letters))
         self._fresh = Points(np.empty(0), self.pool, np.empty(0))
-        self._sets, self._levels, self._least = critical(self.base)
+        sets, levels, least = critical(self.base)
+        own = np.bitwise_count(sets) <= (SMALLEST if self.base.letters > LISTED else self.base.letters)
+        self._sets, self._levels, self._least = sets[own], levels[own], least[own]
         self._mass = subset_sums(self.base.prior)[self._sets]
 
     def learn(self, points: Points) -> None:
@@ -170,14 +172,14 @@ class Path:
         ------
         t : float
             Where f is above what is between the best vertices at the knots before and after by more than
-            `worth`: the most between any two.
+            `worth`: the most between any two. None of bodies whose vertices are not listed.
         """
-        if not self.base.movable or len(self._knots) == 1:
+        if not self.base.movable or self.base.letters > LISTED or len(self._knots) == 1:
             return
         eps, special = self.products.epsilon, self.role[1]
         t = np.expm1(self._levels - eps if not special else eps - self._levels) / math.expm1(-eps)
         x = np.exp(eps - self._levels if special else 0.0) / self._least
-        f, z = self._single(x)
+        f, z = self._single(np.where((t > 0.0) & (t < 1.0), x, 1.0))
         found = list(self._found.values())
         for k, (low, high) in enumerate(pairwise(self._knots)):
             own = np.flatnonzero((low < t) & (t < high))
@@ -221,7 +223,7 @@ class Path:
             climbed = [self._climbed(starts, tilt, ends_of) for tilt in tilts]
             places = np.concatenate([*climbed, again])
             f, z = self._values(places)
-            w, best = places.__getitem__, np.concatenate([own[:KEPT] for own in climbed])
+            w, best = places.__getitem__, climbed[0][:KEPT]
         edges = np.maximum(self._between(f, z, tilts[0], w), self._across(ends_of))
         return Found(f, z, best, w(self._spread(f, z, tilts)), edges)
 
@@ -308,7 +310,7 @@ class Path:
         """Return the largest f of points with one value but zeros, with z at the edges, or -inf."""
         x = self.edges[:, None] / self._mass
         own = (x * self._least >= ends_of[1]) & (x * self._least * np.exp(self._levels) <= ends_of[0])
-        return np.asarray(np.where(own, self._single(x)[0], -np.inf).max(axis=1))
+        return np.asarray(np.where(own, self._single(x)[0], -np.inf).max(axis=1, initial=-np.inf))
 
     def _climbed(self, starts: FloatArray, tilt: float, ends_of: tuple[float, float]) -> FloatArray:
         """Return the places reached from others, best first."""

@@ -34,7 +34,7 @@ ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 16, 3e-2, 2e-4, 3e-4, 3.0, 2.0
 
 #: How many times as far above known vertices points found may be in a pass that goes on until it closes.
-HOPEFUL = 1.25
+HOPEFUL = 1.5
 
 #: Rounds of joint prices between two passes.
 NEARER = 20

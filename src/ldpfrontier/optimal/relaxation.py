@@ -40,7 +40,7 @@ PLANES = 8
 REACH, TINY, LEAST, WORTH, FAVOUR = 4.0, 1e-9, 0.3, 0.02, 2.0
 
 #: How much what a span of t loses counts.
-SPAN = 3.0
+SPAN = 1.0
 
 
 class Scratch(NamedTuple):
