@@ -31,10 +31,10 @@ ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 #: Most passes of a certificate; how far above the vertices known levels are in all, relative to the bound: in
 #: the first pass, and in the last ones of all pairs and of distinct ones; how much less after a pass that
 #: closes, and how many times as far above them the bound of such a pass may be.
-PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 16, 3e-2, 2e-4, 3e-4, 3.0, 2.0
+PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 16, 3e-2, 2e-4, 3e-4, 3.0, 1.5
 
 #: How many times as far above known vertices points found may be in a pass that goes on until it closes.
-HOPEFUL = 1.5
+HOPEFUL = 1.25
 
 #: Rounds of joint prices between two passes.
 NEARER = 20
