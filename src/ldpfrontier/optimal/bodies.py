@@ -73,9 +73,7 @@ class Body(Block):
         self.order, self.radius = order, radius
         self.top, self.bottom = scale * math.exp(epsilon), scale
         self.centre = self.folded(conditional)
-        mass = np.clip(subset_sums(self.centre), 0.0, 1.0)
-        sets = np.arange(1, len(mass) - 1, dtype=np.int32)
-        least, largest = two_cells(mass[sets], np.full(len(sets), radius), order)
+        sets, least, largest = self.single_valued()
         with np.errstate(divide="ignore", invalid="ignore"):
             step = (self.top - self.bottom) / (largest - least)
             floor = self.bottom - least * step
@@ -109,6 +107,12 @@ class Body(Block):
         late = np.flatnonzero(indices >= self._plain)
         w[late] = self._found[indices[late] - self._plain][:, self._position]
         return w
+
+    def single_valued(self) -> tuple[NDArray[np.int32], FloatArray, FloatArray]:
+        """List the sets of letters, and B and A of the vector that is 1 on them and 0 elsewhere."""
+        mass = np.clip(subset_sums(self.centre), 0.0, 1.0)
+        sets = np.arange(1, len(mass) - 1, dtype=np.int32)
+        return sets, *two_cells(mass[sets], np.full(len(sets), self.radius), self.order)
 
     @property
     def movable(self) -> bool:
@@ -148,7 +152,7 @@ class Body(Block):
             self._last = prices, np.append(reduced, g - w @ self.folded(prices))
 
 
-def critical(body: Body) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+def critical(body: Body) -> tuple[NDArray[np.int32], FloatArray, FloatArray]:
     """List the sets that vectors with one value on them and 0 elsewhere may be in a body with, and when.
 
     Returns
@@ -160,9 +164,7 @@ def critical(body: Body) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
     least : ndarray
         B of the vector with the value 1.
     """
-    mass = np.clip(subset_sums(body.centre), 0.0, 1.0)
-    sets = np.arange(1, len(mass) - 1)
-    least, largest = two_cells(mass[sets], np.full(len(sets), body.radius), body.order)
+    sets, least, largest = body.single_valued()
     own = least > 0.0
     return sets[own], np.log(largest[own] / least[own]), least[own]
 

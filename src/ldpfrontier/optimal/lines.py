@@ -32,7 +32,7 @@ from ldpfrontier.optimal.products import tangent_bound
 SLOPES, BONUSES, GOLDEN = 36, 24, 0.5 * (math.sqrt(5.0) - 1.0)
 
 #: Least slope, and how far the largest one is above 1 + log of the largest Z.
-FLATTEST, STEEPER = -1.0, 1.0
+FLATTEST, STEEPEST = -1.0, 1.0
 
 #: Ratio of z to an end up to which they count as the same.
 NEARLY = 1.001
@@ -216,7 +216,7 @@ def best_line(case: Case, z: float, enough: float) -> tuple[float, float, float]
         for i in range(known.first[s], known.first[s + 1]):
             largest = max(largest, known.z[i])
         most += largest
-    steepest = 1.0 + np.log(most) + STEEPER
+    steepest = 1.0 + np.log(most) + STEEPEST
     if z > 0.0:
         slope = _best_slope(case, z, steepest)
         kappa, bonus = _said(case, slope)

@@ -52,6 +52,9 @@ ZERO, DRIFT = 1e-9, 2.0
 #: A body has but one point up to this ratio of its ends.
 FLAT = 1.0 + 1e-12
 
+#: Vertices on either side of edges, and the edges (see `Path._beside`).
+Beside = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
 
 class Found(NamedTuple):
     """What was found at a knot."""
@@ -224,8 +227,9 @@ class Path:
             places = np.concatenate([*climbed, again])
             f, z = self._values(places)
             w, best = places.__getitem__, climbed[0][:KEPT]
-        edges = np.maximum(self._between(f, z, tilts[0], w), self._across(ends_of))
-        return Found(f, z, best, w(self._spread(f, z, tilts)), edges)
+        beside = self._beside(f, z, tilts[0])
+        edges = np.maximum(self._between(f, z, beside, w), self._across(ends_of))
+        return Found(f, z, best, w(self._spread(f, z, tilts, beside)), edges)
 
     def _improved(self, k: int, ends_of: tuple[float, float], again: FloatArray) -> Body:
         """Return a body whose vertices are listed, after looking for better ones."""
@@ -238,8 +242,7 @@ class Path:
                 body.append(_distinct(self._reached(near, tilts[0], ends_of)))
                 if self._thorough:
                     best = [moved(w) for tilt in tilts for w in body.best(self._prices + tilt * P, KEPT)]
-                    leading = body.compact(self._spread(body.reduced(self._prices), body.z, tilts))
-                    near = np.concatenate([leading, *best])
+                    near = np.concatenate([self._leading(body, tilts), *best])
                     body.append(_distinct(self._reached(near, tilts[0], ends_of)))
         if body.movable:
             body.append(again)
@@ -257,22 +260,24 @@ class Path:
         known = []
         for near in (reversed(self._knots[:k]), self._knots[k + 1 :]):
             body = next((self._listed[t] for t in map(float, near) if t in self._listed), self.base)
-            f, z = body.reduced(self._prices), body.z
-            known.append(body.compact(self._spread(f, z, self._tilts[k])))
+            known.append(self._leading(body, self._tilts[k]))
         return known
 
-    def _spread(self, f: FloatArray, z: FloatArray, tilts: FloatArray) -> NDArray[np.int64]:
+    def _leading(self, body: Body, tilts: FloatArray) -> FloatArray:
+        """Return the vertices of a body that are worth comparing with others."""
+        f, z = body.reduced(self._prices), body.z
+        return body.compact(self._spread(f, z, tilts, self._beside(f, z, tilts[0])))
+
+    def _spread(self, f: FloatArray, z: FloatArray, tilts: FloatArray, beside: Beside) -> NDArray[np.int64]:
         """Return the best vertices at some slopes, and those between two edges or beside one."""
         chosen = [np.argsort(-(f - tilt * z), kind="stable")[:LEADING] for tilt in tilts]
         order = np.argsort(-(f - tilts[0] * z), kind="stable")
         interval = np.searchsorted(self.edges, z[order])
         chosen += [order[interval == n][:EACH] for n in range(len(self.edges) + 1)]
-        first, last, _ = self._beside(f, z, tilts[0])
+        first, last, _ = beside
         return np.unique(np.concatenate([*chosen, first.ravel(), last.ravel()]))
 
-    def _beside(
-        self, f: FloatArray, z: FloatArray, tilt: float
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def _beside(self, f: FloatArray, z: FloatArray, tilt: float) -> Beside:
         """Return the best vertices on either side of the edges at several slopes, and which edges have both.
 
         Those have shape (slopes, edges).
@@ -291,13 +296,13 @@ class Path:
         return order[first[:, at[there] - 1]], order[last[:, at[there]]], there
 
     def _between(
-        self, f: FloatArray, z: FloatArray, tilt: float, w: Callable[[NDArray[np.int64]], FloatArray]
+        self, f: FloatArray, z: FloatArray, beside: Beside, w: Callable[[NDArray[np.int64]], FloatArray]
     ) -> FloatArray:
         """Return the largest f of points between two vertices with z at the edges, or -inf.
 
         `w` returns letters of vertices.
         """
-        first, last, there = self._beside(f, z, tilt)
+        first, last, there = beside
         shape = len(first), len(first), len(there)
         i, j = (np.broadcast_to(own, shape).ravel() for own in (first[:, None], last[None]))
         edges = np.broadcast_to(self.edges[there], shape).ravel()
