@@ -8,11 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import xlogy
 
-from ldpfrontier.optimal.climbing import Extreme, Rows, climb, least
+from ldpfrontier.optimal.climbing import Rows, climb
+from ldpfrontier.optimal.extremes import Extreme, least
 from ldpfrontier.renyi import least_mean, least_members
 
 ORDERS = (0.25, 0.5, 1.0, 1.05, 2.0, 4.0)
 seeds = st.integers(0, 2**32 - 1)
+
+
+def room(n: int, start: np.ndarray) -> Extreme:
+    return Extreme(start.copy(), start, np.empty(n), np.empty(n), np.zeros(1), np.zeros(1, dtype=np.bool_))
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -30,8 +35,8 @@ def test_extremes_are_those_of_the_ball_wherever_the_search_starts(order, seed):
     for sign in (1.0, -1.0):
         values, members, distances = least_members(r[None], sign * w[None], np.array([B]), order)
         start = np.array([np.nan if rng.random() < 0.3 else rng.uniform(-100.0, 800.0)])
-        found = Extreme(np.zeros(1), start, np.empty(n), np.empty(n))
-        least(r, w, sign, B, order, found)
+        found = room(n, start)
+        least(r, w, sign, B, order, 0.0, found)
         np.testing.assert_allclose(sign * found.value, values, rtol=1e-10, atol=1e-11)
         np.testing.assert_allclose(found.R, members[0], atol=1e-9)
         far = members[0] > 1e-6
@@ -54,7 +59,7 @@ def test_climbs_end_in_their_bodies_no_lower_than_they_start(order, restore, see
     bottom = rng.uniform(0.5, 1.0, 2)
     rows = Rows(
         letters, r, prior, prior * rng.uniform(0.5, 2.5, (2, n)), 10 ** rng.uniform(-3, -0.5, 2),
-        bottom * np.exp(rng.uniform(0.1, 2.5, 2)), bottom, order,
+        bottom * np.exp(rng.uniform(0.1, 2.5, 2)), bottom, np.zeros((2, 2)), order,
     )  # fmt: skip
     own = rng.integers(0, 2, m)
     w = rng.exponential(size=(m, n)) * (rng.random((m, n)) < 0.7) * (np.arange(n) < letters[own][:, None])
@@ -72,7 +77,7 @@ def test_climbs_end_in_their_bodies_no_lower_than_they_start(order, restore, see
 def test_a_climb_of_two_letters_finds_the_best_corner():
     # At order 2 the corner with A = top and B = bottom of two letters is that of the ball of two cells.
     r, B, top, bottom = np.array([[0.3, 0.7]]), np.array([0.02]), np.array([2.0]), np.array([1.0])
-    rows = Rows(np.array([2]), r, r.copy(), r * np.array([[1.2, 1.8]]), B, top, bottom, 2.0)
+    rows = Rows(np.array([2]), r, r.copy(), r * np.array([[1.2, 1.8]]), B, top, bottom, np.zeros((1, 2)), 2.0)
     angle = np.linspace(0.0, np.pi / 2, 20_001)
     ray = np.column_stack([np.cos(angle), np.sin(angle)])
     many = np.broadcast_to(r, ray.shape), np.broadcast_to(B, len(ray))

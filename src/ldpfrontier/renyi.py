@@ -253,6 +253,13 @@ def two_cells(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatArray,
     return least.reshape(rho.shape), 1.0 - least_mean(r, 1.0 - q, B.ravel(), order).reshape(rho.shape)
 
 
+def budget(D: float, order: float) -> float:
+    """Return k(D), what groups of a ball share (see `renyi_ball`), for a divergence D in nats."""
+    g = (order - 1.0) / order
+    with np.errstate(over="ignore"):
+        return D if g == 0 else float(np.expm1(g * D) / g)
+
+
 def widening(rho: FloatArray, B: FloatArray, order: float) -> FloatArray:
     """Largest m - rho with D_order((rho, 1 - rho) || (m, 1 - m)) <= B, as exact as B; as `two_cells`."""
     rho, B = np.broadcast_arrays(rho, B)

@@ -14,6 +14,9 @@ r the centre and B the radius of the ball, Lagrange duality gives ::
 Vectors with one value on a set T of letters and one off it have A and B in closed form (the ball of two
 cells), and those that meet both constraints, or one with 0 off T, are the first vertices: a list as long as
 that of a polytope. Better ones near them are found by Newton's method (`polish`).
+
+A body may have tolls: A and B are those of `extremes` then, and its first vertices are found by Newton's
+method, too.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from ldpfrontier.channel import FloatArray
 from ldpfrontier.combinatorics import subset_sums
 from ldpfrontier.optimal.blocks import Block
 from ldpfrontier.optimal.climbing import STEPS, Rows, climb
+from ldpfrontier.optimal.extremes import two_valued
 from ldpfrontier.renyi import two_cells
 
 #: How places that lie outside are brought near their body (see `climb`): most vertices meet both constraints.
@@ -53,6 +57,8 @@ class Body(Block):
         P_{s,u}, the joint probabilities of this row.
     epsilon, scale
         As for `Block`.
+    tolls : tuple of float
+        What a unit of k(D) costs in A and in B; both are 0, or neither.
 
     Raises
     ------
@@ -68,19 +74,16 @@ class Body(Block):
         prior: FloatArray,
         epsilon: float,
         scale: float = 1.0,
+        tolls: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self._fold(prior)
-        self.order, self.radius = order, radius
+        self.order, self.radius, self.tolls = order, radius, tolls
         self.top, self.bottom = scale * math.exp(epsilon), scale
         self.centre = self.folded(conditional)
-        sets, least, largest = self.single_valued()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = (self.top - self.bottom) / (largest - least)
-            floor = self.bottom - least * step
-            ends = self.top / largest, self.bottom / least
-        both = floor >= 0.0
-        single = ~both & (largest * self.bottom <= least * self.top)
-        both &= np.isfinite(step)
+        sets, floor, step, ends = self._two_valued()
+        both = (floor >= 0.0) & np.isfinite(step)
+        with np.errstate(invalid="ignore"):
+            single = ~(floor >= 0.0) & (ends[1] <= ends[0])
         none = np.zeros(2, dtype=np.int32)
         constants = np.array([self.bottom, self.top])
         zeros = np.zeros(int(single.sum()))
@@ -107,6 +110,30 @@ class Body(Block):
         late = np.flatnonzero(indices >= self._plain)
         w[late] = self._found[indices[late] - self._plain][:, self._position]
         return w
+
+    def _two_valued(self) -> tuple[NDArray[np.int32], FloatArray, FloatArray, tuple[FloatArray, FloatArray]]:
+        """List the vectors with two values that are vertices.
+
+        Returns
+        -------
+        sets : ndarray of int
+            Bit masks of the letters with the larger value.
+        floor, step : ndarray
+            The lower value, if A = top and B = bottom, and how far the other one is above it; where it is
+            below 0 there is none.
+        ends : tuple of ndarray
+            The values with A = top, and with B = bottom, where the lower one is 0 instead.
+        """
+        if self.tolls != (0.0, 0.0) and self.movable:
+            mass = np.clip(subset_sums(self.centre), 0.0, 1.0)[1:-1]
+            step, floor, *ends = two_valued(
+                mass, (self.top, self.bottom), self.tolls, self.radius, self.order
+            ).T
+            return np.arange(1, len(mass) + 1, dtype=np.int32), floor, step, (ends[0], ends[1])
+        sets, least, largest = self.single_valued()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = (self.top - self.bottom) / (largest - least)
+            return sets, self.bottom - least * step, step, (self.top / largest, self.bottom / least)
 
     def single_valued(self) -> tuple[NDArray[np.int32], FloatArray, FloatArray]:
         """List the sets of letters, and B and A of the vector that is 1 on them and 0 elsewhere."""
@@ -303,5 +330,6 @@ def _stack(bodies: Sequence[Body], prices: Sequence[FloatArray], tilt: float = 0
         np.array([body.radius for body in bodies]),
         np.array([body.top for body in bodies]),
         np.array([body.bottom for body in bodies]),
+        np.array([body.tolls for body in bodies]),
         float(bodies[0].order),
     )

@@ -18,6 +18,7 @@ from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.bodies import Body, polish
 from ldpfrontier.optimal.column_generation import BATCH
 from ldpfrontier.optimal.products import BlockProduct
+from ldpfrontier.renyi import budget
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns
 
@@ -60,6 +61,9 @@ class BodyProducts:
     share : float
         Share of the budget of F that every projection gets: 1 for the projections themselves. At 1/2 any two
         groups can have theirs at once, so every (eps, F)-RLDP mechanism is in the class of distinct pairs.
+    price_of_budget : float
+        Price of all of the budget, relative to e^eps - 1, from 0 to less than 1. With 0 every projection has
+        its share for nothing.
     resolution : float
         In nats: how far `price` may leave its bound above the largest reduced cost found.
     """
@@ -68,6 +72,7 @@ class BodyProducts:
     epsilon: float
     distinct: bool
     share: float = 1.0
+    price_of_budget: float = 0.0
     resolution: float = 0.0
     efforts: int = BlockProduct.efforts
     _bodies: dict[Key, Body] = field(default_factory=dict, repr=False)
@@ -81,7 +86,7 @@ class BodyProducts:
         small = self.ball.sensitive.size <= FEW
         groups = np.argsort(-self.ball.sensitive, kind="stable")
         self._others = [
-            (int(s0), self.epsilon * part)
+            (int(s0), self.widest * part)
             for s0 in (groups if small else groups[:SPECIAL])
             for part in (DELTAS if small else FEW_DELTAS)
         ]
@@ -89,19 +94,27 @@ class BodyProducts:
     def body(self, key: Key) -> Body:
         """Return the body of one group at one delta."""
         if key not in self._bodies:
-            s, ball = key[0], self.ball
-            radius = float(ball.radius_at(np.array(self.share), ball.sensitive[s]))
-            self._bodies[key] = Body(
-                ball.conditionals[s],
-                radius,
-                ball.order,
-                ball.centre[s],
-                self.epsilon + level(key),
-                math.exp(-0.5 * level(key)),
-            )
+            self._bodies[key] = self._made(key)
             if self._focus is not None:
                 self._shorten(key, [])
         return self._bodies[key]
+
+    def _made(self, key: Key) -> Body:
+        """Make a body. Columns of a product are those of which B is at least 1, times e^(delta / 2)."""
+        (s, delta, _), ball = key, self.ball
+        p, ratio, scale = ball.sensitive[s], self.epsilon + level(key), math.exp(-0.5 * level(key))
+        radius = float(ball.radius_at(np.array(self.share), p))
+        toll = self.price_of_budget * math.expm1(self.epsilon) * math.exp(0.5 * delta)
+        if toll > 0.0:
+            ratio = math.log(max(math.exp(ratio) - toll / scale, 1.0))
+        unit = float(p / budget(ball.radius, ball.order))
+        tolls = toll * unit, toll * unit * math.exp(-self.epsilon)
+        return Body(ball.conditionals[s], radius, ball.order, ball.centre[s], ratio, scale, tolls)
+
+    @property
+    def widest(self) -> float:
+        """The largest delta at which all bodies are more than constants, or are just that."""
+        return self.epsilon - math.log1p(self.price_of_budget * math.expm1(self.epsilon))
 
     def focus(self, prices: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
         """Keep the best vertices at some prices from now on, of bodies to come, too, and those that are used.

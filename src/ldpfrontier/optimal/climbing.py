@@ -1,8 +1,8 @@
 r"""Newton's method for the vertices of bodies, compiled: one row of letters at a time (see `bodies`).
 
-The largest and the least mean over the ball, and the R that attain them, are those of `renyi.least_members`;
-here from where the last ones were, as a step changes them little. If all letters of w rise by the same, or
-are scaled, the R stay, so what pulls a trial into its body also gives the next step its derivatives.
+If all letters of w rise by the same, or are scaled, the R that attain the largest and the least mean over a
+ball stay (`extremes`), so what pulls a trial into its body also gives the next step its derivatives. With
+tolls they stay if letters rise, but not if they are scaled.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.compiled import inner, kernel
+from ldpfrontier.optimal.extremes import Extreme, least
 
 #: Newton steps from a start, how far (relative) a step may move a letter, and the part of a step that is
 #: tried if all of it gains nothing.
@@ -28,12 +29,8 @@ RESTORING = 6
 #: Letters below this share of the top level count as zero; ends this near (relative) are met.
 ZERO, TOUCH = 1e-9, 1e-9
 
-#: Ends of log t; a step of it after which (the convergence is quadratic) the next one is rounding; most
-#: steps, and those after which every other one halves the bracket.
-FIRST, LAST, SHORT, MOST, HALVES = -80.0, 700.0, 1e-7, 100, 20
-
-#: Orders this near to 1 divide what cancels by order - 1.
-MIDDLE = 0.1
+#: Most times that a vector is pulled towards a body with tolls; how near its ends is near enough.
+PULLS, THERE = 6, 1e-12
 
 
 class Rows(NamedTuple):
@@ -46,21 +43,24 @@ class Rows(NamedTuple):
     radius: FloatArray  # (b,): 0 < radius < inf
     top: FloatArray  # (b,): e^eps, times the scale
     bottom: FloatArray  # (b,): < top
+    tolls: FloatArray  # (b, 2): of A and of B
     order: float
 
 
-class Extreme(NamedTuple):
-    """What attains a largest or least mean over the ball, n letters."""
+class Ball(NamedTuple):
+    """What the extremes of one row are over."""
 
-    value: FloatArray  # (1,)
-    tau: FloatArray  # (1,): log t, the start of the next search; nan for none
-    R: FloatArray  # (n,)
-    x: FloatArray  # (n,): distances as in `renyi.least_members`
+    r: FloatArray
+    radius: float
+    order: float
+    tolls: FloatArray  # (2,)
 
 
 @inner
 def _extreme(n: int) -> Extreme:
-    found = Extreme(np.zeros(1), np.zeros(1), np.empty(n), np.empty(n))
+    found = Extreme(
+        np.zeros(1), np.zeros(1), np.empty(n), np.empty(n), np.zeros(1), np.zeros(1, dtype=np.bool_)
+    )
     found.tau[0] = np.nan
     return found
 
@@ -68,128 +68,15 @@ def _extreme(n: int) -> Extreme:
 @inner
 def _copy(target: Extreme, source: Extreme) -> None:
     target.value[0], target.tau[0] = source.value[0], source.tau[0]
+    target.paid[0], target.free[0] = source.paid[0], source.free[0]
     for u in range(target.R.size):
         target.R[u], target.x[u] = source.R[u], source.x[u]
 
 
 @inner
-def _tilt(
-    r: FloatArray, z: FloatArray, floor: float, tau: float, order: float, h: FloatArray
-) -> tuple[float, float]:
-    """Return D(r || R) and its derivative in log t, with R ~ r (1 + t z)^(-1/order), which goes to h.
-
-    `floor` is the least z where r > 0: dividing by its factor keeps every sum within range.
-    """
-    inverse = np.exp(-tau)
-    unit = inverse + floor
-    g = 1.0 - 1.0 / order
-    middle = abs(order - 1.0) < MIDDLE
-    W = T = moment = bent = part = 0.0
-    for u in range(r.size):
-        h[u] = 0.0
-        if r[u] > 0.0:
-            v = (inverse + z[u]) / unit
-            if order == 2.0:
-                h[u] = r[u] / np.sqrt(v)
-            elif middle:
-                log = np.log(v)
-                h[u] = r[u] * np.exp(-log / order)
-                part += r[u] * (np.expm1(g * log) / g if g != 0.0 else log)
-            else:
-                h[u] = r[u] * v ** (-1.0 / order)
-            W += h[u]
-            T += v * h[u]
-            moment += z[u] * h[u]
-            bent += z[u] * h[u] / v
-    if middle:
-        if g != 0.0:
-            part = (np.log1p(g * part) if g * part > -0.5 else np.log(T)) / g
-        D = np.log(W) + part / order
-    else:
-        D = np.log(W) + np.log(T) / (order - 1.0)
-    for u in range(r.size):
-        h[u] /= W
-    return D, (moment / T - bent / W) / (unit * order)
-
-
-@kernel
-def least(r: FloatArray, w: FloatArray, sign: float, B: float, order: float, found: Extreme) -> None:
-    """Find the least mean of sign * w, as `renyi.least_members` does; its value is that of w.
-
-    Parameters
-    ----------
-    r, w : ndarray, shape (n,)
-        A distribution, and letters >= 0.
-    sign : float
-        1 for the least mean of w, -1 for the largest.
-    B, order : float
-        Radius in nats, > 0 and finite, and order.
-    found : Extreme
-        The result; its tau is where to start.
-    """
-    R, z = found.R, found.x
-    low = high = sign * w[0]
-    for u in range(r.size):
-        low, high = min(low, sign * w[u]), max(high, sign * w[u])
-    span = high - low
-    if not span > 0.0:
-        for u in range(r.size):
-            R[u], z[u] = r[u], np.inf
-        found.value[0] = w[0]
-        return
-    floor, mean, variance = 1.0, 0.0, 0.0
-    for u in range(r.size):
-        z[u] = (sign * w[u] - low) / span
-        if r[u] > 0.0:
-            floor = min(floor, z[u])
-            mean += r[u] * z[u]
-    for u in range(r.size):
-        variance += r[u] * (z[u] - mean) ** 2
-    # Second order: D = t^2 Var(z) / (2 order).
-    guess = 0.5 * np.log(2.0 * order * B / variance) if variance > 0.0 else LAST
-    tau = min(max(guess if np.isnan(found.tau[0]) else found.tau[0], FIRST + 1.0), 300.0)
-    lo, hi, left = FIRST, LAST, 0.0
-    for step in range(MOST):
-        D, slope = _tilt(r, z, floor, tau, order, R)
-        if B > D:
-            lo = tau
-        else:
-            hi = tau
-        new = tau - np.log(D / B) * D / slope
-        if abs(new - tau) <= SHORT + 1e-15 / B:
-            tau = new
-            break
-        if not lo < new < hi or (step > HALVES and step % 2):
-            if hi == LAST:
-                # Whether the budget can be used up at all.
-                left = B - _tilt(r, z, floor, LAST, order, R)[0]
-                if left > 0.0:
-                    tau = LAST
-                    break
-                hi = LAST - 1.0
-            new = 0.5 * (lo + hi)
-        tau = new
-    _tilt(r, z, floor, tau, order, R)
-    found.tau[0] = tau
-    inverse = np.exp(-tau)
-    if left > 0.0:
-        # What is left of the budget moves to the cells of least value.
-        share, cells = -np.expm1(-left), 0
-        for u in range(r.size):
-            cells += z[u] == 0.0
-        for u in range(r.size):
-            R[u] = (1.0 - share) * R[u] + (share / cells if z[u] == 0.0 else 0.0)
-    value = 0.0
-    for u in range(r.size):
-        z[u] = span * (inverse + z[u])
-        value += R[u] * w[u]
-    found.value[0] = value
-
-
-@inner
-def _extremes(r: FloatArray, w: FloatArray, B: float, order: float, A: Extreme, b: Extreme) -> None:
-    least(r, w, -1.0, B, order, A)
-    least(r, w, 1.0, B, order, b)
+def _extremes(ball: Ball, w: FloatArray, A: Extreme, b: Extreme) -> None:
+    least(ball.r, w, -1.0, ball.radius, ball.order, ball.tolls[0], A)
+    least(ball.r, w, 1.0, ball.radius, ball.order, ball.tolls[1], b)
 
 
 @inner
@@ -201,14 +88,15 @@ def _largest(w: FloatArray) -> float:
 
 
 @inner
-def _pull(
-    r: FloatArray, w: FloatArray, B: float, order: float, top: float, bottom: float, A: Extreme, b: Extreme
-) -> None:
+def _pull(ball: Ball, w: FloatArray, top: float, bottom: float, A: Extreme, b: Extreme) -> None:
     """Move a vector into its body: raise all letters alike until A / B is low enough, then scale."""
     if _largest(w) == 0.0:
         for u in range(w.size):
             w[u] = 1.0
-    _extremes(r, w, B, order, A, b)
+    _extremes(ball, w, A, b)
+    if ball.tolls[0] > 0.0 or ball.tolls[1] > 0.0:
+        _pull_step_by_step(ball, w, top, bottom, A, b)
+        return
     ratio = top / bottom
     # A and B grow by as much as all letters do.
     lift = max((A.value[0] - ratio * b.value[0]) / (ratio - 1.0), 0.0)
@@ -219,6 +107,32 @@ def _pull(
         w[u] = (w[u] + lift) * scale
         A.x[u] *= scale
         b.x[u] *= scale
+
+
+@inner
+def _pull_step_by_step(ball: Ball, w: FloatArray, top: float, bottom: float, A: Extreme, b: Extreme) -> None:
+    """Move a vector into a body with tolls: scale it, and raise all letters alike if that is not enough.
+
+    The means say how A and B change with the scale.
+    """
+    for _ in range(PULLS):
+        over, under = A.value[0] - top, bottom - b.value[0]
+        if over <= THERE * top and under <= THERE * bottom:
+            return
+        most, fewest = A.value[0] + A.paid[0], b.value[0] - b.paid[0]
+        scale, lift = (1.0 - over / most if over > THERE * top else 1.0 + under / fewest), 0.0
+        if max(over + (scale - 1.0) * most, under - (scale - 1.0) * fewest) > THERE * top:
+            scale = max(1.0 - (over + under) / (most - fewest), 0.1)
+            lift = max(-over - (scale - 1.0) * most, 0.0)
+        for u in range(w.size):
+            w[u] = scale * w[u] + lift
+        _extremes(ball, w, A, b)
+    # The last bit of the way is towards a constant inside, as the body is convex.
+    over, under, middle = A.value[0] - top, bottom - b.value[0], 0.5 * (top + bottom)
+    share = max(over / (A.value[0] - middle), under / (middle - b.value[0]), 0.0)
+    for u in range(w.size):
+        w[u] += share * (middle - w[u])
+    _extremes(ball, w, A, b)
 
 
 @inner
@@ -239,6 +153,9 @@ def _bend(system: FloatArray, place: NDArray[np.int64], found: Extreme, weight: 
     moment = total = 0.0
     for u in range(R.size):
         moment += R[u] * x[u]
+    if found.free[0]:
+        _bend_free(system, place, found, weight, order, moment)
+        return
     rho = 1.0 / moment if moment > 0.0 else 0.0
     for u in range(R.size):
         total += R[u] / max(x[u], 1e-9) - rho * R[u]
@@ -253,6 +170,38 @@ def _bend(system: FloatArray, place: NDArray[np.int64], found: Extreme, weight: 
             bent = rho * R[u] * R[y]
             if total > 1e-300:
                 bent += flat * other / total
+            system[i, j] += weight * bent / order
+
+
+@inner
+def _bend_free(
+    system: FloatArray,
+    place: NDArray[np.int64],
+    found: Extreme,
+    weight: float,
+    order: float,
+    moment: float,
+) -> None:
+    """Do so where the toll decides: R . x = toll e^(g D) moves with w, too.
+
+    With v = R / x, that and sum R = 1 make the change of the pole mu the mean of that of w, weighted by
+    (order - 1)^2 R + (2 order - 1) (R . x) v.
+    """
+    R, x = found.R, found.x
+    plain, steep = (order - 1.0) ** 2, (2.0 * order - 1.0) * moment
+    total = 0.0
+    for u in range(R.size):
+        total += R[u] / max(x[u], 1e-9)
+    whole = plain + steep * total
+    plain, steep = plain / whole, steep / whole
+    for i in range(place.size):
+        u = place[i]
+        v = R[u] / max(x[u], 1e-9)
+        system[i, i] -= weight * v / order
+        for j in range(place.size):
+            y = place[j]
+            other = R[y] / max(x[y], 1e-9)
+            bent = plain * (R[u] * other + v * R[y] - total * R[u] * R[y]) + steep * v * other
             system[i, j] += weight * bent / order
 
 
@@ -296,21 +245,14 @@ def _pair(aa: float, ab: float, bb: float, a: float, b: float) -> tuple[float, f
 
 @inner
 def _restore(
-    r: FloatArray,
-    w: FloatArray,
-    B: float,
-    order: float,
-    ends: tuple[float, float],
-    touch: bool,
-    A: Extreme,
-    b: Extreme,
+    ball: Ball, w: FloatArray, ends: tuple[float, float], touch: bool, A: Extreme, b: Extreme
 ) -> None:
     """Move a vector to its body by relative changes of its letters: what is zero stays zero.
 
     With `touch`, to where both constraints are met with equality, if it can be.
     """
     for _ in range(RESTORING):
-        _extremes(r, w, B, order, A, b)
+        _extremes(ball, w, A, b)
         over, under = ends[0] - A.value[0], ends[1] - b.value[0]
         if not touch:
             over, under = min(over, 0.0), max(under, 0.0)
@@ -365,12 +307,12 @@ def _linearized(
 def _ascend(rows: Rows, s: int, w: FloatArray, restore: int, steps: int) -> float:
     """Take steps from one row until none gains; change the row, and return its value."""
     n = w.size
-    r, prior, prices, B = rows.r[s, :n], rows.prior[s, :n], rows.prices[s, :n], rows.radius[s]
-    top, bottom, order = rows.top[s], rows.bottom[s], rows.order
+    r, prior, prices = rows.r[s, :n], rows.prior[s, :n], rows.prices[s, :n]
+    top, bottom, ball = rows.top[s], rows.bottom[s], Ball(r, rows.radius[s], rows.order, rows.tolls[s])
     A, b, new_A, new_b = _extreme(n), _extreme(n), _extreme(n), _extreme(n)
     if restore:
-        _restore(r, w, B, order, (top, bottom), restore == 2, A, b)
-    _pull(r, w, B, order, top, bottom, A, b)
+        _restore(ball, w, (top, bottom), restore == 2, A, b)
+    _pull(ball, w, top, bottom, A, b)
     best = _value(w, prior, prices)
     trial, letters = np.empty(n), np.empty(n, dtype=np.int64)
     for _ in range(steps):
@@ -401,7 +343,7 @@ def _ascend(rows: Rows, s: int, w: FloatArray, restore: int, steps: int) -> floa
                 trial[place[i]] = max(w[place[i]] + part * d[i], 0.0)
             _copy(new_A, A)
             _copy(new_b, b)
-            _pull(r, trial, B, order, top, bottom, new_A, new_b)
+            _pull(ball, trial, top, bottom, new_A, new_b)
             value = _value(trial, prior, prices)
             if value > best + GAIN * abs(best):
                 best = value

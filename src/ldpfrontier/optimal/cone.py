@@ -25,7 +25,7 @@ from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.dual_simplex import Pool, maximize
 from ldpfrontier.optimal.rough_cuts import rough_cuts
 from ldpfrontier.privacy import log_ratio
-from ldpfrontier.renyi import least_members
+from ldpfrontier.renyi import budget, least_members
 from ldpfrontier.renyi_ball import RenyiBall
 
 Conditionals = Literal["exact", "projections"]
@@ -184,8 +184,13 @@ class Oracle:
         # By the envelope theorem the derivative in B is mu - value, mu = q - distance.
         slope = np.where(np.isfinite(distance), value - q.min(axis=1) + distance, 0.0)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            total = np.expm1(g * ball.radius) / g if g else ball.radius
-            return value, R, np.nan_to_num(slope * total / ball.sensitive[s] * np.exp(-g * B) * root)
+            return (
+                value,
+                R,
+                np.nan_to_num(
+                    slope * budget(ball.radius, ball.order) / ball.sensitive[s] * np.exp(-g * B) * root
+                ),
+            )
 
     def levels(self, columns: FloatArray) -> FloatArray:
         """Realized levels of columns, nats, shape (m,)."""

@@ -22,7 +22,7 @@ from ldpfrontier.optimal.bodies import Body
 from ldpfrontier.optimal.cells import Cells, Problem, widest
 from ldpfrontier.optimal.levels import Level, constant
 from ldpfrontier.optimal.relaxation import refine
-from ldpfrontier.renyi import two_cells
+from ldpfrontier.renyi import budget, two_cells
 
 #: As RATIO where the ends of A or B move; most spans of t at first.
 MOVING, SPANS = 4.0, 8
@@ -59,9 +59,8 @@ class Cover:
     ) -> None:
         real = body.centre > 0
         r = body.centre[real]
-        g, B = (body.order - 1.0) / body.order, body.radius
+        g, k = (body.order - 1.0) / body.order, budget(body.radius, body.order)
         prior, c = float(body.prior.sum()), body.folded(prices)
-        k = B if g == 0 else math.expm1(g * B) / g
         self._real, self._prior = real, prior
         self._problem = Problem(
             r,
@@ -79,8 +78,8 @@ class Cover:
         spans = np.append(knots[: -1 : math.ceil(len(knots) / SPANS)], 1.0) if moving else np.zeros(2)
         ratio = MOVING if moving else RATIO
         most, least = max(top), min(bottom)
-        caps = most / two_cells(r, np.full(r.size, B), body.order)[1]
-        rise = math.expm1(B)
+        caps = most / two_cells(r, np.full(r.size, body.radius), body.order)[1]
+        rise = math.expm1(body.radius)
         # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise.
         xi = _ends(rise / most, FAR / most, ratio, g)
         eta = _ends(rise / max(float(caps.max()) - least, 1e-12), FAR / least, ratio, g)

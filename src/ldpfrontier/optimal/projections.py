@@ -8,10 +8,12 @@ projection, distinct pairs, they contain every (eps, F)-RLDP mechanism.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.optimal.body_products import FEW, BodyProducts
@@ -19,8 +21,9 @@ from ldpfrontier.optimal.certificates import Certificate, Frame
 from ldpfrontier.optimal.column_generation import best_channel, generate
 from ldpfrontier.optimal.decomposition import Decomposition
 from ldpfrontier.optimal.polyopt import LARGE, start_columns
+from ldpfrontier.optimal.products import BlockProduct
 from ldpfrontier.optimal.profiles import Profiles
-from ldpfrontier.optimal.proximal import Proximal, generate_near
+from ldpfrontier.optimal.proximal import Proximal, ProximalFamily, generate_near
 from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
 
@@ -57,6 +60,30 @@ FINE, COARSE = 17, 7
 HINTS, SCOUTED = 2, 200
 
 
+class Products(ProximalFamily, Protocol):
+    """Products of bodies that a decomposition can explore (see `BodyProducts`)."""
+
+    @property
+    def ball(self) -> RenyiBall:
+        """The uncertainty set."""
+
+    @property
+    def epsilon(self) -> float:
+        """In nats."""
+
+    def product(self, s0: int, delta: float) -> BlockProduct:
+        """Return a product; (0, 0) is the one that a decomposition starts with."""
+
+    def known(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Explore the vertices known of that product."""
+
+    def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Improve the vertices, and name other products worth having."""
+
+    def focus(self, prices: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
+        """Keep the best vertices at some prices, and those used of the first product."""
+
+
 def projected_mechanism(
     products: BodyProducts, *, tolerance: float, max_rounds: int, cells: int, start: Channel | None = None
 ) -> tuple[Channel, float, int]:
@@ -80,8 +107,32 @@ def projected_mechanism(
         In nats; inf where none is known.
     rounds : int
     """
-    utility, tolerance = MutualInformation(products.ball.centre), max(GAP, tolerance)
+    tolerance = max(GAP, tolerance)
     coupled, prices, bound = _decomposed(products, tolerance, cells)
+    channel, rounds = _joint(products, coupled, prices, tolerance, max_rounds, start)
+    return channel, bound, rounds
+
+
+def known_mechanism(
+    products: Products, *, tolerance: float, max_rounds: int, start: Channel | None = None
+) -> tuple[Channel, int]:
+    """Find a good mechanism as `projected_mechanism` does, of what exploring finds, without a bound."""
+    tolerance = max(GAP, tolerance)
+    decomposition = _started(products, tolerance)
+    prices = _final(products, decomposition, tolerance)
+    return _joint(products, decomposition.columns(), prices, tolerance, max_rounds, start)
+
+
+def _joint(
+    products: Products,
+    coupled: Columns,
+    prices: FloatArray,
+    tolerance: float,
+    max_rounds: int,
+    start: Channel | None,
+) -> tuple[Channel, int]:
+    """Generate joint columns of known vertices near some prices; return the mechanism, and the rounds."""
+    utility = MutualInformation(products.ball.centre)
     # No known column has a positive reduced cost at these.
     prices = prices + products.price(prices.ravel(), 0)[0] * products.ball.centre
     few = products.ball.sensitive.size <= FEW
@@ -98,7 +149,7 @@ def projected_mechanism(
         joint, _ = generate_near(
             products, coupled, utility, [prices.ravel()], tolerance=tolerance, max_rounds=rounds
         )
-    return best_mixture(joint.channel, start, utility), bound, joint.iterations
+    return best_mixture(joint.channel, start, utility), joint.iterations
 
 
 def frontier_bound(ball: RenyiBall, epsilon: float, cells: int) -> float:
@@ -124,12 +175,7 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Columns
 
     Returns good columns, prices, and a bound from `cells` cells.
     """
-    decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
-    prices = decomposition.solve(products.known, gap=ROUGH)
-    long = products.product(0, 0.0).size > LARGE
-    if long:
-        decomposition.renumber(products.focus(prices, decomposition.known()))
-    prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
+    decomposition, long = _started(products, gap), products.product(0, 0.0).size > LARGE
     groups = len(products.ball.centre)
     single = not products.distinct or groups == 1
     if cells > 0:
@@ -141,6 +187,16 @@ def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Columns
         bound = _bounded(products, decomposition, gap, scouts, 1 if single else COARSE)[2]
     prices = _final(products, decomposition, gap)
     return decomposition.columns(), prices, bound
+
+
+def _started(products: Products, gap: float) -> Decomposition:
+    """Decompose the first product, its list shortened where it is long, and explore others."""
+    decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
+    prices = decomposition.solve(products.known, gap=ROUGH)
+    if products.product(0, 0.0).size > LARGE:
+        decomposition.renumber(products.focus(prices, decomposition.known()))
+    decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
+    return decomposition
 
 
 @dataclass
@@ -215,7 +271,7 @@ def _shares(products: BodyProducts) -> FloatArray:
     return np.asarray(shares / shares.sum())
 
 
-def _final(products: BodyProducts, decomposition: Decomposition, gap: float) -> FloatArray:
+def _final(products: Products, decomposition: Decomposition, gap: float) -> FloatArray:
     """Solve the last LP, refined where the coupling of its weights would lose; return the prices."""
     if not decomposition.split:
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)

@@ -17,6 +17,7 @@ from ldpfrontier.optimal.joint import joint_optimum
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.polyopt import START_ROUNDING, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.projections import frontier_bound, projected_mechanism
+from ldpfrontier.optimal.shared_budget import priced_level, shared_mechanism
 from ldpfrontier.optimum import (
     Intractable,
     Optimum,
@@ -86,8 +87,8 @@ def optimal_robust(
         boxes per pricing: by default 20,000, which mostly certify 1e-3 within seconds. On larger ones, cells
         of the blocks' covers: by default none; 100,000 take 10 to 20 s, and minutes with distinct pairs.
         Without, the bound is that of `optimal_nonrobust`, which holds for every robust mechanism. On larger
-        tables the exact envelope gives the mechanism of the projections, and with cells a bound on every
-        robust mechanism that is below.
+        tables the exact envelope gives a mechanism whose groups share the budget of F at a few prices
+        (`shared_budget`), and with cells a bound on every robust mechanism that is below.
     start : Channel, optional
         A mechanism of the class at this epsilon, whose columns are among the first, so that the result does
         at least as well: with distinct pairs the published optimum, say. Of no use, and only its size is
@@ -193,9 +194,11 @@ def _check_level(
         return
     limit = epsilon + START_ROUNDING * min(1.0, epsilon)
     level, over = ball.projected_epsilon(channel), "the projections"
-    # Over F itself the level is less, and takes much longer to find.
     if level > limit and envelope == "exact":
-        level, over = ball.worst_case_epsilon(channel), "the uncertainty set"
+        # Over F itself the level is less, and takes longer to find: much longer without prices.
+        level, over = priced_level(ball, channel, epsilon), "the uncertainty set"
+        if level > limit:
+            level = ball.worst_case_epsilon(channel)
     if level > limit:
         raise ValueError(f"The start is private at level {level:.9g} over {over}; epsilon is {epsilon:.9g}.")
 
@@ -277,9 +280,12 @@ def _beyond_simplex(
             nodes=NODES if cells is None else cells,
             start=channel,
         )
-    value = MutualInformation(ball.centre)(channel)
     if envelope == "exact":
-        # The optimum over F may be above all mechanisms of the projections.
+        channel, more = shared_mechanism(
+            ball, products.epsilon, tolerance=tolerance, max_rounds=max_rounds, start=channel
+        )
+        rounds += more
         bound = frontier_bound(ball, epsilon, work) if work > 0 else math.inf
+    value = MutualInformation(ball.centre)(channel)
     bound = min(bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
     return certified(channel, value, bound, tolerance, rounds)
