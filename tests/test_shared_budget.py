@@ -22,7 +22,7 @@ from ldpfrontier.optimal.projections import frontier_bound, known_mechanism
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.shared_budget import PricedProducts, priced_level, shared_mechanism
 from ldpfrontier.optimum import uninformative
-from ldpfrontier.renyi import budget, least_mean
+from ldpfrontier.renyi import budget, least_mean, two_cells
 from ldpfrontier.renyi_ball import RenyiBall
 from levels import conic_epsilon
 
@@ -76,8 +76,9 @@ def test_two_values_meet_the_ends(order, seed):
     mass, radius = rng.uniform(0.01, 0.99, 8), 10 ** rng.uniform(-3, 0.0)
     bottom = rng.uniform(0.5, 1.0)
     ends, tolls = (bottom * math.exp(rng.uniform(0.1, 2.5)), bottom), tuple(10 ** rng.uniform(-1, 1.5, 2))
+    low, high = two_cells(mass, np.full(8, radius), order)
     for m, (apart, floor, first, last) in zip(
-        mass, two_valued(mass, ends, tolls, radius, order), strict=True
+        mass, two_valued(mass, (high, low), ends, tolls, order), strict=True
     ):
         r = np.array([m, 1.0 - m])
 

@@ -40,6 +40,7 @@ from ldpfrontier.renyi import (
     two_cells,
     widening,
 )
+from ldpfrontier.worst_level import worst_level
 
 #: Above this many non-sensitive values, radii come from the concave relaxation instead of all subset sums.
 SUBSET_LIMIT = 16
@@ -52,9 +53,6 @@ MOST_SAMPLES = 2**53
 
 #: Most comparisons of two sensitive values at an output (400 MB), and numbers to draw at a time.
 MOST_RATIOS, MOST_DRAWN = 50_000_000, 50_000_000
-
-#: Into how many cells the shares of a budget are divided, as long as two groups may leak more than the worst.
-CELLS = (2, 4, 8, 16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,9 +271,10 @@ class RenyiBall:
         For an output y and groups s1 != s2 only D_{s1} and D_{s2} matter (the budget condition at the top of
         the module), so the supremum is over the share x of the budget that s1 receives: log max R_1.q_1 at
         share x, minus log min R_2.q_2 at share 1 - x. For order >= 1/2, k(D(r || R)) is convex in R, so the
-        ratio is a positive concave over a positive convex function of x: quasi-concave, and a golden section
-        finds its maximum. (Below 1/2 the section starts from the best cell of a grid, without that proof.)
-        Triples (y, s1, s2) are dropped once an upper bound on them is below the best value.
+        ratio is a positive concave over a positive convex function of x: tangents bound it, and it is
+        quasi-concave, so that a golden section finds its maximum. (Below 1/2 the section starts from the best
+        cell of a grid, without that proof.) Triples (y, s1, s2) are dropped once an upper bound on them is
+        below the best value.
 
         Parameters
         ----------
@@ -297,35 +296,7 @@ class RenyiBall:
             If the channel does not have an input for every pair, or `tol` is out of range.
         """
         tol = as_number(tol, "tol", "0 or more", least=0.0)
-        bounds = self._projected_ratios(channel)
-        order = np.argsort(bounds, axis=None)[::-1]
-        flat = bounds.ravel()[order]
-        best = 0.0
-        if flat.size == 0 or flat[0] <= 0:
-            return best
-        tol *= min(1.0, float(flat[0]))
-        position, size = 0, 64
-        while position < flat.size and flat[position] > best + tol:
-            chosen = order[position : position + size]
-            chosen = chosen[bounds.ravel()[chosen] > best + tol]
-            position, size = position + size, min(2 * size, 1024)
-            s1, s2, y = np.unravel_index(chosen, bounds.shape)
-            problem = _Split(self, channel, s1, s2, y)
-            for cells in CELLS:
-                angles = np.linspace(0.0, math.pi / 2, cells + 1)
-                top, low = problem.logs(np.repeat(angles[:, None], problem.size, axis=1))
-                values = _apart(top, low)
-                best = max(best, float(values.max()))
-                # The maximum rises and the minimum falls with the share, so a cell's corners bound it.
-                open_ = _apart(top[1:], low[:-1]).max(axis=0) > best + tol
-                problem = problem.take(open_)
-                if math.isinf(best) or problem.size == 0:
-                    break
-            else:
-                peak = values[:, open_].argmax(axis=0)
-                lo, hi = angles[np.maximum(peak - 1, 0)], angles[np.minimum(peak + 1, len(angles) - 1)]
-                best = max(best, float(golden_section(problem.value, lo, hi)[1].max()))
-        return best
+        return worst_level(self, self._blocks(channel), self._projected_ratios(channel), tol)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw random distributions on the boundary of F.
@@ -372,18 +343,19 @@ class RenyiBall:
             R[i, s] = push_out(r, random_targets(rng, i.size, a2), B, self.order)
             D[i, s] = renyi_divergences(r, R[i, s], self.order)
         # Clipped so that an infinite D (radius inf, or order < 1) keeps every group's share positive.
-        tilt = np.clip(self._exponent * D, -30.0, 600.0) if self.order != 1 else 0.0
+        tilt = np.clip(self.exponent * D, -30.0, 600.0) if self.order != 1 else 0.0
         weight = np.broadcast_to(self.sensitive * np.exp(tilt), D.shape)
         weight = weight / weight.sum(axis=1, keepdims=True)
         return np.concatenate([P.reshape(rays, a1, a2), weight[:, :, None] * R])
 
     @property
-    def _exponent(self) -> float:
+    def exponent(self) -> float:
+        """g, of the identity at the top of the module."""
         return (self.order - 1.0) / self.order
 
     def radius_at(self, share: FloatArray, p: FloatArray) -> FloatArray:
         """Divergence a group of weight `p` may have when it receives `share` of the budget."""
-        g = self._exponent
+        g = self.exponent
         if math.isinf(self.radius):
             return np.full(np.broadcast_shapes(share.shape, p.shape), np.inf)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -450,51 +422,3 @@ class RenyiBall:
 
 def _checked_order(order: float) -> float:
     return as_number(order, "The order of the ball", "from 1/64 to 16", least=ORDERS[0], most=ORDERS[1])
-
-
-def _apart(high: FloatArray, low: FloatArray) -> FloatArray:
-    """Difference of logarithms; 0 where nothing is possible: 0/0 = 1."""
-    possible = high > -np.inf
-    return np.where(possible, np.where(possible, high, 0.0) - low, 0.0)
-
-
-class _Split:
-    """Log extremes of two groups' output probabilities when the budget is split cos^2 : sin^2.
-
-    The square root of a share is what moves a support value, so an angle makes both ends smooth.
-    """
-
-    def __init__(
-        self,
-        ball: RenyiBall,
-        channel: Channel,
-        s1: NDArray[np.intp],
-        s2: NDArray[np.intp],
-        y: NDArray[np.intp],
-    ) -> None:
-        self.ball, self.channel, self.triples = ball, channel, (s1, s2, y)
-        Q = ball._blocks(channel)
-        self.q1, self.q2, self.size = Q[s1, :, y], Q[s2, :, y], len(s1)
-
-    def take(self, rows: NDArray[np.bool_]) -> _Split:
-        s1, s2, y = self.triples
-        return _Split(self.ball, self.channel, s1[rows], s2[rows], y[rows])
-
-    def logs(self, angle: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Log of the largest P(y|s1) at share sin^2 and of the least P(y|s2) at share cos^2; (..., m)."""
-        ball, (s1, s2, _) = self.ball, self.triples
-        share = np.sin(angle) ** 2
-        rest = np.where(angle < math.pi / 2, 1.0 - share, 0.0)
-        # Both at once: rows are cheap, calls are not.
-        B = np.stack(
-            [ball.radius_at(share, ball.sensitive[s1]), ball.radius_at(rest, ball.sensitive[s2])], axis=-2
-        )
-        r, q = np.stack([ball.conditionals[s1], ball.conditionals[s2]]), np.stack([-self.q1, self.q2])
-        r, q = (np.broadcast_to(x, (*B.shape, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (r, q))
-        ends = least_mean(r, q, B.ravel(), ball.order).reshape(B.shape)
-        with np.errstate(divide="ignore"):
-            return np.log(-ends[..., 0, :]), np.log(ends[..., 1, :])
-
-    def value(self, angle: FloatArray) -> FloatArray:
-        high, low = self.logs(angle)
-        return _apart(high, low)

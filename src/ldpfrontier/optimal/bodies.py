@@ -124,13 +124,12 @@ class Body(Block):
         ends : tuple of ndarray
             The values with A = top, and with B = bottom, where the lower one is 0 instead.
         """
-        if self.tolls != (0.0, 0.0) and self.movable:
-            mass = np.clip(subset_sums(self.centre), 0.0, 1.0)[1:-1]
-            step, floor, *ends = two_valued(
-                mass, (self.top, self.bottom), self.tolls, self.radius, self.order
-            ).T
-            return np.arange(1, len(mass) + 1, dtype=np.int32), floor, step, (ends[0], ends[1])
         sets, least, largest = self.single_valued()
+        if self.tolls != (0.0, 0.0) and self.movable:
+            mass = np.clip(subset_sums(self.centre), 0.0, 1.0)[sets]
+            ends = self.top, self.bottom
+            step, floor, *single = two_valued(mass, (largest, least), ends, self.tolls, self.order).T
+            return sets, floor, step, (single[0], single[1])
         with np.errstate(divide="ignore", invalid="ignore"):
             step = (self.top - self.bottom) / (largest - least)
             return sets, self.bottom - least * step, step, (self.top / largest, self.bottom / least)

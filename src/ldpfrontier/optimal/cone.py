@@ -177,7 +177,7 @@ class Oracle:
         self, s: NDArray[np.intp], q: FloatArray, B: FloatArray, root: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Least R . q within radius B, its R, and half of minus its derivative in the root of the share."""
-        ball, g = self.ball, self.ball._exponent
+        ball, g = self.ball, self.ball.exponent
         value, R, distances = least_members(ball.conditionals[s], q, B, ball.order)
         least = q.argmin(axis=1)[:, None]
         distance = np.take_along_axis(distances, least, 1)[:, 0]

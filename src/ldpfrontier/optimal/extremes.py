@@ -189,10 +189,51 @@ def least(
 
 
 @inner
-def _room() -> Extreme:
-    return Extreme(
-        np.zeros(1), np.zeros(1), np.empty(2), np.empty(2), np.zeros(1), np.zeros(1, dtype=np.bool_)
-    )
+def _two_cells(m: float, q: float, order: float) -> tuple[float, float, float]:
+    """Return k(D) of (m, 1 - m) and (q, 1 - q), and its first and second derivative in q."""
+    a, b = m / q, (1.0 - m) / (1.0 - q)
+    if order == 2.0:
+        steep, flat = b * b, a * a
+        over = m * (a - 1.0) + (1.0 - m) * (b - 1.0)
+        root = np.sqrt(1.0 + over)
+        k, scale = 2.0 * over / (root + 1.0), 1.0 / root
+    else:
+        log_a, log_b = np.log(a), np.log(b)
+        steep, flat = np.exp(order * log_b), np.exp(order * log_a)
+        g, over = 1.0 - 1.0 / order, 0.0
+        if g == 0.0:
+            k = m * log_a + (1.0 - m) * log_b
+        else:
+            over = m * np.expm1((order - 1.0) * log_a) + (1.0 - m) * np.expm1((order - 1.0) * log_b)
+            k = np.expm1(np.log1p(over) / order) / g
+        scale = np.exp(-g * np.log1p(over))
+    h = steep - flat
+    bend = order * (steep / (1.0 - q) + flat / q) - (order - 1.0) ** 2 / order * h * h / (1.0 + over)
+    return k, scale * h, scale * bend
+
+
+@inner
+def _reached(m: float, pull: float, cap: float, order: float, start: float) -> tuple[float, float]:
+    """Return q between m and a cap where the derivative of k(D) is `pull`, or the cap; and k(D) there."""
+    k, slope, _ = _two_cells(m, cap, order)
+    if abs(slope) <= abs(pull):
+        return cap, k
+    low, high = min(m, cap), max(m, cap)
+    q = start if low < start < high else m + 0.5 * (cap - m)
+    for _ in range(TWO):
+        k, slope, bend = _two_cells(m, q, order)
+        if slope > pull:
+            high = q
+        else:
+            low = q
+        new = q + (pull - slope) / bend
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        step = new - q
+        q = new
+        if abs(step) <= FINE * min(q, 1.0 - q):
+            break
+    return q, _two_cells(m, q, order)[0]
 
 
 @inner
@@ -200,40 +241,41 @@ def _met(
     case: int,
     mass: float,
     start: float,
+    caps: tuple[float, float],
     ends: tuple[float, float],
     tolls: tuple[float, float],
-    B: float,
     order: float,
-    space: tuple[Extreme, Extreme],
-) -> float:
-    """Find x with A - B (0), A (1) or B (2) of (x, 0) as those of the ends; A and B of it go to the space."""
-    r, w = np.array([mass, 1.0 - mass]), np.array([start, 0.0])
-    high, low = space
-    high.tau[0] = low.tau[0] = np.nan
-    high.value[0] = low.value[0] = high.R[0] = low.R[0] = 0.0
+) -> tuple[float, float]:
+    """Find x with A - B (0), A (1) or B (2) of (x, 0) as those of the ends; return it and B, or 0."""
     target = (ends[0] - ends[1], ends[0], -ends[1])[case]
+    x, B = start, 0.0
+    above = below = mass
     for _ in range(TWO):
+        slope = value = 0.0
         if case < 2:
-            least(r, w, -1.0, B, order, tolls[0], high)
+            above, k = _reached(mass, x / tolls[0], caps[0], order, above)
+            slope, value = above, above * x - tolls[0] * k
         if case != 1:
-            least(r, w, 1.0, B, order, tolls[1], low)
+            below, k = _reached(mass, -x / tolls[1], caps[1], order, below)
+            B = below * x + tolls[1] * k
+            slope, value = slope - below, value - B
         # Convex in x, or concave; means are slopes.
-        slope, before = high.R[0] - low.R[0], w[0]
-        over = high.value[0] - low.value[0] - target
-        w[0] = FARTHEST * ends[0]
+        before, x = x, FARTHEST * ends[0]
         if slope != 0.0:
-            w[0] = min(before - over / slope, w[0])
-        step = w[0] - before
-        if abs(step) <= FINE * before:
-            high.value[0] += high.R[0] * step
-            low.value[0] += low.R[0] * step
+            x = min(before - (value - target) / slope, x)
+        if abs(x - before) <= FINE * before:
+            B += below * (x - before) * (case != 1)
             break
-    return float(w[0])
+    return x, B
 
 
 @kernel
 def two_valued(
-    mass: FloatArray, ends: tuple[float, float], tolls: tuple[float, float], B: float, order: float
+    mass: FloatArray,
+    caps: tuple[FloatArray, FloatArray],
+    ends: tuple[float, float],
+    tolls: tuple[float, float],
+    order: float,
 ) -> FloatArray:
     """Find the vectors with one value on a set of letters and another off it that meet A = top, B = bottom.
 
@@ -243,10 +285,11 @@ def two_valued(
     ----------
     mass : ndarray, shape (m,)
         Probabilities of the sets.
+    caps : tuple of ndarray, shape (m,)
+        The largest and the least probability of the sets over the ball.
     ends, tolls : tuple of float
         Top and bottom, and the tolls of A and of B, > 0.
-    B, order : float
-        As for `least`.
+    order : float
 
     Returns
     -------
@@ -255,18 +298,17 @@ def two_valued(
         A = top and with B = bottom, if the first one is larger. What there is not is nan.
     """
     found = np.full((mass.size, 4), np.nan)
-    space = _room(), _room()
     # Second order: A and B are d^2 Var / (2 order toll) from the mean.
     width = 2.0 * order * (ends[0] - ends[1]) / (1.0 / tolls[0] + 1.0 / tolls[1])
     for i in range(mass.size):
-        start = min(np.sqrt(width / (mass[i] * (1.0 - mass[i]))), FARTHEST * ends[0])
-        apart = _met(0, mass[i], start, ends, tolls, B, order, space)
-        floor = ends[1] - space[1].value[0]
-        if floor >= 0.0:
-            found[i, 0], found[i, 1] = apart, floor
+        m, own = mass[i], (caps[0][i], caps[1][i])
+        start = min(np.sqrt(width / (m * (1.0 - m))), FARTHEST * ends[0])
+        apart, low = _met(0, m, start, own, ends, tolls, order)
+        if ends[1] >= low:
+            found[i, 0], found[i, 1] = apart, ends[1] - low
             continue
-        last = _met(2, mass[i], ends[1], ends, tolls, B, order, space)
-        first = _met(1, mass[i], ends[0], ends, tolls, B, order, space)
+        last = _met(2, m, ends[1], own, ends, tolls, order)[0]
+        first = _met(1, m, ends[0], own, ends, tolls, order)[0]
         if first >= last:
             found[i, 2], found[i, 3] = first, last
     return found

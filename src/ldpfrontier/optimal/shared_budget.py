@@ -131,7 +131,7 @@ def shared_mechanism(
     tolerance, max_rounds
         As in `column_generation.generate`, for the joint columns.
     start : Channel
-        A mechanism whose columns are used, too.
+        A mechanism whose columns are used, too; the result where a linear program fails.
 
     Returns
     -------
@@ -141,7 +141,10 @@ def shared_mechanism(
     if ball.order < LEAST_ORDER or ball.radius == math.inf:
         return start, 0
     products = PricedProducts(ball, epsilon)
-    return known_mechanism(products, tolerance=tolerance, max_rounds=max_rounds, start=start)
+    try:
+        return known_mechanism(products, tolerance=tolerance, max_rounds=max_rounds, start=start)
+    except RuntimeError:  # a program that HiGHS gives up costs what sharing is worth, never the start
+        return start, 0
 
 
 def priced_level(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
