@@ -34,6 +34,9 @@ POLISHED, MOVED, SCOUT = 12, 6, 3
 #: Vertices kept of a body whose list is long.
 KEPT = 1_000
 
+#: Level of a body up to which it has no more than constants.
+NARROW = 1e-9
+
 #: Least excess that a product is used for.
 LITTLE = 1e-9
 
@@ -107,6 +110,7 @@ class BodyProducts:
         toll = self.price_of_budget * math.expm1(self.epsilon) * math.exp(0.5 * delta)
         if toll > 0.0:
             ratio = math.log(max(math.exp(ratio) - toll / scale, 1.0))
+            ratio = ratio if ratio > NARROW else 0.0  # of constants, up to rounding
         unit = float(p / budget(ball.radius, ball.order))
         tolls = toll * unit, toll * unit * math.exp(-self.epsilon)
         return Body(ball.conditionals[s], radius, ball.order, ball.centre[s], ratio, scale, tolls)

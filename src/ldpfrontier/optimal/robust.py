@@ -17,7 +17,7 @@ from ldpfrontier.optimal.joint import joint_optimum
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.polyopt import START_ROUNDING, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.projections import frontier_bound, projected_mechanism
-from ldpfrontier.optimal.shared_budget import priced_level, shared_mechanism
+from ldpfrontier.optimal.shared_budget import level_over, shared_mechanism
 from ldpfrontier.optimum import (
     Intractable,
     Optimum,
@@ -195,10 +195,8 @@ def _check_level(
     limit = epsilon + START_ROUNDING * min(1.0, epsilon)
     level, over = ball.projected_epsilon(channel), "the projections"
     if level > limit and envelope == "exact":
-        # Over F itself the level is less, and takes longer to find: much longer without prices.
-        level, over = priced_level(ball, channel, epsilon), "the uncertainty set"
-        if level > limit:
-            level = ball.worst_case_epsilon(channel)
+        # Over F itself the level is less, and takes longer to find.
+        level, over = level_over(ball, channel, epsilon), "the uncertainty set"
     if level > limit:
         raise ValueError(f"The start is private at level {level:.9g} over {over}; epsilon is {epsilon:.9g}.")
 

@@ -43,6 +43,9 @@ HIGHEST, FLAT, FALLING, PRICES, FEW_PRICES = 0.5, 2.0, 0.75, 3, 2
 #: Steps of the search for the price of an output, and the part of the range that is left by each.
 STEPS, GOLDEN = 60, 0.5 * (math.sqrt(5.0) - 1.0)
 
+#: Relative rounding of levels.
+ROUNDING = 1e-9
+
 #: Orders from which on k(D) is convex, so that prices are those of the duality.
 LEAST_ORDER = 0.5
 
@@ -64,6 +67,8 @@ class PricedProducts:
     ball : RenyiBall
     epsilon : float
         In nats, > 0.
+    most : int
+        Most prices.
 
     Attributes
     ----------
@@ -73,14 +78,14 @@ class PricedProducts:
 
     efforts = BlockProduct.efforts
 
-    def __init__(self, ball: RenyiBall, epsilon: float) -> None:
+    def __init__(self, ball: RenyiBall, epsilon: float, most: int = PRICES) -> None:
         self.ball, self.epsilon, self.resolution = ball, epsilon, 0.0
         letters = int((ball.centre > 0).sum(axis=1).max())
         long = len(ball.centre) * 2**letters > LARGE
         highest = HIGHEST * min(FLAT / epsilon, 1.0) ** FALLING
         self._priced = [
             BodyProducts(ball, epsilon, distinct=not long, price_of_budget=highest * 0.5**n)
-            for n in range(FEW_PRICES if long else PRICES)
+            for n in range(min(most, FEW_PRICES) if long else most)
         ]
 
     @property
@@ -131,7 +136,7 @@ def shared_mechanism(
     tolerance, max_rounds
         As in `column_generation.generate`, for the joint columns.
     start : Channel
-        A mechanism whose columns are used, too; the result where a linear program fails.
+        A mechanism whose columns are used, too; the result where linear programs fail.
 
     Returns
     -------
@@ -140,11 +145,22 @@ def shared_mechanism(
     """
     if ball.order < LEAST_ORDER or ball.radius == math.inf:
         return start, 0
-    products = PricedProducts(ball, epsilon)
-    try:
-        return known_mechanism(products, tolerance=tolerance, max_rounds=max_rounds, start=start)
-    except RuntimeError:  # a program that HiGHS gives up costs what sharing is worth, never the start
-        return start, 0
+    for most in (PRICES, 1):
+        products = PricedProducts(ball, epsilon, most)
+        try:
+            found = known_mechanism(products, tolerance=tolerance, max_rounds=max_rounds, start=start)
+        except RuntimeError:  # HiGHS gives up some programs, fewer at one price
+            continue
+        # Rounding may put columns beyond the level, and never costs the start.
+        if level_over(ball, found[0], epsilon) <= epsilon * (1.0 + ROUNDING):
+            return found
+    return start, 0
+
+
+def level_over(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
+    """Return a level of a channel over F, in nats: by prices if that is epsilon, else the worst one."""
+    bound = priced_level(ball, channel, epsilon)
+    return bound if bound <= epsilon * (1.0 + ROUNDING) else ball.worst_case_epsilon(channel)
 
 
 def priced_level(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
