@@ -9,6 +9,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.renyi import least_mean, two_cells
 from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.worst_level import _Split
 from levels import (
     SHAPES,
     barrier_epsilons,
@@ -200,3 +201,25 @@ def test_where_a_level_becomes_infinite(order):
     found, _ = barrier_epsilons([ball], [channel])
     assert ball.worst_case_epsilon(channel) == pytest.approx(found[0], abs=1e-9)
     assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, 4.0])
+def test_tangents_bound_the_ratio_at_every_share(order):
+    rng = np.random.default_rng(round(10 * order))
+    shares, met = np.linspace(1e-3, math.pi / 2 - 1e-3, 200)[:, None], 0
+    for _ in range(60):
+        a2 = int(rng.integers(2, 6))
+        centre = rng.dirichlet(np.ones(2 * a2)).reshape(2, a2)
+        q = rng.random((2, 1, a2)) * (rng.random((2, 1, a2)) < 0.8)
+        if not (q @ centre[:, :, None]).all():
+            continue
+        split = _Split(RenyiBall(centre, 10 ** rng.uniform(-3, 0.5), order), *np.array([[0], [1]]), *q)
+        best = split.value(shares).max()
+        angle = rng.uniform(0.1, 1.4, 1)
+        for _ in range(10):
+            value, bound, better = split.tangents(angle)
+            np.testing.assert_allclose(value, split.value(angle), atol=1e-12)
+            assert bound >= best - 1e-9
+            angle = better
+        met += bound[0] < best + 1e-4
+    assert met > 30
