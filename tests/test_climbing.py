@@ -9,15 +9,11 @@ from hypothesis import strategies as st
 from scipy.special import xlogy
 
 from ldpfrontier.optimal.climbing import Rows, climb
-from ldpfrontier.optimal.extremes import Extreme, least
+from ldpfrontier.optimal.extremes import extreme, least
 from ldpfrontier.renyi import least_mean, least_members
 
 ORDERS = (0.25, 0.5, 1.0, 1.05, 2.0, 4.0)
 seeds = st.integers(0, 2**32 - 1)
-
-
-def room(n: int, start: np.ndarray) -> Extreme:
-    return Extreme(start.copy(), start, np.empty(n), np.empty(n), np.zeros(1), np.zeros(1, dtype=np.bool_))
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -35,7 +31,8 @@ def test_extremes_are_those_of_the_ball_wherever_the_search_starts(order, seed):
     for sign in (1.0, -1.0):
         values, members, distances = least_members(r[None], sign * w[None], np.array([B]), order)
         start = np.array([np.nan if rng.random() < 0.3 else rng.uniform(-100.0, 800.0)])
-        found = room(n, start)
+        found = extreme(n)
+        found.tau[:] = start
         least(r, w, sign, B, order, 0.0, found)
         np.testing.assert_allclose(sign * found.value, values, rtol=1e-10, atol=1e-11)
         np.testing.assert_allclose(found.R, members[0], atol=1e-9)

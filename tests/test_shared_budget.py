@@ -16,7 +16,7 @@ from ldpfrontier.data import data_set
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal.bodies import Body, polish
 from ldpfrontier.optimal.body_products import BodyProducts
-from ldpfrontier.optimal.extremes import Extreme, least, two_valued
+from ldpfrontier.optimal.extremes import Extreme, extreme, least, two_valued
 from ldpfrontier.optimal.joint import joint_optimum
 from ldpfrontier.optimal.projections import frontier_bound, known_mechanism
 from ldpfrontier.optimal.robust import optimal_robust
@@ -34,10 +34,7 @@ seeds = st.integers(0, 2**32 - 1)
 def tolled(
     r: np.ndarray, w: np.ndarray, radius: float, order: float, toll: float, sign: float
 ) -> tuple[float, Extreme]:
-    n = len(r)
-    found = Extreme(
-        np.zeros(1), np.array([np.nan]), np.empty(n), np.empty(n), np.zeros(1), np.zeros(1, dtype=np.bool_)
-    )
+    found = extreme(len(r))
     least(r, w, sign, radius, order, toll, found)
     return float(found.value[0]), found
 

@@ -94,6 +94,29 @@ def _by_cells(split: _Split, best: float, tol: float) -> float:
     return max(best, float(golden_section(split.value, lo, hi)[1].max()))
 
 
+def falling(
+    ball: RenyiBall, s: NDArray[np.intp], q: FloatArray, B: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Find the least R . q of groups within radii, its R, and how fast it falls with the share of the budget.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    s : ndarray of int, shape (m,)
+    q : ndarray, shape (m, a2)
+    B : ndarray, shape (m,)
+        In nats.
+    """
+    value, R, distances = least_members(ball.conditionals[s], q, B, ball.order)
+    lowest = q.argmin(axis=1)[:, None]
+    far = np.take_along_axis(distances, lowest, 1)[:, 0]
+    # By the envelope theorem the derivative in B is mu - value, mu = q - distance.
+    falls = np.where(np.isfinite(far), value - q.min(axis=1) + far, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        share = budget(ball.radius, ball.order) / ball.sensitive[s] * np.exp(-ball.exponent * B)
+        return value, R, np.nan_to_num(falls * share)
+
+
 def _apart(high: FloatArray, low: FloatArray) -> FloatArray:
     """Difference of logarithms; 0 where nothing is possible: 0/0 = 1."""
     possible = high > -np.inf
@@ -142,15 +165,10 @@ class _Split:
         """Return the log ratios at some angles, bounds on them at all, and angles nearer to the best ones."""
         ball, B = self.ball, self._radii(angle).ravel()
         s, q = np.concatenate([self.s1, self.s2]), np.concatenate([-self.q1, self.q2])
-        least, _, distances = least_members(ball.conditionals[s], q, B, ball.order)
-        lowest = q.argmin(axis=1)[:, None]
-        far = np.take_along_axis(distances, lowest, 1)[:, 0]
-        # By the envelope theorem the mean falls by its distance from mu = q - distance with the divergence.
-        falls = np.where(np.isfinite(far), least - q.min(axis=1) + far, 0.0)
+        least, _, falls = falling(ball, s, q, B)
+        a, b = falls.reshape(2, -1)
+        A, low = -least[: self.size], least[self.size :]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            k = budget(ball.radius, ball.order) / ball.sensitive[s]
-            a, b = np.nan_to_num(falls * k * np.exp(-ball.exponent * B)).reshape(2, -1)
-            A, low = -least[: self.size], least[self.size :]
             share, rest = np.sin(angle) ** 2, np.cos(angle) ** 2
             value = np.where(A > 0, np.log(A) - np.log(low), 0.0)
             ends = [(A + a * rest) / (low + b * rest), (A - a * share) / np.maximum(low - b * share, 0.0)]

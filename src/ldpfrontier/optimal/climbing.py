@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import FloatArray
 from ldpfrontier.compiled import inner, kernel
-from ldpfrontier.optimal.extremes import Extreme, least
+from ldpfrontier.optimal.extremes import Extreme, extreme, least
 
 #: Newton steps from a start, how far (relative) a step may move a letter, and the part of a step that is
 #: tried if all of it gains nothing.
@@ -54,15 +54,6 @@ class Ball(NamedTuple):
     radius: float
     order: float
     tolls: FloatArray  # (2,)
-
-
-@inner
-def _extreme(n: int) -> Extreme:
-    found = Extreme(
-        np.zeros(1), np.zeros(1), np.empty(n), np.empty(n), np.zeros(1), np.zeros(1, dtype=np.bool_)
-    )
-    found.tau[0] = np.nan
-    return found
 
 
 @inner
@@ -309,7 +300,7 @@ def _ascend(rows: Rows, s: int, w: FloatArray, restore: int, steps: int) -> floa
     n = w.size
     r, prior, prices = rows.r[s, :n], rows.prior[s, :n], rows.prices[s, :n]
     top, bottom, ball = rows.top[s], rows.bottom[s], Ball(r, rows.radius[s], rows.order, rows.tolls[s])
-    A, b, new_A, new_b = _extreme(n), _extreme(n), _extreme(n), _extreme(n)
+    A, b, new_A, new_b = extreme(n), extreme(n), extreme(n), extreme(n)
     if restore:
         _restore(ball, w, (top, bottom), restore == 2, A, b)
     _pull(ball, w, top, bottom, A, b)

@@ -25,8 +25,8 @@ from ldpfrontier.channel import FloatArray
 from ldpfrontier.optimal.dual_simplex import Pool, maximize
 from ldpfrontier.optimal.rough_cuts import rough_cuts
 from ldpfrontier.privacy import log_ratio
-from ldpfrontier.renyi import budget, least_members
 from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.worst_level import falling
 
 Conditionals = Literal["exact", "projections"]
 Pairs = Literal["all", "distinct"]
@@ -177,20 +177,8 @@ class Oracle:
         self, s: NDArray[np.intp], q: FloatArray, B: FloatArray, root: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Least R . q within radius B, its R, and half of minus its derivative in the root of the share."""
-        ball, g = self.ball, self.ball.exponent
-        value, R, distances = least_members(ball.conditionals[s], q, B, ball.order)
-        least = q.argmin(axis=1)[:, None]
-        distance = np.take_along_axis(distances, least, 1)[:, 0]
-        # By the envelope theorem the derivative in B is mu - value, mu = q - distance.
-        slope = np.where(np.isfinite(distance), value - q.min(axis=1) + distance, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return (
-                value,
-                R,
-                np.nan_to_num(
-                    slope * budget(ball.radius, ball.order) / ball.sensitive[s] * np.exp(-g * B) * root
-                ),
-            )
+        value, R, falls = falling(self.ball, s, q, B)
+        return value, R, falls * root
 
     def levels(self, columns: FloatArray) -> FloatArray:
         """Realized levels of columns, nats, shape (m,)."""

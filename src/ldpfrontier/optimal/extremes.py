@@ -45,6 +45,16 @@ class Extreme(NamedTuple):
     free: NDArray[np.bool_]  # (1,): whether the toll decides, and not the radius
 
 
+@kernel
+def extreme(n: int) -> Extreme:
+    """Return space for an extreme of n letters, which says nothing of where to start."""
+    found = Extreme(
+        np.zeros(1), np.zeros(1), np.empty(n), np.empty(n), np.zeros(1), np.zeros(1, dtype=np.bool_)
+    )
+    found.tau[0] = np.nan
+    return found
+
+
 @inner
 def _tilt(
     r: FloatArray, z: FloatArray, floor: float, tau: float, order: float, h: FloatArray
@@ -89,6 +99,12 @@ def _tilt(
 def _budget(D: float, g: float) -> float:
     """Return k(D)."""
     return float(np.expm1(g * D) / g if g != 0.0 else D)
+
+
+@inner
+def _worth(ahead: float, toll: float, D: float, g: float) -> float:
+    """Return how much further D is worth its toll, with R . (1/t + z) ahead."""
+    return float((np.log(ahead / toll) - g * D) / (1.0 + g))
 
 
 @kernel
@@ -141,8 +157,7 @@ def least(
         spare = B - D
         change = np.log(D / B) * D / slope
         if toll > 0.0:
-            # How much further k(D) is worth its toll.
-            worth = (np.log(ahead / toll) - g * D) / (1.0 + g)
+            worth = _worth(ahead, toll, D, g)
             if worth < spare:
                 spare = worth
                 change = -worth * (1.0 + g) / ((1.0 + g) * slope + np.exp(-tau) / ahead)
@@ -160,7 +175,7 @@ def least(
                 D, _, ahead = _tilt(r, z, floor, LAST, order, R)
                 left = B - D
                 if toll > 0.0:
-                    left = min(left, (np.log(ahead / toll) - g * D) / (1.0 + g))
+                    left = min(left, _worth(ahead, toll, D, g))
                 if left > 0.0:
                     tau = LAST
                     break

@@ -27,7 +27,7 @@ from ldpfrontier.information import entropy
 from ldpfrontier.optimal.column_generation import BATCH, Master, generate
 from ldpfrontier.optimal.cone import Conditionals, Oracle, Pairs, Relaxation
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.polyopt import START_ROUNDING, start_columns
+from ldpfrontier.optimal.polyopt import allowed, start_columns
 from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
 from ldpfrontier.renyi import least_members
 from ldpfrontier.renyi_ball import RenyiBall
@@ -332,7 +332,7 @@ def joint_optimum(
     family = JointColumns(Oracle(ball, epsilon, oracle, pairs), nodes)
     if start is not None:
         worst = float(family.oracle.levels(given[0].vectors).max())
-        if worst > epsilon + START_ROUNDING * min(1.0, epsilon):
+        if worst > allowed(epsilon):
             raise ValueError(f"The start is private at level {worst:.9g}; epsilon is {epsilon:.9g}.")
         family.known = Columns.join([family.known, utility.columns(family.oracle.pull(given[0].vectors)[0])])
     _explore(family, tolerance, max_rounds)

@@ -59,6 +59,11 @@ TIGHT, LOOSE, INNER, OUTER, FINE, SEARCHES, TURN = 1e-4, 1e-2, 0.5, 0.2, 0.15, 2
 START_ROUNDING, ROUNDING = 1e-9, 1e-14
 
 
+def allowed(epsilon: float) -> float:
+    """Return the level that a mechanism may have up to rounding, in nats."""
+    return epsilon + START_ROUNDING * min(1.0, epsilon)
+
+
 def check_class(channel: Channel, lower: FloatArray, epsilon: float, *, distinct: bool) -> None:
     """Check that a mechanism satisfies the inequalities of PolyOpt.
 
@@ -85,7 +90,7 @@ def check_class(channel: Channel, lower: FloatArray, epsilon: float, *, distinct
     ratios = log_ratio(*np.broadcast_arrays(A[:, None], B[None]))
     if distinct:
         ratios[np.diag_indices(len(lower))] = 0.0
-    if (worst := float(ratios.max())) > epsilon + START_ROUNDING * min(1.0, epsilon) + ROUNDING:
+    if (worst := float(ratios.max())) > allowed(epsilon) + ROUNDING:
         raise ValueError(
             f"The start is private at level {worst:.9g} by the inequalities of its class; epsilon is"
             f" {epsilon:.9g}."

@@ -15,7 +15,7 @@ from ldpfrontier.optimal.cone import Pairs
 from ldpfrontier.optimal.edges import FINE, MENDED, NOISE, best_known, guarded, mended, moved, scaled_down
 from ldpfrontier.optimal.joint import joint_optimum
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.polyopt import START_ROUNDING, check_class, polyopt_distinct, polyopt_published
+from ldpfrontier.optimal.polyopt import allowed, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.projections import frontier_bound, projected_mechanism
 from ldpfrontier.optimal.shared_budget import level_over, shared_mechanism
 from ldpfrontier.optimum import (
@@ -192,7 +192,7 @@ def _check_level(
     """Refuse a mechanism that is not private over the projections, or over F itself."""
     if channel is None:
         return
-    limit = epsilon + START_ROUNDING * min(1.0, epsilon)
+    limit = allowed(epsilon)
     level, over = ball.projected_epsilon(channel), "the projections"
     if level > limit and envelope == "exact":
         # Over F itself the level is less, and takes longer to find.

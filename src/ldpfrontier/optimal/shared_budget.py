@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from ldpfrontier.channel import Channel, FloatArray
 from ldpfrontier.compiled import inner, kernel
 from ldpfrontier.optimal.body_products import BodyProducts
-from ldpfrontier.optimal.extremes import Extreme, least
-from ldpfrontier.optimal.polyopt import LARGE
+from ldpfrontier.optimal.extremes import Extreme, extreme, least
+from ldpfrontier.optimal.polyopt import LARGE, allowed
 from ldpfrontier.optimal.products import BlockProduct
 from ldpfrontier.optimal.projections import known_mechanism
 from ldpfrontier.renyi import budget
@@ -42,9 +42,6 @@ HIGHEST, FLAT, FALLING, PRICES, FEW_PRICES = 0.5, 2.0, 0.75, 3, 2
 
 #: Steps of the search for the price of an output, and the part of the range that is left by each.
 STEPS, GOLDEN = 60, 0.5 * (math.sqrt(5.0) - 1.0)
-
-#: Relative rounding of levels.
-ROUNDING = 1e-9
 
 #: Orders from which on k(D) is convex, so that prices are those of the duality.
 LEAST_ORDER = 0.5
@@ -152,7 +149,7 @@ def shared_mechanism(
         except RuntimeError:  # HiGHS gives up some programs, fewer at one price
             continue
         # Rounding may put columns beyond the level, and never costs the start.
-        if level_over(ball, found[0], epsilon) <= epsilon * (1.0 + ROUNDING):
+        if level_over(ball, found[0], epsilon) <= allowed(epsilon):
             return found
     return start, 0
 
@@ -160,7 +157,7 @@ def shared_mechanism(
 def level_over(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
     """Return a level of a channel over F, in nats: by prices if that is epsilon, else the worst one."""
     bound = priced_level(ball, channel, epsilon)
-    return bound if bound <= epsilon * (1.0 + ROUNDING) else ball.worst_case_epsilon(channel)
+    return bound if bound <= allowed(epsilon) else ball.worst_case_epsilon(channel)
 
 
 def priced_level(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
@@ -235,10 +232,7 @@ def _least_gap(v: FloatArray, balls: Balls, ratio: float, space: Extreme) -> flo
 def _excess(blocks: FloatArray, balls: Balls, ratio: float) -> float:
     """Return how much larger than `ratio` the ratio of two probabilities of an output may be at most."""
     groups, n = blocks.shape[1:]
-    space = Extreme(
-        np.zeros(1), np.zeros(1), np.empty(n), np.empty(n), np.zeros(1), np.zeros(1, dtype=np.bool_)
-    )
-    excess = 0.0
+    excess, space = 0.0, extreme(n)
     for v in blocks:
         gap = _least_gap(v, balls, ratio, space)
         if gap > 0.0:
