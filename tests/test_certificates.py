@@ -17,7 +17,7 @@ from ldpfrontier.optimal.body_products import BodyProducts
 from ldpfrontier.optimal.certificates import Certificate, Frame, between, ends, with_ends
 from ldpfrontier.optimal.decomposition import Decomposition
 from ldpfrontier.optimal.levels import level_at
-from ldpfrontier.optimal.lines import NEARLY, Case, Known, best_line
+from ldpfrontier.optimal.lines import NEARLY, Case, Known, _runs, best_line
 from ldpfrontier.optimal.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.profiles import Profiles
 from ldpfrontier.optimal.projections import projected_mechanism
@@ -49,23 +49,30 @@ def parted():
     return products, profiles, prices, whole
 
 
+def whole(frame, p):
+    """Whether a part is of all z."""
+    return frame.low[p] == 0.0 and frame.high[p] == math.inf
+
+
 def check_lines(frame: Frame, profiles: Profiles) -> None:
     """Assert that no known point is above the lines of its parts, and that kappa is what totals say."""
     assert (frame.bonus <= 0.0).all()
     for role, heights in frame.heights.items():
         n = profiles.roles.index(role)
         for p in np.flatnonzero(frame.own(role)):
-            for k, at in enumerate(profiles.known if len(frame.low) == 1 else profiles.points):
+            for k in np.flatnonzero(frame.needed[:, p].any(axis=0)):
+                at = (profiles.known if whole(frame, p) else profiles.points)[k]
                 own = slice(*at.first[n : n + 2])
                 f, z = at.f[own], at.z[own]
                 over = f - frame.slope[p, k] * z - heights[p, k] - frame.bonus[p, k] * (z > frame.low[p])
                 assert over[z <= frame.high[p]].max(initial=-math.inf) <= 1e-9
-    # Every product's parts are of all z.
+    # Every product's parts are of all z, between any two knots.
     for needed in frame.needed:
-        own = np.flatnonzero(needed)[np.argsort(frame.low[needed])]
-        assert frame.low[own[0]] == 0.0
-        assert frame.high[own[-1]] == math.inf
-        assert (frame.high[own[:-1]] == frame.low[own[1:]]).all()
+        for both in (needed[:, :-1] & needed[:, 1:]).T:
+            own = np.flatnonzero(both)[np.argsort(frame.low[both])]
+            assert frame.low[own[0]] == 0.0
+            assert frame.high[own[-1]] == math.inf
+            assert (frame.high[own[:-1]] == frame.low[own[1:]]).all()
 
 
 @pytest.mark.parametrize("share", [3e-2, 1e-2])
@@ -78,26 +85,36 @@ def test_parts_have_lines_that_no_known_point_is_above(parted, share):
     assert len(frame.low) > 1
     assert frame.kappa().max() <= 2.0 * share * value
     assert len(profiles.frame(value).low) == 1
-    assert len(profiles.frame(share * value, worth=value).low) == 1
+    # It does at some knots, where z is not split.
+    assert any(whole(frame, p) and not frame.needed[:, p].any(axis=0).all() for p in range(len(frame.low)))
+
+
+def at_delta(products, delta, role, prices):
+    """Return f and z of the vertices that are listed of a body, scaled as those of certificates."""
+    body, scale = products.body((role[0], float(delta), role[1])), math.exp(-0.5 * delta)
+    z = scale * body.z
+    return scale * body.reduced(prices[role[0]]) - 0.5 * delta * z, z
 
 
 def test_points_at_the_edges_are_of_their_bodies(parted):
     products, profiles, prices, _ = parted
     k = 3
-    at, P, delta = profiles.points[k], products.ball.centre, float(profiles.deltas[k])
-    vertices = profiles.known[k]
-    scale = math.exp(-0.5 * delta)
+    at, vertices = profiles.points[k], profiles.known[k]
     for n, (s, special) in enumerate(profiles.roles):
         own = slice(*at.first[n : n + 2])
-        body = products.body((s, delta, special))
         count = int(np.diff(vertices.first)[n])
         f, z, edge = (x[own][count:] for x in (at.f, at.z, at.at))
         between = z == edge
-        inside = (profiles.edges > scale * body.z.min()) & (profiles.edges < scale * body.z.max())
-        np.testing.assert_array_equal(np.sort(z[between]), profiles.edges[inside])
+        # Points with one value that the body has at the knot before or after count here, too.
+        near = profiles.deltas[k - 1 : k + 2]
+        spread = [at_delta(products, delta, (s, special), prices) for delta in near]
+        before, inside, after = ((profiles.edges > z.min()) & (profiles.edges < z.max()) for _, z in spread)
+        assert len(np.unique(z[between])) == between.sum()
+        assert np.isin(profiles.edges[inside], z[between]).all()
+        assert np.isin(z[between], profiles.edges[before | inside | after]).all()
         # f - slope z is convex, so that no vertex is below all points between two.
         for slope in (1.0, 2.0, 3.0):
-            best = scale * float(body.reduced(prices[s] + (slope + 0.5 * delta) * P[s]).max())
+            best = max(float((g - slope * x).max()) for g, x in spread)
             assert (f - slope * z)[between].max(initial=-math.inf) <= best + 2e-3
         # The others are vertices that pass an edge before the next knot.
         known = np.column_stack([at.f[own], at.z[own]])[:count]
@@ -165,6 +182,34 @@ def test_best_lines_say_the_least(seed, low, products):
     assert roomy[2] <= 0.0
 
 
+def test_z_is_split_as_little_as_need_be(parted):
+    _, profiles, prices, _ = parted
+    enough = 1e-2 * float(prices.sum())
+    frame = profiles.frame(enough)
+    ended = np.flatnonzero(np.isfinite(frame.high))
+    assert ended.size
+    for p in ended:
+        # Up to the next edge lines would say too much.
+        knots, products = frame.needed[:, p].any(axis=0), frame.needed[:, p].any(axis=1)
+        wider = float(profiles.edges[profiles.edges > frame.high[p]].min(initial=math.inf))
+        kappa = [
+            best_line(Case.of(at, profiles._bodies[products], float(frame.low[p]), wider), 0.0, enough)[0]
+            for at, own in zip(profiles.points, knots, strict=True)
+            if own
+        ]
+        assert max(kappa) > enough
+
+
+def test_knots_where_z_is_split_are_in_few_runs():
+    needed = np.zeros(40, dtype=bool)
+    assert _runs(needed) == []
+    needed[[0, 1, 10, 12, 39]] = True
+    assert _runs(needed) == [slice(0, 3), slice(9, 14), slice(38, 40)]
+    needed[5] = True
+    assert _runs(needed) == [slice(0, 14), slice(38, 40)]
+    assert _runs(np.ones(1, dtype=bool)) == [slice(0, 1)]
+
+
 def test_parts_give_tighter_bounds_than_the_whole():
     products = some_products(3.0, distinct=False)
     decomposition = Decomposition(products.product(0, 0.0), 3.0)
@@ -210,7 +255,7 @@ def test_bodies_that_are_listed_are_not_above_their_levels():
     frame = Frame(
         t, np.array([0.0, 1.7 * z]), np.array([1.7 * z, math.inf]), rng.uniform(1.0, 2.0, (2, 3)),
         -rng.uniform(0.0, 1e-3, (2, 3)), {role: rng.uniform(-1e-3, 0.0, (2, 3)) for role in roles},
-        [[(s, s == s0) for s in range(3)] for s0 in range(3)], np.ones((3, 2), dtype=bool),
+        [[(s, s == s0) for s in range(3)] for s0 in range(3)], np.ones((3, 2, 3), dtype=bool),
     )  # fmt: skip
     certificate = Certificate(products, prices, frame, 1e-3)
     for special in (False, True):
@@ -238,7 +283,7 @@ def test_raised_heights_use_what_the_totals_allow(distinct):
     frame = Frame(
         knots, np.array([0.0, 0.5]), np.array([0.5, np.inf]), rng.uniform(1.0, 1.4, (2, len(knots))),
         -np.array([[0.0], [0.1]]) * np.ones(len(knots)), heights, products,
-        np.ones((len(products), 2), dtype=bool),
+        np.ones((len(products), 2, len(knots)), dtype=bool),
     )  # fmt: skip
     goal, shares = float(frame.kappa().max()) + 0.1, np.array([0.4, 0.3, 0.2, 0.1])
     raised = frame.raised(goal, shares)
@@ -247,7 +292,8 @@ def test_raised_heights_use_what_the_totals_allow(distinct):
     if distinct:
         np.testing.assert_allclose(raised.kappa(), goal)
         # Lines that a product does not need say nothing of it.
-        needed = np.array([[True, True], [True, False], [False, True], [True, False]])
+        needed = np.array([[True, True], [True, False], [False, True], [True, False]])[:, :, None]
+        needed = needed & np.array([True, True, False])
         few = replace(frame, needed=needed)
         kappa = few.raised(goal, shares).kappa()
         np.testing.assert_allclose(kappa[needed], goal)

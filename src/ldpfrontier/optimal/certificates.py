@@ -47,9 +47,9 @@ Role = tuple[int, bool]
 class Frame:
     """Lines for all bodies, P parts at K knots.
 
-    A part has columns of some products: those whose largest z of a body is above `low` and at most `high`.
-    The heights of their bodies and the bonus, which one of the bodies has at least, add up to
-    -e^(slope - 1 - kappa) or less.
+    A part has columns of some products, between some of the knots: those whose largest z of a body is above
+    `low` and at most `high`. The heights of their bodies and the bonus, which one of the bodies has at least,
+    add up to -e^(slope - 1 - kappa) or less.
 
     Attributes
     ----------
@@ -62,8 +62,9 @@ class Frame:
         Of every body, shape (P, K).
     products : list
         The bodies of every product.
-    needed : ndarray of bool, shape (products, P)
-        The products of every part: their bodies are compared with its lines.
+    needed : ndarray of bool, shape (products, P, K)
+        The products of every part, and its knots: there bodies are compared with its lines. At others
+        heights are too large to matter.
     """
 
     knots: FloatArray
@@ -78,7 +79,7 @@ class Frame:
     def own(self, role: Role) -> NDArray[np.bool_]:
         """Return which parts a body is compared with."""
         products = [n for n, roles in enumerate(self.products) if role in roles]
-        return np.asarray(self.needed[products].any(axis=0))
+        return np.asarray(self.needed[products].any(axis=(0, 2)))
 
     def totals(self) -> FloatArray:
         """Return the sums of the heights and the bonus, shape (products, P, K)."""
@@ -90,7 +91,7 @@ class Frame:
         That is nothing, -inf, of parts that a product does not need.
         """
         kappa = np.vectorize(tangent_bound, otypes=[float])(self.slope, self.totals() + above)
-        return np.where(self.needed[:, :, None], kappa, -np.inf)
+        return np.where(self.needed, kappa, -np.inf)
 
     def raised(self, kappa: float, shares: FloatArray) -> Frame:
         """Raise the heights as far as totals allow that say `kappa`, which must not be less than they do.
@@ -300,11 +301,12 @@ class Certificate:
         over = np.array(
             [a - part.scale * level_at(part.level, x, y) for a, x, y in zip(f, z, t, strict=True)]
         )
+        # Covers are not refined for what no refinement mends, however little it is.
+        part.known = max(part.known, float(over.max()))
         best = np.argsort(-over, kind="stable")
         best = best[over[best] > LEAST * self.margin]
         best = best[np.append(True, np.diff(over[best]) < -1e-9)[: len(best)]][:KEPT]
         if best.size:
-            part.known = max(part.known, float(over[best[0]]))
             new = Points(t[best], w[best], np.tile(slope, len(w) // len(slope))[best])
             self.found[role] = self.found[role].joined(new) if role in self.found else new
 

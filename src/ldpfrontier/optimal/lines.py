@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -34,11 +33,15 @@ SLOPES, BONUSES, GOLDEN = 36, 24, 0.5 * (math.sqrt(5.0) - 1.0)
 #: Least slope, and how far the largest one is above 1 + log of the largest Z.
 FLATTEST, STEEPEST = -1.0, 1.0
 
-#: Ratio of z to an end up to which they count as the same.
-NEARLY = 1.001
+#: Ratio of z to an end up to which they count as the same: beside a vertex f falls as a cliff, which moves
+#: with delta. Where lines fell with it, covers would take ever smaller cells to follow.
+NEARLY = 1.03
 
 #: Share of what is too much that slopes of their own must save to split the products of a part.
 SAVED = 0.5
+
+#: Share of the knots up to which those between two where z is split have it split, too.
+BETWEEN = 0.1
 
 
 #: f and z of points of a body, and the z that tells which parts they are of.
@@ -67,12 +70,14 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """Some columns, and their lines at K knots.
+    """Some columns, and their lines at K knots in a row.
 
     Attributes
     ----------
     products : ndarray of int
         The products that they are of.
+    first : int
+        The first of the knots.
     low, high : float
         Ends of the largest z of a body.
     kappa, slope, bonus : ndarray, shape (K,)
@@ -80,12 +85,24 @@ class Part:
     """
 
     products: NDArray[np.int64]
+    first: int
     low: float
     high: float
     kappa: FloatArray
     slope: FloatArray
     bonus: FloatArray
     heights: FloatArray
+
+    @property
+    def knots(self) -> slice:
+        """The knots."""
+        return slice(self.first, self.first + len(self.slope))
+
+    def of(self, knots: slice) -> Part:
+        """Return the part at some of its knots."""
+        own = slice(knots.start - self.first, knots.stop - self.first)
+        lines = self.kappa[own], self.slope[own], self.bonus[own], self.heights[:, own]
+        return Part(self.products, knots.start, self.low, self.high, *lines)
 
 
 class Case(NamedTuple):
@@ -238,20 +255,21 @@ def best_line(case: Case, z: float, enough: float) -> tuple[float, float, float]
 
 def _part(
     known: Sequence[Known],
+    knots: slice,
     bodies: NDArray[np.int64],
     products: NDArray[np.int64],
     ends: tuple[float, float],
     enough: float,
 ) -> Part:
     """Find the lines of a part."""
-    count, K = len(known[0].first) - 1, len(known)
+    count, K = len(known[0].first) - 1, knots.stop - knots.start
     kappa, slope, bonus, heights = np.empty(K), np.empty(K), np.empty(K), np.empty((count, K))
-    for k, own in enumerate(known):
+    for k, own in enumerate(known[knots]):
         case = Case.of(own, bodies[products], *ends)
         z = math.sqrt(ends[0] * min(ends[1], max(float(own.z.max()), ends[0])))
         kappa[k], slope[k], bonus[k] = best_line(case, z, enough)
         heights[:, k] = np.maximum(case.below, case.inside - bonus[k])
-    return Part(products, *ends, kappa, slope, bonus, heights)
+    return Part(products, knots.start, *ends, kappa, slope, bonus, heights)
 
 
 def parts(
@@ -260,7 +278,6 @@ def parts(
     bodies: NDArray[np.int64],
     edges: FloatArray,
     enough: float,
-    worth: float = 0.0,
 ) -> list[Part]:
     """Split the columns into parts with lines that say enough, or nearly.
 
@@ -276,37 +293,58 @@ def parts(
         Where z may be split, rising.
     enough : float
         Kappa to reach.
-    worth : float
-        Kappa above which z is split, if that is more.
     """
     groups, found = [np.arange(len(bodies))], list[Part]()
     while groups:
-        part = _part(known, bodies, groups.pop(), (0.0, math.inf), enough)
+        part = _part(known, slice(0, len(known)), bodies, groups.pop(), (0.0, math.inf), enough)
         halves = _halves(known, bodies, part, enough)
         groups += halves
-        if not halves and part.kappa.max() <= max(enough, worth):
-            found.append(part)
-        elif not halves:
-            found += _split(points, bodies, part.products, [0.0, *edges.tolist(), math.inf], enough)
+        if not halves:
+            runs = _runs(part.kappa > enough)
+            ends = [0, *(end for run in runs for end in (run.start, run.stop - 1)), len(known) - 1]
+            whole = [slice(a, b + 1) for a, b in zip(ends[::2], ends[1::2], strict=True) if a < b or not runs]
+            found += [part.of(knots) for knots in whole]
+            for knots in runs:
+                found += _split(
+                    points, knots, bodies, part.products, [0.0, *edges.tolist(), math.inf], enough
+                )
     return found
+
+
+def _runs(needed: NDArray[np.bool_]) -> list[slice]:
+    """Return runs of knots that are needed, and the ones beside, those few in between included."""
+    runs = list[slice]()
+    for k in np.flatnonzero(needed).tolist():
+        first, last = max(k - 1, 0), min(k + 2, len(needed))
+        if runs and first - runs[-1].stop < BETWEEN * len(needed):
+            first = runs.pop().start
+        runs.append(slice(first, last))
+    return runs
 
 
 def _split(
     known: Sequence[Known],
+    knots: slice,
     bodies: NDArray[np.int64],
     products: NDArray[np.int64],
     ends: list[float],
     enough: float,
 ) -> list[Part]:
-    """Split the columns of some products at all ends but the first ones that need not be."""
-    first, beyond = 1, len(ends) - 1
-    while beyond - first > 1:
-        middle = (first + beyond) // 2
-        if _part(known, bodies, products, (0.0, ends[middle]), enough).kappa.max() <= enough:
-            first = middle
-        else:
-            beyond = middle
-    return [_part(known, bodies, products, own, enough) for own in pairwise([0.0, *ends[first:]])]
+    """Split the columns of some products at as few of the ends as need be, from the lowest on."""
+    found, low = list[Part](), 0
+    while low < len(ends) - 1:
+        high, beyond = low + 1, len(ends)
+        part = _part(known, knots, bodies, products, (ends[low], ends[high]), enough)
+        while beyond - high > 1:
+            middle = (high + beyond) // 2
+            wider = _part(known, knots, bodies, products, (ends[low], ends[middle]), enough)
+            if wider.kappa.max() <= enough:
+                part, high = wider, middle
+            else:
+                beyond = middle
+        found.append(part)
+        low = high
+    return found
 
 
 def _halves(

@@ -36,6 +36,9 @@ RATIO, EDGES = 1.12, 40
 #: Slopes of parts that vertices are looked for at.
 TILTS = 4
 
+#: Height of lines at knots that they are not for: far above any other.
+FAR = 1e3
+
 #: Most times that vertices are looked for before all knots at kinks are found.
 LOOKS = 4
 
@@ -79,7 +82,7 @@ class Profiles:
         self.known: list[Known] = []
         self.points: list[Known] = []
         self._paths = [Path(self.products, role, self.edges) for role in self.roles]
-        self._places, self._lines = self.deltas, np.empty((0, self.first))
+        self._lines: list[tuple[FloatArray, FloatArray]] = []
 
     def look(self, prices: FloatArray, enough: float, kink: FloatArray | None = None) -> None:
         """Look for vertices at all knots, and price the columns made of them.
@@ -119,14 +122,13 @@ class Profiles:
         span = sum(float(x.min()) for x in z), sum(float(x.max()) for x in z)
         return priced(z, f, (kappa, lam), span, 0.5 * enough)[0]
 
-    def frame(self, enough: float, worth: float = 0.0) -> Frame:
+    def frame(self, enough: float) -> Frame:
         """Return the lines that known vertices are not above, at the knots.
 
         Parameters
         ----------
-        enough, worth : float
-            Reduced costs per unit of Z that they should say, or nearly, where the vertices are no worse, and
-            those above which z is split, if that is more.
+        enough : float
+            Reduced costs per unit of Z that they should say, or nearly, where the vertices are no worse.
         """
         found = parts(
             self.known,
@@ -134,22 +136,23 @@ class Profiles:
             self._bodies,
             self.edges,
             max(enough, ABOVE * self.excess),
-            worth,
         )
-        self._places, self._lines = self.deltas, np.array([part.slope for part in found])
-        slope, bonus, heights = (
-            np.array([getattr(part, name) for part in found]) for name in ("slope", "bonus", "heights")
-        )
-        needed = np.zeros((len(self._bodies), len(found)), dtype=bool)
+        self._lines = [(self.deltas[part.knots], part.slope) for part in found]
+        K = len(self.deltas)
+        needed = np.zeros((len(self._bodies), len(found), K), dtype=bool)
+        slope, bonus = np.zeros((2, len(found), K))
+        heights = np.full((len(self.roles), len(found), K), FAR)
         for p, part in enumerate(found):
-            needed[part.products, p] = True
+            needed[part.products, p, part.knots] = True
+            slope[p] = np.interp(self.deltas, self.deltas[part.knots], part.slope)
+            bonus[p, part.knots], heights[:, p, part.knots] = part.bonus, part.heights
         return Frame(
             self.knots,
             np.array([part.low for part in found]),
             np.array([part.high for part in found]),
             slope,
             bonus,
-            {role: heights[:, n] for n, role in enumerate(self.roles)},
+            dict(zip(self.roles, heights, strict=True)),
             [[self.roles[n] for n in own] for own in self._bodies],
             needed,
         )
@@ -235,8 +238,8 @@ class Profiles:
         found = []
         for delta, slope in zip(self.deltas, self._slopes(prices), strict=True):
             chosen = [float(slope)]
-            for part in self._lines:
-                other = float(np.interp(delta, self._places, part))
+            for places, slopes in self._lines:
+                other = float(np.interp(delta, places, slopes, np.nan, np.nan))  # NaN is near nothing
                 if len(chosen) <= TILTS and min(abs(other - x) for x in chosen) > STEEPER:
                     chosen.append(other)
             found.append(np.array(chosen))

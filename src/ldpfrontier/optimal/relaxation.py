@@ -42,6 +42,9 @@ REACH, TINY, LEAST, WORTH, FAVOUR = 4.0, 1e-9, 0.3, 0.02, 2.0
 #: How much what a span of t loses counts.
 SPAN = 1.0
 
+#: Least width of a letter that is cut because lines are short of the level, relative to the letter.
+NARROW = 1e-3
+
 
 class Scratch(NamedTuple):
     """Space that every cell needs: what the two constraints give in two corners each, and planes."""
@@ -373,7 +376,11 @@ def _choose(
         if SPAN * turned > largest:
             cells.cut[c], largest = -1, SPAN * turned
     if across > largest:
-        cells.cut[c], cells.at[c] = 2 + widest, 0.5 * (cells.low[c, widest] + cells.high[c, widest])
+        middle = 0.5 * (cells.low[c, widest] + cells.high[c, widest])
+        if width > NARROW * r[widest] * middle:
+            cells.cut[c], cells.at[c] = 2 + widest, middle
+        elif span[1] > span[0]:
+            cells.cut[c] = -1
 
 
 @inner
