@@ -39,8 +39,11 @@ PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 16, 3e-2, 2e-4, 5e-4, 3.0, 1.5
 #: How many times as far above known vertices points found may be in a pass that goes on until it closes.
 HOPEFUL = 1.25
 
-#: Rounds of joint prices between two passes.
-NEARER = 20
+#: Portions of the cells of a pass, after each of which it may end.
+PORTIONS = 8
+
+#: Rounds of joint prices between two passes, and after the last one; share of the gap asked for there.
+NEARER, LAST, FINER = 20, 100, 0.3
 
 #: Share of the slack that lines may need; share of the value that those of distinct pairs may, however little
 #: the slack is: where z is split, ends that vertices pass between two deltas take many cells.
@@ -206,7 +209,7 @@ class _Passes:
     Attributes
     ----------
     most, left : int
-        Cells of a pass that finds points above its levels, and of all passes.
+        Cells of a pass that does not close, and of all passes.
     number : int
         Passes left.
     slack : float
@@ -226,14 +229,15 @@ class _Passes:
         """Compare the bodies with levels that the slack allows."""
         value, least = float(prices.sum()), WIDE if products.distinct else SLACK
         certificate, aim = _certificate(products, prices, frame, self.slack)
-        excess, size = certificate.bound(self.most), 0
-        while (
-            excess > CLOSED * aim
-            and certificate.known <= HOPEFUL * aim
-            and size < certificate.size < self.left
-        ):
+        excess, size = math.inf, -1
+        while size < certificate.size < self.left:
             size = certificate.size
-            excess = certificate.bound(min(self.most, self.left - size))
+            excess = certificate.bound(min(math.ceil(self.most / PORTIONS), self.left - size))
+            spent = certificate.size >= self.most
+            if excess <= CLOSED * aim and (spent or self.slack > least):
+                break
+            if spent and certificate.known > HOPEFUL * aim:
+                break
         self.bound, self.number = min(self.bound, value + excess), self.number - 1
         self.left -= certificate.size
         closed = excess <= CLOSED * aim
@@ -290,7 +294,7 @@ def _bounded(
     """
     profiles, skipped = Profiles(products, knots), passes.number
     utility, shares = MutualInformation(products.ball.centre), _shares(products)
-    joint, channel = None, None
+    joint: Proximal | None = None
     while passes.number > 0:
         if joint is None:
             prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
@@ -298,9 +302,7 @@ def _bounded(
                 prices = _final(products, decomposition, gap)
                 joint = Proximal(products, decomposition.columns(), utility)
         if joint is not None:
-            products.polish(prices)
-            found, alpha = joint.improve([prices.ravel()], tolerance=gap, max_rounds=NEARER)
-            channel, prices = found.channel, alpha.reshape(prices.shape)
+            _, prices = _nearer(products, joint, prices, gap, NEARER)
         value = float(prices.sum())
         kinks = KINK * passes.slack * value * shares if passes.exact else None
         profiles.look(prices, 0.1 * WIDE * value, kinks)
@@ -312,8 +314,20 @@ def _bounded(
         frame = profiles.frame(max(SHARED * passes.slack, WORTH if knots > 1 else 0.0) * value)
         if profiles.learn(passes.certified(products, prices, frame)):
             profiles.improve(prices)
-    columns = [] if channel is None else start_columns(channel, utility)
+    columns = list[Columns]()
+    if joint is not None:
+        channel, prices = _nearer(products, joint, prices, FINER * gap, LAST)
+        columns += start_columns(channel, utility)
     return Columns.join([decomposition.columns(), *columns]), prices, passes.bound
+
+
+def _nearer(
+    products: BodyProducts, joint: Proximal, prices: FloatArray, gap: float, rounds: int
+) -> tuple[Channel, FloatArray]:
+    """Go on with joint columns from some prices; return the mechanism and the prices."""
+    products.polish(prices)
+    found, alpha = joint.improve([prices.ravel()], tolerance=gap, max_rounds=rounds)
+    return found.channel, alpha.reshape(prices.shape)
 
 
 def best_mixture(channel: Channel, other: Channel | None, utility: MutualInformation) -> Channel:
