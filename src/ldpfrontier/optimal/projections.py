@@ -34,7 +34,7 @@ ROUGH, GAP, ROUNDS, JOINT, FEWER = 1e-3, 1e-4, 60, 30, 6
 #: Most passes of a certificate; how far above the vertices known levels are in all, relative to the bound: in
 #: the first pass, and in the last ones of all pairs and of distinct ones; how much less after a pass that
 #: closes, and how many times as far above them the bound of such a pass may be.
-PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 16, 3e-2, 2e-4, 5e-4, 3.0, 1.5
+PASSES, LOOSEST, SLACK, WIDE, CLOSER, CLOSED = 16, 3e-2, 2e-4, 4e-4, 3.0, 1.5
 
 #: How many times as far above known vertices points found may be in a pass that goes on until it closes.
 HOPEFUL = 1.25
@@ -47,7 +47,7 @@ NEARER, LAST, FINER = 20, 100, 0.3
 
 #: Share of the slack that lines may need; share of the value that those of distinct pairs may, however little
 #: the slack is: where z is split, ends that vertices pass between two deltas take many cells.
-SHARED, WORTH = 0.3, 4e-4
+SHARED, WORTH = 0.3, 3e-4
 
 #: Share of what a body may be above known vertices by that a kink between two knots may be above them.
 KINK = 1.0

@@ -113,10 +113,10 @@ def optimal_robust(
     -----
     What is beyond the published class is looked for on tables of up to 30 sensitive values, and up to 2^20
     subsets of public values in all; beyond the simplex, at levels from 0.01 to 15 and orders from 1/4 to 4
-    besides. Elsewhere, and
-    where linear programs fail because cells of the table differ by more than about 1e9, the mechanism is the
-    best that is known to be in the class, and the bound is that of `optimal_nonrobust`. Below 1e-4 nats
-    mechanism and bound are scaled from that level (`edges`), to a gap of about 1e-3.
+    besides. Elsewhere, and where linear programs fail because cells of the table differ by more than about
+    1e9, the mechanism is the best that is known to be in the class, and the bound is that of
+    `optimal_nonrobust`. Below 1e-4 nats mechanism and bound are scaled from that level (`edges`), to a gap of
+    about 1e-3.
     """
     as_instance(ball, RenyiBall, "The ball")
     epsilon = checked_epsilon(epsilon, LARGEST)
