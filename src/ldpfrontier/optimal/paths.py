@@ -131,9 +131,12 @@ class Path:
         before, self._prices = self._found if again else {}, prices
         self._costs = subset_sums(self.base.folded(prices))[self._sets]
         self._knots, self._tilts, self._found, self._thorough = knots, tilts, dict[float, Found](), thorough
-        last, every = self.pool[:0], list(self._ends())
+        every = list(self._ends())
+        last, across = self.pool[:0], np.array([self._across(ends_of) for ends_of in every])
         for k, t in enumerate(knots.tolist()):
-            self._found[t] = before[t] if t in before else self._looked(k, every, last)
+            # Points that vanish before the knot after, or appear after the one before, count here, too.
+            near = across[max(k - 1, 0) : k + 2].max(axis=0)
+            self._found[t] = before[t] if t in before else self._looked(k, every[k], last, near)
             last = self._found[t].best
         if self.base.movable:
             self.pool = _distinct(np.concatenate([found.best for found in self._found.values()]))
@@ -208,9 +211,9 @@ class Path:
         z = x * self._mass
         return np.log(x) * z - x * self._costs, z
 
-    def _looked(self, k: int, every: list[tuple[float, float]], last: FloatArray) -> Found:
-        """Look for vertices at a knot, given the ends of A and B at every one."""
-        t, tilts, ends_of = float(self._knots[k]), self._tilts[k], every[k]
+    def _looked(self, k: int, ends_of: tuple[float, float], last: FloatArray, across: FloatArray) -> Found:
+        """Look for vertices at a knot; points at the edges have at least the f of those `across`."""
+        t, tilts = float(self._knots[k]), self._tilts[k]
         main = self._prices + tilts[0] * self.products.ball.centre[self.role[0]]
         flat, again = ends_of[0] <= FLAT * ends_of[1], self._fresh.w[:0]
         if len(self._fresh.t) and not flat:
@@ -227,9 +230,7 @@ class Path:
             f, z = self._values(places)
             w, best = places.__getitem__, climbed[0][:KEPT]
         beside = self._beside(f, z, tilts[0])
-        # Those that vanish before the knot after, or appear after the one before, count here, too.
-        across = map(self._across, every[max(k - 1, 0) : k + 2])
-        edges = np.maximum.reduce([self._between(f, z, beside, w), *across])
+        edges = np.maximum(self._between(f, z, beside, w), across)
         return Found(f, z, best, w(self._spread(f, z, tilts, beside)), edges)
 
     def _improved(self, k: int, ends_of: tuple[float, float], again: FloatArray) -> Body:
