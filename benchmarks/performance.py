@@ -1,6 +1,6 @@
 """Renew docs/performance.md: the solvers against those that a user would otherwise pick, over the size.
 
-    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=src:tests python benchmarks/performance.py
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=src:workflow:tests python benchmarks/performance.py
 
 Some five minutes on a quiet machine. Every solve is a process of its own, given up after `LIMIT` seconds of
 processor time; a method that was given up is not asked for larger sizes. In a run the methods take turns on
@@ -37,10 +37,10 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-import enumeration
 from ldpfrontier import FDivergence, MutualInformation, RenyiBall, optimal_ldp, optimal_robust
 from ldpfrontier.plotting import PAGE_WIDTH, save, style
 from ldpfrontier.utility import Utility
+from oracles import enumeration
 
 PAGE = Path(__file__).parents[1] / "docs/performance.md"
 

@@ -1,6 +1,6 @@
 """PolyOpt by decomposition and column generation against vertex enumeration and one large LP.
 
-    PYTHONPATH=tests python benchmarks/polyopt.py [runs]
+    PYTHONPATH=workflow:tests python benchmarks/polyopt.py [runs]
 
 On the small Adult pairs both are timed in turn, in one process, and medians and their ratio are printed;
 on the large ones enumeration is out of reach, and only ours is. Renews the table in docs/performance.md.
@@ -18,12 +18,12 @@ import pandas as pd
 from performance import PAGE, renewed, two_digits
 from scipy.optimize import linprog
 
-from enumeration import _rays, robust_rays
 from ldpfrontier import MutualInformation, Optimum, RenyiBall, optimal_robust
-from ldpfrontier.data import data_set
-from ldpfrontier.files import markdown
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.robust import Pairs
+from oracles.enumeration import _rays, robust_rays
+from reproduction.data.catalogue import data_set
+from reproduction.results.files import markdown
 
 COUNTS = Path(__file__).parents[1] / "resources" / "adult_pair_counts.csv"
 EVERY = (0.075, 0.3, 1.0, 2.0, 3.0, 4.0, 4.5, 5.0)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-import kernels
-import warm
-from ldpfrontier import papers
+import papers as folder
+from reproduction.planning import paper as papers
+from support import kernels, warm
 
 # As many processes as cores, and no threads beside them.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -68,18 +68,18 @@ def python(long):
 @pytest.fixture
 def shelve(monkeypatch):
     """Return a function that reads the papers of a folder, and lets their modules be imported."""
-    before = {name for name in sys.modules if name.startswith("ldpfrontier.papers.")}
+    before = {name for name in sys.modules if name.startswith("papers.")}
 
     def shelve(root):
         monkeypatch.setattr(papers, "ROOT", Path(root))
-        monkeypatch.setattr(papers, "__path__", [*papers.__path__, str(root)])
+        monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(root)])
         importlib.invalidate_caches()
         return papers.papers(Path(root))
 
     yield shelve
-    for name in {name for name in sys.modules if name.startswith("ldpfrontier.papers.")} - before:
+    for name in {name for name in sys.modules if name.startswith("papers.")} - before:
         del sys.modules[name]
-        vars(papers).pop(name.split(".")[2], None)
+        vars(folder).pop(name.split(".")[1], None)
 
 
 @pytest.fixture

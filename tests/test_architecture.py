@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 import ldpfrontier
-from ldpfrontier.data import catalogue
-from ldpfrontier.papers import Call, Layout, Paper, Table, papers
-from ldpfrontier.provenance import code_hash, imported
+from reproduction.data.catalogue import catalogue
+from reproduction.planning.paper import Call, Layout, Paper, Table, papers
+from reproduction.planning.provenance import code_hash, imported
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(ldpfrontier.__file__).parent
@@ -109,8 +109,8 @@ def test_folders_say_what_they_hold_and_nothing_else() -> None:
     for module, path in FILES.items():
         if path.name == "__init__.py" and module not in (
             "ldpfrontier",
-            "ldpfrontier.papers",
-            "ldpfrontier.data",
+            "reproduction.planning.paper",
+            "reproduction.data.catalogue",
         ):
             (only,) = ast.parse(path.read_text(encoding="utf-8")).body
             assert isinstance(only, ast.Expr), module
@@ -120,7 +120,7 @@ def test_every_module_serves_somebody() -> None:
     """Users, the workflow, or the papers; not only tests."""
     homes = {f"ldpfrontier.{home}" for home in ldpfrontier._HOMES.values()}
     loaders = {entry.loader_name.partition(":")[0] for entry in catalogue().values()}
-    own = {name for key in PAPERS for name in FILES if name.startswith(f"ldpfrontier.papers.{key}.")}
+    own = {name for key in PAPERS for name in FILES if name.startswith(f"reproduction.planning.paper.{key}.")}
     called = {name for paper in PAPERS.values() for call in calls(paper) for name in modules_of(call, paper)}
     called |= {name for name in own if name.rpartition(".")[2] in ("claims", "plan")}
     planning = {name for name in FILES if room(name) == "planning"}
@@ -134,7 +134,7 @@ def test_every_module_serves_somebody() -> None:
 
 # What only reads is cheap ---------------------------------------------------------------------------------
 
-SOLVERS = {name for name in FILES if room(name) in ("optimal", "testing")} | {"ldpfrontier.lp"}
+SOLVERS = {name for name in FILES if room(name) in ("optimal", "testing")} | {"ldpfrontier.numerics.highs"}
 
 
 def calls(paper: Paper) -> list[Call]:
@@ -160,7 +160,7 @@ def experiments(paper: Paper) -> set[str]:
 
 @each_paper
 def test_what_only_reads_imports_neither_experiments_nor_solvers(paper: Paper) -> None:
-    folder = f"ldpfrontier.papers.{paper.key}"
+    folder = f"reproduction.planning.paper.{paper.key}"
     readers = {module_of(call) for call in (*paper.figures.values(), *paper.layouts.values())}
     readers |= {f"{folder}.{name}" for name in ("figures", "claims", "summaries", "plan")} & set(FILES)
     assert f"{folder}.figures" in readers
@@ -214,8 +214,8 @@ for name in sys.argv[2:]:
     importlib.import_module(name)
 
 from ldpfrontier import configuration, data, provenance, runs
-from ldpfrontier.papers import papers
-from ldpfrontier.plan import Plan
+from reproduction.planning.paper import papers
+from reproduction.planning.plan import Plan
 
 def merged(base, override):
     if not (isinstance(base, dict) and isinstance(override, dict)):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ldpfrontier.hamming.dp_leakage import hamming_leakage
     from ldpfrontier.hamming.mi_leakage import information_leakage
     from ldpfrontier.hamming.sources import SourceSet
+    from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
     from ldpfrontier.information import entropy, mutual_information
     from ldpfrontier.mechanisms import (
         binary_mechanism,
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
         randomized_response,
         secret_randomized_response,
     )
-    from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+    from ldpfrontier.optimal.improved_reporting import improved_reporting
+    from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+    from ldpfrontier.optimal.ldp.staircase import optimal_ldp
     from ldpfrontier.optimal.robust import optimal_robust
-    from ldpfrontier.optimal.staircase import optimal_ldp
-    from ldpfrontier.optimal.two_reports import improved_reporting
     from ldpfrontier.optimal.unconditional import optimal_unconditional
-    from ldpfrontier.optimum import Intractable, Optimum
+    from ldpfrontier.optimum import Optimum
     from ldpfrontier.practice.auditing import Audit, audit_channel, count_pairs
     from ldpfrontier.practice.channel_file import PrivateChannel, read_channel
     from ldpfrontier.practice.counts import CountTable, count_records, read_count_table
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     from ldpfrontier.practice.estimation import Estimate, count_reports, estimate_distribution
     from ldpfrontier.practice.privatizing import privatize, privatize_file
     from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
-    from ldpfrontier.renyi_ball import RenyiBall
-    from ldpfrontier.testing.leakage import optimal_leakage
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
+    from ldpfrontier.types import Intractable
+    from ldpfrontier.uncertainty.renyi_ball import RenyiBall
     from ldpfrontier.utility import FDivergence, MutualInformation
 
 __version__ = "0.2.0"
@@ -101,11 +102,11 @@ _HOMES = {
     "Design": "practice.design",
     "Estimate": "practice.estimation",
     "FDivergence": "utility",
-    "Intractable": "optimum",
+    "Intractable": "types",
     "MutualInformation": "utility",
     "Optimum": "optimum",
     "PrivateChannel": "practice.channel_file",
-    "RenyiBall": "renyi_ball",
+    "RenyiBall": "uncertainty.renyi_ball",
     "SourceSet": "hamming.sources",
     "audit_channel": "practice.auditing",
     "binary_mechanism": "mechanisms",
@@ -119,15 +120,15 @@ _HOMES = {
     "estimate_distribution": "practice.estimation",
     "geometric_mechanism": "mechanisms",
     "hamming_leakage": "hamming.dp_leakage",
-    "improved_reporting": "optimal.two_reports",
+    "improved_reporting": "optimal.improved_reporting",
     "independent_reporting": "two_reports",
     "information_leakage": "hamming.mi_leakage",
     "ldp_epsilon": "privacy",
     "least_epsilon": "practice.design",
     "mutual_information": "information",
-    "optimal_ldp": "optimal.staircase",
-    "optimal_leakage": "testing.leakage",
-    "optimal_nonrobust": "optimal.nonrobust",
+    "optimal_ldp": "optimal.ldp.staircase",
+    "optimal_leakage": "hypothesis_testing.leakage",
+    "optimal_nonrobust": "optimal.ldp.nonrobust",
     "optimal_robust": "optimal.robust",
     "optimal_unconditional": "optimal.unconditional",
     "privatize": "practice.privatizing",

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldpfrontier.arguments import as_instance, as_number
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.arguments import as_instance, as_number
 from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
 from ldpfrontier.privacy import ldp_epsilon
-from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 #: What `RenyiBall.worst_case_epsilon` may lack, nats, or that share of it below 1 nat, and what rounding may:
 #: both are added to be on the safe side.

@@ -7,52 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ldpfrontier.arguments import as_numbers
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
-SUM_TOLERANCE = 1e-9
-NEGATIVE_TOLERANCE = 1e-12
-
-
-def as_distribution(p: ArrayLike, name: str = "p") -> FloatArray:
-    """Validate a probability array and return it as floats, in its own shape.
-
-    Parameters
-    ----------
-    p : array_like, any shape
-        Probabilities; entries in [-1e-12, 0) are rounding and become 0.
-    name : str
-        What to call the argument in an error.
-
-    Returns
-    -------
-    ndarray, shape of `p`
-
-    Raises
-    ------
-    ValueError
-        If `p` is empty, has an entry that is not a finite number, 0 or more, or does not sum to one within
-        1e-9.
-    """
-    array = as_numbers(p, name)
-    if array.size == 0:
-        raise ValueError(f"{name} is empty; a distribution needs at least one entry.")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} has an entry that is not a finite number; probabilities must be finite.")
-    if array.min() < -NEGATIVE_TOLERANCE:
-        where = tuple(int(i) for i in np.unravel_index(int(array.argmin()), array.shape))
-        index = where[0] if len(where) == 1 else where
-        raise ValueError(f"{name} has the negative entry {array.min():.6g} at {index}; allowed is 0 or more.")
-    total = float(array.sum())
-    if abs(total - 1.0) > SUM_TOLERANCE:
-        raise ValueError(
-            f"{name} sums to {total:.12g}; a distribution must sum to 1 (within {SUM_TOLERANCE:g})."
-        )
-    return np.maximum(array, 0.0)
+from ldpfrontier.numerics.arguments import NEGATIVE_TOLERANCE, SUM_TOLERANCE, as_distribution, as_numbers
+from ldpfrontier.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr, xlogy
 
-from ldpfrontier.arguments import as_number
-from ldpfrontier.channel import Channel, FloatArray, as_distribution
-from ldpfrontier.compiled import kernel
+from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.arguments import as_distribution, as_number
+from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.types import FloatArray
 
 
 def _pair(p: ArrayLike, q: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from ldpfrontier.arguments import as_count, as_number
 from ldpfrontier.channel import Channel
-from ldpfrontier.optimum import MAX_EPSILON, Intractable, checked_epsilon
+from ldpfrontier.numerics.arguments import as_count, as_number
+from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
+from ldpfrontier.types import Intractable
 from ldpfrontier.utility import FDivergence, MutualInformation
 
 #: Largest alphabet of a square channel: 800 MB.
@@ -65,7 +66,7 @@ def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -
     ------
     Intractable
         For mutual information, if more than 40 inputs have positive probability and no set of probability 1/2
-        is found among them (`ldpfrontier.combinatorics.balanced_set`).
+        is found among them (`ldpfrontier.numerics.subset_sums.balanced_set`).
     ValueError
         If `epsilon` is out of range.
     """

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from ldpfrontier.arguments import as_count, as_number
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.arguments import as_count, as_number
 
 Unit = Literal["nats", "bits", "1"]
 
@@ -23,10 +23,6 @@ BROKEN, CANCELLED = 1e-9, 1e-13
 
 #: Largest privacy level that a mechanism is made for: e^epsilon and its square are floats up to here.
 MAX_EPSILON = 300.0
-
-
-class Intractable(ValueError):
-    """The instance is too large for the exact method that was asked for."""
 
 
 @dataclass(frozen=True, eq=False)

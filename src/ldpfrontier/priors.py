@@ -6,8 +6,8 @@ import hashlib
 
 import numpy as np
 
-from ldpfrontier.arguments import as_count, as_number
-from ldpfrontier.channel import FloatArray
+from ldpfrontier.numerics.arguments import as_count, as_number
+from ldpfrontier.types import FloatArray
 
 
 def generator(seed: int, experiment: str, size: int, instance: int) -> np.random.Generator:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpfrontier.arguments import as_number, as_numbers
-from ldpfrontier.channel import SUM_TOLERANCE, Channel, FloatArray
+from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.arguments import SUM_TOLERANCE, as_number, as_numbers
+from ldpfrontier.types import FloatArray
 
 
 def log_ratio(largest: FloatArray, smallest: FloatArray) -> FloatArray:

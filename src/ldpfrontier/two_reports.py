@@ -10,13 +10,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpfrontier.arguments import as_instance
-from ldpfrontier.channel import Channel, FloatArray, as_distribution
-from ldpfrontier.compiled import kernel
+from ldpfrontier.channel import Channel
 from ldpfrontier.information import excess
 from ldpfrontier.mechanisms import unlimited_response
+from ldpfrontier.numerics.arguments import as_distribution, as_instance
+from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
-from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 _Function = Callable[[FloatArray], FloatArray]
 Distance = Literal["published", "tight"]

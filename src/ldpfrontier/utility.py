@@ -11,11 +11,13 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.channel import Channel, FloatArray, as_distribution
-from ldpfrontier.combinatorics import balanced_set, subset_sums
-from ldpfrontier.compiled import kernel
+from ldpfrontier.channel import Channel
 from ldpfrontier.information import excess, f_divergence, mutual_information, relative_excess
+from ldpfrontier.numerics.arguments import as_distribution
+from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.numerics.subset_sums import balanced_set, subset_sums
 from ldpfrontier.optimum import Unit
+from ldpfrontier.types import FloatArray
 
 Kind = Literal["kl", "tv", "chi2", "hellinger"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ldpfrontier.tables import CHECKS, check, select
+from reproduction.results.tables import CHECKS, check, select
 
 Tables = Mapping[str, pd.DataFrame]
 

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from falsified import Case, changed, of_checks
-from ldpfrontier.claims import claims_of
-from ldpfrontier.papers import papers
-from ldpfrontier.papers.kairouz2016.checks import theorems
-from ldpfrontier.papers.kairouz2016.experiments import sweep
-from ldpfrontier.papers.kairouz2016.populations import POPULATIONS
-from ldpfrontier.tables import RESULTS, result
+from papers.kairouz2016.checks import theorems
+from papers.kairouz2016.experiments import sweep
+from papers.kairouz2016.populations import POPULATIONS
+from reproduction.ledger.claims import claims_of
+from reproduction.planning.paper import papers
+from reproduction.results.tables import RESULTS, result
 
 LEDGER = {claim.id: claim for claim in claims_of(papers()["kairouz2016"])}
 

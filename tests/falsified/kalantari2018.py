@@ -13,10 +13,10 @@ import pandas as pd
 import yaml
 
 from falsified import Case, changed
-from ldpfrontier.papers import papers
-from ldpfrontier.papers.kalantari2018.experiments import DP, MI, tradeoff
-from ldpfrontier.papers.kalantari2018.summaries import checks
-from ldpfrontier.tables import select
+from papers.kalantari2018.experiments import DP, MI, tradeoff
+from papers.kalantari2018.summaries import checks
+from reproduction.planning.paper import papers
+from reproduction.results.tables import select
 
 PAPER = papers()["kalantari2018"]
 CONFIGURATION = yaml.safe_load((Path(__file__).parents[2] / "config/config.yaml").read_text(encoding="utf-8"))

@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 
 from falsified import Case, Tables, measuring, of_checks
-from ldpfrontier.claims import claims_of
-from ldpfrontier.papers import papers
-from ldpfrontier.papers.liao2017 import summaries
-from ldpfrontier.papers.liao2017.theorems import theorems
-from ldpfrontier.tables import RESULTS, result, select
+from papers.liao2017 import summaries
+from papers.liao2017.theorems import theorems
+from reproduction.ledger.claims import claims_of
+from reproduction.planning.paper import papers
+from reproduction.results.tables import RESULTS, result, select
 
 PAPER = papers()["liao2017"]
 LEDGER = {claim.id: claim for claim in claims_of(PAPER)}

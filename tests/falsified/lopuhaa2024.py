@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 
 from falsified import Case, Tables, of_checks
-from ldpfrontier.claims import claims_of
-from ldpfrontier.papers import papers
-from ldpfrontier.papers.lopuhaa2024 import summaries
-from ldpfrontier.papers.lopuhaa2024.sampling import QUANTILES
-from ldpfrontier.papers.lopuhaa2024.theorems import check_theorems
-from ldpfrontier.tables import PRINTED, RESULTS, printed, result
+from papers.lopuhaa2024 import summaries
+from papers.lopuhaa2024.sampling import QUANTILES
+from papers.lopuhaa2024.theorems import check_theorems
+from reproduction.ledger.claims import claims_of
+from reproduction.planning.paper import papers
+from reproduction.results.tables import PRINTED, RESULTS, printed, result
 
 LEDGER = {claim.id: claim for claim in claims_of(papers()["lopuhaa2024"])}
 

@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.optimum import Intractable, Optimum
+from ldpfrontier.optimum import Optimum
 from ldpfrontier.priors import generator
+from ldpfrontier.types import Intractable
 
 Arguments = dict[str, Any]
 

@@ -22,11 +22,13 @@ from fuzz.common import (
     like,
 )
 from ldpfrontier.channel import Channel
-from ldpfrontier.combinatorics import MAX_PARTITION
 from ldpfrontier.hamming.dp_leakage import hamming_leakage, known_prior_leakage
 from ldpfrontier.hamming.formulas import class_one_information, class_one_leakage
 from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hamming.sources import SourceSet
+from ldpfrontier.hypothesis_testing.euclidean import euclidean
+from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
+from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.information import (
     entropy,
     f_divergence,
@@ -42,13 +44,11 @@ from ldpfrontier.mechanisms import (
     randomized_response,
     secret_randomized_response,
 )
-from ldpfrontier.optimal.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.staircase import optimal_ldp
+from ldpfrontier.numerics.subset_sums import MAX_PARTITION
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.staircase import optimal_ldp
 from ldpfrontier.priors import dirichlet
 from ldpfrontier.privacy import delta_at, error_region, ldp_epsilon, rldp_epsilon
-from ldpfrontier.testing.euclidean import euclidean
-from ldpfrontier.testing.hypotheses import Hypotheses
-from ldpfrontier.testing.leakage import optimal_leakage
 from ldpfrontier.utility import FDivergence, MutualInformation
 
 TOLERANCE = 1e-9

@@ -13,6 +13,8 @@ from fuzz.common import assert_above, assert_certified, assert_private, entry_ro
 from ldpfrontier.channel import Channel
 from ldpfrontier.hamming.dp_leakage import hamming_leakage
 from ldpfrontier.hamming.mi_leakage import information_leakage
+from ldpfrontier.hypothesis_testing.euclidean import euclidean
+from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.information import kl_divergence, mutual_information, renyi_divergence
 from ldpfrontier.mechanisms import (
     binary_mechanism,
@@ -20,15 +22,13 @@ from ldpfrontier.mechanisms import (
     randomized_response,
     secret_randomized_response,
 )
-from ldpfrontier.optimal.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.staircase import optimal_ldp
-from ldpfrontier.optimal.two_reports import ConditionalInformation, improved_reporting
-from ldpfrontier.optimum import Intractable
+from ldpfrontier.optimal.improved_reporting import ConditionalInformation, improved_reporting
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.staircase import optimal_ldp
 from ldpfrontier.privacy import delta_at, ldp_epsilon, log_ratio, rldp_epsilon
-from ldpfrontier.renyi_ball import RenyiBall
-from ldpfrontier.testing.euclidean import euclidean
-from ldpfrontier.testing.leakage import optimal_leakage
 from ldpfrontier.two_reports import budget_split
+from ldpfrontier.types import Intractable
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import FDivergence, MutualInformation
 
 PRIOR = [0.0972460672254074, 0.750000387707288, 0.1527535450673046]

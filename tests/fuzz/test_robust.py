@@ -24,15 +24,15 @@ from fuzz.common import channel as draw_channel
 from ldpfrontier.calibration import calibrated
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimal.two_reports import improved_reporting
 from ldpfrontier.optimal.unconditional import optimal_unconditional, response_excess
 from ldpfrontier.practice.cli import main
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.design import design_channel
 from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.two_reports import budget_split
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 SHAPES = [(1, 1), (1, 3), (2, 1), (2, 2), (2, 2), (2, 3), (3, 2), (3, 3)]
 

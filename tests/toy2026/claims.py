@@ -1,6 +1,6 @@
 """How the claims of the toy are decided."""
 
-from ldpfrontier.claims import Claim, Finding, Tables, verdict
+from reproduction.ledger.claims import Claim, Finding, Tables, verdict
 
 
 def at_most(tables: Tables, claim: Claim) -> Finding:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.privacy import ldp_epsilon
-from ldpfrontier.tables import CHECKS, CLOSED_FORM, RESULTS, check, result
+from reproduction.results.tables import CHECKS, CLOSED_FORM, RESULTS, check, result
 
 
 def rates(*, points: int, seed: int) -> pd.DataFrame:

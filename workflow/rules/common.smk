@@ -10,20 +10,21 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-# Planning needs nothing but Snakemake: the package is taken from this repository, and what is imported here needs no
-# numerical library. Jobs put the package on their path themselves (workflow/scripts/_job.py).
+# Planning needs nothing but Snakemake: the reproduction and the library are taken from this repository, and what is
+# imported here needs no numerical library. Jobs put both on their path themselves (workflow/scripts/_job.py).
 BASE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
-sys.path.insert(0, str(BASE / "src"))
+sys.path[:0] = [str(BASE / "workflow"), str(BASE / "src")]
 
 try:
-    from ldpfrontier import configuration, data, runs
-    from ldpfrontier.papers import ROOT as PAPER_FOLDERS
-    from ldpfrontier.papers import Counts, Layout, Table, papers
-    from ldpfrontier.plan import Plan
-    from ldpfrontier.provenance import code_hash
+    from reproduction.data import catalogue as data
+    from reproduction.planning import configuration, runs
+    from reproduction.planning.paper import ROOT as PAPER_FOLDERS
+    from reproduction.planning.paper import Counts, Layout, Table, papers
+    from reproduction.planning.plan import Plan
+    from reproduction.planning.provenance import code_hash
 except ImportError as missing:
     raise WorkflowError(
-        f"The package ldpfrontier cannot be imported from {BASE / 'src'}: {missing}. The workflow is used from a copy of"
+        f"The reproduction cannot be imported from {BASE}: {missing}. The workflow is used from a copy of"
         " its repository, also as a module."
     ) from None
 
@@ -137,7 +138,7 @@ def figure_files():
 def claim_code(script):
     """Return the hash of what decides claims, the schemas of the tables that claims are about included."""
     own = [
-        f"ldpfrontier.papers.{key}.claims" for key in PAPERS if (PAPER_FOLDERS / key / "claims.py").is_file()
+        f"papers.{key}.claims" for key in PAPERS if (PAPER_FOLDERS / key / "claims.py").is_file()
     ]
     return code(script, *own, *(table.schema_name for table in PLAN.tables))
 

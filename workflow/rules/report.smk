@@ -82,7 +82,7 @@ rule report:
         configuration=config,
         templates=[
             hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted((BASE / "src/ldpfrontier/templates").glob("report.*"))
+            for path in sorted((BASE / "workflow/reproduction/report/templates").glob("report.*"))
         ],
         code=code("report.py"),
     message:

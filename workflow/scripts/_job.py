@@ -1,13 +1,12 @@
-"""Put the package of this repository on the path, and start the log of the job."""
+"""Put the library and the reproduction of this repository on the path, and start the log of the job."""
 
 import sys
 from pathlib import Path
 
 # The environment that a job runs in need not have the project installed.
-source = Path(__file__).resolve().parents[2] / "src"
-if source.is_dir():
-    sys.path.insert(0, str(source))
+workflow = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(workflow), str(workflow.parent / "src")]
 
-from ldpfrontier.job import load, read_parts, read_tables, start  # noqa: E402
+from reproduction.job import load, read_parts, read_tables, start  # noqa: E402
 
 __all__ = ["load", "read_parts", "read_tables", "start"]

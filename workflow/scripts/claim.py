@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 from _job import load, start
 
-from ldpfrontier import claims
-from ldpfrontier.files import write_texts
-from ldpfrontier.papers import papers
+from reproduction.ledger import claims
+from reproduction.planning.paper import papers
+from reproduction.results.files import write_texts
 
 start(snakemake.log[0])
 paper = papers()[snakemake.params.paper]

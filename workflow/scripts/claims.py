@@ -4,11 +4,11 @@ from pathlib import Path
 
 from _job import load, start
 
-from ldpfrontier import claims
 from ldpfrontier.atomic import write_text
-from ldpfrontier.files import csv, write_table, write_texts
-from ldpfrontier.papers import papers
-from ldpfrontier.provenance import describe
+from reproduction.ledger import claims
+from reproduction.planning.paper import papers
+from reproduction.planning.provenance import describe
+from reproduction.results.files import csv, write_table, write_texts
 
 start(snakemake.log[0])
 entries, errata = [], []

@@ -3,7 +3,7 @@
 from _job import load, read_parts, start
 
 from ldpfrontier.atomic import write_text
-from ldpfrontier.files import csv, merge_metadata, read_metadata, write_table
+from reproduction.results.files import csv, merge_metadata, read_metadata, write_table
 
 start(snakemake.log[0])
 metadata = merge_metadata(map(read_metadata, snakemake.input))

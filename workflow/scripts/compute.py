@@ -3,8 +3,8 @@
 from _job import load, read_tables, start
 
 from ldpfrontier.atomic import write_text
-from ldpfrontier.files import csv, read_counts, write_table
-from ldpfrontier.provenance import describe
+from reproduction.planning.provenance import describe
+from reproduction.results.files import csv, read_counts, write_table
 
 start(snakemake.log[0])
 params, output = snakemake.params, snakemake.output

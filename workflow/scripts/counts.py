@@ -6,7 +6,7 @@ import logging
 from _job import start
 
 from ldpfrontier.atomic import write_text
-from ldpfrontier.data import data_set
+from reproduction.data.catalogue import data_set
 
 start(snakemake.log[0])
 data = data_set(snakemake.wildcards.data, snakemake.config)

@@ -2,7 +2,7 @@
 
 from _job import load, read_tables, start
 
-from ldpfrontier.files import write_texts
+from reproduction.results.files import write_texts
 
 start(snakemake.log[0])
 params = snakemake.params

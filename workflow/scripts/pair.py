@@ -3,7 +3,7 @@
 from _job import start
 
 from ldpfrontier.atomic import write_text
-from ldpfrontier.data import data_set
+from reproduction.data.catalogue import data_set
 
 start(snakemake.log[0])
 names = snakemake.wildcards

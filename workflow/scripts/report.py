@@ -2,13 +2,13 @@
 
 from _job import start
 
-from ldpfrontier import report
-from ldpfrontier.claims import LEDGER
-from ldpfrontier.files import read_table, write_texts
-from ldpfrontier.papers import papers
+from reproduction.ledger.claims import LEDGER
+from reproduction.planning.paper import papers
+from reproduction.report import page
+from reproduction.results.files import read_table, write_texts
 
 start(snakemake.log[0])
-made_by = report.write(
+made_by = page.write(
     snakemake.output.page,
     papers=list(papers().values()),
     finished=snakemake.input.finished,

@@ -20,7 +20,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpfrontier.channel import FloatArray, as_distribution
 from ldpfrontier.hamming.formulas import class_one_channel
 from ldpfrontier.hamming.game import Game, channel_from_minima
 from ldpfrontier.hamming.optimum import DISTORTION_ROUNDING, LeakageOptimum
@@ -31,9 +30,11 @@ from ldpfrontier.hamming.sources import (
     check_size,
     checked_distortion,
 )
-from ldpfrontier.lp import maximize
+from ldpfrontier.numerics.arguments import as_distribution
+from ldpfrontier.numerics.highs import maximize
 from ldpfrontier.optimum import checked_effort
 from ldpfrontier.privacy import ldp_epsilon
+from ldpfrontier.types import FloatArray
 
 #: Most letters: the LP has twice as many variables, and is dense.
 MAX_LETTERS = 1000

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
-from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.channel import Channel
 from ldpfrontier.hamming.sources import SourceSet, as_sources, checked_distortion
-from ldpfrontier.lp import maximize
+from ldpfrontier.numerics.highs import maximize
+from ldpfrontier.types import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpfrontier.channel import Channel, FloatArray
-from ldpfrontier.lp import maximize
+from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.highs import maximize
+from ldpfrontier.types import FloatArray
 
 
 class Game:

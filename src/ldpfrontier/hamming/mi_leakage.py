@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
-from ldpfrontier.channel import Channel, FloatArray
-from ldpfrontier.compiled import inner, kernel
+from ldpfrontier.channel import Channel
 from ldpfrontier.hamming.formulas import class_one_channel, class_one_information
 from ldpfrontier.hamming.game import Game, channel_from_minima
 from ldpfrontier.hamming.optimum import DISTORTION_ROUNDING, LeakageOptimum
@@ -34,7 +33,9 @@ from ldpfrontier.hamming.sources import (
     check_size,
     checked_distortion,
 )
+from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.optimum import checked_effort
+from ldpfrontier.types import FloatArray
 
 #: Most letters: a Newton step solves as many equations as twice that, and there may be hundreds.
 MAX_LETTERS = 500

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpfrontier.arguments import as_number, as_numbers
-from ldpfrontier.channel import Channel, FloatArray, IntArray, as_distribution
+from ldpfrontier.channel import Channel
 from ldpfrontier.hamming.game import Game
-from ldpfrontier.lp import maximize
-from ldpfrontier.optimum import Intractable
+from ldpfrontier.numerics.arguments import as_distribution, as_number, as_numbers
+from ldpfrontier.numerics.highs import maximize
+from ldpfrontier.types import FloatArray, IntArray, Intractable
 
 #: Probabilities closer than this count as equal, in orders and in "the hull contains uniform".
 EQUAL = 1e-9

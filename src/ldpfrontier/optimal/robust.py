@@ -7,26 +7,29 @@ from typing import Literal
 
 import numpy as np
 
-from ldpfrontier.arguments import as_count, as_instance, as_number
-from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
-from ldpfrontier.optimal.body_products import BodyProducts
-from ldpfrontier.optimal.cone import Pairs
-from ldpfrontier.optimal.edges import FINE, MENDED, NOISE, best_known, guarded, mended, moved, scaled_down
-from ldpfrontier.optimal.joint import joint_optimum
-from ldpfrontier.optimal.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.polyopt import allowed, check_class, polyopt_distinct, polyopt_published
-from ldpfrontier.optimal.projections import frontier_bound, projected_mechanism
-from ldpfrontier.optimal.shared_budget import level_over, shared_mechanism
-from ldpfrontier.optimum import (
-    Intractable,
-    Optimum,
-    certified,
-    check_start,
-    checked_epsilon,
-    uninformative,
+from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
+from ldpfrontier.optimal.degenerate_inputs import (
+    FINE,
+    MENDED,
+    NOISE,
+    best_known,
+    guarded,
+    mended,
+    moved,
+    scaled_down,
 )
-from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.optimal.exact.separation import Pairs
+from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.polyopt.solve import allowed, check_class, polyopt_distinct, polyopt_published
+from ldpfrontier.optimal.products.ball_family import BodyProducts
+from ldpfrontier.optimal.projections.budget_multiplier import level_over, shared_mechanism
+from ldpfrontier.optimal.projections.solve import frontier_bound, projected_mechanism
+from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
+from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
 #: Part of epsilon that the mechanisms made of blocks leave unused, so that rounding is on the safe side.

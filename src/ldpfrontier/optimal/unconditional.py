@@ -26,22 +26,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
-from ldpfrontier.arguments import as_count, as_instance, as_number
-from ldpfrontier.channel import Channel, FloatArray, as_distribution
-from ldpfrontier.combinatorics import subset_sums
+from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
-from ldpfrontier.optimal.column_generation import BATCH, generate
-from ldpfrontier.optimal.edges import FINE, NOISE, best_known, guarded, scaled_down
-from ldpfrontier.optimal.polyopt import check_class, polyopt_distinct, start_columns
-from ldpfrontier.optimal.staircase import MAX_INPUTS, Staircase
-from ldpfrontier.optimum import (
-    Intractable,
-    Optimum,
-    certified,
-    check_start,
-    checked_epsilon,
-    uninformative,
-)
+from ldpfrontier.numerics.arguments import as_count, as_distribution, as_instance, as_number
+from ldpfrontier.numerics.subset_sums import subset_sums
+from ldpfrontier.optimal.column_generation.smoothed import BATCH, generate
+from ldpfrontier.optimal.degenerate_inputs import FINE, NOISE, best_known, guarded, scaled_down
+from ldpfrontier.optimal.ldp.staircase import MAX_INPUTS, Staircase
+from ldpfrontier.optimal.polyopt.solve import check_class, polyopt_distinct, start_columns
+from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
+from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import Columns, MutualInformation
 
 #: Largest privacy level, nats: with e^(2 eps) = 1e26 the rounding of reduced costs is still below 1e-14.

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, chdtrc
 
-from ldpfrontier.channel import FloatArray, IntArray
 from ldpfrontier.practice.channel_file import ACCURACY, PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT
+from ldpfrontier.practice.records import read_chunks
 from ldpfrontier.practice.sampling import Sampler, exact_level
 from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.records import read_chunks
+from ldpfrontier.types import FloatArray, IntArray
 
 #: Distributions of F among which one is looked for under which much is told.
 TRIED = 500

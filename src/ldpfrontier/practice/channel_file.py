@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from ldpfrontier.atomic import replacing
-from ldpfrontier.channel import Channel, IntArray
+from ldpfrontier.channel import Channel
 from ldpfrontier.practice.counts import CountTable
+from ldpfrontier.practice.records import Label, said
 from ldpfrontier.practice.sampling import (
     BITS,
     check_weights,
@@ -27,8 +28,8 @@ from ldpfrontier.practice.sampling import (
     known_answers,
     whole_weights,
 )
-from ldpfrontier.records import Label, said
-from ldpfrontier.renyi_ball import RenyiBall
+from ldpfrontier.types import IntArray
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 FORMAT, VERSION = "ldp-frontier channel", 1
 

@@ -10,9 +10,9 @@ from typing import NoReturn
 
 import numpy as np
 
-from ldpfrontier.arguments import as_numbers
-from ldpfrontier.channel import FloatArray, IntArray
-from ldpfrontier.records import Label, check_present, count_values, said
+from ldpfrontier.numerics.arguments import as_numbers
+from ldpfrontier.practice.records import Label, check_present, count_values, said
+from ldpfrontier.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,22 +11,23 @@ from typing import Literal
 
 import numpy as np
 
-from ldpfrontier.arguments import as_count, as_number
-from ldpfrontier.channel import Channel, FloatArray
+from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response, secret_randomized_response
-from ldpfrontier.optimal.nonrobust import optimal_nonrobust
+from ldpfrontier.numerics.arguments import as_count, as_number
+from ldpfrontier.optimal.improved_reporting import improved_reporting
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.staircase import optimal_ldp
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimal.staircase import optimal_ldp
-from ldpfrontier.optimal.two_reports import improved_reporting
-from ldpfrontier.optimum import Intractable, Optimum, checked_epsilon
+from ldpfrontier.optimum import Optimum, checked_epsilon
 from ldpfrontier.practice.channel_file import Certificate, PrivateChannel, ball_of, private_weights
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.estimation import inversion, quantities
 from ldpfrontier.practice.sampling import exact_channel, exact_level
 from ldpfrontier.privacy import ldp_epsilon
-from ldpfrontier.renyi_ball import RenyiBall
 from ldpfrontier.two_reports import independent_reporting
+from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
 Preference = Literal["utility", "frequencies"]

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, xlogy
 
-from ldpfrontier.channel import FloatArray, IntArray
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes, CountTable
-from ldpfrontier.records import Label, read_chunks
+from ldpfrontier.practice.records import Label, read_chunks
+from ldpfrontier.types import FloatArray, IntArray
 
 #: The column that reports are written to.
 REPORT = "report"

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, save, style
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.estimation import Estimate
-from ldpfrontier.records import said
+from ldpfrontier.practice.records import said
 
 #: More labels than this are not legible.
 MOST_LABELS = 40

@@ -13,8 +13,8 @@ from ldpfrontier.atomic import replacing
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT
+from ldpfrontier.practice.records import Label, read_chunks
 from ldpfrontier.practice.sampling import Sampler, Source
-from ldpfrontier.records import Label, read_chunks
 
 
 def privatize(

@@ -1,0 +1,187 @@
+"""Numbers as callers give them: any type that is a number becomes a float, anything else gets a sentence.
+
+Every public function reads its numbers here. Needs numpy alone.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ldpfrontier.types import FloatArray
+
+SUM_TOLERANCE = 1e-9
+NEGATIVE_TOLERANCE = 1e-12
+
+
+def as_number(
+    value: Any,
+    name: str,
+    allowed: str = "a finite number",
+    *,
+    least: float = -math.inf,
+    most: float = math.inf,
+    infinite: bool = False,
+) -> float:
+    """Return a number of any type as a float of Python.
+
+    Parameters
+    ----------
+    value : number
+        Of Python, numpy (any precision, also an array without dimensions), `Decimal` or `Fraction`. A float
+        of less precision is the number that it holds; a number of more is rounded to the nearest.
+    name : str
+        What to call the argument in an error.
+    allowed : str
+        What the argument must be, to end that sentence.
+    least, most : float
+        The range, ends included.
+    infinite : bool
+        Whether inf is a number here.
+
+    Raises
+    ------
+    ValueError
+        If it is not a number (texts, truth values, None and NaN are none) or is out of range.
+    """
+    number = _number(value)
+    # Comparisons with NaN are false.
+    if not least <= number <= most or (math.isinf(number) and not infinite):
+        raise ValueError(f"{name} is {_shown(value)}; it must be {allowed}.")
+    return number
+
+
+def as_count(value: Any, name: str, allowed: str, *, least: int = 0, most: int | None = None) -> int:
+    """Return a whole number of any type as an int.
+
+    Parameters
+    ----------
+    value : number
+        As for `as_number`; a float must be whole.
+    name, allowed : str
+        As for `as_number`.
+    least, most : int
+        The range, ends included.
+
+    Raises
+    ------
+    ValueError
+        If it is not a whole number in the range.
+    """
+    number = as_number(value, name, allowed, least=least, most=math.inf if most is None else most)
+    if not number.is_integer():
+        raise ValueError(f"{name} is {_shown(value)}; it must be {allowed}.")
+    return int(value)
+
+
+def as_numbers(values: ArrayLike, name: str) -> FloatArray:
+    """Return an array of numbers of any type as floats, in its own shape: a copy.
+
+    Parameters
+    ----------
+    values : array_like
+        Of what `as_number` takes: arrays of any precision, tables of pandas, lists of `Fraction`. Infinities
+        and NaN that are floats are left to the caller.
+    name : str
+        What to call the argument in an error.
+
+    Raises
+    ------
+    ValueError
+        If an entry is not a number or is missing, or the rows differ in length.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries; every entry must be a number.")
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} has rows of different lengths; they must be equally long.") from None
+    if array.dtype.kind in "fiu":
+        return np.array(array, dtype=np.float64)
+    if array.dtype.kind == "O":
+        numbers_ = np.array([_number(value) for value in array.ravel()], dtype=np.float64)
+        missing = np.isnan(numbers_)
+        if not missing.any():
+            return numbers_.reshape(array.shape)
+        entry = _shown(array.ravel()[int(missing.argmax())])
+        raise ValueError(f"{name} has the entry {entry}; every entry must be a number.")
+    shown = _shown(array.ravel()[0]) if array.size else _shown(values)
+    raise ValueError(f"{name} has the entry {shown}; every entry must be a number.")
+
+
+def as_distribution(p: ArrayLike, name: str = "p") -> FloatArray:
+    """Validate a probability array and return it as floats, in its own shape.
+
+    Parameters
+    ----------
+    p : array_like, any shape
+        Probabilities; entries in [-1e-12, 0) are rounding and become 0.
+    name : str
+        What to call the argument in an error.
+
+    Returns
+    -------
+    ndarray, shape of `p`
+
+    Raises
+    ------
+    ValueError
+        If `p` is empty, has an entry that is not a finite number, 0 or more, or does not sum to one within
+        1e-9.
+    """
+    array = as_numbers(p, name)
+    if array.size == 0:
+        raise ValueError(f"{name} is empty; a distribution needs at least one entry.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} has an entry that is not a finite number; probabilities must be finite.")
+    if array.min() < -NEGATIVE_TOLERANCE:
+        where = tuple(int(i) for i in np.unravel_index(int(array.argmin()), array.shape))
+        index = where[0] if len(where) == 1 else where
+        raise ValueError(f"{name} has the negative entry {array.min():.6g} at {index}; allowed is 0 or more.")
+    total = float(array.sum())
+    if abs(total - 1.0) > SUM_TOLERANCE:
+        raise ValueError(
+            f"{name} sums to {total:.12g}; a distribution must sum to 1 (within {SUM_TOLERANCE:g})."
+        )
+    return np.maximum(array, 0.0)
+
+
+def as_instance(value: Any, kind: type, name: str) -> None:
+    """Check that an argument is what this package makes, such as a `Channel`.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} is a {type(value).__name__}; it must be a {kind.__name__}.")
+
+
+def _number(value: Any) -> float:
+    """Return a number as a float, and NaN for what is none."""
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    # In Python, true is a whole number.
+    if isinstance(value, bool) or not isinstance(value, (numbers.Real, Decimal)):
+        return math.nan
+    number: Any = value
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+    except ValueError:  # a signalling NaN
+        return math.nan
+
+
+def _shown(value: Any) -> str:
+    """Show a value in a sentence: numbers as people write them, anything else as code, shortened."""
+    text = str(value) if isinstance(value, (numbers.Real, Decimal)) else repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

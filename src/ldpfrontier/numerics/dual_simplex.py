@@ -1,0 +1,315 @@
+r"""The dual simplex method for linear programs with a few variables and thousands of inequalities, compiled.
+
+The programs are ::
+
+    maximize cost . v   subject to   scale . v = 1,  lo <= v <= hi,  a . v <= 0 for all a of a pool
+
+in some ten variables. A basis is n constraints that its vertex meets with equality: the first one, bounds and
+inequalities. Without inequalities the best vertex is known (a fractional knapsack); inequalities and bounds
+that it violates enter the basis one by one, and a bound in the way is exchanged for the opposite one as long
+as that pays. The objective falls throughout, so a program that only has to be shown to be worth less than
+some number ends early. The bound that is returned is computed from the multipliers of the inequalities alone:
+it holds whatever rounding did to the basis.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.types import FloatArray
+
+#: Inequalities that are taken to work at a time; most steps of a program.
+ADDED, STEPS = 6, 400
+
+#: Violations that are rounding; least pivot.
+TINY, PIVOT = 1e-10, 1e-10
+
+#: The equality in a basis. Bounds have the numbers of their variables; working inequalities follow.
+EQUALITY = -1
+
+
+class Pool(NamedTuple):
+    """Inequalities a . v <= 0, of which every step of a program looks at the working ones only."""
+
+    scale: FloatArray  # (n,)
+    rows: FloatArray  # (n, room): the inequalities, one per column
+    needed: NDArray[np.int64]  # (room,): when they were last needed
+    working: NDArray[np.int64]  # (places,): which of them work, more than n places
+    copied: FloatArray  # (n, places): these
+    violation: FloatArray  # (places,): scratch
+    counts: NDArray[np.int64]  # (3,): how many there are; how many work; the programs solved
+
+
+class Basis(NamedTuple):
+    """Constraints that are met with equality."""
+
+    active: NDArray[np.int64]  # (n,): which
+    inverse: FloatArray  # (n, n): that of the matrix of their normals, transposed
+    y: FloatArray  # (n,): their multipliers
+    v: FloatArray  # (n,): the vertex
+    weights: FloatArray  # (n,): of them in the normal of the constraint that enters
+    inside: NDArray[np.bool_]  # (n,): whether a variable is at none of its bounds
+    upper: NDArray[np.bool_]  # (n,): or at the upper one
+
+
+@inner
+def _dot(a: FloatArray, b: FloatArray) -> float:
+    total = 0.0
+    for j in range(a.size):
+        total += a[j] * b[j]
+    return total
+
+
+@inner
+def _add(target: FloatArray, factor: float, source: FloatArray) -> None:
+    for j in range(target.size):
+        target[j] += factor * source[j]
+
+
+@inner
+def _knapsack(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: FloatArray) -> Basis:
+    """Solve the program without inequalities: variables of the largest cost per scale first."""
+    n = cost.size
+    v, y, active, inverse = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64), np.zeros((n, n))
+    inside, upper = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    for j in range(n):
+        active[j], inverse[j, j] = j, 1.0
+        v[j] = hi[j] if scale[j] == 0.0 and cost[j] > 0.0 else lo[j]
+    left, split = 1.0 - _dot(scale, v), EQUALITY
+    while True:
+        best, most = EQUALITY, -np.inf
+        for j in range(n):
+            if scale[j] > 0.0 and not upper[j] and (cost[j] / scale[j] > most or best == EQUALITY):
+                best, most = j, cost[j] / scale[j]
+        if best == EQUALITY:
+            break
+        split = best
+        v[split] = min(hi[split], lo[split] + left / scale[split])
+        if v[split] < hi[split]:
+            break
+        upper[split] = True
+        left -= scale[split] * (hi[split] - lo[split])
+    # Should all bounds together be too low or too high, the vertex is outside one of them.
+    v[split] += (1.0 - _dot(scale, v)) / scale[split]
+    price = cost[split] / scale[split]
+    for j in range(n):
+        inverse[j, split] = -scale[j] / scale[split]
+        y[j] = cost[j] - price * scale[j]
+        upper[j] = v[j] == hi[j]
+    inverse[split, split] = 1.0 / scale[split]
+    active[split], inside[split], y[split] = EQUALITY, True, price
+    return Basis(active, inverse, y, v, np.zeros(n), inside, upper)
+
+
+@inner
+def _violations(rows: FloatArray, count: int, end: int, v: FloatArray, violation: FloatArray) -> None:
+    """Evaluate the last `count` of the inequalities before `end`."""
+    for i in range(count):
+        violation[i] = 0.0
+    for j in range(v.size):
+        x, row = v[j], rows[j, end - count : end]
+        if x != 0.0:
+            for i in range(count):
+                violation[i] += x * row[i]
+
+
+@inner
+def _entering(pool: Pool, basis: Basis, lo: FloatArray, hi: FloatArray) -> tuple[int, float]:
+    """Find the bound or working inequality that the vertex violates most, and by how much."""
+    n, v, count = lo.size, basis.v, pool.counts[1]
+    which, most = EQUALITY, TINY
+    for j in range(n):
+        if basis.inside[j] and max(v[j] - hi[j], lo[j] - v[j]) > most:
+            which, most = j, max(v[j] - hi[j], lo[j] - v[j])
+    _violations(pool.copied, count, count, v, pool.violation)
+    for i in range(count):
+        if pool.violation[i] > most:
+            which, most = n + i, pool.violation[i]
+    return which, most
+
+
+@inner
+def _leaving(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> int:
+    """Find the place of the constraint that leaves, or -1; flip bounds before it while `excess` is left."""
+    n = lo.size
+    while True:
+        least, place = np.inf, -1
+        for i in range(n):
+            w, kind = basis.weights[i], basis.active[i]
+            if abs(w) <= PIVOT or kind == EQUALITY or (kind < n and lo[kind] == hi[kind]):
+                continue
+            # Multipliers of lower bounds are at most 0, all others at least 0.
+            if (w < 0.0) == (kind < n and not basis.upper[kind]):
+                ratio = max(basis.y[i] / w, 0.0)
+                if ratio < least or (ratio == least and abs(w) > abs(basis.weights[place])):
+                    least, place = ratio, i
+        kind = basis.active[place]
+        if place < 0 or kind >= n:
+            return place
+        width = hi[kind] - lo[kind]
+        excess -= abs(basis.weights[place]) * width
+        if excess <= TINY:
+            return place
+        _add(basis.v, -width if basis.upper[kind] else width, basis.inverse[place])
+        basis.upper[kind] = not basis.upper[kind]
+        basis.v[kind] = hi[kind] if basis.upper[kind] else lo[kind]
+
+
+@inner
+def _exchange(
+    basis: Basis, place: int, which: int, sign: float, normal: FloatArray, end: float, lo: FloatArray
+) -> None:
+    """Exchange the constraint at a place of the basis for the one that enters, normal . v = end."""
+    n, old = lo.size, basis.active[place]
+    step = basis.y[place] / basis.weights[place]
+    _add(basis.y, -step, basis.weights)
+    basis.y[place] = sign * step
+    pivot = sign * basis.weights[place]
+    direction = basis.inverse[place]
+    for j in range(n):
+        direction[j] /= pivot
+    _add(basis.v, end - _dot(normal, basis.v), direction)
+    for i in range(n):
+        if i != place and basis.weights[i] != 0.0:
+            _add(basis.inverse[i], -sign * basis.weights[i], direction)
+    basis.active[place] = which
+    if 0 <= old < n:
+        basis.inside[old] = True
+    if which < n:
+        basis.inside[which], basis.upper[which] = False, sign > 0.0
+        basis.v[which] = end
+
+
+@inner
+def _bound(
+    pool: Pool,
+    cost: FloatArray,
+    basis: Basis,
+    y: FloatArray,
+    which: int,
+    last: float,
+    lo: FloatArray,
+    hi: FloatArray,
+) -> tuple[float, FloatArray]:
+    """Bound the program from the multipliers of the inequalities; the reduced costs of the bound.
+
+    Those of the basis have the multipliers y, and one more has the last one.
+    """
+    n, bound, reduced = cost.size, 0.0, cost.copy()
+    for i in range(n + 1):
+        kind, multiplier = (basis.active[i], y[i]) if i < n else (which, last)
+        if kind == EQUALITY:
+            bound += multiplier
+            _add(reduced, -multiplier, pool.scale)
+        elif kind >= n and multiplier > 0.0:
+            pool.needed[pool.working[kind - n]] = pool.counts[2]
+            for j in range(n):
+                reduced[j] -= multiplier * pool.copied[j, kind - n]
+    for j in range(n):
+        bound += reduced[j] * (hi[j] if reduced[j] > 0.0 else lo[j])
+    return bound, reduced
+
+
+@inner
+def _active(basis: Basis, which: int) -> bool:
+    found = False
+    for kind in basis.active:
+        found |= kind == which
+    return found
+
+
+@inner
+def _employ(pool: Pool, basis: Basis, slack: float) -> bool:
+    """Take the inequalities that the vertex violates most to work, in the place of those not needed for long.
+
+    Returns whether there are any.
+    """
+    n, size, slack = basis.v.size, pool.violation.size, max(slack, 2.0 * TINY)
+    worst, most, count = np.empty(ADDED, dtype=np.int64), np.empty(ADDED), 0
+    for first in range(0, pool.counts[0], size):
+        end = min(first + size, pool.counts[0])
+        _violations(pool.rows, end - first, end, basis.v, pool.violation)
+        for i in range(end - first):
+            if pool.violation[i] > (most[ADDED - 1] if count == ADDED else slack):
+                place = count = min(count + 1, ADDED)
+                while place > 1 and pool.violation[i] > most[place - 2]:
+                    place -= 1
+                    most[place], worst[place] = most[place - 1], worst[place - 1]
+                most[place - 1], worst[place - 1] = pool.violation[i], first + i
+    for k in range(count):
+        row, place = worst[k], pool.counts[1]
+        if place < pool.working.size:
+            pool.counts[1] += 1
+        else:
+            oldest = pool.counts[2] + 1
+            for i in range(place):
+                if pool.needed[pool.working[i]] < oldest and not _active(basis, n + i):
+                    oldest, place = pool.needed[pool.working[i]], i
+        pool.working[place], pool.needed[row] = row, pool.counts[2]
+        for j in range(n):
+            pool.copied[j, place] = pool.rows[j, row]
+    return count > 0
+
+
+@kernel
+def maximize(
+    pool: Pool, cost: FloatArray, lo: FloatArray, hi: FloatArray, slack: float, enough: float
+) -> tuple[float, FloatArray, FloatArray]:
+    """Solve a program, unless its value is shown to be at most `enough`.
+
+    Parameters
+    ----------
+    pool : Pool
+    cost, lo, hi : ndarray, shape (n,)
+    slack : float
+        Violations up to this are ignored.
+    enough : float
+
+    Returns
+    -------
+    bound : float
+        On the value; -inf if no v is allowed.
+    v : ndarray, shape (n,)
+        The vertex, within its bounds.
+    reduced : ndarray, shape (n,)
+        Reduced costs of the bound.
+    """
+    n = cost.size
+    pool.counts[2] += 1
+    basis, normal = _knapsack(pool.scale, cost, lo, hi), np.empty(n)
+    for _ in range(STEPS):
+        which, excess = _entering(pool, basis, lo, hi)
+        if which == EQUALITY:
+            if not _employ(pool, basis, slack):
+                break
+            continue
+        sign, end = 1.0, 0.0
+        for j in range(n):
+            normal[j] = pool.copied[j, which - n] if which >= n else 0.0
+        if which < n:
+            normal[which] = 1.0
+            sign = 1.0 if basis.v[which] > hi[which] else -1.0
+            end = hi[which] if sign > 0.0 else lo[which]
+        for i in range(n):
+            basis.weights[i] = sign * _dot(basis.inverse[i], normal)
+        place = _leaving(basis, excess, lo, hi)
+        if place < 0:
+            # More of the entering constraint, less of the others: the bound falls without end.
+            for i in range(n):
+                basis.weights[i] *= -1.0
+            if _bound(pool, np.zeros(n), basis, basis.weights, which, sign, lo, hi)[0] < 0.0:
+                return -np.inf, basis.v, cost
+            break
+        _exchange(basis, place, which, sign, normal, end, lo)
+        if _dot(cost, basis.v) <= enough:
+            bound, reduced = _bound(pool, cost, basis, basis.y, which, 0.0, lo, hi)
+            if bound <= enough:
+                return bound, basis.v, reduced
+    bound, reduced = _bound(pool, cost, basis, basis.y, which, 0.0, lo, hi)
+    for j in range(n):
+        basis.v[j] = min(max(basis.v[j], lo[j]), hi[j])
+    return bound, basis.v, reduced

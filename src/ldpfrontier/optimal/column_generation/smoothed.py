@@ -1,0 +1,187 @@
+"""The column LP: a restricted linear program, a pricing loop, and the certificate that comes with it.
+
+Every optimum in this package has the form ::
+
+    maximize sum_j theta_j mu(v_j)   subject to   sum_j theta_j v_j = 1,  theta >= 0
+
+over columns v_j of a cone, with mu sublinear (kairouz2016, Theorem 4; lopuhaa2024, Theorem 3). Columns are
+scaled here so that scale . v = 1 for a fixed distribution `scale` on the inputs; then sum theta = 1, the
+weights are the distribution of the output, and for any prices alpha ::
+
+    optimum <= sum(alpha) + max_v [mu(v) - alpha . v],
+
+which is the dual bound that every result carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import highspy
+import numpy as np
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.highs import LP_TOLERANCE, add_column, new_lp, solve
+from ldpfrontier.optimum import Optimum, certified
+from ldpfrontier.types import FloatArray
+from ldpfrontier.utility import Columns, Utility
+
+#: Columns added per round, best first.
+BATCH = 40
+
+#: Positions between the master's prices (0) and the prices of the best bound (1) at which columns are
+#: priced, in the order tried: prices of a restricted LP oscillate, and pricing nearer the best bound so far
+#: damps that (Wentges smoothing). Position 0 comes last, so no improving column is ever missed.
+SMOOTHING = (0.9, 0.7, 0.4, 0.0)
+
+
+class Family(Protocol):
+    """A cone of columns that can be priced."""
+
+    @property
+    def scale(self) -> FloatArray:
+        """The distribution on the inputs that normalizes columns, shape (inputs,)."""
+
+    @property
+    def efforts(self) -> int:
+        """How many levels of effort `price` knows; the last one is its most accurate."""
+
+    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
+        """Bound the reduced costs mu(v) - prices . v over the family from above; offer good columns."""
+
+
+@dataclass(eq=False)
+class Master:
+    """The restricted LP over the columns added so far.
+
+    Parameters
+    ----------
+    inputs : int
+        Number of rows: one equality sum_j theta_j v_j[x] = 1 per input.
+    unit : float
+        Objective values are divided by it inside the LP, so that its absolute tolerances are relative to a
+        typical value.
+    """
+
+    inputs: int
+    unit: float = 1.0
+    lp: highspy.Highs = field(default_factory=new_lp)
+    vectors: list[FloatArray] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for _ in range(self.inputs):
+            self.lp.addRow(1.0, 1.0, 0, np.empty(0, dtype=np.int32), np.empty(0))
+
+    def add(self, columns: Columns) -> None:
+        """Add columns to the program."""
+        for vector, value in zip(columns.vectors, columns.values, strict=True):
+            rows = np.flatnonzero(vector)
+            add_column(self.lp, float(value) / self.unit, rows, vector[rows])
+            self.vectors.append(vector)
+
+    def solve(self) -> tuple[float, FloatArray, FloatArray]:
+        """Return the optimal value, the weights and the prices of the inputs."""
+        value, weights, prices = solve(self.lp)
+        if self._residual(weights) > 1e-6:
+            # Scaled by HiGHS, a row whose entries span 1e17 can pass for met when it is not.
+            self.lp.setOptionValue("simplex_scale_strategy", 0)
+            self.lp.clearSolver()
+            value, weights, prices = solve(self.lp)
+        return value * self.unit, weights, prices * self.unit
+
+    def _residual(self, weights: FloatArray) -> float:
+        """Return the largest distance of a row sum_j theta_j v_j from 1."""
+        totals = np.zeros(self.inputs)
+        for j in np.flatnonzero(weights):
+            totals += weights[j] * self.vectors[j]
+        return float(np.abs(totals - 1.0).max())
+
+    def channel(self, weights: FloatArray) -> Channel:
+        """Build the channel with columns theta_j v_j, its row sums exact to rounding."""
+        support = np.flatnonzero(weights > LP_TOLERANCE)
+        basis = np.array([self.vectors[j] for j in support]).T
+        # The LP meets its rows within LP_TOLERANCE; one least-squares step removes that residual.
+        residual = 1.0 - basis @ weights[support]
+        exact = weights[support] + np.linalg.lstsq(basis, residual, rcond=None)[0]
+        if exact.min() < 0 or np.abs(1.0 - basis @ exact).max() > np.abs(residual).max():
+            exact = weights[support]
+        return Channel(basis * exact)
+
+
+def best_channel(columns: Columns) -> Channel:
+    """Return the best channel made of columns, from which one can be made."""
+    master = Master(columns.vectors.shape[1], unit=max(float(columns.values.max()), 1e-6))
+    master.add(columns)
+    return master.channel(master.solve()[1])
+
+
+def generate(
+    family: Family,
+    start: Columns,
+    utility: Utility,
+    *,
+    tolerance: float,
+    max_rounds: int,
+    stable_prices: FloatArray | None = None,
+    smoothing: Sequence[float] = SMOOTHING,
+) -> Optimum:
+    """Solve the column LP over a family by column generation, to a certified gap.
+
+    Parameters
+    ----------
+    family : Family
+    start : Columns
+        Columns from which a channel can be made, so that the first restricted LP is feasible.
+    utility : Utility
+        What the columns are worth: the value reported is recomputed from the channel.
+    tolerance : float
+        Relative gap at which to stop.
+    max_rounds : int
+        Most restricted LPs to solve. A limit on rounds, not on time, keeps results reproducible.
+    stable_prices : ndarray, shape (inputs,), optional
+        Prices with no positive reduced cost anywhere (dual feasible), if some are known; their sum is a
+        first upper bound, and they steady the prices at which columns are looked for.
+    smoothing : sequence of float
+        Positions as `SMOOTHING`, the last one 0; used with `stable_prices` only.
+
+    Returns
+    -------
+    Optimum
+    """
+    # What the constant column is worth is rounding, and no unit.
+    unit = float(start.values.max())
+    master = Master(len(family.scale), unit=unit if unit > 1e-15 else 1.0)
+    master.add(start)
+    stable = stable_prices  # those of the best bound so far
+    bound = np.inf if stable is None else float(stable.sum())
+    effort = rounds = 0
+    while True:
+        value, weights, prices = master.solve()
+        rounds += 1
+        worthwhile = max(LP_TOLERANCE * master.unit, 0.1 * tolerance * value)
+        improving = loose = False
+        for position in smoothing if stable is not None else (0.0,):
+            trial = prices if stable is None else prices + position * (stable - prices)
+            excess, columns = family.price(trial, effort)
+            if trial.sum() + excess < bound:
+                bound, stable = float(trial.sum() + excess), trial + excess * family.scale
+            attained = float((columns.values - columns.vectors @ trial).max(initial=0.0))
+            loose |= excess > 2.0 * attained
+            reduced = columns.values - columns.vectors @ prices
+            best = np.argsort(-reduced, kind="stable")[:BATCH]
+            best = best[reduced[best] > worthwhile]
+            if improving := best.size > 0:
+                break
+        if bound - value <= tolerance * value or rounds >= max_rounds:
+            break
+        if improving:
+            master.add(Columns(columns.vectors[best], columns.values[best]))
+        if effort + 1 < family.efforts:
+            # A bound far above every column found is the pricing's own error: time for a closer look.
+            effort += loose or not improving
+        elif not improving:
+            break
+    channel = master.channel(weights)
+    return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit)

@@ -1,0 +1,135 @@
+"""NR, the optimal mechanism when the distribution is known exactly (lopuhaa2024, section 8)."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from functools import lru_cache
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.arguments import as_distribution
+from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.optimum import Optimum, certified
+from ldpfrontier.types import FloatArray
+from ldpfrontier.utility import MutualInformation
+
+#: Least probability of an output, well above the numbers that underflow.
+LEAST = 1e-290
+
+
+def optimal_nonrobust(
+    estimate: ArrayLike,
+    epsilon: float,
+    *,
+    tolerance: float = 1e-9,
+    max_rounds: int = 1000,
+    start: Channel | None = None,
+) -> Optimum:
+    r"""Find the best (eps, {P})-RLDP mechanism for a single known distribution P.
+
+    The optimum is H(U|S) + OPT_LDP(P_S, eps). At most: given S, the output can reveal at most H(U|S)
+    more, and as a channel from S it is eps-LDP. At least: take the staircase optimum on S with columns c,
+    and in every column let each s reveal one u, with density c_s / P(u|s), coupled over s in any way. The
+    coupling here is monotone, which needs at most a1 (a2 - 1) + 1 outputs per staircase column.
+
+    Rows of cells with probability 0 carry no information; they repeat the average row of their s, so that
+    the mechanism does not react to them.
+
+    Parameters
+    ----------
+    estimate : array_like, shape (a1, a2)
+        Joint distribution of (S, U), rows = sensitive.
+    epsilon : float
+        Privacy level in nats, 0 to 300.
+    tolerance : float
+        Relative gap of the staircase optimum on S.
+    max_rounds : int
+        Most LPs to solve for it; when they are used up the result has status "bounded".
+    start : Channel, optional
+        A staircase mechanism on S alone, with a1 inputs, for `optimal_ldp`.
+
+    Returns
+    -------
+    Optimum
+        Inputs (s, u) in row-major order.
+
+    Raises
+    ------
+    ValueError
+        If the estimate is not a two-dimensional distribution, epsilon is out of range, or `start` has another
+        number of inputs.
+    """
+    joint = as_distribution(estimate, "The estimate")
+    if joint.ndim != 2:
+        raise ValueError(f"The estimate has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")
+    sensitive = joint.sum(axis=1)
+    staircase = optimal_ldp(
+        MutualInformation(sensitive), epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
+    )
+    channel, whole = _reveal(joint, staircase.channel)
+    rest = _conditional_entropy(joint)
+    value, bound = rest + staircase.value, rest + staircase.upper_bound
+    if not whole:
+        value = min(value, MutualInformation(joint)(channel))
+    return certified(channel, value, bound, float(tolerance), staircase.iterations)
+
+
+def _conditional_entropy(joint: FloatArray) -> float:
+    """H(U|S) in nats: no difference of entropies, and all digits where one u has nearly all of a row."""
+    total = joint.sum(axis=1, keepdims=True)
+    total[total == 0] = 1.0
+    others = np.where(np.eye(joint.shape[1], dtype=bool), 0.0, joint[:, None, :]).sum(axis=2) / total
+    share = joint / total
+    logs = np.where(share > 0.5, np.log1p(-np.minimum(others, 0.5)), np.log(np.where(share > 0, share, 1.0)))
+    return -float((joint * logs).sum()) + 0.0
+
+
+def _reveal(joint: FloatArray, secret: Channel) -> tuple[Channel, bool]:
+    """Extend a channel on S to one on (S, U) that reveals, in every output, one u for each s.
+
+    Outputs so unlikely that their probabilities underflow are joined to others. The second value returned
+    says whether there are none.
+    """
+    a1, a2 = joint.shape
+    share, widths = _coupling(joint.shape, joint.tobytes())
+    seen = widths * secret.matrix[secret.matrix > 0].min() > LEAST
+    starts = np.flatnonzero(seen)
+    starts[0] = 0
+    matrix = np.einsum("sy,suc->suyc", secret.matrix, np.add.reduceat(share, starts, axis=2))
+    return Channel(matrix.reshape(a1 * a2, -1)), bool(seen.all())
+
+
+@lru_cache(maxsize=1)
+def _coupling(shape: tuple[int, int], data: bytes) -> tuple[FloatArray, FloatArray]:
+    """Couple the rows of a joint distribution monotonely, the same way for every epsilon.
+
+    Returns
+    -------
+    share : ndarray, shape (a1, a2, pieces)
+        What lies of (s, u) in a piece of [0, 1], of which every s owns one letter u.
+    widths : ndarray, shape (pieces,)
+    """
+    a1, a2 = shape
+    joint = np.frombuffer(data).reshape(shape)
+    # Exactly, in units of which every row has the same number: a likely letter of one row can end within the
+    # rounding of an unlikely one of another.
+    ratios = [[float(x).as_integer_ratio() for x in (row if row.any() else np.ones(a2))] for row in joint]
+    rows = [[n * (max(d for _, d in row) // d) for n, d in row] for row in ratios]
+    unit = math.prod(map(sum, rows))
+    ends = [list(accumulate(n * (unit // sum(row)) for n in row)) for row in rows]
+    cuts = sorted({end for row in ends for end in row if end > 0})
+    share = np.zeros((a1, a2, len(cuts)))
+    lengths = [high - low for low, high in pairwise([0, *cuts])]
+    for s, row in enumerate(ends):
+        for y, (cut, length) in enumerate(zip(cuts, lengths, strict=True)):
+            u = bisect_left(row, cut)
+            share[s, u, y] = length / (row[u] - row[u - 1] if u else row[0])
+    widths = np.array([length / unit for length in lengths])
+    share[~share.any(axis=2)] = widths
+    for array in (share, widths):
+        array.flags.writeable = False
+    return share, widths

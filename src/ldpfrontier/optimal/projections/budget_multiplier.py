@@ -1,0 +1,246 @@
+r"""Mechanisms private over the uncertainty set itself: what its groups may have of the budget together.
+
+Of an output, F allows a group to be far from its estimate as long as no other one is. Put a price lam >= 0 on
+all of the budget, and let x be the share of it that R needs::
+
+    A_s(v) = max of R . v_s - lam x,      B_s(v) = min of R . v_s + lam e^-eps x      over R in F_{U|s}.
+
+A column with A_s(v) + lam <= e^eps B_s'(v) is private over F: where F allows R and R' together, x + x' <= 1,
+and ::
+
+    R . v_s <= A_s + lam x <= e^eps B_s' - lam x' <= e^eps R' . v_s'.
+
+By the duality of convex programs every private column has such prices, one for each pair (s, s'), from order
+1/2 on. Columns with one price for all pairs are products of bodies again (`body_products`), for every price;
+at price 0 they are those of the projections. Several prices take part in one decomposition.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.optimal.geometry.support_function import Extreme, extreme, least
+from ldpfrontier.optimal.polyopt.solve import LARGE, allowed
+from ldpfrontier.optimal.products.ball_family import BodyProducts
+from ldpfrontier.optimal.products.pricing import BlockProduct
+from ldpfrontier.optimal.projections.solve import known_mechanism
+from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.divergence import budget
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import Columns
+
+#: The highest price of all of the budget, relative to e^eps - 1, up to a level in nats, and the power of the
+#: level with which it falls beyond; how many prices there are, each half of the one before; how many of long
+#: lists of vertices, and of all pairs only: with many letters distinct pairs add little and take long.
+HIGHEST, FLAT, FALLING, PRICES, FEW_PRICES = 0.5, 2.0, 0.75, 3, 2
+
+#: Steps of the search for the price of an output, and the part of the range that is left by each.
+STEPS, GOLDEN = 60, 0.5 * (math.sqrt(5.0) - 1.0)
+
+#: Orders from which on k(D) is convex, so that prices are those of the duality.
+LEAST_ORDER = 0.5
+
+
+class Balls(NamedTuple):
+    """The projections of F."""
+
+    r: FloatArray  # (a1, a2): their centres
+    radii: FloatArray  # (a1,)
+    units: FloatArray  # (a1,): shares of the budget that a unit of k(D) needs
+    order: float
+
+
+class PricedProducts:
+    """Products of bodies at several prices of the budget, as one family.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    epsilon : float
+        In nats, > 0.
+    most : int
+        Most prices.
+
+    Attributes
+    ----------
+    resolution : float
+        As for `BodyProducts`.
+    """
+
+    efforts = BlockProduct.efforts
+
+    def __init__(self, ball: RenyiBall, epsilon: float, most: int = PRICES) -> None:
+        self.ball, self.epsilon, self.resolution = ball, epsilon, 0.0
+        letters = int((ball.centre > 0).sum(axis=1).max())
+        long = len(ball.centre) * 2**letters > LARGE
+        highest = HIGHEST * min(FLAT / epsilon, 1.0) ** FALLING
+        self._priced = [
+            BodyProducts(ball, epsilon, distinct=not long, price_of_budget=highest * 0.5**n)
+            for n in range(min(most, FEW_PRICES) if long else most)
+        ]
+
+    @property
+    def scale(self) -> FloatArray:
+        """P-hat, row-major, shape (a1 a2,)."""
+        return self._priced[0].scale
+
+    def product(self, s0: int, delta: float) -> BlockProduct:
+        """Return a product at the highest price."""
+        return self._priced[0].product(s0, delta)
+
+    def known(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Explore the vertices known of the product of all pairs at the highest price."""
+        return self._priced[0].known(prices, slack)
+
+    def focus(self, prices: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
+        """Keep the best vertices, as `BodyProducts.focus` does."""
+        first, *others = self._priced
+        for products in others:
+            products.focus(prices, [()] * len(used))
+        return first.focus(prices, used)
+
+    def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Improve the vertices at every price, and name products worth having."""
+        found = [products.explore(prices, slack) for products in self._priced]
+        return max(excess for excess, _ in found), [product for _, new in found for product in new]
+
+    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
+        """Bound the reduced costs of joint columns of known vertices; offer the best ones found."""
+        found = []
+        for products in self._priced:
+            products.resolution = self.resolution
+            found.append(products.price(prices, effort))
+        return max(excess for excess, _ in found), Columns.join([columns for _, columns in found])
+
+
+def shared_mechanism(
+    ball: RenyiBall, epsilon: float, *, tolerance: float, max_rounds: int, start: Channel
+) -> tuple[Channel, int]:
+    """Find a good mechanism that is private over F, of the columns that have one price for all pairs.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+        With radius > 0 and at least two sensitive values.
+    epsilon : float
+        In nats, > 0.
+    tolerance, max_rounds
+        As in `column_generation.generate`, for the joint columns.
+    start : Channel
+        A mechanism whose columns are used, too; the result where linear programs fail.
+
+    Returns
+    -------
+    channel : Channel
+    rounds : int
+    """
+    if ball.order < LEAST_ORDER or ball.radius == math.inf:
+        return start, 0
+    for most in (PRICES, 1):
+        products = PricedProducts(ball, epsilon, most)
+        try:
+            found = known_mechanism(products, tolerance=tolerance, max_rounds=max_rounds, start=start)
+        except RuntimeError:  # HiGHS gives up some programs, fewer at one price
+            continue
+        # Rounding may put columns beyond the level, and never costs the start.
+        if level_over(ball, found[0], epsilon) <= allowed(epsilon):
+            return found
+    return start, 0
+
+
+def level_over(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
+    """Return a level of a channel over F, in nats: by prices if that is epsilon, else the worst one."""
+    bound = priced_level(ball, channel, epsilon)
+    return bound if bound <= allowed(epsilon) else ball.worst_case_epsilon(channel)
+
+
+def priced_level(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
+    """Bound the level of a channel over F by one price for each output, in nats.
+
+    That takes much less time than `RenyiBall.worst_case_epsilon`, which is never above it, and is the level
+    itself where all pairs (s, s') that matter have the same price.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+        Of a positive and finite radius, as all of its projections.
+    channel : Channel
+        Its inputs are the pairs (s, u) in row-major order.
+    epsilon : float
+        In nats: prices are those that are best for this level, and larger levels are not looked for.
+
+    Returns
+    -------
+    float
+        Epsilon at least; inf where a projection has no finite radius.
+    """
+    if not np.isfinite(ball.projected_radii).all():
+        return math.inf
+    blocks = np.ascontiguousarray(channel.matrix.T.reshape(-1, *ball.centre.shape))
+    units = ball.sensitive / budget(ball.radius, ball.order)
+    balls = Balls(ball.conditionals, ball.projected_radii, units, ball.order)
+    return math.log(math.exp(epsilon) + _excess(blocks, balls, math.exp(epsilon)))
+
+
+@inner
+def _gap(v: FloatArray, lam: float, balls: Balls, ratio: float, space: Extreme) -> float:
+    """Return the largest A_s + lam - ratio B_s' of an output, s != s', v of shape (a1, a2)."""
+    groups = balls.radii.size
+    A, B, gap = np.empty(groups), np.empty(groups), -np.inf
+    for s in range(groups):
+        r, radius, toll = balls.r[s], balls.radii[s], lam * balls.units[s]
+        space.tau[0] = np.nan
+        least(r, v[s], -1.0, radius, balls.order, toll, space)
+        A[s] = space.value[0]
+        space.tau[0] = np.nan
+        least(r, v[s], 1.0, radius, balls.order, toll / ratio, space)
+        B[s] = space.value[0]
+    for s in range(groups):
+        for t in range(groups):
+            if s != t:
+                gap = max(gap, A[s] + lam - ratio * B[t])
+    return gap
+
+
+@inner
+def _least_gap(v: FloatArray, balls: Balls, ratio: float, space: Extreme) -> float:
+    """Return `_gap` at the best price, in which it is convex, or at one where it is 0 or less."""
+    a, b = 0.0, float(np.max(v))
+    c, d = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
+    at_c, at_d = _gap(v, c, balls, ratio, space), _gap(v, d, balls, ratio, space)
+    for _ in range(STEPS):
+        if min(at_c, at_d) <= 0.0:
+            break
+        if at_c < at_d:
+            b, d, at_d = d, c, at_c
+            c = b - GOLDEN * (b - a)
+            at_c = _gap(v, c, balls, ratio, space)
+        else:
+            a, c, at_c = c, d, at_d
+            d = a + GOLDEN * (b - a)
+            at_d = _gap(v, d, balls, ratio, space)
+    return min(at_c, at_d)
+
+
+@kernel
+def _excess(blocks: FloatArray, balls: Balls, ratio: float) -> float:
+    """Return how much larger than `ratio` the ratio of two probabilities of an output may be at most."""
+    groups, n = blocks.shape[1:]
+    excess, space = 0.0, extreme(n)
+    for v in blocks:
+        gap = _least_gap(v, balls, ratio, space)
+        if gap > 0.0:
+            lowest = np.inf
+            for s in range(groups):
+                space.tau[0] = np.nan
+                least(balls.r[s], v[s], 1.0, balls.radii[s], balls.order, 0.0, space)
+                lowest = min(lowest, space.value[0])
+            excess = max(excess, gap / lowest)
+    return excess

@@ -1,0 +1,426 @@
+r"""Distributions R within a Renyi divergence D(r || R) <= B of a given one: extremes, boundary, samples.
+
+The R that minimizes sum_u q_u R_u subject to D(r || R) <= B is, by stationarity,
+R_u = r_u (q_u - mu)^(-1/alpha) up to scale, for every order; what budget is left when mu reaches the q of a
+cell with r_u = 0 moves mass onto that cell, at the price -log(1 - mass). One scalar equation per value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.types import FloatArray
+
+#: Below this divergence, times the larger of the order and its inverse, sums of logarithms would cancel.
+NEAR = 1e-6
+
+#: What is left of a mean that could be moved to its least value, at the end of the search.
+SATURATED = 1e-50
+
+#: Ends of log t; most steps of its search, and those after which every other one halves the bracket.
+FIRST, LAST, STEPS, HALVES = -80.0, 700.0, 200, 20
+
+#: Orders this near to 1 divide what cancels by order - 1.
+MIDDLE = 0.1
+
+
+def renyi_divergences(r: FloatArray, R: FloatArray, order: float) -> FloatArray:
+    """Renyi divergence along the last axis, in nats; `r` broadcasts against `R`, both are distributions.
+
+    With e = R / r - 1 and m the mass of R where r = 0, sum r e = -m, so that
+    e^((order-1) D) - 1 = sum r [(1 + e)^a - 1 - a e] - a m, a = 1 - order: terms of one sign, none of them
+    cancels, however small D is and however near to 1 the order.
+    """
+    r, R = np.broadcast_arrays(r, R)
+    a = 1.0 - order
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if order == 2:
+            y = np.where(r != R, (R - r) ** 2 / R, 0.0).sum(axis=-1)
+            return np.asarray(np.log1p(y))
+        ratio = np.where(r > 0, R / r, 1.0)
+        e = np.where(r > 0, (R - r) / r, 0.0)
+        y = np.where(r > 0, -r * _curved(e, ratio, a)[0], R).sum(axis=-1)
+        D = np.asarray(y if order == 1 else np.log1p(-a * y) / -a)
+        if order > 1 and np.isinf(D).any():
+            # A power that overflows: its logarithm does not.
+            x = np.where(r > 0, np.log(r) - np.log(R), -np.inf)
+            largest = x.max(axis=-1)
+            big = np.where(np.isfinite(largest), largest, 0.0)
+            terms = np.where(r > 0, r * np.exp((order - 1.0) * (x - big[..., None])), 0.0)
+            D = np.where(np.isinf(D) & np.isfinite(largest), big + np.log(terms.sum(axis=-1)) / -a, D)
+    return np.asarray(D)
+
+
+def _curved(w: FloatArray, v: FloatArray, a: float) -> tuple[FloatArray, FloatArray]:
+    """(v^a - 1 - a w) / a, v = 1 + w: of second order in w; log v - w at a = 0. And log v."""
+    log = np.where(w < -0.5, np.log(v), np.log1p(np.maximum(w, -0.5)))
+    direct = (np.expm1(a * log) / a if a else log) - w
+    small = np.abs(w) * (2.0 + abs(a)) < 0.006
+    x = np.where(small, w, 0.0)
+    series = np.ones_like(x)
+    for k in range(7, 2, -1):
+        series = 1.0 + (a - k + 1.0) / k * x * series
+    return np.where(small, x * x * series * (a - 1.0) / 2.0, direct), log
+
+
+def least_mean(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> FloatArray:
+    """Infimum of sum_u R_u q_u over distributions R with D_order(r || R) <= B, row by row.
+
+    Parameters
+    ----------
+    r : ndarray, shape (m, k)
+        Distributions; a row of zeros (an empty group) needs B = inf.
+    q : ndarray, shape (m, k)
+    B : ndarray, shape (m,)
+        Radii in nats, 0 to inf.
+
+    Returns
+    -------
+    ndarray, shape (m,)
+    """
+    return _least(r, q, B, order)[0]
+
+
+def least_members(
+    r: FloatArray, q: FloatArray, B: FloatArray, order: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Distributions that attain the infima of `least_mean`, whose arguments these are.
+
+    Returns
+    -------
+    values : ndarray, shape (m,)
+    members : ndarray, shape (m, k)
+        Their R, in the ball to rounding. Where the budget reaches a cell with r_u = 0, its share lies there.
+    distances : ndarray, shape (m, k)
+        q_u - mu, with which R_u is proportional to r_u (q_u - mu)^(-1/order); inf where R does not move.
+    """
+    values, tau, left = _least(r, q, B, order)
+    low = q.min(axis=1, keepdims=True)
+    least = q == low
+    span = q.max(axis=1, keepdims=True) - low
+    distances = np.full(q.shape, np.inf)
+    members = r.copy()
+    moved = np.flatnonzero(np.isfinite(tau))
+    z = (q[moved] - low[moved]) / span[moved]
+    members[moved] = _tilted(r[moved], z, tau[moved], order)
+    distances[moved] = (np.exp(-tau[moved])[:, None] + z) * span[moved]
+    # An empty cell of least value takes what is left; an infinite budget goes there at once.
+    share = _taken(B, left)
+    spent = np.flatnonzero(share > 0)
+    share = share[spent, None]
+    members[spent] = (1.0 - share) * members[spent] + share * least[spent] / least[spent].sum(
+        axis=1, keepdims=True
+    )
+    return values, members, distances
+
+
+def _tilted(r: FloatArray, z: FloatArray, tau: FloatArray, order: float) -> FloatArray:
+    """R_u ~ r_u (1 + t z_u)^(-1/order), a distribution in every row."""
+    inverse = np.exp(-tau)[:, None]
+    floor = np.where(r > 0, z, np.inf).min(axis=1, keepdims=True)
+    ratios = np.where(r > 0, (inverse + z) / (inverse + floor), 1.0)
+    weights = r * ratios ** (-1.0 / order)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _taken(B: FloatArray, left: FloatArray) -> FloatArray:
+    """Share of all mass that the budget left moves to the least value."""
+    return np.where(np.isinf(B), 1.0, -np.expm1(-left))
+
+
+def _least(
+    r: FloatArray, q: FloatArray, B: FloatArray, order: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Infima of `least_mean`, log t of the minimizers (nan where R = r) and the budget left at t = e^700.
+
+    With z = (q - min q) / (max q - min q) and t = 1 / (min q - mu) (scaled alike), the minimizer is
+    R_u proportional to r_u (1 + t z_u)^(-1/order), and its divergence rises with t from 0; log t is found by
+    Newton's method on log D inside a bracket. At the end of the bracket (t = e^700) what is left of B goes
+    to a zero cell if the minimum of q is there.
+    """
+    low = q.min(axis=1)
+    span = q.max(axis=1) - low
+    z = (q - low[:, None]) / np.where(span > 0, span, 1.0)[:, None]
+    mean = np.einsum("ij,ij->i", r, z)
+    result = np.where(np.isinf(B), 0.0, mean)
+    active = np.flatnonzero((B > 0) & np.isfinite(B) & (span > 0))
+    taus, unspent = np.full(B.shape, np.nan), np.zeros(B.shape)
+    if active.size == 0:
+        return _unscaled(r, q, B, order, result, taus, unspent), taus, unspent
+    result[active], taus[active], unspent[active] = _search(r[active], z[active], B[active], order)
+    return _unscaled(r, q, B, order, result, taus, unspent), taus, unspent
+
+
+@kernel
+def _search(
+    r: FloatArray, z: FloatArray, B: FloatArray, order: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the infima of z, log t and the budget left, as `_least`, for rows with B > 0."""
+    values, taus, unspent = np.empty(B.size), np.empty(B.size), np.zeros(B.size)
+    for n in range(B.size):
+        floor, mean, variance = np.inf, 0.0, 0.0
+        for u in range(r.shape[1]):
+            mean += r[n, u] * z[n, u]
+            if r[n, u] > 0.0:
+                floor = min(floor, z[n, u])
+        for u in range(r.shape[1]):
+            variance += r[n, u] * (z[n, u] - mean) ** 2
+        # The far end decides whether the budget can be used up at all.
+        D, _, value = _tilt(r[n], z[n], floor, mean, LAST, order)
+        if B[n] > D:
+            # Below order 1 the budget may suffice for everything; a nearly empty cell is as good as empty.
+            unspent[n], taus[n] = B[n] - D, LAST
+            values[n] = 0.0 if floor == 0.0 and value < SATURATED else value * math.exp(-unspent[n])
+            continue
+        # Second order: D = t^2 Var(z) / (2 order).
+        x = min(max(0.5 * math.log(2.0 * order * B[n] / variance), -60.0), 300.0)
+        lo, hi = FIRST, LAST
+        for step in range(STEPS):
+            D, slope, values[n] = _tilt(r[n], z[n], floor, mean, x, order)
+            if B[n] > D:
+                lo = x
+            else:
+                hi = x
+            new = x - math.log(D / B[n]) * D / slope
+            # Away from r, D is a difference of logarithms: below about 1e-16 / D the steps are noise, which
+            # may point out of the bracket.
+            noise = 1e-14 * max(abs(x), 1.0) + 1e-15 / max(B[n], 1e-5)
+            if step > HALVES and step % 2:
+                # Entries that underflow spoil the slope: halves, in the long run.
+                new = 0.5 * (lo + hi)
+            elif abs(new - x) <= noise:
+                break
+            elif not lo < new < hi:
+                new = 0.5 * (lo + hi)
+            moved, x = abs(new - x), new
+            if moved <= noise:
+                break
+        taus[n] = x
+    return values, taus, unspent
+
+
+def _unscaled(
+    r: FloatArray,
+    q: FloatArray,
+    B: FloatArray,
+    order: float,
+    result: FloatArray,
+    taus: FloatArray,
+    unspent: FloatArray,
+) -> FloatArray:
+    """Infima, from those of z, as a distance from the end of q that is nearer to 0.
+
+    With q of one sign nothing cancels then, however rare the cells are that count.
+    """
+    low, high = q.min(axis=1), q.max(axis=1)
+    values = low + (high - low) * result
+    far = np.flatnonzero((np.abs(high) < np.abs(low)) & np.isfinite(B))
+    if far.size == 0:
+        return np.asarray(values)
+    R, q, low, high = r[far], q[far], low[far, None], high[far, None]
+    moved = np.isfinite(taus[far])
+    z = (q[moved] - low[moved]) / (high - low)[moved]
+    R[moved] = _tilted(R[moved], z, taus[far][moved], order)
+    share = _taken(B[far], unspent[far])
+    below = np.einsum("ij,ij->i", R, high - q)
+    values[far] = high[:, 0] - (share * (high - low)[:, 0] + (1.0 - share) * below)
+    return np.asarray(values)
+
+
+def two_cells(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:
+    """Least and largest m with D_order((rho, 1 - rho) || (m, 1 - m)) <= B: lopuhaa2024, (26)-(28).
+
+    Parameters
+    ----------
+    rho, B : ndarray
+        Probabilities, and radii in nats; they broadcast against each other.
+    """
+    rho, B = np.broadcast_arrays(rho, B)
+    if order == 2:
+        c = np.exp(-B)
+        spare = -np.expm1(-B)
+        largest = (spare + 2 * rho * c + np.sqrt(spare * (spare + 4 * rho * (1 - rho) * c))) / 2
+        # From the product of the roots: no cancellation.
+        least = np.divide(rho**2 * c, largest, out=np.zeros(rho.shape), where=largest > 0)
+        return least, np.minimum(largest, 1.0)
+    r = np.column_stack([rho.ravel(), 1.0 - rho.ravel()])
+    q = np.broadcast_to([1.0, 0.0], r.shape)
+    least = least_mean(r, q, B.ravel(), order)
+    return least.reshape(rho.shape), 1.0 - least_mean(r, 1.0 - q, B.ravel(), order).reshape(rho.shape)
+
+
+def budget(D: float, order: float) -> float:
+    """Return k(D), what groups of a ball share (see `renyi_ball`), for a divergence D in nats."""
+    g = (order - 1.0) / order
+    with np.errstate(over="ignore"):
+        return D if g == 0 else float(np.expm1(g * D) / g)
+
+
+def widening(rho: FloatArray, B: FloatArray, order: float) -> FloatArray:
+    """Largest m - rho with D_order((rho, 1 - rho) || (m, 1 - m)) <= B, as exact as B; as `two_cells`."""
+    rho, B = np.broadcast_arrays(rho, B)
+    if order == 2:
+        # The positive root of x^2 - spare (1 - 2 rho) x - spare rho (1 - rho), whichever way does not cancel.
+        spare = -np.expm1(-B)
+        linear, product = spare * (1.0 - 2.0 * rho), spare * rho * (1.0 - rho)
+        root = np.sqrt(linear**2 + 4.0 * product)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(linear < 0, 2.0 * product / (root - linear), (root + linear) / 2.0)
+    r = np.column_stack([rho.ravel(), 1.0 - rho.ravel()])
+    values, tau, _ = _least(r, np.broadcast_to([0.0, 1.0], r.shape), B.ravel(), order)
+    plain = 1.0 - values - r[:, 0]
+    with np.errstate(invalid="ignore", over="ignore"):
+        # The odds of the first cell grow by the factor (1 + t)^(1/order).
+        growth = np.expm1(np.log1p(np.exp(np.minimum(tau, 600.0))) / order)
+        exact = r[:, 0] * r[:, 1] * growth / (1.0 + r[:, 0] * growth)
+    return np.where(tau < 600.0, np.where(np.isfinite(exact), exact, plain), plain).reshape(rho.shape)
+
+
+@inner
+def _tilt(
+    r: FloatArray, z: FloatArray, floor: float, mean: float, tau: float, order: float
+) -> tuple[float, float, float]:
+    """Divergence, its derivative in log t, and sum_u R_u z_u, of R_u ~ r_u (1 + t z_u)^(-1/order).
+
+    `floor` and `mean` are the least and the mean z where r > 0.
+    """
+    t = math.exp(tau)
+    unit = 1.0 + t * floor
+    g, middle = 1.0 - 1.0 / order, abs(order - 1.0) < MIDDLE
+    W = T = moment = bent = part = 0.0
+    for u in range(r.size):
+        if r[u] > 0.0:
+            # Dividing by the smallest factor on the support keeps every sum within range.
+            v = max((1.0 + t * z[u]) / unit, 1.0)
+            if order == 2.0:
+                h = r[u] / math.sqrt(v)
+            elif order == 1.0:
+                h = r[u] / v
+            else:
+                h = r[u] * v ** (-1.0 / order)
+            W += h
+            moment += z[u] * h
+            T += v * h
+            bent += z[u] * h / v
+            if middle:
+                log = math.log(v)
+                part += r[u] * (math.expm1(g * log) / g if g != 0.0 else log)
+    if middle:
+        # log T / (order - 1), by powers less 1, divided by g.
+        if g != 0.0:
+            part = (math.log1p(g * part) if g * part > -0.5 else math.log(T)) / g
+        D = math.log(W) + part / order
+    else:
+        D = math.log(W) + math.log(T) / (order - 1.0)
+    slope = (moment / T - bent / W) * (t / unit) / order
+    if NEAR * max(order, 1.0 / order) > D:
+        if 1.0 / t + floor > 0.1 * (1.0 / t + mean):
+            D, slope = _tilt_near(r, z, mean, t, order)
+        else:
+            D, slope = _tilt_far(r, z, t, order)
+    return D, slope, moment / W
+
+
+@inner
+def _tilt_near(r: FloatArray, z: FloatArray, mean: float, t: float, order: float) -> tuple[float, float]:
+    """Divergence of R_u ~ r_u v_u^(-1/order), v = 1 + w, sum_u r_u w_u = 0, and its derivative in log t.
+
+    D = log E v^a + log E v^b / (order - 1), a = -1/order, b = 1 + a: logarithms that cancel up to
+    the second order in w. So 1 + a w, the mean of which is 1, is taken out of each power beforehand.
+    """
+    total = slope = 0.0
+    unit = 1.0 / t + mean
+    for a, factor in ((-1.0 / order, -1.0 / order), (1.0 - 1.0 / order, 1.0 / order)):
+        rest = bent = 0.0
+        for u in range(r.size):
+            if r[u] > 0.0:
+                w, v = (z[u] - mean) / unit, (1.0 / t + z[u]) / unit
+                log = math.log(v) if w < -0.5 else math.log1p(w)
+                if abs(w) * (2.0 + abs(a)) < 0.006:
+                    series = 1.0
+                    for k in range(7, 2, -1):
+                        series = 1.0 + (a - k + 1.0) / k * w * series
+                    curved = w * w * series * (a - 1.0) / 2.0
+                else:
+                    curved = (math.expm1(a * log) / a if a != 0.0 else log) - w
+                rest += r[u] * curved
+                bent += r[u] * w * math.expm1((a - 1.0) * log)
+        # log1p(a rest) / a, which is rest for a = 0 (order 1).
+        total += factor * (math.log1p(a * rest) / a if a != 0.0 else rest)
+        slope += factor * bent / (1.0 + a * rest)
+    return total, slope / (t * unit)
+
+
+@inner
+def _tilt_far(r: FloatArray, z: FloatArray, t: float, order: float) -> tuple[float, float]:
+    """As `_tilt_near`, where rare letters are far away: v = 1 for the heaviest letter instead of the mean."""
+    heaviest = 0
+    for u in range(r.size):
+        if r[u] > r[heaviest]:
+            heaviest = u
+    total = slope = 0.0
+    unit = 1.0 / t + z[heaviest]
+    for a, factor in ((-1.0 / order, -1.0 / order), (1.0 - 1.0 / order, 1.0 / order)):
+        rest = bent = 0.0
+        for u in range(r.size):
+            if r[u] > 0.0:
+                w, v = (z[u] - z[heaviest]) / unit, (1.0 / t + z[u]) / unit
+                log = math.log(v) if w < -0.5 else math.log1p(w)
+                rest += r[u] * (math.expm1(min(a * log, 700.0)) / a if a != 0.0 else log)
+                bent += r[u] * w * math.exp(min((a - 1.0) * log, 700.0))
+        total += factor * (math.log1p(a * rest) / a if a != 0.0 else rest)
+        slope += factor * bent / (1.0 + a * rest)
+    return total, slope / (t * unit)
+
+
+def golden_section(
+    function: Callable[[FloatArray], FloatArray], lo: FloatArray, hi: FloatArray, steps: int = 40
+) -> tuple[FloatArray, FloatArray]:
+    """Maximizers and maxima of unimodal functions on [lo, hi], elementwise, ends included."""
+    ratio = (math.sqrt(5.0) - 1.0) / 2.0
+    left, right = hi - ratio * (hi - lo), lo + ratio * (hi - lo)
+    points = [lo, hi, left, right]
+    values = [function(x) for x in points]
+    f_left, f_right = values[2:]
+    for _ in range(steps):
+        up = f_left < f_right
+        lo, hi = np.where(up, left, lo), np.where(up, hi, right)
+        new = np.where(up, lo + ratio * (hi - lo), hi - ratio * (hi - lo))
+        f_new = function(new)
+        points.append(new)
+        values.append(f_new)
+        left, right = np.where(up, right, new), np.where(up, new, left)
+        f_left, f_right = np.where(up, f_right, f_new), np.where(up, f_new, f_left)
+    best = np.argmax(values, axis=0)[None]
+    return np.take_along_axis(np.array(points), best, 0)[0], np.take_along_axis(np.array(values), best, 0)[0]
+
+
+def random_targets(rng: np.random.Generator, m: int, k: int) -> FloatArray:
+    """Random points of the simplex to head for, shape (m, k): from near a vertex to the middle."""
+    gamma = rng.gamma(rng.choice([0.1, 0.5, 2.0], size=(m, 1)), size=(m, k)) + 1e-300
+    return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
+
+
+def push_out(r: FloatArray, target: FloatArray, B: FloatArray, order: float) -> FloatArray:
+    """Last points with D_order(r || R) <= B on the rays from `r` through `target` in the simplex; by rows."""
+    step = target - r
+    # Where r is nearly the target, rounding in the difference must not be blown up on the way to the
+    # boundary: the largest entry is made to balance the others.
+    largest = np.abs(step).argmax(axis=-1)[..., None]
+    balance = np.take_along_axis(step, largest, axis=-1) - step.sum(axis=-1, keepdims=True)
+    np.put_along_axis(step, largest, balance, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exits = np.where(step < 0, -r / step, np.inf).min(axis=1)
+    hi = np.where(np.isfinite(exits), exits, 0.0)
+    lo = np.zeros_like(hi)
+    last = hi.copy()
+    for _ in range(70):
+        middle = 0.5 * (lo + hi)
+        inside = renyi_divergences(r, np.maximum(r + middle[:, None] * step, 0.0), order) <= B
+        lo, hi = np.where(inside, middle, lo), np.where(inside, hi, middle)
+    whole = renyi_divergences(r, np.maximum(r + last[:, None] * step, 0.0), order) <= B
+    return np.asarray(np.maximum(r + np.where(whole, last, lo)[:, None] * step, 0.0))

@@ -1,0 +1,106 @@
+"""The command that renews docs/performance.md: how it measures, and that its page is there."""
+
+import importlib.util
+import math
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ldpfrontier.plotting import save
+
+ROOT = Path(__file__).parents[2]
+SPEC = importlib.util.spec_from_file_location("performance", ROOT / "benchmarks/performance.py")
+performance = importlib.util.module_from_spec(SPEC)
+sys.modules[SPEC.name] = performance  # where its dataclasses look for it
+SPEC.loader.exec_module(performance)
+OURS = performance.OURS
+
+
+def burn(seconds):
+    begin = time.process_time()
+    while time.process_time() - begin < seconds:
+        pass
+    return 1.0
+
+
+def fail(problem):
+    raise ArithmeticError("No.")
+
+
+def contest(**methods):
+    return performance.Contest("a contest", "size", (1, 2, 4), lambda size: size, methods)
+
+
+def test_time_and_memory_are_those_of_the_solve():
+    def method(megabytes):
+        held = bytearray(megabytes * 2**20)
+        return burn(0.05) + len(held)
+
+    found = performance.measure(method, 64, 1, limit=5)
+    assert found.value == 1.0 + 64 * 2**20
+    assert found.seconds >= 0.05
+    assert found.megabytes > 60
+
+
+def test_a_solve_that_takes_too_long_is_given_up_and_one_that_fails_is_not_passed_over(capfd):
+    assert performance.measure(burn, 60.0, 0.0, limit=0.1) is None
+    with pytest.raises(RuntimeError, match="A method failed"):
+        performance.measure(fail, 1, 1, limit=5)
+    assert "ArithmeticError: No." in capfd.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def rows():
+    slow = contest(**{OURS: lambda n: burn(0.01), "cvxpy": lambda n: 1.5 * burn(0.03 if n < 2 else 60.0)})
+    return performance.compete(slow, limit=0.3, runs=2)
+
+
+def test_methods_take_turns_until_they_are_given_up(rows):
+    found = rows.set_index(["size", "method"])
+    assert [*found.index] == [(1, OURS), (1, "cvxpy"), (2, OURS), (2, "cvxpy"), (4, OURS)]
+    assert found["runs"].tolist() == [2, 2, 2, 0, 2]
+    assert found.loc[(1, "cvxpy"), "ratio"] > 0
+    assert (found["ratio"].xs(OURS, level="method") == 1.0).all()
+    assert found.loc[(1, "cvxpy"), "error"] == 0.5
+    assert math.isnan(found.loc[(2, "cvxpy"), "ratio"])
+
+
+def test_the_page_has_a_row_per_size(rows, tmp_path):
+    text = performance.written(rows).splitlines()
+    assert text[2] == "**a contest**"
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text[6:]]
+    assert [row[0] for row in cells] == ["1", "2", "4"]
+    assert [row[5] for row in cells][1:] == ["-", "-"]
+    assert [row[4] for row in cells][1:] == ["given up", "-"]
+    assert cells[0][6] == "5e-01"
+    figure = performance.draw(rows, [contest(**{OURS: burn, "cvxpy": burn})])
+    crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
+    assert [line.get_xdata()[0] for line in crosses] == [2]
+    save(figure, tmp_path / "figure.png")
+
+
+def test_a_page_is_renewed_between_its_marks_only():
+    begin, end = "<!-- performance -->", "<!-- /performance -->"
+    page = f"# Title\n\n{begin}\nold \\1\n{end}\n\nEnd.\n"
+    assert performance.renewed(page, "new \\1") == f"# Title\n\n{begin}\nnew \\1\n{end}\n\nEnd.\n"
+    with pytest.raises(ValueError, match="The page has 0 generated parts"):
+        performance.renewed("# Title\n", "new")
+
+
+def test_the_page_that_is_there_has_every_contest():
+    page = performance.PAGE.read_text(encoding="utf-8")
+    assert performance.renewed(page, "") != page
+    for each in performance.CONTESTS:
+        assert f"**{each.name}**" in page
+    assert (performance.PAGE.parent / "img/performance.png").is_file()
+
+
+@pytest.mark.parametrize("each", performance.CONTESTS, ids=lambda each: each.name)
+def test_methods_solve_the_same_problem(each):
+    problem = each.problem(each.sizes[1])
+    values = pd.Series({name: method(problem) for name, method in each.methods.items()})
+    assert values.to_numpy() == pytest.approx(values[OURS], rel=1e-5)
+    assert values[OURS] > 0

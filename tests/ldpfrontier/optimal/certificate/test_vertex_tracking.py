@@ -1,0 +1,114 @@
+"""Known vertices of a body along all deltas."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import xlogy
+
+from ldpfrontier.optimal.certificate.dual_certificate import between, ends, with_ends
+from ldpfrontier.optimal.certificate.vertex_tracking import Path
+from ldpfrontier.optimal.geometry.ball_body import Body, critical
+from ldpfrontier.optimal.products.ball_family import BodyProducts
+from ldpfrontier.uncertainty.divergence import least_mean
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+
+EPSILON = 1.5
+
+
+def some_path(seed: int, *, special: bool) -> tuple[Path, np.ndarray]:
+    """Return a path of some products, and prices of its row."""
+    rng = np.random.default_rng(seed)
+    counts = (
+        rng.multinomial(400 if special else 3_000, rng.dirichlet(np.full(12, 1.5)).ravel()).reshape(3, 4) + 5
+    )
+    products = BodyProducts(RenyiBall.confidence(counts), EPSILON, distinct=True)
+    P = products.ball.centre
+    prices = P * rng.normal(0.2, 0.3, P.shape)
+    least = float(products.ball.sensitive.max())
+    return Path(products, (0, special), least * 1.2 ** np.arange(1, 12)), prices[0]
+
+
+def means(body: Body, w: np.ndarray) -> tuple[float, float]:
+    """Return A and B of a vector in folded letters."""
+    r, B = np.atleast_2d(body.centre), np.array([body.radius])
+    return -float(least_mean(r, -w[None], B, body.order)[0]), float(least_mean(r, w[None], B, body.order)[0])
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_at_critical_levels_vectors_with_one_value_meet_both_constraints(seed):
+    path, _ = some_path(seed, special=False)
+    sets, levels, least = critical(path.base)
+    for T, level, low in zip(sets, levels, least, strict=True):
+        w = (T >> np.arange(path.base.letters) & 1) / low
+        A, B = means(path.base, w)
+        assert pytest.approx(1.0, rel=1e-6) == B
+        assert pytest.approx(math.exp(level), rel=1e-6) == A
+
+
+def looked(path: Path, prices: np.ndarray, knots: np.ndarray, *, again: bool = False) -> None:
+    path.look(prices, knots, [np.array([1.5, 1.0]) for _ in knots], thorough=True, again=again)
+
+
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("seed", [1, 3, 4])
+def test_between_knots_no_vertex_with_one_value_is_high_above_those_known(seed, special):
+    path, prices = some_path(seed, special=special)
+    knots, worth = np.linspace(0.0, 1.0, 4), 1e-4
+    looked(path, prices, knots)
+    found = list(path.kinks(worth))
+    for _ in range(40):
+        new = list(path.kinks(worth))
+        if not new:
+            break
+        knots = np.unique(np.append(knots, new))
+        looked(path, prices, knots, again=True)
+    assert found
+    assert not new
+    known = path.vertices()
+    tops, bottoms = (between(pair, np.linspace(0.0, 1.0, 60)) for pair in ends(EPSILON, special))
+    for t, top, bottom in zip(np.linspace(0.0, 1.0, 60), tops, bottoms, strict=True):
+        k = min(int(np.searchsorted(knots, t, side="right")) - 1, len(knots) - 2)
+        share = (t - knots[k]) / (knots[k + 1] - knots[k])
+        body = with_ends(path.products, 0, float(top), float(bottom))
+        for slope in (1.0, 1.5):
+            first, last = ((f - slope * z).max() for f, z, _ in known[k : k + 2])
+            for w in body.compact(np.arange(len(body))):
+                if np.unique(w[w > 0.0]).size > 1 or (w > 0.0).all():
+                    continue
+                value = (xlogy(w, w) - slope * w) @ body.prior - w @ body.folded(prices)
+                # Between kinks they are smooth: as far as chords leave them.
+                assert value <= first + share * (last - first) + worth + 0.05 * (knots[k + 1] - knots[k]) ** 2
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_what_is_learnt_at_one_place_is_known_at_all_knots(special):
+    path, prices = some_path(5, special=special)
+    knots = np.linspace(0.0, 1.0, 6)
+    looked(path, prices, knots)
+    before = [f.max() for f, _, _ in path.vertices()]
+    looked(path, prices, np.sort(np.append(knots, [0.3, 0.5])), again=True)
+    after = [f.max() for f, _, _ in path.vertices()]
+    assert len(after) == 8
+    assert [after[k] for k in (0, 1, 3, 5, 6, 7)] == before
+    # f is no less at a new knot than what is moved there from its neighbours.
+    for k in (2, 4):
+        assert after[k] >= min(after[k - 1], after[k + 1]) - 0.05 * abs(after[k - 1] - after[k + 1]) - 1e-3
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_all_points_are_in_their_bodies(special):
+    path, prices = some_path(7, special=special)
+    knots = np.linspace(0.0, 1.0, 5)
+    looked(path, prices, knots)
+    top, bottom = (between(pair, knots) for pair in ends(EPSILON, special))
+    for k, found in enumerate(path._found.values()):
+        for w in found.leading:
+            A, B = means(path.base, w)
+            assert top[k] * (1.0 + 1e-6) >= A
+            assert bottom[k] * (1.0 - 1e-6) <= B

@@ -1,0 +1,110 @@
+"""Bounds at one delta and between two, against all vertices and all columns."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from ldpfrontier import RenyiBall
+from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctProducts
+from ldpfrontier.optimal.polyopt.fixed_delta import Slices, places
+
+SEEDS = range(6)
+
+
+def instance(seed: int, a1: int = 3, a2: int = 4) -> tuple[DistinctProducts, np.ndarray, Slices]:
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 60, (a1, a2)) + (rng.random((a1, a2)) < 0.7)
+    counts[:, 0] += 1
+    ball = RenyiBall.confidence(counts)
+    epsilon = float(rng.uniform(0.1, 4.0))
+    family = DistinctProducts(ball.centre, ball.lower_bounds, epsilon)
+    prices = ball.centre * rng.normal(0.2, 0.3, ball.centre.shape)
+    slices = Slices(family.product(0, 0.0).blocks, prices, epsilon, 1e-7)
+    return family, prices, slices
+
+
+def deltas_of(family: DistinctProducts, seed: int) -> list[float]:
+    return [0.0, *np.sort(np.random.default_rng(seed).uniform(0, family.epsilon, 4)), family.epsilon]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_listed_are_vertices_and_none_is_better_along_any_tangent(seed: int) -> None:
+    family, prices, slices = instance(seed)
+    groups = family.centre.sum(axis=1)
+    least = 1.0 + math.log(1.0 + math.expm1(-family.epsilon) * groups.max())
+    for delta in deltas_of(family, seed):
+        for s0, product in ((s0, family.product(s0, delta)) for s0 in range(len(groups))):
+            own = places(len(groups), s0, delta, delta)
+            for block, place, f in zip(product.blocks, own, product.reduced(prices), strict=True):
+                z, rounded, _ = slices._list(place)
+                _, letters = slices.vertices(place)
+                every = block.vectors(np.arange(len(block)))
+                listed = letters[:, block._position]
+                distance = np.abs(listed[:, None] - every[None]).max(axis=2)
+                assert distance.min(axis=1).max() <= 1e-9 * max(1.0, every.max())
+                assert z == pytest.approx(listed @ family.centre[place[0]], rel=1e-12, abs=1e-12)
+                for lam in np.linspace(least, 1.0 + family.epsilon, 5):
+                    gain = (rounded - lam * z).max() - (f - lam * block.z).max()
+                    assert -1e-12 <= gain <= 1e-6
+
+
+@pytest.mark.parametrize("size", [4, 5, 6])
+def test_lists_hold_vertices_with_a_third_value_however_many_there_are(size: int) -> None:
+    letters, rng = 11, np.random.default_rng(size)
+    lower = np.full((2, letters), 0.9 / letters)
+    centre = np.full((2, letters), 0.5 / letters)
+    # Sets of so many letters are raised, and one letter more is cut.
+    epsilon = math.log1p((1.0 - 0.9) / (0.9 / letters * (size + 0.5)))
+    family = DistinctProducts(centre, lower, epsilon)
+    product = family.product(0, 0.0)
+    assert min(map(len, product.blocks)) > 2 * 2**letters
+    prices = centre * rng.normal(0.2, 0.3, centre.shape)
+    slices = Slices(product.blocks, prices, epsilon, 1e-7)
+    for s, (block, f) in enumerate(zip(product.blocks, product.reduced(prices), strict=True)):
+        z, rounded, _ = slices._list((s, 0.0, False))
+        # Slopes of Z log Z, from the least Z to the largest.
+        for lam in np.linspace(1.0 + math.log1p(0.5 * math.expm1(-epsilon)), 1.0 + epsilon, 5):
+            assert -1e-12 <= (rounded - lam * z).max() - (f - lam * block.z).max() <= 1e-6
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bounds_at_a_delta_are_the_best_columns(seed: int) -> None:
+    family, prices, slices = instance(seed)
+    for delta in deltas_of(family, seed):
+        for s0 in range(len(family.centre)):
+            worth = best_column(family, prices, s0, delta)
+            bound = slices.at(s0, delta, 0.0)
+            assert worth - 1e-9 <= bound
+            if bound < math.inf:
+                assert bound <= max(1.3 * worth, 0.0) + 1e-5
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bounds_between_two_deltas_hold_at_every_one(seed: int) -> None:
+    family, prices, slices = instance(seed)
+    rng = np.random.default_rng(seed)
+    for low, high in itertools.pairwise(deltas_of(family, seed)):
+        for s0 in range(len(family.centre)):
+            ends = max(slices.at(s0, low, 0.0), slices.at(s0, high, 0.0))
+            over = slices.over(s0, low, high, 0.0)
+            every, critical, deltas = slices.between(s0, low, high, 0.0)
+            inside = [float(d) for d in rng.uniform(low, high, 3)]
+            # What is worth most between critical deltas is so near one of them.
+            inside += [float(d) for d in family.deltas[s0] if low < d < high]
+            for delta in inside:
+                worth = best_column(family, prices, s0, delta)
+                assert worth <= over + 1e-9
+                assert worth <= max(every, 0.0) + 1e-9
+                assert worth <= max(ends, critical, 0.0) + 1e-9
+            assert ((low < deltas) & (deltas < high)).all()
+
+
+def best_column(family: DistinctProducts, prices: np.ndarray, s0: int, delta: float) -> float:
+    """The largest reduced cost per unit of Z of a product, by listing its columns."""
+    product = family.product(s0, delta)
+    worth, total = np.zeros(1), np.zeros(1)
+    for block, f in zip(product.blocks, product.reduced(prices), strict=True):
+        worth, total = np.add.outer(worth, f).ravel(), np.add.outer(total, block.z).ravel()
+    return max(float((worth / total - np.log(total)).max()), 0.0)

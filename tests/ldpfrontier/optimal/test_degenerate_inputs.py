@@ -1,0 +1,306 @@
+"""At the ends of the ranges: tiny and huge levels, radii and orders near theirs, tables far from uniform."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ldpfrontier.calibration import calibrated
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import mutual_information
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.optimal import robust
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
+from ldpfrontier.practice.counts import CountTable
+from ldpfrontier.two_reports import budget_split, independent_reporting
+from ldpfrontier.types import Intractable
+from ldpfrontier.uncertainty.divergence import least_mean, renyi_divergences, widening
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from oracles import high_precision as precise
+
+COUNTS = [[30, 20, 10], [10, 25, 40]]
+BALL = RenyiBall.confidence(COUNTS)
+ORDERS = [1 / 64, 0.5, 1 - 1e-9, 1 - 1e-13, 1.0, 1 + 2.3e-16, 1 + 1e-12, 1 + 1e-9, 1.05, 2.0, 3.0, 16.0]
+KINDS = [("simplex", "all"), ("simplex", "distinct"), ("projections", "all"), ("exact", "distinct")]
+
+
+def near(rng, k):
+    """A distribution with cells of very different sizes, and values to average."""
+    r = rng.dirichlet(np.full(k, rng.choice([0.2, 1.0, 5.0]))) * 10.0 ** -rng.uniform(0, 12, size=k) + 1e-15
+    return r / r.sum(), rng.random(k)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_extremes_against_sixty_digits(order):
+    rng = np.random.default_rng(5)
+    for k in (2, 3, 4):
+        for exponent in (-20, -15, -8, -3, 0.5):
+            r, q = near(rng, k)
+            B = float(10.0**exponent)
+            value = least_mean(r[None], q[None], np.array([B]), order)[0]
+            assert abs(float(precise.mpf(value) - precise.least_mean(r, q, B, order))) <= 2e-13 * np.ptp(q)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_radii_and_divergences_keep_their_digits_in_tiny_balls(order):
+    """What a cell may grow by is found to many digits of itself, not of the cell."""
+    rng = np.random.default_rng(6)
+    for exponent in (-20, -12, -6, -1):
+        B, rho = float(10.0**exponent), float(rng.uniform(0.05, 0.95))
+        r = [precise.mpf(rho), 1 - precise.mpf(rho)]
+        exact = r[1] - precise.least_mean(r, [0.0, 1.0], B, order)
+        assert float(widening(np.array([rho]), np.array([B]), order)[0]) == pytest.approx(
+            float(exact), rel=1e-9
+        )
+        P = rng.dirichlet(np.ones(4)) + 0.01
+        P /= P.sum()
+        shift = rng.normal(size=4) * math.sqrt(B)
+        Q = P * np.exp(shift - 0.5 * B)
+        Q /= Q.sum()
+        exact = precise.divergence(precise.normalized(P), precise.normalized(Q), order)
+        # The given numbers are rounded: to 1e-16 of themselves, so to that over sqrt B of their distance.
+        rounding = 1e-12 + 1e-15 / math.sqrt(B)
+        assert float(renyi_divergences(P, Q, order)) == pytest.approx(float(exact), rel=20 * rounding)
+
+
+def test_worst_case_is_never_above_the_projections_in_tiny_balls():
+    ball = RenyiBall.confidence([[10**9, 10**9], [1, 1]])
+    channel = independent_reporting(ball, 1.0, distance="tight")
+    assert ball.worst_case_epsilon(channel) <= ball.projected_epsilon(channel) <= 1.0
+    # Projection and budget in 60 digits: both groups at the best split of a grid.
+    worst = ball.worst_case_epsilon(channel)
+    p, Q = ball.sensitive, channel.matrix.reshape(2, 2, -1)
+    seen = 0.0
+    for share in np.linspace(0, 1, 21):
+        for y in range(Q.shape[2]):
+            ends = []
+            for s, part, sign in ((0, share, -1), (1, 1 - share, 1), (1, share, -1), (0, 1 - share, 1)):
+                B = precise.projected_radius(part, ball.radius, p[s], 2.0)
+                ends.append(sign * precise.least_mean(ball.conditionals[s], sign * Q[s, :, y], B, 2.0))
+            seen = max(seen, float(precise.log(ends[0] / ends[1])), float(precise.log(ends[2] / ends[3])))
+    assert seen <= worst + 1e-9
+    assert worst <= seen + 2e-3
+    least, largest = RenyiBall([[0.31325, 0.68675]], 1e-17).support(0, [[1, 0]])
+    exact = precise.least_mean([0.31325, 0.68675], [1.0, 0.0], 1e-17, 2.0)
+    assert float(least[0]) == pytest.approx(float(exact), rel=1e-15)
+    assert 0.31325 < float(largest[0]) < 0.31325001
+
+
+def test_orders_next_to_one_are_those_of_order_one():
+    middle = RenyiBall.confidence(COUNTS, order=1)
+    channel = secret_randomized_response(2, 3, 1.0)
+    for order in (1 - 1e-9, 1 - 1e-13, 1 + 2.3e-16, 1 + 1e-12, 1 + 1e-9):
+        ball = RenyiBall.confidence(COUNTS, order=order)
+        np.testing.assert_allclose(ball.lower_bounds, middle.lower_bounds, rtol=1e-8)
+        np.testing.assert_allclose(ball.radii, middle.radii, rtol=1e-8)
+        assert ball.worst_case_epsilon(channel) == pytest.approx(middle.worst_case_epsilon(channel), rel=1e-8)
+
+
+@pytest.mark.parametrize("cell", [1e-160, 1e-229, 1e-300, 0.0])
+def test_a_cell_that_is_nearly_empty_is_as_good_as_empty(cell):
+    """Found by fuzzing: with order 2 the search ended at cells of 1e-152, and gave the cell everything."""
+    B, q = 7.458e-8, np.array([[7.86e-6, 8.70e-6]])
+    for order in (2.0, 3.0, 16.0):
+        largest = -least_mean(np.array([[1.0, cell]]), -q, np.array([B]), order)[0]
+        assert largest - 7.86e-6 == pytest.approx(-math.expm1(-B) * 0.84e-6, rel=1e-6)
+
+
+def test_huge_radii_and_infinite_ones_agree():
+    for order in (0.5, 2.0, 16.0):
+        wide, whole = RenyiBall(BALL.centre, 1e5, order), RenyiBall(BALL.centre, math.inf, order)
+        assert wide.worst_case_epsilon(randomized_response(6, 1.0)) == pytest.approx(
+            whole.worst_case_epsilon(randomized_response(6, 1.0))
+        )
+
+
+# Optima ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pairs", ["all", "distinct"])
+def test_certificates_at_tiny_levels(pairs):
+    """What a small level allows is proportional to its square, and the bound says so."""
+    at = optimal_robust(BALL, 1e-3, pairs=pairs)
+    for epsilon in (9e-5, 1e-6, 1e-8, 1e-10):
+        found = optimal_robust(BALL, epsilon, pairs=pairs)
+        assert found.value <= found.bound <= found.value * 1.005
+        assert found.status == "bounded"
+        assert found.gap > 1e-7
+        assert found.value / epsilon**2 == pytest.approx(at.value / 1e-6, rel=5e-3)
+        assert BALL.worst_case_epsilon(found.channel) <= epsilon * (1 + 1e-5)
+    # The scaled bound holds for what is solved directly.
+    direct = robust._simplex(BALL.centre, BALL.lower_bounds, 1e-4, pairs == "distinct", 1e-7, 300, None)
+    scaled = optimal_robust(BALL, 1e-4 * (1 - 1e-6), pairs=pairs)
+    assert scaled.bound >= direct.value * (1 - 1e-5)
+    assert optimal_robust(BALL, 1e-8, pairs=pairs, tolerance=0.01).status == "optimal"
+
+
+def test_unconditional_optimum_at_tiny_levels():
+    for epsilon in (9e-5, 1e-7, 1e-9):
+        found = optimal_unconditional(BALL.centre, epsilon)
+        response = mutual_information(BALL.centre, secret_randomized_response(2, 3, epsilon))
+        assert response * (1 - 1e-6) <= found.value <= found.bound <= found.value * 1.005
+        assert RenyiBall(BALL.centre, math.inf).worst_case_epsilon(found.channel) <= epsilon * (1 + 1e-5)
+
+
+@pytest.mark.parametrize(("envelope", "pairs"), KINDS)
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 18.0, 24.0, 30.0])
+def test_levels_at_the_ends(envelope, pairs, epsilon):
+    found = optimal_robust(BALL, epsilon, envelope=envelope, pairs=pairs)
+    assert BALL.worst_case_epsilon(found.channel) <= epsilon * (1 + 1e-5)
+    assert found.value <= found.bound * (1 + 1e-12)
+    assert found.bound <= optimal_nonrobust(BALL.centre, epsilon).upper_bound * (1 + 1e-6)
+    if epsilon > 10:
+        assert found.gap < 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [30.5, 50.0, 745.0, 1e300])
+def test_levels_beyond(epsilon):
+    for call in (optimal_robust, lambda b, e: optimal_unconditional(b.centre, e)):
+        with pytest.raises(
+            ValueError, match=r"epsilon is .*; it must be a finite number, 0 or more, and at most 30"
+        ):
+            call(BALL, epsilon)
+
+
+@pytest.mark.parametrize("count", [10**10, 10**12])
+@pytest.mark.parametrize(("envelope", "pairs"), KINDS[:2])
+def test_a_cell_that_dominates(count, envelope, pairs):
+    ball = RenyiBall.confidence([[count, 1], [1, 1]])
+    for epsilon in (0.1, 3.0):
+        found = optimal_robust(ball, epsilon, envelope=envelope, pairs=pairs)
+        assert ball.worst_case_epsilon(found.channel) <= epsilon * (1 + 1e-9)
+        assert mutual_information(ball.centre, randomized_response(4, epsilon)) <= found.value <= found.bound
+        assert (found.status == "optimal") == (found.gap <= 1e-7)
+
+
+@pytest.mark.parametrize(
+    "number", [np.float32(3), np.float16(3), np.float64(3), 3, Fraction(3), Decimal(3), np.array(3)]
+)
+def test_numbers_of_any_type(number):
+    exact = optimal_robust(BALL, 3.0, pairs="distinct")
+    assert optimal_robust(BALL, number, pairs="distinct").value == exact.value
+    assert optimal_unconditional(pd.DataFrame(BALL.centre), number).bound > 0
+    assert RenyiBall(BALL.centre, number).radius == 3.0
+    assert budget_split(BALL, number).epsilon_1 + budget_split(BALL, number).epsilon_2 == pytest.approx(3.0)
+    level = BALL.worst_case_epsilon(optimal_robust(BALL, np.float32(0.1), pairs="distinct").channel)
+    assert level <= float(np.float32(0.1)) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [pd.DataFrame(COUNTS), np.array(COUNTS, np.float16), [[Decimal(x) for x in row] for row in COUNTS]],
+)
+def test_counts_of_any_type(counts):
+    np.testing.assert_array_equal(RenyiBall.confidence(counts).centre, BALL.centre)
+
+
+@pytest.mark.parametrize("wrong", ["1", None, math.nan, -1, True, 1j, [1.0, 2.0], pd.Series([3.0])])
+def test_what_is_no_number_gets_a_sentence(wrong):
+    calls = [
+        lambda: optimal_robust(BALL, wrong),
+        lambda: optimal_robust(BALL, 1.0, tolerance=wrong),
+        lambda: optimal_unconditional(BALL.centre, wrong),
+        lambda: optimal_unconditional(BALL.centre, 1.0, tolerance=wrong),
+        lambda: response_threshold(BALL.centre, accuracy=wrong),
+        lambda: RenyiBall(BALL.centre, wrong),
+        lambda: RenyiBall(BALL.centre, 1.0, wrong),
+        lambda: RenyiBall.confidence(COUNTS, wrong),
+        lambda: BALL.contains(BALL.centre, wrong),
+        lambda: BALL.support(wrong, [[1, 0, 0]]),
+        lambda: BALL.sample(np.random.default_rng(1), wrong),
+        lambda: budget_split(BALL, wrong),
+        lambda: calibrated(lambda e: randomized_response(6, e), BALL, wrong),
+    ]
+    if wrong is not None:
+        calls += [
+            lambda: optimal_robust(BALL, 1.0, max_rounds=wrong),
+            lambda: optimal_robust(BALL, 1.0, envelope="exact", cells=wrong),
+            lambda: calibrated(lambda e: randomized_response(6, e), BALL, 1.0, most=wrong),
+        ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"must be .*\.$|lies strictly .*\.$"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: BALL.contains(2 * BALL.centre),
+            "P sums to 2 with least entry .*; it must be a distribution",
+        ),
+        (lambda: BALL.support(2, [[1, 0, 0]]), "s is 2; it must be a sensitive value, from 0 to 1"),
+        (lambda: BALL.support(0, [[1, 0, 1e200]]), "q has an entry that is not a number from -1e150"),
+        (lambda: BALL.worst_case_epsilon("x"), "The channel is a str; it must be a Channel"),
+        (
+            lambda: BALL.worst_case_epsilon(randomized_response(6, 1.0), tol=-1),
+            "tol is -1; it must be 0 or more",
+        ),
+        (lambda: RenyiBall(BALL.centre, 1.0, 17), "order of the ball is 17; it must be from 1/64 to 16"),
+        (lambda: RenyiBall.confidence([[1e300, 2]]), r"counts add up to 1e\+300; at most 2\^53"),
+        (lambda: RenyiBall.confidence([[1, 2], [3]]), "table of counts has rows of different lengths"),
+        (lambda: RenyiBall.confidence("abc"), "table of counts has the entry"),
+        (lambda: optimal_robust(BALL.centre, 1.0), "The ball is a ndarray; it must be a RenyiBall"),
+        (lambda: optimal_robust(BALL, 1.0, start="x"), "The start is a str; it must be a Channel"),
+        (lambda: optimal_robust(BALL, 1.0, max_rounds=0), "max_rounds is 0; it must be a whole number, 1 or"),
+        (lambda: budget_split(BALL, 1e5), r"epsilon is 100000.0; .* at most 300"),
+        (lambda: calibrated(lambda e: "x", BALL, 1.0), "What the family returns is a str"),
+        (
+            lambda: CountTable(("s",), ("u",), (("a",), ("b",)), (("c",), ("d",)), [[0.5, 1], [1, 1]]),
+            "they must be whole numbers",
+        ),
+    ],
+)
+def test_sentences(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+# Sizes -------------------------------------------------------------------------------------------------
+
+
+def test_too_many_cells_are_refused_at_once():
+    prior = np.full((600, 2), 1 / 1200)
+    ball = RenyiBall(prior, 0.1)
+    for call in (
+        lambda: optimal_robust(ball, 1.0),
+        lambda: optimal_robust(ball, 1.0, envelope="exact"),
+        lambda: optimal_unconditional(prior, 1.0),
+    ):
+        with pytest.raises(Intractable, match=r"The table has 600 x 2 cells; at most 1,000 are supported"):
+            call()
+    with pytest.raises(Intractable, match=r"432,000,000 comparisons; at most 50,000,000 are supported"):
+        ball.worst_case_epsilon(Channel(np.eye(1200)))
+
+
+@pytest.mark.parametrize(("shape", "envelope"), [((41, 2), "simplex"), ((41, 2), "exact")])
+def test_beyond_the_size_of_distinct_pairs_the_bound_is_honest(shape, envelope):
+    rng = np.random.default_rng(0)
+    ball = RenyiBall.confidence(rng.integers(1, 200, size=shape))
+    published = optimal_robust(ball, 1.0)
+    found = optimal_robust(ball, 1.0, envelope=envelope, pairs="distinct")
+    assert found.status == "bounded"
+    assert published.value * (1 - 1e-12) <= found.value <= found.bound
+    assert found.bound == pytest.approx(optimal_nonrobust(ball.centre, 1.0).upper_bound, rel=1e-9)
+    assert ball.worst_case_epsilon(found.channel) <= 1.0 + 1e-9
+
+
+def test_subsets_beyond_the_size_of_distinct_pairs():
+    """2 x 20 has 2^21 subsets: no more is looked for than what is published."""
+    assert not robust._within_reach(RenyiBall(np.full((2, 20), 1 / 40), 0.1))
+    assert robust._within_reach(RenyiBall(np.full((16, 16), 1 / 256), 0.1))
+    sparse = np.zeros((2, 20))
+    sparse[:, :10] = 1 / 20
+    assert robust._within_reach(RenyiBall(sparse, 0.1))
+
+
+def test_calibration_at_tiny_levels():
+    for epsilon in (1e-6, 1e-9):
+        found = calibrated(lambda e: randomized_response(6, e), BALL, epsilon)
+        assert found.realized <= epsilon
+        assert BALL.worst_case_epsilon(found.channel) == pytest.approx(epsilon, rel=1e-4)

@@ -1,0 +1,193 @@
+"""The file of a channel: what is stated is verified, and what was edited is refused."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ldpfrontier import Channel, PrivateChannel, design_channel, ldp_epsilon, read_channel
+from ldpfrontier.practice.channel_file import ChannelFileError, private_weights
+from ldpfrontier.practice.sampling import TOTAL, exact_channel, exact_level
+from support.owndata import channel_of, flat, rewritten
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def path(private, tmp_path):
+    private.write(tmp_path / "channel.json")
+    return tmp_path / "channel.json"
+
+
+# What is stated -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 6.0])
+@pytest.mark.parametrize("mechanism", ["exact", "polyopt", "ir", "ir_optimal", "srr", "grr", "ldp"])
+def test_what_is_sampled_keeps_the_level_that_was_asked_for(table, mechanism, epsilon):
+    made = design_channel(table, epsilon, mechanisms=[mechanism])
+    private = made.private(made.candidates[0])
+    certificate = private.certificate
+    assert certificate.level <= epsilon
+    assert certificate.level == private.level()
+    # Another path: the level over F of the same numbers.
+    assert certificate.level >= made.ball.worst_case_epsilon(exact_channel(private.weights)) - 1e-12
+    # Next to nothing is paid for it.
+    assert certificate.nmi == pytest.approx(made.candidates[0].nmi, rel=1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 15.0])
+@pytest.mark.parametrize("mechanism", ["ldp", "binary", "grr"])
+def test_without_useful_columns_the_level_is_that_of_whole_numbers(table, mechanism, epsilon):
+    private = channel_of(flat(table), mechanism, epsilon)
+    assert private.certificate.level == private.certificate.ldp_level == exact_level(private.weights)
+    assert epsilon * (1 - 1e-6) < private.certificate.level <= epsilon
+    assert private.scope == "for every distribution"
+
+
+def test_a_channel_that_is_not_private_is_refused(table):
+    identity = Channel(np.eye(6))
+    with pytest.raises(ValueError, match=r"The channel is private at level inf|at level \d"):
+        private_weights(identity, None, 1.0)
+    made = design_channel(table, 1.0, mechanisms=["nr"])
+    with pytest.raises(ValueError, match=r"The channel is private at level \d.*; 1 is allowed"):
+        made.private(made.candidates[0])
+
+
+def test_outputs_that_never_occur_are_dropped():
+    matrix = np.array([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0]])
+    assert private_weights(Channel(matrix), None, 1.0).shape == (2, 2)
+
+
+def test_weights_must_fit_the_table(table, private):
+    with pytest.raises(ValueError, match="The channel has 5 inputs; the table has 6 values"):
+        PrivateChannel(table, np.full((5, 1), TOTAL), private.certificate)
+
+
+def test_a_certificate_that_says_too_little_is_seen(private):
+    bold = replace(private, certificate=replace(private.certificate, epsilon=0.5, level=0.5))
+    with pytest.raises(ValueError, match=r"The channel is private at level 1; 0\.5 is asked for"):
+        bold.verified()
+
+
+# Files ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", ["private", "response"])
+def test_a_channel_is_read_as_it_was_written(request, tmp_path, which):
+    private = request.getfixturevalue(which)
+    private.write(tmp_path / "c.json")
+    read = read_channel(tmp_path / "c.json")
+    assert read.text() == private.text()
+    assert (read.weights == private.weights).all()
+    assert read.certificate == private.certificate
+    assert read.table.labels == private.table.labels
+    assert (read.table.counts == private.table.counts).all()
+    assert read.promise() == private.promise()
+    assert ldp_epsilon(read.channel) == ldp_epsilon(private.channel)
+    assert names(tmp_path) == ["c.answers.csv", "c.json", "c.matrix.csv", "c.thresholds.csv"]
+
+
+def test_a_channel_without_a_level_for_every_distribution(private, tmp_path):
+    endless = replace(private, certificate=replace(private.certificate, ldp_level=math.inf))
+    endless.write(tmp_path / "c.json")
+    assert "Infinity" not in (tmp_path / "c.json").read_text(encoding="utf-8")
+    assert read_channel(tmp_path / "c.json").certificate.ldp_level == math.inf
+
+
+def test_labels_of_any_kind_are_kept(table, private, tmp_path):
+    odd = replace(table, columns=(("a\nb", '"q", 1'), ("é", "01"), ("$x$", "1")))
+    replace(private, table=odd).write(tmp_path / "c.json")
+    assert read_channel(tmp_path / "c.json").table.labels == odd.labels
+
+
+@pytest.mark.parametrize("part", ["weights", "level", "beta", "counts", "illness", "source"])
+def test_a_file_that_was_edited_is_refused(path, part):
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    place = next(i for i, line in enumerate(lines) if f'"{part}"' in line)
+    digit = next(
+        i for i in range(place, len(lines)) if any(c in "123456789" for c in lines[i].split(":")[-1])
+    )
+    old = next(c for c in lines[digit].split(":")[-1] if c in "123456789")
+    head, _, tail = lines[digit].rpartition(old)
+    lines[digit] = head + str(int(old) % 9 + 1) + tail
+    path.write_text("".join(lines), encoding="utf-8")
+    with pytest.raises(ChannelFileError, match=r"channel\.json was changed after it was written"):
+        read_channel(path)
+
+
+def test_the_layout_of_a_file_does_not_count(path, private):
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8"))), encoding="utf-8")
+    assert read_channel(path).text() == private.text()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "is not a channel file: Expecting value"),
+        ("{", "is not a channel file: Expecting property name"),
+        ("[]", "is JSON, but no channel of ldp-frontier"),
+        ('{"format": "another"}', "is JSON, but no channel of ldp-frontier"),
+        ('{"format": "ldp-frontier channel", "x": NaN}', "is not a channel file: it has the number NaN"),
+        ('{"format": "ldp-frontier channel", "version": 2}', "of version 2; this program reads version 1"),
+        ('{"format": "ldp-frontier channel"}', "of version None; this program reads version 1"),
+    ],
+)
+def test_what_is_no_channel_file_is_refused(tmp_path, text, sentence):
+    (tmp_path / "c.json").write_text(text)
+    with pytest.raises(ChannelFileError, match=sentence):
+        read_channel(tmp_path / "c.json")
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    (tmp_path / "c.json").write_bytes(b'{"format": "\xff"}')
+    with pytest.raises(ChannelFileError, match="is not a channel file: 'utf-8' codec can't decode"):
+        read_channel(tmp_path / "c.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda c: c["weights"].pop(), "The channel has 5 inputs; the table has 6 values"),
+        (lambda c: c["weights"].__setitem__(0, "1 2 3 4 5 6"), "Row 0 of the weights sums to 21"),
+        (lambda c: c["weights"].__setitem__(0, "1 2"), "is not a valid channel: .*inhomogeneous"),
+        (lambda c: c["weights"].__setitem__(0, f"{2**70} 0 0 0 0 0"), "is not a valid channel: .*too large"),
+        (lambda c: c.pop("design"), "is not a valid channel: 'design'"),
+        (lambda c: c["design"]["counts"].pop(), "is not a valid channel: The counts have shape"),
+        (lambda c: c["certificate"].pop("epsilon"), "is not a valid channel: .*epsilon"),
+        (lambda c: c.update(bits=53), "its outputs are not those of its weights"),
+    ],
+)
+def test_a_file_with_a_good_hash_that_is_no_channel_is_refused(path, change, sentence):
+    rewritten(path, change)
+    with pytest.raises(ChannelFileError, match=sentence):
+        read_channel(path)
+
+
+def test_a_forged_certificate_is_not_believed(path):
+    rewritten(path, lambda content: content["certificate"].update(epsilon=0.1, level=0.1))
+    with pytest.raises(ValueError, match=r"private at level 1; 0\.1 is asked for"):
+        read_channel(path).verified()
+
+
+def test_all_files_or_none(path, private):
+    before = {file: file.read_bytes() for file in path.parent.iterdir()}
+
+    def draw(target):
+        target.write_text("half")
+        raise OSError("no ink")
+
+    other = replace(private, certificate=replace(private.certificate, nmi=0.0))
+    with pytest.raises(OSError, match="no ink"):
+        other.write(path, draw)
+    assert {file: file.read_bytes() for file in path.parent.iterdir()} == before
+
+
+def test_a_channel_is_written_as_json(private, tmp_path):
+    with pytest.raises(ValueError, match=r"ends in '\.csv'; a channel is written to a \.json file"):
+        private.write(tmp_path / "c.csv")
+    assert names(tmp_path) == []

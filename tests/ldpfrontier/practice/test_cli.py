@@ -1,0 +1,353 @@
+"""The command: what it says and writes; an error is a sentence and leaves everything as it was."""
+
+import csv
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import ldpfrontier
+from ldpfrontier import read_channel
+from ldpfrontier.practice.cli import main
+from ldpfrontier.practice.records import read_chunks
+from support.owndata import records_of, rewritten, small_table, write_records
+
+ROOT = Path(__file__).resolve().parents[3]
+COMMANDS = ("design", "apply", "estimate", "audit")
+DESIGN = ["design", "--data", "people.csv", "--sensitive", "illness", "--useful", "region", "age"]
+QUICK = [*DESIGN, "--epsilon", "1", "--mechanism", "polyopt"]
+APPLY = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]
+ESTIMATE = ["estimate", "--channel", "channel.json", "--data", "out.csv"]
+AUDIT = ["audit", "--channel", "channel.json"]
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Return a folder with the records of a table."""
+    monkeypatch.chdir(tmp_path)
+    write_records(tmp_path / "people.csv", small_table(), records_of(small_table()))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a folder with a channel and reports, made once."""
+    folder = tmp_path_factory.mktemp("made")
+    write_records(folder / "people.csv", small_table(), records_of(small_table()))
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        assert main([*DESIGN, "--epsilon", "1", "--mechanism", "srr"]) == 0
+        assert main(APPLY) == 0
+    finally:
+        os.chdir(before)
+    return folder
+
+
+@pytest.fixture
+def ready(here, made):
+    for name in ("channel.json", "out.csv"):
+        (here / name).write_bytes((made / name).read_bytes())
+    return here
+
+
+# What it does ---------------------------------------------------------------------------------------------
+
+
+def test_from_a_table_to_its_distribution(here, capsys):
+    assert main([*DESIGN, "--epsilon", "1", "--out", "here/c.json"]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert "people.csv: 1,340 records, 2 x 3 values of illness, region, age" in said.out
+    for name in ("exact", "polyopt", "ir", "ir_optimal", "srr", "grr", "ldp", "nr"):
+        assert f" {name} " in said.out
+    assert "->  exact" in said.out
+    assert "people.csv is treated as public: its counts are in here/c.json" in " ".join(said.out.split())
+    folder = here / "here"
+    assert {path.name for path in folder.iterdir()} == {
+        "c.json", "c.matrix.csv", "c.thresholds.csv", "c.answers.csv", "c.svg"
+    }  # fmt: skip
+    assert (folder / "c.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+    assert main(["apply", "--channel", "here/c.json", "--data", "people.csv", "--out", "out.csv"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("1,340 records privatized. Private at level 1.000000 of illness over F")
+    assert "warning: these records have the very counts that the channel was designed from" in said.err
+    assert sum(len(chunk) for chunk in read_chunks("out.csv", ["report"])) == 1340
+
+    more = ["--out", "e.csv", "--picture", "e.png"]
+    assert main(["estimate", "--channel", "here/c.json", "--data", "out.csv", *more]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("1,340 reports")
+    assert "95% interval" in said.out
+    with open("e.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["columns"] for row in rows] == ["illness, region, age"] * 6 + ["illness"] * 2 + [
+        "region, age"
+    ] * 3
+    assert sum(float(row["likely"]) for row in rows[:6]) == pytest.approx(1.0)
+    assert sum(float(row["unbiased"]) for row in rows[6:8]) == pytest.approx(1.0)
+    assert (here / "e.png").read_bytes().startswith(b"\x89PNG")
+
+    assert main(["audit", "--channel", "here/c.json", "--samples", "20000"]) == 0
+    said = capsys.readouterr()
+    assert said.out.endswith("Nothing is wrong.\n")
+    assert "level of samples" in said.out
+
+
+def test_a_table_of_counts_without_useful_columns(here, capsys):
+    Path("t.csv").write_text("s,n\na,30\nb,20\nc,50\n")
+    arguments = ["design", "--table", "t.csv", "--count", "n", "--sensitive", "s", "--epsilon", "0.5"]
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    assert "Private at level 0.500000 for every distribution." in said
+    assert "binary" in said
+    private = read_channel("channel.json")
+    assert private.ball is None
+    assert private.table.records == 100
+    assert main(AUDIT) == 0
+
+
+def test_the_least_epsilon_for_a_utility(here, capsys):
+    assert main([*DESIGN, "--utility", "0.3", "--mechanism", "grr"]) == 0
+    epsilon = read_channel("channel.json").certificate.epsilon
+    assert f"epsilon {epsilon:g}: no mechanism" in capsys.readouterr().out
+    assert read_channel("channel.json").certificate.nmi >= 0.3 - 1e-6
+
+
+def test_a_channel_that_loses_information_says_so(here, capsys):
+    assert main([*DESIGN, "--epsilon", "0.3", "--mechanism", "ir"]) == 0
+    assert "not all frequencies can be estimated" in " ".join(capsys.readouterr().out.split())
+    assert main(APPLY) == 0
+    capsys.readouterr()
+    assert main([*ESTIMATE, "--picture", "e.svg"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "values: what is not estimated (-) cannot be known from any number of its reports" in said
+
+
+def test_a_seed_makes_the_same_reports_and_is_loud_about_it(ready, capsys):
+    seed = ["--seed", "7", "--insecure"]
+    assert main([*APPLY, *seed]) == 0
+    first = (ready / "out.csv").read_bytes()
+    assert "INSECURE" in capsys.readouterr().err
+    assert main([*APPLY, *seed]) == 0
+    assert (ready / "out.csv").read_bytes() == first
+    assert main(APPLY) == 0
+    assert (ready / "out.csv").read_bytes() != first
+    assert "INSECURE" not in (said := capsys.readouterr().err.splitlines()[-1])
+    assert "warning" in said
+
+
+def test_columns_may_be_kept_and_the_result_audited(ready, capsys):
+    assert main([*APPLY, "--keep", "age", "illness", "region", "--column", "answer"]) == 0
+    assert "warning: age, illness, region of each record is in out.csv as it is" in capsys.readouterr().err
+    with open("out.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(r["illness"], r["region"], r["age"]) for r in rows] == records_of(small_table())
+    assert main([*AUDIT, "--data", "out.csv", "--column", "answer"]) == 0
+    assert "1,340" in capsys.readouterr().out
+
+
+def test_an_audit_that_finds_something_has_the_status_1(ready, capsys):
+    level = read_channel(ready / "channel.json").certificate.level
+    rewritten(ready / "channel.json", lambda c: c["certificate"].update(level=0.2))
+    assert main(AUDIT) == 1
+    said = capsys.readouterr().out
+    assert f"WRONG: The matrix is private at level {level:.6f}; its certificate" in said
+
+
+def test_records_with_quotes_and_line_ends_go_through(here, capsys):
+    text = 's,u,note\n"a\nb","1,2","x"\n"c ""d""",é,"y\nz"\n"a\nb",é,\n'
+    Path("in.csv").write_text(text, encoding="utf-8")
+    design = ["design", "--data", "in.csv", "--sensitive", "s", "--useful", "u", "--epsilon", "2"]
+    assert main([*design, "--mechanism", "srr"]) == 0
+    assert (
+        main(["apply", "--channel", "channel.json", "--data", "in.csv", "--out", "o.csv", "--keep", "note"])
+        == 0
+    )
+    with open("o.csv", encoding="utf-8", newline="") as stream:
+        assert [row[0] for row in csv.reader(stream)] == ["note", "x", "y\nz", ""]
+    assert main(["estimate", "--channel", "channel.json", "--data", "o.csv", "--picture", "e.svg"]) == 0
+    assert "a b, 1,2" in capsys.readouterr().out
+
+
+def test_help_names_every_option(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    assert end.value.code == 0
+    said = capsys.readouterr().out
+    assert all(command in said for command in COMMANDS)
+    for command in COMMANDS:
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        said = capsys.readouterr().out
+        options = [line.split()[0] for line in said.splitlines() if line.startswith("  --")]
+        assert len(options) >= 5
+        for line in said.split("options:")[1].split("\n  -")[1:]:
+            assert len(line.split()) > 3, f"{command}: {line} is not explained"
+
+
+def test_the_command_is_installed_and_starts_fast(ready):
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    assert scripts == {"ldp-frontier": "ldpfrontier.practice.cli:main"}
+    code = (
+        "import sys; from ldpfrontier.practice.cli import main; status = main(sys.argv[1:]);"
+        "heavy = {'pandas', 'pyarrow', 'matplotlib', 'cvxpy', 'highspy'} & set(sys.modules);"
+        "sys.exit(status if not heavy else f'loaded {heavy}')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *APPLY], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(ldpfrontier.__file__).parents[1])},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+# What it refuses ------------------------------------------------------------------------------------------
+
+
+def refused(capsys, folder, arguments, sentence):
+    """Check that a command fails with one sentence, and that every file is as it was."""
+    before = contents(folder)
+    capsys.readouterr()
+    try:
+        status = main(arguments)
+    except SystemExit as end:
+        status = int(end.code)
+    said = capsys.readouterr()
+    assert status == 2
+    assert said.out == ""
+    assert sentence in said.err
+    assert "Traceback" not in said.err
+    assert contents(folder) == before
+
+
+BAD_FILES = {
+    "empty": (b"", "people.csv is empty; a row of column names is needed"),
+    "header": (b"illness,region,age\n", "people.csv has no records; at least one is needed"),
+    "encoding": (b"illness,region,age\nno,north,old\n\xff,north,old\n", "people.csv is not UTF-8"),
+    "column": (
+        b"illness,region\nno,north\n",
+        "The column 'age' is not in people.csv",
+    ),
+    "fields": (b"illness,region,age\nno,north\n", "Record 1 of people.csv has 2 fields; its header has 3"),
+    "quote": (b'illness,region,age\nno,"north,old\n', "people.csv is not a CSV file: unexpected end of data"),
+    "nan": (
+        b"illness,region,age\nno,north,NaN\nyes,north,old\n",
+        "has 'NaN' as its age; missing values",
+    ),
+    "missing": (b"illness,region,age\nno,north,\nyes,north,old\n", "has '' as its age; missing values need"),
+}
+
+
+@pytest.mark.parametrize("which", BAD_FILES)
+def test_records_that_cannot_be_used_leave_everything_as_it_was(ready, capsys, which):
+    data, sentence = BAD_FILES[which]
+    (ready / "people.csv").write_bytes(data)
+    refused(capsys, ready, QUICK, sentence)
+    refused(capsys, ready, APPLY, sentence)
+    refused(capsys, ready, [*AUDIT, "--data", "people.csv", "--column", "illness"], sentence)
+    (ready / "channel.json").unlink()
+    (ready / "out.csv").unlink()
+    refused(capsys, ready, QUICK, sentence)
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (
+            "no,east,old",
+            "has 'east' as its region; the channel knows 'north', 'south'",
+        ),
+        ("no,south,young", "is 'no, south, young', a combination"),
+    ],
+)
+def test_a_category_that_was_never_seen_is_refused_with_its_record(ready, capsys, row, sentence):
+    with open(ready / "people.csv", "a", encoding="utf-8") as stream:
+        stream.write(f"{row}\n")
+    refused(capsys, ready, APPLY, f"Record 1341 of people.csv {sentence}")
+
+
+def test_ten_thousand_categories_are_refused(ready, capsys):
+    rows = "".join(f"{'yes' if i % 2 else 'no'},{i},old\n" for i in range(10_000))
+    (ready / "people.csv").write_text(f"illness,region,age\n{rows}")
+    refused(capsys, ready, QUICK, "more than 1000 combinations of illness, region, age (region alone")
+
+
+@pytest.mark.parametrize("count", ["-3", "nan", "2.5", "many", ""])
+def test_counts_that_are_no_whole_numbers_are_refused(ready, capsys, count):
+    (ready / "t.csv").write_text(f"s,count\na,1\nb,{count}\n")
+    arguments = ["design", "--table", "t.csv", "--sensitive", "s", "--epsilon", "1"]
+    refused(capsys, ready, arguments, f"Row 2 of t.csv has the count {count!r}; counts must be whole numbers")
+
+
+def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
+    path = ready / "channel.json"
+    text = path.read_text(encoding="utf-8")
+    for old, new, sentence in [
+        ('"version": 1', '"version": 2', "is a channel file of version 2; this program reads version 1"),
+        ('"epsilon": 1.0', '"epsilon": 0.1', "channel.json was changed after it was written"),
+        ('"ldp-frontier channel"', '"song"', "channel.json is JSON, but no channel of ldp-frontier"),
+        ("{", "", "channel.json is not a channel file: "),
+    ]:  # fmt: skip
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        for arguments in (APPLY, ESTIMATE, AUDIT):
+            refused(capsys, ready, arguments, sentence)
+    path.unlink()
+    refused(capsys, ready, APPLY, "channel.json: No such file or directory.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "the following arguments are required"),
+        (["improve"], "invalid choice: 'improve'"),
+        ([*DESIGN], "one of the arguments --epsilon --utility is required"),
+        ([*DESIGN, "--epsilon", "1", "--utility", "0.5"], "not allowed with argument"),
+        ([*DESIGN, "--epsilon", "much"], "invalid float value: 'much'"),
+        ([*DESIGN, "--epsilon", "nan"], "epsilon is nan; it must be a finite number"),
+        ([*DESIGN, "--epsilon", "-1"], "epsilon is -1.0; it must be a finite number, 0 or more"),
+        ([*DESIGN, "--epsilon", "0"], "epsilon is 0; a design needs one above 0"),
+        ([*DESIGN, "--utility", "1.5"], "The utility is 1.5; it must lie strictly between 0 and 1"),
+        ([*DESIGN, "--epsilon", "1", "--mechanism", "magic"], "The mechanism is 'magic'; allowed are"),
+        ([*DESIGN, "--epsilon", "1", "--mechanism", "nr"], "No mechanism is left to choose from (nr:"),
+        ([*DESIGN, "--epsilon", "1", "--beta", "2"], "beta is 2.0; a significance level lies"),
+        ([*QUICK, "--out", "channel.txt"], "channel.txt ends in '.txt'; a channel is written to"),
+        ([*QUICK, "--records", "-5"], "The number of records is -5; it must be a whole number, at least 1"),
+        ([*DESIGN[:-2], "illness", "--epsilon", "1"], "The column 'illness' is named twice"),
+        (["design", "--data", "none.csv", *QUICK[3:]], "none.csv: No such file or directory."),
+        (["design", "--data", ".", *QUICK[3:]], ".: Is a directory."),
+        ([*APPLY, "--seed", "1"], "--seed and --insecure go together"),
+        ([*APPLY, "--insecure"], "--seed and --insecure go together"),
+        ([*APPLY[:-1], "people.csv"], "people.csv is the file that is read; the reports need"),
+        ([*APPLY, "--keep", "name"], "The column 'name' is not in people.csv; it has illness, region, age."),
+        ([*APPLY, "--column", "age", "--keep", "age"], "The column 'age' cannot be kept; the reports"),
+        ([*ESTIMATE, "--column", "answer"], "The column 'answer' is not in out.csv; it has report."),
+        ([*ESTIMATE[:-1], "people.csv", "--column", "age"], "Record 1 of people.csv has 'old' as its age"),
+        ([*ESTIMATE, "--confidence", "95"], "The confidence is 95.0; it must lie strictly between 0 and 1"),
+        ([*ESTIMATE, "--picture", "e.bmp"], "e.bmp ends in '.bmp'; a picture is written to"),
+        ([*AUDIT, "--samples", "-1"], "The number of samples is -1; it must be 0 or more"),
+        ([*AUDIT, "--samples", "5", "--data", "out.csv"], "not allowed with argument"),
+        ([*AUDIT, "--data", "out.csv"], "The column 'illness' is not in out.csv; it has report."),
+    ],
+)  # fmt: skip
+def test_arguments_that_make_no_sense_get_a_sentence(ready, capsys, arguments, sentence):
+    refused(capsys, ready, arguments, sentence)
+
+
+def test_an_interruption_leaves_everything_as_it_was(ready, capsys, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ldpfrontier.practice.sampling.Sampler.draw", stop)
+    before = contents(ready)
+    assert main(APPLY) == 130
+    assert contents(ready) == before
+    assert "interrupted; nothing was written" in capsys.readouterr().err

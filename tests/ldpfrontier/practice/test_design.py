@@ -1,0 +1,191 @@
+"""Designs: what is offered keeps its level and its bound, and the least level is the least."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ldpfrontier import (
+    CountTable,
+    MutualInformation,
+    RenyiBall,
+    design_channel,
+    entropy,
+    least_epsilon,
+    mutual_information,
+    optimal_ldp,
+    optimal_robust,
+)
+from ldpfrontier.practice.design import LDP_METHODS, ROBUST_METHODS
+from support.owndata import flat
+
+
+def by_name(design):
+    return {candidate.name: candidate for candidate in design.candidates}
+
+
+@pytest.fixture(scope="module")
+def made(table):
+    return design_channel(table, 1.0)
+
+
+# What is offered ------------------------------------------------------------------------------------------
+
+
+def test_every_mechanism_keeps_its_level_and_stays_below_the_bound(table, made):
+    ball = RenyiBall.confidence(table.counts)
+    assert list(by_name(made)) == list(ROBUST_METHODS)
+    for candidate in made.candidates:
+        level = ball.worst_case_epsilon(candidate.channel)
+        assert candidate.level == pytest.approx(level)
+        nmi = mutual_information(table.distribution, candidate.channel) / entropy(table.distribution)
+        assert candidate.nmi == pytest.approx(nmi)
+        assert len(candidate.errors) == 3
+        if candidate.private:
+            assert level <= 1.0 + 1e-9
+            assert nmi <= made.bound
+    assert not by_name(made)["nr"].private
+    assert by_name(made)["nr"].level > 1.0
+
+
+def test_the_best_is_the_optimum_over_f_and_nr_is_never_chosen(table, made):
+    best = made.best()
+    assert best.name == "exact"
+    assert best.nmi >= by_name(made)["polyopt"].nmi
+    assert best.nmi >= 0.99 * made.bound
+    best = optimal_robust(RenyiBall.confidence(table.counts), 1.0, envelope="exact")
+    assert made.bound * entropy(table.distribution) >= best.value
+    only = design_channel(table, 1.0, mechanisms=["nr"])
+    with pytest.raises(ValueError, match=r"No mechanism is left to choose from \(nr: not private"):
+        only.best()
+
+
+def test_the_bound_holds_for_the_best_that_is_known(table):
+    made = design_channel(flat(table), 1.0)
+    assert list(by_name(made)) == list(LDP_METHODS)
+    best = optimal_ldp(MutualInformation(table.distribution), 1.0)
+    assert made.bound * entropy(table.distribution) == pytest.approx(best.bound)
+    assert made.best().name == "ldp"
+    assert made.best().nmi * entropy(table.distribution) == pytest.approx(best.value)
+    assert all(len(candidate.errors) == 1 for candidate in made.candidates)
+
+
+def test_frequencies_may_count_more_than_utility(table):
+    made = design_channel(table, 0.4, mechanisms=["ir", "srr", "grr", "ldp"])
+    best = made.best("frequencies")
+    assert math.isfinite(best.errors[0])
+    assert best.rank == 6
+    assert best.errors[0] == min(c.errors[0] for c in made.candidates if math.isfinite(c.errors[0]))
+    blind = design_channel(table, 0.4, mechanisms=["ir"])
+    with pytest.raises(ValueError, match=r"No mechanism is left .*ir: not private, or of too small a rank"):
+        blind.best("frequencies")
+
+
+def test_errors_shrink_with_the_number_of_records(table):
+    few, many = (design_channel(table, 1.0, mechanisms=["grr"], records=n) for n in (1000, 100_000))
+    assert np.array(few.candidates[0].errors) == pytest.approx(10 * np.array(many.candidates[0].errors))
+    assert design_channel(table, 1.0, mechanisms=["grr"]).records == table.records == 1340
+
+
+def test_what_is_out_of_reach_says_why():
+    columns = tuple((str(i),) for i in range(21))
+    wide = CountTable(("s",), ("u",), (("a",), ("b",)), columns, np.arange(1, 43).reshape(2, 21))
+    made = design_channel(wide, 0.5, mechanisms=["polyopt", "srr"])
+    polyopt = by_name(made)["polyopt"]
+    assert polyopt.channel is None
+    assert "at most 20 are supported" in polyopt.note
+    assert made.best().name == "srr"
+    with pytest.raises(ValueError, match=r"polyopt is out of reach here\. A block has 21 public values"):
+        made.private(polyopt)
+
+
+def test_an_empty_group_is_no_obstacle(table):
+    counts = np.vstack([table.counts, np.zeros((1, 3), dtype=int)])
+    wider = replace(table, rows=(*table.rows, ("zz",)), counts=counts)
+    made = design_channel(wider, 1.0, mechanisms=["polyopt", "ir", "srr", "grr"])
+    private = made.private(made.best())
+    assert private.certificate.level <= 1.0
+
+
+# What is refused ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"epsilon": 0.0}, "epsilon is 0; a design needs one above 0 and at most 20"),
+        ({"epsilon": 21.0}, "epsilon is 21; a design needs one above 0 and at most 20"),
+        ({"epsilon": -1.0}, "epsilon is -1.0; it must be a finite number"),
+        ({"epsilon": math.nan}, "epsilon is nan; it must be a finite number"),
+        (
+            {"epsilon": 1.0, "mechanisms": ["binary"]},
+            "The mechanism is 'binary'; allowed are polyopt, exa",
+        ),
+        ({"epsilon": 1.0, "beta": 0.0}, "beta is 0.0; a significance level lies"),
+        ({"epsilon": 1.0, "order": -1.0}, "The order of the ball is -1.0"),
+        ({"epsilon": 1.0, "records": 0}, "The number of records is 0; it must be a whole number, at least 1"),
+    ],
+)
+def test_arguments_out_of_range_get_a_sentence(table, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        design_channel(table, **arguments)
+
+
+def test_where_all_records_are_equal_nothing_is_reported():
+    table = CountTable(("s",), ("u",), (("a",), ("b",)), (("x",),), np.array([[3], [0]]))
+    with pytest.raises(ValueError, match="All records are equal; there is nothing to report"):
+        design_channel(table, 1.0)
+
+
+# The least level ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("utility", "mechanism"), [(0.5, "polyopt"), (0.3, "grr"), (0.02, "srr"), (0.9, "ir")]
+)
+def test_the_least_level_reaches_the_utility_and_the_one_below_does_not(table, utility, mechanism):
+    epsilon = least_epsilon(table, utility, mechanism=mechanism)
+    names = [mechanism] if mechanism else ["polyopt", "exact"]
+    reached, missed = (
+        max(c.nmi for c in design_channel(table, level, mechanisms=names).candidates)
+        for level in (epsilon, epsilon - 0.001)
+    )
+    assert missed < utility <= reached
+    assert epsilon * 1000 == pytest.approx(round(epsilon * 1000))
+
+
+def test_the_least_level_of_the_best_mechanism(table):
+    small = replace(table, columns=table.columns[:2], counts=table.counts[:, :2])
+    epsilon = least_epsilon(small, 0.9)
+    values = [design_channel(small, level).best().nmi for level in (epsilon - 0.002, epsilon)]
+    # The optimum is certified to a part in a thousand, and so is the level.
+    assert values[0] < 0.9 * (1 + 1e-3)
+    assert values[1] >= 0.9
+    assert least_epsilon(small, 0.9, mechanism="polyopt") > epsilon
+
+
+def test_the_least_level_without_useful_columns(table):
+    everything = flat(table)
+    epsilon = least_epsilon(everything, 0.3)
+    utility = MutualInformation(table.distribution)
+    h = entropy(table.distribution)
+    assert optimal_ldp(utility, epsilon - 0.001).value / h < 0.3 <= optimal_ldp(utility, epsilon).value / h
+
+
+def test_the_levels_that_are_tried_are_told(table):
+    tried: list[float] = []
+    least_epsilon(table, 0.3, mechanism="grr", progress=tried.append)
+    assert tried[0] == 1.0
+    assert len(tried) < 30
+
+
+@pytest.mark.parametrize("utility", [0.0, 1.0, -1.0, math.nan])
+def test_a_utility_lies_between_0_and_1(table, utility):
+    with pytest.raises(ValueError, match=r"The utility is .*; it must (lie|be a number) strictly between 0"):
+        least_epsilon(table, utility)
+
+
+def test_a_utility_that_is_out_of_reach_gets_a_sentence(table):
+    with pytest.raises(ValueError, match=r"A utility of 0\.9999999 is not reached at any level up to 16"):
+        least_epsilon(table, 0.9999999, mechanism="grr")

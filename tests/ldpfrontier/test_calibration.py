@@ -1,0 +1,252 @@
+"""Families of mechanisms at equal realized privacy: closed forms, dense scans, samples of F, and Adult."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpfrontier.calibration import calibrated
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.optimal.improved_reporting import improved_reporting
+from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.two_reports import independent_reporting
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from reproduction.data.catalogue import data_set
+
+TABLE = RenyiBall.confidence([[15, 5, 10], [10, 35, 25]])
+#: The best split of the budget jumps: this table leaks 0.4 at the nominal level 0.4, and 0.28 at 0.45.
+FALLING = RenyiBall.confidence([[86, 48, 5, 8], [46, 7, 145, 155]])
+#: This one leaks 0.82 just below the nominal level 2.37, and all of it above.
+JUMPING = RenyiBall.confidence([[159, 118], [41, 34], [52, 96]])
+
+FAMILIES = {
+    "GRR": lambda ball: lambda level: randomized_response(ball.centre.size, level),
+    "SRR": lambda ball: lambda level: secret_randomized_response(*ball.centre.shape, level),
+    "IR": lambda ball: lambda level: independent_reporting(ball, level),
+    "IR*": lambda ball: lambda level: improved_reporting(ball, level, splits=2, sweeps=1).channel,
+}
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def random_ball(seed: int) -> RenyiBall:
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(2, 4, size=2))
+    p = rng.dirichlet(np.full(math.prod(shape), 2.0))
+    return RenyiBall.confidence(rng.multinomial(300, p).reshape(shape))
+
+
+def sampled_epsilon(ball: RenyiBall, channel: Channel) -> float:
+    P = ball.sample(np.random.default_rng(5), 3000)
+    sums = P.sum(axis=-1, keepdims=True)
+    return float(rldp_epsilon(channel, np.divide(P, sums, out=np.zeros_like(P), where=sums > 0)).max())
+
+
+# Adult ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def adult():
+    data = data_set("adult")
+    text = data.read(Path(__file__).parents[2] / "resources" / data.counts)
+    return lambda *pair: RenyiBall.confidence(np.array(data.contingency(text, *pair).counts))
+
+
+@pytest.mark.parametrize(
+    ("name", "leaks", "nominal", "before", "after"),
+    [
+        ("IR", 0.579, 1.80, 0.0925, 0.263),
+        ("GRR", 0.847, 1.17, 0.0291, 0.0426),
+        ("SRR", 0.985, 1.02, 0.0980, 0.1010),
+    ],
+)
+def test_a_loose_guarantee_gives_way_to_more_information(adult, name, leaks, nominal, before, after) -> None:
+    ball = adult("income", "relationship")
+    family = FAMILIES[name](ball)
+    found = calibrated(family, ball, 1.0)
+
+    def share(channel: Channel) -> float:
+        return mutual_information(ball.centre, channel) / entropy(ball.centre)
+
+    assert ball.worst_case_epsilon(family(1.0)) == pytest.approx(leaks, abs=6e-4)
+    assert found.nominal == pytest.approx(nominal, abs=6e-3)
+    assert share(family(1.0)) == pytest.approx(before, abs=6e-5)
+    assert share(found.channel) == pytest.approx(after, abs=6e-4)
+    assert 1.0 - 5e-6 < found.realized <= 1.0
+
+
+@pytest.mark.parametrize("name", ["GRR", "SRR", "IR"])
+def test_a_tight_guarantee_is_kept(adult, name: str) -> None:
+    ball = adult("occupation", "education")
+    found = calibrated(FAMILIES[name](ball), ball, 1.0, tol=1e-4)
+    assert found.nominal == pytest.approx(1.0, abs=1e-3)
+    assert 1.0 - 1e-3 < found.realized <= 1.0
+
+
+# The level ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 5.0, 12.0])
+@pytest.mark.parametrize("ball", [TABLE, FALLING, JUMPING])
+def test_randomized_response_in_closed_form(ball: RenyiBall, epsilon: float) -> None:
+    """A report (s, u) leaks log(1 + (e^nominal - 1) m), m the largest probability of u given s over F.
+
+    For order 2 a group of probability p has e^(B_s / 2) = 1 + (e^(B / 2) - 1) / p (lopuhaa2024, Theorem 1),
+    and r^2 / m + (1 - r)^2 / (1 - m) = e^(B_s) gives the m of a cell r.
+    """
+    p = ball.centre.sum(axis=1, keepdims=True)
+    r, b = ball.centre / p, (1 + math.expm1(ball.radius / 2) / p) ** 2
+    m = float(((b + 2 * r - 1 + np.sqrt((b + 2 * r - 1) ** 2 - 4 * b * r**2)) / (2 * b)).max())
+    found = calibrated(FAMILIES["GRR"](ball), ball, epsilon)
+    exact = math.log1p(math.expm1(epsilon) / m)
+    # Below by no more than the tolerance and the 1e-10 of the safe side.
+    assert exact * (1 - 1.1e-6) - 2e-10 / m <= found.nominal <= exact + 1e-12
+
+
+def test_the_last_crossing_of_a_level_that_falls_again() -> None:
+    """With U uniform on 3 values the report of secret randomized response leaks |log (x + 2 / x) / 3|.
+
+    x = e^nominal: it grows to 0.06 at x = sqrt 2, is 0 at x = 2, and passes 0.05 for the last time at the
+    larger root of x + 2 / x = 3 e^0.05.
+    """
+    ball = RenyiBall(np.full((2, 3), 1 / 6), 0.0)
+    family = FAMILIES["SRR"](ball)
+    found = calibrated(family, ball, 0.05)
+    largest = 1.5 * math.exp(0.05) + math.sqrt(2.25 * math.exp(0.1) - 2)
+    assert found.nominal == pytest.approx(math.log(largest), rel=1e-6)
+    assert ball.worst_case_epsilon(family(math.log(2) / 2)) > 0.058
+    assert ball.worst_case_epsilon(family(math.log(2))) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("ball", "epsilon"), [(FALLING, 0.3), (FALLING, 2.0), (JUMPING, 1.0), (JUMPING, 3.0)]
+)
+def test_independent_reporting_against_a_dense_scan(ball: RenyiBall, epsilon: float) -> None:
+    family = FAMILIES["IR"](ball)
+    found = calibrated(family, ball, epsilon, tol=1e-3)
+    levels = np.linspace(0.0, 3 * epsilon, 61)
+    feasible = np.array([ball.worst_case_epsilon(family(float(level))) <= epsilon for level in levels])
+    last = float(levels[feasible].max())
+    assert last - 2e-3 * epsilon <= found.nominal <= last + levels[1]
+
+
+def test_infeasible_levels_and_jumps_on_the_way() -> None:
+    family = FAMILIES["IR"](FALLING)
+    assert FALLING.worst_case_epsilon(family(0.4)) > 0.3
+    assert calibrated(family, FALLING, 0.3).nominal > 0.47
+    found = calibrated(FAMILIES["IR"](JUMPING), JUMPING, 1.0)
+    assert found.realized == pytest.approx(0.817, abs=1e-3)
+    assert JUMPING.worst_case_epsilon(independent_reporting(JUMPING, found.nominal + 1e-5)) > 2.3
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("ball", [TABLE, RenyiBall.confidence([[9, 0, 4], [8, 30, 2], [0, 0, 0]], order=1.0)])
+def test_no_member_of_the_set_leaks_more_and_the_next_level_does(ball: RenyiBall, name: str) -> None:
+    family = FAMILIES[name](ball)
+    found = calibrated(family, ball, 0.8, tol=1e-4)
+    np.testing.assert_array_equal(found.channel.matrix, family(found.nominal).matrix)
+    assert sampled_epsilon(ball, found.channel) <= found.realized <= 0.8
+    assert found.realized - ball.worst_case_epsilon(found.channel) == pytest.approx(1e-10 * 0.8, rel=1e-3)
+    assert ball.worst_case_epsilon(family(found.nominal * (1 + 1.1e-4))) > 0.8 - 1e-10
+
+
+@given(seeds, st.floats(0.01, 6.0), st.sampled_from(["GRR", "IR"]))
+@settings(max_examples=12, deadline=None)
+def test_no_less_private_and_no_less_informative(seed: int, epsilon: float, name: str) -> None:
+    """Both families keep their guarantee, and grow more informative with the level."""
+    ball = random_ball(seed)
+    family = FAMILIES[name](ball)
+    found = calibrated(family, ball, epsilon, tol=1e-3)
+    assert found.realized <= epsilon
+    assert sampled_epsilon(ball, found.channel) <= epsilon
+    # Less than what is promised at epsilon only by the tolerance, where the guarantee is tight.
+    assert found.nominal >= epsilon * (1 - 1.1e-3)
+    plain = mutual_information(ball.centre, family(epsilon * (1 - 1.1e-3)))
+    assert mutual_information(ball.centre, found.channel) >= plain * (1 - 1e-9)
+
+
+def test_a_family_that_leaks_more_than_it_says_is_held_back() -> None:
+    honest = calibrated(FAMILIES["GRR"](TABLE), TABLE, 1.0)
+    found = calibrated(lambda level: randomized_response(6, 50 * level), TABLE, 1.0)
+    assert found.nominal == pytest.approx(honest.nominal / 50, rel=1e-4)
+    assert found.realized <= 1.0
+
+
+# Ends -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_nothing_may_be_told_at_level_zero(name: str) -> None:
+    found = calibrated(FAMILIES[name](TABLE), TABLE, 0.0)
+    assert (found.nominal, found.realized) == (0.0, 0.0)
+    assert mutual_information(TABLE.centre, found.channel) < 1e-30
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+@pytest.mark.parametrize("most", [0.0, 0.5, 7.0])
+def test_a_family_that_is_always_private_gets_the_largest_level(epsilon: float, most: float) -> None:
+    found = calibrated(lambda level: Channel(np.ones((6, 1))), TABLE, epsilon, most=most)
+    assert (found.nominal, found.realized) == (most, 0.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+def test_one_sensitive_value_has_no_secret(epsilon: float) -> None:
+    ball = RenyiBall.confidence([[3, 5, 9]])
+    found = calibrated(lambda level: Channel(np.eye(3)), ball, epsilon)
+    assert (found.nominal, found.realized) == (20.0, 0.0)
+
+
+def test_the_largest_level_that_is_tried_by_default() -> None:
+    def bounded(level: float) -> Channel:
+        return randomized_response(6, math.tanh(level))
+
+    assert calibrated(bounded, TABLE, 1.0).nominal == 20.0
+    assert calibrated(bounded, TABLE, 25.0).nominal == 25.0
+    assert calibrated(bounded, TABLE, 0.5).nominal < 1.0
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-9])
+def test_the_tolerance_is_that_of_the_nominal_level(tol: float) -> None:
+    family = FAMILIES["GRR"](TABLE)
+    found = calibrated(family, TABLE, 1.0, tol=tol)
+    assert TABLE.worst_case_epsilon(family(found.nominal)) <= 1.0
+    assert TABLE.worst_case_epsilon(family(found.nominal * (1 + tol) + 2e-10)) > 1.0
+
+
+# Arguments ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, math.inf, math.nan])
+def test_the_level_is_checked(epsilon: float) -> None:
+    with pytest.raises(ValueError, match=r"epsilon is .*; it must be a finite number, 0 or more"):
+        calibrated(FAMILIES["GRR"](TABLE), TABLE, epsilon)
+
+
+@pytest.mark.parametrize("most", [-1.0, math.inf, math.nan])
+def test_the_largest_level_is_checked(most: float) -> None:
+    with pytest.raises(ValueError, match=r"most is .*; it must be a finite number, 0 or more"):
+        calibrated(FAMILIES["GRR"](TABLE), TABLE, 1.0, most=most)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1.0, -1e-3, math.nan])
+def test_the_tolerance_is_checked(tol: float) -> None:
+    with pytest.raises(ValueError, match=r"tol is .*; it must .*strictly between 0 and 1"):
+        calibrated(FAMILIES["GRR"](TABLE), TABLE, 1.0, tol=tol)
+
+
+def test_a_family_on_other_inputs_is_refused() -> None:
+    with pytest.raises(ValueError, match="The channel has 5 inputs; the ball is over 2 x 3 = 6 pairs"):
+        calibrated(lambda level: randomized_response(5, level), TABLE, 1.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+def test_a_family_that_always_leaks_is_refused(epsilon: float) -> None:
+    with pytest.raises(ValueError, match="The family leaks inf nats at the nominal level 0, and more than"):
+        calibrated(lambda level: Channel(np.eye(6)), TABLE, epsilon)

@@ -1,0 +1,154 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import mutual_information
+from ldpfrontier.mechanisms import (
+    binary_mechanism,
+    geometric_mechanism,
+    quaternary_mechanism,
+    randomized_response,
+    secret_randomized_response,
+)
+from ldpfrontier.numerics.subset_sums import balanced_set
+from ldpfrontier.privacy import delta_at, ldp_epsilon
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import FDivergence, MutualInformation
+
+TRUE = np.array([[0.1, 0.1], [0.2, 0.6]])
+COUNTS = np.array([[7, 10], [26, 57]])
+LOG2 = math.log(2)
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(st.integers(1, 30), st.floats(0, 60))
+def test_randomized_response(k, epsilon):
+    channel = randomized_response(k, epsilon)
+    np.testing.assert_allclose(channel.matrix.sum(axis=1), 1.0, rtol=1e-14)
+    assert ldp_epsilon(channel) == pytest.approx(epsilon if k > 1 else 0.0, abs=1e-12)
+
+
+def test_randomized_response_at_the_ends():
+    assert randomized_response(4, 0.0).matrix == pytest.approx(np.full((4, 4), 0.25))
+    # Level 5000 has no probabilities that are floats: what came out was the identity, private at no level.
+    assert ldp_epsilon(randomized_response(3, 300.0)) == pytest.approx(300.0)
+    with pytest.raises(ValueError, match=r"epsilon is 5000\.0; .* at most 300"):
+        randomized_response(3, 5000.0)
+
+
+@given(st.integers(1, 5), st.integers(1, 5), st.floats(0, 20))
+def test_secret_randomized_response(a1, a2, epsilon):
+    channel = secret_randomized_response(a1, a2, epsilon)
+    a, e = a1 * a2, math.exp(epsilon)
+    scale = e + (a2 - 1) / e + a - a2
+    Q = channel.matrix.reshape(a1, a2, a1, a2)
+    for s in range(a1):
+        for u in range(a2):
+            expected = np.ones((a1, a2))
+            expected[s] = 1 / e
+            expected[s, u] = e
+            assert Q[s, u] == pytest.approx(expected / scale, rel=1e-12)
+    # Every distribution of (S, U): the ball of infinite radius.
+    level = RenyiBall(np.full((a1, a2), 1 / a), math.inf).projected_epsilon(channel)
+    assert level == pytest.approx(epsilon if a1 > 1 else 0.0, abs=1e-11)
+
+
+def test_worked_example_of_the_paper():
+    """lopuhaa2024, Example 4, to the printed digits."""
+    P_hat = COUNTS / 100
+    grr, srr = randomized_response(4, LOG2), secret_randomized_response(2, 2, LOG2)
+    assert grr.matrix[0] == pytest.approx([0.4, 0.2, 0.2, 0.2])
+    assert srr.matrix[0] == pytest.approx([4 / 9, 1 / 9, 2 / 9, 2 / 9])
+    values = [mutual_information(p, channel) for channel in (grr, srr) for p in (P_hat, TRUE)]
+    assert np.round(values, 4).tolist() == [0.0419, 0.0412, 0.1005, 0.0942]
+    assert np.round(values, 5).tolist() == [0.04193, 0.04116, 0.10046, 0.09420]
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, math.nan, math.inf])
+def test_epsilon_must_be_finite_and_not_negative(epsilon):
+    for call in (
+        lambda: randomized_response(3, epsilon),
+        lambda: secret_randomized_response(2, 2, epsilon),
+    ):
+        with pytest.raises(ValueError, match=f"epsilon is {epsilon}; it must be a finite number"):
+            call()
+
+
+def test_other_errors():
+    with pytest.raises(ValueError, match="k is 0; it must be a whole number of letters"):
+        randomized_response(0, 1.0)
+    with pytest.raises(ValueError, match="a2 is 0; it must be a whole number of letters"):
+        secret_randomized_response(1, 0, 1.0)
+
+
+# --- kairouz2016 ------------------------------------------------------------------------------------------
+
+
+@given(seeds, st.integers(1, 10), st.floats(1e-3, 30), st.booleans())
+@settings(deadline=None)
+def test_binary_mechanism(seed, k, epsilon, information):
+    p0, p1 = np.random.default_rng(seed).dirichlet(np.ones(k), 2)
+    utility = MutualInformation(p0) if information else FDivergence(p0, p1)
+    channel = binary_mechanism(utility, epsilon)
+    assert ldp_epsilon(channel) <= epsilon + 1e-12
+    inside = balanced_set(p0) if information else p0 >= p1
+    truth = 1 / (1 + math.exp(-epsilon))
+    assert channel.matrix[:, 0] == pytest.approx(np.where(inside, truth, 1 - truth))
+    assert binary_mechanism(utility, 0.0).matrix == pytest.approx(np.full((k, 2), 0.5))
+
+
+@given(st.integers(1, 12), st.floats(0, 30))
+def test_geometric_mechanism_folds_the_tails(k, epsilon):
+    channel = geometric_mechanism(k, epsilon)
+    assert ldp_epsilon(channel) == pytest.approx(epsilon if k > 1 else 0.0, abs=1e-12)
+    if k > 1 and epsilon > 0.2:
+        q = math.exp(-epsilon / (k - 1))
+        y = np.arange(-4000, 4000)
+        for x in range(k):
+            noise = (1 - q) / (1 + q) * q ** np.abs(y - x)
+            folded = np.bincount(np.clip(y, 0, k - 1), weights=noise, minlength=k)
+            assert channel.matrix[x] == pytest.approx(folded, abs=1e-12)
+
+
+@given(st.floats(0, 20), st.floats(0, 1))
+def test_quaternary_mechanism(epsilon, delta):
+    channel = quaternary_mechanism(epsilon, delta)
+    assert delta_at(channel, epsilon) == pytest.approx(delta, abs=1e-12)
+    lie = 1 / (1 + math.exp(epsilon))
+    assert channel.matrix[0] == pytest.approx(
+        [delta, 0.0, (1 - delta) * lie, (1 - delta) * (1 - lie)], abs=1e-15
+    )
+    assert channel.matrix[1] == pytest.approx(channel.matrix[0][[1, 0, 3, 2]])
+
+
+@given(seeds, st.floats(0, 3))
+@settings(max_examples=50, deadline=None)
+def test_quaternary_dominates_by_an_explicit_post_processing(seed, epsilon):
+    """kairouz2016, Theorem 18: every (eps, delta) mechanism is the quaternary one, processed further."""
+    rng = np.random.default_rng(seed)
+    channel = Channel(rng.dirichlet(np.full(4, 0.6), 2))
+    best = quaternary_mechanism(epsilon, min(delta_at(channel, epsilon) + 1e-10, 1.0))
+    outputs = channel.n_outputs
+    equal = np.vstack([np.kron(best.matrix, np.eye(outputs)), np.kron(np.eye(4), np.ones(outputs))])
+    solution = linprog(np.zeros(4 * outputs), A_eq=equal, b_eq=np.append(channel.matrix.ravel(), np.ones(4)))
+    assert solution.status == 0
+
+
+def test_errors_of_the_mechanisms_of_kairouz2016():
+    with pytest.raises(ValueError, match="k is 0; it must be a whole number of letters"):
+        geometric_mechanism(0, 1.0)
+    with pytest.raises(ValueError, match=r"delta is 1\.5; it must be a probability"):
+        quaternary_mechanism(1.0, 1.5)
+    for call in (
+        lambda: geometric_mechanism(3, -1.0),
+        lambda: quaternary_mechanism(-1.0, 0.1),
+        lambda: binary_mechanism(MutualInformation(np.array([0.5, 0.5])), -1.0),
+    ):
+        with pytest.raises(ValueError, match=r"epsilon is -1\.0; it must be a finite number"):
+            call()

@@ -1,0 +1,441 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq, minimize, minimize_scalar
+from scipy.stats import chi2
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import renyi_divergence
+from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+
+COUNTS = np.array([[7, 10], [26, 57]])
+SPARSE = np.array([[3, 5, 0, 2], [4, 1, 7, 9], [9, 8, 3, 0]])
+ORDERS = [0.5, 1.0, 2.0, 3.0]
+
+seeds = st.integers(0, 2**32 - 1)
+orders = st.sampled_from([0.3, *ORDERS])
+
+
+def random_ball(rng, a1=3, a2=4, order=2.0, n=200):
+    p = rng.dirichlet(np.full(a1 * a2, 0.7))
+    return RenyiBall.confidence(rng.multinomial(n, p).reshape(a1, a2), order=order)
+
+
+def conditionals(P):
+    p = P.sum(axis=-1, keepdims=True)
+    return np.divide(P, p, out=np.zeros_like(P), where=p > 0)
+
+
+def test_worked_example_of_the_paper():
+    """lopuhaa2024, Examples 1, 2, by Theorem 1 and Proposition 1 (the printed B_s do not follow them)."""
+    ball = RenyiBall.confidence(COUNTS)
+    assert ball.radius == pytest.approx(math.log(1 + chi2.ppf(0.95, 3) / 100), abs=1e-15)
+    assert round(ball.radius, 5) == 0.07524
+    assert round(float(ball.divergence([[0.1, 0.1], [0.2, 0.6]])), 4) == 0.0281
+    assert ball.projected_radii.round(5).tolist() == [0.40673, 0.09031]
+    assert ball.lower_bounds.round(4).tolist() == [[0.1552, 0.2727], [0.1921, 0.5334]]
+    ends = ball.conditionals - ball.lower_bounds
+    assert ball.radii == pytest.approx(2 * ends.max(axis=1))
+    printed = np.log1p(np.expm1(ball.radius) / ball.sensitive)
+    assert printed.round(4).tolist() == [0.3782, 0.09]
+
+
+def test_confidence_radius():
+    n, c = 100, chi2.ppf(0.95, 3)
+    assert RenyiBall.confidence(COUNTS, order=1).radius == pytest.approx(c / (2 * n))
+    for order in (0.5, 0.999999, 1.000001, 3.0):
+        ball = RenyiBall.confidence(COUNTS, order=order)
+        assert ball.radius == pytest.approx(math.log(1 + order * (order - 1) * c / (2 * n)) / (order - 1))
+    big = 10**8
+    for order in ORDERS:
+        large = RenyiBall.confidence(COUNTS * big, order=order)
+        assert large.radius == pytest.approx(order * c / (2 * n * big), rel=1e-6)
+    assert RenyiBall.confidence(np.eye(2, 8), order=0.5).radius == math.inf
+    assert RenyiBall.confidence([[4]]).radius == 0.0
+
+
+@pytest.mark.parametrize("order", [0.5, 1.0, 2.0, 3.0])
+def test_confidence_set_covers(order):
+    rng = np.random.default_rng(3)
+    p = np.array([[0.1, 0.15], [0.25, 0.5]])
+    tables = rng.multinomial(2000, p.ravel(), size=800).reshape(-1, 2, 2)
+    inside = [bool(RenyiBall.confidence(t, order=order).contains(p)) for t in tables]
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.025)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("counts", [COUNTS, SPARSE])
+def test_projections_theorem_1(order, counts):
+    """lopuhaa2024, Theorem 1: members of F project inside, and the bound is attained."""
+    rng = np.random.default_rng(11)
+    ball = RenyiBall.confidence(counts, order=order)
+    P = ball.sample(rng, 3000)
+    assert ball.contains(P).all()
+    R = conditionals(P)
+    for s, B in enumerate(ball.projected_radii):
+        D = [renyi_divergence(ball.conditionals[s], r, order) for r in R[:, s]]
+        assert max(D) <= B + 1e-9
+        assert max(D) >= B - 1e-9
+
+
+@given(seeds, orders)
+@settings(max_examples=60, deadline=None)
+def test_budget_condition(seed, order):
+    """Conditionals belong to a member of F exactly if sum_s p_s k(D_s) <= k(B)."""
+    rng = np.random.default_rng(seed)
+    ball = random_ball(rng, order=order, n=60)
+    g = (order - 1) / order
+
+    def k(D):
+        return np.expm1(g * D) / g if g else D
+
+    P = ball.sample(rng, 40)
+    P[::2] = 0.7 * P[::2] + 0.3 * ball.centre
+    p = ball.sensitive
+    for R in conditionals(P):
+        D = np.array(
+            [
+                renyi_divergence(c, r, order) if w else 0.0
+                for c, r, w in zip(ball.conditionals, R, p, strict=True)
+            ]
+        )
+        assert p @ k(D) <= k(ball.radius) + 1e-9
+        # And the distribution of S that attains it.
+        q = p * np.exp(g * D)
+        best = (q / q.sum())[:, None] * R
+        least = np.log(q.sum()) / g if g else p @ D
+        assert float(ball.divergence(best)) == pytest.approx(least, abs=1e-9)
+        for _ in range(5):
+            rival = rng.dirichlet(np.ones(3))[:, None] * R
+            rival /= rival.sum()  # a group may be empty
+            assert float(ball.divergence(rival)) >= least - 1e-9
+
+
+@given(seeds, orders)
+@settings(max_examples=25, deadline=None)
+def test_lower_bounds_and_radii_hold_over_the_ball(seed, order):
+    """lopuhaa2024, Propositions 1 and 2, against random members of F."""
+    rng = np.random.default_rng(seed)
+    ball = random_ball(rng, order=order)
+    R = conditionals(ball.sample(rng, 300))
+    filled = ball.sensitive > 0
+    assert (R[:, filled] >= ball.lower_bounds[filled] - 1e-9).all()
+    l1 = np.abs(R - ball.conditionals).sum(axis=2)
+    assert (l1[:, filled] <= ball.radii[filled] + 1e-9).all()
+    assert (ball.radii <= ball.radius_bounds + 1e-12).all()
+    assert (ball.lower_bounds[ball.centre == 0] == 0).all()
+
+
+def direct_optimum(r, B, order, objective, starts):
+    """Largest objective over the ball around r, by SLSQP from many starts."""
+    constraints = [
+        {"type": "eq", "fun": lambda R: R.sum() - 1},
+        {"type": "ineq", "fun": lambda R: B - renyi_divergence(r, R / R.sum(), order)},
+    ]
+    best = -math.inf
+    for R0 in starts:
+        found = minimize(
+            lambda R: -objective(R),
+            R0,
+            constraints=constraints,
+            bounds=[(1e-9, 1)] * r.size,
+            options={"ftol": 1e-13, "maxiter": 300},
+        )
+        R = np.maximum(found.x, 0) / np.maximum(found.x, 0).sum()
+        if renyi_divergence(r, R, order) <= B + 1e-8:
+            best = max(best, objective(R))
+    return best
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_statistics_are_attained(order):
+    """lopuhaa2024, Propositions 1 and 2, against direct optimization over the projection."""
+    rng = np.random.default_rng(2)
+    ball = RenyiBall.confidence([[12, 30, 8], [25, 10, 15]], order=order)
+    for s in range(2):
+        r, B = ball.conditionals[s], ball.projected_radii[s]
+        starts = [0.9 * r + 0.1 * t for t in rng.dirichlet(np.ones(3), size=4)]
+        for u in range(3):
+            low = -direct_optimum(r, B, order, lambda R, u=u: -R[u], starts)
+            assert ball.lower_bounds[s, u] == pytest.approx(low, abs=1e-6)
+        # The l1 norm is the largest of linear functions: one smooth problem per sign pattern.
+        signs = itertools.product([-1, 1], repeat=3)
+        widest = max(direct_optimum(r, B, order, lambda R, r=r, e=e: np.dot(e, R - r), starts) for e in signs)
+        assert ball.radii[s] == pytest.approx(widest, abs=1e-6)
+
+
+def test_explicit_lower_bounds_equal_the_general_solver():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        ball = random_ball(rng, 2, 5, n=int(rng.integers(20, 50000)))
+        for s in np.flatnonzero(ball.sensitive):
+            least, largest = ball.support(int(s), np.eye(5))
+            assert least == pytest.approx(ball.lower_bounds[s], abs=1e-12)
+            r, b = ball.conditionals[s], math.exp(ball.projected_radii[s])
+            root = np.sqrt((b - 1) * (b - (2 * r - 1) ** 2))
+            assert least == pytest.approx((b + 2 * r - 1 - root) / (2 * b), abs=1e-12)
+            assert largest == pytest.approx((b + 2 * r - 1 + root) / (2 * b), abs=1e-12)
+
+
+@pytest.mark.parametrize("order", [0.5, 1.0, 2.0, 3.0])
+def test_radii_are_the_best_of_all_subsets(order):
+    rng = np.random.default_rng(4)
+    for n in (15, 100, 3000):
+        ball = random_ball(rng, 2, 5, order, n)
+        patterns = np.array(list(itertools.product([0.0, 1.0], repeat=5)))[1:]
+        for s in np.flatnonzero(ball.sensitive):
+            largest = ball.support(int(s), patterns)[1]
+            direct = 2 * (largest - patterns @ ball.conditionals[s]).max()
+            assert ball.radii[s] == pytest.approx(direct, abs=1e-10)
+
+
+def test_many_other_values_use_the_relaxation():
+    rng = np.random.default_rng(8)
+    counts = rng.multinomial(5000, rng.dirichlet(np.ones(60))).reshape(3, 20)
+    ball = RenyiBall.confidence(counts)
+    pieces = [np.cumsum(np.eye(20)[rng.permutation(20)], axis=0) for _ in range(100)]
+    for s in range(3):
+        q = np.concatenate(pieces)
+        found = 2 * (ball.support(s, q)[1] - q @ ball.conditionals[s]).max()
+        assert found <= ball.radii[s] + 1e-12 <= ball.radius_bounds[s] + 2e-12
+        assert found == pytest.approx(ball.radii[s], rel=1e-2)
+
+
+@given(seeds, orders)
+@settings(max_examples=100, deadline=None)
+def test_support_solves_its_stationarity_condition(seed, order):
+    """An independent solution: R_u ~ r_u (q_u - mu)^(-1/order), mu by Brent's method."""
+    rng = np.random.default_rng(seed)
+    r, q = rng.dirichlet(np.ones(5)), rng.normal(size=5)
+    ball = RenyiBall(r[None], float(rng.choice([1e-3, 0.03, 0.3])), order)
+
+    def point(x, q):
+        log_R = np.log(r) - np.log(q - q.min() + math.exp(x)) / order
+        R = np.exp(log_R - log_R.max())
+        return R / R.sum()
+
+    def solve(q):
+        def excess(x):
+            return renyi_divergence(r, point(x, q), order) - ball.radius
+
+        if excess(-600) < 0:
+            return q.min()
+        return q @ point(brentq(excess, -600, 20, xtol=1e-14, rtol=1e-14), q)
+
+    least, largest = ball.support(0, [q, q])
+    assert least == pytest.approx(solve(q), abs=1e-11)
+    assert largest == pytest.approx(-solve(-q), abs=1e-11)
+
+
+@pytest.mark.parametrize("order", [0.3, *ORDERS])
+def test_support_with_zero_cells(order):
+    """Mass moves to a zero cell exactly when that is best: against a search over that mass."""
+    rng = np.random.default_rng(6)
+    r = np.array([0.5, 0.0, 0.3, 0.2, 0.0])
+    zero = r == 0
+    for radius in (0.01, 0.2, 2.0):
+        ball = RenyiBall(r[None], radius, order)
+        filled = RenyiBall(r[None, ~zero], radius, order)
+        for q in rng.normal(size=(10, 5)):
+
+            def value(mass, q=q, radius=radius, centre=filled.centre):
+                inner = RenyiBall(centre, max(radius + math.log1p(-mass), 0.0), order)
+                return mass * q[zero].min() + (1 - mass) * inner.support(0, q[~zero])[0][0]
+
+            most = -math.expm1(-radius)
+            search = minimize_scalar(value, bounds=(0, most), method="bounded", options={"xatol": 1e-10})
+            direct = min(search.fun, value(0.0), value(most))
+            assert ball.support(0, q)[0][0] == pytest.approx(direct, abs=1e-8)
+
+
+@given(seeds, orders)
+@settings(max_examples=40, deadline=None)
+def test_support_bounds_members_and_is_monotone_in_the_radius(seed, order):
+    rng = np.random.default_rng(seed)
+    ball = random_ball(rng, 2, 4, order, n=40)
+    wider = RenyiBall(ball.centre, 1.5 * ball.radius, order)
+    q = rng.normal(size=(6, 4))
+    R = conditionals(ball.sample(rng, 200))
+    for s in np.flatnonzero(ball.sensitive):
+        least, largest = ball.support(int(s), q)
+        values = R[:, s] @ q.T
+        assert (values >= least - 1e-10).all()
+        assert (values <= largest + 1e-10).all()
+        shifted = ball.support(int(s), 3 * q - 2)
+        assert shifted[0] == pytest.approx(3 * least - 2, abs=1e-11)
+        assert shifted[1] == pytest.approx(3 * largest - 2, abs=1e-11)
+        assert (wider.support(int(s), q)[0] <= least + 1e-12).all()
+
+
+def direct_worst_case(ball, channel):
+    """Largest realized epsilon over P itself, by SLSQP, one smooth problem per (y, s1, s2)."""
+    shape = ball.centre.shape
+    Q = channel.matrix.reshape(*shape, -1)
+    constraints = [
+        {"type": "eq", "fun": lambda x: x.sum() - 1},
+        {"type": "ineq", "fun": lambda x: ball.radius - float(ball.divergence((x / x.sum()).reshape(shape)))},
+    ]
+
+    def leak(x, y, s1, s2):
+        R = conditionals(x.reshape(shape))
+        return math.log(R[s1] @ Q[s1, :, y]) - math.log(R[s2] @ Q[s2, :, y])
+
+    return max(
+        -minimize(
+            lambda x, triple=(y, s1, s2): -leak(x, *triple),
+            ball.centre.ravel(),
+            constraints=constraints,
+            bounds=[(1e-6, 1)] * ball.centre.size,
+            options={"ftol": 1e-13, "maxiter": 500},
+        ).fun
+        for y in range(channel.n_outputs)
+        for s1, s2 in itertools.permutations(range(shape[0]), 2)
+    )
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_worst_case_epsilon_against_direct_optimization(order):
+    rng = np.random.default_rng(9)
+    for _ in range(2):
+        ball = RenyiBall.confidence(rng.integers(5, 40, size=(2, 3)), order=order)
+        channel = Channel(rng.dirichlet(np.full(2, 1.5), size=6))
+        value = ball.worst_case_epsilon(channel)
+        assert value == pytest.approx(direct_worst_case(ball, channel), abs=2e-6)
+        assert value <= ball.projected_epsilon(channel) + 1e-12
+
+
+@given(seeds, orders)
+@settings(max_examples=25, deadline=None)
+def test_worst_case_epsilon_bounds_members(seed, order):
+    rng = np.random.default_rng(seed)
+    ball = random_ball(rng, order=order)
+    channel = Channel(rng.dirichlet(np.ones(4), size=12))
+    worst = ball.worst_case_epsilon(channel)
+    assert float(rldp_epsilon(channel, conditionals(ball.sample(rng, 300))).max()) <= worst + 1e-9
+    assert worst <= ball.projected_epsilon(channel) + 1e-9
+    post = Channel(rng.dirichlet(np.ones(3), size=4))
+    assert ball.worst_case_epsilon(channel.compose(post)) <= worst + 1e-9
+    s, u = rng.permutation(3), rng.permutation(4)
+    shuffled = Channel(channel.matrix.reshape(3, 4, 4)[s][:, u].reshape(12, 4))
+    moved = RenyiBall(ball.centre[s][:, u], ball.radius, order)
+    assert moved.worst_case_epsilon(shuffled) == pytest.approx(worst, rel=1e-7, abs=1e-9)
+
+
+def test_known_distribution():
+    ball = RenyiBall(COUNTS / 100, 0.0)
+    rng = np.random.default_rng(1)
+    channel = Channel(rng.dirichlet(np.ones(3), size=4))
+    realized = float(rldp_epsilon(channel, ball.conditionals))
+    assert ball.worst_case_epsilon(channel) == pytest.approx(realized)
+    assert ball.projected_epsilon(channel) == pytest.approx(realized)
+    assert ball.lower_bounds == pytest.approx(ball.conditionals)
+    assert ball.radii == pytest.approx([0.0, 0.0])
+    assert ball.sample(rng, 5) == pytest.approx(np.repeat(ball.centre[None], 5, axis=0))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_whole_simplex(order):
+    ball = RenyiBall(COUNTS / 100, math.inf, order)
+    channel = Channel([[0.5, 0.5], [0.4, 0.6], [0.1, 0.9], [0.2, 0.8]])
+    assert ball.worst_case_epsilon(channel) == pytest.approx(math.log(5))
+    assert ball.projected_epsilon(channel) == pytest.approx(math.log(5))
+    assert (ball.lower_bounds == 0).all()
+    assert ball.radii == pytest.approx(2 * (1 - ball.conditionals.min(axis=1)))
+    P = ball.sample(np.random.default_rng(0), 50)
+    assert P.sum(axis=(1, 2)) == pytest.approx(np.ones(50))
+    identity = Channel(np.eye(4))
+    assert ball.worst_case_epsilon(identity) == math.inf
+
+
+@pytest.mark.parametrize("order", [0.3, *ORDERS])
+def test_empty_group(order):
+    ball = RenyiBall.confidence([[30, 20], [0, 0], [10, 40]], order=order)
+    assert ball.conditionals[1].tolist() == [0.0, 0.0]
+    assert ball.projected_radii[1] == math.inf
+    assert ball.lower_bounds[1].tolist() == [0.0, 0.0]
+    assert ball.radii[1] == ball.radius_bounds[1] == 2.0
+    assert [float(v[0]) for v in ball.support(1, [[0.2, 0.7]])] == pytest.approx([0.2, 0.7])
+    rng = np.random.default_rng(0)
+    channel = Channel(rng.dirichlet(np.ones(3), size=6))
+    P = ball.sample(rng, 100)
+    P[:, 1] = 1e-9 * rng.dirichlet([0.1, 0.1], size=100)
+    P /= P.sum(axis=(1, 2), keepdims=True)
+    worst = ball.worst_case_epsilon(channel)
+    assert float(rldp_epsilon(channel, conditionals(P)).max()) <= worst + 1e-6
+    # The empty group is free, so the others may have the whole budget against it.
+    Q = channel.matrix.reshape(3, 2, 3)
+    for s in (0, 2):
+        least, largest = ball.support(s, Q[s].T)
+        assert worst >= float(np.log(Q[1].max(axis=0) / least).max()) - 1e-9
+        assert worst >= float(np.log(largest / Q[1].min(axis=0)).max()) - 1e-9
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_tiny_samples(order):
+    ball = RenyiBall.confidence([[1, 0, 0], [0, 0, 1]], order=order)
+    assert (ball.lower_bounds < 0.12).all()
+    assert (ball.lower_bounds[ball.centre == 0] == 0).all()
+    assert np.isfinite(ball.radii).all()
+    assert (ball.radii <= 2).all()
+    assert ball.contains(ball.sample(np.random.default_rng(0), 100)).all()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_single_values(order):
+    one_group = RenyiBall.confidence([[3, 4, 5]], order=order)
+    channel = Channel(np.eye(3))
+    assert one_group.projected_radii == pytest.approx([one_group.radius])
+    assert one_group.worst_case_epsilon(channel) == 0.0
+    assert one_group.projected_epsilon(channel) == 0.0
+    one_value = RenyiBall.confidence([[3], [4]], order=order)
+    assert one_value.lower_bounds == pytest.approx(np.ones((2, 1)))
+    assert one_value.radii == pytest.approx([0, 0], abs=1e-12)
+    two = Channel([[0.75, 0.25], [0.25, 0.75]])
+    assert one_value.worst_case_epsilon(two) == pytest.approx(math.log(3))
+    for ball in (one_group, one_value):
+        assert ball.contains(ball.sample(np.random.default_rng(0), 20)).all()
+
+
+def test_membership():
+    ball = RenyiBall.confidence(COUNTS)
+    P = np.array([[[0.1, 0.1], [0.2, 0.6]], [[0.6, 0.2], [0.1, 0.1]]])
+    assert ball.contains(P).tolist() == [True, False]
+    assert ball.divergence(P)[1] == pytest.approx(renyi_divergence(ball.centre, P[1], 2))
+    assert float(ball.divergence([[0.0, 0.2], [0.2, 0.6]])) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: RenyiBall([0.5, 0.5], 1.0), r"centre of the ball has shape \(2,\)"),
+        (lambda: RenyiBall([[0.5, 0.4]], 1.0), r"centre of the ball sums to 0\.9"),
+        (lambda: RenyiBall([[0.5, 0.5]], -1.0), "radius of the ball is -1.0; it must be 0 or more"),
+        (lambda: RenyiBall([[0.5, 0.5]], math.nan), "radius of the ball is nan"),
+        (lambda: RenyiBall([[0.5, 0.5]], 1.0, 0.0), "order of the ball is 0.0; it must be from 1/64 to 16"),
+        (lambda: RenyiBall.confidence([1, 2]), r"counts have shape \(2,\)"),
+        (lambda: RenyiBall.confidence([[0.2, 0.8]]), "counts contain 0.2; counts must be whole numbers"),
+        (lambda: RenyiBall.confidence([[2, -1]]), "counts contain -1; counts must be whole numbers"),
+        (lambda: RenyiBall.confidence([[0, 0]]), "counts are all 0"),
+        (lambda: RenyiBall.confidence(COUNTS, beta=1.0), "beta is 1.0; a significance level"),
+        (lambda: RenyiBall.confidence(COUNTS, order=-1), "order of the ball is -1"),
+        (lambda: RenyiBall.confidence(COUNTS).support(0, np.ones((2, 3))), r"q has shape \(2, 3\)"),
+        (lambda: RenyiBall.confidence(COUNTS).divergence(np.ones(4) / 4), r"P has shape \(4,\)"),
+        (lambda: RenyiBall.confidence(COUNTS).projected_epsilon(Channel(np.eye(3))), "channel has 3 inputs"),
+    ],
+)
+def test_errors(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+def test_samples_sum_to_one_even_when_a_direction_ends_next_to_the_estimate() -> None:
+    # A group with one occupied cell: random targets come within rounding of it.
+    ball = RenyiBall(np.array([[0.634, 0.016], [0.0, 0.35]]), 0.0016)
+    P = ball.sample(np.random.default_rng(0), 1000)
+    np.testing.assert_allclose(P.sum(axis=(1, 2)), 1.0, atol=1e-12)
+    assert all(ball.contains(p, 1e-9) for p in P)

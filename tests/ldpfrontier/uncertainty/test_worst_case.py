@@ -1,0 +1,225 @@
+"""Levels over the Renyi ball against optimizers in the joint distribution, which `levels` describes."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.uncertainty.divergence import least_mean, two_cells
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.uncertainty.worst_case import _Split
+from oracles.conic import (
+    SHAPES,
+    barrier_epsilons,
+    barrier_levels,
+    conic_epsilon,
+    conic_level,
+    conic_support,
+    questions,
+    random_case,
+)
+
+ORDERS = [0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0]
+
+#: Tables for each order and shape with --long, 7 x 6 x 24 = 1008 in all, and without.
+TABLES, FEW = 24, 4
+
+
+def cases(order, shape):
+    rng = np.random.default_rng([SHAPES.index(shape), round(10 * order)])
+    return [random_case(rng, shape, order) for _ in range(TABLES)]
+
+
+def complemented(v):
+    """Channel whose first output has the column v."""
+    return Channel(np.column_stack([v.ravel(), 1 - v.ravel()]))
+
+
+def conditionals(P):
+    return P / P.sum(axis=-1, keepdims=True)
+
+
+def some_tables(order, n=400, size=8):
+    """Balls of three groups of four values, and columns that span 10^-6 to 10^3."""
+    rng = np.random.default_rng(round(10 * order))
+    tables = rng.multinomial(n, rng.dirichlet(np.ones(12), size=size)).reshape(size, 3, 4)
+    tables[0, 1, 2] = tables[1, 0, :2] = 0
+    return rng, [RenyiBall.confidence(table, order=order) for table in tables]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("order", ORDERS)
+def test_levels_of_many_tables(order, shape, long):
+    balls, channels = zip(*cases(order, shape)[: TABLES if long else FEW], strict=True)
+    stated = np.array(
+        [ball.worst_case_epsilon(channel) for ball, channel in zip(balls, channels, strict=True)]
+    )
+    found, members = barrier_epsilons(list(balls), list(channels))
+    assert (np.isinf(stated) == np.isinf(found)).all()
+    finite = np.isfinite(stated)
+    assert finite.mean() >= 0.5
+    assert stated[finite] == pytest.approx(found[finite], abs=1e-9)
+    # What a member of F leaks shows an understated level by itself, whatever led to the member.
+    for ball, channel, level, P in zip(balls, channels, stated, members, strict=True):
+        if len(P):
+            assert ball.contains(P, 1e-12).all()
+            assert float(rldp_epsilon(channel, conditionals(P)).max()) <= level + 1e-10
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [shape if math.prod(shape) <= 6 else pytest.param(shape, marks=pytest.mark.long) for shape in SHAPES],
+)
+@pytest.mark.parametrize("order", ORDERS)
+def test_levels_by_conic_programs(order, shape, long):
+    tables = cases(order, shape)[: TABLES if long else 1]
+    stated = np.array([ball.worst_case_epsilon(channel) for ball, channel in tables])
+    found, missed = map(
+        np.array, zip(*(conic_epsilon(ball, channel) for ball, channel in tables), strict=True)
+    )
+    assert (np.isinf(stated) == np.isinf(found)).all()
+    # A ratio of e^10 multiplies the solver's error by as much.
+    near = stated <= 10
+    assert (found[near] <= stated[near] + 1e-6 * np.maximum(1.0, stated[near])).all()
+    near &= missed == 0
+    assert found[near] == pytest.approx(stated[near], abs=1e-6, rel=1e-6)
+    assert near.mean() >= (0.5 if len(tables) > 1 else 0)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_optimizers_agree(order):
+    """The barrier method reaches the optima of the conic programs, question by question."""
+    rng, balls = some_tables(order, size=2)
+    for ball in balls:
+        channel = Channel(rng.dirichlet(np.ones(2), size=12))
+        asked = questions(ball, channel)
+        together = [np.array(part) for part in zip(*asked, strict=True)]
+        m = len(asked)
+        found, _ = barrier_levels(
+            np.repeat(ball.centre[None], m, axis=0), np.full(m, ball.radius), order, *together
+        )
+        conic = [conic_level(ball.centre, ball.radius, order, *question) for question in asked]
+        assert found == pytest.approx(conic, abs=1e-7)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_extremes_of_columns_over_nine_powers_of_ten(order):
+    """`support` and `projected_epsilon`, to a relative accuracy: against a group whose column is all 1."""
+    rng, balls = some_tables(order)
+    centre, radius = np.array([ball.centre for ball in balls]), np.array([ball.radius for ball in balls])
+    m = len(balls)
+    Q = 10.0 ** rng.uniform(-6.0, 3.0, size=(3, m, 4))
+    ones = np.ones((m, 4))
+    highest, lowest = np.zeros((3, m)), np.zeros((3, m))
+    for s in range(3):
+        here, other = np.full(m, s), np.full(m, (s + 1) % 3)
+        highest[s] = barrier_levels(centre, radius, order, here, Q[s], other, ones)[0]
+        lowest[s] = -barrier_levels(centre, radius, order, other, ones, here, Q[s])[0]
+        stated = np.array([ball.support(s, q) for ball, q in zip(balls, Q[s], strict=True)])[:, :, 0]
+        assert np.log(stated[:, 0]) == pytest.approx(lowest[s], abs=1e-9)
+        assert np.log(stated[:, 1]) == pytest.approx(highest[s], abs=1e-9)
+        for ball, q, ends in zip(balls[:2], Q[s], stated, strict=False):
+            # In P itself, of any order.
+            unit = q / q.max()
+            low = -conic_support(ball.centre, ball.radius, order, s, -unit)
+            high = conic_support(ball.centre, ball.radius, order, s, unit)
+            assert ends / q.max() == pytest.approx([low, high], abs=1e-7)
+    v = (Q / (1.001 * Q.max(axis=(0, 2), keepdims=True))).transpose(1, 0, 2)
+    spread = (highest[:, None] - lowest[None])[~np.eye(3, dtype=np.bool_)].max(axis=0)
+    for ball, column, level in zip(balls, v, spread, strict=True):
+        assert ball.projected_epsilon(complemented(column)) == pytest.approx(level, abs=1e-9)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_levels_of_tiny_radii(order):
+    """Against the first order in sqrt(B): sqrt(2 B V / order), V = sum P-hat h^2, and the barrier method.
+
+    h is the derivative of log P(y|s1) - log P(y|s2) by P: the divergence is half of order times
+    sum P-hat (P / P-hat - 1)^2, to the second order.
+    """
+    rng = np.random.default_rng(round(10 * order))
+    centre = rng.dirichlet(np.full(6, 3.0), size=4).reshape(4, 2, 3)
+    v = 10.0 ** rng.uniform(-2.0, -1.0, size=(4, 2, 3))
+    mean = (conditionals(centre) * v).sum(axis=2)
+    first, each = np.argmax(mean, axis=1), np.arange(4)
+    h = (v / mean[:, :, None] - 1.0) / centre.sum(axis=2, keepdims=True)
+    V = (centre * h**2).sum(axis=(1, 2))
+    level = np.abs(np.log(mean[:, 0]) - np.log(mean[:, 1]))
+    for B in (1e-6, 1e-8, 1e-10, 1e-12, 1e-14, 1e-16, 1e-20):
+        stated = np.array(
+            [
+                RenyiBall(c, B, order).worst_case_epsilon(complemented(w))
+                for c, w in zip(centre, v, strict=True)
+            ]
+        )
+        rise = np.sqrt(2.0 * B * V / order)
+        assert (np.abs(stated - level - rise) <= 30 * rise**2 + 1e-10).all()
+        if B >= 1e-8:
+            found, _ = barrier_levels(
+                centre, np.full(4, B), order, first, v[each, first], 1 - first, v[each, 1 - first]
+            )
+            assert stated == pytest.approx(found, abs=2e-10)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_levels_where_one_group_hardly_matters(order):
+    """All but a trace of the budget belongs to the other group: the trace must not be overrated."""
+    rng = np.random.default_rng(round(10 * order))
+    centre = rng.dirichlet(np.full(6, 2.0), size=8).reshape(8, 2, 3)
+    zero, one = np.zeros(8, dtype=int), np.ones(8, dtype=int)
+    for B, spread in ((1e-2, 1e-6), (1e-4, 1e-5), (1e-6, 1e-4)):
+        v = 10.0 ** rng.uniform(-2.0, -0.3, size=(8, 2, 3))
+        v[:, 0] = 0.5 * (1.0 + spread * rng.uniform(-1.0, 1.0, size=(8, 3)))
+        found, _ = barrier_levels(centre, np.full(8, B), order, zero, v[:, 0], one, v[:, 1])
+        for c, w, level in zip(centre, v, found, strict=True):
+            # Of the complement the level is smaller.
+            assert RenyiBall(c, B, order).worst_case_epsilon(complemented(0.1 * w)) == pytest.approx(
+                level, abs=1e-9
+            )
+
+
+def test_small_moves_are_exact():
+    """Two cells in order 2 have a closed form without cancellation; the general solver must reach it."""
+    rho = np.random.default_rng(0).uniform(0.01, 0.99, size=200)
+    r, q = np.column_stack([rho, 1 - rho]), np.broadcast_to([1.0, 0.0], (200, 2))
+    for exponent in range(-30, 2):
+        B = np.full(200, 10.0**exponent)
+        assert least_mean(r, q, B, 2.0) == pytest.approx(two_cells(rho, B, 2.0)[0], rel=0, abs=2e-13)
+
+
+@pytest.mark.parametrize("order", [0.5, 0.8])
+def test_where_a_level_becomes_infinite(order):
+    """Below order 1 a group can be emptied of all that reports y, from a certain radius on."""
+    centre = np.array([[0.3, 0.2], [0.4, 0.1]])
+    channel = Channel([[0.5, 0.5], [0.4, 0.6], [0.0, 1.0], [0.3, 0.7]])
+    # P(1, 1) = 0 costs order / (order - 1) log(1 - 0.1).
+    edge = order / (order - 1) * math.log(0.9)
+    assert RenyiBall(centre, edge * 1.0001, order).worst_case_epsilon(channel) == math.inf
+    ball = RenyiBall(centre, edge * 0.9, order)
+    found, _ = barrier_epsilons([ball], [channel])
+    assert ball.worst_case_epsilon(channel) == pytest.approx(found[0], abs=1e-9)
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, 4.0])
+def test_tangents_bound_the_ratio_at_every_share(order):
+    rng = np.random.default_rng(round(10 * order))
+    shares, met = np.linspace(1e-3, math.pi / 2 - 1e-3, 200)[:, None], 0
+    for _ in range(60):
+        a2 = int(rng.integers(2, 6))
+        centre = rng.dirichlet(np.ones(2 * a2)).reshape(2, a2)
+        q = rng.random((2, 1, a2)) * (rng.random((2, 1, a2)) < 0.8)
+        if not (q @ centre[:, :, None]).all():
+            continue
+        split = _Split(RenyiBall(centre, 10 ** rng.uniform(-3, 0.5), order), *np.array([[0], [1]]), *q)
+        best = split.value(shares).max()
+        angle = rng.uniform(0.1, 1.4, 1)
+        for _ in range(10):
+            value, bound, better = split.tangents(angle)
+            np.testing.assert_allclose(value, split.value(angle), atol=1e-12)
+            assert bound >= best - 1e-9
+            angle = better
+        met += bound[0] < best + 1e-4
+    assert met > 30

@@ -1,0 +1,67 @@
+"""Tables, channels and files for the tests of a user's own data."""
+
+import csv
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+
+from ldpfrontier import CountTable, PrivateChannel, design_channel
+from reproduction.data.catalogue import data_set
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def seeded(seed: int):
+    """Return a source of bytes that are the same every time."""
+    return np.random.default_rng(seed).bytes
+
+
+def small_table() -> CountTable:
+    return CountTable(
+        ("illness",), ("region", "age"), (("no",), ("yes",)),
+        (("north", "old"), ("north", "young"), ("south", "old")), np.array([[260, 310, 570], [70, 30, 100]]),
+    )  # fmt: skip
+
+
+def adult_table(sensitive: str, useful: str) -> CountTable:
+    adult = data_set("adult")
+    pair = adult.contingency(adult.read(ROOT / "resources" / adult.counts), sensitive, useful)
+    labels = [tuple((value,) for value in values) for values in (pair.rows, pair.columns)]
+    return CountTable((sensitive,), (useful,), *labels, np.array(pair.counts), "adult.csv")
+
+
+def flat(table: CountTable) -> CountTable:
+    """Return the table with nothing useful: all of a record is sensitive."""
+    counts = table.counts.reshape(-1, 1)
+    return CountTable(table.attributes, (), table.labels, ((),), counts, table.source)
+
+
+def channel_of(table: CountTable, mechanism: str, epsilon: float = 1.0) -> PrivateChannel:
+    made = design_channel(table, epsilon, mechanisms=[mechanism])
+    return made.private(made.candidates[0])
+
+
+def write_records(path: Path, table: CountTable, records, more=()) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(table.attributes)
+        writer.writerows([*records, *more])
+
+
+def records_of(table: CountTable) -> list[tuple[str, ...]]:
+    return [
+        label
+        for label, times in zip(table.labels, table.counts.ravel().tolist(), strict=True)
+        for _ in range(times)
+    ]
+
+
+def rewritten(path, change) -> None:
+    """Change the content of a channel file as somebody would who knows how its hash is made."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    del content["content_sha256"]
+    change(content)
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    path.write_text(json.dumps({**content, "content_sha256": digest}), encoding="utf-8")

@@ -1,0 +1,161 @@
+"""The numbers that the pages quote are those of the tables; docs/quoted.yaml says of which."""
+
+import importlib.util
+import os
+import re
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from snakemake.utils import update_config
+
+from reproduction.ledger.quotes import Quote
+from reproduction.planning.paper import papers
+from reproduction.planning.plan import Plan
+from reproduction.results.files import read_metadata
+
+ROOT = Path(__file__).parents[2]
+#: Where the results of a run at full scale are.
+RESULTS = Path(os.environ.get("LDPFRONTIER_RESULTS", ROOT / "results"))
+CONFIGURATION = ROOT / "config/config.yaml"
+
+
+def loaded():
+    spec = importlib.util.spec_from_file_location("quoted", ROOT / "tools/quoted.py")
+    module = sys.modules["quoted"] = importlib.util.module_from_spec(spec)  # As dataclasses need it.
+    spec.loader.exec_module(module)
+    return module
+
+
+QUOTED = loaded()
+PAGES = QUOTED.read()
+ALL = [quoted for page in PAGES.values() for quoted in page["quotes"]]
+
+each_page = pytest.mark.parametrize("name", PAGES)
+
+
+@each_page
+def test_every_quote_is_on_its_page_and_of_a_table(name):
+    known = papers()
+    for quoted in PAGES[name]["quotes"]:
+        assert set(quoted.said()) == set(quoted.quotes), quoted.text
+        assert {quote.table for quote in quoted.quotes.values()} <= set(known[quoted.paper].published)
+
+
+@each_page
+def test_a_page_quotes_what_the_tables_have(name):
+    configuration = configuration_of(PAGES[name])
+    found = {key: paper.configured(configuration) for key, paper in papers().items()}
+    plan, tables, compared = Plan(found, configuration, ROOT / "resources"), QUOTED.tables_of(RESULTS), 0
+    for quoted in PAGES[name]["quotes"]:
+        names = {quote.table for quote in quoted.quotes.values()}
+        paths = {table: RESULTS / f"tables/{quoted.paper}/{table}.parquet" for table in names}
+        if not all(path.is_file() for path in paths.values()):
+            continue
+        # Those of a smaller run say nothing.
+        asked = {table: plan.configuration_of(found[quoted.paper].tables[table]) for table in names}
+        if all(read_metadata(paths[table]).get("configuration_hash") == asked[table] for table in names):
+            assert quoted.found(tables[quoted.paper]) == quoted.said(), "python tools/quoted.py renew"
+            compared += 1
+    if not compared:
+        pytest.skip(f"There are no tables of a run at full scale in {RESULTS}.")
+
+
+def configuration_of(page):
+    configuration = yaml.safe_load(CONFIGURATION.read_text(encoding="utf-8"))
+    if own := page.get("configuration"):
+        update_config(configuration, yaml.safe_load((ROOT / own).read_text(encoding="utf-8")))
+    return configuration
+
+
+def numbers(said):
+    """Return the numbers in what a YAML file has or a page says, keys and all, written in one way."""
+    if isinstance(said, dict):
+        said = [*said, *said.values()]
+    if isinstance(said, list):
+        return set().union(*map(numbers, said))
+    text = f"{said:.15g}" if isinstance(said, float) else str(said)
+    return {plain(number) for number in QUOTED.NUMBER.findall(text)}
+
+
+def plain(number):
+    return re.sub(r"e-0(?=\d)", "e-", number.replace(",", ""))
+
+
+def given(paper, configuration):
+    """Return what is not computed: the paper's configuration, and what it says as its claims have it."""
+    entry = yaml.safe_load((ROOT / f"src/ldpfrontier/papers/{paper}/paper.yaml").read_text(encoding="utf-8"))
+    words = ("where", "statement", "printed", "tolerance", "origin", "rule", "arguments")
+    told = [claim.get(word) for claim in (*entry["claims"], *entry["errata"]) for word in words]
+    drawn = [part.get("arguments") for kind in ("tables", "figures") for part in entry[kind].values()]
+    return numbers([configuration[paper], told, drawn])
+
+
+def test_every_paper_has_a_page():
+    assert set(papers()) <= set(PAGES)
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if not name.startswith("..")])
+def test_every_number_of_a_section_is_accounted_for(name):
+    page = PAGES[name]
+    text = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
+    known = given(page.get("paper", name), configuration_of(page)) | {"0"}
+    constants = page.get("constants", {})
+    assert all(isinstance(source, str) and source for source in constants.values())
+    sourced, met = numbers(list(constants)), set()
+    quotes = [(quoted, quoted.pattern.search(text)) for quoted in page["quotes"] if quoted.said()]
+    computed = {place.start(key) for quoted, place in quotes for key in quoted.quotes}
+    for section in re.finditer(r"(?ms)^## .*?\n(.*?)(?=^## |\Z)", text):
+        for number in QUOTED.NUMBER.finditer(text, *section.span(1)):
+            # A text that is quoted names the rows: at D = 0.1 it is so and so.
+            rows = {
+                row
+                for quoted, place in quotes
+                if place.start() <= number.start() < place.end()
+                for quote in quoted.quotes.values()
+                for row in numbers(f"{quote.rows} {quote.column}")
+            }
+            as_written = {plain(number[0]), plain(number[0]).rstrip("%")}
+            met |= as_written & sourced
+            inside = number.start() in computed or plain(number[0]) in known | rows
+            assert inside or as_written & sourced, text[number.start() - 40 : number.end()]
+    assert met == sourced, "Constants that no section has."
+
+
+def test_a_computed_number_is_not_given():
+    configuration = {"kalantari2018": {"tolerance": 1e-9, "sizes": [1000, "5% of 2,000"]}}
+    assert numbers(configuration["kalantari2018"]) == {"1e-9", "1000", "5%", "2000"}
+    known = given("kalantari2018", configuration)
+    assert {"1e-9", "1000", "11"} <= known  # (11) is in errata, as are 3.55535 and 0.6286, which we computed.
+    assert not {"3.55535", "0.6286"} & known
+
+
+@pytest.fixture
+def quoted(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("At level 2 it is 12.5% here,\nand 3e-9 there.\n")
+    return QUOTED.Quoted(
+        page,
+        "p",
+        "it is {share} here, and {gap} there",
+        {"share": Quote("t", "value", form=".1%", take="max"), "gap": Quote("t", "gap", form=".0e")},
+    )
+
+
+def test_another_number_is_noticed_and_renewed(quoted):
+    same = {"t": pd.DataFrame({"value": [0.1, 0.125], "gap": [3e-9, 3e-9]})}
+    other = {"t": pd.DataFrame({"value": [0.1, 0.1239], "gap": [2e-10, 2e-10]})}
+    assert quoted.said() == quoted.found(same) == {"share": "12.5%", "gap": "3e-9"}
+    assert quoted.found(other) != quoted.said()
+    quoted.renew(other)
+    assert quoted.page.read_text() == "At level 2 it is 12.4% here,\nand 2e-10 there.\n"
+    assert quoted.said() == quoted.found(other)
+
+
+def test_a_text_that_is_gone_or_there_twice_is_refused(quoted):
+    for text, times in (("nothing", 0), (2 * quoted.page.read_text(), 2)):
+        quoted.page.write_text(text)
+        with pytest.raises(ValueError, match=rf"page\.md has {times} times, not once: it is"):
+            quoted.said()

@@ -1,0 +1,179 @@
+"""The claims of kairouz2016: what tables must say for which verdict."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from falsified.kairouz2016 import LEDGER, expansion, minima, points, ratios, table
+from reproduction.ledger import claims
+from reproduction.ledger.claims import ANOTHER_READING, NOT_CHECKABLE, NOT_REPRODUCED, REPRODUCED
+from reproduction.results.tables import CHECKS, RESULTS
+
+IDS = [
+    "K-T2",
+    "K-T5",
+    "K-T6",
+    "K-T7",
+    "K-T8",
+    "K-T12",
+    "K-T13",
+    "K-T14",
+    "K-T18",
+    "K-C9",
+    "K-C10",
+    "K-C15",
+    "K-C16",
+    "K-C16b",
+    "K-F3a",
+    "K-F3b",
+    "K-F4",
+    "K-F5",
+    "K-F6b",
+    "K-F6",
+    "K-F7",
+    "K-F8",
+]
+
+
+def decide(claim, table, populations=None):
+    tables = {LEDGER[claim].tables[0]: table}
+    if populations is not None:
+        tables["populations"] = populations
+    finding = claims.decide(LEDGER[claim], tables)
+    assert finding.verdict == REPRODUCED or finding.explanation
+    return finding
+
+
+def verdict(claim, table, populations=None):
+    return decide(claim, table, populations).verdict
+
+
+def test_every_claim_is_there_and_says_its_rule():
+    assert list(LEDGER) == IDS
+    assert all(claim.rule.endswith(".") for claim in LEDGER.values())
+    assert len({claim.statement for claim in LEDGER.values()}) == len(IDS)
+
+
+def test_every_published_table_without_its_rows_is_not_checkable():
+    for claim in LEDGER.values():
+        schema = CHECKS if claim.check == "every_check_holds" else RESULTS
+        finding = decide(claim.id, schema.table([]))
+        assert finding.verdict == NOT_CHECKABLE
+        assert "configuration leaves them out" in finding.explanation
+
+
+@pytest.mark.parametrize(
+    ("claim", "rows", "missing"),
+    [
+        ("K-C9", expansion("K-C9", 3.0).query("metric != 'symmetrized'"), "corollary 9, symmetrized"),
+        ("K-F5", points("kl").query("epsilon < 1"), "k = 6, ε = 10"),
+        ("K-F8", points("mutual_information").query("epsilon > 1"), "k = 6, ε = 0.1"),
+    ],
+)
+def test_half_a_statement_is_not_checkable(claim, rows, missing):
+    finding = decide(claim, rows)
+    assert finding.verdict == NOT_CHECKABLE
+    assert finding.explanation.startswith(f"The table has no rows of {missing};")
+
+
+def test_the_instances_without_a_threshold_are_named():
+    rows = [
+        {"size": size, "instance": instance, "value": np.inf if instance == "001" else 2.0}
+        for size in ("3", "6")
+        for instance in ("000", "001")
+    ]
+    finding = decide("K-T8", table(*rows, mechanism="rr", metric="kl"))
+    assert finding.explanation == "No such ε* was found for k = 3, 001, k = 6, 001."
+    assert "(4 instances)" in finding.measured
+
+
+def test_thresholds_of_single_divergences_alone_do_not_decide_theorem_5():
+    assert verdict("K-T5", table({"value": 1.0}, mechanism="binary", metric="kl")) == NOT_CHECKABLE
+
+
+def test_a_constant_of_0_is_printed_as_0():
+    rows = expansion("K-C16b", 1.0)
+    rows.loc[(rows["mechanism"] == "printed") & (rows["metric"] == "constant"), "value"] = -3e-11
+    assert "printed 0, derived 2." in decide("K-C16b", rows).measured
+
+
+FIG3 = {("6", "rr"): (0.11, 0.14), ("6", "binary"): (0.15, 0.35)}
+FIG6 = {("6", "rr"): (0.36, 0.41), ("6", "binary"): (0.39, 0.405)}
+FIG4 = {("6", "mixed"): (0.6, 0.8), ("12", "mixed"): (0.5, 0.65)}
+
+
+def test_minima_of_figure_3():
+    rows = ratios(0.13, 0.17, "kl")
+    assert verdict("K-F3a", rows, minima("kl", FIG3)) == REPRODUCED
+    # Which population the figure has is chance, and decides nothing.
+    assert verdict("K-F3a", ratios(0.5, 0.5, "kl"), minima("kl", FIG3)) == REPRODUCED
+    assert verdict("K-F3a", rows, minima("kl", FIG3, number=38)) == NOT_CHECKABLE
+    assert verdict("K-F3a", rows, minima("kl", FIG3, drawn=False)) == NOT_CHECKABLE
+    assert verdict("K-F3a", ratios(0.11, 0.24, "kl", instances=10), minima("kl", FIG3)) == NOT_CHECKABLE
+    assert verdict("K-F3a", ratios(0.11, 0.24, "kl", sizes=("3",)), minima("kl", FIG3)) == NOT_CHECKABLE
+
+
+@pytest.mark.parametrize("low", [0.05, 0.35])
+def test_minima_of_binary_decide_too(low):
+    finding = decide(
+        "K-F3a", ratios(0.13, 0.17, "kl"), minima("kl", FIG3 | {("6", "binary"): (low, low + 0.1)})
+    )
+    assert finding.verdict == NOT_REPRODUCED
+    assert finding.explanation.endswith("has such minima (text: binary 25%).")
+
+
+def test_text_and_caption_of_figure_6():
+    rows = ratios(0.38, 0.40, "mutual_information")
+    finding = decide("K-F6", rows, minima("mutual_information", FIG6))
+    assert finding.verdict == ANOTHER_READING
+    assert finding.explanation.endswith("(caption: binary 35%); read as the text.")
+    lower = FIG6 | {("6", "binary"): (0.34, 0.36)}
+    finding = decide("K-F6", rows, minima("mutual_information", lower))
+    assert finding.explanation.endswith("(text: binary 40%); read as the caption.")
+    for binary in ((0.2, 0.3), (0.45, 0.5)):
+        other = FIG6 | {("6", "binary"): binary}
+        assert verdict("K-F6", rows, minima("mutual_information", other)) == NOT_REPRODUCED
+    other = FIG6 | {("6", "rr"): (0.4, 0.5)}
+    assert verdict("K-F6", rows, minima("mutual_information", other)) == NOT_REPRODUCED
+
+
+@pytest.mark.parametrize("claim", ["K-F4", "K-F7"])
+def test_better_of_two(claim):
+    utility = LEDGER[claim].arguments["utility"]
+    first, second = LEDGER[claim].arguments["stated"].values()
+    rows = ratios(0.2, 0.72, utility, sizes=("6", "12"))
+
+    def with_(low, high):
+        values = {
+            ("6", "mixed"): (first + low, first + high),
+            ("12", "mixed"): (second - 0.02, second + 0.03),
+        }
+        return verdict(claim, rows, minima(utility, values))
+
+    assert with_(-0.05, 0.1) == REPRODUCED
+    # As a minimum over some population, but not over most.
+    assert with_(-0.1, 0.03) == ANOTHER_READING
+    # "At most" instead of "at least", and far more than stated.
+    assert with_(-0.3, -0.1) == NOT_REPRODUCED
+    assert with_(0.1, 0.2) == NOT_REPRODUCED
+    assert verdict(claim, ratios(0.2, 0.72, utility), minima(utility, FIG4)) == NOT_CHECKABLE
+
+
+def test_what_is_stated_is_an_argument():
+    rows = ratios(0.2, 0.72, "kl", sizes=("6", "12"))
+    claim = dataclasses.replace(
+        LEDGER["K-F4"], arguments={**LEDGER["K-F4"].arguments, "stated": {"6": 0.9, "12": 0.5}}
+    )
+    assert claims.decide(claim, {"fig4": rows, "populations": minima("kl", FIG4)}).verdict == NOT_REPRODUCED
+
+
+def test_from_where_the_geometric_mechanism_is_better():
+    rows = [
+        {"instance": "000", "epsilon": epsilon, "mechanism": name, "value": value, "metric": "normalized"}
+        for epsilon, binary in ((1.0, 0.6), (7.0, 0.4), (8.0, 0.3))
+        for name, value in (("geometric", 0.5), ("binary", binary), ("rr", 0.8))
+    ]
+    finding = decide("K-F6b", table(*rows))
+    assert finding.verdict == NOT_REPRODUCED
+    assert finding.explanation.endswith("at least as good: binary from ε = 7 to 8.")

@@ -1,0 +1,142 @@
+"""What the configuration says about kairouz2016: jobs, arguments, contradictions; and its paper.yaml."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ldpfrontier.optimal.ldp.staircase import MAX_INPUTS
+from papers.kairouz2016 import plan
+from papers.kairouz2016.experiments import UTILITIES
+from reproduction.ledger import claims
+from reproduction.planning.paper import load, papers
+
+ROOT = Path(__file__).parents[4]
+DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
+PAPER = papers()["kairouz2016"]
+
+
+def with_(**keys):
+    return {**DEFAULT, "kairouz2016": {**DEFAULT["kairouz2016"], **keys}}
+
+
+def test_more_instances_leave_the_jobs_alone():
+    few, more = (PAPER.tables["kl"].jobs(with_(instances=n, chunk=10, sizes=[3])) for n in (25, 30))
+    assert list(few) == ["3/0", "3/1", "3/2", "6/0", "6/1", "6/2"]
+    numbers = [few[f"3/{i}"]["instances"] for i in range(3)]
+    assert numbers == [[*range(10)], [*range(10, 20)], [*range(20, 25)]]
+    assert few["6/1"] == more["6/1"]
+    assert few["6/1"]["size"] == 6
+    assert few["6/1"]["utility"] == "kl"
+    assert more["3/2"]["instances"] == [*range(20, 30)]
+
+
+def test_the_default_grid():
+    job = PAPER.tables["tv"].jobs(DEFAULT)["12/0"]
+    assert (job["epsilons"][0], job["epsilons"][1], job["epsilons"][-1]) == (0.0, 0.1, 10.0)
+    assert (len(job["instances"]), job["seed"]) == (100, DEFAULT["seed"])
+    paper = DEFAULT["kairouz2016"]
+    assert (paper["sizes"], paper["size"], paper["concentration"]) == ([3, 4, 6, 12], 6, 1)
+
+
+def test_thresholds_are_found_for_the_sizes_of_the_tables_only():
+    jobs = PAPER.tables["thresholds"].jobs(with_(sizes=[4, 3], size=5, thresholds=["kl"]))
+    assert list(jobs) == ["3/0", "4/0"]
+    assert jobs["3/0"]["utilities"] == ["kl"]
+
+
+def test_arguments_are_plain_and_fit_the_functions():
+    for call in (*PAPER.tables.values(), *PAPER.figures.values()):
+        parts = call.jobs(DEFAULT).values() if getattr(call, "parts", None) else [call.resolved(DEFAULT)]
+        for arguments in parts:
+            assert json.loads(json.dumps(arguments)) == arguments
+        assert callable(load("kairouz2016", call.function))
+
+
+def test_the_schema_of_the_configuration_knows_what_the_package_knows():
+    keys = PAPER.configuration_schema["properties"]
+    assert set(keys["thresholds"]["items"]["enum"]) == set(UTILITIES) - {"tv"}
+    common = json.loads((ROOT / "workflow/schemas/common.schema.json").read_text(encoding="utf-8"))
+    assert common["$defs"]["size"]["maximum"] == MAX_INPUTS
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        (
+            {"epsilon": {**DEFAULT["kairouz2016"]["epsilon"], "spacing": "geometric"}},
+            "kairouz2016.epsilon.start is 0; allowed is a number greater than 0 when",
+        ),
+        ({"scaling": [10, 0.1]}, "kairouz2016.scaling is [10, 0.1]; allowed is the smaller number first."),
+        (
+            {"expansions": {"small": [0.02, 0.04], "large": [3, 2]}},
+            "kairouz2016.expansions.large is [3, 2]; allowed is the smaller",
+        ),
+        (
+            {"drawings": {**DEFAULT["kairouz2016"]["drawings"], "p0": [0.3, 0.3, 0.3, 0, 0, 0]}},
+            "kairouz2016.drawings.p0 sums to 0.9; allowed is a distribution, which sums to 1.",
+        ),
+        (
+            {"drawings": {**DEFAULT["kairouz2016"]["drawings"], "p1": [0.5, 0.5]}},
+            "kairouz2016.drawings.p1 has 2 entries; allowed are as many as p0 has, 6.",
+        ),
+    ],
+)
+def test_contradictions_get_a_sentence(keys, sentence):
+    assert list(plan.contradictions(DEFAULT)) == []
+    (found,) = plan.contradictions(with_(**keys))
+    assert found.startswith(sentence)
+
+
+def loaded(module):
+    code = f"import sys, {module}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
+def test_the_plan_needs_no_numerical_library():
+    assert not loaded(plan.__name__) & {"numpy", "pandas", "scipy", "matplotlib"}
+
+
+@pytest.mark.parametrize("name", ["figures", "claims", "summaries"])
+def test_what_reads_tables_loads_neither_solver_nor_experiments(name):
+    room = "papers.kairouz2016"
+    modules = loaded(f"{room}.{name}")
+    assert f"{room}.{name}" in modules
+    assert not modules & {
+        f"{room}.{other}" for other in ("experiments", "thresholds", "expansions", "checks")
+    }
+    assert not any(module.startswith(("ldpfrontier.optimal", "highspy")) for module in modules)
+
+
+def test_errata_name_tests_that_exist():
+    errata = claims.errata_of(PAPER)
+    assert len(errata) == 7
+    for erratum in errata:
+        file, _, function = erratum.test.partition("::")
+        assert re.search(rf"^def {function}\(", (ROOT / file).read_text(encoding="utf-8"), re.M), erratum.test
+
+
+def test_populations_are_fresh_and_vary_one_choice_at_a_time():
+    arguments = PAPER.tables["populations"].resolved(DEFAULT)
+    assert arguments["numbers"] == [*range(1, 40)]
+    studies = arguments["studies"]
+    drawn = [(s["utility"], s["size"]) for s in studies if s["drawn"]]
+    assert drawn == [(u, k) for u in ("kl", "mutual_information") for k in (3, 4, 6, 12)]
+    usual = next(s for s in studies if s["drawn"])
+    assert (usual["concentration"], usual["ends"]) == (1.0, [0.1, 10.0])
+    for other in (s for s in studies if not s["drawn"]):
+        assert (other["concentration"] == 1.0) != (other["ends"] == [0.1, 10.0])
+        assert other["size"] in (6, 12)
+    # Without sizes whose columns can be listed there is nothing.
+    assert PAPER.tables["populations"].resolved(with_(sizes=[14], size=14))["studies"] == []
+    (sentence,) = plan.contradictions(with_(populations={"number": 1, "concentrations": [1], "ends": []}))
+    assert sentence.startswith("kairouz2016.populations.concentrations has 1, which is that of the figures")
+    (sentence,) = plan.contradictions(
+        with_(populations={"number": 1, "concentrations": [], "ends": [[2, 1]]})
+    )
+    assert sentence.startswith("kairouz2016.populations.ends[0] is [2, 1]; allowed is the smaller")

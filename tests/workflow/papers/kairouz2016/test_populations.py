@@ -1,0 +1,108 @@
+"""Populations of random instances of kairouz2016: optima side by side, and the least shares."""
+
+import numpy as np
+import pytest
+
+from ldpfrontier.information import entropy
+from ldpfrontier.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.utility import MutualInformation
+from papers.kairouz2016.expansions import response_loss
+from papers.kairouz2016.experiments import sample, sweep
+from papers.kairouz2016.populations import POPULATIONS, Batch, populations
+from papers.kairouz2016.summaries import ratios
+from reproduction.results.tables import TableError
+
+SEED = 3
+BOTH = pytest.mark.parametrize("utility", ["kl", "mutual_information"])
+
+
+def study(utility, size=4, **keys):
+    plain = {
+        "concentration": 1.0,
+        "ends": [0.1, 10.0],
+        "drawn": True,
+        "statistics": ["rr", "binary", "mixed"],
+    }
+    return {"utility": utility, "size": size, **plain, **keys}
+
+
+@BOTH
+@pytest.mark.parametrize("size", [2, 5])
+def test_mechanisms_and_optima_are_those_of_single_instances(utility, size):
+    epsilons = np.array([0.05, 1.0, 2.5, 6.0])
+    for instance, epsilon in enumerate(epsilons):
+        measure = sample(utility, size, instance, seed=SEED)
+        batch = Batch.drawn(utility, size, [instance], SEED, 1.0)
+        at = np.array([epsilon])
+        assert batch.binary(at)[0] == pytest.approx(measure(binary_mechanism(measure, epsilon)), rel=1e-9)
+        assert batch.response(at)[0] == pytest.approx(measure(randomized_response(size, epsilon)), rel=1e-9)
+        best = optimal_ldp(measure, float(epsilon))
+        value, bound = batch.optimum(at, batch.binary(at))
+        assert best.value * (1 - 1e-8) <= value[0] <= best.upper_bound * (1 + 1e-8)
+        assert value[0] * (1 - 1e-10) <= bound[0] <= value[0] * (1 + 1e-8)
+
+
+@BOTH
+def test_an_optimum_may_be_left_early_only_where_the_share_is_not_the_least(utility):
+    batch = Batch.drawn(utility, 4, range(30), SEED, 1.0)
+    levels = batch.crossing(0.1, 10.0)
+    np.testing.assert_allclose(batch.binary(levels), batch.response(levels), rtol=1e-6)
+    achieved = batch.response(levels)
+    value, bound = batch.optimum(levels, achieved)
+    exact = [optimal_ldp(sample(utility, 4, i, seed=SEED), float(e)).value for i, e in enumerate(levels)]
+    assert (value <= np.array(exact) * (1 + 1e-8)).all()
+    assert (bound >= np.array(exact) * (1 - 1e-8)).all()
+    assert (achieved / value).min() == pytest.approx((achieved / exact).min(), rel=1e-8)
+
+
+@BOTH
+def test_the_first_population_is_that_of_the_figures(utility):
+    """The least shares of a sweep over the same instances; the better of the two is below them."""
+    epsilons = [0.1, *np.arange(0.5, 7.0, 0.25), 10.0]
+    shares = ratios(sweep(utility, 4, range(12), epsilons, seed=SEED), utility)
+    table = populations([study(utility)], [0], seed=SEED, instances=12).set_index("statistic")
+    POPULATIONS.conform(table.reset_index())
+    for name in ("rr", "binary"):
+        assert table.loc[name, "least"] == pytest.approx(shares[name].min(), rel=1e-6)
+    drawn = shares[["rr", "binary"]].max(axis=1).min()
+    assert drawn - 0.02 < table.loc["mixed", "least"] <= drawn + 1e-9
+    np.testing.assert_allclose(table["certified"], table["least"], rtol=1e-8)
+
+
+def test_populations_do_not_depend_on_each_other():
+    both = populations([study("kl", statistics=["mixed"])], [1, 2], seed=SEED, instances=5)
+    (own,) = populations([study("kl", statistics=["mixed"])], [2], seed=SEED, instances=5).to_dict("records")
+    assert both.to_dict("records")[1] == own
+    assert 10 <= int(own["instance"]) < 15
+    assert own["range"] == "0.1 to 10"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"size": 13}, "The size is 13; allowed are 2 to 12"),
+        ({"statistics": ["best"]}, "The statistic is 'best'; allowed are rr, binary, mixed."),
+    ],
+)
+def test_bad_studies_get_a_sentence(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        populations([study("kl") | change], [1], seed=SEED)
+
+
+def test_a_least_share_below_its_certificate_is_refused():
+    (row,) = populations([study("kl", statistics=["rr"])], [1], seed=SEED, instances=3).to_dict("records")
+    with pytest.raises(TableError, match="below its certificate"):
+        POPULATIONS.table([row | {"least": row["certified"] - 0.1}])
+    with pytest.raises(TableError, match="has the unknown statistic best"):
+        POPULATIONS.table([row | {"statistic": "best"}])
+
+
+def test_loss_of_randomized_response_without_cancellation():
+    prior = np.array([0.5, 0.3, 0.15, 0.05])
+    for epsilon in (0.5, 3.0, 9.0):
+        lost = entropy(prior) - MutualInformation(prior)(randomized_response(4, epsilon))
+        assert response_loss(prior, np.array([epsilon]))[0] == pytest.approx(lost * np.exp(epsilon), rel=1e-9)
+    # First order of the errata at an epsilon at which the difference above would be nothing.
+    first = 3 * 201.0 + 4 * entropy(prior) + np.log(prior).sum()
+    assert response_loss(prior, np.array([200.0]))[0] == pytest.approx(first, rel=1e-12)

@@ -1,0 +1,294 @@
+"""Tables, figures, statements and claims of kalantari2018."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from ldpfrontier.hamming.sources import SourceSet
+from ldpfrontier.plotting import save
+from papers.kalantari2018 import figures, plan
+from papers.kalantari2018.experiments import (
+    DP,
+    MI,
+    printed_sets,
+    random_sets,
+    sample,
+    tradeoff,
+)
+from papers.kalantari2018.summaries import (
+    LOWER,
+    LOWER_NO_GROUP,
+    ORDERED,
+    PRINTED,
+    UPPER,
+    WIDTH,
+    WIDTH_DIFFERING,
+    checks,
+)
+from reproduction.ledger.claims import (
+    ANOTHER_READING,
+    NOT_CHECKABLE,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    claims_of,
+    decide,
+    errata_of,
+)
+from reproduction.planning.paper import papers
+from reproduction.results.tables import CHECKS, CLOSED_FORM, MEASURED, check, select
+
+ROOT = Path(__file__).parents[4]
+CONFIGURATION = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+PAPER = papers()["kalantari2018"]
+LEDGER = {claim.id: claim for claim in claims_of(PAPER)}
+LIMITS: dict[str, Any] = dict(PAPER.tables["checks"].arguments)
+GRID = [0.005, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.89]
+SOURCES = {size: part["sources"] for size, part in PAPER.tables["tradeoff"].jobs(CONFIGURATION).items()}
+BOUNDS = PAPER.tables["bounds"].resolved(CONFIGURATION)
+NONE = tradeoff({}, [])
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return pd.concat(tradeoff(sources, GRID) for sources in SOURCES.values())
+
+
+@pytest.fixture(scope="module")
+def bounds() -> pd.DataFrame:
+    return tradeoff(**BOUNDS | {"distortions": list(np.arange(0.3, 0.7, 0.05))})
+
+
+@pytest.fixture(scope="module")
+def random() -> pd.DataFrame:
+    return random_sets(seed=20240501, instances=200)
+
+
+@pytest.fixture(scope="module")
+def statements(table: pd.DataFrame, bounds: pd.DataFrame) -> pd.DataFrame:
+    return checks(table, bounds, NONE, **LIMITS)
+
+
+def measured(table: pd.DataFrame, **values: Any) -> pd.Series[float]:
+    rows = select(table, **values)
+    assert len(rows), values
+    return rows.set_index("instance")["measured"]
+
+
+def test_sets_have_the_classes_of_the_paper() -> None:
+    assert list(SOURCES) == ["6", "10"]
+    for size, sets in SOURCES.items():
+        assert list(sets) == ["I", "II", "III a", "III b", "III c"]
+        for name, distributions in sets.items():
+            members = SourceSet(np.array(distributions))
+            assert members.kind == name.split()[0]
+            assert str(members.letters) == size
+
+
+def test_printed_tables_are_the_swaps_of_the_text() -> None:
+    groups = plan.printed(CONFIGURATION)["groups"]
+    table = printed_sets(groups)
+    assert table["agrees"].all()
+    sizes = {"Table I": 6, "Table II": 20, "Table III": 18, "Table IV": 60}
+    assert table.groupby("where").size().to_dict() == sizes
+    wrong = copy.deepcopy(groups)
+    wrong["6"]["b"][0][2] = 0.71
+    (row,) = printed_sets(wrong).query("not agrees").to_dict("records")
+    assert (row["quantity"], row["note"]) == ("III b, row 1: P3", "not the swap that the text gives")
+
+
+def test_every_row_is_certified(table: pd.DataFrame) -> None:
+    optimal = select(table, mechanism="optimal")
+    assert optimal["certified"].all()
+    assert set(optimal["direction"]) == {"min"}
+    assert (optimal["value"] - optimal["bound"]).max() <= 1e-9
+    assert len(optimal) == 2 * 10 * len(GRID)
+    dp = select(optimal, metric=DP)
+    assert (dp["privacy"] - dp["value"]).abs().max() <= 1e-9
+
+
+def test_closed_forms_are_leakages_and_bounds_are_not(table: pd.DataFrame) -> None:
+    status = table.groupby("mechanism")["status"].unique().map(list).to_dict()
+    formulas = ("theorem1", "theorem2", "lemma5")
+    assert all(status[name] == [CLOSED_FORM] for name in formulas)
+    assert all(
+        status[name] == [MEASURED] for name in ("printed", "theorem3_lower", "theorem3_upper", "lemma6")
+    )
+    assert (select(table, mechanism=formulas)["bound"] <= select(table, mechanism=formulas)["value"]).all()
+    least = select(table, metric="threshold").set_index("size")["value"]
+    assert least.to_dict() == pytest.approx({"6": 0.3, "10": 0.7})
+
+
+def test_a_measure_is_known() -> None:
+    with pytest.raises(ValueError, match="allowed are dp_leakage, mi_leakage"):
+        tradeoff({}, [0.1], experiment="x", measures=["dp"])
+
+
+def test_statements_on_the_sets_of_the_paper(statements: pd.DataFrame) -> None:
+    for claim in ("Ka-T1", "Ka-L5"):
+        assert measured(statements, claim=claim).abs().max() <= 1e-6
+    assert measured(statements, quantity=ORDERED).abs().max() <= 1e-6
+    assert measured(statements, quantity="MI leakage at D ≥ D^(M-1)").abs().max() <= 1e-6
+    assert measured(statements, quantity="distance of DP and MI leakage where DP is zero").abs().max() <= 1e-6
+    width = measured(statements, quantity=WIDTH_DIFFERING)
+    assert list(width.index) == ["wide"]
+    assert width["wide"] > 0.3
+    assert measured(statements, quantity=WIDTH).max() <= 1e-6
+    lower = measured(statements, quantity=LOWER_NO_GROUP)
+    assert list(lower.index) == ["cycle"]
+    assert lower["cycle"] > 0.2
+    assert measured(statements, quantity=LOWER).max() <= 1e-6
+    assert measured(statements, quantity=UPPER).min() >= -1e-6
+    for claim in ("Ka-F4", "Ka-F5"):
+        assert (
+            measured(statements, claim=claim, quantity="increase of leakage to the next set").min() >= -1e-9
+        )
+        assert measured(statements, claim=claim, quantity="largest gain over Class I").min() > 0.2
+        same = measured(statements, claim=claim, quantity="largest D without a gain over Class I")
+        assert same.min() >= 0.1
+    for claim in ("Ka-F6", "Ka-F7"):
+        assert measured(statements, claim=claim, quantity="second difference of MI leakage").min() >= -1e-6
+        assert measured(statements, claim=claim, quantity="second difference of DP leakage").min() < 0.0
+        gap = measured(statements, claim=claim, quantity="DP minus MI leakage where DP is positive")
+        assert gap.min() > 0.0
+    assert measured(statements, quantity="MI leakage below D^(M-1)").min() > 0.0
+    assert measured(statements, quantity=PRINTED).min() > 0.3
+    gain = select(statements, claim="Ka-F4", quantity="largest gain over Class I", instance="II").iloc[0]
+    assert (gain["size"], gain["parameter"], gain["at"]) == ("6", "distortion", 0.3)
+
+
+def test_theorems_on_200_random_sets_of_each_family(random: pd.DataFrame) -> None:
+    result = checks(NONE, NONE, random, **LIMITS)
+    assert measured(result, claim="Ka-T1").max() <= 1e-6
+    assert measured(result, quantity=ORDERED).max() <= 1e-6
+    assert measured(result, quantity=UPPER).min() >= -1e-6
+    lower = measured(result, quantity=LOWER)
+    assert set(lower.index) == {"random copies", "random group"}
+    assert lower.max() <= 1e-6
+    assert measured(result, quantity=WIDTH)["random copies"] <= 1e-6
+    # Without a group the lower bound of the paper is not one.
+    worst = select(result, quantity=LOWER_NO_GROUP).iloc[0]
+    assert worst["instance"] == "random permuted"
+    assert worst["measured"] > 0.5
+    # The place of the extreme is a row of the table.
+    letters = worst["note"].split()[-2]
+    number = worst["note"].split()[2]
+    place = select(random, experiment="random permuted", size=letters, instance=number)
+    assert set(place["distortion"]) == {worst["at"]}
+
+
+def test_random_sets_are_reproducible_and_of_their_class() -> None:
+    for family, kinds in {"I": {"I"}, "II": {"II"}, "group": {"III"}}.items():
+        samples = [sample(family, i, seed=3) for i in range(20)]
+        assert {s.kind for s, _ in samples} <= kinds | {"I"}
+        again = sample(family, 7, seed=3)
+        np.testing.assert_array_equal(again[0].distributions, samples[7][0].distributions)
+    with pytest.raises(ValueError, match="allowed are I, II"):
+        sample("IV", 0, seed=1)
+
+
+def test_verdicts(statements: pd.DataFrame) -> None:
+    verdicts = {name: decide(claim, {"checks": statements}) for name, claim in LEDGER.items()}
+    other = {"Ka-T2", "Ka-T3"}
+    assert all(found.verdict == REPRODUCED for name, found in verdicts.items() if name not in other)
+    assert all(verdicts[name].verdict == ANOTHER_READING for name in other)
+    assert "(cycle, M = 3)" in verdicts["Ka-T3"].explanation
+
+
+def class_two(formula: float, printed: float) -> dict[str, pd.DataFrame]:
+    values = {ORDERED: formula, PRINTED: printed}
+    rows = [
+        check("kalantari2018", "Ka-T2", "II", name, value, "<=", 0.0, tolerance=1e-9, size="6")
+        for name, value in values.items()
+    ]
+    return {"checks": CHECKS.table(rows)}
+
+
+def test_class_two_as_printed() -> None:
+    claim = LEDGER["Ka-T2"]
+    assert decide(claim, class_two(0.0, 0.0)).verdict == REPRODUCED
+    assert decide(claim, class_two(0.0, 0.3)).verdict == ANOTHER_READING
+    assert decide(claim, class_two(0.1, 0.3)).verdict == NOT_REPRODUCED
+    assert decide(claim, {"checks": CHECKS.table([])}).verdict == NOT_CHECKABLE
+
+
+def class_three(paper: float, permuted: float | None) -> dict[str, pd.DataFrame]:
+    values = {("III a", LOWER): paper, ("III a", UPPER): 0.0, ("III a", WIDTH): 0.0}
+    if permuted is not None:
+        values |= {("random permuted", LOWER_NO_GROUP): permuted, ("random permuted", UPPER): 0.0}
+    rows = [
+        check("kalantari2018", "Ka-T3", instance, quantity, value, ">=" if quantity == UPPER else "<=", 0.0)
+        for (instance, quantity), value in values.items()
+    ]
+    return {"checks": CHECKS.table(rows)}
+
+
+def test_class_three_needs_a_group() -> None:
+    claim = LEDGER["Ka-T3"]
+    assert decide(claim, class_three(0.0, 0.0)).verdict == REPRODUCED
+    assert decide(claim, class_three(0.0, 0.5)).verdict == ANOTHER_READING
+    assert decide(claim, class_three(0.5, 0.5)).verdict == NOT_REPRODUCED
+    alone = decide(claim, class_three(0.0, None))
+    assert alone.verdict == REPRODUCED
+    assert "not computed on others" in alone.measured
+
+
+def test_plan() -> None:
+    jobs = PAPER.tables["tradeoff"].jobs(CONFIGURATION)
+    assert len(jobs["6"]["distortions"]) == 179
+    # The leakage of the Class II sets jumps there.
+    assert {0.3, 0.7} <= set(jobs["6"]["distortions"])
+    assert list(BOUNDS["sources"]) == ["wide", "cycle"]
+    assert json.loads(json.dumps([jobs, BOUNDS])) == [jobs, BOUNDS]
+    changed = copy.deepcopy(CONFIGURATION)
+    changed["kalantari2018"]["distortion"]["stop"] = 0.001
+    (sentence,) = plan.contradictions(changed)
+    assert sentence.startswith("kalantari2018.distortion.stop is 0.001; allowed is a number")
+    assert list(plan.contradictions(CONFIGURATION)) == []
+
+
+def test_claims_and_errata() -> None:
+    theorems = ["Ka-T1", "Ka-T2", "Ka-T3", "Ka-L5", "Ka-L6"]
+    assert list(LEDGER) == [*theorems, "Ka-F4", "Ka-F5", "Ka-F6", "Ka-F7"]
+    for erratum in errata_of(PAPER):
+        file, _, function = erratum.test.partition("::")
+        assert f"def {function}(" in (ROOT / file).read_text()
+
+
+def test_jumps_are_drawn_as_jumps() -> None:
+    """From the left the curve goes on to its limit; what bends to 0 is left alone."""
+    at = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+    x, y, jump = figures._jumping(pd.Series([3.0, 2.5, 2.0, 0.0, 0.0], index=at))
+    assert jump == pytest.approx((0.4, 1.5))
+    np.testing.assert_allclose(x, [0.1, 0.2, 0.3, 0.4, np.nan, 0.4, 0.5])
+    np.testing.assert_allclose(y, [3.0, 2.5, 2.0, 1.5, np.nan, 0.0, 0.0])
+    for values in (
+        [1.0, 0.6, 0.25, 0.0, 0.0],
+        [1.0, 0.9, 0.8, 0.7, 0.6],
+        [0.0] * 5,
+        [1.0, 0.0, 0.0, 0.0, 0.0],
+    ):
+        x, y, jump = figures._jumping(pd.Series(values, index=at))
+        assert jump is None
+        np.testing.assert_array_equal(y, values)
+
+
+@pytest.mark.parametrize("name", ["fig4", "fig5", "fig6", "fig7"])
+def test_figures(name: str, table: pd.DataFrame, tmp_path: Path) -> None:
+    call = PAPER.figures[name]
+    function = getattr(figures, call.function.partition(":")[2])
+    save(function(table, **call.arguments), tmp_path / "figure.png", dpi=50)
+    assert (tmp_path / "figure.png").stat().st_size > 1000
+
+
+def test_figure_of_bounds(bounds: pd.DataFrame, tmp_path: Path) -> None:
+    save(figures.bounds(bounds), tmp_path / "figure.png", dpi=50)
+    assert set(bounds["instance"]) == {"wide", "cycle"}
+    assert MI not in set(bounds["metric"])

@@ -1,0 +1,437 @@
+"""Tables, figures, statements and claims of liao2017."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
+from papers.liao2017 import figures, plan, summaries
+from papers.liao2017.experiments import comparison, perturbation, sweep
+from papers.liao2017.hypotheses import HYPOTHESES, hypotheses
+from papers.liao2017.search import Search, grid
+from papers.liao2017.theorems import theorems
+from reproduction.ledger.claims import (
+    ANOTHER_READING,
+    NOT_CHECKABLE,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    Claim,
+    claims_of,
+    decide,
+    errata_of,
+)
+from reproduction.planning.paper import papers
+from reproduction.results.tables import CHECKS, HEURISTIC, RESULTS, TableError, check, select
+
+ROOT = Path(__file__).parents[4]
+CONFIGURATION = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+PAPER = papers()["liao2017"]
+LEDGER = {claim.id: claim for claim in claims_of(PAPER)}
+INSTANCES = {entry["name"]: entry for entry in plan.read_instances()}
+PRINTED = [name for name, entry in INSTANCES.items() if entry["table"] != "ours"]
+STATED = PAPER.tables["statements"].arguments["stated"]
+
+
+@pytest.fixture(scope="module")
+def sweeps() -> pd.DataFrame:
+    shares = [1e-4, 0.01, 0.2]
+    return pd.concat(
+        sweep(
+            INSTANCES[name]["hypotheses"],
+            shares,
+            instance=name,
+            experiment=INSTANCES[name]["figure"],
+            tolerance=1e-5,
+        )
+        for name in [*PRINTED, "Three letters, pair"]
+    )
+
+
+@pytest.fixture(scope="module")
+def comparisons() -> pd.DataFrame:
+    return pd.concat(
+        comparison(INSTANCES[name]["hypotheses"], (0.001, 0.002, 0.005, 0.01, 0.02, 0.045), instance=name)
+        for name in PRINTED
+    )
+
+
+@pytest.fixture(scope="module")
+def searched(sweeps: pd.DataFrame, comparisons: pd.DataFrame) -> pd.DataFrame:
+    entries = [INSTANCES[name] for name in (*PRINTED, "Three letters, pair")]
+    return grid(sweeps, comparisons, entries, [100, 500])
+
+
+@pytest.fixture(scope="module")
+def tables(
+    sweeps: pd.DataFrame, comparisons: pd.DataFrame, searched: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
+    return {
+        "sweeps": sweeps,
+        "comparison": comparisons,
+        "statements": summaries.statements(sweeps, comparisons, stated=STATED),
+        "searches": summaries.searches(sweeps, comparisons, searched, **PAPER.tables["searches"].arguments),
+        "high_privacy": summaries.high_privacy(sweeps),
+        "shares": summaries.shares(comparisons),
+    }
+
+
+def test_tables_one_and_two() -> None:
+    table = hypotheses(list(INSTANCES.values()))
+    HYPOTHESES.conform(table)
+    texts = summaries.hypotheses_texts(table).set_index("instance")
+    assert list(texts["table"][:6]) == ["I"] * 4 + ["II"] * 2
+    # Table I: pairs 3 and 4 are close to each other, 1 and 2 are not.
+    between = select(table, hypothesis=2).set_index("instance")["from_first"]
+    assert between[["Pair 3", "Pair 4"]].max() < 0.1 < between[["Pair 1", "Pair 2"]].min()
+    assert texts.loc["Pair 1", "distance from uniform"] == "0.05, 0.45"
+    assert texts.loc["Triple 1", "hypotheses"] == "(0.50, 0.50) (0.45, 0.55) (0.55, 0.45)"
+
+
+def test_sweep(sweeps: pd.DataFrame) -> None:
+    RESULTS.conform(sweeps)
+    own = select(sweeps, instance="Pair 1")
+    assert set(own["mechanism"]) == {"eit", "optimal_2", "optimal", "identity"}
+    optima = select(sweeps, mechanism=["optimal", "optimal_2"])
+    assert (optima["gap"] <= 1e-5).all()
+    assert (optima["status"] == "optimal").all()
+    assert optima["certified"].all()
+    eit = select(own, mechanism="eit", metric="relative_entropy")
+    np.testing.assert_allclose(eit["privacy"], eit["epsilon"])
+    # A W' of three letters has no 2 x 2 rival, and two outputs.
+    wide = select(sweeps, instance="Three letters, pair")
+    assert "optimal_2" not in set(wide["mechanism"])
+    assert set(select(wide, mechanism="eit")["outputs"].dropna()) == {2}
+    assert set(wide["size"]) == {"2 x 3"}
+
+
+def test_everything_is_in_bits_and_says_its_order(sweeps: pd.DataFrame, comparisons: pd.DataFrame) -> None:
+    table = pd.concat([sweeps, comparisons])
+    assert set(table["epsilon_unit"]) == {"bits"}
+    normalized = table["metric"].str.startswith("normalized")
+    assert set(table[normalized]["unit"]) == {"1"}
+    assert set(table[~normalized]["unit"]) == {"bits"}
+    renyi = table["metric"].str.endswith("renyi")
+    assert set(table[renyi]["order"]) == {0.5}
+    assert table[~renyi]["order"].isna().all()
+    assert not table["note"].str.contains("order").any()
+    least = select(table, instance="Pair 1", metric="min_entropy")["value"].iloc[0]
+    assert least == pytest.approx(-0.95 * math.log2(0.95) - 0.05 * math.log2(0.05))
+
+
+def test_a_search_is_not_certified(comparisons: pd.DataFrame) -> None:
+    search = select(comparisons, mechanism="grid")
+    assert set(search["status"]) == {HEURISTIC}
+    assert not search["certified"].any()
+    assert set(search["direction"]) == {"max"}
+
+
+def test_the_curve_stops_where_w_is_not_a_channel() -> None:
+    table = sweep(
+        INSTANCES["Pair 4"]["hypotheses"],
+        [0.01, 0.5, 0.9],
+        instance="p",
+        experiment="e",
+        w0=[0.99, 0.01],
+        order=None,
+    )
+    eit = select(table, mechanism="eit", metric="relative_entropy")
+    assert len(eit) < 3
+    assert eit["note"].iloc[-1].startswith("W' is not a channel at a larger leakage")
+
+
+def test_w_is_near_optimal_for_some_pairs_only(tables: dict[str, pd.DataFrame]) -> None:
+    table = tables["shares"].set_index(["instance", "leakage"])
+    # The values of the text, over D(p_2 || p_1), to three digits.
+    assert table.loc[("Pair 1", 0.001), "eit"] == pytest.approx(0.000313, rel=2e-3)
+    assert table.loc[("Pair 1", 0.001), "optimal"] == pytest.approx(0.000404, rel=1e-3)
+    assert table.loc[("Pair 4", 0.01), "eit"] == pytest.approx(0.00328, rel=2e-3)
+    # The leakages at which W' and W* are said to agree.
+    assert table.loc[("Pair 1", 0.005), "share_of_2"] == pytest.approx(0.776, abs=1e-3)
+    assert table.loc[("Pair 4", 0.001), "share_of_2"] == pytest.approx(0.410, abs=1e-3)
+    assert table.loc[("Triple 2", 0.002), "share_of_2"] == pytest.approx(0.637, abs=1e-3)
+    # An exhaustive search in steps of 0.01 sees what the paper saw; another w_0 sees nearly all.
+    assert table.loc[("Pair 1", 0.005), "grid"] == pytest.approx(
+        table.loc[("Pair 1", 0.005), "eit"], rel=0.01
+    )
+    assert (table["eit_w0"] >= 0.985 * table["optimal"]).all()
+    for name in ("Pair 2", "Pair 3", "Triple 1"):
+        assert table.loc[name, "share_of_any"].min() > 0.998
+    high = tables["high_privacy"].set_index("instance")
+    assert high.loc["Pair 1", "share_of_any"] == pytest.approx(0.776, abs=1e-3)
+    assert high.loc["Pair 2", "leakage_ratio"] == pytest.approx(0.19, rel=1e-3)
+    assert high.loc["Pair 4", "leakage_ratio"] == pytest.approx(1.0, rel=1e-3)
+
+
+def test_statements(tables: dict[str, pd.DataFrame]) -> None:
+    rows = select(tables["statements"], quantity=summaries.OF_TWO).set_index("instance")
+    assert rows.loc["Pair 1", ["measured", "limit"]].to_list() == pytest.approx([0.776, 0.99], abs=1e-3)
+    assert rows.loc["Pair 1", "note"] == "up to 0.5% of min H"
+    assert rows.loc["Triple 1", "note"] == "over the whole range"
+    assert dict(rows["holds"]) == {
+        "Pair 1": False,
+        "Pair 2": True,
+        "Pair 3": True,
+        "Pair 4": False,
+        "Triple 1": True,
+        "Triple 2": False,
+    }
+    # At no leakage above the one that the text names.
+    least = select(tables["sweeps"], instance="Triple 2", metric="min_entropy")["value"].iloc[0]
+    assert rows.loc["Triple 2", "at"] <= 0.002 * least * (1 + 1e-9)
+    with pytest.raises(TableError, match="no results of Pair 1; Li-F2a needs them"):
+        summaries.statements(tables["sweeps"][:0], tables["comparison"][:0], stated=STATED)
+
+
+def test_verdicts(tables: dict[str, pd.DataFrame]) -> None:
+    verdicts = {name: decide(LEDGER[name], tables) for name in LEDGER if name.startswith("Li-F")}
+    assert {name: found.verdict for name, found in verdicts.items()} == {
+        "Li-F2a": ANOTHER_READING,
+        "Li-F2b": REPRODUCED,
+        "Li-F2c": REPRODUCED,
+        "Li-F2d": ANOTHER_READING,
+        "Li-F3": ANOTHER_READING,
+    }
+    assert "Pair 1, up to 0.5% of min H: at least 77.6%" in verdicts["Li-F2a"].measured
+    assert "With the best w_0 instead of (1/2, 1/2) W' has" in verdicts["Li-F2a"].explanation
+    assert "exhaustive search in steps of 1/100, which" in verdicts["Li-F3"].explanation
+    assert "For Triple 2 the certified optimum has more" in verdicts["Li-F3"].explanation
+
+
+@pytest.mark.parametrize("column", ["mean", "beyond"])
+def test_a_search_that_explains_other_leakages_explains_nothing(
+    tables: dict[str, pd.DataFrame], column: str
+) -> None:
+    """The opposite of each half: W' falls short below a leakage named, or does not beyond it."""
+    searches = tables["searches"]
+    opposite = {"mean": 0.9, "beyond": 0.99}[column]
+    for instance in ("Pair 1", "Pair 4", "Triple 2"):
+        falsified = searches.assign(
+            **{column: searches[column].mask(searches["instance"] == instance, opposite)}
+        )
+        for claim in ("Li-F2a", "Li-F2d", "Li-F3"):
+            found = decide(LEDGER[claim], {**tables, "searches": falsified})
+            assert found.verdict == NOT_REPRODUCED
+            assert found.explanation.endswith("No step of an exhaustive search explains all leakages named.")
+
+
+def test_a_search_that_was_not_made_explains_nothing(tables: dict[str, pd.DataFrame]) -> None:
+    searches = tables["searches"]
+    for made, expected in ((searches, ANOTHER_READING), (searches[searches["instance"] != "Pair 4"], None)):
+        partly = made if expected else pd.concat([made, select(searches, instance="Pair 4", steps=500)])
+        found = decide(LEDGER["Li-F2a"], {**tables, "searches": partly})
+        assert found.verdict == (expected or NOT_REPRODUCED)
+    with_two = tables["statements"][tables["statements"]["quantity"] != summaries.OF_TWO]
+    assert decide(LEDGER["Li-F2a"], {**tables, "statements": with_two}).verdict == NOT_CHECKABLE
+
+
+def test_one_step_must_explain_all(tables: dict[str, pd.DataFrame]) -> None:
+    searches = tables["searches"].assign(mean=0.99, beyond=0.9)
+    only = {"Pair 1": 100, "Pair 4": 500, "Triple 2": 100}
+    held = searches["steps"] == searches["instance"].map(only)
+    falsified = searches.assign(mean=searches["mean"].where(held, 0.8))
+    assert decide(LEDGER["Li-F2a"], {**tables, "searches": falsified}).verdict == NOT_REPRODUCED
+
+
+def share_tables(two: float, any_: float, share: float = 0.95) -> dict[str, pd.DataFrame]:
+    rows = [
+        check("liao2017", "Li-F2b", "Pair 2", quantity, value, ">=", share, note="over the whole range")
+        for quantity, value in ((summaries.OF_TWO, two), (summaries.OF_ANY, any_))
+    ]
+    high = dict.fromkeys(summaries.HIGH_PRIVACY.columns, 1.0) | {"instance": "Pair 2", "share_of_any": any_}
+    return {
+        "statements": CHECKS.table(rows),
+        "searches": summaries.SEARCHES.table([]),
+        "high_privacy": summaries.HIGH_PRIVACY.table([high]),
+        "shares": summaries.SHARES.table([]),
+    }
+
+
+def test_shares_of_the_optimum() -> None:
+    claim = LEDGER["Li-F2b"]
+    assert decide(claim, share_tables(0.97, 0.97)).verdict == REPRODUCED
+    assert decide(claim, share_tables(0.97, 0.9)).verdict == ANOTHER_READING
+    assert decide(claim, share_tables(0.8, 0.8)).verdict == NOT_REPRODUCED
+    assert decide(claim, share_tables(0.97, 0.97, share=0.99)).verdict == NOT_REPRODUCED
+
+
+def lemma_2(values: list[float]) -> dict[str, pd.DataFrame]:
+    rows, before = [], math.inf
+    for distance, value in zip((0.1, 0.01, 0.001), values, strict=True):
+        limit = min(before, 20 * distance)
+        rows.append(check("liao2017", "Li-L2", str(distance), "q", value, "<=", limit, at=distance))
+        before = value
+    return {"theorems": CHECKS.table(rows)}
+
+
+def test_limit_of_lemma_2() -> None:
+    claim: Claim = LEDGER["Li-L2"]
+    found = decide(claim, lemma_2([0.1, 0.01, 0.001]))
+    assert found.verdict == REPRODUCED
+    assert "0.1 at 0.1; 0.01 at 0.01; 0.001 at 0.001 from a constant channel" in found.measured
+    assert decide(claim, lemma_2([0.1, 0.1, 0.1])).verdict == NOT_REPRODUCED
+    assert decide(claim, lemma_2([0.001, 0.004, 0.003])).verdict == NOT_REPRODUCED
+
+
+def test_theorems() -> None:
+    table = theorems(seed=1, instances=1)
+    CHECKS.conform(table)
+    worst = table.groupby(["claim", "quantity"])["measured"].max()
+    assert worst["Li-T1", "relative distance from the SDP"] < 1e-6
+    assert worst["Li-T1", "relative distance from the direct program"] < 1e-5
+    assert worst["Li-T1", "rank"] == 1
+    assert worst["Li-T3", "relative distance of the construction's value from the SDP's"] < 1e-9
+    assert worst["Li-T3", "relative distance of (44) from the SDP"] < 1e-6
+    assert worst["Li-T3", "relative leakage above the limit"] < 1e-9
+    assert worst["Li-T3", "outputs over M + 1"] <= 1
+    assert table["holds"].all()
+    lemma = select(table, claim="Li-L2").sort_values("at", ascending=False)
+    assert lemma["at"].to_list() == [0.1, 0.01, 0.001]
+    measured = lemma["measured"].to_numpy()
+    assert (np.diff(measured) < 0).all() or measured[-1] < 1e-3
+    for name in ("Li-T1", "Li-T3", "Li-L2"):
+        assert decide(LEDGER[name], {"theorems": table}).verdict == REPRODUCED
+        broken = decide(LEDGER[name], {"theorems": table.assign(holds=False)})
+        assert broken.verdict == NOT_REPRODUCED
+
+
+def test_search_is_the_best_of_all_channels_of_its_grid() -> None:
+    tested = Hypotheses(INSTANCES["Triple 2"]["hypotheses"])
+    steps = 20
+    search = Search(tested, steps)
+    entries = np.linspace(0.0, 1.0, steps + 1)
+    every = [Channel([[a, 1 - a], [b, 1 - b]]) for a in entries for b in entries]
+    for epsilon in (0.0, 1e-4, 0.003, 0.05, 0.3):
+        best = max(tested.utility(c) for c in every if tested.leakage(c).max() <= epsilon)
+        channel = search(epsilon)
+        assert tested.leakage(channel).max() <= epsilon
+        assert tested.utility(channel) == pytest.approx(best, abs=1e-12)
+        np.testing.assert_allclose(channel.matrix * steps, np.round(channel.matrix * steps), atol=1e-9)
+    with pytest.raises(ValueError, match="The search is over 3 letters in 20 steps; allowed are 2 letters"):
+        Search(Hypotheses(INSTANCES["Three letters, pair"]["hypotheses"]), steps)
+
+
+def test_searches_at_every_leakage(
+    sweeps: pd.DataFrame, comparisons: pd.DataFrame, searched: pd.DataFrame
+) -> None:
+    RESULTS.conform(searched)
+    assert set(searched["instance"]) == set(PRINTED)
+    assert set(searched["status"]) == {HEURISTIC}
+    assert not searched["certified"].any()
+    wide = searched.pivot_table("value", ["instance", "metric", "epsilon"], "mechanism")
+    # 500 is a multiple of 100, so that the finer search misses nothing.
+    assert (wide["grid_500"] >= wide["grid_100"] - 1e-12).all()
+    with pytest.raises(TableError, match="no results of Pair 1; a search is compared with them"):
+        grid(sweeps[:0], comparisons[:0], [INSTANCES["Pair 1"]], [10])
+
+
+def test_figures(sweeps: pd.DataFrame, searched: pd.DataFrame) -> None:
+    example = perturbation([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3]], 0.02, [0.4, 0.3, 0.3])
+    assert sorted(set(example["instance"])) == ["001", "002", "003", "w0"]
+    assert len(figures.fig1(example).axes) == 2
+    assert len(figures.utilities(sweeps, searched, ["Pair 1", "Pair 2", "Pair 3", "Pair 4"]).axes) == 8
+    figure = figures.utilities(
+        sweeps, searched, ["Triple 1", "Triple 2"], steps=100, named={"Triple 2": 0.002}
+    )
+    panels, strips = figure.axes[:2], figure.axes[2:4]
+    assert [ax.get_xscale() for ax in figure.axes[:4]] == ["linear"] * 2 + ["log"] * 2
+    assert [len(ax.lines) for ax in panels] == [3, 3]
+    # The search and W'; and the leakage that the text names.
+    assert [len(ax.lines) for ax in strips] == [2, 3]
+    assert len(figures.shares(sweeps, PRINTED).axes) == 2
+
+
+def test_figures_show_what_there_is() -> None:
+    shown = {name: call.arguments.get("instances", []) for name, call in PAPER.figures.items()}
+    for name in ("fig2", "fig3", "study"):
+        assert shown[name] == [n for n, entry in INSTANCES.items() if entry["figure"].startswith(name)]
+    assert shown["shares"] == PRINTED == list(figures.INSTANCES)
+
+
+def test_layouts(tables: dict[str, pd.DataFrame]) -> None:
+    texts = summaries.shares_texts(tables["shares"])
+    assert texts.map(lambda cell: isinstance(cell, str)).all(axis=None)
+    row = texts[(texts["instance"] == "Pair 1") & (texts["ε / min H"] == "0.005")].iloc[0]
+    assert row["W' / W*, 2 x 2"] == "0.7761"
+
+
+def test_plan() -> None:
+    sweeps = PAPER.tables["sweeps"].jobs(CONFIGURATION)
+    assert list(sweeps) == ["2_letters", "3_letters", "4_letters"]
+    named = {entry["instance"]: entry for job in sweeps.values() for entry in job["instances"]}
+    assert list(named) == [entry["name"] for entry in plan.read_instances()]
+    assert named["Four letters, triple"]["tolerance"] == 1e-4
+    assert named["Triple 1"]["tolerance"] is None
+    assert named["Triple 1"]["experiment"] == "fig3a"
+    shares = sweeps["2_letters"]["shares"]
+    assert (len(shares), shares[0], shares[-1]) == (32, 1e-4, 0.2)
+    comparisons = PAPER.tables["comparison"].jobs(CONFIGURATION)
+    assert list(comparisons) == list(sweeps)
+    # Arguments are what JSON can hold, as hashes of them are taken.
+    assert json.loads(json.dumps([sweeps, comparisons])) == [sweeps, comparisons]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        (
+            "shares",
+            {"start": 0.2, "stop": 0.1, "points": 3},
+            "liao2017.shares.stop is 0.1; allowed is a number",
+        ),
+        ("w0", [0.5, 0.6], "liao2017.w0 sums to 1.1; allowed is a distribution, which sums to 1."),
+        (
+            "tolerance",
+            {"x": 0.01},
+            "liao2017.tolerance has the key 'x'; allowed are numbers of letters, 2 to 5.",
+        ),
+        (
+            "fig1",
+            {"hypotheses": [[0.5, 0.5], [0.2, 0.3, 0.5]], "leakage": 0.1, "w0": [0.2, 0.3, 0.5]},
+            "liao2017.fig1.hypotheses[1] has 3 entries; allowed are as many as",
+        ),
+        (
+            "fig1",
+            {"hypotheses": [[0.5, 0.5], [0.2, 0.8]], "leakage": 0.1, "w0": [0.5, 0.5]},
+            "liao2017.fig1.w0 has 2 entries; allowed are 3, as Figure 1 is drawn in a triangle.",
+        ),
+    ],
+)
+def test_contradictions(key: str, value: Any, sentence: str) -> None:
+    assert list(plan.contradictions(CONFIGURATION)) == []
+    changed = copy.deepcopy(CONFIGURATION)
+    changed["liao2017"][key] = value
+    (found,) = plan.contradictions(changed)
+    assert found.startswith(sentence)
+
+
+def test_claims_and_errata() -> None:
+    assert list(LEDGER) == ["Li-T1", "Li-T3", "Li-L2", "Li-F2a", "Li-F2b", "Li-F2c", "Li-F2d", "Li-F3"]
+    assert {said["claim"] for said in STATED} == {name for name in LEDGER if name.startswith("Li-F")}
+    for erratum in errata_of(PAPER):
+        file, _, function = erratum.test.partition("::")
+        assert f"def {function}(" in (ROOT / file).read_text()
+
+
+def test_errors(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("- {name: a, figure: b, hypotheses: [[1.0, 0.0]]}\n")
+    with pytest.raises(ValueError, match=r"Entry 1 of .* lacks table"):
+        plan.read_instances(bad)
+    with pytest.raises(ValueError, match="a: Hypothesis 1 sums to"):
+        hypotheses([{"name": "a", "table": "I", "hypotheses": [[0.5, 0.4], [1.0, 0.0]]}])
+    with pytest.raises(ValueError, match="a has 6 letters; allowed are at most 5"):
+        hypotheses([{"name": "a", "table": "I", "hypotheses": [[0.2] * 4 + [0.1] * 2] * 2}])
+    with pytest.raises(ValueError, match="every share of the entropy must be positive"):
+        sweep(INSTANCES["Pair 1"]["hypotheses"], [0.0], instance="a", experiment="b")
+    with pytest.raises(ValueError, match="must be positive and finite"):
+        sweep([[0.5, 0.5], [0.5, 0.5]], [0.1], instance="a", experiment="b")

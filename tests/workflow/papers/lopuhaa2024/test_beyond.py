@@ -1,0 +1,174 @@
+"""Past PolyOpt: the nested classes side by side, and mechanisms at equal realized privacy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.mechanisms import randomized_response
+from ldpfrontier.optimal.geometry import polytope as blocks
+from ldpfrontier.plotting import save
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024 import beyond, figures, layouts
+from papers.lopuhaa2024.catalogue import MECHANISMS, STEPS
+from papers.lopuhaa2024.equal_privacy import calibration
+from papers.lopuhaa2024.experiments import CLASSES, classes
+from papers.lopuhaa2024.figures import FRONTIER, LOOKS
+from reproduction.results.tables import SKIPPED, select
+
+COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
+EPSILONS = [0.6, 1.0]
+#: Coarse, as what is tested is what becomes of the optima.
+TOLERANCE = 0.05
+
+
+@pytest.fixture(scope="module")
+def nested() -> pd.DataFrame:
+    return classes(COUNTS, EPSILONS, instance="a, b", tolerance=TOLERANCE)
+
+
+@pytest.fixture(scope="module")
+def equal() -> pd.DataFrame:
+    names = ["grr", "srr", "polyopt"]
+    return calibration(COUNTS, EPSILONS, instance="a, b", mechanisms=names, tolerance=TOLERANCE)
+
+
+# The nested classes
+
+
+def test_the_classes_are_the_steps_of_the_catalogue():
+    assert tuple(CLASSES) == STEPS
+
+
+def test_steps_rise_to_the_frontier_and_the_frontier_is_not_above_nr(nested):
+    found = beyond.steps(nested)
+    assert found["epsilon"].tolist() == EPSILONS
+    for name, members in CLASSES.items():
+        for other in members.contains:
+            assert (found[other] <= found[name] + 1e-9).all(), (other, name)
+    assert (found["exact"] <= found["bound"]).all()
+    assert (found["bound"] <= found["nr"] + 1e-9).all()
+    assert (found["gain"] == found["exact"] / found["polyopt"]).all()
+    assert (found["gain"] <= found["most"]).all()
+    expected = found["polyopt"] + found["closed"] * (found["bound"] - found["polyopt"])
+    np.testing.assert_allclose(expected, found["exact"], rtol=1e-12)
+    assert (found[["leak", "leak_exact"]].max(axis=1) <= found["epsilon"] + 1e-9).all()
+    assert (found["gain"] > 1.01).any()
+
+
+def test_a_class_that_is_missing_leaves_a_hole_and_an_end_that_is_missing_no_row(nested):
+    fewer = beyond.steps(nested[nested["mechanism"] != "projections"])
+    assert fewer["projections"].isna().all()
+    assert len(fewer) == 2
+    skipped = nested.assign(status=nested["status"].mask(nested["mechanism"] == "polyopt", SKIPPED))
+    assert beyond.steps(skipped).empty
+
+
+def test_steps_to_read(nested):
+    texts = layouts.steps(beyond.steps(nested[nested["mechanism"] != "projections"]))
+    assert texts["epsilon"].tolist() == ["0.6", "1"]
+    assert (texts[MECHANISMS["projections"].label] == "-").all()
+    value = select(nested, mechanism="exact", metric="nmi", epsilon=1.0)["value"].iloc[0]
+    assert texts[MECHANISMS["exact"].label].iloc[1] == f"{value:.4f}"
+
+
+# Equal realized privacy
+
+
+def test_what_is_calibrated_leaks_what_is_allowed(equal):
+    found = beyond.calibrated(equal)
+    others, best = (found[(found["mechanism"] == "exact") == wanted] for wanted in (False, True))
+    assert (others["realized_calibrated"] <= others["epsilon"] + 1e-9).all()
+    np.testing.assert_allclose(others["realized_calibrated"], others["epsilon"], rtol=1e-3)
+    assert (others["nmi_calibrated"] >= others["nmi"] * (1 - 1e-3)).all()
+    assert (others["nmi_calibrated"] <= others["exact"] + 1e-9).all()
+    assert best[["level", "nmi_calibrated", "realized_calibrated"]].isna().all(axis=None)
+    assert (best["nmi"] == best["exact"]).all()
+
+
+def test_a_calibrated_mechanism_is_the_one_of_its_level(equal):
+    row = beyond.calibrated(equal).set_index(["mechanism", "epsilon"]).loc[("grr", 1.0)]
+    ball, channel = RenyiBall.confidence(COUNTS), randomized_response(6, row["level"])
+    assert row["nmi_calibrated"] == mutual_information(ball.centre, channel) / entropy(ball.centre)
+    assert row["realized_calibrated"] == ball.worst_case_epsilon(channel)
+    more = randomized_response(6, row["level"] + 2e-4)
+    assert ball.worst_case_epsilon(more) > 1.0
+
+
+def test_rows_of_calibrated_mechanisms_have_the_bound_of_the_optimum(equal):
+    rows = select(equal, metric="nmi", epsilon=1.0).set_index(["experiment", "mechanism"])
+    for name in ("grr", "srr", "polyopt"):
+        assert rows.loc[("calibrated", name), "bound"] == rows.loc[("nominal", "exact"), "bound"]
+        assert not rows.loc[("calibrated", name), "certified"]
+    assert ("calibrated", "exact") not in rows.index
+
+
+def test_equal_realized_privacy_to_read(equal):
+    texts = layouts.calibrated(beyond.calibrated(equal))
+    assert texts["mechanism"].tolist() == ["Optimum over F", "PolyOpt", "SRR", "GRR"] * 2
+    assert texts["asked for"].tolist()[0] == "-"
+    assert texts["share of the optimum"].tolist()[3].endswith("%")
+
+
+def test_what_is_out_of_reach_is_not_calibrated(monkeypatch):
+    monkeypatch.setattr(blocks, "MAX_LETTERS", 2)
+    table = calibration(COUNTS, [1.0], instance="a, b", mechanisms=["polyopt", "grr"])
+    polyopt = select(table, mechanism="polyopt")
+    assert set(polyopt["status"]) == {SKIPPED}
+    assert set(polyopt["experiment"]) == {"nominal"}
+    assert set(select(table, mechanism="grr")["experiment"]) == {"nominal", "calibrated"}
+
+
+def test_only_robust_mechanisms_can_be_calibrated():
+    with pytest.raises(ValueError, match="'nr'; allowed are robust ones, which can be calibrated"):
+        calibration(COUNTS, [1.0], instance="a, b", mechanisms=["srr", "nr"])
+    with pytest.raises(ValueError, match="'rappor'; allowed are polyopt"):
+        calibration(COUNTS, [1.0], instance="a, b", mechanisms=["rappor"])
+
+
+# Figures
+
+
+def test_figure_of_the_steps_shows_the_table(nested, tmp_path):
+    table = beyond.steps(nested)
+    figure = figures.steps(table)
+    (ax,) = figure.axes
+    assert ax.get_title(loc="left") == "(a) a, b (2 × 3)"
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["0.6", "1"]
+    for name in STEPS:
+        shown = [line.get_ydata()[0] for line in ax.lines if line.get_label() == LOOKS[name].label]
+        assert shown == table[name].tolist()
+    bounds = [line.get_ydata()[0] for line in ax.lines if line.get_label() == FRONTIER.label]
+    assert bounds == table["bound"].tolist()
+    assert [text.get_text() for text in ax.texts] == [f"×{gain:.3g}" for gain in table["gain"]]
+    low, high = ax.get_ylim()
+    assert low < table["polyopt"].min()
+    assert high > 1
+    save(figure, tmp_path / "steps.png", dpi=50)
+
+
+def test_figure_of_equal_realized_privacy_shows_both(equal, tmp_path):
+    table = beyond.calibrated(equal)
+    figure = figures.calibrated(table)
+    (ax,) = figure.axes
+    row = table.set_index(["mechanism", "epsilon"]).loc[("grr", 1.0)]
+    shown = [line.get_ydata()[0] for line in ax.lines if line.get_label() == LOOKS["grr"].label]
+    assert shown[2:] == [row["nmi"], row["nmi_calibrated"]]
+    stars = [line.get_ydata()[0] for line in ax.lines if line.get_label() == LOOKS["exact"].label]
+    assert [y for y in stars if not math.isnan(y)] == select(table, mechanism="exact")["nmi"].tolist()
+    save(figure, tmp_path / "calibrated.png", dpi=50)
+
+
+def test_the_frontier_is_a_line_of_figure_2(nested):
+    figure = figures.fig2(select(nested, metric="nmi"))
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert FRONTIER.label in labels
+    (line,) = [line for line in figure.axes[0].lines if line.get_label() == FRONTIER.label]
+    expected = select(nested, mechanism="exact", metric="nmi")["bound"]
+    np.testing.assert_array_equal(line.get_ydata(), np.minimum(expected, 1.0))
+    without = figures.fig2(nested[nested["mechanism"] != "exact"])
+    assert FRONTIER.label not in [text.get_text() for text in without.legends[0].get_texts()]

@@ -1,0 +1,247 @@
+"""The experiments of lopuhaa2024 on tables of counts, the worked example, and the catalogue of mechanisms."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.plotting import Look
+from ldpfrontier.types import Intractable
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from oracles.enumeration import robust_rays
+from papers.lopuhaa2024 import experiments
+from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.example import extreme_rays, facets, worked_example
+from papers.lopuhaa2024.experiments import CLASSES, SOLVERS, Problem, evaluate, fig2, orders
+from reproduction.results.tables import HEURISTIC, MEASURED, OPTIMAL, SKIPPED, TableError
+
+COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
+#: Of the optima: what holds for them holds also for coarse ones.
+TOLERANCE = 0.05
+
+
+@pytest.fixture(scope="module")
+def sweep() -> pd.DataFrame:
+    return fig2(COUNTS, [1.0, 2.0], instance="a, b", tolerance=TOLERANCE)
+
+
+# Mechanisms
+
+
+def test_every_mechanism_of_the_catalogue_has_a_solver_and_a_look_of_its_own():
+    assert set(SOLVERS) == set(MECHANISMS)
+    looks = [Look(**mechanism.look) for mechanism in MECHANISMS.values()]
+    assert len({look.label for look in looks}) == len(looks)
+    assert len({look.colour for look in looks}) == len(looks)
+    # They can be told apart without colour too.
+    assert len({(look.marker, look.filled) for look in looks}) == len(looks)
+
+
+def test_classes_are_solved_after_those_that_they_contain():
+    solved = list(SOLVERS)
+    for name, members in CLASSES.items():
+        assert all(solved.index(other) < solved.index(name) for other in members.contains)
+        for other in members.contains:
+            assert set(CLASSES[other].contains) <= set(members.contains)
+
+
+def test_an_optimum_starts_from_the_best_mechanism_that_its_class_contains(monkeypatch):
+    starts = {}
+
+    def solver(ball, epsilon, *, envelope, pairs, tolerance, max_rounds, start, cells):
+        starts[envelope, pairs] = start
+        return optimal_robust(ball, epsilon, start=start)
+
+    monkeypatch.setattr(experiments, "optimal_robust", solver)
+    ball = RenyiBall.confidence(COUNTS)
+    silent, good, better = (optimal_robust(ball, level).channel for level in (0.0, 0.3, 0.5))
+    solved = {"srr": better, "polyopt": silent, "polyopt_distinct": better, "projections": good}
+    problem = Problem(ball, 1.0, optimal_nonrobust(ball.centre, 1.0), 1e-7, 300, solved=solved)
+    for name in CLASSES:
+        evaluate(name, problem)
+    assert starts["simplex", "all"] is None
+    assert starts["simplex", "distinct"] is silent
+    assert starts["projections", "all"] is silent
+    assert starts["projections", "distinct"] is starts["exact", "distinct"] is better
+
+
+def test_unknown_mechanism():
+    with pytest.raises(ValueError, match="'rappor'; allowed are polyopt"):
+        fig2(COUNTS, [1.0], instance="test", mechanisms=["rappor"])
+
+
+def test_the_order_of_the_mechanisms_does_not_matter(sweep):
+    names = [*MECHANISMS][::-1]
+    backwards = fig2(COUNTS, [2.0, 1.0], instance="a, b", mechanisms=names, tolerance=TOLERANCE)
+    pd.testing.assert_frame_equal(backwards, sweep)
+
+
+# Tables of counts
+
+
+def test_sweep_has_two_metrics_per_mechanism_and_what_nr_leaks(sweep):
+    assert len(sweep) == 2 * (2 * len(MECHANISMS) + 1)
+    certificates = sweep[sweep["status"] != MEASURED]
+    assert (certificates["value"] <= certificates["bound"]).all()
+    assert (certificates["direction"] == "max").all()
+    assert (certificates["privacy"] <= certificates["epsilon"] + 1e-9).all()
+    assert set(sweep.loc[sweep["certified"], "mechanism"]) == {*CLASSES, "nr"}
+    assert set(sweep.loc[sweep["status"] == HEURISTIC, "mechanism"]) == {"ir_optimal"}
+    leaks = sweep[sweep["metric"] == "worst_case_epsilon"]
+    assert (leaks["mechanism"] == "nr").all()
+    assert (leaks["value"] > leaks["epsilon"]).all()  # NR is private under P-hat only
+    assert (leaks["status"] == MEASURED).all()
+
+
+def test_rows_say_where_they_belong(sweep):
+    for column, value in {"experiment": "fig2", "instance": "a, b", "size": "2 x 3", "beta": 0.05}.items():
+        assert set(sweep[column]) == {value}
+    assert set(sweep["order"]) == {2.0}
+    units = dict(zip(sweep["metric"], sweep["unit"], strict=True))
+    assert units == {"mutual_information": "nats", "nmi": "1", "worst_case_epsilon": "nats"}
+
+
+def test_closed_forms_carry_the_bound_of_nr(sweep):
+    at = sweep[(sweep["metric"] == "mutual_information") & (sweep["epsilon"] == 1.0)].set_index("mechanism")
+    for mechanism in ("ir", "srr", "grr"):
+        assert at.loc[mechanism, "bound"] == at.loc["nr", "bound"]
+    assert at.loc["polyopt", "value"] <= at.loc["polyopt_distinct", "value"] <= at.loc["nr", "bound"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "order"), [(COUNTS, 0.5), (COUNTS, 2.0), (np.array([[12, 40], [30, 3], [15, 60]]), 2.0)]
+)
+def test_every_step_is_worth_at_least_as_much_and_nothing_passes_the_frontier(counts, order, long):
+    levels, tolerance = ([0.1, 1.0], 1e-7) if long else ([1.0], 1e-2)
+    names = [*CLASSES, "nr"]
+    table = fig2(counts, levels, instance="a, b", order=order, mechanisms=names, tolerance=tolerance)
+    rows = table[table["metric"] == "nmi"]
+    value, bound = (rows.pivot_table(name, "epsilon", "mechanism") for name in ("value", "bound"))
+    for name, members in CLASSES.items():
+        for other in members.contains:
+            assert (value[other] <= value[name] + 1e-9).all(), (other, name)
+    assert (value["exact"] <= bound["exact"]).all()
+    assert (bound["exact"] <= bound["nr"] + 1e-12).all()
+    # With two public values the simplex around a projection is the projection.
+    gained = value["projections_distinct"] - value["polyopt_distinct"]
+    assert (gained > 1e-4).any() == (counts.shape[1] > 2)
+
+
+def test_the_level_of_the_optimum_over_f_is_that_over_f(monkeypatch):
+    monkeypatch.setattr(RenyiBall, "worst_case_epsilon", lambda *_: 0.125)
+    names = ["exact", "projections_distinct"]
+    table = fig2(COUNTS, [1.0], instance="a, b", mechanisms=names, tolerance=TOLERANCE)
+    levels = table.groupby("mechanism")["privacy"].unique()
+    assert levels["exact"].tolist() == [0.125]
+    assert levels["projections_distinct"][0] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_table_with_labels_is_a_table_of_counts():
+    labelled = pd.DataFrame(COUNTS, index=["no", "yes"], columns=["x", "y", "z"])
+    found, expected = (
+        fig2(counts, [1.0], instance="a, b", mechanisms=["polyopt", "nr", "ir"])
+        for counts in (labelled, COUNTS)
+    )
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_several_orders(sweep):
+    names = ["polyopt", "ir"]
+    found = orders(COUNTS, [1.0, 2.0], [1.0], instance="a, b", mechanisms=names, tolerance=TOLERANCE)
+    assert set(found["experiment"]) == {"orders"}
+    assert found.groupby("order")["value"].size().to_dict() == {1.0: 4, 2.0: 4}
+    # Order 2 is that of Figure 2.
+    same = sweep[(sweep["epsilon"] == 1.0) & sweep["mechanism"].isin(names)]
+    assert found[found["order"] == 2.0]["value"].tolist() == same["value"].tolist()
+
+
+def test_progress_is_logged(caplog):
+    with caplog.at_level(logging.INFO):
+        fig2(COUNTS, [1.0], instance="a, b", mechanisms=["nr", "srr"])
+    assert len(caplog.messages) == 2
+    assert caplog.messages[0].startswith(f"a, b, order 2, epsilon 1: nr is {OPTIMAL}, nmi ")
+
+
+def test_intractable_cases_are_rows_with_the_reason():
+    table = fig2(np.ones((2, 21)) * 50, [1.0], instance="big", mechanisms=["polyopt_distinct"])
+    assert (table["status"] == SKIPPED).all()
+    assert table["note"].str.contains("at most 20 are supported").all()
+    assert table[["value", "bound", "privacy", "privacy_limit"]].isna().all(axis=None)
+    assert table["unit"].tolist() == ["nats", "1"]
+    assert (table["direction"] == "max").all()
+
+
+def test_a_failing_certificate_is_an_error(monkeypatch):
+    monkeypatch.setattr(RenyiBall, "projected_epsilon", lambda *_: 1.5)
+    with pytest.raises(TableError, match=r"mechanism=srr.*privacy level 1\.5"):
+        fig2(COUNTS, [1.0], instance="test", mechanisms=["srr"])
+
+
+# The worked example
+
+
+def test_every_printed_number_of_the_examples_agrees_or_says_why():
+    table = worked_example()
+    differing = table[~table["agrees"] & table["printed"].notna()]
+    assert (differing["note"] != "").all()
+    # What differs is Example 2's B_s with what follows from it, one I under P*, and Example 5's expression.
+    assert differing.groupby("where").size().to_dict() == {"Example 2": 12, "Example 3": 1, "Example 5": 2}
+    assert set(differing[differing["where"] == "Example 3"]["quantity"]) == {"I_P* of PolyOpt"}
+    assert table["agrees"].sum() > 150
+
+
+def test_larger_classes_in_the_example():
+    computed = worked_example().set_index("quantity")["computed"]
+    distinct, projections, exact = (
+        computed[f"I_P-hat of {name}"]
+        for name in ("PolyOpt, distinct pairs", "exact projections", "the optimum over F")
+    )
+    # With two public values the simplex around a projection is the projection.
+    assert computed["I_P-hat of PolyOpt"] + 0.1 < distinct == pytest.approx(projections, abs=1e-7)
+    assert projections <= exact + 1e-9
+    assert exact <= computed["bound on I_P-hat of every robust mechanism"]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("shape", [(2, 2), (1, 4), (4, 1), (2, 1), (1, 1)])
+def test_extreme_rays_against_exact_enumeration(shape, epsilon):
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        lower = rng.dirichlet(np.ones(shape[1]), size=shape[0]) * rng.uniform(0.3, 1.0, size=(shape[0], 1))
+        if shape[1] == 1:
+            # With one public value its probability is 1.
+            lower[:] = 1.0
+        rays, exact = extreme_rays(lower, epsilon), robust_rays(lower, epsilon, "all")
+        exact = exact / exact.sum(axis=1, keepdims=True)
+        apart = np.abs(rays[:, None] - exact[None]).max(axis=2)
+        assert len(rays) == len(exact)
+        # The enumeration rounds L to multiples of 2^-44.
+        assert apart.min(axis=0).max() < 1e-11
+        assert apart.min(axis=1).max() < 1e-11
+
+
+def test_rays_of_a_larger_table_are_refused():
+    assert facets(np.full((2, 3), 0.1), 1.0).shape == (42, 6)
+    with pytest.raises(Intractable, match="6 cells; the rays are listed for at most 5"):
+        extreme_rays(np.full((2, 3), 0.1), 1.0)
+
+
+def test_a_solver_that_stops_at_its_limit_says_so_and_keeps_its_certificate() -> None:
+    counts = np.random.default_rng(5).integers(20, 400, (4, 5))
+    bounds = {}
+    for rounds in (1, 300):
+        table = fig2(
+            counts, [1.0], instance="a, b", mechanisms=["polyopt_distinct"], tolerance=1e-9, max_rounds=rounds
+        )
+        row = table[table["metric"] == "nmi"].iloc[0]
+        bounds[rounds] = row["value"], row["bound"], row["status"]
+    stopped, done = bounds[1], bounds[300]
+    assert stopped[2] == "bounded"
+    assert done[2] == "optimal"
+    assert stopped[0] <= done[0] <= done[1] <= stopped[1]
+    assert stopped[1] - stopped[0] > 1e-6

@@ -1,0 +1,207 @@
+"""The figures of lopuhaa2024 show what is in their tables."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ldpfrontier.plotting import save
+from papers.lopuhaa2024 import figures, notes, summaries
+from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.experiments import fig2
+from papers.lopuhaa2024.figures import LOOKS, NMI
+from reproduction.results.tables import RESULTS, SKIPPED, result, select
+
+COUNTS = np.array([[30, 10], [20, 40]])
+
+
+@pytest.fixture(scope="module")
+def table():
+    sweeps = [
+        fig2(counts, [0.5, 1.0, 2.0], instance=f"a, {name}", mechanisms=["nr", "ir", "srr", "grr"])
+        for name, counts in {"b": np.hstack([COUNTS, COUNTS + 3]), "c": COUNTS, "d": COUNTS + 7}.items()
+    ]
+    return RESULTS.conform(pd.concat(sweeps))
+
+
+def study(beta=0.05):
+    """Random numbers in the place of the synthetic study: every mechanism on six tables of two sizes."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for size in ("2 x 3", "3 x 2"):
+        for i in range(6):
+            for name in MECHANISMS:
+                for epsilon in (0.3, 1.5):
+                    place = {"size": size, "beta": beta, "order": 2.0, "epsilon": epsilon}
+                    nmi, leak, lost = rng.uniform(0.1, 1.0), epsilon * rng.uniform(0.5, 2), rng.normal()
+                    for metric, value, unit in (
+                        ("nmi", nmi, "1"),
+                        ("realized_epsilon", leak, "nats"),
+                        ("utility_difference", lost, "1"),
+                    ):
+                        rows.append(
+                            result(
+                                "lopuhaa2024",
+                                "synthetic",
+                                f"{i:03d}",
+                                name,
+                                metric,
+                                value,
+                                unit=unit,
+                                **place,
+                            )
+                        )
+    return RESULTS.table(rows)
+
+
+@pytest.fixture(scope="module")
+def usual():
+    return study()
+
+
+# Figure 2
+
+
+def test_panels_are_titled_by_pair_and_size_small_tables_first(table):
+    figure = figures.fig2(table)
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert titles == ["(a) a, c (2 × 2)", "(b) a, d (2 × 2)", "(c) a, b (2 × 4)", ""]
+    assert figure.get_supylabel() == NMI
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["NR (not robust)", "IR", "SRR", "GRR"]
+
+
+def test_curves_are_the_values_of_the_table(table):
+    ax = figures.fig2(table).axes[0]
+    shown = {line.get_label(): line.get_ydata() for line in ax.lines}
+    rows = table[(table["instance"] == "a, c") & (table["metric"] == "nmi")]
+    for name in ("nr", "ir", "srr", "grr"):
+        expected = rows[rows["mechanism"] == name].sort_values("epsilon")["value"]
+        np.testing.assert_array_equal(shown[LOOKS[name].label], expected)
+
+
+def test_skipped_rows_leave_no_curve(table):
+    skipped = table[table["mechanism"] == "grr"].assign(mechanism="polyopt", status=SKIPPED, value=np.nan)
+    figure = figures.fig2(pd.concat([table, skipped]))
+    assert "PolyOpt" not in [line.get_label() for line in figure.axes[0].lines]
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
+def test_equal_figures_give_equal_bytes(table, tmp_path, suffix):
+    for name in ("one", "two"):
+        save(figures.fig2(table), tmp_path / f"{name}.{suffix}", dpi=60)
+    assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
+
+
+def test_mechanisms_can_be_told_apart_without_colour():
+    assert list(LOOKS) == list(MECHANISMS)
+    assert len({(look.marker, look.filled) for look in LOOKS.values()}) == len(LOOKS)
+    assert len({look.colour for look in LOOKS.values()}) == len(LOOKS)
+
+
+# The synthetic study
+
+
+def test_figures(usual, tmp_path):
+    plots = {
+        "fig3": figures.fig3(summaries.fig3(usual)),
+        "fig4": figures.fig4(summaries.fig4(usual)),
+        "fig5": figures.fig5(usual, 1.5),
+        "gain": figures.gain(summaries.gain(usual)),
+    }
+    for name in ("fig3", "fig4", "fig5"):
+        titles = [ax.get_title(loc="left") for ax in plots[name].axes]
+        assert titles == ["(a) 2 × 3", "(b) 3 × 2"]
+    ax = plots["fig3"].axes[0]
+    means = summaries.fig3(usual).query("size == '2 x 3' and mechanism == 'nr'")["mean"]
+    line = next(line for line in ax.lines if line.get_label() == LOOKS["nr"].label)
+    np.testing.assert_array_equal(line.get_ydata(), means)
+    panel = plots["fig4"].axes[0]
+    levels = summaries.fig4(usual).query("size == '2 x 3' and mechanism == 'nr'")
+    drawn = [line.get_ydata().tolist() for line in panel.lines if line.get_label() == LOOKS["nr"].label]
+    assert drawn == [levels["low"].tolist(), levels["high"].tolist()]
+    # The same quantity on both axes: equality is the diagonal.
+    assert (panel.lines[0].get_xy1(), panel.lines[0].get_xy2()) == ((1.0, 1.0), (2.0, 2.0))
+    for name, figure in plots.items():
+        save(figure, tmp_path / f"{name}.png", dpi=50)
+        assert (tmp_path / f"{name}.png").stat().st_size > 5000
+
+
+def test_means_over_fewer_tables_than_those_of_polyopt_are_not_shown(usual):
+    fewer = (usual["mechanism"] == "nr") & (usual["instance"] == "000")
+    figure = figures.fig3(summaries.fig3(usual[~fewer]))
+    labels = [{line.get_label() for line in ax.lines} for ax in figure.axes]
+    assert usual[fewer].size > 0
+    assert all(LOOKS["nr"].label not in found for found in labels)
+    assert all(LOOKS["polyopt"].label in found for found in labels)
+
+
+def test_panels_say_on_how_many_tables_they_rest():
+    assert (
+        notes.tables(pd.Series({"polyopt": 5, "ir": 100, "srr": 100}))
+        == "PolyOpt: 5 tables\nothers: 100 tables"
+    )
+    assert notes.tables(pd.Series({"polyopt": 1, "ir": 1})) == "1 table"
+    assert notes.tables(pd.Series({"ir": 3, "polyopt": 2, "srr": 1})) == (
+        "PolyOpt: 2 tables\nSRR: 1 table\nothers: 3 tables"
+    )
+
+
+def test_panels_say_what_they_lack(table):
+    nmi = select(table, metric="nmi").dropna(subset=["value"])
+    own = nmi[nmi["instance"] == "a, c"]
+    assert notes.absent(nmi, own) == ""
+    fewer = own[~own["mechanism"].isin(["nr", "srr"])]
+    assert notes.absent(nmi, fewer) == "not asked for: NR (not robust), SRR"
+    reason = own[own["mechanism"] == "nr"].assign(status=SKIPPED, value=math.nan, note="too large")
+    rest = nmi[(nmi["instance"] != "a, c") | ~nmi["mechanism"].isin(["nr", "srr"])]
+    assert notes.absent(pd.concat([rest, reason]), fewer) == "too large: NR (not robust)\nnot asked for: SRR"
+
+
+def test_few_tables_are_points_and_no_boxes(usual):
+    for ax in figures.fig5(usual, 1.5).axes:
+        assert all(line.get_linestyle() == "None" for line in ax.lines[1:])
+    copies = [usual.assign(instance=usual["instance"] + f" {i}") for i in range(10)]
+    boxes = [
+        line for line in figures.fig5(pd.concat(copies), 1.5).axes[0].lines if line.get_linestyle() == "-"
+    ]
+    assert len(boxes) > 5
+
+
+def test_a_gain_within_the_gap_of_the_solver_is_not_shown(usual):
+    summary = summaries.gain(usual)
+    shown = figures.gain(summary.assign(at_least=0.1)).axes[0].lines
+    hidden = figures.gain(summary.assign(at_least=-0.1)).axes[0].lines
+    assert not any(np.isnan(line.get_ydata()).any() for line in shown)
+    assert hidden
+    assert all(np.isnan(line.get_ydata()).all() for line in hidden)
+
+
+def test_figures_are_equal_byte_for_byte(usual, tmp_path):
+    for name in ("one", "two"):
+        save(figures.fig5(usual, 1.5), tmp_path / f"{name}.svg")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_a_figure_shows_one_setting(usual):
+    both = pd.concat([usual, study(beta=0.0005)])
+    with pytest.raises(ValueError, match=r"several values of beta: 0\.0005, 0\.05"):
+        figures.fig3(summaries.fig3(both))
+    with pytest.raises(ValueError, match="several values of beta"):
+        figures.fig5(both, 1.5)
+
+
+def test_a_figure_with_nothing_to_show_is_refused(usual):
+    with pytest.raises(ValueError, match="no differences of utility at epsilon = 9"):
+        figures.fig5(usual, 9.0)
+    with pytest.raises(ValueError, match="no rows of the mechanisms"):
+        figures.fig4(summaries.fig4(usual[usual["mechanism"] == "ir"]))
+    # A configuration without distinct pairs has no gain to show.
+    assert not figures.gain(summaries.gain(usual[usual["mechanism"] == "ir"])).axes[0].lines
+
+
+def test_infinite_leaks_can_be_shown(usual, tmp_path):
+    summary = summaries.fig4(usual)
+    summary.loc[summary["mechanism"] == "nr", "high"] = math.inf
+    save(figures.fig4(summary), tmp_path / "inf.png", dpi=50)

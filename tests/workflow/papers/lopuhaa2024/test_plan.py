@@ -1,0 +1,244 @@
+"""What a configuration means for lopuhaa2024: parts and their arguments, and contradictions."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from papers.lopuhaa2024 import plan
+from reproduction.planning.paper import Counts
+
+ROOT = Path(__file__).parents[4]
+DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+
+
+def changed(**keys):
+    """Return the default configuration with keys of lopuhaa2024 replaced."""
+    configuration = copy.deepcopy(DEFAULT)
+    configuration["lopuhaa2024"].update(keys)
+    return configuration
+
+
+def test_the_default_has_no_contradictions():
+    assert list(plan.contradictions(DEFAULT)) == []
+
+
+def test_parts_hold_plain_values():
+    for parts in (plan.fig2, plan.orders, plan.classes, plan.calibration, plan.synthetic, plan.beta):
+        for arguments in parts(DEFAULT).values():
+            rest = {name: value for name, value in arguments.items() if not isinstance(value, Counts)}
+            assert json.loads(json.dumps(rest)) == rest
+    arguments = plan.theorems(DEFAULT)
+    assert json.loads(json.dumps(arguments)) == arguments
+    assert arguments["instances"][0] == [[2, 2], 60]
+
+
+# Pairs of attributes
+
+
+def test_the_default_grid_has_the_lowest_epsilon_of_the_paper():
+    parts = plan.fig2(DEFAULT)
+    epsilons = sorted(e for name, part in parts.items() if name[:8] == "sex-race" for e in part["epsilons"])
+    assert (epsilons[0], epsilons[-1], len(epsilons)) == (0.075, 5.0, 24)
+    assert len({part["instance"] for part in parts.values()}) == 4
+
+
+def test_parts_share_the_grid_out_and_pairs_override_the_defaults():
+    own = {"sensitive": "income", "public": "relationship", "chunks": 100, "mechanisms": ["grr"]}
+    epsilon = {**DEFAULT["lopuhaa2024"]["epsilon"], "values": [3.0, 1.0, 2.0, 0.5, 4.0]}
+    pairs = [{"sensitive": "sex", "public": "race", "solver": {"rounds": 5}}, own]
+    parts = plan.fig2(changed(pairs=pairs, epsilon=epsilon, chunks=2))
+    assert parts["sex-race/0"]["epsilons"] == [0.5, 2.0, 4.0]
+    assert parts["sex-race/1"]["epsilons"] == [1.0, 3.0]
+    assert (parts["sex-race/0"]["tolerance"], parts["sex-race/0"]["max_rounds"]) == (1e-7, 5)
+    assert parts["sex-race/0"]["counts"] == Counts("adult", "sex", "race")
+    assert parts["sex-race/0"]["instance"] == "sex, race"
+    # Never an empty part.
+    second = [part for name, part in parts.items() if name.startswith("income-relationship/")]
+    assert sorted(part["epsilons"] for part in second) == [[0.5], [1.0], [2.0], [3.0], [4.0]]
+    assert all(part["mechanisms"] == ["grr"] for part in second)
+    # The number of parts is no argument of a part.
+    assert "chunks" not in parts["sex-race/0"]
+
+
+def test_orders_have_a_part_per_pair():
+    parts = plan.orders(DEFAULT)
+    assert next(iter(parts)) == "sex-race"
+    assert len(parts) == 4
+    assert parts["sex-race"]["orders"] == [0.5, 1.0, 2.0, 5.0]
+    assert parts["sex-race"]["tolerance"] == 1e-3
+
+
+def test_a_pair_may_have_its_own_mechanisms_of_a_study():
+    own = {"orders": {"mechanisms": ["exact"]}, "calibrated": {"mechanisms": ["srr"]}}
+    pairs = [{"sensitive": "sex", "public": "race", **own}, {"sensitive": "income", "public": "race"}]
+    configuration = changed(pairs=pairs, chunks=100)
+    common = DEFAULT["lopuhaa2024"]
+    orders, calibration = plan.orders(configuration), plan.calibration(configuration)
+    assert orders["sex-race"]["mechanisms"] == ["exact"]
+    assert orders["sex-race"]["orders"] == orders["income-race"]["orders"]
+    assert orders["income-race"]["mechanisms"] == common["orders"]["mechanisms"]
+    assert calibration["sex-race/0"]["mechanisms"] == ["srr"]
+    assert calibration["income-race/3"]["mechanisms"] == common["calibrated"]["mechanisms"]
+    assert calibration["income-race/3"]["accuracy"] == common["calibrated"]["accuracy"]
+
+
+def test_steps_and_calibration_share_their_own_levels_out():
+    for study, planned in (("steps", plan.classes), ("calibrated", plan.calibration)):
+        parts = planned(changed(**{study: {**DEFAULT["lopuhaa2024"][study], "pairs": 4}}))
+        levels = DEFAULT["lopuhaa2024"][study]["epsilon"]
+        for pair in ("sex-race", "education-marital-status"):
+            found = [part["epsilons"] for name, part in parts.items() if name.startswith(f"{pair}/")]
+            assert sorted(level for part in found for level in part) == sorted(levels)
+        fewer = changed(**{study: {**DEFAULT["lopuhaa2024"][study], "pairs": 2}})
+        names = {name.split("/")[0] for name in planned(fewer)}
+        assert names == {"sex-race", "income-relationship"}
+    # A level of a large table is a part of its own.
+    assert max(len(part["epsilons"]) for name, part in parts.items() if name[:3] in ("edu", "occ")) == 1
+
+
+def test_a_pair_may_be_of_another_data_set():
+    pair = {"data": "census", "sensitive": "tax band", "public": "city"}
+    parts = plan.orders(changed(pairs=[pair]))
+    assert list(parts) == ["census/tax_band-city"]
+    assert parts["census/tax_band-city"]["counts"] == Counts("census", "tax band", "city")
+    assert parts["census/tax_band-city"]["instance"] == "census: tax band, city"
+
+
+def test_tables_of_ones_own_have_figures_of_their_own():
+    configuration = changed(chunks=2)
+    entry = {"file": "t.csv", "sensitive": "tax", "public": "city"}
+    configuration["data"] = {"town": {**entry, "repetitions": 3}, "land": {**entry, "mechanisms": ["srr"]}}
+    assert plan.fig2(configuration).keys() == plan.fig2(changed(chunks=2)).keys()
+    fig2 = plan.own_fig2(configuration)
+    assert list(fig2) == ["town/tax-city/0", "town/tax-city/1", "land/tax-city/0", "land/tax-city/1"]
+    assert fig2["town/tax-city/0"]["counts"] == Counts("town", "tax", "city")
+    assert fig2["town/tax-city/0"]["mechanisms"] == DEFAULT["lopuhaa2024"]["mechanisms"]
+    assert fig2["land/tax-city/1"]["mechanisms"] == ["srr"]
+    study = plan.own_study(configuration)
+    assert [n for name, part in study.items() if name[:4] == "town" for n in part["instances"]] == [0, 1, 2]
+    assert [n for name, part in study.items() if name[:4] == "land" for n in part["instances"]] == [
+        *range(20)
+    ]
+    assert study["town/1"]["counts"] == Counts("town", "tax", "city")
+    assert study["town/1"]["name"] == "town"
+    assert plan.own_fig2(DEFAULT) == plan.own_study(DEFAULT) == {}
+
+
+# Random tables
+
+
+def test_blocks_of_the_synthetic_study():
+    parts = plan.synthetic(DEFAULT)
+    block = [part for name, part in parts.items() if name.startswith("16x7/")]
+    assert (block[0]["shape"], block[0]["betas"], block[0]["seed"]) == ([16, 7], [0.05], DEFAULT["seed"])
+    assert [n for part in block for n in part["instances"]] == [*range(100)]
+    assert len(block) == 2
+    beta = plan.beta(DEFAULT)["2x5/0"]
+    assert beta["epsilons"] == [1.5]
+    assert beta["betas"] == [0.0005, 0.005, 0.05, 0.5]
+    assert beta["instances"] == [*range(100)]
+
+
+def test_more_tables_leave_the_parts_alone():
+    study = DEFAULT["lopuhaa2024"]["synthetic"]
+    block = {
+        "name": "2x3",
+        "sensitive": 2,
+        "public": 3,
+        "repetitions": 25,
+        "per_job": 10,
+        "mechanisms": ["srr"],
+    }
+    few, more = (
+        plan.synthetic(changed(synthetic={**study, "blocks": [{**block, "repetitions": n}]}))
+        for n in (25, 30)
+    )
+    assert [part["instances"] for part in few.values()] == [[*range(10)], [*range(10, 20)], [*range(20, 25)]]
+    assert few["2x3/1"] == more["2x3/1"]
+    assert more["2x3/2"]["instances"] == [*range(20, 30)]
+
+
+# Contradictions
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        (
+            {"pairs": [{"sensitive": "sex", "public": "rase"}]},
+            'lopuhaa2024.pairs[0].public is "rase"; allowed is one of workclass, education,',
+        ),
+        (
+            {"pairs": [{"sensitive": "sex", "public": "race", "data": "adlut"}]},
+            "lopuhaa2024.pairs[0].data: 'adlut' is not a data set; allowed are 'adult'",
+        ),
+        (
+            {"pairs": [{"sensitive": "sex", "public": "sex"}]},
+            "lopuhaa2024.pairs[0] has 'sex' twice; allowed are two different attributes.",
+        ),
+        (
+            {"pairs": [{"sensitive": "sex", "public": "race"}, {"sensitive": "sex", "public": "race"}]},
+            "lopuhaa2024.pairs[1] repeats sex, race; allowed is each pair once.",
+        ),
+        (
+            {"pairs": [{"sensitive": "sex", "public": "race", "mechanisms": ["grr", "rappor"]}]},
+            'lopuhaa2024.pairs[0].mechanisms[1] is "rappor"; allowed is one of nr, exact,',
+        ),
+        ({"mechanisms": ["olh"]}, 'lopuhaa2024.mechanisms[0] is "olh"; allowed is one of nr,'),
+        (
+            {"orders": {**DEFAULT["lopuhaa2024"]["orders"], "mechanisms": ["olh"]}},
+            'lopuhaa2024.orders.mechanisms[0] is "olh"; allowed is one of nr,',
+        ),
+        (
+            {"calibrated": {**DEFAULT["lopuhaa2024"]["calibrated"], "mechanisms": ["srr", "nr"]}},
+            'lopuhaa2024.calibrated.mechanisms[1] is "nr"; allowed are robust mechanisms, which can be',
+        ),
+        (
+            {"pairs": [{"sensitive": "sex", "public": "race", "calibrated": {"mechanisms": ["olh"]}}]},
+            'lopuhaa2024.pairs[0].calibrated.mechanisms[0] is "olh"; allowed is one of nr,',
+        ),
+        (
+            {"epsilon": {**DEFAULT["lopuhaa2024"]["epsilon"], "stop": 0.05}},
+            "lopuhaa2024.epsilon.stop is 0.05; allowed is a number greater than",
+        ),
+    ],
+)
+def test_a_contradiction_gets_a_sentence(keys, sentence):
+    (found,) = plan.contradictions(changed(**keys))
+    assert found.startswith(sentence)
+
+
+def test_names_that_would_share_a_file_are_refused(monkeypatch):
+    monkeypatch.setattr(plan, "attributes", lambda *data: ("a", "b-c", "a-b", "c"))
+    pairs = [{"sensitive": "a", "public": "b-c"}, {"sensitive": "a-b", "public": "c"}]
+    (found,) = plan.contradictions(changed(pairs=pairs))
+    assert found.startswith("lopuhaa2024.pairs[1] has the name of another pair, a-b-c, on disk")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"reference": 0.7}, "lopuhaa2024.synthetic.reference is 0.7; allowed is one of"),
+        ({"blocks": ("name", "2x5")}, "blocks[1].name repeats '2x5'; allowed is each name once."),
+        ({"blocks": ("public", 5)}, "blocks[1].mechanisms repeats srr for 2 x 5; allowed is each mechanism"),
+        ({"blocks": ("mechanisms", ["olh"])}, 'blocks[1].mechanisms[0] is "olh"; allowed is one of nr,'),
+    ],
+)
+@pytest.mark.parametrize("place", ["synthetic", "table2"])
+def test_a_contradiction_of_the_study_gets_a_sentence(change, sentence, place):
+    study = copy.deepcopy(DEFAULT["lopuhaa2024"]["synthetic"])
+    if "blocks" in change:
+        key, value = change["blocks"]
+        first = {"name": "2x5", "sensitive": 2, "public": 5, "repetitions": 3, "mechanisms": ["srr"]}
+        second = {**first, "name": "2x6", "public": 6} | {key: value}
+        (study if place == "synthetic" else study["table2"])["blocks"] = [first, second]
+    else:
+        study.update(change)
+    (found,) = plan.contradictions(changed(synthetic=study))
+    assert sentence in found
+    assert found.startswith("lopuhaa2024.synthetic.")

@@ -1,0 +1,268 @@
+"""The tables of lopuhaa2024 that are made from its tables, and the tables to read."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from papers.lopuhaa2024 import layouts, summaries, synthetic
+from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.example import worked_example
+from papers.lopuhaa2024.experiments import fig2
+from reproduction.results.files import latex, markdown
+from reproduction.results.tables import RESULTS, SKIPPED, TableError, select
+
+EPSILONS = [0.3, 1.5]
+INSTANCES = 3
+#: Coarse, as what is tested is what becomes of the optima.
+TOLERANCE = 0.05
+COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
+
+#: The classes between PolyOpt and the optimum over F are compared on tables of counts.
+STUDIED = [name for name in MECHANISMS if not name.startswith("projections")]
+
+
+@pytest.fixture(scope="module")
+def sweep():
+    return fig2(COUNTS, [0.6, 1.0], instance="a, b", tolerance=TOLERANCE)
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Two sizes at two significance levels, the optimum over F at one of them."""
+    parts = [
+        synthetic.study(
+            shape, range(INSTANCES), EPSILONS, betas=[beta], mechanisms=names, tolerance=TOLERANCE, seed=7
+        )
+        for shape in ((2, 3), (3, 2))
+        for beta, names in ((0.05, STUDIED), (0.0005, [name for name in STUDIED if name != "exact"]))
+    ]
+    return RESULTS.conform(pd.concat(parts))
+
+
+@pytest.fixture(scope="module")
+def usual(table):
+    return select(table, beta=0.05)
+
+
+# Orderings and gains
+
+
+def test_orderings(sweep):
+    ranks = summaries.orderings(sweep)
+    assert list(ranks["epsilon"]) == [0.6, 1.0]
+    assert set(ranks["size"] + ", " + ranks["instance"]) == {"2 x 3, a, b"}
+    nmi = select(sweep, metric="nmi", epsilon=1.0).set_index("mechanism")["value"]
+    assert ranks.loc[1, "ranking"].split(" > ") == list(
+        nmi.sort_index().sort_values(ascending=False, kind="stable").index
+    )
+    assert ranks.loc[1, list(nmi.index)].to_dict() == nmi.to_dict()
+    assert ranks.loc[1, "ir_above_srr"] == ("yes" if nmi["ir"] > nmi["srr"] else "no")
+    assert (ranks["nr_leads"] == "yes").all()
+    # Without PolyOpt its statement is open, not false.
+    fewer = summaries.orderings(sweep[sweep["mechanism"] != "polyopt"])
+    assert (fewer["polyopt_leads"] == "-").all()
+    assert (fewer["ir_above_srr"] != "-").all()
+    assert fewer["polyopt"].isna().all()
+
+
+def test_what_was_skipped_is_not_ranked(sweep):
+    skipped = sweep["mechanism"] == "polyopt"
+    table = sweep.assign(
+        status=sweep["status"].mask(skipped, SKIPPED), value=sweep["value"].mask(skipped, math.nan)
+    )
+    assert not summaries.orderings(table)["ranking"].str.contains("polyopt >|polyopt$").any()
+
+
+def test_an_answer_is_one_of_three(sweep):
+    ranks = summaries.orderings(sweep).assign(grr_last="perhaps")
+    with pytest.raises(TableError, match="unknown answer perhaps to grr_last"):
+        summaries.ORDERINGS.conform(ranks)
+
+
+def test_gain_of_distinct_pairs(sweep):
+    gain = summaries.gain_adult(sweep)
+    assert len(gain) == sweep["epsilon"].nunique()
+    assert (gain["at_least"] <= gain["gain"] + 1e-12).all()
+    assert (gain["gain"] <= gain["at_most"] + 1e-12).all()
+    assert (gain["gain"] >= -1e-9).all()
+    assert gain["gain"].max() > 0.01
+    assert (gain["privacy"] <= gain["epsilon"] + 1e-9).all()
+    expected = gain["polyopt"] + gain["closed"] * (gain["nr"] - gain["polyopt"])
+    np.testing.assert_allclose(expected, gain["polyopt_distinct"], rtol=1e-12)
+    assert summaries.gain_adult(sweep[sweep["mechanism"] != "polyopt_distinct"]).empty
+
+
+def test_gain_over_the_instances(usual):
+    gain = summaries.gain(usual)
+    assert gain["mechanism"].unique().tolist() == ["exact", "polyopt_distinct"]
+    assert set(gain["instances"]) == {INSTANCES}
+    assert (gain["gain"] >= -1e-6).all()
+    assert gain["closed"].dropna().between(-1e-6, 1 + 1e-6).all()
+    assert (gain["nmi"] <= gain["nr"] + 1e-9).all()
+    assert (gain["low"] <= gain["high"]).all()
+    gains = gain.pivot_table("gain", ["size", "epsilon"], "mechanism")
+    assert (gains["exact"] >= gains["polyopt_distinct"] - 1e-9).all()
+    chosen = {"size": "2 x 3", "epsilon": 0.3}
+    means = select(usual, metric="nmi", **chosen).groupby("mechanism")["value"].mean()
+    row = select(gain, mechanism="exact", **chosen).iloc[0]
+    assert row["gain"] == pytest.approx(means["exact"] / means["polyopt"] - 1)
+    assert summaries.gain(usual[usual["mechanism"] != "nr"]).empty
+    assert summaries.gain(usual[usual["mechanism"] != "ir"])["over_ir"].isna().all()
+
+
+def test_a_mechanism_on_fewer_tables_is_compared_on_these(usual):
+    few = usual[(usual["mechanism"] != "exact") | (usual["instance"] == "000")]
+    gain = summaries.gain(few)
+    assert gain.groupby("mechanism")["instances"].max().to_dict() == {
+        "exact": 1,
+        "polyopt_distinct": INSTANCES,
+    }
+    one = summaries.gain(select(usual, instance="000"))
+    pd.testing.assert_frame_equal(select(gain, mechanism="exact"), select(one, mechanism="exact"))
+
+
+def test_mean_orderings_compare_equal_instances(usual):
+    ranks = summaries.mean_orderings(usual)
+    assert ranks["size"].tolist() == ["2 x 3", "2 x 3", "3 x 2", "3 x 2"]
+    assert set(ranks["instances"]) == {INSTANCES}
+    assert (ranks["nr_leads"] == "yes").all()
+    small = select(usual, size="2 x 3")
+    part = summaries.mean_orderings(small[(small["mechanism"] != "polyopt") | (small["instance"] == "000")])
+    one = summaries.mean_orderings(select(small, instance="000"))
+    pd.testing.assert_frame_equal(part, one)
+    # A mechanism that the paper does not have is compared if it has the same instances, and takes none away.
+    fewer = summaries.mean_orderings(small[(small["mechanism"] != "exact") | (small["instance"] == "000")])
+    assert set(fewer["instances"]) == {INSTANCES}
+    assert fewer["exact"].isna().all()
+    assert not summaries.mean_orderings(small)["exact"].isna().any()
+
+
+def test_settings_are_told_apart(table):
+    ranks = summaries.mean_orderings(table)
+    assert len(ranks) == 2 * 2 * len(EPSILONS)
+    assert set(ranks["instances"]) == {INSTANCES}
+
+
+# Quartiles, means and Table 2
+
+
+def test_quantile():
+    values = [3.0, 1.0, 2.0, 10.0]
+    assert summaries.quantile(values, 0.25) == np.quantile(values, 0.25)
+    assert summaries.quantile([1.0, math.inf, 0.0], 0.5) == 1.0
+    assert summaries.quantile([1.0, math.inf], 0.25) == math.inf
+    assert summaries.quantile([math.inf] * 3, 0.25) == math.inf
+
+
+def test_means_of_nmi(usual):
+    summary = summaries.fig3(usual)
+    assert len(summary) == 2 * len(STUDIED) * len(EPSILONS)
+    chosen = {"size": "2 x 3", "mechanism": "nr", "epsilon": 1.5}
+    row = select(summary, **chosen).iloc[0]
+    values = select(usual, metric="nmi", **chosen)["value"]
+    assert row["instances"] == INSTANCES
+    assert row["mean"] == pytest.approx(values.mean())
+    assert row["low"] == pytest.approx(values.quantile(0.25))
+    assert row["standard_error"] == pytest.approx(values.std() / math.sqrt(INSTANCES))
+
+
+def test_realized_privacy(usual):
+    summary = summaries.fig4(usual).set_index(["size", "mechanism", "epsilon"])
+    robust = summary.drop(index="nr", level="mechanism")
+    assert (robust["largest_covered"] <= robust.index.get_level_values("epsilon") + 1e-9).all()
+    assert (summary["kept"] <= summary["instances"]).all()
+    assert (robust["kept"] >= robust["covered"]).all()
+    assert (
+        summary.xs("nr", level="mechanism")["largest"] > robust.xs("polyopt", level="mechanism")["largest"]
+    ).all()
+
+
+def test_covered_tables_are_those_that_the_study_notes(usual):
+    assert summaries.COVERED == synthetic.COVERED
+    rows = select(usual, metric="realized_epsilon", mechanism="nr", epsilon=1.5)
+    covered = select(summaries.fig4(usual), mechanism="nr", epsilon=1.5)["covered"].sum()
+    assert covered == (rows["note"] == synthetic.COVERED).sum() > 0
+
+
+def test_quantiles_of_levels_without_limit(monkeypatch):
+    """NR reveals a u that P-hat gives to one s with certainty; P* may never give it to the other s."""
+    truth, counts = np.array([[0.5, 0.0], [0.25, 0.25]]), np.array([[50.0, 3.0], [20.0, 27.0]])
+    monkeypatch.setattr(synthetic, "sample", lambda *_, **__: (truth, counts))
+    found = synthetic.study((2, 2), [0, 1], [0.5], mechanisms=["nr", "srr"], seed=7)
+    summary = summaries.fig4(found).set_index("mechanism")
+    assert summary.loc["nr", ["low", "median", "high", "largest"]].tolist() == [math.inf] * 4
+    assert summary.loc["nr", "infinite"] == 2
+    assert summary.loc["srr", "kept"] == 2
+
+
+def test_difference_of_utility(usual):
+    summary = summaries.fig5(usual, 1.5)
+    assert set(summary["epsilon"]) == {1.5}
+    assert (summary["extreme"] == np.maximum(-summary["smallest"], summary["largest"])).all()
+    assert summary["positive"].between(0, 1).all()
+    assert summaries.fig5(usual, 9.0).empty
+
+
+def test_table_of_significance_levels(table):
+    summary = summaries.table2(table, 1.5)
+    chosen = select(summary, size="3 x 2", mechanism="polyopt")
+    assert chosen["beta"].tolist() == [0.0005, 0.05]
+    assert chosen["change"].iloc[1] == 0
+    assert chosen["change"].iloc[0] < 0
+    assert (select(summary, mechanism="srr")["change"] == 0).all()
+
+
+def test_table_of_significance_levels_has_the_instances_that_all_levels_share(table):
+    fewer = table[~((table["beta"] == 0.05) & (table["instance"] == "002"))]
+    assert set(summaries.table2(fewer, 1.5)["instances"]) == {INSTANCES - 1}
+
+
+# Tables to read
+
+
+def test_small_sizes_come_first():
+    assert summaries.cells("16 x 7") == 112
+    assert sorted(["15 x 16", "2 x 6", "16 x 7", "2 x 5"], key=summaries.small_first) == [
+        "2 x 5",
+        "2 x 6",
+        "16 x 7",
+        "15 x 16",
+    ]
+
+
+def test_table_2_to_read(table):
+    summary = summaries.table2(table, 1.5)
+    texts = layouts.table2(select(summary, mechanism=["srr", "polyopt"]))
+    assert texts.columns.tolist() == ["size", "mechanism", "beta = 0.05", "beta = 0.0005", "change"]
+    assert texts["mechanism"].tolist() == ["PolyOpt", "SRR"] * 2
+    assert texts["change"].tolist()[1] == "+0.00%"
+    source = latex(texts)
+    assert source.count(r"\\" + "\n") == 5
+    assert r"2 $\times$ 3 & PolyOpt & 0." in source
+    assert r"$\beta$ = 0.0005" in source
+    assert r"\%" in source
+    with pytest.raises(ValueError, match=r"several values of order: 1\.0, 2\.0"):
+        layouts.table2(pd.concat([summary.assign(order=1.0), summary]))
+
+
+def test_orderings_to_read(sweep):
+    other = summaries.orderings(sweep).assign(instance="c, d", size="2 x 2", polyopt_leads="-")
+    texts = layouts.orderings(pd.concat([summaries.orderings(sweep), other]))
+    assert texts["sensitive, public"].tolist() == ["c, d"] * 2 + ["a, b"] * 2
+    assert texts["epsilon"].tolist() == ["0.6", "1"] * 2
+    assert texts["best first"].str.startswith("NR (not robust) > ").all()
+    assert texts["PolyOpt above IR and SRR"].tolist()[:2] == ["-", "-"]
+    assert markdown(texts).count("\n") == 6
+
+
+def test_the_example_to_read():
+    table = worked_example()
+    texts = layouts.example(table)
+    assert len(texts) == len(table)
+    radius = texts[(texts["where"] == "Example 1") & (texts["quantity"] == "B")].iloc[0]
+    assert (radius["computed"], radius["printed"], radius["agrees"]) == ("0.07524", "0.0752", "yes")
+    assert set(texts["agrees"]) == {"yes", "no", ""}
+    assert texts.loc[texts["agrees"] == "no", "note"].all()
+    assert (texts.loc[texts["agrees"] == "", "printed"] == "-").all()

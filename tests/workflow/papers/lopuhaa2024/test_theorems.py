@@ -1,0 +1,110 @@
+"""The theorem checks: all hold, and a wrong statement is noticed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import approx_fprime
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import renyi_divergence
+from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024 import theorems
+
+COUNTS = np.array([[7, 10], [26, 57]])
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return theorems.check_theorems([((2, 2), 60), ((3, 2), 900)], [2.0], [0.7], seed=5)
+
+
+def test_every_statement_holds(table):
+    assert table["holds"].all(), table[~table["holds"]].to_string()
+    claims = {"L-T1", "L-T2", "L-T3", "L-T4", "L-T5", "L-P1", "L-P2"}
+    assert set(table["claim"]) == claims
+    assert set(table["size"]) == {"2 x 2", "3 x 2"}
+    assert set(table["instance"]) == {"60 records", "900 records"}
+    # Theorem 4 has no uncertainty set, and so no order.
+    assert (table["order"].isna() == (table["claim"] == "L-T4")).all()
+    assert (table["order"].dropna() == 2.0).all()
+    equal = table[(table["relation"] == "=")]
+    np.testing.assert_allclose(equal["measured"], equal["limit"], atol=1e-6)
+
+
+@pytest.mark.parametrize("order", [0.5, 1.0, 5.0])
+def test_projections_of_every_order(order):
+    ball = RenyiBall.confidence(COUNTS, order=order)
+    rows = list(theorems._projections(ball))
+    assert all(row["holds"] for row in rows)
+    assert {row["claim"] for row in rows} == {"L-T1", "L-P1", "L-P2"}
+
+
+def test_the_printed_radii_of_example_2_are_noticed(monkeypatch):
+    """log(1 + (e^B - 1)/p_s), which Example 2 uses, is not the radius of the projection."""
+    ball = RenyiBall.confidence(COUNTS)
+    printed = np.log1p(np.expm1(ball.radius) / ball.sensitive)
+    np.testing.assert_allclose(printed, [0.3782, 0.0900], atol=2e-4)
+    monkeypatch.setattr(RenyiBall, "projected_radii", printed)
+    rows = list(theorems._projections(RenyiBall.confidence(COUNTS)))
+    assert not any(row["holds"] for row in rows if row["claim"] == "L-T1")
+
+
+def test_worst_epsilon_dominates_random_members():
+    ball = RenyiBall.confidence(COUNTS)
+    channel = secret_randomized_response(2, 2, 1.0)
+    worst = theorems.worst_epsilon(ball, channel)
+    P = ball.sample(np.random.default_rng(1), 400)
+    P = P / P.sum(axis=2, keepdims=True)
+    assert rldp_epsilon(channel, P).max() <= worst <= 1 + 1e-7
+
+
+def test_zero_cells_and_an_empty_group():
+    for counts in ([[0, 17], [26, 57]], [[0, 0], [26, 57]]):
+        ball = RenyiBall.confidence(counts)
+        rows = list(theorems._projections(ball))
+        assert all(row["holds"] for row in rows)
+        channel = secret_randomized_response(2, 2, 1.0)
+        exact = ball.worst_case_epsilon(channel)
+        assert theorems.worst_epsilon(ball, channel) == pytest.approx(exact, abs=1e-5)
+
+
+def test_identity_leaks_without_limit():
+    ball = RenyiBall.confidence(COUNTS)
+    assert theorems.worst_epsilon(ball, Channel(np.eye(4))) > 100
+    assert theorems.worst_epsilon(ball, Channel(np.ones((4, 1)))) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("order", [0.5, 1.0, 2.0])
+def test_gradients(order):
+    rng = np.random.default_rng(2)
+    P, r = rng.dirichlet(np.ones(6)), np.array([0.3, 0.0, 0.7])
+    Q = secret_randomized_response(2, 3, 0.8).matrix.reshape(2, 3, -1)
+    assert theorems._divergence(P[:3] / P[:3].sum(), r, order)[0] == pytest.approx(
+        renyi_divergence(r, P[:3] / P[:3].sum(), order)
+    )
+    for objective in (
+        lambda P: theorems._group_divergence(P, 1, r, order),
+        lambda P: theorems._leak(P, Q, 0, 1, 2),
+        lambda P: theorems._share(P, 1, np.array([0.0, 1.0, 1.0])),
+    ):
+        exact = objective(P.reshape(2, 3))[1].ravel()
+        near = approx_fprime(P, lambda x, f=objective: f(x.reshape(2, 3))[0], 1e-8)
+        np.testing.assert_allclose(exact, near, atol=1e-5)
+
+
+def test_rows_are_judged():
+    for measured, relation, limit, holds in (
+        (1.0, "=", 1.0 + 1e-7, True),
+        (1.0, "=", 1.001, False),
+        (1.0, "<=", 1.5, True),
+        (1.5, "<=", 1.0, False),
+        (math.inf, ">=", 1.0, True),
+        (math.inf, "=", math.inf, True),
+    ):
+        assert theorems._compare("L-T1", "q", measured, relation, limit)["holds"] is holds

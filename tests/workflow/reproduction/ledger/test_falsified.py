@@ -1,0 +1,96 @@
+"""No claim of the ledger passes the opposite of what its paper states."""
+
+import re
+from importlib import import_module
+
+import pandas as pd
+import pytest
+
+from falsified import changed, of_checks
+from reproduction.ledger.claims import (
+    ANOTHER_READING,
+    NOT_CHECKABLE,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    claims_of,
+    decide,
+)
+from reproduction.planning.paper import papers
+from reproduction.results.tables import CHECKS, check, select
+
+PAPERS = papers()
+LEDGER = {claim.id: claim for paper in PAPERS.values() for claim in claims_of(paper)}
+
+
+def case(claim):
+    return import_module(f"falsified.{LEDGER[claim].paper}").cases()[claim]
+
+
+def test_every_claim_has_a_case():
+    cases = [claim for key in PAPERS for claim in import_module(f"falsified.{key}").cases()]
+    assert sorted(cases) == sorted(LEDGER)
+    assert all(case(claim).instead for claim in LEDGER)
+
+
+@pytest.mark.parametrize("claim", LEDGER)
+def test_what_the_paper_states_is_reproduced(claim):
+    """Also of the claims that a full run does not reproduce: no rule is too strict for every table."""
+    found = decide(LEDGER[claim], case(claim).said)
+    assert found.verdict == REPRODUCED, found.explanation
+
+
+@pytest.mark.parametrize("claim", [claim for claim in LEDGER if claim.startswith("Li-F")])
+def test_another_reading(claim):
+    read = case(claim).read
+    assert read is None or decide(LEDGER[claim], read).verdict == ANOTHER_READING
+
+
+@pytest.mark.parametrize("claim", LEDGER)
+def test_anything_else_is_not_reproduced(claim):
+    verdicts = {words: decide(LEDGER[claim], tables).verdict for words, tables in case(claim).instead.items()}
+    assert {words: found for words, found in verdicts.items() if found != NOT_REPRODUCED} == {}
+
+
+@pytest.mark.parametrize(
+    "claim", [claim for claim, entry in LEDGER.items() if entry.check in ("every_check_holds", "theorem")]
+)
+def test_every_kind_of_check_is_broken_on_its_own(claim):
+    name = LEDGER[claim].tables[0]
+
+    def broken(tables):
+        return set(select(tables[name], claim=claim, holds=False)["quantity"])
+
+    one = [broken(tables) for tables in case(claim).instead.values()]
+    assert {len(quantities) for quantities in one} == {1}
+    kinds = {
+        without_numbers(quantity) for quantity in select(case(claim).said[name], claim=claim)["quantity"]
+    }
+    assert {without_numbers(quantity) for quantities in one for quantity in quantities} == kinds
+
+
+def without_numbers(quantity):
+    return re.sub(r"[\d.]+", "", quantity)
+
+
+@pytest.mark.parametrize("claim", LEDGER)
+def test_tables_without_rows_decide_nothing(claim):
+    """Each table that a claim names, empty on its own; the table shown with the claim is never optional."""
+    first, *others = (name for name in LEDGER[claim].tables if name in case(claim).said)
+    for name in (first, *others):
+        found = decide(LEDGER[claim], {**case(claim).said, name: case(claim).said[name][:0]})
+        assert found.verdict == NOT_CHECKABLE or (name != first and found.verdict == REPRODUCED)
+
+
+def test_every_kind_of_check_has_another_number():
+    table = CHECKS.table(
+        check("p", "P-1", "", quantity, 1.0, "<=", 1.0) for quantity in ("width at 1", "width at 2", "height")
+    )
+    found = of_checks("P-1", "checks", table, {"width": 2.0, "height": lambda limit: limit + 2.0})
+    pd.testing.assert_frame_equal(found.said["checks"], table)
+    assert found.instead["height"]["checks"]["measured"].to_list() == [3.0, 1.0, 1.0]
+    assert found.instead["width"]["checks"]["holds"].to_list() == [True, False, True]
+    for kinds in ({"width": 2.0}, {"": 2.0, "height": 2.0}, {"width": 2.0, "height": 2.0, "depth": 2.0}):
+        with pytest.raises(ValueError, match="do not divide height, width at 1, width at 2"):
+            of_checks("P-1", "checks", table, kinds)
+    with pytest.raises(ValueError, match="No row has"):
+        changed(table, 2.0, "measured", quantity="depth")

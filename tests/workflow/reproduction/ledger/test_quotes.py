@@ -1,0 +1,66 @@
+"""Numbers that texts quote from the result tables."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from reproduction.ledger.quotes import Highlight, Quote, highlights_of
+from reproduction.planning.paper import PaperError, papers
+
+TABLE = pd.DataFrame(
+    {"size": ["2 x 5", "2 x 5", "2 x 6"], "value": [0.25, 0.5, 0.75], "bound": [0.5, 0.5, float("nan")]}
+)
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ({"take": "max", "form": ".0%"}, "75%"),
+        ({"take": "min", "rows": "size == '2 x 5'"}, "0.25"),
+        ({"take": "median", "form": ".2f"}, "0.50"),
+        ({"take": "count", "rows": "value > 0.3"}, "2"),
+        ({"rows": "size == '2 x 6'", "form": ".3f"}, "0.750"),
+        ({"column": "value / bound", "take": "min"}, "0.5"),
+        ({"column": "value > 0.3", "take": "mean", "form": ".0%"}, "67%"),
+        ({"column": "bound"}, "0.5"),
+    ],
+)
+def test_numbers_are_looked_up(entry, expected):
+    assert Quote(**{"table": "t", "column": "value"} | entry).text(TABLE) == expected
+
+
+def test_what_cannot_be_looked_up_gets_a_sentence():
+    with pytest.raises(ValueError, match=r"has 2 numbers value where size == '2 x 5'; say which one to take"):
+        Quote("t", "value", "size == '2 x 5'").number(TABLE)
+    with pytest.raises(ValueError, match="The table t has no number value where value > 1"):
+        Quote("t", "value", "value > 1").number(TABLE)
+    with pytest.raises(ValueError, match="A quote takes 'most'; allowed are only, min"):
+        Quote("t", "value", take="most")
+
+
+def test_a_sentence_without_its_table_or_its_row_is_left_out():
+    numbers = {"x": {"table": "t", "column": "value", "take": "max"}}
+    highlight = Highlight("p", "It is {x}.", numbers)
+    assert highlight.sentence({"t": TABLE}) == "It is 0.75."
+    assert highlight.sentence({}) is None
+    assert highlight.sentence({"t": TABLE[:0]}) is None
+
+
+def test_highlights_name_what_there_is():
+    for paper in papers().values():
+        ids = {claim["id"] for claim in paper.claims}
+        for highlight in highlights_of(paper):
+            assert highlight.claim or highlight.figure
+            assert highlight.claim in {"", *ids}
+            assert set(highlight.numbers) == {part.split("}")[0] for part in highlight.text.split("{")[1:]}
+    paper = papers()["kairouz2016"]
+    wrong = {"text": "{x}", "numbers": {"x": {"table": "tea", "column": "value"}}}
+    with pytest.raises(
+        PaperError, match="Highlight 1 of kairouz2016 quotes the table tea; kairouz2016 has fig3"
+    ):
+        highlights_of(replace(paper, highlights=[wrong]))
+    with pytest.raises(PaperError, match="names the figure fig99; kairouz2016 has fig2"):
+        highlights_of(replace(paper, highlights=[{"text": "x", "figure": "fig99"}]))
+    with pytest.raises(PaperError, match="x of a highlight of kairouz2016 lacks column"):
+        highlights_of(replace(paper, highlights=[{"text": "{x}", "numbers": {"x": {"table": "fig3"}}}]))

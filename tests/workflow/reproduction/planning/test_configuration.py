@@ -1,0 +1,335 @@
+"""The generic part of the configuration: its schema, one sentence per problem, and grids."""
+
+import copy
+import json
+import math
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from reproduction.planning import configuration
+from reproduction.planning.configuration import (
+    ConfigurationError,
+    check,
+    grid,
+    grid_contradictions,
+    schema_with,
+    values,
+)
+from reproduction.planning.paper import papers
+
+ROOT = Path(__file__).parents[4]
+PAPERS = papers().values()
+COMMON = json.loads((ROOT / "workflow/schemas/common.schema.json").read_text(encoding="utf-8"))
+SCHEMA = schema_with(COMMON, PAPERS)
+DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
+
+
+def merged(base, override):
+    if not (isinstance(base, dict) and isinstance(override, dict)):
+        return override
+    return {**base, **{key: merged(base.get(key), value) for key, value in override.items()}}
+
+
+def changed(dotted, value):
+    override = value
+    for key in reversed(dotted.split(".")):
+        override = {key: override}
+    return merged(copy.deepcopy(DEFAULT), override)
+
+
+def without(dotted):
+    found = part = copy.deepcopy(DEFAULT)
+    *way, last = dotted.split(".")
+    for key in way:
+        part = part[key]
+    del part[last]
+    return found
+
+
+def problems(configuration, common=COMMON, found=PAPERS):
+    with pytest.raises(ConfigurationError) as error:
+        check(configuration, common, found)
+    return str(error.value).splitlines()
+
+
+def objects(schema):
+    if isinstance(schema, dict):
+        if "properties" in schema:
+            yield schema
+        for value in schema.values():
+            yield from objects(value)
+
+
+# The configurations that are shipped, and the schema ------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.name)
+def test_shipped_configurations_are_valid(path):
+    check(merged(DEFAULT, yaml.safe_load(path.read_text(encoding="utf-8"))), COMMON, PAPERS)
+
+
+def test_the_schema_is_strict_and_describes_every_key():
+    Draft202012Validator.check_schema(SCHEMA)
+    for part in objects(SCHEMA):
+        assert part["additionalProperties"] is False
+        for name, key in part["properties"].items():
+            assert "description" in key or "$ref" in key, name
+
+
+def test_every_section_belongs_to_a_paper_or_to_all():
+    assert set(SCHEMA["properties"]) == set(DEFAULT)
+    assert set(DEFAULT) == set(COMMON["properties"]) | {p.key for p in PAPERS if p.configuration_schema}
+    assert SCHEMA["required"] == [*COMMON["required"], *(p.key for p in PAPERS if p.configuration_schema)]
+    assert not set(COMMON["properties"]) & {p.key for p in PAPERS}
+
+
+def test_definitions_are_all_used():
+    texts = [json.dumps(COMMON), *(json.dumps(paper.configuration_schema) for paper in PAPERS)]
+    used = {name for text in texts for name in re.findall(r'"#/\$defs/(\w+)"', text)}
+    assert used == set(COMMON["$defs"])
+
+
+def test_the_schema_for_editors_is_that_of_the_papers(tmp_path):
+    (tmp_path / "common.schema.json").write_text(json.dumps(COMMON), encoding="utf-8")
+    configuration.main(str(tmp_path))
+    made, shipped = tmp_path / "config.schema.json", ROOT / "workflow/schemas/config.schema.json"
+    assert made.read_text(encoding="utf-8") == shipped.read_text(encoding="utf-8"), (
+        "run python -m reproduction.planning.configuration"
+    )
+
+
+def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
+    lines = (ROOT / "config/config.yaml").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# yaml-language-server: $schema=../workflow/schemas/config.schema.json"
+    grouped = {"adult:", "figures:", "solver:", "start:", "stop:", "points:"} | {f"{p.key}:" for p in PAPERS}
+    for before, line in pairwise(lines):
+        key = line.strip().split(" ")[0]
+        if key.endswith(":") and key not in grouped:
+            assert before.strip().startswith("#"), line
+
+
+# One sentence per problem ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dotted", "value", "sentence"),
+    [
+        ("lopuhaa2024.betta", 0.1, "Unknown key lopuhaa2024.betta; did you mean 'beta'?"),
+        (
+            "lopuhaa2024.beta",
+            1.5,
+            "lopuhaa2024.beta is 1.5; allowed is a number greater than 0 and less than 1.",
+        ),
+        (
+            "lopuhaa2024.chunks",
+            0,
+            "lopuhaa2024.chunks is 0; allowed is a whole number at least 1 and at most 1000.",
+        ),
+        ("lopuhaa2024.chunks", 1.5, "lopuhaa2024.chunks is 1.5; allowed is a whole number at least 1"),
+        ("lopuhaa2024.beta", None, "lopuhaa2024.beta is null; allowed is a number"),
+        ("lopuhaa2024.solver.tolerance", "1e-7", 'is "1e-7" (YAML reads it as text; write 1.0e-7, not 1e-7)'),
+        ("lopuhaa2024.pairs", [], "lopuhaa2024.pairs is []; allowed is a list with at least 1 entries."),
+        ("lopuhaa2024.pairs", [{"sensitive": "sex"}], "The key lopuhaa2024.pairs[0].public is missing."),
+        (
+            "lopuhaa2024.pairs",
+            [{"sensitive": "sex", "public": "rase"}],
+            'lopuhaa2024.pairs[0].public is "rase"; allowed is one of workclass, education,',
+        ),
+        ("lopuhaa2024.mechanisms", ["grr", "grr"], "lopuhaa2024.mechanisms has an entry twice"),
+        ("lopuhaa2024.epsilon.values", [-1.0], "lopuhaa2024.epsilon.values[0] is -1.0; allowed is a number"),
+        (
+            "adult.source",
+            "internet",
+            'adult.source is "internet"; allowed is one of auto, uci, file, bundled.',
+        ),
+        ("adult", 3, "adult is 3; allowed is a mapping."),
+        ("figures.formats", ["gif"], 'figures.formats[0] is "gif"; allowed is one of pdf, svg, png.'),
+        ("kairouz2016.sizes", [3, 40], "kairouz2016.sizes[1] is 40; allowed is a whole number at least 2"),
+        (
+            "kairouz2016.concentration",
+            0,
+            "kairouz2016.concentration is 0; allowed is a number greater than 0",
+        ),
+        (
+            "kairouz2016.scaling",
+            [0.1],
+            "kairouz2016.scaling is [0.1]; allowed is a list with at least 2 entries",
+        ),
+        ("kairouz2016.thresholds", ["tv"], 'kairouz2016.thresholds[0] is "tv"; allowed is one of kl, chi2,'),
+        ("seed", True, "seed is true; allowed is a whole number at least 0."),
+        ("zzz", 1, "Unknown key zzz; allowed are seed, adult, figures, data, kairouz2016,"),
+        (
+            "adult.source",
+            "file",
+            "adult.source is 'file' but adult.file is null; it must name the raw adult.data.",
+        ),
+        (
+            "lopuhaa2024.synthetic.blocks",
+            [{"name": "a b", "sensitive": 2, "public": 2, "repetitions": 1, "mechanisms": ["ir"]}],
+            'blocks[0].name is "a b"; allowed is a text that matches ^[A-Za-z0-9_-]+$.',
+        ),
+        (
+            "lopuhaa2024.pairs",
+            80 * "x",
+            "xxx...; allowed is a list with at least 1 entries.",
+        ),
+        (
+            "data",
+            {"a b": dict.fromkeys(["file", "sensitive", "public"], "x")},
+            'data is "a b"; allowed is a text that matches ^[A-Za-z0-9_-]+$.',
+        ),
+        ("data", {"town": {"file": "t.csv", "sensitive": "s"}}, "The key data.town.public is missing."),
+        ("seed", math.nan, "seed is nan; allowed is a finite number."),
+        ("lopuhaa2024.beta", math.nan, "lopuhaa2024.beta is nan; allowed is a finite number."),
+        (
+            "kairouz2016.epsilon.values",
+            [0.0, math.inf],
+            "kairouz2016.epsilon.values[1] is inf; allowed is a finite number.",
+        ),
+    ],
+)
+def test_a_bad_value_gets_a_sentence(dotted, value, sentence):
+    (problem,) = problems(changed(dotted, value))
+    assert sentence in problem
+
+
+SURVEY = str(ROOT / "docs/example/survey.csv")
+TOWN = {"file": SURVEY, "sensitive": "illness", "public": "region"}
+
+
+def test_tables_of_ones_own_are_allowed():
+    check(changed("data", {"town": TOWN, "people": {**TOWN, "count": None}}), COMMON, PAPERS)
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (
+            {"adult": TOWN},
+            "data.adult has the name of another data set or section; allowed is",
+        ),
+        (
+            {"seed": TOWN},
+            "data.seed has the name of another data set or section; allowed is",
+        ),
+        ({"town": {**TOWN, "file": "none.csv"}}, "data.town: none.csv: No such file or directory."),
+        (
+            {"town": {**TOWN, "public": "city"}},
+            f"data.town: The column 'city' is not in {SURVEY}; it has region, age, illness, count.",
+        ),
+        (
+            {"town": {**TOWN, "public": "illness"}},
+            "data.town: The column 'illness' is named twice; allowed is once, as sensitive or as useful.",
+        ),
+        (
+            {"town": {**TOWN, "mechanisms": ["magic"]}},
+            'data.town.mechanisms[0] is "magic"; allowed is one of nr,',
+        ),
+    ],
+)
+def test_a_bad_table_of_ones_own_gets_a_sentence(data, sentence):
+    (problem,) = problems(changed("data", data))
+    assert problem.startswith(sentence)
+
+
+@pytest.mark.parametrize("dotted", ["seed", "adult.source", "lopuhaa2024", "lopuhaa2024.solver.rounds"])
+def test_a_key_that_is_missing_gets_a_sentence(dotted):
+    assert problems(without(dotted)) == [f"The key {dotted} is missing."]
+
+
+def test_every_problem_is_named():
+    bad = merged(DEFAULT, {"seed": -1, "figures": {"dpi": 1, "zoom": 2}, "adult": {"source": "file"}})
+    assert [line.split(" ")[0:3] for line in problems(bad)] == [
+        ["Unknown", "key", "figures.zoom;"],
+        ["figures.dpi", "is", "1;"],
+        ["seed", "is", "-1;"],
+    ]
+    assert problems({}) == [f"The key {key} is missing." for key in sorted(SCHEMA["required"])]
+
+
+# Papers that are not those of the package -----------------------------------------------------------------
+
+
+@pytest.fixture
+def found(shelve, tmp_path):
+    """Return a paper with a section and a plan, and one without either."""
+    for key in ("one2001", "two2002"):
+        (tmp_path / key).mkdir()
+        (tmp_path / key / "paper.yaml").write_text(f"{{title: T, authors: A, year: {key[-4:]}}}")
+    section = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}
+    (tmp_path / "one2001/config.schema.json").write_text(
+        json.dumps(section | {"additionalProperties": False})
+    )
+    (tmp_path / "one2001/plan.py").write_text(
+        "def contradictions(configuration):\n"
+        "    if configuration['one2001']['size'] > configuration['seed']:\n"
+        "        yield 'one2001.size is too large.'\n"
+    )
+    return list(shelve(tmp_path).values())
+
+
+def test_papers_bring_their_sections(found):
+    own = {key: DEFAULT[key] for key in COMMON["required"]}
+    assert list(schema_with(COMMON, found)["properties"]) == [*COMMON["properties"], "one2001"]
+    check({**own, "one2001": {"size": 3}}, COMMON, iter(found))
+    assert problems(own, found=found) == ["The key one2001 is missing."]
+    assert problems({**own, "one2001": {"size": "3"}}, found=found) == [
+        'one2001.size is "3" (YAML reads it as text; write 1.0e-7, not 1e-7); allowed is a whole number.'
+    ]
+    assert problems({**own, "one2001": {"size": 3}, "two2002": {}}, found=found) == [
+        "Unknown key two2002; allowed are seed, adult, figures, data, one2001."
+    ]
+
+
+def test_papers_say_what_contradicts_what(found):
+    own = {**{key: DEFAULT[key] for key in COMMON["required"]}, "seed": 2, "one2001": {"size": 3}}
+    assert problems(own, found=found) == ["one2001.size is too large."]
+    # Only of keys that are sound each for itself.
+    assert problems({**own, "seed": -1}, found=found) == ["seed is -1; allowed is a whole number at least 0."]
+
+
+# Grids ----------------------------------------------------------------------------------------------------
+
+
+def test_grids():
+    assert grid(0.075, 5.0, 3) == [0.075, 2.5375, 5.0]
+    assert grid(1.0, 4.0, 3, "quadratic") == [1.0, 2.25, 4.0]
+    assert grid(1.0, 4.0, 3, "geometric") == [1.0, 2.0, 4.0]
+    assert grid(0, 1, 2) == [0.0, 1.0]
+    # Numbers as they are written, not as floating point adds them up.
+    assert grid(0.0, 1.0, 11)[3] == 0.3
+    with pytest.raises(ValueError, match="The spacing is 'cubic'; allowed are linear, quadratic, geometric"):
+        grid(1.0, 4.0, 3, "cubic")
+
+
+def test_values_of_a_grid():
+    axis = {"start": 1.0, "stop": 4.0, "points": 3}
+    assert values(axis) == values({**axis, "spacing": "linear", "values": None}) == [1.0, 2.5, 4.0]
+    assert values({**axis, "spacing": "geometric"}) == [1.0, 2.0, 4.0]
+    assert values({**axis, "values": [3, 1]}) == [1.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("axis", "expected"),
+    [
+        ({"start": 1.0, "stop": 4.0}, []),
+        ({"start": 4.0, "stop": 1.0, "values": [1.0]}, []),
+        ({"start": 4.0, "stop": 1.0}, ["p.x.stop is 1.0; allowed is a number greater than p.x.start, 4.0."]),
+        (
+            {"start": 1.0, "stop": 1.0, "values": None},
+            ["p.x.stop is 1.0; allowed is a number greater than p.x.start, 1.0."],
+        ),
+        ({"start": 0, "stop": 1.0, "spacing": "quadratic"}, []),
+        (
+            {"start": 0, "stop": 1.0, "spacing": "geometric"},
+            ["p.x.start is 0; allowed is a number greater than 0 when p.x.spacing is geometric."],
+        ),
+    ],
+)
+def test_contradictions_of_a_grid(axis, expected):
+    assert list(grid_contradictions("p.x", axis)) == expected

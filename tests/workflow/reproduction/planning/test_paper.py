@@ -1,0 +1,407 @@
+"""What a ``paper.yaml`` may say, and that those of the papers say it."""
+
+import copy
+import inspect
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from reproduction.data.catalogue import data_set
+from reproduction.job import load
+from reproduction.planning.configuration import check
+from reproduction.planning.paper import Counts, Layout, PaperError, Table, data_of, look_up, papers, read
+from reproduction.planning.plan import Plan, PlanError
+from reproduction.results.tables import Schema
+
+ROOT = Path(__file__).parents[4]
+PAPERS = papers()
+
+SMALL = {
+    "title": "Small",
+    "authors": "A",
+    "year": 2000,
+    "tables": {
+        "sweep": {
+            "parts": "sweeps",
+            "arguments": {"utility": "kl"},
+            "publish": False,
+            "schema": "summaries:WIDE",
+        },
+        "fig1": {
+            "function": "of",
+            "tables": ["sweep"],
+            "settings": {"size": "small2000.size", "seed": "seed"},
+        },
+        "fig2": {"function": "more:scaling", "settings": "scaling", "brief": True, "memory": 9000},
+    },
+    "figures": {"fig1": {"tables": ["fig1"], "caption": "One\n  line. ", "labels": {"figure": "1"}}},
+    "layouts": {"table1": {"function": "wide", "tables": ["fig2", "fig1"], "formats": ["md", "tex"]}},
+}
+PLAN = """
+def sweeps(configuration, utility):
+    return {f"{size}/0": {"size": size, "of": utility} for size in configuration["small2000"]["sizes"]}
+
+def scaling(configuration):
+    return {"points": 2 * configuration["small2000"]["size"]}
+"""
+CONFIGURATION = {"seed": 1, "small2000": {"size": 3, "sizes": [4, 5]}}
+
+
+@pytest.fixture
+def small(shelve, tmp_path):
+    """Return a function that writes the small paper, changed, and reads it."""
+
+    def small(**changes):
+        folder = tmp_path / "small2000"
+        folder.mkdir(exist_ok=True)
+        (folder / "paper.yaml").write_text(yaml.safe_dump({**SMALL, **changes}, sort_keys=False))
+        (folder / "plan.py").write_text(PLAN)
+        return shelve(tmp_path)["small2000"]
+
+    return small
+
+
+# Reading --------------------------------------------------------------------------------------------------
+
+
+def test_what_a_paper_says(small):
+    paper = small()
+    assert (paper.key, paper.title, paper.year, paper.doi) == ("small2000", "Small", 2000, "")
+    assert list(paper.tables) == ["sweep", "fig1", "fig2"]
+    assert paper.published == ["fig1", "fig2"]
+    assert paper.tables["fig1"].tables == ("sweep",)
+    assert paper.figures["fig1"].caption == "One line."
+    assert paper.layouts["table1"].formats == ("md", "tex")
+    assert paper.layouts["table1"].tables == ("fig2", "fig1")
+    assert (paper.claims, paper.errata) == ((), ())
+    assert isinstance(paper.tables["fig2"], Table)
+    assert [(table.memory, table.minutes) for table in paper.tables.values()] == [(1000, 10)] * 2 + [
+        (9000, 10)
+    ]
+    assert isinstance(paper.layouts["table1"], Layout)
+
+
+def test_what_is_called_and_how_it_is_imported(small):
+    paper = small()
+    folder = "papers.small2000"
+    # A function has the name of its entry, and its module the one of its kind, unless they are given.
+    assert paper.tables["sweep"].function_name == f"{folder}.experiments:sweep"
+    assert paper.tables["fig1"].function_name == f"{folder}.experiments:of"
+    assert paper.tables["fig2"].function_name == f"{folder}.more:scaling"
+    assert paper.figures["fig1"].function_name == f"{folder}.figures:fig1"
+    assert paper.layouts["table1"].function_name == f"{folder}.summaries:wide"
+    assert paper.tables["fig1"].schema_name == "reproduction.results.tables:RESULTS"
+    assert paper.tables["sweep"].schema_name == f"{folder}.summaries:WIDE"
+
+
+def test_papers_are_found_by_looking_the_oldest_first(tmp_path):
+    for key, year in (("b2001", 2001), ("a2001", 2001), ("c1999", 1999)):
+        (tmp_path / key).mkdir()
+        (tmp_path / key / "paper.yaml").write_text(f"{{title: T, authors: A, year: {year}}}")
+    (tmp_path / "no paper").mkdir()
+    assert list(papers(tmp_path)) == ["c1999", "a2001", "b2001"]
+    assert papers(tmp_path / "no paper") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "{path} is None; it must be a mapping with title, authors, year,"),
+        ("- title", "{path} is ['title']; it must be a mapping with title, authors, year,"),
+        ("title: T\nauthors: A\n", "{path} lacks year."),
+        ("{}", "{path} lacks title, authors, year."),
+        ("title: T\nyear: [", "Line 2 of {path} is not YAML: "),
+        ("title: 'T", "of {path} is not YAML: "),
+    ],
+)
+def test_a_file_that_is_no_paper_gets_a_sentence(tmp_path, text, sentence):
+    path = tmp_path / "paper.yaml"
+    path.write_text(text)
+    with pytest.raises(PaperError) as error:
+        read(path)
+    assert sentence.format(path=path) in str(error.value)
+    assert str(error.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"colour": "red"}, "{path} has the unknown key 'colour'; allowed are title, authors, year, venue,"),
+        ({"tabels": {}}, "{path} has the unknown key 'tabels'; did you mean 'tables'?"),
+        ({"key": "other"}, "{path} has the unknown key 'key'; allowed are title,"),
+        ({"year": "2000"}, "year of {path} is '2000'; it must be a whole number."),
+        ({"year": True}, "year of {path} is True; it must be a whole number."),
+        ({"title": 7}, "title of {path} is 7; it must be a text."),
+        ({"tables": ["fig1"]}, "tables of {path} is ['fig1']; it must be a mapping."),
+        ({"claims": {"id": "S-1"}}, "claims of {path} is {{'id': 'S-1'}}; it must be a list."),
+        (
+            {"figures": {"f": {"tabels": []}}},
+            "f in {path} has the unknown key 'tabels'; did you mean 'tables'?",
+        ),
+        (
+            {"figures": {"f": {"parts": "x"}}},
+            "f in {path} has the unknown key 'parts'; allowed are function,",
+        ),
+        ({"figures": {"f": "fig1"}}, "f in {path} is 'fig1'; it must be a mapping with function, tables,"),
+        (
+            {"figures": {"f": {"tables": "fig1"}}},
+            "tables of f in {path} is 'fig1'; it must be a list of texts.",
+        ),
+        ({"figures": {"f": {"tables": [1]}}}, "tables of f in {path} is [1]; it must be a list of texts."),
+        ({"figures": {"f": {"arguments": [1]}}}, "arguments of f in {path} is [1]; it must be a mapping."),
+        (
+            {"figures": {"f": {"settings": 1}}},
+            "settings of f in {path} is 1; it must be a mapping or a text.",
+        ),
+        ({"figures": {"f": {"tables": ["x"]}}}, "f in {path} reads the table x, which is not there."),
+        ({"layouts": {"f": {"formats": ["pdf"]}}}, "f in {path} has the format 'pdf'; allowed are md, tex."),
+        (
+            {"tables": {"t": {"parts": "x", "settings": "y"}}},
+            "t in {path} has parts and settings; allowed is one",
+        ),
+        ({"tables": {"t": {"publish": False}}}, "t in {path} is not published and has no parts"),
+        ({"tables": {"t": {"publish": "no"}}}, "publish of t in {path} is 'no'; it must be true or false."),
+        ({"tables": {"t": {"brief": 1}}}, "brief of t in {path} is 1; it must be true or false."),
+        ({"tables": {"t": {"parts": ["x"]}}}, "parts of t in {path} is ['x']; it must be a text or null."),
+    ],
+)
+def test_an_entry_that_does_not_fit_gets_a_sentence(small, tmp_path, changes, sentence):
+    with pytest.raises(PaperError) as error:
+        small(
+            **{
+                "tables": {"fig1": None, "fig2": None, **SMALL["tables"]},
+                "figures": {},
+                "layouts": {},
+                **changes,
+            }
+        )
+    assert sentence.format(path=tmp_path / "small2000/paper.yaml") in str(error.value)
+
+
+# Arguments ------------------------------------------------------------------------------------------------
+
+
+def test_arguments_come_from_the_entry_the_configuration_and_the_plan(small):
+    paper = small()
+    assert paper.tables["fig1"].resolved(CONFIGURATION) == {"size": 3, "seed": 1}
+    assert paper.tables["fig2"].resolved(CONFIGURATION) == {"points": 6}
+    assert paper.figures["fig1"].resolved(CONFIGURATION) == {}
+    assert paper.tables["sweep"].jobs(CONFIGURATION) == {
+        "4/0": {"utility": "kl", "size": 4, "of": "kl"},
+        "5/0": {"utility": "kl", "size": 5, "of": "kl"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        (
+            {"settings": {"x": "small2000.sise"}},
+            "asks for small2000.sise, which the configuration does not have.",
+        ),
+        ({"settings": {"x": "seed.of"}}, "asks for seed.of, which the configuration does not have."),
+        ({"settings": "shapes"}, "asks for shapes of plan.py, which is not there."),
+        ({"parts": "shapes"}, "asks for shapes of plan.py, which is not there."),
+    ],
+)
+def test_arguments_that_are_not_there_get_a_sentence(small, entry, sentence):
+    table = small(tables={"t": entry}, figures={}, layouts={}).tables["t"]
+    with pytest.raises(PaperError, match=re.escape(f"t of small2000 {sentence}")):
+        table.jobs(CONFIGURATION) if table.parts else table.resolved(CONFIGURATION)
+
+
+def test_parts_of_a_table_without_parts(small):
+    with pytest.raises(PaperError, match="Table fig1 of small2000 has no parts"):
+        small().tables["fig1"].jobs(CONFIGURATION)
+
+
+def test_a_paper_without_a_plan_or_a_section(toy, small):
+    assert toy.plan() is None
+    assert toy.configuration_schema is None
+    assert small().plan().scaling(CONFIGURATION) == {"points": 6}
+
+
+def test_the_section_of_a_paper(small, tmp_path):
+    (tmp_path / "small2000").mkdir()
+    (tmp_path / "small2000/config.schema.json").write_text('{"type": "object"}')
+    assert small().configuration_schema == {"type": "object"}
+
+
+def test_look_up():
+    assert look_up(CONFIGURATION, "seed") == 1
+    assert look_up(CONFIGURATION, "small2000.sizes") == [4, 5]
+    for key in ("sed", "small2000.size.x", "seed.x", ""):
+        with pytest.raises(KeyError, match=f"^'{key}'$"):
+            look_up(CONFIGURATION, key)
+
+
+def test_counts_are_found_among_the_arguments():
+    counts = Counts("adult", "sex", "race")
+    assert dict(data_of({"a": 1, "counts": counts, "b": {}})) == {"counts": counts}
+
+
+# The plan -------------------------------------------------------------------------------------------------
+
+
+def test_what_the_configuration_makes_of_a_paper(small):
+    paper = small()
+    plan = Plan({paper.key: paper}, CONFIGURATION, ROOT / "resources")
+    sweep, fig1 = paper.tables["sweep"], paper.tables["fig1"]
+    chunks = [f"results/chunks/small2000/sweep/{size}/0.parquet" for size in (4, 5)]
+    assert plan.files(sweep) == plan.part_files(sweep) == plan.read_files(fig1) == chunks
+    assert plan.files(fig1) == ["results/tables/small2000/fig1.parquet"]
+    assert plan.arguments(sweep, "5/0") == {"utility": "kl", "size": 5, "of": "kl"}
+    with pytest.raises(
+        PlanError, match=r"Table sweep of small2000 has no part 9; the configuration makes 4/0, 5/0\."
+    ):
+        plan.arguments(sweep, "9")
+    assert plan.told(fig1, plan.arguments(fig1)) == {
+        "function": "papers.small2000.experiments:of",
+        "arguments": {"size": 3, "seed": 1},
+        "counts": {},
+        "tables": [
+            {
+                "name": "sweep",
+                "schema": "papers.small2000.summaries:WIDE",
+                "configuration": plan.configuration_of(sweep),
+            }
+        ],
+    }
+    assert plan.configurations(fig1) == [plan.configuration_of(fig1)]
+    assert plan.configurations(sweep) == plan.part_configurations(sweep)
+    assert len(set(plan.part_configurations(sweep))) == 2
+    assert plan.data(paper) == []
+    assert plan.finished(paper, ["svg", "pdf"]) == [
+        "results/tables/small2000/fig1.parquet",
+        "results/tables/small2000/fig1.csv",
+        "results/tables/small2000/fig2.parquet",
+        "results/tables/small2000/fig2.csv",
+        "results/figures/small2000/fig1.svg",
+        "results/figures/small2000/fig1.pdf",
+        "results/tables/small2000/table1.md",
+        "results/tables/small2000/table1.tex",
+    ]
+
+
+def test_settings_of_a_table_do_not_depend_on_how_it_is_cut(shelve, tmp_path):
+    (tmp_path / "cut2001").mkdir()
+    tables = {"t": {"parts": "parts", "arguments": {"utility": "kl"}}}
+    text = yaml.safe_dump({"title": "T", "authors": "A", "year": 2001, "tables": tables})
+    (tmp_path / "cut2001/paper.yaml").write_text(text)
+    (tmp_path / "cut2001/plan.py").write_text(
+        "def parts(configuration, utility):\n"
+        "    values, size = configuration['values'], configuration['size']\n"
+        "    cut = [values[i : i + size] for i in range(0, len(values), size)]\n"
+        "    return {str(i): {'values': part, 'seed': configuration['seed']} for i, part in enumerate(cut)}\n"
+    )
+    paper = shelve(tmp_path)["cut2001"]
+
+    def settings(**configuration):
+        return Plan({"cut2001": paper}, configuration, ROOT / "resources").configuration_of(paper.tables["t"])
+
+    whole = settings(values=[1, 2, 3], size=3, seed=1)
+    assert whole == settings(values=[1, 2, 3], size=2, seed=1) == settings(values=[3, 2, 1], size=1, seed=1)
+    assert whole != settings(values=[1, 2, 3, 4], size=3, seed=1)
+    assert whole != settings(values=[1, 2, 3], size=3, seed=2)
+
+
+def test_counts_are_told_by_their_hash(small):
+    plan = Plan({"small2000": small()}, CONFIGURATION, ROOT / "resources")
+    counts = Counts("adult", "sex", "race")
+    told = plan.told(plan.tables[-1], {"counts": counts, "points": 6})
+    text = data_set("adult").read(ROOT / "resources/adult_pair_counts.csv")
+    digest = data_set("adult").contingency(text, "sex", "race").digest()
+    assert told["arguments"] == {"points": 6}
+    assert told["counts"] == {"counts": ["adult", "sex", "race", digest]}
+    assert plan.count_files({"counts": counts}) == ["results/data/adult/sex/race.csv"]
+
+
+# The papers themselves ------------------------------------------------------------------------------------
+
+each_paper = pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.key)
+
+
+def merged(base, override):
+    if not (isinstance(base, dict) and isinstance(override, dict)):
+        return override
+    return {**base, **{key: merged(base.get(key), value) for key, value in override.items()}}
+
+
+def configuration(name):
+    default = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    return merged(default, yaml.safe_load((ROOT / f"config/{name}.yaml").read_text()))
+
+
+def calls(paper):
+    return [*paper.tables.values(), *paper.figures.values(), *paper.layouts.values()]
+
+
+@each_paper
+@pytest.mark.parametrize("name", ["config", "smoke", "beyond"])
+def test_every_call_has_arguments_that_are_plain_values(paper, name):
+    chosen = configuration(name)
+    common = json.loads((ROOT / "workflow/schemas/common.schema.json").read_text())
+    check(chosen, common, PAPERS.values())
+    before, plan = copy.deepcopy(chosen), Plan(PAPERS, chosen, ROOT / "resources")
+    for call in calls(paper.configured(chosen)):
+        parts = plan.parts(call) if isinstance(call, Table) and call.parts else {None: plan.arguments(call)}
+        assert parts, call.name
+        for part, arguments in parts.items():
+            told = plan.told(call, arguments)
+            # What Snakemake compares, and what is hashed, is what JSON holds.
+            assert json.loads(json.dumps(told)) == told, (call.name, part)
+            assert part is None or re.fullmatch(r"[\w.-]+(/[\w.-]+)*", part), part
+            assert isinstance(call, Table) or not told["counts"], f"{call.name}: counts are for tables"
+    assert chosen == before
+
+
+@each_paper
+def test_every_call_fits_its_function(paper):
+    plan = Plan(PAPERS, configuration("config"), ROOT / "resources")
+    for call in calls(paper):
+        parts = (
+            plan.parts(call).values() if isinstance(call, Table) and call.parts else [plan.arguments(call)]
+        )
+        signature = inspect.signature(load(call.function_name))
+        for arguments in parts:
+            signature.bind(*call.tables, **arguments)
+        if isinstance(call, Table):
+            assert isinstance(load(call.schema_name), Schema), call.name
+
+
+@each_paper
+def test_every_figure_and_layout_is_described(paper):
+    assert paper.figures
+    for call in (*paper.figures.values(), *paper.layouts.values()):
+        assert re.fullmatch(r"[A-Z].*\.", call.caption), call.name
+        assert call.labels, call.name
+        assert all(isinstance(text, str) for text in call.labels.values()), call.name
+
+
+@each_paper
+def test_what_a_paper_says_of_itself(paper):
+    assert re.fullmatch(r"[a-z]+\d{4}", paper.key)
+    assert paper.key.endswith(str(paper.year))
+    assert paper.title
+    assert paper.authors
+    assert re.match("https://", paper.url)
+    assert re.fullmatch(r"(10\.\d{4,}/\S+)?", paper.doi)
+
+
+@each_paper
+def test_tables_are_computed_in_some_order(paper):
+    done = set()
+    left = dict(paper.tables)
+    while ready := [name for name, table in left.items() if done.issuperset(table.tables)]:
+        done.update(ready)
+        left = {name: table for name, table in left.items() if name not in done}
+    assert not left, "tables that read one another"
+
+
+@each_paper
+def test_every_table_is_read_or_published(paper):
+    read_by_others = {name for call in calls(paper) for name in call.tables}
+    assert not [name for name in paper.tables if name not in {*read_by_others, *paper.published}]

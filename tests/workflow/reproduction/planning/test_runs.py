@@ -1,0 +1,230 @@
+"""What is said before and after a run, and how long jobs took."""
+
+import json
+import logging
+import os
+import re
+import socket
+from pathlib import Path
+
+import pytest
+
+from reproduction.planning.provenance import configuration_hash
+from reproduction.planning.runs import (
+    Busy,
+    Claimed,
+    Concise,
+    Job,
+    announcement,
+    read_times,
+    record_times,
+    seconds,
+    summary,
+)
+
+BENCHMARK = "s\th:m:s\tmax_rss\n{}\t0:00:01\t-\n"
+
+
+def jobs(*names):
+    return [Job(name, "settings") for name in names]
+
+
+def times(**known):
+    return {(name, "settings"): value for name, value in known.items()}
+
+
+# Run times ------------------------------------------------------------------------------------------------
+
+
+def test_a_job_is_named_by_its_benchmark_and_its_arguments():
+    job = Job.of("logs/p/kl/6/0.tsv", {"b": 1, "a": [2]})
+    assert job == Job.of(Path("logs/p/kl/6/0.tsv"), {"a": [2], "b": 1})
+    assert job.name == "logs/p/kl/6/0"
+    assert configuration_hash({"a": [2], "b": 1}).startswith(job.settings)
+    assert job != Job.of("logs/p/kl/6/0.tsv", {"a": [3], "b": 1})
+    assert Job.of("logs/p/kl.tsv", None) == Job.of("logs/p/kl.tsv", {})
+
+
+def test_run_times_are_kept_by_job_and_settings(tmp_path):
+    path = tmp_path / "logs/run_times.csv"
+    first, other, missing = Job("logs/a", "x"), Job("logs/a", "y"), Job("logs/b", "x")
+    (tmp_path / "a.tsv").write_text(BENCHMARK.format(1.26))
+    record_times([(first, tmp_path / "a.tsv"), (missing, tmp_path / "b.tsv")], path)
+    assert read_times(path) == {("logs/a", "x"): 1.3}
+    (tmp_path / "a.tsv").write_text(BENCHMARK.format(7.0) + "9.0\t0:00:09\t-\n")
+    record_times([(other, tmp_path / "a.tsv")], path)
+    assert read_times(path) == {("logs/a", "x"): 1.3, ("logs/a", "y"): 9.0}
+    record_times([(first, tmp_path / "a.tsv")], path)
+    assert path.read_text() == "job,settings,seconds\nlogs/a,x,9.0\nlogs/a,y,9.0\n"
+    assert [file.name for file in path.parent.iterdir()] == ["run_times.csv"]
+
+
+def test_benchmarks(tmp_path):
+    path = tmp_path / "a.tsv"
+    assert seconds(path) == []
+    for text, expected in (("", []), ("s\th:m:s\n", []), (BENCHMARK.format(2.5), [2.5])):
+        path.write_text(text)
+        assert seconds(path) == expected
+
+
+def test_an_earlier_file_counts_first_and_a_missing_one_has_nothing(tmp_path):
+    own, shipped = tmp_path / "own.csv", tmp_path / "shipped.csv"
+    own.write_text("job,settings,seconds\na,x,1.0\n")
+    shipped.write_text("job,settings,seconds\na,x,5.0\nb,x,2.0\n")
+    assert read_times(own, shipped, tmp_path / "none.csv") == {("a", "x"): 1.0, ("b", "x"): 2.0}
+    assert read_times() == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "job,settings,seconds\na,x,1.0\nb,x,\nc,x\nd,x,long\n,", "\x00", "time\n1\n"]
+)
+def test_a_damaged_file_of_times_stops_nothing(tmp_path, text):
+    path = tmp_path / "run_times.csv"
+    path.write_text(text)
+    assert read_times(path).items() <= {("a", "x"): 1.0}.items()
+    (tmp_path / "a.tsv").write_text(BENCHMARK.format(3.0))
+    record_times([(Job("e", "x"), tmp_path / "a.tsv")], path)
+    assert read_times(path)["e", "x"] == 3.0
+
+
+# Before ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "known", "cores", "sentence"),
+    [
+        ("ab", {}, 4, "2 jobs; expected: no run with these settings has been measured yet."),
+        ("a", {"a": 12.0}, 4, "1 job; expected: about 12 s on 4 cores."),
+        ("abcd", dict.fromkeys("abcd", 30.0), 2, "4 jobs; expected: about 60 s on 2 cores."),
+        # Never less than the longest job.
+        ("abcd", {"a": 80.0, "b": 1.0, "c": 1.0, "d": 1.0}, 4, "4 jobs; expected: about 80 s on 4 cores."),
+        ("ab", {"a": 120.0, "b": 60.0}, 1, "2 jobs; expected: about 3 min on 1 core."),
+        ("ab", {"a": 7200.0, "b": 3600.0}, None, "2 jobs; expected: about 3.0 h of one core."),
+        (
+            "ab",
+            {"a": 0.2},
+            1,
+            "2 jobs; expected: about 1 s on 1 core, and 1 job that nobody has measured yet.",
+        ),
+        ("abc", {"a": 9.0}, 1, "about 9 s on 1 core, and 2 jobs that nobody has measured yet."),
+    ],
+)
+def test_what_is_said_before_a_run(names, known, cores, sentence):
+    first, second = announcement(iter(jobs(*names)), times(**known), cores).splitlines()
+    assert first.endswith(sentence)
+    assert second.startswith("Results go to results/, the log of every job to logs/.")
+
+
+def test_times_of_other_settings_do_not_count():
+    said = announcement([Job("a", "other")], times(a=5.0), 1)
+    assert "no run with these settings" in said
+
+
+def test_a_run_that_computes_nothing_does_not_guess():
+    assert announcement([], times(a=5.0), 2) == "Nothing has to be computed."
+
+
+# During ---------------------------------------------------------------------------------------------------
+
+
+def record(message, level=logging.INFO, **attributes):
+    made = logging.LogRecord("snakemake", level, "", 0, message, (), None)
+    vars(made).update(attributes)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        ("Select jobs to execute...", False),
+        ("Execute 2 jobs...", False),
+        ("Finished jobid: 3 (Rule: figure)", False),
+        ("", False),
+        (" \n", False),
+        ("3 of 7 steps (43%) done", True),
+        ("Error in rule figure:", True),
+    ],
+)
+def test_what_says_nothing_is_dropped(message, kept):
+    assert Concise(logging.Handler()).filter(record(message)) is kept
+
+
+def test_a_rule_has_one_line_on_the_terminal_alone():
+    logger = logging.Logger("toy")
+    terminal, file = logging.Handler(), logging.Handler()
+    terminal.name, file.name = "DefaultStreamHandler", "DefaultLogFileHandler"
+    for handler in (terminal, file):
+        logger.addHandler(handler)
+    Concise.install(logger)
+    told = record("rule figure:\n    input: a\n    output: b", rule_msg="Draw fig1 of toy2026")
+    assert re.fullmatch(r"\[\d\d:\d\d:\d\d\] Draw fig1 of toy2026", terminal.format(told))
+    assert file.format(told) == told.getMessage()
+    assert not terminal.filter(record("Execute 2 jobs..."))
+    assert file.filter(record("Execute 2 jobs..."))
+    # Errors keep all they say.
+    failed = record("Error in rule figure:\n    log: x", logging.ERROR, rule_msg="Draw fig1 of toy2026")
+    assert terminal.format(failed) == failed.getMessage()
+    assert terminal.format(record("1 of 2 steps (50%) done")) == "1 of 2 steps (50%) done"
+
+
+def test_another_formatter_is_kept_for_the_rest():
+    logger, terminal = logging.Logger("toy"), logging.Handler()
+    terminal.name = "DefaultStreamHandler"
+    terminal.setFormatter(logging.Formatter("> %(message)s"))
+    logger.addHandler(terminal)
+    Concise.install(logger)
+    assert terminal.format(record("1 of 2 steps (50%) done")) == "> 1 of 2 steps (50%) done"
+
+
+# After ----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_said_after_a_run(tmp_path):
+    results = tmp_path / "results"
+    assert (
+        summary(results) == f"0 figures in {results}/figures/<paper>/, 0 tables in {results}/tables/<paper>/."
+    )
+    files = [f"figures/p/{name}" for name in ("fig1.pdf", "fig1.svg", "fig2.pdf")]
+    files += [f"tables/p/{name}" for name in ("fig1.parquet", "fig1.csv")] + ["report/index.html"]
+    for name in files:
+        (results / name).parent.mkdir(parents=True, exist_ok=True)
+        (results / name).touch()
+    verdicts = ["reproduced", "not checkable", "reproduced"]
+    rows = [f'{i},"a, ""b""\nc",{verdict}\n' for i, verdict in enumerate(verdicts)]
+    (results / "claims.csv").write_text("order,statement,verdict\n" + "".join(rows))
+    made, claimed, page = summary(str(results)).splitlines()
+    assert made == f"2 figures in {results}/figures/<paper>/, 1 table in {results}/tables/<paper>/."
+    assert claimed == f"3 claims: 2 reproduced, 1 not checkable ({results}/claims.md)."
+    assert page == f"All of it on one page: {results}/report/index.html"
+
+
+# One run at a time ----------------------------------------------------------------------------------------
+
+
+def test_a_directory_is_claimed_by_one_run_that_lives(tmp_path):
+    path = tmp_path / "results/.run"
+    claimed = Claimed(path)
+    claimed.take()
+    with pytest.raises(Busy, match=f"Another run, process {os.getpid()}, is going on in this directory"):
+        Claimed(path).take()
+    claimed.release()
+    assert not path.exists()
+    # A process that is gone, or a number that another process has now, stands in nobody's way.
+    for left in ({"pid": 2**22 + 1, "started": 1.0}, {"pid": os.getpid(), "started": 1.0}):
+        path.write_text(json.dumps({"host": socket.gethostname(), **left}))
+        claimed.take()
+        claimed.release()
+    path.write_text("half a lo")
+    claimed.take()
+    # What another has is not released.
+    path.write_text(json.dumps({"host": socket.gethostname(), "pid": 1, "started": 0.0}))
+    claimed.release()
+    assert path.exists()
+
+
+def test_a_directory_of_another_machine_is_not_taken(tmp_path):
+    path = tmp_path / ".run"
+    path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "started": 0.0}))
+    with pytest.raises(Busy, match=r"A run on elsewhere, process 1, has this directory.*delete .*\.run"):
+        Claimed(path).take()
+    assert list(tmp_path.iterdir()) == [path]

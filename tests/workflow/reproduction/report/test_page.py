@@ -1,0 +1,478 @@
+"""The reproduction report: every claim is on it, every link resolves, and it needs no network."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+
+from ldpfrontier.atomic import write_text
+from reproduction.job import load
+from reproduction.ledger import claims
+from reproduction.planning.paper import papers
+from reproduction.report import page as report
+from reproduction.results.files import write_table, write_texts
+from reproduction.results.tables import OPTIMAL, RESULTS, SKIPPED, TableError, result
+
+PAPERS = list(papers().values())
+CLAIMS = [claim for paper in PAPERS for claim in claims.claims_of(paper)]
+CHROMIUM = Path("/usr/bin/chromium")
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"><circle cx="5" cy="5" r="4"/></svg>'
+
+
+class Page(HTMLParser):
+    """Ids, links and sources of a page, and what its formulas say in plain notation."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links, self.sources, self.tags, self.formulas = [], [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.tags.append(tag)
+        if "id" in found:
+            self.ids.append(found["id"])
+        if "href" in found:
+            self.links.append((tag, found["href"]))
+        if "src" in found:
+            self.sources.append(found["src"])
+        if tag == "math":
+            self.formulas.append(found["alttext"])
+
+
+def plain(text):
+    """Return the text of a page as it was before formulas were set."""
+    text = re.sub(r'<math alttext="([^"]*)">.*?</math>', r"\1", text)
+    return html.unescape(re.sub(r"</?span[^>]*>", "", text))
+
+
+def named(text):
+    """Return a text as the page has it: with authors instead of keys."""
+    for paper in PAPERS:
+        text = text.replace(paper.key, paper.short)
+    return text
+
+
+def row(mechanism, value, **more):
+    return result("kairouz2016", "fig3", "000", mechanism, "kl", value, size="6", unit="nats", **more)
+
+
+def decided(tables):
+    schemas = {
+        paper.key: {name: load(table.schema_name) for name, table in paper.tables.items()} for paper in PAPERS
+    }
+    found = {key: claims.ResultTables(tables / key, schemas[key]) for key in schemas}
+    return claims.ledger((claim, found[claim.paper]) for claim in CLAIMS)
+
+
+def finished(results):
+    return [str(path) for kind in ("tables", "figures") for path in sorted((results / kind).glob("*/*"))]
+
+
+def written(results, **changes):
+    """Write the report of a folder of results, and return its path."""
+    made_by(results, **changes)
+    return results / "report/index.html"
+
+
+def made_by(results, **changes):
+    """Write the report of a folder of results, and return what it says of its tables."""
+    path = results / "report/index.html"
+    write_text("table\n", path.parent / "tables.csv")  # As the workflow does.
+    options = {
+        "papers": PAPERS,
+        "finished": finished(results),
+        "ledger": decided(results / "tables"),
+        "configuration": {},
+        "provenance": [],
+        "logs": results.parent / "logs",
+    }
+    return report.write(path, **options | changes)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """Make a page from one small table and one figure: most claims are not checkable on it."""
+    results = tmp_path_factory.mktemp("report") / "results"
+    rows = [
+        row("optimal", 0.9, direction="max", bound=1.0, status=OPTIMAL, epsilon=1.0, privacy=1.0 + 1e-12),
+        row("rr", 0.5, epsilon=1.0, privacy=7.0, privacy_limit=8.0),
+        row("geometric", float("nan"), status=SKIPPED, note="Too large."),
+    ]
+    metadata = {"code_version": "0.1.0", "packages": {"numpy": "2.0"}}
+    found = write_table(RESULTS.table(rows), results / "tables/kairouz2016/fig3.parquet", metadata)
+    write_texts(found, results / "tables/kairouz2016/fig3.csv")
+    write_text(SVG, results / "figures/kairouz2016/fig3.svg")
+    write_text("%PDF", results / "figures/kairouz2016/fig3.pdf")
+    write_text(json.dumps({"used": "bundled"}), results / "data/adult/provenance.json")
+    logs = results.parent / "logs"
+    for name, seconds in (
+        ("kairouz2016/fig3.tsv", 1.5),
+        ("kairouz2016/kl/6/0.tsv", 4.0),
+        ("data/adult.tsv", 2.0),
+    ):
+        write_text(f"s\th:m:s\n{seconds}\t0:00:01\n", logs / name)
+    write_text("", logs / "kairouz2016/kl/6/1.tsv")
+    return written(
+        results,
+        configuration={"seed": 7, "kairouz2016": {"sizes": [3, 6], "epsilon": {"values": None}}},
+        provenance=[results / "data/adult/provenance.json"],
+    )
+
+
+def test_every_claim_and_erratum_is_there(page):
+    text = page.read_text(encoding="utf-8")
+    found, said = Page(text), plain(text)
+    for claim in CLAIMS:
+        assert f"claim-{claim.id}" in found.ids
+        assert named(claim.rule) in said
+        # In the overview, and below its figure.
+        assert said.count(named(claim.statement)) >= 2
+    for paper in PAPERS:
+        for erratum in claims.errata_of(paper):
+            assert erratum.test in text
+    assert len(found.ids) == len(set(found.ids))
+
+
+def test_every_paper_is_there_by_its_authors_and_its_doi(page):
+    text = page.read_text(encoding="utf-8")
+    found = Page(text)
+    for paper in PAPERS:
+        assert paper.key in found.ids
+        assert f">{paper.title}</h2>" in text
+        assert f"<p>{paper.authors}. " in text
+        assert {("a", f"https://doi.org/{paper.doi}"), ("a", paper.url)} <= set(found.links)
+        # A reader need not know our keys.
+        shown = re.sub(
+            r"<(script|style)>.*?</\1>|<pre>.*?</pre>|<details>.*?</details>|<[^>]*>", " ", text, flags=re.S
+        )
+        assert paper.short in shown
+    assert [key for key in (paper.key for paper in PAPERS) if f"of {key}" in shown] == []
+
+
+def test_claims_are_below_their_figure(page):
+    text = page.read_text(encoding="utf-8")
+    (below,) = re.findall(r'(?s)<figure [^>]*id="figure-kairouz2016-fig3".*?</section>', text)
+    own = {claim.id for claim in CLAIMS if claim.paper == "kairouz2016" and claim.figure == "fig3"}
+    assert own
+    assert set(re.findall(r'id="claim-(.*?)"', below)) == own
+    (rest,) = re.findall(r"(?s)Claims without a figure.*?</section>", text)
+    assert 'id="claim-K-T2"' in rest
+
+
+def test_formulas_are_formulas(page):
+    text = page.read_text(encoding="utf-8")
+    found = Page(text)
+    assert {"e^ε", "k = 6", "(e^ε - 1)/(e^ε + 1) TV(P0, P1)"} <= set(found.formulas)
+    for formula in re.findall(r"<math .*?</math>", text):
+        ElementTree.fromstring(formula)
+
+
+def test_what_made_a_table_is_on_the_page_and_in_a_file(tmp_path):
+    made = {"code_version": "0.1.0", "code_hash": "c" * 64, "configuration_hash": "d" * 64}
+    rows = RESULTS.table([row("rr", 0.5)])
+    write_table(rows, tmp_path / "results/tables/kairouz2016/fig3.parquet", made)
+    table = made_by(tmp_path / "results")
+    assert table["table"].tolist() == ["kairouz2016/fig3"]
+    assert table.loc[0, list(made)].to_dict() == made
+    assert re.fullmatch("[0-9a-f]{64}", table.loc[0, "content_hash"])
+    text = (tmp_path / "results/report/index.html").read_text(encoding="utf-8")
+    assert f"0.1.0 <small><code>{8 * 'c'}</code> <code>{8 * 'd'}</code>" in text
+
+
+def test_highlights_have_their_numbers_from_the_tables(page, tmp_path):
+    """One whose tables are not there is left out; here all tables of one are."""
+    text = page.read_text(encoding="utf-8")
+    assert "What is surprising" not in text
+    paper = replace(
+        papers()["kairouz2016"],
+        highlights=[
+            {"text": "RR has {rr}.", "numbers": {"rr": {"table": "fig3", "column": "value", "form": ".0%"}}},
+            {"text": "Nothing {x}.", "numbers": {"x": {"table": "fig4", "column": "value"}}},
+        ],
+    )
+    rows = RESULTS.table([row("rr", 0.25)])
+    write_table(rows, tmp_path / "results/tables/kairouz2016/fig3.parquet", {})
+    text = written(tmp_path / "results", papers=[paper]).read_text(encoding="utf-8")
+    assert "RR has 25%." in text
+    assert "Nothing" not in text.partition('id="claims"')[0]
+
+
+def test_a_large_svg_gives_way_to_a_smaller_png(tmp_path):
+    folder = tmp_path / "results/figures/kairouz2016"
+    write_text(SVG + " " * 400_000, folder / "fig3.svg")
+    (folder / "fig3.png").write_bytes(b"\x89PNG")
+    assert Page(written(tmp_path / "results").read_text()).sources == ["data:image/png;base64,iVBORw=="]
+    (folder / "fig3.png").write_bytes(b"\x89PNG" + bytes(500_000))
+    (source,) = Page(written(tmp_path / "results").read_text()).sources
+    assert unquote(source).startswith("data:image/svg+xml,<svg ")
+
+
+def test_nothing_is_loaded_from_elsewhere(page):
+    text = page.read_text(encoding="utf-8")
+    found = Page(text)
+    assert found.sources
+    assert all(source.startswith("data:image/") for source in found.sources)
+    assert [href for tag, href in found.links if tag == "link"] == ["data:,"]
+    # What a reader may follow, and the page itself never does, are links to the papers.
+    for paper in PAPERS:
+        text = text.replace(f'<a href="{paper.url}">', "").replace(f'<a href="{paper.link}">', "")
+    text = re.sub(r'src="data:[^"]*"', "", text)
+    assert not re.search(r"""(?:href|src)\s*=\s*["']?(?:https?:)?//|@import|url\(|fetch\(""", text)
+
+
+def test_every_link_resolves(page):
+    found = Page(page.read_text(encoding="utf-8"))
+    links = [href for tag, href in found.links if tag == "a"]
+    assert {"#claim-K-F3a", "#table-kairouz2016-fig3"} <= set(links)
+    outside = {link for paper in PAPERS for link in (paper.url, paper.link)}
+    for href in links:
+        if "#" in href:
+            query, _, target = href.partition("#")
+            assert target in found.ids, href
+            assert not query or query[0] == "?", href
+        elif href not in outside:
+            assert (page.parent / unquote(href)).is_file(), href
+
+
+def test_what_the_page_says(page):
+    text = page.read_text(encoding="utf-8")
+    # Rows, certified, skipped, worst gap, worst slack: what is measured has none.
+    (line,) = re.findall(r'(?s)<tr [^>]*id="table-kairouz2016-fig3">.*?</tr>', text)
+    numbers = re.findall(r'<td class="n">(.*?)</td>', plain(line))
+    assert numbers == ["3", "1", "1", "1.0e-01", "+1.0e-12"]
+    assert 'href="../tables/kairouz2016/fig3.csv"' in line
+    assert "kairouz2016.epsilon.values</td><td>none" in text
+    assert "kairouz2016.sizes</td><td>3, 6" in text
+    assert "Counts of adult" in text
+    assert "&#34;used&#34;: &#34;bundled&#34;" in text
+    assert ">2.0</td>" in text
+    assert named(PAPERS[0].figures["fig3"].caption) in plain(text)
+
+
+def test_run_times_are_summed_by_table(page):
+    text = page.read_text(encoding="utf-8")
+    numbers = r'(.*?)</td><td class="n">(\d+)</td><td class="n">([\d.]+)</td><td class="n">([\d.]*)</td>'
+    times = re.findall(rf"<tr><td>{numbers}</tr>", text)
+    assert ("kairouz2016: kl", "1", "4.0", "4.0") in times
+    assert ("kairouz2016", "1", "1.5", "1.5") in times
+    assert ("data", "1", "2.0", "2.0") in times
+    assert re.search(r'<tr><td>all</td><td class="n">3</td><td class="n">7\.5</td>', text)
+
+
+def test_what_a_table_says_is_text(tmp_path):
+    ledger = decided(tmp_path)
+    ledger.loc[0, "measured"] = "<script>alert(1)</script>"
+    text = written(tmp_path / "results", ledger=ledger).read_text(encoding="utf-8")
+    assert "&lt;script&gt;alert(1)" in text
+    assert "<script>alert(1)" not in text
+    assert "<figure" not in text
+
+
+def test_png_stands_in_where_there_is_no_svg(tmp_path):
+    path = tmp_path / "results/figures/kairouz2016/fig3.png"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\x89PNG")
+    found = Page(written(tmp_path / "results").read_text(encoding="utf-8"))
+    assert found.sources == ["data:image/png;base64,iVBORw=="]
+    assert ("a", "../figures/kairouz2016/fig3.png") in found.links
+
+
+def test_a_table_of_texts_has_files_and_no_rows(tmp_path):
+    write_text("| a |\n", tmp_path / "results/tables/liao2017/distances.md")
+    text = written(tmp_path / "results").read_text(encoding="utf-8")
+    assert 'href="../tables/liao2017/distances.md"' in text
+    (line,) = re.findall(r'(?s)<tr [^>]*id="table-liao2017-distances">.*?</tr>', text)
+    assert re.findall(r'<td class="n">(.*?)</td>', line) == 5 * [""]
+
+
+def test_versions_that_differ_are_all_listed(tmp_path):
+    rows = RESULTS.table([row("rr", 0.5)])
+    for name, version in (("fig3", "2.0"), ("fig6", "2.1")):
+        metadata = {"code_version": ["0.1.0", "0.2.0"], "packages": [{"numpy": version}, {"numpy": "1.9"}]}
+        write_table(rows, tmp_path / f"results/tables/kairouz2016/{name}.parquet", metadata)
+    text = written(tmp_path / "results").read_text(encoding="utf-8")
+    assert "<td>numpy</td><td>1.9, 2.0, 2.1</td>" in text
+    assert "<td>ldpfrontier</td><td>0.1.0, 0.2.0</td>" in text
+
+
+def test_a_damaged_table_leaves_the_old_page(tmp_path):
+    path = written(tmp_path / "results")
+    before = path.read_bytes()
+    write_text("PAR1", tmp_path / "results/tables/kairouz2016/fig3.parquet")
+    with pytest.raises(TableError, match=r"fig3\.parquet is not a complete Parquet file"):
+        written(tmp_path / "results", ledger=decided(tmp_path / "none"))
+    assert path.read_bytes() == before
+    assert sorted(file.name for file in path.parent.iterdir()) == ["index.html", "tables.csv"]
+
+
+# In a browser ---------------------------------------------------------------------------------------------
+
+in_a_browser = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"Chromium is not installed at {CHROMIUM}.")
+
+
+def browser(tmp_path, *arguments):
+    """Start Chromium without a window, and return what it prints."""
+    command = [
+        str(CHROMIUM),
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--enable-logging=stderr",
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--virtual-time-budget=3000",
+        *arguments,
+    ]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def seen(page, tmp_path, width, steps, query="", style=str):
+    """Open a copy of a page, and return what the script `steps` enters into ``seen`` once it is there."""
+    probe = """<script>
+    const seen = {errors: []};
+    addEventListener("error", (event) => seen.errors.push(event.message));
+    const shown = (selector) => [...document.querySelectorAll(selector)].filter((x) => x.offsetParent);
+    const wait = () => new Promise((done) => setTimeout(done, 50));
+    addEventListener("load", async () => {
+      %s
+      document.body.dataset.seen = JSON.stringify(seen);
+    });</script>"""
+    text = style(page.read_text(encoding="utf-8")).replace("<head>", f"<head>{probe % steps}", 1)
+    shutil.copytree(page.parents[1], tmp_path / "results")
+    copy = tmp_path / "results/report/index.html"
+    copy.write_text(text, encoding="utf-8")
+    done = browser(tmp_path, f"--window-size={width},900", "--dump-dom", copy.as_uri() + query)
+    found = re.search(r'data-seen="([^"]*)"', done.stdout)
+    assert found, done.stderr
+    assert "CONSOLE" not in done.stderr
+    result = json.loads(html.unescape(found[1]))
+    assert result.pop("errors") == []
+    return result
+
+
+USE = """
+    const field = (name) => document.querySelector(`.filters [name=${name}]`);
+    const set = async (name, value) => {
+      field(name).value = value; field(name).dispatchEvent(new Event("input", {bubbles: true})); await wait();
+    };
+    const there = (item) => item.offsetParent || item.closest("details");
+    const empty = () => shown("h2, h3").filter((heading) => {
+      const group = heading.closest(".group");
+      return group && ![...group.querySelectorAll(".item:not([hidden])")].some(there);
+    }).length;
+    const count = (more = "") => shown(".claim" + more).length;
+    seen.wide = document.documentElement.scrollWidth > innerWidth;
+    seen.broken = [...document.querySelectorAll("figure img")].filter((image) => !image.naturalWidth).length;
+    seen.loaded = performance.getEntriesByType("resource").filter((x) => x.name.startsWith("http")).length;
+    seen.all = count();
+    await set("paper", "liao2017");
+    seen.paper = [count(), shown(".ledger .item").length, location.search, empty()];
+    await set("q", "2 x 2 certified");
+    seen.words = [count() > 0, count() < seen.paper[0], location.search, empty()];
+    location.hash = "#claim-K-T2"; await wait();
+    seen.revealed = [shown("#claim-K-T2").length, field("paper").value, field("q").value];
+    await set("q", "no such words"); seen.nothing = [count(), shown("#nothing").length, empty()];
+    document.querySelector("[type=reset]").click(); await wait();
+    seen.reset = [count(), location.search];
+    document.querySelector('a.pick.verdict[href*="kalantari2018"]').click(); await wait();
+    seen.picked = [location.search, count(), count("[data-paper=kalantari2018]"), empty()];
+    await set("paper", ""); await set("verdict", "");
+    document.querySelector(".enlarge").click(); await wait();
+    const image = document.querySelector("#large img");
+    seen.large = [document.querySelector("#large").open, image.getBoundingClientRect().width];
+    document.querySelector("#large [value=size]").click(); await wait();
+    seen.other = image.getBoundingClientRect().width;
+"""
+
+
+@in_a_browser
+@pytest.mark.parametrize("width", [500, 1200])
+def test_on_a_phone_and_on_a_desktop(page, width, tmp_path):
+    """A window of Chromium is 500 wide at least; what is as narrow as a phone is in the next test."""
+    found = seen(page, tmp_path, width, USE)
+    own = sum(claim.paper == "liao2017" for claim in CLAIMS)
+    other = sum(claim.paper == "kalantari2018" for claim in CLAIMS)
+    assert found == {
+        "wide": False,
+        "broken": 0,
+        "loaded": 0,
+        "all": len(CLAIMS),
+        "paper": [own, own, "?paper=liao2017", 0],
+        "words": [True, True, "?paper=liao2017&q=2+x+2+certified", 0],
+        "revealed": [1, "liao2017", "2 x 2 certified"],
+        "nothing": [0, 1, 0],
+        "reset": [len(CLAIMS), ""],
+        "picked": ["?paper=kalantari2018&verdict=not%20checkable", other, other, 0],
+        # At once larger than a phone, on a desktop as a whole; and the other way round.
+        "large": [True, found["large"][1]],
+        "other": found["other"],
+    }
+    sizes = found["large"][1], found["other"]
+    assert max(sizes) > 1000
+    assert (sizes[0] > width) == (width < 1024)
+    assert min(sizes) <= width
+
+
+@in_a_browser
+def test_the_address_says_what_is_shown(page, tmp_path):
+    steps = """
+      seen.claims = shown(".claim").length;
+      seen.chosen = [...document.querySelectorAll(".filters select, .filters input")].map((x) => x.value);
+      seen.target = shown("#claim-K-T2").length;
+      // As narrow as a phone: nothing sticks out.
+      document.documentElement.style.width = "390px"; await wait();
+      const wide = (x) => x.getBoundingClientRect().right > 391 && !x.closest(".counts, .tables, details");
+      seen.out = shown("body *").filter(wide).map((x) => x.outerHTML.slice(0, 80));"""
+    found = seen(page, tmp_path, 500, steps, query="?paper=liao2017&verdict=nonsense#claim-K-T2")
+    own = sum(claim.paper == "liao2017" for claim in CLAIMS)
+    # The claim of another paper is shown because the address names it.
+    assert found == {"claims": own + 1, "chosen": ["liao2017", "", ""], "target": 1, "out": []}
+
+
+@in_a_browser
+def test_on_paper_nothing_is_lost(page, tmp_path):
+    steps = """
+      dispatchEvent(new Event("beforeprint")); await wait();
+      seen.closed = document.querySelectorAll("details:not([open])").length;
+      const right = document.body.getBoundingClientRect().right + 1;
+      const wide = (x) => x.getBoundingClientRect().right > right
+        || (x.scrollWidth > x.clientWidth + 1 && getComputedStyle(x).overflowX !== "visible");
+      seen.clipped = shown(".scroll, .scroll td, pre").filter(wide).map((x) => x.outerHTML.slice(0, 80));
+      seen.errata = shown(".errata tr.item").length;
+      seen.assumptions = shown("details tr").length;
+      seen.left = shown("nav, .filters").length;"""
+    # The rules for paper, at the width of A4 between its margins.
+    found = seen(page, tmp_path, 680, steps, style=lambda text: text.replace("@media print", "@media all"))
+    errata = sum(len(paper.errata) for paper in PAPERS)
+    assert found == {"closed": 0, "clipped": [], "errata": errata, "assumptions": 2, "left": 0}
+    path = tmp_path / "page.pdf"
+    browser(tmp_path, f"--print-to-pdf={path}", (tmp_path / "results/report/index.html").as_uri())
+    assert path.read_bytes().startswith(b"%PDF")
+
+
+# The README -----------------------------------------------------------------------------------------------
+
+
+def test_the_table_of_the_readme_is_replaced(tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text("a\n<!-- claims -->\nold\n<!-- /claims -->\nb\n")
+    ledger = decided(tmp_path)
+    report.update_readme(readme, ledger)
+    text = readme.read_text()
+    assert "old" not in text
+    assert text.startswith("a\n<!-- claims -->\n| paper |")
+    assert text.endswith("<!-- /claims -->\nb\n")
+    assert f"| all | 0 | 0 | 0 | {len(CLAIMS)} |" in text
+    report.update_readme(readme, ledger)
+    assert readme.read_text() == text
+    readme.write_text("nothing")
+    with pytest.raises(ValueError, match="has no lines <!-- claims --> and <!-- /claims -->"):
+        report.update_readme(readme, ledger)

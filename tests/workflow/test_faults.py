@@ -1,0 +1,413 @@
+"""What happens to a run when something goes wrong, and that a finished run leaves nothing stale.
+
+On a paper that is a toy, alone in a copy of the repository: a run takes seconds.
+"""
+
+import copy
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+
+pytestmark = pytest.mark.workflow
+
+ROOT = Path(__file__).parents[2]
+CONFIGURATION = {
+    "seed": 1,
+    "adult": {"source": "bundled", "file": None, "timeout": 5, "retries": 0, "cache": None},
+    "figures": {"formats": ["svg"], "dpi": 60},
+}
+RATES = "results/chunks/faulty2026/rates/1.parquet"
+
+PAPER = """
+title: A Faulty Toy
+authors: Nobody
+year: 2026
+tables:
+  rates: {parts: rates}
+  shares: {function: shares, tables: [rates], brief: true}
+  checks: {function: checks, tables: [shares], schema: CHECKS, brief: true}
+figures:
+  fig1: {function: rates, tables: [rates], labels: {figure: "1"}, caption: Shares.}
+claims:
+  - {id: T-1, where: Text, statement: Some., tolerance: none, origin: counts, rule: All are.,
+     check: every_check_holds, tables: [checks]}
+"""
+
+PLAN = '''"""Two parts."""
+
+from reproduction.planning.paper import Counts
+
+
+def rates(configuration):
+    return {
+        str(part): {"part": part, "seed": configuration["seed"], "counts": Counts("adult", "sex", attribute)}
+        for part, attribute in enumerate(("race", "income"))
+    }
+'''
+
+EXPERIMENTS = '''"""What the toy computes."""
+
+import os
+import time
+
+import pandas as pd
+
+from reproduction.results.tables import CHECKS, RESULTS, check, result
+
+SCALE = 1.0
+
+
+def rates(part, seed, counts):
+    """Compute a share of the counts, at leisure if the tests ask for that."""
+    time.sleep(float(os.environ.get("TOY_SLEEP", "0")))
+    while os.path.exists(os.environ.get("TOY_HELD", "")):
+        time.sleep(0.02)
+    value = SCALE * (float(counts.iloc[0, 0]) / counts.to_numpy().sum() + seed)
+    return RESULTS.table([result("faulty2026", "rates", f"{part}", "any", "share", value, unit="1")])
+
+
+def shares(table):
+    """Add the parts up."""
+    return RESULTS.table(
+        [result("faulty2026", "shares", "all", "any", "share", table["value"].sum(), unit="1")]
+    )
+
+
+def checks(table: pd.DataFrame) -> pd.DataFrame:
+    """Check that there is something."""
+    return CHECKS.table([check("faulty2026", "T-1", "all", "share", table["value"].min(), ">=", 0.0)])
+'''
+
+FIGURES = '''"""What the toy draws."""
+
+from matplotlib.figure import Figure
+
+from ldpfrontier.plotting import style
+
+WIDTH = 3
+
+
+def rates(table):
+    """Draw the shares."""
+    with style():
+        figure = Figure(figsize=(WIDTH, 2))
+        figure.subplots().plot(table["value"])
+    return figure
+'''
+
+
+def build(directory):
+    """Copy the repository without its papers to ``house`` in a directory, and put a toy in their place."""
+    copied = directory / "house"
+    ignore = shutil.ignore_patterns("__pycache__", "*.egg-info", "*20[0-9][0-9]")
+    for name in ("workflow", "src", "resources", "profiles"):
+        shutil.copytree(ROOT / name, copied / name, ignore=ignore)
+    shutil.copy(ROOT / "Snakefile", copied)
+    (copied / "config").mkdir()
+    (copied / "config/config.yaml").write_text(yaml.safe_dump(CONFIGURATION))
+    folder = copied / "src/ldpfrontier/papers/faulty2026"
+    folder.mkdir()
+    for name, text in (
+        ("paper.yaml", PAPER),
+        ("plan.py", PLAN),
+        ("experiments.py", EXPERIMENTS),
+        ("figures.py", FIGURES),
+    ):
+        (folder / name).write_text(text)
+    return copied
+
+
+class Runs:
+    """Runs of the toy in one directory, by a Python that may be a quick one (`warm`).
+
+    What is killed, or limited, or says its process id, is not.
+    """
+
+    def __init__(self, house, directory, python=sys.executable):
+        self.house, self.directory, self.python = house, directory, python
+        self.directory.mkdir(exist_ok=True)
+
+    def command(self, *arguments, configuration=None, python=sys.executable):
+        """Return the command: for tables and figures alone, unless another target is given."""
+        (self.directory / "own.yaml").write_text(yaml.safe_dump(configuration or CONFIGURATION))
+        arguments = arguments if any(not a.startswith("-") for a in arguments) else ("faulty2026", *arguments)
+        snakemake = [python, "-m", "snakemake", *arguments, "-s", str(self.house / "Snakefile")]
+        return [*snakemake, "--configfile", "own.yaml", "--cores", "2"]
+
+    def __call__(self, *arguments, configuration=None, ok=True, **environment):
+        done = subprocess.run(
+            self.command(*arguments, configuration=configuration, python=self.python),
+            cwd=self.directory,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert (done.returncode == 0) == ok, done.stderr
+        return done.stdout + done.stderr
+
+    def start(self, *arguments, **environment):
+        return subprocess.Popen(
+            self.command(*arguments),
+            cwd=self.directory,
+            env={**os.environ, **environment},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def beside(self, directory):
+        """Return runs of the same copy in another directory."""
+        return Runs(self.house, directory, self.python)
+
+    def made(self):
+        """Return the results by name: all but what says when and on what machine."""
+        kept = ("tables", "chunks", "figures", "claims")
+        return {
+            path.relative_to(self.directory).as_posix(): path.read_bytes()
+            for path in sorted((self.directory / "results").rglob("*.*"))
+            if path.relative_to(self.directory / "results").parts[0].startswith(kept)
+        }
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory, python):
+    """A copy of the repository, and a run that is finished: what the tests have copies of."""
+    directory = tmp_path_factory.mktemp("once")
+    Runs(build(directory), directory / "run", python)()
+    return directory
+
+
+@pytest.fixture
+def fresh(once, tmp_path, python):
+    """Runs in a directory in which there was none."""
+    return Runs(shutil.copytree(once / "house", tmp_path / "house"), tmp_path / "run", python)
+
+
+@pytest.fixture
+def runs(fresh, once):
+    """Runs in a directory in which one is finished."""
+    shutil.copytree(once / "run", fresh.directory, dirs_exist_ok=True)
+    return fresh
+
+
+def wait_for(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_another_key_changed_with_the_source_leaves_nothing_stale(runs, tmp_path):
+    """Snakemake skips jobs whose inputs are all ancient when something upstream of them must run."""
+    raw = CONFIGURATION["adult"] | {"source": "auto", "timeout": 1}
+    both = {**CONFIGURATION, "seed": 2, "adult": raw}
+    runs(configuration=both)
+    clean = runs.beside(tmp_path / "clean")
+    clean(configuration=both)
+    assert runs.made() == clean.made()
+
+
+#: What a random change may touch: keys of the configuration, and places in files of the copy.
+KEYS = [
+    ("seed", [1, 2, 3]),
+    ("source", ["bundled", "auto"]),
+    ("dpi", [60, 70]),
+    ("formats", [["svg"], ["svg", "png"]]),
+]
+EDITS = [
+    ("src/ldpfrontier/papers/faulty2026/experiments.py", "SCALE = {}", ["1.0", "2.0"]),
+    ("src/ldpfrontier/papers/faulty2026/figures.py", "WIDTH = {}", ["3", "4"]),
+    (
+        "src/ldpfrontier/papers/faulty2026/plan.py",
+        "enumerate(({}))",
+        ['"race", "income"', '"race", "occupation"'],
+    ),
+    ("src/ldpfrontier/tables.py", "ROUNDING = {}", ["2e-12", "3e-12"]),
+    ("workflow/scripts/collect.py", "# {}\n", ["one", "two"]),
+]
+
+
+def test_random_changes_give_what_a_clean_run_gives(runs, tmp_path, long):
+    """Combinations of keys, code and data, one after the other in the same directory."""
+    chance = random.Random(20261121)
+    places = {}
+    (runs.house / "workflow/scripts/collect.py").open("a").write("# one\n")
+    for file, pattern, values in EDITS:
+        assert pattern.format(values[0]) in (runs.house / file).read_text(), file
+        places[file] = values[0]
+    for step in range(20 if long else 1):
+        configuration = copy.deepcopy(CONFIGURATION)
+        for key, values in chance.sample(KEYS, 3):
+            section = {"source": "adult", "dpi": "figures", "formats": "figures"}.get(key)
+            (configuration[section] if section else configuration)[key] = chance.choice(values)
+        configuration["adult"]["timeout"] = 1
+        for file, pattern, values in chance.sample(EDITS, 2):
+            path, value = runs.house / file, chance.choice(values)
+            path.write_text(path.read_text().replace(pattern.format(places[file]), pattern.format(value)))
+            places[file] = value
+        runs("all", configuration=configuration)
+        clean = runs.beside(tmp_path / f"clean{step}")
+        clean("all", configuration=configuration)
+        made, expected = runs.made(), clean.made()
+        assert {name: made[name] for name in expected} == expected, (step, configuration, places)
+
+
+@pytest.mark.parametrize("other", ["configuration", "content", "code"])
+def test_a_chunk_that_does_not_belong_is_refused_by_name(runs, tmp_path, other):
+    """A chunk of another run, or edited by hand, is not collected, however new or old it looks."""
+    foreign = runs.beside(tmp_path / "foreign")
+    script = [sys.executable, "-c"]
+    if other == "configuration":
+        foreign(RATES, configuration={**CONFIGURATION, "seed": 9})
+        shutil.copy(foreign.directory / RATES, runs.directory / RATES)
+        says = "was made by another configuration"
+    elif other == "code":
+        path = runs.house / "src/ldpfrontier/papers/faulty2026/experiments.py"
+        text = path.read_text()
+        path.write_text(text.replace("SCALE = 1.0", "SCALE = 7.0"))
+        foreign(RATES)
+        path.write_text(text)
+        shutil.copy(foreign.directory / RATES, runs.directory / RATES)
+        says = "was made by another version of the code"
+    else:
+        edit = (
+            "import sys, pyarrow as pa, pyarrow.parquet as pq; t = pq.read_table(sys.argv[1]);"
+            " i = t.schema.get_field_index('value');"
+            " edited = t.set_column(i, 'value', pa.array([5.0]));"
+            " pq.write_table(edited.replace_schema_metadata(t.schema.metadata), sys.argv[1])"
+        )
+        subprocess.run([*script, edit, str(runs.directory / RATES)], check=True)
+        says = "was changed after it was written"
+    said = runs(ok=False)
+    assert f"{RATES} {says}" in said
+    assert "Delete the file and run the workflow again" in said
+    (runs.directory / RATES).unlink()
+    before = runs.made()
+    runs()
+    assert {name: runs.made()[name] for name in before} == before
+
+
+def test_a_pair_that_was_edited_is_refused_or_made_again(runs):
+    pair = runs.directory / "results/data/adult/sex/race.csv"
+    text = pair.read_text()
+    pair.write_text(text.replace("119", "118"))
+    (runs.directory / "results/chunks/faulty2026/rates/0.parquet").unlink()
+    said = runs(ok=False)
+    assert "sex/race.csv does not have the counts that are asked for" in said
+    pair.unlink()
+    # What nothing asks for is not made again: the table does ask for its parts, and these for the pair.
+    (runs.directory / "results/tables/faulty2026/rates.parquet").unlink()
+    runs()
+    assert pair.read_text() == text
+
+
+def test_damaged_files_do_not_pass_into_the_report(runs):
+    runs("all")
+    for name in ("results/tables/faulty2026/shares.csv", "results/figures/faulty2026/fig1.svg"):
+        path = runs.directory / name
+        content = path.read_bytes()
+        path.write_bytes(b"")
+        said = runs("results/report/index.html", "-R", "report", ok=False)
+        assert f"{name} is empty" in said
+        path.write_bytes(content)
+
+
+def test_two_runs_in_one_directory(runs, tmp_path):
+    for made in (RATES, "results/tables/faulty2026/rates.parquet"):
+        (runs.directory / made).unlink()
+    held = tmp_path / "held"
+    held.touch()
+    first = runs.start(TOY_HELD=str(held))
+    wait_for(lambda: (runs.directory / "results/.run").exists())
+    said = runs(ok=False)
+    assert f"Another run, process {first.pid}, is going on in this directory" in said
+    assert "Traceback" not in said
+    held.unlink()
+    assert first.wait(timeout=90) == 0
+    assert "Nothing to be done" in runs()
+
+
+def test_a_run_that_is_killed_leaves_nothing_in_the_way_and_its_orphans_do_no_harm(fresh, tmp_path):
+    runs, held = fresh, tmp_path / "held"
+    held.touch()
+    first = runs.start(TOY_HELD=str(held))
+    wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2)
+    orphans = psutil.Process(first.pid).children(recursive=True)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    # The jobs of the killed run go on, and end after another run, of another configuration.
+    changed = {**CONFIGURATION, "seed": 2}
+    runs("results/tables/faulty2026/rates.parquet", configuration=changed)
+    held.unlink()
+    psutil.wait_procs(orphans, timeout=30)
+    # Their files are refused by name, and made again once they are gone.
+    assert "was made by another configuration" in runs(configuration=changed, ok=False)
+    shutil.rmtree(runs.directory / "results/chunks")
+    runs(configuration=changed)
+    clean = runs.beside(tmp_path / "clean")
+    clean(configuration=changed)
+    made = runs.made()
+    assert {name: made[name] for name in clean.made()} == clean.made()
+
+
+def test_a_full_disk_and_a_directory_that_may_not_be_written(runs):
+    blocked = runs.directory / "results/tables/faulty2026/shares.parquet"
+    blocked.unlink()
+    before = runs.made()
+    # A limit on the size of files stands for a full disk: writing fails half-way.
+    limited = " ".join(["ulimit -f 1;", *map(repr, runs.command("results/tables/faulty2026/shares.parquet"))])
+    done = subprocess.run(
+        ["bash", "-c", limited], cwd=runs.directory, capture_output=True, text=True, check=False
+    )
+    assert done.returncode
+    assert not blocked.exists()
+    assert {name: runs.made()[name] for name in before} == before
+    runs("results/tables/faulty2026/shares.parquet")
+    assert blocked.exists()
+
+
+def test_a_lock_of_another_machine_is_named(runs):
+    (runs.directory / "results/tables/faulty2026/shares.parquet").unlink()
+    lock = runs.directory / "results/.run"
+    lock.write_text(json.dumps({"host": "elsewhere", "pid": 1, "started": 0.0}))
+    said = runs(ok=False)
+    assert "A run on elsewhere, process 1, has this directory" in said
+    assert "delete results/.run" in said
+    lock.unlink()
+    runs("results/tables/faulty2026/shares.parquet")
+    assert not lock.exists()
+
+
+def test_results_that_cannot_be_written_are_named(fresh):
+    runs = fresh
+    # A directory where a file has to be: for a user who is root no directory is read-only.
+    (runs.directory / "results/.run").mkdir(parents=True)
+    said = runs(ok=False)
+    assert "The directory results/ cannot be written: " in said
+    assert "Traceback" not in said
+
+
+def test_results_without_their_record_are_noticed(runs):
+    shutil.rmtree(runs.directory / ".snakemake")
+    counts = "results/data/adult/counts.csv"
+    assert "the record of what made them, is gone" in runs("-n", counts)
+    runs(counts, "--forceall")
+    assert "is gone" not in runs("-n", counts)
+
+
+def test_a_raw_file_that_is_not_there_is_noticed_in_a_finished_directory(runs):
+    missing = {**CONFIGURATION, "adult": CONFIGURATION["adult"] | {"source": "file", "file": "adult.data"}}
+    said = runs("-n", configuration=missing, ok=False)
+    assert "adult.file is 'adult.data'; there is no such file." in said

@@ -1,0 +1,527 @@
+"""The pipeline through Snakemake, on two small tables and a few values of epsilon, and a paper that is a toy.
+
+It runs from a copy of the repository among whose papers the toy is put, so that the tests may edit it.
+"""
+
+import copy
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+
+from reproduction.planning.paper import papers
+from reproduction.results.files import read_metadata, read_table
+from reproduction.results.tables import CHECKS, PRINTED
+
+pytestmark = pytest.mark.workflow
+
+ROOT = Path(__file__).parents[2]
+TABLE = "results/tables/lopuhaa2024/fig2.parquet"
+RATIOS = "results/tables/kairouz2016/fig4.parquet"
+#: Of lopuhaa2024: a table of counts and random tables, in parts, what is made of these, and a figure.
+SOME = [TABLE, "results/tables/lopuhaa2024/fig4.parquet", "results/figures/lopuhaa2024/fig2.svg"]
+TINY = {
+    "adult": {"source": "bundled", "cache": None},
+    "figures": {"dpi": 60},
+    "lopuhaa2024": {
+        "epsilon": {"values": [0.5, 1.0, 2.0]},
+        "pairs": [
+            # PolyOpt makes the jobs of this pair last long enough to be killed half-way.
+            {"sensitive": "sex", "public": "race", "mechanisms": ["polyopt", "polyopt_distinct", "srr"]},
+            {"sensitive": "income", "public": "relationship"},
+        ],
+        "mechanisms": ["ir", "srr", "grr"],
+        "chunks": 2,
+        # Coarse, as nothing here reads the optima.
+        "solver": {"tolerance": 0.05},
+        "steps": {"pairs": 1, "epsilon": [1.0], "cells": 0},
+        "calibrated": {"pairs": 1, "epsilon": [1.0], "mechanisms": ["srr"], "accuracy": 0.01},
+        "synthetic": {
+            "epsilon": [0.5, 1.5],
+            "per_job": 1,
+            "blocks": [
+                {
+                    "name": "2x3",
+                    "sensitive": 2,
+                    "public": 3,
+                    "repetitions": 2,
+                    "mechanisms": ["polyopt", "polyopt_distinct", "nr", "ir", "srr"],
+                }
+            ],
+            "table2": {
+                "betas": [0.5, 0.005],
+                "blocks": [
+                    {"name": "2x3", "sensitive": 2, "public": 3, "repetitions": 1, "mechanisms": ["polyopt"]}
+                ],
+            },
+        },
+        "orders": {"values": [0.5, 2], "epsilon": [1.0], "mechanisms": ["ir"]},
+        "theorems": {
+            "tables": [{"sensitive": 2, "public": 2, "records": 60}],
+            "orders": [2],
+            "epsilon": [1.0],
+        },
+    },
+    "kairouz2016": {
+        "instances": 2,
+        "sizes": [3],
+        "size": 3,
+        "epsilon": {"values": [0.1, 1.0, 4.0]},
+        "thresholds": ["kl"],
+        "channels": 2,
+        "chunk": 2,
+    },
+    "liao2017": {
+        "shares": {"start": 0.001, "stop": 0.1, "points": 2},
+        "named": [0.001, 0.002, 0.005],
+        "grid": 10,
+        "tolerance": {"3": 0.05, "4": 0.05},
+        "theorems": 1,
+    },
+    "kalantari2018": {"distortion": {"start": 0.1, "stop": 0.8, "points": 8}, "random": 2},
+}
+
+
+TOY = {"toy2026_rates", "toy2026_checks"}
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    """Copy the repository, and put the folder of the toy among the papers; nothing else is touched."""
+    copied = tmp_path_factory.mktemp("house")
+    for name in ("workflow", "src", "config", "resources", "profiles"):
+        shutil.copytree(ROOT / name, copied / name, ignore=shutil.ignore_patterns("*.pyc", "*.egg-info"))
+    shutil.copy(ROOT / "Snakefile", copied)
+    shutil.copytree(ROOT / "tests/toy2026", copied / "src/ldpfrontier/papers/toy2026")
+    return copied
+
+
+@pytest.fixture(scope="module")
+def run(house, python):
+    """Run Snakemake in a directory and return what it says."""
+
+    def run(directory, *arguments, configuration=TINY, ok=True, python=python, **environment):
+        done = subprocess.run(
+            command(house, directory, *arguments, configuration=configuration, python=python),
+            cwd=directory,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=400,
+            check=False,
+        )
+        assert (done.returncode == 0) == ok, done.stderr
+        return done.stdout + done.stderr
+
+    return run
+
+
+def command(house, directory, *arguments, configuration=TINY, python=sys.executable):
+    directory.mkdir(exist_ok=True)
+    file = directory / "tiny.yaml"
+    file.write_text(yaml.safe_dump(configuration))
+    snakemake = [python, "-m", "snakemake", *arguments, "-s", str(house / "Snakefile")]
+    return [*snakemake, "--directory", str(directory), "--configfile", str(file)]
+
+
+@pytest.fixture(scope="module")
+def planned(run):
+    """Return the rules and the parts that a dry run would make."""
+
+    def planned(directory, configuration=TINY, *arguments):
+        text = run(directory, "-n", *arguments, configuration=configuration)
+        rules = {name for name, _ in re.findall(r"^(\w+) +(\d+)$", text, re.M)} - {"total"}
+        return rules, re.findall(r"^Job \d+: Compute (\w+) of (\w+), part (\S+)$", text, re.M)
+
+    return planned
+
+
+@contextmanager
+def edited(path, old, new):
+    """Change a file of the copy, and put it back as it was."""
+    text, times = path.read_text(encoding="utf-8"), path.stat()
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def bytes_of(directory, parts):
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for part in parts
+        for path in sorted((directory / "results" / part).rglob("*.*"))
+    }
+
+
+def changed(paper="lopuhaa2024", **keys):
+    configuration = copy.deepcopy(TINY)
+    configuration[paper].update(keys)
+    return configuration
+
+
+def assert_same_bytes(directory, finished, *parts):
+    """What a run of some targets made is what the run of all made."""
+    made, expected = bytes_of(directory, parts), bytes_of(finished, parts)
+    assert {*SOME} & {*made} == {*SOME}
+    assert made == {name: expected[name] for name in made}
+
+
+@pytest.fixture(scope="module")
+def finished(run, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("workflow") / "two"
+    directory.mkdir()
+    (directory / "said.txt").write_text(run(directory, "--cores", "2"))
+    return directory
+
+
+def test_every_paper_has_what_it_declares(finished):
+    for paper in papers().values():
+        paper = paper.configured(TINY)
+        made = {path.name for path in (finished / f"results/tables/{paper.key}").iterdir()}
+        tables = {f"{name}.{suffix}" for name in paper.published for suffix in ("parquet", "csv")}
+        texts = {f"{x.name}.{suffix}" for x in paper.layouts.values() for suffix in x.formats}
+        assert made == tables | texts
+        for name in paper.figures:
+            for suffix in ("pdf", "svg", "png"):
+                assert (finished / f"results/figures/{paper.key}/{name}.{suffix}").stat().st_size > 3000
+
+
+def test_tables_of_ones_own(run, house, tmp_path):
+    """An entry of `data` makes Figures 2 and 4 for it, and another count there makes them again."""
+    shutil.copy(ROOT / "docs/example/survey.csv", tmp_path)
+    entry = {"file": "survey.csv", "sensitive": "illness", "public": "region", "repetitions": 1}
+    own = {**entry, "mechanisms": ["polyopt", "nr", "srr"], "chunks": 1}
+    figures = {**TINY["figures"], "formats": ["svg"]}
+    paper = {**TINY["lopuhaa2024"], "epsilon": {"values": [1.0]}}
+    chosen = {**TINY, "figures": figures, "lopuhaa2024": paper, "data": {"survey": own}}
+    drawn = [f"results/figures/lopuhaa2024/own_{name}.svg" for name in ("fig2", "fig4")]
+    source = "results/data/survey/provenance.json"
+    run(tmp_path, *drawn, source, configuration=chosen)
+    assert all((tmp_path / path).stat().st_size > 3000 for path in drawn)
+    assert json.loads((tmp_path / source).read_text())["used"] == "survey.csv"
+    rows = read_table(tmp_path / "results/tables/lopuhaa2024/own_fig2.parquet")
+    assert set(rows["instance"]) == {"survey: illness, region"}
+    assert "Nothing to be done" in run(tmp_path, "-n", *drawn, configuration=chosen)
+    with edited(tmp_path / "survey.csv", "north,18-39,no,1078", "north,18-39,no,1079"):
+        again = run(tmp_path, "-n", *drawn, configuration=chosen)
+    assert "lopuhaa2024_own_fig2_part" in again
+    assert "lopuhaa2024_own_study_part" in again
+
+
+def test_toy_paper(finished, house):
+    """Four files in a folder are computed, drawn, checked and reported; no other file knows of them."""
+    assert len(list((ROOT / "tests/toy2026").iterdir())) == 4
+    rates = read_table(finished / "results/tables/toy2026/rates.parquet")
+    assert list(rates["status"].unique()) == ["closed form"]
+    assert read_table(finished / "results/tables/toy2026/checks.parquet", CHECKS)["holds"].all()
+    assert (finished / "results/figures/toy2026/fig1.pdf").stat().st_size > 3000
+    claims = (finished / "results/claims.csv").read_text()
+    assert re.search(r"T-1,toy2026,.*,reproduced,", claims)
+    assert re.search(r"T-2,toy2026,.*,not reproduced,", claims)
+    page = (finished / "results/report/index.html").read_text()
+    assert "<p>Nobody." in page
+    assert "A Toy" in page
+    assert 'id="figure-toy2026-fig1"' in page
+    assert "Truth of randomized response against the privacy level." in page
+
+
+def test_the_tables_of_adult(finished):
+    table = read_table(finished / TABLE)
+    assert set(zip(table["instance"], table["size"], strict=True)) == {
+        ("sex, race", "2 x 5"),
+        ("income, relationship", "2 x 6"),
+    }
+    # Two metrics at three values of epsilon, for three mechanisms on each pair.
+    assert len(table) == 2 * 3 * 6
+    assert set(table["status"]) == {"optimal", "closed form"}
+    metadata = read_metadata(finished / TABLE)
+    assert set(metadata) == {
+        "code_hash",
+        "code_version",
+        "configuration_hash",
+        "content_hash",
+        "packages",
+    }
+    example = read_table(finished / "results/tables/lopuhaa2024/example.parquet", PRINTED)
+    assert example["agrees"].sum() > 150
+    provenance = json.loads((finished / "results/data/adult/provenance.json").read_text())
+    assert provenance["used"] == "bundled"
+    (log,) = finished.glob("logs/lopuhaa2024/fig2/*sex*race*/0.log")
+    assert re.search(r"sex, race.*0\.5.*polyopt.*optimal", log.read_text())
+    assert log.with_suffix(".tsv").read_text().startswith("s\t")
+
+
+def test_the_sweeps_of_kairouz2016(finished):
+    # The optimum, binary and randomized response for two instances and three values of epsilon.
+    ratios = read_table(finished / RATIOS)
+    assert len(ratios) == 3 * 2 * 3
+    assert set(ratios["instance"]) == {"000", "001"}
+    assert set(ratios["metric"]) == {"kl"}
+
+
+def test_what_the_terminal_says(finished):
+    """A line before, two per job, a few after, and nothing of fonts."""
+    said = (finished / "said.txt").read_text()
+    lines = said.splitlines()
+    jobs = int(re.search(r"^total +(\d+)$", said, re.M)[1])
+    assert f"{jobs - 1} jobs; expected: " in said
+    assert len([line for line in lines if re.match(r"\[\d\d:\d\d:\d\d\] ", line)]) == jobs
+    assert len([line for line in lines if re.match(r"\d+ of \d+ steps ", line)]) == jobs
+    rules = len(re.findall(r"^\w+ +\d+$", said, re.M))
+    assert len(lines) < 2 * jobs + rules + 25
+    assert max(map(len, lines)) < 200
+    assert re.search(
+        r"^\d+ figures in results/figures/<paper>/, \d+ tables in results/tables/<paper>/", said, re.M
+    )
+    assert re.search(r"^All of it on one page: results/report/index.html$", said, re.M)
+    assert not [path for path in finished.glob("logs/**/*.log") if "glyph" in path.read_text()]
+
+
+def test_the_next_run_knows_how_long_it_takes(finished, run):
+    shutil.rmtree(finished / "results/figures/toy2026")
+    said = run(finished, "--cores", "1", "toy2026")
+    assert re.search(r"^1 job; expected: about \d+ s on 1 core\.$", said, re.M)
+
+
+def test_more_repetitions_and_instances_only_add_parts(finished, planned):
+    configuration = changed("kairouz2016", instances=3)
+    configuration["lopuhaa2024"]["synthetic"]["blocks"][0]["repetitions"] = 3
+    _, parts = planned(finished, configuration)
+    names = ("kl", "mutual_information", "thresholds", "tv")
+    assert sorted(parts) == [
+        *((name, "kairouz2016", "3/1") for name in names[:2]),
+        ("synthetic", "lopuhaa2024", "2x3/2"),
+        *((name, "kairouz2016", "3/1") for name in names[2:]),
+    ]
+
+
+def test_a_finished_run_has_nothing_to_do(finished, run):
+    assert "Nothing to be done" in run(finished, "-n")
+
+
+def test_the_report_builds(finished, run):
+    run(finished, "--report", "results/report/snakemake.html")
+    assert (finished / "results/report/snakemake.html").stat().st_size > 100_000
+
+
+def test_changing_one_pair_runs_that_pair_again_and_no_other(finished, planned):
+    pairs = copy.deepcopy(TINY["lopuhaa2024"]["pairs"])
+    pairs[1]["mechanisms"] = ["srr"]
+    rules, parts = planned(finished, changed(pairs=pairs))
+    read_fig2 = {
+        f"lopuhaa2024_{table.name}"
+        for table in papers()["lopuhaa2024"].tables.values()
+        if "fig2" in table.tables
+    }
+    # The verdicts with other choices are made from summaries of that table.
+    read_fig2.add("lopuhaa2024_sensitivity")
+    assert (
+        rules
+        == {"lopuhaa2024_fig2_part", "lopuhaa2024_fig2", "figure", "layout", "all", "claims", "report"}
+        | read_fig2
+    )
+    assert {(table, paper) for table, paper, _ in parts} == {("fig2", "lopuhaa2024")}
+    assert len(parts) == 2
+    assert all("income" in part for _, _, part in parts)
+
+
+def test_another_source_of_the_same_counts_recomputes_nothing(finished, planned):
+    configuration = {**TINY, "adult": {"source": "auto", "cache": None}}
+    rules, _ = planned(finished, configuration)
+    assert rules == {"counts", "report", "all"}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "papers_again"),
+    [
+        ("renyi_ball.py", "SUBSET_LIMIT = 16", "SUBSET_LIMIT = 15", {"lopuhaa2024"}),
+        # What the hashes of these say is tested without Snakemake (test_architecture.py).
+        *(
+            pytest.param(*edit, marks=pytest.mark.long)
+            for edit in (
+                ("testing/two_outputs.py", "HALVINGS = 48", "HALVINGS = 47", {"liao2017"}),
+                (
+                    "hamming/sources.py",
+                    "LEAST_DISTORTION = 1e-9",
+                    "LEAST_DISTORTION = 2e-9",
+                    {"kalantari2018"},
+                ),
+                (
+                    "optimal/staircase.py",
+                    "MAX_INPUTS = 20",
+                    "MAX_INPUTS = 19",
+                    {"kairouz2016", "lopuhaa2024"},
+                ),
+                (
+                    "papers/toy2026/experiments.py",
+                    "range(1, points + 1)",
+                    "range(2, points + 2)",
+                    {"toy2026"},
+                ),
+            )
+        ),
+    ],
+)
+def test_an_edit_runs_again_what_depends_on_it(finished, house, planned, file, old, new, papers_again):
+    with edited(house / "src/ldpfrontier" / file, old, new):
+        rules, _ = planned(finished)
+    computed = {rule.partition("_")[0] for rule in rules} & {"toy2026", *papers()}
+    assert computed == papers_again
+
+
+def test_an_edit_of_a_figure_module_draws_again_and_computes_nothing(finished, house, planned):
+    with edited(house / "src/ldpfrontier/papers/toy2026/figures.py", "figsize=(3, 2)", "figsize=(4, 2)"):
+        assert planned(finished)[0] == {"figure", "report", "all"}
+
+
+def test_comments_run_nothing_again(finished, house, run):
+    files = ["channel.py", "optimal/column_generation.py", "tables.py", "papers/toy2026/figures.py"]
+    with ExitStack() as edits:
+        for file in files:
+            path = house / "src/ldpfrontier" / file
+            edits.enter_context(edited(path, "\nimport ", "\n# Why not.\nimport "))
+        assert "Nothing to be done" in run(finished, "-n")
+
+
+def test_one_core_and_other_chunks_give_the_same_bytes(finished, run, tmp_path):
+    """Tables, and a figure, of parts that were cut otherwise; every process with a hash seed of its own."""
+    other = changed(chunks=3)
+    other["kairouz2016"]["chunk"] = 1
+    other["lopuhaa2024"]["synthetic"]["per_job"] = 2
+    own = {"python": sys.executable, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    run(tmp_path / "one", "--cores", "1", *SOME, RATIOS, configuration=other, **own)
+    assert_same_bytes(tmp_path / "one", finished, "tables", "figures")
+
+
+def test_a_killed_run_resumes_with_the_same_command(finished, house, run, tmp_path):
+    directory = tmp_path / "killed"
+    process = subprocess.Popen(
+        command(house, directory, "--cores", "2", *SOME),
+        cwd=directory,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not [
+        log
+        for log in directory.glob("logs/lopuhaa2024/fig2/*sex*race*/0.log")
+        if "polyopt" in log.read_text()
+    ]:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    for job in [*psutil.Process(process.pid).children(recursive=True), process]:
+        job.kill()
+    process.wait()
+    assert not (directory / TABLE).exists()
+    assert not list(directory.glob("results/chunks/lopuhaa2024/fig2/*sex*race*/0.parquet"))
+    run(directory, "--cores", "2", *SOME)
+    assert_same_bytes(directory, finished, "tables", "chunks", "figures")
+
+
+def test_a_bad_configuration_is_refused_before_any_job(run, tmp_path):
+    configuration = changed(betta=0.1, beta=2)
+    configuration["kairouz2016"]["sizes"] = [1]
+    text = run(tmp_path, "--cores", "1", configuration=configuration, ok=False)
+    for sentence in (
+        "Unknown key lopuhaa2024.betta; did you mean 'beta'?",
+        "lopuhaa2024.beta is 2; allowed is a number greater than 0 and less than 1.",
+        "kairouz2016.sizes[0] is 1; allowed is a whole number at least 2 and at most 20.",
+    ):
+        assert sentence in text
+    assert "Traceback" not in text
+    assert {path.name for path in tmp_path.iterdir()} <= {"tiny.yaml", ".snakemake"}
+
+
+def test_a_failing_job_leaves_its_traceback_in_the_log(run, tmp_path):
+    configuration = {**TINY, "adult": {"source": "file", "file": "adult.data"}}
+    tmp_path.joinpath("adult.data").write_text("not, adult\n")
+    counts = "results/data/adult/counts.csv"
+    text = run(tmp_path, "--cores", "1", counts, configuration=configuration, ok=False)
+    log = (tmp_path / "logs/data/adult.log").read_text()
+    assert "Traceback" in log
+    assert "an Adult record has 15" in log
+    assert "an Adult record has 15" in text
+    assert not (tmp_path / counts).exists()
+
+
+def test_a_part_that_is_not_made_is_refused_by_name(run, tmp_path):
+    text = run(tmp_path, "-n", "results/chunks/kairouz2016/kl/3/9.parquet", ok=False)
+    assert "Table kl of kairouz2016 has no part 3/9; the configuration makes 3/0" in text
+    text = run(tmp_path, "-n", "results/figures/kairouz2016/fig99.pdf", ok=False)
+    assert "kairouz2016 has no figure fig99" in text
+
+
+def test_snakefiles_have_no_lints(run, tmp_path):
+    assert "good condition" in run(tmp_path, "--lint")
+
+
+#: Answers what Snakemake asks of conda, and "creates" an environment that is this interpreter.
+CONDA = """#!{python}
+import json, os, pathlib, shutil, sys
+asked = sys.argv[1:]
+if asked == ["info", "--json"]:
+    print(json.dumps({{"conda_prefix": "{root}", "platform": "linux-64"}}))
+elif asked == ["--version"]:
+    print("conda 24.9.0")
+elif asked[:2] == ["config", "--get"]:
+    print(json.dumps({{"get": {{"channel_priority": "strict"}}}}))
+elif asked[:2] == ["env", "create"]:
+    prefix = pathlib.Path(asked[asked.index("--prefix") + 1])
+    (prefix / "bin").mkdir(parents=True)
+    shutil.copy(asked[asked.index("--file") + 1], "{root}/environment.yaml")
+    interpreter = prefix / "bin/python"
+    interpreter.write_text('#!/bin/sh\\nexec {python} "$@"\\n')
+    interpreter.chmod(0o755)
+"""
+
+
+def test_jobs_run_in_environments_that_conda_makes_elsewhere(run, tmp_path):
+    """The package comes from the repository, whatever the environment has: only this copy has the toy."""
+    tools = tmp_path / "tools/bin"
+    tools.mkdir(parents=True)
+    (tools / "conda").write_text(CONDA.format(python=sys.executable, root=tools.parent))
+    (tools / "conda").chmod(0o755)
+    (tools / "activate").write_text('export PATH="$1/bin:$PATH"\n')
+    path = f"{tools}:{os.environ['PATH']}"
+    directory = tmp_path / "elsewhere"
+    own = {"python": sys.executable, "PATH": path}
+    assert "toy2026_rates" in run(directory, "-n", "toy2026", "--sdm", "conda", **own)
+    run(directory, "--cores", "1", "toy2026", "--sdm", "conda", **own)
+    assert (directory / "results/tables/toy2026/rates.parquet").is_file()
+    needed = yaml.safe_load((tools.parent / "environment.yaml").read_text())["dependencies"]
+    flat = [
+        *(x for x in needed if isinstance(x, str)),
+        *(y for x in needed if isinstance(x, dict) for y in x["pip"]),
+    ]
+    assert not [name for name in flat if re.search(r"-e|\.\.|/|ldpfrontier", name)]
+
+
+def test_the_workflow_is_used_as_a_module(house, tmp_path, python):
+    (tmp_path / "Snakefile").write_text(
+        "configfile: 'own.yaml'\n"
+        f"module frontier:\n    snakefile: {str(house / 'Snakefile')!r}\n    config: config\n"
+        "use rule * from frontier as frontier_*\n"
+    )
+    full = yaml.safe_load((house / "config/config.yaml").read_text())
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(full))
+    done = subprocess.run(
+        [python, "-m", "snakemake", "-n", "--cores", "1", "results/figures/toy2026/fig1.svg"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Draw fig1 of toy2026" in done.stdout + done.stderr

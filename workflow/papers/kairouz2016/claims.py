@@ -1,0 +1,305 @@
+"""The claims of kairouz2016 that need more than a table of checks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from papers.kairouz2016.summaries import ratios
+from reproduction.ledger.claims import Claim, Finding, Tables, enough, some, verdict
+from reproduction.results.tables import select
+
+PAPER = "kairouz2016"
+
+# Thresholds (Theorems 5, 8, 12, 14) -----------------------------------------------------------------------
+
+
+def thresholds(tables: Tables, claim: Claim) -> Finding:
+    """Binary is optimal up to a positive ε*, randomized response from a finite ε*.
+
+    ``arguments``: the mechanism, the utilities, the first of which must have been computed, and the ``least``
+    ε* that counts as positive, or the ``most`` that counts as finite.
+    """
+    mechanism, utilities = claim.arguments["mechanism"], claim.arguments["utilities"]
+    rows = select(tables[claim.tables[0]], mechanism=mechanism, metric=utilities)
+    # "At once" is what Theorem 5 says; the others only describe it.
+    some(select(rows, metric=utilities[0]), f"{mechanism}, {utilities[0]}")
+    exists = rows["value"].between(claim.arguments.get("least", 0.0), claim.arguments.get("most", np.inf))
+    names = {"all_f": "every f-divergence at once", "mutual_information": "mutual information", "chi2": "χ²"}
+    ranges = [
+        f"{names.get(utility, utility)} {_range(select(rows, metric=utility)['value'])}"
+        for utility in utilities
+        if (rows["metric"] == utility).any()
+    ]
+    measured = f"ε* least / median / largest: {'; '.join(ranges)} ({_instances(rows)} instances)."
+    lacking = rows.loc[~exists, ["size", "instance"]].drop_duplicates()
+    where = ", ".join(f"k = {size}, {instance}" for size, instance in lacking.itertuples(index=False))
+    first = select(rows, metric=utilities[0])["value"]
+    return verdict(
+        measured,
+        lacking.empty,
+        f"No such ε* was found for {where}.",
+        computed=f"ε* from {first.min():.3g} to {first.max():.3g}",
+        n=_instances(rows),
+    )
+
+
+def _range(values: pd.Series[float]) -> str:
+    return f"{values.min():.3g} / {values.median():.3g} / {values.max():.3g}"
+
+
+def _instances(rows: pd.DataFrame) -> int:
+    return len(rows[["size", "instance"]].drop_duplicates())
+
+
+# Expansions (Corollaries 9, 10, 15, 16) -------------------------------------------------------------------
+
+
+def _variants(tables: Tables, claim: Claim) -> pd.DataFrame:
+    """Return the rows of a corollary: a column per metric and variant, a row per instance.
+
+    ``arguments`` has the corollary, and may have ``also``, a metric that not every corollary has.
+    """
+    corollary = claim.arguments["corollary"]
+    rows = some(select(tables[claim.tables[0]], experiment=corollary), corollary)
+    if "also" in claim.arguments:
+        some(select(rows, metric=claim.arguments["also"]), f"{corollary}, {claim.arguments['also']}")
+    return pd.DataFrame(rows.pivot_table("value", ["size", "instance"], ["metric", "mechanism"]))
+
+
+def small_expansion(tables: Tables, claim: Claim) -> Finding:
+    """Corollaries 9 and 15: the constant of ε², and the order of what is left.
+
+    ``arguments``: the corollary, the relative tolerance of the constant, and the least order.
+    """
+    wide, tolerance = _variants(tables, claim), claim.arguments["tolerance"]
+    ratio = wide["constant", "computed"] / wide["constant", "printed"]
+    order = wide["order", "printed"]
+    measured = (
+        f"Computed over printed constant {ratio.min():.4f} to {ratio.max():.4f}. The remainder is of order "
+        f"ε^{order.median():.2f} with the printed expansion, ε^{wide['order', 'derived'].median():.2f} with "
+        "the derived one."
+    )
+    holds = bool(((ratio - 1).abs() < tolerance).all() and (order > claim.arguments["order"]).all())
+    if "symmetrized" in wide:
+        both = wide["symmetrized", "printed"]
+        measured += f" Symmetrized sum over its bound: {both.min():.4f} to {both.max():.4f}."
+        holds = holds and bool(((both - 1).abs() < tolerance).all())
+    otherwise = "The constant, or the order of the remainder, is not the printed one."
+    computed = f"{ratio.median():.3f} of the printed constant, order {order.median():.2f}"
+    return verdict(measured, holds, otherwise, computed=computed, n=len(wide))
+
+
+def large_expansion(tables: Tables, claim: Claim) -> Finding:
+    """Corollaries 10 and 16: the constant of e^-ε, and the order of what is left.
+
+    ``arguments``: the corollary and the least order.
+    """
+    wide = _variants(tables, claim)
+    # An expansion without a term in e^-ε has the constant 0, up to rounding.
+    constant = {
+        variant: round(float(wide["constant", variant].median()), 9) + 0.0
+        for variant in ("computed", "printed", "derived")
+    }
+    printed, derived = wide["order", "printed"].median(), wide["order", "derived"].median()
+    measured = (
+        f"Constant, median: computed {constant['computed']:.4g}, printed {constant['printed']:.4g}, derived "
+        f"{constant['derived']:.4g}. The remainder decays as e^(-{printed:.2f} ε) with the printed constant, "
+        f"as e^(-{derived:.2f} ε) with the derived one."
+    )
+    otherwise = (
+        f"The printed expansion lacks terms of order e^-ε, so its error is of order {printed:.2f} in e^-ε "
+        "and not 2. With the terms that the errata derive, the constant is the computed one and the order "
+        f"{derived:.2f}."
+    )
+    holds = bool((wide["order", "printed"] > claim.arguments["order"]).all())
+    return verdict(measured, holds, otherwise, computed=f"order {printed:.2f}", n=len(wide))
+
+
+def large_bound(tables: Tables, claim: Claim) -> Finding:
+    """Corollary 16 as an inequality: the leading term of what randomized response loses, but for a share δ.
+
+    ``arguments``: the corollary, δ, and the farthest that the leading term may be from the loss in the limit.
+    """
+    wide = _variants(tables, claim)
+    level, limit = wide["level", "printed"], wide["limit", "printed"]
+    delta, close = claim.arguments["delta"], claim.arguments["limit"]
+    measured = (
+        f"With δ = {delta:g} the bound holds from ε* = {level.median():.3g} on (median; largest "
+        f"{level.max():.3g}). "
+        f"At ε = 600 the loss is {limit.min():.4f} to {limit.max():.4f} of the printed term."
+    )
+    off = float((limit - 1).abs().max(skipna=False))
+    return verdict(
+        measured,
+        bool(np.isfinite(level).all()) and off <= close,
+        "The bound fails at every ε for some prior, or its term is not the leading one.",
+        computed=f"ε* at most {level.max():.3g}, {off:.1%} off in the limit",
+        n=len(wide),
+    )
+
+
+# Figures 3 to 8 -------------------------------------------------------------------------------------------
+
+
+def _ratios(tables: Tables, claim: Claim, size: str) -> pd.DataFrame:
+    """Return value / OPT per mechanism for one alphabet size, if there are enough instances."""
+    table = select(tables[claim.tables[0]], size=size)
+    shares = some(ratios(table, claim.arguments["utility"]), f"k = {size}")
+    enough(shares.index.get_level_values("instance").nunique(), claim.arguments["instances"])
+    return shares
+
+
+def _minima(tables: Tables, claim: Claim, size: str, statistic: str) -> pd.Series[float]:
+    """Return the minima over fresh populations drawn as the figures are, if there are enough of them."""
+    rows = select(
+        tables["populations"], utility=claim.arguments["utility"], size=size, statistic=statistic, drawn=True
+    )
+    rows = some(rows, f"the minima at k = {size}")
+    enough(len(rows), claim.arguments["populations"], "populations")
+    return rows["least"]
+
+
+def _within(stated: float, minima: pd.Series[float], claim: Claim) -> bool:
+    """Tell whether a printed minimum, but for its rounding, may be that of a further population."""
+    half = claim.arguments["rounding"]
+    return bool(minima.min() - half <= stated <= minima.max() + half)
+
+
+def _spread(minima: pd.Series[float]) -> str:
+    return f"{minima.min():.1%} to {minima.max():.1%}"
+
+
+def lows(tables: Tables, claim: Claim) -> Finding:
+    """Figures 3 and 6: how far randomized response and binary fall below the optimum.
+
+    ``arguments``: utility, size, the instances and the fresh populations needed, what is ``stated`` (and in
+    the ``caption``, if that differs) by mechanism, and half the step to which the paper rounds
+    (``rounding``).
+    """
+    arguments, names = claim.arguments, {"rr": "randomized response", "binary": "binary"}
+    least = _ratios(tables, claim, arguments["size"])[[*names]].min()
+    minima = {name: _minima(tables, claim, arguments["size"], name) for name in names}
+    measured = "; ".join(
+        f"{words} {least[name]:.1%}, and {_spread(minima[name])} over {len(minima[name])} fresh populations"
+        for name, words in names.items()
+    )
+    readings = {
+        name: arguments[key] for name, key in (("text", "stated"), ("caption", "caption")) if key in arguments
+    }
+    outside = {
+        where: [f"{names[name]} {x:.0%}" for name, x in said.items() if not _within(x, minima[name], claim)]
+        for where, said in readings.items()
+    }
+    agree = [where for where, cases in outside.items() if not cases]
+    differ = "; ".join(f"{where}: {', '.join(cases)}" for where, cases in outside.items() if cases)
+    reading = (
+        f"Text and caption differ. Outside the range of minima ({differ}); read as the {' or '.join(agree)}."
+    )
+    return verdict(
+        f"Lowest share of the optimum: {measured}.",
+        bool(agree),
+        f"No population of {arguments['instances']} instances has such minima ({differ}).",
+        reading if differ else "",
+        computed="; ".join(_spread(minima[name]) for name in names),
+        n=len(minima["rr"]),
+    )
+
+
+def beats_geometric(tables: Tables, claim: Claim) -> Finding:
+    """Figures 3 and 6: binary and randomized response are above the geometric mechanism in every regime.
+
+    ``arguments``: the size.
+    """
+    size = claim.arguments["size"]
+    rows = select(tables[claim.tables[0]], size=size, metric="normalized")
+    rows = some(rows[rows["epsilon"] > 0], f"k = {size}")
+    wide = rows.pivot_table("value", ["epsilon", "instance"], "mechanism")
+    mean = wide.groupby("epsilon").mean()
+    names = {"binary": "binary", "rr": "RR"}
+    over = {words: mean[name] / mean["geometric"] for name, words in names.items()}
+    single = {words: wide[name] / wide["geometric"] for name, words in names.items()}
+    below = {words: x.index[x <= 1] for words, x in over.items()}
+    least = {words: x.min() for words, x in over.items()}
+    measured = "; ".join(
+        f"{words} {least[words]:.3f} of the mean (at ε = {over[words].idxmin():g}), and below it "
+        "on some instance "
+        + (
+            f"from ε = {x.index.get_level_values('epsilon')[x < 1].min():g} on"
+            if (x < 1).any()
+            else "at no ε"
+        )
+        for words, x in single.items()
+    )
+    cases = "; ".join(f"{words} from ε = {x.min():g} to {x.max():g}" for words, x in below.items() if len(x))
+    return verdict(
+        f"Over the geometric mechanism, least over ε: {measured}.",
+        not cases,
+        f"On average the geometric mechanism is at least as good: {cases}.",
+        computed="; ".join(f"{words} {x:.2f}" for words, x in least.items()),
+        n=wide.index.get_level_values("instance").nunique(),
+    )
+
+
+def better_of_two(tables: Tables, claim: Claim) -> Finding:
+    """Figures 4 and 7: the better of binary and randomized response against the optimum.
+
+    ``arguments``: utility, the instances and the fresh populations needed, what is ``stated`` by size, and
+    half the step to which the paper rounds (``rounding``).
+    """
+    stated = claim.arguments["stated"]
+    least = {k: _ratios(tables, claim, k)[["rr", "binary"]].max(axis=1).min() for k in stated}
+    minima = {k: _minima(tables, claim, k, "mixed") for k in stated}
+    reached = {k: float((minima[k] >= share).mean()) for k, share in stated.items()}
+    measured = "; ".join(
+        f"k = {k}: {least[k]:.1%} in the figure, {_spread(minima[k])} over {len(minima[k])} fresh "
+        "populations, of which "
+        f"{reached[k]:.0%} reach {share:.0%}"
+        for k, share in stated.items()
+    )
+    outside = [f"k = {k}: {share:.0%}" for k, share in stated.items() if not _within(share, minima[k], claim)]
+    rare = [
+        f"{reached[k]:.0%} of them reach {share:.0%} at k = {k}"
+        for k, share in stated.items()
+        if reached[k] < 0.5
+    ]
+    reading = (
+        "Read as a minimum over the paper's own instances, and not over every such population: "
+        f"{'; '.join(rare)}."
+    )
+    return verdict(
+        f"Lowest share of the optimum, {measured}.",
+        not outside,
+        f"No population of {claim.arguments['instances']} instances has such a minimum "
+        f"({'; '.join(outside)}).",
+        reading if rare else "",
+        computed="; ".join(_spread(minima[k]) for k in stated),
+        n=min(map(len, minima.values())),
+    )
+
+
+def scaling(tables: Tables, claim: Claim) -> Finding:
+    """Figures 5 and 8: the optimum against the printed expansion and the geometric mechanism.
+
+    ``arguments``: utility, size, the levels (``epsilons``), the least correlation, and by how much the
+    optimum may differ from the expansion in the median.
+    """
+    size, utility = claim.arguments["size"], claim.arguments["utility"]
+    rows = select(tables[claim.tables[0]], size=size, metric=utility)
+    measured, ratios_, holds = [], [], True
+    for epsilon in claim.arguments["epsilons"]:
+        part = some(select(rows, epsilon=epsilon), f"k = {size}, ε = {epsilon:g}")
+        wide = part.pivot_table("value", "instance", "mechanism")
+        correlation = float(wide["optimal"].corr(wide["printed"]))
+        follows = float((wide["optimal"] / wide["printed"]).median())
+        ratio = float((wide["optimal"] / wide["geometric"]).min())
+        measured.append(
+            f"ε = {epsilon:g}: correlation with the printed expansion {correlation:.5f}, median ratio to it "
+            f"{follows:.3f}, optimum over geometric at least {ratio:.2f}"
+        )
+        ratios_.append(f"{ratio:.2f}")
+        close = correlation >= claim.arguments["correlation"] and abs(follows - 1) <= claim.arguments["ratio"]
+        holds = holds and close and ratio > 1
+    otherwise = "The optimum does not follow the expansion, or does not beat the geometric mechanism."
+    computed = f"at least {', '.join(ratios_)} of geometric"
+    return verdict("; ".join(measured) + ".", holds, otherwise, computed=computed, n=len(wide))

@@ -1,0 +1,209 @@
+"""The random instances of kairouz2016, and its mechanisms against the optimum (Figures 3, 4, 6, 7)."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import entropy, total_variation
+from ldpfrontier.mechanisms import binary_mechanism, geometric_mechanism, randomized_response
+from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.optimum import Optimum
+from ldpfrontier.priors import dirichlet
+from ldpfrontier.privacy import ldp_epsilon
+from ldpfrontier.utility import FDivergence, Kind, MutualInformation
+from reproduction.results.tables import CLOSED_FORM, RESULTS, Row, result, select
+
+PAPER = "kairouz2016"
+MECHANISMS = ("binary", "rr", "geometric")
+
+#: Utilities by their name in the tables: mutual information, and the f-divergences.
+UTILITIES = ("mutual_information", "kl", "tv", "chi2", "hellinger")
+
+Measure = MutualInformation | FDivergence
+
+_LOG = logging.getLogger(__name__)
+
+
+def instance_name(instance: int) -> str:
+    """Name an instance in the tables, as in ``"017"``."""
+    return f"{instance:03d}"
+
+
+def sample(utility: str, size: int, instance: int, *, seed: int, concentration: float = 1.0) -> Measure:
+    """Draw an instance: a prior for mutual information, a pair P0, P1 (one for all f-divergences).
+
+    Parameters
+    ----------
+    utility : str
+        Member of `UTILITIES`.
+    size, instance : int
+        Number of inputs, and number of the instance.
+    seed : int
+        Root of the random streams.
+    concentration : float
+        Of the symmetric Dirichlet distribution the paper leaves open; 1 is uniform on the simplex.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    if utility not in UTILITIES:
+        raise ValueError(f"The utility is {utility!r}; allowed are {', '.join(UTILITIES)}.")
+    if utility == "mutual_information":
+        prior = dirichlet(seed, f"{PAPER}/prior", size, instance, concentration=concentration)
+        return MutualInformation(prior[0])
+    p0, p1 = dirichlet(seed, f"{PAPER}/pair", size, instance, count=2, concentration=concentration)
+    kind: Kind = utility  # type: ignore[assignment]
+    return FDivergence(p0, p1, kind)
+
+
+def sweep(
+    utility: str,
+    size: int,
+    instances: Sequence[int],
+    epsilons: Sequence[float],
+    *,
+    seed: int,
+    concentration: float = 1.0,
+    mechanisms: Sequence[str] = MECHANISMS,
+    experiment: str | None = None,
+    tolerance: float = 1e-9,
+    max_rounds: int = 1000,
+) -> pd.DataFrame:
+    """Compute the optimum and the closed forms for some instances over a grid.
+
+    Every mechanism has the metric named `utility` and ``normalized`` (divided by D(P0 || P1) or H(X), where
+    that is positive and finite). The bound of all of them is that of the optimum, so ``value / bound`` is the
+    ratio to OPT. The optimum has the metric ``staircase_error`` too: how far the ratios within its columns
+    are from 1 or e^eps, relatively. Facts of an instance are rows of the mechanism ``identity`` at epsilon =
+    inf: the utility without privacy, ``tv``, and ``balance``, which is P(T) P(T^c) of the binary mechanism's
+    T.
+
+    Parameters
+    ----------
+    utility : str
+        Member of `UTILITIES`.
+    size : int
+        Number of inputs k.
+    instances : sequence of int
+        Numbers of the instances; the rows of an instance do not depend on which others are asked for.
+    epsilons : sequence of float
+        Privacy levels in nats.
+    seed, concentration
+        As for `sample`.
+    mechanisms : sequence of str
+        Members of `MECHANISMS`.
+    experiment : str, optional
+        Name of the experiment in the table; the name of the utility by default.
+    tolerance, max_rounds
+        As for `optimal_ldp`.
+
+    Returns
+    -------
+    DataFrame
+        As `tables.RESULTS`.
+
+    Raises
+    ------
+    TableError
+        If a certificate fails; the sentence names the row.
+    """
+    rows: list[Row] = []
+    for instance in instances:
+        _LOG.info("%s, %d inputs, instance %d", utility, size, instance)
+        measure = sample(utility, size, instance, seed=seed, concentration=concentration)
+        row = partial(result, PAPER, experiment or utility, instance_name(instance), size=str(size))
+        rows += _sweep_rows(measure, row, utility, epsilons, mechanisms, tolerance, max_rounds)
+    return RESULTS.table(rows)
+
+
+def _sweep_rows(
+    measure: Measure,
+    row: Callable[..., Row],
+    metric: str,
+    epsilons: Sequence[float],
+    mechanisms: Sequence[str],
+    tolerance: float,
+    max_rounds: int,
+) -> Iterator[Row]:
+    full = _without_privacy(measure)
+    yield row("identity", metric, full, unit=measure.unit)
+    if isinstance(measure, MutualInformation):
+        yield row("identity", "balance", balance(measure), unit="1")
+    elif metric != "tv":
+        yield row("identity", "tv", total_variation(measure.p0, measure.p1), unit="1")
+    optimum: Optimum | None = None
+    for epsilon in epsilons:
+        optimum = optimal_ldp(
+            measure,
+            epsilon,
+            tolerance=tolerance,
+            max_rounds=max_rounds,
+            start=optimum.channel if optimum else None,
+        )
+        entries = [("optimal", optimum.channel, optimum.value, optimum.status, optimum.iterations)]
+        for mechanism in mechanisms:
+            channel = _closed_form(mechanism, measure, epsilon)
+            entries.append((mechanism, channel, measure(channel), CLOSED_FORM, 0))
+        for mechanism, channel, value, status, iterations in entries:
+            certificate = {
+                "epsilon": epsilon,
+                "direction": optimum.direction,
+                "status": status,
+                "channel": channel,
+                "iterations": iterations,
+                "privacy": ldp_epsilon(channel),
+            }
+            absolute = row(
+                mechanism, metric, value, unit=measure.unit, bound=optimum.upper_bound, **certificate
+            )
+            yield absolute
+            if 0.0 < full < math.inf:
+                share, bound = value / full, absolute["bound"] / full
+                yield row(mechanism, "normalized", share, unit="1", bound=bound, **certificate)
+        error = staircase_error(optimum.channel, epsilon)
+        yield row("optimal", "staircase_error", error, unit="1", epsilon=epsilon)
+
+
+def _without_privacy(measure: Measure) -> float:
+    if isinstance(measure, MutualInformation):
+        return entropy(measure.prior)
+    return measure.divergence()
+
+
+def balance(measure: MutualInformation) -> float:
+    """Return P(T) P(T^c) of the set T whose membership the binary mechanism reports."""
+    inside = float(measure.prior[measure.balanced].sum())
+    return inside * (1.0 - inside)
+
+
+def _closed_form(mechanism: str, measure: Measure, epsilon: float) -> Channel:
+    match mechanism:
+        case "binary":
+            return binary_mechanism(measure, epsilon)
+        case "rr":
+            return randomized_response(len(measure.prior), epsilon)
+        case "geometric":
+            return geometric_mechanism(len(measure.prior), epsilon)
+    raise ValueError(f"The mechanism is {mechanism!r}; allowed are {', '.join(MECHANISMS)}.")
+
+
+def staircase_error(channel: Channel, epsilon: float) -> float:
+    """Return how far the ratios within columns are from 1 or e^eps, relatively (kairouz2016, Theorem 2)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = np.log(channel.matrix) - np.log(channel.matrix.min(axis=0))
+    return float(np.minimum(np.abs(gain), np.abs(gain - epsilon)).max())
+
+
+def of_sizes(table: pd.DataFrame, sizes: int | Sequence[int], **values: Sequence[str]) -> pd.DataFrame:
+    """Select the rows of one or more alphabet sizes, and, by column, of the values given."""
+    wanted = [sizes] if isinstance(sizes, int) else sizes
+    return select(table, size=[str(size) for size in wanted], **values)

@@ -1,0 +1,495 @@
+"""Figures of kairouz2016."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Polygon
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.mechanisms import binary_mechanism, quaternary_mechanism, randomized_response
+from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, Look, graded, handle, style
+from ldpfrontier.privacy import error_region
+from ldpfrontier.types import FloatArray
+from ldpfrontier.utility import FDivergence
+from papers.kairouz2016.looks import ACHIEVED, POSSIBLE, SCALE, STAIRCASES, UTILITIES
+from papers.kairouz2016.summaries import ratios
+
+_LEVEL = f"privacy level {EPSILON} (nats)"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+# Figures 3, 4, 6 and 7: curves over epsilon ---------------------------------------------------------------
+
+
+def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> Figure:
+    """Draw Figure 3 or 6: averages over the instances, and each instance relative to its optimum.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `papers.kairouz2016.experiments.sweep`, one utility and one size.
+    utility : {"kl", "mutual_information"}
+    stated : mapping of str to float
+        The lowest ratio to the optimum that the paper reads off its figure, by mechanism.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        On the right, of binary and randomized response as in the paper, thin lines are instances and the
+        marked line is the lowest of them.
+    """
+    left_looks = [STAIRCASES[name] for name in ("optimal", "binary", "rr", "geometric")]
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 2.9))
+        left, right = figure.subplots(1, 2)
+        normalized = table[table["metric"] == "normalized"]
+        for order, name in enumerate(("optimal", "binary", "rr", "geometric")):
+            rows = normalized[normalized["mechanism"] == name]
+            mean = rows.groupby("epsilon")["value"].mean()
+            _marked(left, mean, STAIRCASES[name], order)
+        left.set(
+            xlabel=_LEVEL, ylabel=f"{ACHIEVED[utility]} / {POSSIBLE[utility]}, average", ylim=(0.0, 1.02)
+        )
+        shares = ratios(table, utility)
+        for order, name in enumerate(("rr", "binary")):
+            _bundle(right, _by_instance(shares[name]), STAIRCASES[name], order)
+            if name in stated:
+                _stated(right, stated[name], STAIRCASES[name])
+        right.set(xlabel=_LEVEL, ylabel=f"{ACHIEVED[utility]} / OPT", ylim=(0.0, 1.02))
+        for ax, letter, title in zip(
+            (left, right), _LETTERS, ("average", "each instance; marked: the lowest"), strict=False
+        ):
+            ax.set_title(f"({letter}) {title}", loc="left")
+            ax.set_xlim(0.0, table.loc[np.isfinite(table["epsilon"]), "epsilon"].max())
+        figure.legend(
+            handles=[*map(handle, left_looks), _stated_handle()], loc="outside upper center", ncols=5,
+            columnspacing=1.4, handlelength=2.8,
+        )  # fmt: skip
+    return figure
+
+
+def mixed(
+    table: pd.DataFrame, utility: str, stated: Mapping[str, float], axis: Sequence[float] = (0.5, 1.02)
+) -> Figure:
+    """Draw Figure 4 or 7: the better of binary and randomized response relative to the optimum.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `papers.kairouz2016.experiments.sweep`, one utility and all sizes.
+    utility : {"kl", "mutual_information"}
+    stated : mapping of str to float
+        The lowest ratio to the optimum that the paper states, by size.
+    axis : sequence of float
+        Ends of the vertical axis of the paper; lower instances extend it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel per size; thin lines are instances and the marked line is the lowest of them.
+    """
+    sizes = _sizes(table)
+    columns = min(2, len(sizes))
+    height = math.ceil(len(sizes) / columns)
+    curves = _by_instance(ratios(table, utility)[["binary", "rr"]].max(axis=1))
+    look = STAIRCASES["mixed"]
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH * columns / 2, 0.45 + 2.0 * height))
+        axes = figure.subplots(height, columns, squeeze=False, sharex=True, sharey=True).ravel()
+        low = min(axis[0], math.floor(20.0 * float(curves.min().min())) / 20.0)
+        for ax, letter, size in zip(axes, _LETTERS, sizes, strict=False):
+            _bundle(ax, curves.loc[:, [size]], look, 0)
+            if size in stated:
+                _stated(ax, stated[size], look)
+            ax.set_title(f"({letter}) {_alphabet(size)}", loc="left")
+            ax.set(xlim=(0.0, curves.index.max()), ylim=(low, axis[1]))
+        for ax in axes[len(sizes) :]:
+            ax.set_axis_off()
+        figure.supxlabel(_LEVEL, fontsize=9)
+        figure.supylabel(f"{ACHIEVED[utility]} / OPT, better of binary and randomized response", fontsize=9)
+        thin = Line2D([], [], color=look.colour, linewidth=0.5, alpha=0.6, label="one instance")
+        lowest = handle(look)
+        lowest.set_label("lowest of all")
+        figure.legend(
+            handles=[thin, lowest, _stated_handle()], loc="outside upper center", ncols=3, handlelength=2.8
+        )
+    return figure
+
+
+def _sizes(table: pd.DataFrame) -> list[str]:
+    return sorted(table["size"].unique(), key=int)
+
+
+def _alphabet(size: str) -> str:
+    return rf"$|\,\mathcal{{X}}\,|={size}$"
+
+
+def _by_instance(values: pd.Series[float]) -> pd.DataFrame:
+    """Return a column per size and instance, a row per epsilon."""
+    return values.rename("ratio").reset_index().pivot_table("ratio", "epsilon", ["size", "instance"])
+
+
+def _marked(ax: Axes, curve: pd.Series[Any], look: Look, order: int) -> None:
+    # Markers of neighbouring curves are shifted against each other, where there are many.
+    every = max(1, len(curve) // 10)
+    ax.plot(
+        curve.index, curve, zorder=4 + order, markevery=((2 * order + 1) * every // 6 % every, every),
+        **look.line(),
+    )  # fmt: skip
+
+
+def _bundle(ax: Axes, curves: pd.DataFrame, look: Look, order: int) -> None:
+    """Draw a thin line per instance, and the lowest of them with the marker of the mechanism."""
+    epsilon = curves.index.to_numpy(dtype=float)
+    lines = [np.column_stack([epsilon, curves[name]]) for name in curves]
+    # As one picture inside a PDF or SVG: as vectors, 100 instances are megabytes.
+    thin = LineCollection(lines, colors=look.colour, linewidths=0.5, alpha=0.3, zorder=2 + order / 10)
+    thin.set_rasterized(True)
+    ax.add_collection(thin)
+    _marked(ax, curves.min(axis=1), look, order)
+
+
+def _stated(ax: Axes, level: float, look: Look) -> None:
+    ax.axhline(level, color=look.colour, linewidth=0.8, linestyle=(0, (1, 2.5)), zorder=3)
+
+
+def _stated_handle() -> Line2D:
+    return Line2D(
+        [], [], color="#555555", linewidth=0.8, linestyle=(0, (1, 2.5)), label="lowest that the paper states"
+    )
+
+
+# Figures 5 and 8: points over what sets the scale ---------------------------------------------------------
+
+
+_EXPANSIONS: dict[str, dict[str, Any]] = {
+    "predicted": {"color": "#000000", "linewidth": 0.8, "label": "leading order"},
+    "printed": {"color": "#555555", "linewidth": 0.8, "linestyle": (0, (4, 2)), "label": "as printed"},
+}
+_NO_LOSS: dict[str, Any] = {
+    "color": "#777777", "linewidth": 0.8, "linestyle": (0, (1, 2)), "label": "no loss",
+}  # fmt: skip
+
+
+def scaling(table: pd.DataFrame, utility: str, axes: Sequence[Sequence[float]]) -> Figure:
+    """Draw Figure 5 (in nats) or 8 (in bits, as the paper): one point per instance and mechanism.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `papers.kairouz2016.expansions.scaling`.
+    utility : {"kl", "mutual_information"}
+    axes : sequence of (left, right, bottom, top)
+        The ends of the paper's axes, in the units of the figure; points beyond extend them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Lines: the expansion as printed and to leading order with its errata (left), no loss (right).
+    """
+    nats, name = (math.log(2.0), "bits") if utility == "mutual_information" else (1.0, "nats")
+    facts = table[table["mechanism"] == "identity"].pivot_table("value", "instance", "metric")
+    narrow = facts["balance" if utility == "mutual_information" else "tv"]
+    full = facts[utility][np.isfinite(facts[utility])] / nats
+    small, large = sorted(e for e in table["epsilon"].unique() if math.isfinite(e))
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 2.9))
+        left, right = figure.subplots(1, 2)
+        for ax, letter, epsilon, abscissa, mechanism, ends in (
+            (left, "a", small, narrow, "binary", axes[0]),
+            (right, "b", large, full, "rr", axes[1]),
+        ):
+            rows = table[(table["epsilon"] == epsilon) & (table["metric"] == utility)]
+            points = rows.pivot_table("value", "instance", "mechanism") / nats
+            x = abscissa.sort_values()
+            points = points.reindex(x.index)
+            exponent = math.floor(math.log10(points.max(axis=None)))
+            exponent = exponent if exponent < -1 else 0
+            points /= 10.0**exponent
+            if ax is left:
+                # Both expansions are a constant times this power of the abscissa.
+                share = np.linspace(0.0, 1.0, 101)
+                power = 1 if utility == "mutual_information" else 2
+                for expansion, options in _EXPANSIONS.items():
+                    top = points[expansion].iloc[-1]
+                    ax.plot(share * x.iloc[-1], share**power * top, zorder=2, **options)
+            else:
+                ax.plot([0.0, x.max()], [0.0, x.max() / 10.0**exponent], zorder=2, **_NO_LOSS)
+            for shown in ("geometric", mechanism):
+                options = STAIRCASES[shown].line(linestyle="", markersize=3.4, markeredgewidth=0.7)
+                ax.plot(x, points[shown], **options)
+            ax.plot(x, points["optimal"], **_plus())
+            unit = rf"$10^{{{exponent}}}$ {name}" if exponent else name
+            ax.set_title(f"({letter}) {EPSILON} = {epsilon:g}", loc="left")
+            ax.set(ylabel=f"{ACHIEVED[utility]} ({unit})")
+            shown = points[["geometric", mechanism, "optimal"]]
+            ax.set_xlim(*_around(x.to_numpy(), ends[:2]))
+            ax.set_ylim(*_around(shown.to_numpy(), [end / 10.0**exponent for end in ends[2:]]))
+        left.set_xlabel(SCALE[utility])
+        right.set_xlabel(f"{POSSIBLE[utility]} ({name})")
+        dots = [Line2D([], [], **STAIRCASES[m].line(linestyle="")) for m in ("binary", "rr", "geometric")]
+        lines = [Line2D([], [], **options) for options in (*_EXPANSIONS.values(), _NO_LOSS)]
+        figure.legend(
+            handles=[Line2D([], [], **_plus()), *dots, *lines], loc="outside upper center", ncols=7,
+            columnspacing=1.1, handlelength=1.8, handletextpad=0.5,
+        )  # fmt: skip
+    return figure
+
+
+def _around(values: FloatArray, ends: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis, moved out where values are beyond them."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    room = 0.03 * (high - low)
+    return (ends[0] if low >= ends[0] else low - room), (ends[1] if high <= ends[1] else high + room)
+
+
+def _plus() -> dict[str, Any]:
+    look = STAIRCASES["optimal"]
+    return look.line(linestyle="", marker="+", markersize=3.0, markeredgewidth=0.6, zorder=5)
+
+
+# Thresholds -----------------------------------------------------------------------------------------------
+
+
+def thresholds(table: pd.DataFrame) -> Figure:
+    """Draw the distribution over the instances of the thresholds of Theorems 5, 8, 12 and 14.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of `papers.kairouz2016.thresholds.thresholds`, any sizes and utilities.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A column per utility, a row per mechanism, an empirical distribution function per size. An infinite
+        threshold keeps its curve below 1.
+    """
+    sizes = _sizes(table)
+    known = set(table["metric"])
+    utilities = [name for name in UTILITIES if name in known]
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 3.9))
+        axes = figure.subplots(2, len(utilities), squeeze=False, sharey=True)
+        for row, (mechanism, title) in enumerate(
+            (("binary", "binary optimal up to"), ("rr", "RR optimal from"))
+        ):
+            rows = table[table["mechanism"] == mechanism]
+            inside = rows["value"][np.isfinite(rows["value"]) & (rows["value"] > 0)]
+            limits = 0.8 * inside.min(), 1.25 * inside.max()
+            for ax, utility in zip(axes[row], utilities, strict=True):
+                part = rows[rows["metric"] == utility]
+                if part.empty:
+                    ax.set_axis_off()
+                    continue
+                for i, size in enumerate(sizes):
+                    values = part["value"][part["size"] == size]
+                    # Thresholds of 0 and of infinity leave through the sides of the panel.
+                    steps = np.clip(np.sort(values), limits[0] / 2.0, 2.0 * limits[1])
+                    heights = np.arange(len(steps) + 1) / len(steps)
+                    ax.step([steps[0], *steps], heights, where="post", **graded(i, len(sizes)))
+                ax.set_xscale("log")
+                ax.xaxis.set_major_locator(LogLocator(numticks=8))
+                ax.xaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0), numticks=8))
+                ax.xaxis.set_major_formatter("{x:g}")
+                ax.xaxis.set_minor_formatter(NullFormatter())
+                ax.set(xlim=limits, ylim=(0.0, 1.02))
+                ax.set_title(UTILITIES[utility], loc="left")
+            axes[row][0].set_ylabel(f"share of instances,\n{title} {EPSILON}")
+        figure.supxlabel(f"threshold {EPSILON} (nats)", fontsize=9)
+        handles = [
+            Line2D([], [], label=_alphabet(size), **graded(i, len(sizes))) for i, size in enumerate(sizes)
+        ]
+        figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), handlelength=2.8)
+    return figure
+
+
+# Figures 2, 9 and 10: mechanisms and regions --------------------------------------------------------------
+
+
+def examples(epsilon: float) -> Figure:
+    """Draw Figure 2: the binary mechanism on five inputs and randomized response on four.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy level at which the probabilities are drawn, nats.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Above, the probability of each output y as a staircase over the inputs x; below, the matrices.
+    """
+    pair = FDivergence(np.array([3, 3, 1, 3, 1]) / 11.0, np.array([1, 1, 3, 1, 3]) / 9.0)
+    channels = {"binary": binary_mechanism(pair, epsilon), "rr": randomized_response(4, epsilon)}
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 3.6))
+        axes = figure.subplots(2, 2, height_ratios=(1.35, 1.0))
+        for column, (letter, (name, channel)) in enumerate(zip(_LETTERS, channels.items(), strict=False)):
+            look = STAIRCASES[name]
+            title = f"({letter}) {look.label}"
+            _staircases(axes[0, column], channel, look.colour)
+            axes[0, column].set_title(title, loc="left")
+            _matrix(axes[1, column], channel, look.colour)
+    return figure
+
+
+def _staircases(ax: Axes, channel: Channel, colour: str) -> None:
+    """Draw the probability of each output over the inputs, one output above the other."""
+    Q = channel.matrix
+    k, outputs = Q.shape
+    high, low = float(Q.max()), float(Q.min())
+    for y, foot in enumerate(1.3 * high * np.arange(outputs - 1, -1, -1)):
+        colours = [colour if q > low else "#BBBBBB" for q in Q[:, y]]
+        ax.bar(
+            range(1, k + 1), Q[:, y], bottom=foot, width=1.0, color=colours, edgecolor="white", linewidth=0.6
+        )
+        ax.axhline(foot, color="#000000", linewidth=0.6)
+        ax.text(0.35, foot, f"$y={y + 1}$", ha="right", va="bottom")
+    top = 1.3 * high * (outputs - 1)
+    for value, numerator in ((high, r"e^\varepsilon"), (low, "1")):
+        text = rf"$\frac{{{numerator}}}{{{_denominator(channel)}}}$"
+        ax.text(k + 0.6, top + value, text, va="center", fontsize=10)
+    ax.set_xticks(range(1, k + 1), ["$x=1$", *(f"${x}$" for x in range(2, k + 1))])
+    ax.set_yticks([])
+    ax.grid(visible=False)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.tick_params(length=0)
+    ax.set(xlim=(0.5, k + 0.5), ylim=(0.0, top + high))
+
+
+def _denominator(channel: Channel) -> str:
+    return rf"{channel.n_outputs - 1}+e^\varepsilon"
+
+
+def _matrix(ax: Axes, channel: Channel, colour: str) -> None:
+    """Write the transposed matrix in units of its smaller entry."""
+    high = (channel.matrix > channel.matrix.min()).T
+    rows, columns = high.shape
+    middle = (rows - 1) / 2.0
+    for (y, x), e in np.ndenumerate(high):
+        text, shade = (r"$e^\varepsilon$", colour) if e else ("$1$", "#333333")
+        ax.text(x, y, text, ha="center", va="center", color=shade, fontsize=10)
+    for edge, inner in ((-0.7, -0.55), (columns - 0.3, columns - 0.45)):
+        ends = [-0.5, -0.5, rows - 0.5, rows - 0.5]
+        ax.plot([inner, edge, edge, inner], ends, color="#000000", linewidth=0.8)
+    factor = rf"$Q^{{\mathrm{{T}}}}=\frac{{1}}{{{_denominator(channel)}}}$"
+    ax.text(-0.9, middle, factor, ha="right", va="center", fontsize=12)
+    ax.set(xlim=(-3.4, 5.4), ylim=(middle + 2.1, middle - 2.1))
+    ax.set_axis_off()
+
+
+_LIE = r"$\frac{1-\delta}{1+e^\varepsilon}$"
+
+
+def quaternary(epsilon: float, delta: float) -> Figure:
+    """Draw Figure 9: the quaternary mechanism and its error region.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy levels at which the region is drawn.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The region up to the line of guessing; what lies beyond is its mirror image.
+    """
+    channel = quaternary_mechanism(epsilon, delta)
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 3.2))
+        graph, region = figure.subplots(1, 2)
+        _graph(graph, channel)
+        graph.set_title("(a) privatization mechanism", loc="left")
+        look = STAIRCASES["binary"]
+        name = r"$\mathcal{R}_{Q_{\mathrm{QT}}}=\mathcal{R}_{\varepsilon,\delta}$"
+        _region(region, error_region(channel), look, name)
+        middle = (1.0 - delta) / (1.0 + math.exp(epsilon))
+        ticks = {0.0: "$0$", middle: _LIE, 1.0 - delta: r"$1-\delta$", 1.0: "$1$"}
+        region.set_xticks(list(ticks), list(ticks.values()))
+        region.set_yticks(list(ticks), list(ticks.values()))
+        region.tick_params(labelsize=10)
+        half = (middle + 1.0 - delta) / 2.0
+        region.annotate(r"slope $-e^{\varepsilon}$", (middle / 2.0, half), (8, 0), textcoords="offset points")
+        region.annotate(
+            r"slope $-e^{-\varepsilon}$", (half, middle / 2.0), (0, 8), textcoords="offset points"
+        )
+        region.text(0.27, 0.38, name, fontsize=10)
+        region.set_title("(b) error region", loc="left")
+        region.set(xlabel=r"false alarm $P_{\mathrm{FA}}$", ylabel=r"missed detection $P_{\mathrm{MD}}$")
+    return figure
+
+
+def _graph(ax: Axes, channel: Channel) -> None:
+    """Draw a channel from two to four letters: width of a line for its probability."""
+    heights = {0: 3.0, 3: 2.0, 2: 1.0, 1: 0.0}
+    truth, lie = r"$\frac{(1-\delta)\,e^\varepsilon}{1+e^\varepsilon}$", _LIE
+    labels = {
+        (0, 0): r"$\delta$",
+        (1, 1): r"$\delta$",
+        (0, 3): truth,
+        (1, 2): truth,
+        (0, 2): lie,
+        (1, 3): lie,
+    }
+    for (x, y), text in labels.items():
+        start, end = 2.25 - 1.5 * x, heights[y]
+        colour = {truth: STAIRCASES["binary"].colour, lie: "#777777"}.get(text, "#000000")
+        ax.plot([0.0, 1.0], [start, end], color=colour, linewidth=0.6 + 3.0 * channel.matrix[x, y], zorder=2)
+        share = 0.32 if text == lie else 0.62
+        ax.text(share, start + share * (end - start), text, ha="center", va="center", fontsize=9,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0}, zorder=3)  # fmt: skip
+    for x in (0, 1):
+        ax.text(-0.04, 2.25 - 1.5 * x, f"$x={x}$", ha="right", va="center")
+    for y, height in heights.items():
+        ax.text(1.04, height, f"$y={y}$", ha="left", va="center")
+    ax.set(xlim=(-0.2, 1.2), ylim=(-0.4, 3.4))
+    ax.set_axis_off()
+
+
+def dominance(p0: Sequence[float], p1: Sequence[float], epsilon: float) -> Figure:
+    """Draw Figure 10: the testing region of the binary mechanism around that of randomized response.
+
+    Parameters
+    ----------
+    p0, p1 : sequence of float
+        The distributions to be told apart.
+    epsilon : float
+        Privacy level of both mechanisms; up to the threshold of Theorem 5 the one region contains the other.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    pair = FDivergence(np.asarray(p0, dtype=float), np.asarray(p1, dtype=float))
+    channels = {
+        "binary": (binary_mechanism(pair, epsilon), r"$R(\tilde M_0,\tilde M_1)$, binary"),
+        "rr": (randomized_response(len(pair.p0), epsilon), "$R(M_0,M_1)$, randomized response"),
+    }
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH / 2, 3.3))
+        ax = figure.subplots()
+        for name, (channel, label) in channels.items():
+            marginals = Channel(np.stack([pair.p1, pair.p0]) @ channel.matrix)
+            _region(ax, error_region(marginals), STAIRCASES[name], label)
+        ax.set(xlabel=r"$\tilde M_1(S)$", ylabel=r"$\tilde M_0(S^{\mathrm{c}})$")
+        ax.legend(loc="upper right", handlelength=1.6)
+    return figure
+
+
+def _region(ax: Axes, vertices: FloatArray, look: Look, label: str) -> None:
+    ax.add_patch(Polygon(vertices, closed=True, facecolor=look.colour, alpha=0.2, linewidth=0))
+    options = look.line(label=label, linestyle="-", markerfacecolor="white", clip_on=False, zorder=3)
+    ax.plot(*vertices.T, **options)
+    ax.plot([0.0, 1.0], [1.0, 0.0], color="#555555", linewidth=0.8, linestyle=(0, (1, 2)))
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")

@@ -1,0 +1,166 @@
+"""What the configuration says about kairouz2016, as the arguments of its tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from reproduction.planning.configuration import grid_contradictions, values
+from reproduction.planning.paper import claims_named
+
+Configuration = Mapping[str, Any]
+Arguments = dict[str, Any]
+
+
+def sweeps(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
+    """Return the jobs of a sweep, the same for every utility: a size and a chunk of the instances each."""
+    paper = configuration["kairouz2016"]
+    rest = {
+        "epsilons": values(paper["epsilon"]),
+        "tolerance": float(paper["solver"]["tolerance"]),
+        "max_rounds": paper["solver"]["rounds"],
+    }
+    return _chunks(configuration, {*paper["sizes"], paper["size"]}, rest)
+
+
+def thresholds(configuration: Configuration) -> dict[str, Arguments]:
+    """Return the jobs that look for thresholds: a size and a chunk of the instances each."""
+    paper = configuration["kairouz2016"]
+    return _chunks(configuration, paper["sizes"], {"utilities": paper["thresholds"]})
+
+
+def larger(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
+    """Return the jobs of a sweep past the paper's sizes: a size and some instances each."""
+    study = configuration["kairouz2016"]["larger"]
+    rest = {
+        "epsilons": sorted(map(float, study["epsilon"])),
+        "tolerance": float(study["tolerance"]),
+        "max_rounds": configuration["kairouz2016"]["solver"]["rounds"],
+    }
+    return _cut(configuration, study["sizes"], study["instances"], study["chunk"], rest)
+
+
+def larger_thresholds(configuration: Configuration) -> dict[str, Arguments]:
+    """Return the jobs that look for thresholds past the paper's sizes."""
+    paper = configuration["kairouz2016"]
+    study, rest = paper["larger"], {"utilities": paper["thresholds"]}
+    return _cut(configuration, study["thresholds"], study["instances"], study["chunk"], rest)
+
+
+def scaling(configuration: Configuration, **_: Any) -> Arguments:
+    """Return the arguments of Figures 5 and 8."""
+    paper = configuration["kairouz2016"]
+    return {
+        **_origin(configuration),
+        "instances": list(range(paper["instances"])),
+        "size": paper["size"],
+        "epsilons": [float(epsilon) for epsilon in paper["scaling"]],
+        "tolerance": float(paper["solver"]["tolerance"]),
+    }
+
+
+def expansions(configuration: Configuration) -> Arguments:
+    """Return the arguments of the table of expansions."""
+    paper = configuration["kairouz2016"]
+    return {
+        **_origin(configuration),
+        "sizes": sorted(paper["sizes"]),
+        "instances": list(range(paper["instances"])),
+        "small": [float(epsilon) for epsilon in paper["expansions"]["small"]],
+        "large": [float(epsilon) for epsilon in paper["expansions"]["large"]],
+    }
+
+
+def populations(configuration: Configuration) -> Arguments:
+    """Return the arguments of the table of populations: those of the figures, other priors and levels."""
+    paper = configuration["kairouz2016"]
+    study, grid = paper["populations"], [e for e in values(paper["epsilon"]) if e > 0]
+    drawn = {
+        "concentration": float(paper["concentration"]),
+        "ends": [min(grid), max(grid)],
+        "drawn": True,
+    }
+    # Where the two mechanisms are equal does not depend on the least and the largest level.
+    every, extremes = ["rr", "binary", "mixed"], ["rr", "binary"]
+    other = {**drawn, "drawn": False}
+    priors = [{**other, "concentration": float(x)} for x in study["concentrations"]]
+    levels = [{**other, "ends": list(map(float, x)), "statistics": extremes} for x in study["ends"]]
+    size = paper["size"]
+    # Columns of more inputs are too many to list.
+    sizes = sorted(k for k in {*paper["sizes"], size} if k <= 12)
+    more = {max(sizes, default=0): priors, size: [*priors, *levels]}
+    return {
+        "seed": configuration["seed"],
+        "numbers": list(range(1, study["number"] + 1)),
+        "studies": [
+            {"utility": utility, "size": k, "statistics": every if k == size else ["mixed"], **setting}
+            for utility in ("kl", "mutual_information")
+            for k in sizes
+            for setting in [drawn, *more.get(k, [])]
+        ],
+    }
+
+
+def sensitivity(configuration: Configuration) -> Arguments:
+    """Return the claims that other ways to draw the instances may decide otherwise."""
+    return {"claims": claims_named("kairouz2016", ["K-F3a", "K-F4", "K-F6", "K-F7"])}
+
+
+def _origin(configuration: Configuration) -> Arguments:
+    """Return what an instance is drawn from."""
+    concentration = float(configuration["kairouz2016"]["concentration"])
+    return {"seed": configuration["seed"], "concentration": concentration}
+
+
+def _chunks(configuration: Configuration, sizes: Iterable[int], rest: Arguments) -> dict[str, Arguments]:
+    paper = configuration["kairouz2016"]
+    return _cut(configuration, sizes, paper["instances"], paper["chunk"], rest)
+
+
+def _cut(
+    configuration: Configuration, sizes: Iterable[int], total: int, step: int, rest: Arguments
+) -> dict[str, Arguments]:
+    """Cut the instances of every size into jobs; those of a job do not depend on how many there are."""
+    return {
+        f"{size}/{start // step}": {
+            **_origin(configuration),
+            "size": size,
+            "instances": list(range(start, min(start + step, total))),
+            **rest,
+        }
+        for size in sorted(sizes)
+        for start in range(0, total, step)
+    }
+
+
+def contradictions(configuration: Configuration) -> Iterator[str]:
+    """Yield what in the section of the paper contradicts what."""
+    paper = configuration["kairouz2016"]
+    yield from grid_contradictions("kairouz2016.epsilon", paper["epsilon"])
+    pairs = {"scaling": paper["scaling"], **{f"expansions.{k}": v for k, v in paper["expansions"].items()}}
+    for key, (first, second) in pairs.items():
+        if not first < second:
+            yield f"kairouz2016.{key} is [{first}, {second}]; allowed is the smaller number first."
+    for i, (first, second) in enumerate(paper["populations"]["ends"]):
+        if not first < second:
+            yield (
+                f"kairouz2016.populations.ends[{i}] is [{first}, {second}]; allowed is the smaller "
+                "number first."
+            )
+    if paper["concentration"] in paper["populations"]["concentrations"]:
+        yield (
+            f"kairouz2016.populations.concentrations has {paper['concentration']}, which is that "
+            "of the figures; "
+            "allowed are others."
+        )
+    drawings = paper["drawings"]
+    for name in ("p0", "p1"):
+        if abs(math.fsum(drawings[name]) - 1.0) > 1e-9:
+            total = f"{math.fsum(drawings[name]):.10g}"
+            yield f"kairouz2016.drawings.{name} sums to {total}; allowed is a distribution, which sums to 1."
+    if len(drawings["p0"]) != len(drawings["p1"]):
+        yield (
+            f"kairouz2016.drawings.p1 has {len(drawings['p1'])} entries; allowed are as many as p0 has,"
+            f" {len(drawings['p0'])}."
+        )

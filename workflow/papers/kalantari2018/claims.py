@@ -1,0 +1,74 @@
+"""How the claims of kalantari2018 are decided that are not plain checks."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from papers.kalantari2018.summaries import (
+    LOWER,
+    LOWER_NO_GROUP,
+    ORDERED,
+    PRINTED,
+    UPPER,
+    WIDTH,
+)
+from reproduction.ledger.claims import Claim, Finding, Tables, some, verdict
+from reproduction.results.tables import select
+
+
+def class_two(tables: Tables, claim: Claim) -> Finding:
+    """Theorem 2, with the constraint that (11) does not print."""
+    rows = select(tables["checks"], claim=claim.id)
+    ordered, printed = (some(select(rows, quantity=name), name) for name in (ORDERED, PRINTED))
+    short, where = _largest(printed)
+    measured = (
+        f"Distance from the exact optimum: at most {ordered['measured'].max():.2g} nats with D_1 ≤ D_i; (11) "
+        f"as printed is up to {short:.3f} nats too small ({where})."
+    )
+    reading = (
+        "(11) does not repeat the constraint D_1 ≤ ... ≤ D_M, which Lemma 4 supplies and its proof "
+        "uses. With "
+        f"D_1 ≤ D_i the formula is exact; as printed it is up to {short:.3f} nats below what any "
+        "channel can have."
+    )
+    otherwise = "The formula differs from the exact optimum even with the constraint D_1 ≤ D_i."
+    return verdict(
+        measured,
+        bool(ordered["holds"].all()),
+        otherwise,
+        "" if printed["holds"].all() else reading,
+        computed=f"off by {ordered['measured'].max():.1g} nats",
+        n=len(ordered),
+    )
+
+
+def class_three(tables: Tables, claim: Claim) -> Finding:
+    """Theorem 3: the bounds hold, and agree where the folded sets do; a group of permutations is needed."""
+    rows = select(tables["checks"], claim=claim.id)
+    lower, upper, width = (some(select(rows, quantity=name), name) for name in (LOWER, UPPER, WIDTH))
+    loose = select(rows, quantity=LOWER_NO_GROUP)
+    elsewhere = "not computed" if loose.empty else f"{loose['measured'].max():.3g}"
+    measured = (
+        f"Lower bound minus optimum: at most {lower['measured'].max():.2g} nats on the paper's sets and"
+        f" groups, {elsewhere} on others; upper bound minus optimum: at least {upper['measured'].min():.2g};"
+        f" width where the folded sets agree: at most {width['measured'].max():.2g}."
+    )
+    reading = ""
+    if not loose["holds"].all():
+        excess, where = _largest(loose)
+        reading = (
+            "The lower bound needs the folding permutations to form a group, because the proof uses"
+            " invariance under them. Without one it exceeds the optimum by up to"
+            f" {excess:.3f} nats ({where})."
+        )
+    otherwise = "A bound fails, or is not tight, also where the folding permutations form a group."
+    holds = all(part["holds"].all() for part in (lower, upper, width))
+    computed = f"width {width['measured'].max():.1g} nats where folded sets agree"
+    return verdict(measured, holds, otherwise, reading, computed=computed, n=len(lower))
+
+
+def _largest(rows: pd.DataFrame) -> tuple[float, str]:
+    """Return the largest number measured, and where that is."""
+    row = rows.iloc[int(rows["measured"].to_numpy().argmax())]
+    letters = f", M = {row['size']}" if row["size"] else ""
+    return float(row["measured"]), f"{row['instance']}{letters}"

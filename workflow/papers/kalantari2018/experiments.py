@@ -1,0 +1,276 @@
+"""Experiments of kalantari2018: Figures 4 to 7, the bounds of Theorem 3, random sets, Tables I to IV.
+
+No privacy level is asked for, so epsilon is inf. A leakage is minimized: the value is what the channel leaks,
+and the bound below it is certified. All leakages are in nats. The size of an instance is its number of
+letters M.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.hamming.dp_leakage import hamming_leakages
+from ldpfrontier.hamming.formulas import (
+    class_one_channel,
+    class_one_information,
+    class_one_leakage,
+    class_three_bounds,
+    class_two_channel,
+    class_two_leakage,
+)
+from ldpfrontier.hamming.mi_leakage import information_leakage
+from ldpfrontier.hamming.optimum import LeakageOptimum
+from ldpfrontier.hamming.sources import SourceSet
+from ldpfrontier.priors import generator
+from ldpfrontier.privacy import ldp_epsilon
+from reproduction.results.tables import CLOSED_FORM, PRINTED, RESULTS, Row, printed, result
+
+PAPER = "kalantari2018"
+DP, MI = MEASURES = "dp_leakage", "mi_leakage"
+
+#: Families of random source sets, see `sample`.
+FAMILIES = ("I", "II", "group", "copies", "permuted")
+
+#: A formula and its channel come from different sums: this much apart, in nats, they are equal.
+_ROUNDING = 1e-12
+
+#: What solvers leave open, in nats: a closed form that is lower than a certified bound by less is on it.
+_SOLVERS = 1e-9
+
+_log = logging.getLogger(__name__)
+
+
+# Figures 4 to 7, and the bounds of Theorem 3 --------------------------------------------------------------
+
+
+def tradeoff(
+    sources: Mapping[str, ArrayLike],
+    distortions: Sequence[float],
+    *,
+    experiment: str = "tradeoff",
+    measures: Sequence[str] = MEASURES,
+    tolerance: float = 1e-9,
+) -> pd.DataFrame:
+    """Compute the least leakage of source sets over a grid of distortions, and the paper's formulas.
+
+    ``optimal`` is exact, with its certificate. Beside it, where they apply, are the closed forms of the
+    paper, bounded by that certificate: ``theorem1``, ``theorem2`` with the channel (48), ``lemma5``. What is
+    no leakage of any channel is measured: ``printed``, (11) without D_1 <= D_i; ``theorem3_lower`` and
+    ``theorem3_upper``; and of Class II ``lemma6`` with the metric ``threshold``, D^(M-1).
+
+    Parameters
+    ----------
+    sources : mapping of str to array_like, shape (J, M)
+        Source sets, a distribution per row, by the name of the instance.
+    distortions : sequence of float
+        In (0, 1).
+    experiment : str
+        Name in the table.
+    measures : sequence of str
+        Members of `MEASURES`.
+    tolerance : float
+        Largest certified gap of an "optimal" leakage, in nats.
+
+    Returns
+    -------
+    DataFrame
+        As `tables.RESULTS`.
+
+    Raises
+    ------
+    ValueError
+        If a measure is unknown, or a source set or a distortion is not valid.
+    """
+    if unknown := [measure for measure in measures if measure not in MEASURES]:
+        raise ValueError(f"The measure is {unknown[0]!r}; allowed are {', '.join(MEASURES)}.")
+    grid = sorted(set(map(float, distortions)))
+    rows: list[Row] = []
+    for name, distributions in sources.items():
+        members = SourceSet(np.array(distributions))
+        if DP in measures:
+            rows += _dp_rows(experiment, name, members, grid, tolerance)
+        if MI in measures:
+            rows += _mi_rows(experiment, name, members, grid, tolerance)
+        _log.info("%s: %s (Class %s), %d distortions", experiment, name, members.kind, len(grid))
+    return RESULTS.table(rows)
+
+
+def _dp_rows(
+    experiment: str, name: str, sources: SourceSet, grid: Sequence[float], tolerance: float
+) -> Iterator[Row]:
+    row = partial(result, PAPER, experiment, name, size=str(sources.letters), unit="nats")
+    for D, best in zip(grid, hamming_leakages(sources, grid, tolerance=tolerance), strict=True):
+        yield row("optimal", DP, best.value, distortion=D, privacy_limit=best.value, **_certificate(best))
+        if sources.kind == "I":
+            value, channel = class_one_leakage(sources.letters, D), class_one_channel(sources.letters, D)
+            yield row("theorem1", DP, distortion=D, **_attained(value, channel, best))
+        elif sources.kind == "II":
+            formula = class_two_leakage(sources, D)
+            channel = class_two_channel(sources, formula)
+            yield row("theorem2", DP, distortion=D, **_attained(formula.value, channel, best))
+            yield row("printed", DP, class_two_leakage(sources, D, ordered=False).value, distortion=D)
+        else:
+            lower, upper = class_three_bounds(sources, D)
+            yield row("theorem3_lower", DP, lower, distortion=D)
+            yield row("theorem3_upper", DP, upper, distortion=D)
+
+
+def _mi_rows(
+    experiment: str, name: str, sources: SourceSet, grid: Sequence[float], tolerance: float
+) -> Iterator[Row]:
+    row = partial(result, PAPER, experiment, name, size=str(sources.letters))
+    for D in grid:
+        best = information_leakage(sources, D, tolerance=tolerance)
+        yield row("optimal", MI, best.value, unit="nats", distortion=D, **_certificate(best))
+        if sources.kind == "I":
+            value = class_one_information(sources.letters, D)
+            yield row("lemma5", MI, unit="nats", distortion=D, **_closed_form(value, best))
+    if sources.kind == "II":
+        yield row("lemma6", "threshold", sources.thresholds()[-2], unit="1")
+
+
+def _certificate(best: LeakageOptimum) -> dict[str, Any]:
+    """Return the columns of a certified leakage but its value."""
+    return {
+        "direction": best.direction,
+        "bound": best.bound,
+        "status": best.status,
+        "iterations": best.iterations,
+        **_columns(best.channel),
+    }
+
+
+def _closed_form(value: float, best: LeakageOptimum) -> dict[str, Any]:
+    """Return the columns of a formula; one that is clearly below the certified bound makes no table."""
+    bound = min(best.bound, value) if value > best.bound - _SOLVERS else best.bound
+    return {"value": value, "direction": "min", "bound": bound, "status": CLOSED_FORM}
+
+
+def _attained(value: float, channel: Channel, best: LeakageOptimum) -> dict[str, Any]:
+    """Return the columns of a formula that a channel attains."""
+    leaks = ldp_epsilon(channel)
+    value = leaks if abs(value - leaks) < _ROUNDING else value
+    return {**_closed_form(value, best), "privacy_limit": leaks, **_columns(channel)}
+
+
+def _columns(channel: Channel) -> dict[str, Any]:
+    """Return the columns of a channel; an output that never occurs is none."""
+    used = int((channel.matrix.max(axis=0) > 0).sum())
+    return {"channel": channel, "outputs": used, "privacy": ldp_epsilon(channel)}
+
+
+# Random sets ----------------------------------------------------------------------------------------------
+
+
+def sample(family: str, instance: int, *, seed: int) -> tuple[SourceSet, float]:
+    """Draw a source set on 3 to 8 letters and a distortion of six decimals.
+
+    Parameters
+    ----------
+    family : str
+        Class I: distributions and the uniform one. Class II: up to 4 in one order. ``group``: Class III, up
+        to 4 falling distributions, some of them also with letters 1 and 2 swapped. ``copies``: one falling
+        distribution and its copies by all permutations of the first 2 to 4 letters (a group, so Corollary 1
+        holds). ``permuted``: one and up to 3 copies by random permutations, in general not a group.
+    instance, seed : int
+
+    Returns
+    -------
+    sources : SourceSet
+    distortion : float
+
+    Raises
+    ------
+    ValueError
+        If there is no such family.
+    """
+    rng = generator(seed, f"{PAPER}/{family}", 8, instance)
+    M = int(rng.integers(3, 9))
+    P = -np.sort(-rng.dirichlet(np.full(M, 0.8), int(rng.integers(1, 5))), axis=1)
+    D = round(float(rng.uniform(0.02, 0.85)), 6)
+    match family:
+        case "I":
+            P = np.array([*(rng.permutation(p) for p in P), np.full(M, 1.0 / M)])
+        case "group":
+            both = P[:, [1, 0, *range(2, M)]]
+            P = np.concatenate([P, both[rng.permutation(len(P))[: rng.integers(1, len(P) + 1)]]])
+        case "copies":
+            moved = int(rng.integers(2, min(M, 5)))
+            P = np.array([P[0, [*head, *range(moved, M)]] for head in permutations(range(moved))])
+        case "permuted":
+            P = np.array([P[0], *(rng.permutation(P[0]) for _ in range(int(rng.integers(1, 4))))])
+        case "II":
+            pass
+        case _:
+            raise ValueError(f"The family is {family!r}; allowed are {', '.join(FAMILIES)}.")
+    return SourceSet(P), D
+
+
+def random_sets(*, seed: int, instances: int, families: Sequence[str] = FAMILIES) -> pd.DataFrame:
+    """Compute the least DP leakage of random source sets, and the paper's formulas.
+
+    Parameters
+    ----------
+    seed : int
+    instances : int
+        Number of sets per family.
+    families : sequence of str
+
+    Returns
+    -------
+    DataFrame
+        As `tables.RESULTS`: the rows of `tradeoff` of every set (`sample`) at its one distortion,
+        experiment ``random <family>``, instance 000, 001, ...
+    """
+    rows: list[Row] = []
+    for family in families:
+        for instance in range(instances):
+            sources, D = sample(family, instance, seed=seed)
+            rows += _dp_rows(f"random {family}", f"{instance:03d}", sources, [D], 1e-9)
+        _log.info("%d random sets of the family %s", instances, family)
+    return RESULTS.table(rows)
+
+
+# Tables I to IV -------------------------------------------------------------------------------------------
+
+
+def printed_sets(groups: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """Rebuild Tables I to IV from the Class II sets by the swaps that the text gives.
+
+    Parameters
+    ----------
+    groups : mapping
+        By number of letters: ``tables``, the number of the table of either class, and the printed rows of
+        ``base`` (Class II) and of ``a``, ``b``, ``c``, which swap letter 1 with letter 2, 3 and 4.
+
+    Returns
+    -------
+    DataFrame
+        As `tables.PRINTED`.
+    """
+    rows: list[Row] = []
+    for entries in groups.values():
+        base = np.array(entries["base"])
+        for step, group in enumerate(("base", "a", "b", "c")):
+            table = entries["tables"]["III" if step else "II"]
+            name = f"III {group}" if step else "II"
+            swapped = base.copy()
+            swapped[:, [0, step]] = base[:, [step, 0]]
+            for j, (found, said) in enumerate(zip(swapped, entries[group], strict=True), start=1):
+                for i, (computed, entry) in enumerate(zip(found, said, strict=True), start=1):
+                    rows.append(
+                        printed(
+                            PAPER, f"Table {table}", len(rows), f"{name}, row {j}: P{i}", computed, entry,
+                            digits=2, note="not the swap that the text gives",
+                        )
+                    )  # fmt: skip
+    return PRINTED.table(rows)

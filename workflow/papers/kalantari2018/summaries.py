@@ -1,0 +1,238 @@
+"""The statements of kalantari2018, checked on its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reproduction.results.tables import CHECKS, Relation, Row, check, select
+
+PAPER = "kalantari2018"
+DP, MI = "dp_leakage", "mi_leakage"
+
+#: Theorem 2 as its proof reads it, and as it is printed.
+ORDERED, PRINTED = "distance from the exact optimum, with D_1 ≤ D_i", "shortfall of (11) as printed"
+
+#: Theorem 3: its lower bound where the folding permutations form a group and where they need not, its upper
+#: bound, and how far the two are apart where the folded sets agree and where they need not.
+LOWER, LOWER_NO_GROUP = "lower bound minus optimum", "lower bound minus optimum, no group"
+UPPER = "upper bound minus optimum"
+WIDTH, WIDTH_DIFFERING = "width where the folded sets agree", "width where they may differ"
+
+#: By number of letters: the claims on DP leakage alone, and beside MI leakage.
+FIGURES = {"6": ("Ka-F4", "Ka-F6"), "10": ("Ka-F5", "Ka-F7")}
+
+#: The classes in the order in which knowing less leaks more.
+CLASSES = ("II", "III a", "III b", "III c", "I")
+
+
+def checks(
+    tradeoff: pd.DataFrame,
+    bounds: pd.DataFrame,
+    random: pd.DataFrame,
+    *,
+    tolerance: Mapping[str, float],
+    convex: float,
+    gain: float,
+    no_group: Sequence[str],
+    differing: Sequence[str],
+) -> pd.DataFrame:
+    """Check the statements of the paper.
+
+    One row per statement and source set (or family of random sets), the extreme over the grid, with the
+    distortion at which it occurs:
+
+    - ``Ka-T1``, ``Ka-T2``, ``Ka-L5``: largest distance of the formula from the optimum, 0; of Theorem 2 also
+      the largest amount by which (11) as printed is too small;
+    - ``Ka-T3``: largest excess of the lower bound over the optimum, at most 0; least excess of the upper
+      bound, at least 0; largest distance between the two, 0 where the folded sets agree;
+    - ``Ka-L6``: largest MI leakage at D >= D^(M-1), 0; least below it, positive;
+    - ``Ka-F4`` (M = 6), ``Ka-F5`` (M = 10): the largest D up to which knowing the set gains nothing on
+      Class I, which is to be on the grid; the largest gain; the least increase to the next set of `CLASSES`,
+      at least 0;
+    - ``Ka-F6``, ``Ka-F7``: the least DP minus MI leakage where DP is positive, above 0; their largest
+      distance where DP is 0, 0; the least second difference of MI leakage, at least 0, and of DP leakage,
+      below 0 as it is not convex.
+
+    Parameters
+    ----------
+    tradeoff, bounds, random : DataFrame
+        As the experiments return them: the sets of the paper, those of the bounds of Theorem 3, and the
+        random ones.
+    tolerance : mapping of str to float
+        What counts as equal, in nats, by the measure of the leakage.
+    convex : float
+        What a second difference may miss 0 by.
+    gain : float
+        What counts as a large gain, in nats.
+    no_group, differing : sequence of str
+        Sets, or families of random sets, whose folding permutations need not form a group, and whose folded
+        sets need not agree.
+
+    Returns
+    -------
+    DataFrame
+        As `tables.CHECKS`.
+    """
+    exact, near = tolerance[DP], tolerance[MI]
+    rows: list[Row] = []
+    for table in (tradeoff, bounds):
+        for (size, instance), part in table.groupby(["size", "instance"], sort=False):
+            curves = _curves(part, DP, ["distortion"])
+            rows += _formulas(curves, exact, no_group, differing, instance=instance, size=size)
+            mi = _curves(part, MI, ["distortion"])
+            if mi:
+                threshold = select(part, metric="threshold")["value"]
+                rows += _information(mi, threshold, near, instance=instance, size=size)
+                if size in FIGURES:
+                    name = FIGURES[size][1]
+                    rows += _comparison(
+                        name, curves["optimal"], mi["optimal"], exact, near, convex,
+                        instance=instance, size=size,
+                    )  # fmt: skip
+    for family, part in random.groupby("experiment", sort=False):
+        # Here no function of D: a row per set, at a distortion of its own.
+        curves = _curves(part, DP, ["distortion", "size", "instance"])
+        rows += _formulas(curves, exact, no_group, differing, instance=family)
+    for size, (name, _) in FIGURES.items():
+        rows += _ordering(name, size, select(tradeoff, size=size), exact, gain)
+    return CHECKS.table(rows)
+
+
+def _curves(part: pd.DataFrame, metric: str, by: list[str]) -> dict[str, pd.Series[float]]:
+    """Return the leakages by mechanism, indexed by the distortion and, of random sets, by the set."""
+    return {
+        str(mechanism): rows.set_index(by)["value"].sort_index()
+        for mechanism, rows in select(part, metric=metric).groupby("mechanism")
+    }
+
+
+def _extreme(
+    claim: str, quantity: str, values: pd.Series[float], relation: Relation, limit: float, **columns: Any
+) -> Iterator[Row]:
+    """Check the value that is nearest to its limit, or furthest beyond it."""
+    values = values.dropna()
+    if len(values):
+        number = int(values.argmax() if relation == "<=" else values.argmin())
+        place = values.index[number]
+        at, *rest = place if isinstance(place, tuple) else (place,)
+        note = "at set {1} on {0} letters".format(*rest) if rest else ""
+        given = {"unit": "nats", "parameter": "distortion", "at": at, "note": note, **columns}
+        instance = given.pop("instance")
+        yield check(PAPER, claim, instance, quantity, values.iloc[number], relation, limit, **given)
+
+
+def _formulas(
+    dp: Mapping[str, pd.Series[float]],
+    exact: float,
+    no_group: Sequence[str],
+    differing: Sequence[str],
+    **columns: Any,
+) -> Iterator[Row]:
+    """Compare Theorems 1 to 3 with the optimum."""
+    columns["tolerance"] = exact
+    optimal = dp["optimal"]
+    if "theorem1" in dp:
+        distance = (dp["theorem1"] - optimal).abs()
+        yield from _extreme("Ka-T1", "distance from the exact optimum", distance, "<=", 0.0, **columns)
+    if "theorem2" in dp:
+        yield from _extreme("Ka-T2", ORDERED, (dp["theorem2"] - optimal).abs(), "<=", 0.0, **columns)
+        yield from _extreme("Ka-T2", PRINTED, optimal - dp["printed"], "<=", 0.0, **columns)
+    if "theorem3_lower" in dp:
+        lower, upper = dp["theorem3_lower"], dp["theorem3_upper"]
+        below = LOWER_NO_GROUP if columns["instance"] in no_group else LOWER
+        yield from _extreme("Ka-T3", below, lower - optimal, "<=", 0.0, **columns)
+        yield from _extreme("Ka-T3", UPPER, upper - optimal, ">=", 0.0, **columns)
+        if columns["instance"] in differing:
+            # The largest, which shows that they do differ.
+            widest = (upper - lower).nlargest(1)
+            yield from _extreme("Ka-T3", WIDTH_DIFFERING, widest, ">=", 0.0, **columns)
+        else:
+            yield from _extreme("Ka-T3", WIDTH, upper - lower, "<=", 0.0, **columns)
+
+
+def _information(
+    mi: Mapping[str, pd.Series[float]], threshold: pd.Series[float], near: float, **columns: Any
+) -> Iterator[Row]:
+    """Compare Lemmas 5 and 6 with the optimum."""
+    optimal = mi["optimal"]
+    if "lemma5" in mi:
+        distance = (mi["lemma5"] - optimal).abs()
+        yield from _extreme(
+            "Ka-L5", "distance from the exact optimum", distance, "<=", 0.0, tolerance=near, **columns
+        )
+    for least in threshold:
+        silent, rest = optimal[optimal.index >= least], optimal[optimal.index < least]
+        yield from _extreme(
+            "Ka-L6", "MI leakage at D ≥ D^(M-1)", silent, "<=", 0.0, tolerance=near, **columns
+        )
+        yield from _extreme("Ka-L6", "MI leakage below D^(M-1)", rest, ">=", 1e-6, **columns)
+
+
+def _comparison(
+    claim: str,
+    dp: pd.Series[float],
+    mi: pd.Series[float],
+    exact: float,
+    near: float,
+    convex: float,
+    **columns: Any,
+) -> Iterator[Row]:
+    """Compare the curves of Figures 6 and 7."""
+    gap = dp - mi
+    above = "DP minus MI leakage where DP is positive"
+    yield from _extreme(claim, above, gap[dp > 0], ">=", exact, **columns)
+    yield from _extreme(
+        claim,
+        "distance of DP and MI leakage where DP is zero",
+        gap.abs()[dp == 0],
+        "<=",
+        0.0,
+        tolerance=near,
+        **columns,
+    )
+    yield from _extreme(
+        claim, "second difference of MI leakage", _second_difference(mi), ">=", 0.0,
+        tolerance=convex, **columns,
+    )  # fmt: skip
+    # The least one: one is enough for a curve that is not convex.
+    bend = _second_difference(dp).nsmallest(1)
+    yield from _extreme(claim, "second difference of DP leakage", bend, "<=", -convex, **columns)
+
+
+def _second_difference(curve: pd.Series[float]) -> pd.Series[float]:
+    """Return slope to the right minus slope to the left, at the inner points."""
+    slopes = np.diff(curve.to_numpy()) / np.diff(curve.index.to_numpy(dtype=np.float64))
+    return pd.Series(np.diff(slopes), index=curve.index[1:-1])
+
+
+def _ordering(claim: str, size: str, table: pd.DataFrame, exact: float, large: float) -> Iterator[Row]:
+    """Compare the classes of one size, as Figures 4 and 5 do."""
+    rows = select(table, metric=DP, mechanism="optimal")
+    leakage = {
+        str(name): part.set_index("distortion")["value"].sort_index()
+        for name, part in rows.groupby("instance")
+    }
+    chain = [name for name in CLASSES if name in leakage]
+    for low, high in pairwise(chain):
+        yield from _extreme(
+            claim, "increase of leakage to the next set", leakage[high] - leakage[low], ">=", 0.0,
+            tolerance=exact, instance=f"{low} to {high}", size=size,
+        )  # fmt: skip
+    if "I" not in leakage:
+        return
+    for name in chain[:-1]:
+        gain = leakage["I"] - leakage[name]
+        best = gain.nlargest(1)
+        yield from _extreme(claim, "largest gain over Class I", best, ">=", large, instance=name, size=size)
+        gaining = gain.index[gain > exact]
+        same = gain.index[gain.index < gaining.min()] if len(gaining) else gain.index
+        last = float(same.max()) if len(same) else 0.0
+        yield check(
+            PAPER, claim, name, "largest D without a gain over Class I", last, ">=", float(gain.index.min()),
+            size=size, parameter="distortion", at=last,
+        )  # fmt: skip

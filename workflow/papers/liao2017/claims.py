@@ -1,0 +1,98 @@
+"""How the claims of liao2017 are decided."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from papers.liao2017.summaries import OF_ANY, OF_TWO
+from reproduction.ledger.claims import Claim, Finding, Tables, some, verdict
+from reproduction.results.tables import select
+
+PAPER = "liao2017"
+
+
+def renyi_limit(tables: Tables, claim: Claim) -> Finding:
+    """Lemma 2: the ratio of the divergences tends to its limit."""
+    rows = some(select(tables["theorems"], claim=claim.id), claim.id).sort_values("at", ascending=False)
+    steps = "; ".join(f"{v:.2g} at {at:g}" for at, v in zip(rows["at"], rows["measured"], strict=True))
+    measured = f"Relative distance from the limit: {steps} from a constant channel."
+    return verdict(
+        measured,
+        bool(rows["holds"].all()),
+        "The ratio does not tend to the limit.",
+        computed=f"{rows['measured'].iloc[-1]:.2g} off the limit",
+        n=len(rows),
+    )
+
+
+def approximation(tables: Tables, claim: Claim) -> Finding:
+    """Figures 2 and 3: the share of the optimum that W' has where the text says they are equal.
+
+    Where it has less, the optimum of the paper may be that of an exhaustive search: one step must explain all
+    statements of the paper that name a leakage, and the agreement must end beyond it.
+    """
+    rows = some(select(tables["statements"], claim=claim.id), claim.id)
+    two, any_ = (
+        some(select(rows, quantity=name), f"{claim.id}, {name}").set_index("instance")
+        for name in (OF_TWO, OF_ANY)
+    )
+    measured = "; ".join(
+        f"{name}, {two['note'][name]}: at least {two['measured'][name]:.1%} of the optimum with 2 outputs, "
+        f"{any_['measured'][name]:.1%} of that with any outputs"
+        for name in two.index
+    )
+    computed = ", ".join(f"{x:.1%}" for x in two["measured"])
+    far = [str(name) for name in two.index[~two["holds"]]]
+    if not far:
+        reading = "It holds against the optimum with two outputs; more outputs have more utility."
+        return verdict(
+            f"{measured}.", True, "", "" if any_["holds"].all() else reading, computed=computed, n=len(two)
+        )
+    every = tables["searches"]
+    own = select(every, claim=claim.id, instance=far)
+    agree = every[(every["mean"] >= every["share"]) & (every["beyond"] < every["share"])]
+    # A search that was not made explains nothing.
+    needed = len(every[["claim", "instance"]].drop_duplicates())
+    steps = sorted(agree["steps"].value_counts().pipe(lambda found: found.index[found == needed]))
+    found = "; ".join(
+        f"of a search in steps of 1/{row.steps} W' has {row.mean:.1%} on average up to "
+        f"{row.leakage:.1%} of min H, "
+        f"{row.beyond:.1%} from there to ten times that"
+        for row in own.itertuples()
+    )
+    measured = f"{measured}. {found[:1].upper()}{found[1:]}."
+    apart = f"{own['apart'].max():.1%}"
+    first = tables["high_privacy"].set_index("instance")["share_of_any"]
+    near = ", ".join(f"{x:.1%}" for x in first.reindex(far))
+    optima = (
+        f"For {', '.join(far)} the certified optimum has more utility, and the share of W' does "
+        "not go to 1 with the "
+        f"leakage: it is {near} at the least leakage computed. The optimum uses a rare output, W' "
+        "two equally likely "
+        f"ones.{_other_start(tables['shares'], far)}"
+    )
+    if steps and set(far) <= set(own["instance"]):
+        words = " or ".join(f"1/{step}" for step in steps)
+        reading = (
+            f"W* is read as the result of an exhaustive search in steps of {words}, which the "
+            "paper does not state; it "
+            "explains the leakages named for Pairs 1 and 4 and Triple 2, and a finer one does not. "
+            "In the figure the "
+            f"curves of W' and of the certified optimum are at most {apart} of its height apart "
+            f"there. {optima}"
+        )
+        computed += f" of the optimum; {', '.join(_of_search(own, steps[0]))} of a search"
+        return verdict(measured, True, "", reading, computed=computed, n=len(two))
+    otherwise = f"{optima} No step of an exhaustive search explains all leakages named."
+    return verdict(measured, False, otherwise, computed=computed, n=len(two))
+
+
+def _of_search(own: pd.DataFrame, steps: int) -> list[str]:
+    return [f"{x:.1%}" for x in select(own, steps=steps)["mean"]]
+
+
+def _other_start(shares: pd.DataFrame, instances: list[str]) -> str:
+    """Say what W' has around its best nominal row instead of (1/2, 1/2), at the least leakage compared."""
+    rows = select(shares, instance=instances).sort_values("leakage")
+    share = (rows["eit_w0"] / rows["optimal"]).groupby(rows["instance"]).first().min()
+    return "" if pd.isna(share) else f" With the best w_0 instead of (1/2, 1/2) W' has {share:.1%} there."

@@ -1,0 +1,150 @@
+"""Theorems 1 to 3 and Lemma 2 of liao2017, checked on random hypotheses."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+
+import cvxpy as cp
+import numpy as np
+import pandas as pd
+
+from ldpfrontier.hypothesis_testing.euclidean import euclidean_bernoulli, euclidean_binary, euclidean_sdp
+from ldpfrontier.information import BITS, kl_divergence, renyi_divergence
+from ldpfrontier.priors import generator
+from ldpfrontier.types import FloatArray
+from reproduction.results.tables import CHECKS, Row, check
+
+PAPER = "liao2017"
+
+#: Most that a quantity may be, by the claim it belongs to: a limit, and a tolerance for the solvers that it
+#: is found with.
+LIMITS = {
+    ("Li-T1", "relative distance from the SDP"): (0.0, 1e-5),
+    ("Li-T1", "relative distance from the direct program"): (0.0, 1e-4),
+    ("Li-T1", "rank"): (1.0, 0.0),
+    ("Li-T3", "relative distance of the construction's value from the SDP's"): (0.0, 1e-6),
+    ("Li-T3", "relative leakage above the limit"): (0.0, 1e-6),
+    ("Li-T3", "|A sqrt(w_0)|"): (0.0, 1e-9),
+    ("Li-T3", "outputs over M + 1"): (1.0, 0.0),
+    ("Li-T3", "minus the least entry of the channel"): (0.0, 0.0),
+    ("Li-T3", "relative distance of (44) from the SDP"): (0.0, 1e-5),
+}
+
+_log = logging.getLogger(__name__)
+
+
+def theorems(
+    *,
+    seed: int,
+    instances: int = 3,
+    letters: Sequence[int] = range(2, 9),
+    order: float = 0.5,
+    distances: Sequence[float] = (1e-1, 1e-2, 1e-3),
+) -> pd.DataFrame:
+    """Check Theorems 1 to 3 and Lemma 2 on random hypotheses (uniform on the simplex).
+
+    Rows are the worst over the instances, one row per number of hypotheses m and of letters M:
+
+    - ``Li-T1`` (m = 2): relative distance of the closed form's value from the SDP's and from that of the
+      convex program (62); rank of the SDP's solution;
+    - ``Li-T3`` (m = 2, 3, 4): relative distance of the E-IT value of A from the SDP's; largest E-IT leakage
+      of A over its limit, minus 1; largest entry of A sqrt(w_0); outputs over M + 1; minus the least entry of
+      W' at limits of 1e-4 bits; with two letters also the relative distance of (44) from the SDP;
+    - ``Li-L2``: (1 - order) D / (2^((1 - order) D_order) - 1) over log2(e) / order, minus 1, for random
+      channels within every distance of a constant one. It must fall with the distance, and be at most 20
+      times the distance.
+
+    Parameters
+    ----------
+    seed : int
+    instances : int
+        Random instances per m and M.
+    letters : sequence of int
+    order : float
+        Of the Renyi divergence, in (0, 1).
+    distances : sequence of float
+        From a constant channel, falling.
+
+    Returns
+    -------
+    DataFrame
+        As `tables.CHECKS`.
+    """
+    rows: list[Row] = []
+    note = f"worst of {instances} random instances"
+    for M in letters:
+        for m in (2, 3, 4):
+            worst: dict[tuple[str, str], float] = {}
+            for instance in range(instances):
+                rng = generator(seed, f"{PAPER}/theorems/{m}", M, instance)
+                p, limits = rng.dirichlet(np.ones(M), m), rng.uniform(0.2, 2.0, m) * 1e-4
+                for key, value in _theorem_instance(p, limits).items():
+                    worst[key] = max(worst.get(key, -math.inf), value)
+            for (claim, quantity), value in worst.items():
+                limit, tolerance = LIMITS[claim, quantity]
+                rows.append(
+                    check(
+                        PAPER, claim, "", quantity, value, "<=", limit,
+                        tolerance=tolerance, size=f"{m} x {M}", note=note,
+                    )
+                )  # fmt: skip
+        _log.info("Hypotheses on %d letters", M)
+    before = math.inf
+    for distance in distances:
+        value = _lemma_2(seed, instances, order, distance)
+        rows.append(
+            check(
+                PAPER, "Li-L2", f"{distance:g}", "relative distance from the limit",
+                value, "<=", min(before, 20.0 * distance),
+                order=order, parameter="distance from a constant channel", at=distance, note=note,
+            )
+        )  # fmt: skip
+        before = value
+    return CHECKS.table(rows)
+
+
+def _lemma_2(seed: int, instances: int, order: float, distance: float) -> float:
+    """Return the largest relative distance of the ratio of Lemma 2 from its limit."""
+    off = []
+    for instance in range(instances):
+        rng = generator(seed, f"{PAPER}/lemma2", 3, instance)
+        p2, p1 = rng.dirichlet(np.ones(3), 2) * distance + (1.0 - distance) * np.full(3, 1 / 3)
+        renyi = renyi_divergence(p2, p1, order, bits=True)
+        ratio = (1.0 - order) * kl_divergence(p2, p1, bits=True) / math.expm1((1.0 - order) * renyi / BITS)
+        off.append(abs(ratio * order / BITS - 1.0))
+    return max(off)
+
+
+def _theorem_instance(p: FloatArray, limits: FloatArray) -> dict[tuple[str, str], float]:
+    sdp = euclidean_sdp(p, limits)
+    values: dict[tuple[str, str], float] = {}
+    if len(p) == 2:
+        closed = euclidean_binary(p, limits)
+        a = cp.Variable(p.shape[1])
+        scale = np.sqrt(2.0 * limits / BITS)
+        cones = [cp.SOC(cp.Constant(s), a @ np.diag(np.sqrt(row))) for row, s in zip(p, scale, strict=True)]
+        program = cp.Problem(cp.Maximize((p[1] - p[0]) @ a), cones)
+        direct = float(program.solve(solver=cp.CLARABEL)) ** 2 / 2.0 * BITS  # type: ignore[no-untyped-call]
+        values["Li-T1", "relative distance from the SDP"] = abs(closed.value / sdp.value - 1.0)
+        values["Li-T1", "relative distance from the direct program"] = abs(closed.value / direct - 1.0)
+        values["Li-T1", "rank"] = float(sdp.rank)
+    if p.shape[1] == 2:
+        bernoulli = euclidean_bernoulli(p, limits)
+        values["Li-T3", "relative distance of (44) from the SDP"] = abs(bernoulli.value / sdp.value - 1.0)
+    w0 = np.full(sdp.rank + 1, 1.0 / (sdp.rank + 1))
+    matrix = sdp.matrix(w0)
+    A = (matrix - w0) / np.sqrt(w0)
+    value = float(np.square((p[1:] - p[0]) @ A).sum(axis=1).min()) / 2.0 * BITS
+    leaks = p @ np.square(A).sum(axis=1) / 2.0 * BITS
+    values |= {
+        ("Li-T3", "relative distance of the construction's value from the SDP's"): abs(
+            value / sdp.value - 1.0
+        ),
+        ("Li-T3", "relative leakage above the limit"): float((leaks / limits).max()) - 1.0,
+        ("Li-T3", "|A sqrt(w_0)|"): float(np.abs(A @ np.sqrt(w0)).max()),
+        ("Li-T3", "outputs over M + 1"): (sdp.rank + 1) / (p.shape[1] + 1),
+        ("Li-T3", "minus the least entry of the channel"): -float(matrix.min()),
+    }
+    return values

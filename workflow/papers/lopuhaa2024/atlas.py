@@ -1,0 +1,65 @@
+"""The atlas of lopuhaa2024: every mechanism on many pairs of attributes, at a few privacy levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ldpfrontier.information import entropy
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024.experiments import Solution, place_of, rows_of
+from reproduction.results.tables import RESULTS, SKIPPED, Row
+
+
+def atlas(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    mechanisms: Sequence[str],
+    cells: Mapping[str, int],
+    beta: float = 0.05,
+    order: float = 2.0,
+    tolerance: float = 1e-3,
+    max_rounds: int = 60,
+) -> pd.DataFrame:
+    """Compute the mechanisms on one table of counts, the dear ones on small tables only.
+
+    Metrics as in `experiments.fig2`; what is left out is skipped, and its note says why.
+
+    Parameters
+    ----------
+    counts, epsilons, instance, mechanisms, beta, order, tolerance, max_rounds
+        As in `experiments.fig2`.
+    cells : mapping of str to int
+        By mechanism, the most cells of a table that it is computed on; what is not there has no limit.
+
+    Returns
+    -------
+    DataFrame
+        As `tables.RESULTS`.
+
+    Raises
+    ------
+    TableError, ValueError
+        As `experiments.fig2`.
+    """
+    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
+    place, size = place_of("atlas", instance, beta, ball), ball.centre.size
+    large = [name for name in mechanisms if size > cells.get(name, size)]
+    computed = [name for name in mechanisms if name not in large]
+
+    def rows() -> Iterator[Row]:
+        h = entropy(ball.centre)
+        for epsilon in epsilons:
+            yield from rows_of(ball, place, [epsilon], computed, tolerance, max_rounds)
+            for name in large:
+                note = (
+                    f"The table has {size} cells; here this mechanism is computed on at most {cells[name]}."
+                )
+                yield from Solution(name, epsilon, None, SKIPPED, note=note).certified(place, h)
+
+    return RESULTS.table(rows())

@@ -1,0 +1,115 @@
+"""Tables of lopuhaa2024 about what lies past PolyOpt: what larger classes buy, and equal realized privacy.
+
+NMI is I(X; Y) / H(X) under the estimate P-hat.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from papers.lopuhaa2024.catalogue import CALIBRATED as CALIBRATED_ROWS
+from papers.lopuhaa2024.catalogue import NOMINAL, STEPS
+from reproduction.results.tables import SKIPPED, Schema, select
+
+_SETTING = {"size": "str", "instance": "str", "beta": "float64", "order": "float64", "epsilon": "float64"}
+_KEY = [*_SETTING]
+
+BOUGHT = Schema(
+    name="steps",
+    columns={
+        **_SETTING,
+        **dict.fromkeys(STEPS, "float64"),  # NMI; missing if the class was not asked for
+        "bound": "float64",  # NMI that no robust mechanism passes
+        "nr": "float64",  # NMI without robustness
+        "gain": "float64",  # of the optimum over F, as a factor of PolyOpt as published
+        "most": "float64",  # what the bound leaves of that factor
+        "closed": "float64",  # share of the distance from PolyOpt to the bound; missing where that is nothing
+        "leak": "float64",  # of PolyOpt over F, nats
+        "leak_exact": "float64",  # of the optimum over F
+    },
+    key=tuple(_KEY),
+)
+
+CALIBRATED = Schema(
+    name="equal realized privacy",
+    columns={
+        **_SETTING,
+        "mechanism": "str",
+        "nmi": "float64",  # as it is
+        "realized": "float64",  # what it leaks over F then, nats
+        "level": "float64",  # that it may be asked for, nats; missing of the optimum, as what follows
+        "nmi_calibrated": "float64",
+        "realized_calibrated": "float64",
+        "exact": "float64",  # NMI of the optimum over F
+        "bound": "float64",  # NMI that no robust mechanism passes
+    },
+    key=(*_KEY, "mechanism"),
+)
+
+
+def steps(classes: pd.DataFrame) -> pd.DataFrame:
+    """Put the NMI of the nested classes side by side.
+
+    Parameters
+    ----------
+    classes : DataFrame
+        As `experiments.classes` returns it, of any number of instances.
+
+    Returns
+    -------
+    DataFrame
+        As `BOUGHT`, of the instances and levels that have PolyOpt as published, the optimum over F and NR.
+    """
+    value, bound = (_wide(classes, "nmi", column) for column in ("value", "bound"))
+    leak = _wide(classes, "worst_case_epsilon", "value")
+    frame = value[[*STEPS, "nr"]].assign(
+        bound=bound["exact"],
+        gain=value["exact"] / value["polyopt"],
+        most=bound["exact"] / value["polyopt"],
+        leak=leak["polyopt"],
+        leak_exact=leak["exact"],
+    )
+    distance = frame["bound"] - frame["polyopt"]
+    closed = ((frame["exact"] - frame["polyopt"]) / distance).where(distance > 1e-12)
+    found = frame.assign(closed=closed).dropna(subset=["polyopt", "exact", "nr"])
+    return BOUGHT.conform(found.reset_index())
+
+
+def calibrated(calibration: pd.DataFrame) -> pd.DataFrame:
+    """Compare mechanisms as they are with themselves at equal realized privacy, and with the optimum over F.
+
+    Parameters
+    ----------
+    calibration : DataFrame
+        As `equal_privacy.calibration` returns it, of any number of instances.
+
+    Returns
+    -------
+    DataFrame
+        As `CALIBRATED`; what was skipped has no row.
+    """
+    key = [*_KEY, "mechanism"]
+    rows = calibration[calibration["status"] != SKIPPED]
+
+    def column(experiment: str, metric: str, of: str = "value") -> pd.Series[float]:
+        return select(rows, experiment=experiment, metric=metric).set_index(key)[of]
+
+    frame = pd.DataFrame(
+        {
+            "nmi": column(NOMINAL, "nmi"),
+            "realized": column(NOMINAL, "worst_case_epsilon"),
+            "level": column(CALIBRATED_ROWS, "nominal_epsilon"),
+            "nmi_calibrated": column(CALIBRATED_ROWS, "nmi"),
+            "realized_calibrated": column(CALIBRATED_ROWS, "worst_case_epsilon"),
+        }
+    ).reset_index()
+    best = select(rows, experiment=NOMINAL, metric="nmi", mechanism="exact").set_index(_KEY)
+    best = best[["value", "bound"]].set_axis(["exact", "bound"], axis=1)
+    return CALIBRATED.conform(frame.join(best, on=_KEY))
+
+
+def _wide(table: pd.DataFrame, metric: str, column: str) -> pd.DataFrame:
+    """Return a column of the rows of a metric with one column per mechanism, of those that a table needs."""
+    rows = select(table[table["status"] != SKIPPED], metric=metric)
+    wide = rows.pivot_table(column, _KEY, "mechanism", aggfunc="first")
+    return wide.reindex(columns=[*STEPS, "nr"]).rename_axis(columns=None)

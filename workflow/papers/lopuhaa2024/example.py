@@ -1,0 +1,259 @@
+"""The worked example of lopuhaa2024, Examples 1 to 5: what they print, beside what is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import mutual_information, renyi_divergence
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.two_reports import budget_split
+from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from reproduction.results.tables import PRINTED, printed
+
+PAPER = "lopuhaa2024"
+
+#: Most cells of a table whose rays are listed; the candidates grow like (cells + 1)^(2 cells).
+MAX_CELLS = 5
+
+_TRUTH = np.array([[0.1, 0.1], [0.2, 0.6]])
+_COUNTS = np.array([[7, 10], [26, 57]])
+_EPSILON = math.log(2)
+_CELLS = [f"{s},{u}" for s in ("s1", "s2") for u in ("u1", "u2")]
+
+# Example 3: the rows of V, with mu and theta.
+_VERTICES = np.array(
+    [
+        [0.0744, 0.3227, 0.5603, 0.0426, 0.1152, 1.1899],
+        [0.2426, 0.2426, 0.4783, 0.0364, 0.0942, 0.0],
+        [0.3333, 0.3333, 0.1667, 0.1667, 0.0087, 0.0],
+        [0.1091, 0.4737, 0.2086, 0.2086, 0.0135, 0.0],
+        [0.0993, 0.4310, 0.0, 0.4697, 0.1097, 0.0],
+        [0.1121, 0.4864, 0.0, 0.4015, 0.0968, 0.7670],
+        [0.3404, 0.3404, 0.0, 0.3191, 0.0723, 0.0],
+        [0.0770, 0.3343, 0.2944, 0.2944, 0.0080, 0.0],
+        [0.2234, 0.2234, 0.0, 0.5531, 0.1240, 0.0],
+        [0.4875, 0.1434, 0.0, 0.3690, 0.0878, 0.0],
+        [0.4360, 0.1283, 0.0, 0.4358, 0.1014, 1.4134],
+        [0.4758, 0.1400, 0.1921, 0.1921, 0.0106, 0.0],
+        [0.3437, 0.1011, 0.2776, 0.2776, 0.0076, 0.0],
+        [0.1602, 0.1602, 0.6316, 0.0481, 0.1240, 0.0],
+        [0.1667, 0.1667, 0.3333, 0.3333, 0.0075, 0.0],
+        [0.3325, 0.0978, 0.5294, 0.0403, 0.1083, 0.6297],
+    ]
+)
+_POLYOPT = np.array(
+    [
+        [0.0885, 0.3840, 0.6667, 0.0507],
+        [0.0860, 0.3731, 0.0, 0.3080],
+        [0.6162, 0.1813, 0.0, 0.6159],
+        [0.2094, 0.0616, 0.3333, 0.0254],
+    ]
+)
+
+_RADII = (
+    "printed: log(1 + (e^B - 1)/p_s), which is not Theorem 1; computed: Theorem 1, as Examples 3 and 5 use it"
+)
+_FROM_RADII = "follows from the printed B_s of Example 2"
+_NOT_PRINTED = "the paper does not use this class"
+
+
+def worked_example() -> pd.DataFrame:
+    """Compute every number that Examples 1 to 5 print, beside the printed one.
+
+    Returns
+    -------
+    DataFrame
+        As `tables.PRINTED`.
+    """
+    ball = RenyiBall.confidence(_COUNTS, beta=0.05)
+    examples = (_example_1, _example_2, _example_3, _example_4, _example_5)
+    return PRINTED.table(
+        printed(PAPER, f"Example {i}", place, quantity, computed, said, digits=digits, note=note)
+        for i, example in enumerate(examples, start=1)
+        for place, (quantity, computed, said, digits, note) in enumerate(example(ball))
+    )
+
+
+_Quantity = tuple[str, float, float | None, int, str]
+
+
+def _each(names: Sequence[str], computed: Any, said: Any, digits: int = 4, note: str = "") -> list[_Quantity]:
+    values = zip(names, np.ravel(computed), np.ravel(said), strict=True)
+    return [(name, float(c), float(p), digits, note) for name, c, p in values]
+
+
+def _example_1(ball: RenyiBall) -> Iterator[_Quantity]:
+    yield from _each([f"P-hat({cell})" for cell in _CELLS], ball.centre, [0.07, 0.10, 0.26, 0.57], 2)
+    yield "B", ball.radius, 0.0752, 4, ""
+    yield "D_2(P-hat || P*)", renyi_divergence(ball.centre, _TRUTH, 2.0), 0.0281, 4, ""
+
+
+def _example_2(ball: RenyiBall) -> Iterator[_Quantity]:
+    conditional = ["u1|s1", "u2|s1", "u1|s2", "u2|s2"]
+    yield from _each(["P-hat(s1)", "P-hat(s2)"], ball.sensitive, [0.17, 0.83], 2)
+    yield from _each(
+        [f"P-hat({name})" for name in conditional], ball.conditionals, [0.4118, 0.5882, 0.3133, 0.6867]
+    )
+    yield from _each(["B_s1", "B_s2"], ball.projected_radii, [0.3782, 0.0900], 4, _RADII)
+    L = ball.lower_bounds
+    yield from _each(
+        [f"L({name})" for name in conditional], L, [0.1620, 0.2829, 0.1923, 0.5337], 4, _FROM_RADII
+    )
+    yield from _each(
+        [f"largest P({name}) over F" for name in conditional],
+        1.0 - L[:, ::-1],
+        [0.7171, 0.8380, 0.4663, 0.8077],
+        4,
+        _FROM_RADII,
+    )
+    yield from _each(["rad_s1", "rad_s2"], ball.radii, [0.6107, 0.3061], 4, _FROM_RADII)
+
+
+def _example_3(ball: RenyiBall) -> Iterator[_Quantity]:
+    vertices = extreme_rays(ball.lower_bounds, _EPSILON)
+    optimum = optimal_robust(ball, _EPSILON, pairs="all")
+    columns = optimum.channel.matrix.T
+    p = ball.centre.ravel()
+    yield "inequalities", len(facets(ball.lower_bounds, _EPSILON)), 20, 0, ""
+    yield "vertices", len(vertices), 16, 0, ""
+    for i, row in enumerate(_VERTICES, start=1):
+        vertex, mu, theta = row[:4], row[4], row[5]
+        v = _nearest(vertices, vertex)
+        yield from _each([f"V[{i}]({cell})" for cell in _CELLS], v, vertex)
+        positive = v > 0
+        yield f"mu[{i}]", float((p * v)[positive] @ np.log(v[positive] / (p @ v))), mu, 4, ""
+        used = np.abs(columns / columns.sum(axis=1, keepdims=True) - v).max(axis=1) < 1e-6
+        yield f"theta[{i}]", float(columns[used].sum()), theta, 4, ""
+    for i, column in enumerate(_POLYOPT, start=1):
+        yield from _each([f"PolyOpt(y{i}|{cell})" for cell in _CELLS], _nearest(columns, column), column)
+    yield "I_P-hat of PolyOpt", mutual_information(ball.centre, optimum.channel), 0.4228, 4, ""
+    printed_channel = Channel(_POLYOPT.T / _POLYOPT.sum(axis=0)[:, None])
+    own = mutual_information(_TRUTH, printed_channel)
+    note = f"the printed PolyOpt matrix itself has {own:.4f}, as computed"
+    yield "I_P* of PolyOpt", mutual_information(_TRUTH, optimum.channel), 0.2804, 4, note
+    distinct = optimal_robust(ball, _EPSILON, pairs="distinct")
+    projections = optimal_robust(
+        ball, _EPSILON, envelope="projections", pairs="distinct", start=distinct.channel
+    )
+    exact = optimal_robust(ball, _EPSILON, envelope="exact", start=projections.channel)
+    for name, channel in (
+        ("PolyOpt, distinct pairs", distinct.channel),
+        ("exact projections", projections.channel),
+        ("the optimum over F", exact.channel),
+    ):
+        yield f"I_P-hat of {name}", mutual_information(ball.centre, channel), None, 4, _NOT_PRINTED
+        yield f"I_P* of {name}", mutual_information(_TRUTH, channel), None, 4, _NOT_PRINTED
+    yield "bound on I_P-hat of every robust mechanism", exact.upper_bound, None, 4, _NOT_PRINTED
+
+
+def _nearest(rows: FloatArray, target: FloatArray) -> FloatArray:
+    return np.asarray(rows[np.abs(rows - target).max(axis=1).argmin()])
+
+
+def _example_4(ball: RenyiBall) -> Iterator[_Quantity]:
+    grr, srr = randomized_response(4, _EPSILON), secret_randomized_response(2, 2, _EPSILON)
+    yield from _each(["GRR(x|x)", "GRR(y|x)"], grr.matrix[0, :2], [0.4, 0.2], 1)
+    yield from _each(
+        ["SRR(s,u|s,u)", "SRR(s,u'|s,u)", "SRR(s',u'|s,u)"], srr.matrix[0, :3], [0.444, 0.111, 0.222], 3
+    )
+    for name, channel, estimated, true in (("GRR", grr, 0.0419, 0.0412), ("SRR", srr, 0.1005, 0.0942)):
+        yield f"I_P-hat of {name}", mutual_information(ball.centre, channel), estimated, 4, ""
+        yield f"I_P* of {name}", mutual_information(_TRUTH, channel), true, 4, ""
+
+
+def _example_5(ball: RenyiBall) -> Iterator[_Quantity]:
+    split = budget_split(ball, _EPSILON)
+    note = "the expression repeats Example 2, but the printed d = 1.4591 is that of the computed radii"
+    yield from _each(["rad_s1 in d", "rad_s2 in d"], ball.radii, [0.6107, 0.3061], 4, note)
+    yield "d", split.distance, 1.4591, 4, ""
+    yield "2/d", 2.0 / split.distance, 1.3707, 4, ""
+    yield "2/d - 1", 2.0 / split.distance - 1.0, 0.3707, 4, ""
+    yield "2 - 2/d", 2.0 - 2.0 / split.distance, 0.6293, 4, ""
+    yield "optimal epsilon_2 / log 2", split.epsilon_2 / _EPSILON, 1, 4, ""
+    Q = split.channel.matrix
+    names = [f"IR({y}|{x})" for x in _CELLS for y in _CELLS]
+    yield from _each(names, Q, np.tile([[0.3517, 0.1483], [0.1483, 0.3517]], (2, 2)))
+    yield "I_P-hat of IR", mutual_information(ball.centre, split.channel), 0.0755, 4, ""
+    yield "I_P* of IR", mutual_information(_TRUTH, split.channel), 0.0718, 4, ""
+
+
+# The cone of Example 3 ------------------------------------------------------------------------------------
+
+
+def facets(lower: FloatArray, epsilon: float) -> FloatArray:
+    """Return the inequalities f v >= 0 of the cone of PolyOpt (lopuhaa2024, Definition 3).
+
+    They say v >= 0, and A_s(v) <= e^eps B_s'(v) for all s, s'. Over the conditional distributions of a group
+    that have at least the probabilities L, A_s(v) is the largest mean of v and B_s'(v) the smallest: all that
+    L leaves free is put on one u.
+
+    Parameters
+    ----------
+    lower : ndarray, shape (a1, a2)
+        L_{u|s}.
+    epsilon : float
+        In nats.
+
+    Returns
+    -------
+    ndarray, shape (a^2 + a, a)
+        For a = a1 a2 cells in row-major order.
+    """
+    a1, a2 = lower.shape
+    extremes = lower[:, None, :] + (1.0 - lower.sum(axis=1))[:, None, None] * np.eye(a2)
+    blocks = np.zeros((a1, a2, a1, a2))
+    blocks[np.arange(a1), :, np.arange(a1)] = extremes
+    means = blocks.reshape(a1 * a2, a1 * a2)
+    rows = math.exp(epsilon) * means[None] - means[:, None]
+    return np.concatenate([np.eye(a1 * a2), rows.reshape(-1, a1 * a2)])
+
+
+def extreme_rays(lower: FloatArray, epsilon: float) -> FloatArray:
+    """List the extreme rays of the cone of PolyOpt: every d - 1 facets in d dimensions that meet in one.
+
+    Parameters
+    ----------
+    lower : ndarray, shape (a1, a2)
+        L_{u|s}.
+    epsilon : float
+        In nats, > 0.
+
+    Returns
+    -------
+    ndarray, shape (rays, a1 a2)
+        Each scaled to the sum one, to about 1e-12.
+
+    Raises
+    ------
+    Intractable
+        If the table has more than a few cells.
+    """
+    cells = lower.size
+    if cells > MAX_CELLS:
+        raise Intractable(
+            f"The table has {cells} cells; the rays are listed for at most {MAX_CELLS}, "
+            "because every set of facets is tried."
+        )
+    inequalities = facets(lower, epsilon)
+    inequalities = inequalities / np.linalg.norm(inequalities, axis=1, keepdims=True)
+    chosen = inequalities[list(combinations(range(len(inequalities)), cells - 1))]
+    _, sizes, directions = np.linalg.svd(chosen)
+    # A line is left if the d - 1 facets are independent.
+    lines = directions[sizes.min(axis=1, initial=1.0) > 1e-9, -1]
+    rays = lines * np.where(lines.sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
+    rays = rays[(rays @ inequalities.T).min(axis=1) >= -1e-11]
+    rays /= rays.sum(axis=1, keepdims=True)
+    kept: list[FloatArray] = []
+    for ray in rays:
+        if all(np.abs(ray - other).max() > 1e-8 for other in kept):
+            kept.append(ray)
+    return np.array(kept)

@@ -1,0 +1,416 @@
+"""lopuhaa2024 on tables of counts: the mechanisms, certified, for Figure 2 and under several Renyi orders."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple, TypedDict
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.optimal.exact.separation import Pairs
+from ldpfrontier.optimal.improved_reporting import improved_reporting
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.robust import SMALL, Envelope, optimal_robust
+from ldpfrontier.optimum import Optimum
+from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.two_reports import independent_reporting
+from ldpfrontier.types import Intractable
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024.catalogue import ESTIMATE, MECHANISMS, SET
+from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, SKIPPED, Row, result
+
+PAPER = "lopuhaa2024"
+
+#: Every mechanism of the catalogue.
+ALL = tuple(MECHANISMS)
+
+_log = logging.getLogger(__name__)
+
+
+class Place(TypedDict):
+    """The columns of `RESULTS` that all rows of one uncertainty set share."""
+
+    experiment: str
+    size: str
+    instance: str
+    beta: float
+    order: float
+
+
+# Mechanisms -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a mechanism is made for, and how well it is to be solved.
+
+    Attributes
+    ----------
+    ball : RenyiBall
+        Uncertainty set F around the estimate P-hat, under which the utility I(X; Y) is measured.
+    epsilon : float
+        Privacy level in nats.
+    nonrobust : Optimum
+        NR at this level. Every mechanism here is private if P-hat is the truth, so NR's bound is one for all.
+    tolerance, max_rounds
+        As in `optimal_robust`.
+    cells : int
+        As in `optimal_robust`, for the bound of the optimum over F on tables too large for joint columns.
+    solved : dict of str to Channel
+        The mechanisms found so far: an optimum starts from the best one that its class contains.
+    """
+
+    ball: RenyiBall
+    epsilon: float
+    nonrobust: Optimum
+    tolerance: float
+    max_rounds: int
+    cells: int = 0
+    solved: dict[str, Channel] = field(default_factory=dict)
+
+    @classmethod
+    def at(
+        cls, ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int, cells: int = 0
+    ) -> Problem:
+        """Make the problem of one privacy level, with nothing solved but NR."""
+        return cls(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds, cells)
+
+
+class Class(NamedTuple):
+    """A class of mechanisms as `optimal_robust` names it, and the smaller ones that it contains."""
+
+    envelope: Envelope
+    pairs: Pairs
+    contains: tuple[str, ...] = ()
+
+
+#: The classes that the catalogue lists as steps.
+CLASSES: Mapping[str, Class] = {
+    "polyopt": Class("simplex", "all"),
+    "polyopt_distinct": Class("simplex", "distinct", ("polyopt",)),
+    "projections": Class("projections", "all", ("polyopt",)),
+    "projections_distinct": Class("projections", "distinct", ("polyopt", "polyopt_distinct", "projections")),
+    "exact": Class(
+        "exact", "distinct", ("polyopt", "polyopt_distinct", "projections", "projections_distinct")
+    ),
+}
+
+
+def _optimum(problem: Problem, name: str) -> Optimum:
+    envelope, pairs, contains = CLASSES[name]
+    inside = [problem.solved[other] for other in contains if other in problem.solved]
+    return optimal_robust(
+        problem.ball,
+        problem.epsilon,
+        envelope=envelope,
+        pairs=pairs,
+        tolerance=problem.tolerance,
+        max_rounds=problem.max_rounds,
+        # Every class does at least as well as those within it, also where a solve stops early.
+        start=max(inside, key=partial(mutual_information, problem.ball.centre), default=None),
+        cells=problem.cells if name == "exact" and problem.ball.centre.size > SMALL else None,
+    )
+
+
+def _srr(problem: Problem) -> Channel:
+    a1, a2 = problem.ball.centre.shape
+    return secret_randomized_response(a1, a2, problem.epsilon)
+
+
+#: What makes each mechanism of the catalogue: an optimum, or a channel without a bound of its own. They are
+#: solved in this order, in which a class comes after those that it contains.
+SOLVERS: Mapping[str, Callable[[Problem], Optimum | Channel]] = {
+    **{name: partial(_optimum, name=name) for name in CLASSES},
+    "nr": lambda problem: problem.nonrobust,
+    "ir": lambda problem: independent_reporting(problem.ball, problem.epsilon),
+    "ir_tight": lambda problem: independent_reporting(problem.ball, problem.epsilon, distance="tight"),
+    "ir_optimal": lambda problem: improved_reporting(problem.ball, problem.epsilon).channel,
+    "srr": _srr,
+    "grr": lambda problem: randomized_response(problem.ball.centre.size, problem.epsilon),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """One mechanism at one privacy level, with the certificate of its mutual information.
+
+    Attributes
+    ----------
+    mechanism : str
+    epsilon : float
+        Privacy level asked for, nats.
+    channel : Channel or None
+        None if the mechanism is out of reach for this size; the note then says why.
+    status : str
+        As in `reproduction.results.tables`.
+    value, bound : float
+        I(X; Y) under P-hat and what no mechanism of the class can pass, nats. The bound of an optimum is that
+        of its own class; closed forms and heuristics have NR's.
+    privacy : float
+        Level that is guaranteed: over the product of the projections of F; of the optimum over F, over F; of
+        NR, under P-hat alone; nats.
+    iterations : int or None
+        Of an optimum.
+    note : str
+    """
+
+    mechanism: str
+    epsilon: float
+    channel: Channel | None
+    status: str
+    value: float = math.nan
+    bound: float = math.nan
+    privacy: float = math.nan
+    iterations: int | None = None
+    note: str = ""
+
+    def certified(self, place: Place, h: float) -> Iterator[Row]:
+        """Yield the rows of the mutual information, in nats, and of the NMI, for H(X) = `h`."""
+        information = self._row(place, "mutual_information", self.value, "nats", self.bound)
+        yield information
+        # With H(X) = 0 there is nothing to report and every mechanism reports it.
+        scale = h if h > 0 else 1.0
+        yield self._row(place, "nmi", information["value"] / scale, "1", information["bound"] / scale)
+
+    def _row(self, place: Place, metric: str, value: float, unit: str, bound: float) -> Row:
+        return result(
+            PAPER, mechanism=self.mechanism, metric=metric, value=value, unit=unit, epsilon=self.epsilon,
+            direction="max", bound=bound, status=self.status, channel=self.channel,
+            iterations=self.iterations, privacy=self.privacy,
+            privacy_limit=math.nan if self.channel is None else self.epsilon, note=self.note, **place,
+        )  # fmt: skip
+
+    def measured(self, place: Place, metric: str, value: float, unit: str, note: str = "") -> Row:
+        """Return the row of a metric that is measured and not limited by epsilon."""
+        return result(
+            PAPER, mechanism=self.mechanism, metric=metric, value=value, unit=unit, epsilon=self.epsilon,
+            channel=self.channel, iterations=self.iterations, privacy=self.privacy, note=note, **place,
+        )  # fmt: skip
+
+
+def solve(
+    ball: RenyiBall,
+    epsilon: float,
+    mechanisms: Sequence[str],
+    *,
+    tolerance: float,
+    max_rounds: int,
+    cells: int = 0,
+) -> Iterator[Solution]:
+    """Solve mechanisms for one uncertainty set and one privacy level.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    epsilon : float
+        Privacy level in nats.
+    mechanisms : sequence of str
+        Names in the catalogue, in any order.
+    tolerance, max_rounds
+        As in `optimal_robust`.
+    cells : int
+        As in `Problem`.
+
+    Raises
+    ------
+    ValueError
+        If a mechanism is unknown.
+    """
+    if unknown := [name for name in mechanisms if name not in SOLVERS]:
+        raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(SOLVERS)}.")
+    problem = Problem.at(ball, epsilon, tolerance, max_rounds, cells)
+    for name in sorted(mechanisms, key=list(SOLVERS).index):
+        try:
+            solution = evaluate(name, problem)
+        except (ArithmeticError, RuntimeError) as error:
+            error.add_note(f"In {name} at epsilon {epsilon:g}.")
+            raise
+        if name in CLASSES and solution.channel is not None:
+            problem.solved[name] = solution.channel
+        yield solution
+
+
+def evaluate(mechanism: str, problem: Problem) -> Solution:
+    """Solve one mechanism; what is out of reach for its size gives a solution without a channel."""
+    try:
+        found = SOLVERS[mechanism](problem)
+    except Intractable as reason:
+        return Solution(mechanism, problem.epsilon, None, SKIPPED, note=str(reason))
+    ball, bound = problem.ball, problem.nonrobust.upper_bound
+    listed = MECHANISMS[mechanism]
+    if isinstance(found, Optimum):
+        channel, status, iterations = found.channel, found.status, found.iterations
+        bound = min(bound, found.upper_bound)
+    else:
+        channel, status, iterations = found, HEURISTIC if listed.heuristic else CLOSED_FORM, None
+    return Solution(
+        mechanism=mechanism,
+        epsilon=problem.epsilon,
+        channel=channel,
+        status=status,
+        value=mutual_information(ball.centre, channel),
+        bound=bound,
+        privacy=_level(ball, channel, listed.private),
+        iterations=iterations,
+    )
+
+
+def _level(ball: RenyiBall, channel: Channel, private: str) -> float:
+    """Return the level of a channel in nats, over the distributions that `Mechanism.private` names."""
+    if private == ESTIMATE:
+        return float(rldp_epsilon(channel, ball.conditionals))
+    return ball.worst_case_epsilon(channel) if private == SET else ball.projected_epsilon(channel)
+
+
+def place_of(experiment: str, instance: str, beta: float, ball: RenyiBall) -> Place:
+    """Return the columns that all rows of an uncertainty set share; the size is as in ``"2 x 5"``."""
+    size = " x ".join(map(str, ball.centre.shape))
+    return Place(experiment=experiment, size=size, instance=instance, beta=beta, order=ball.order)
+
+
+# Tables of counts -----------------------------------------------------------------------------------------
+
+
+def fig2(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    beta: float = 0.05,
+    order: float = 2.0,
+    mechanisms: Sequence[str] = ALL,
+    tolerance: float = 1e-7,
+    max_rounds: int = 300,
+) -> pd.DataFrame:
+    """Compute the mutual information of the mechanisms on one table of counts (lopuhaa2024, Figure 2).
+
+    Every mechanism has the metrics ``mutual_information`` (nats, under P-hat) and ``nmi`` (divided by H(X)),
+    with certificates as in `Solution`. What NR leaks over F is its metric ``worst_case_epsilon``, which is
+    measured and not limited by epsilon.
+
+    Parameters
+    ----------
+    counts : array_like of int or DataFrame, shape (a1, a2)
+        Rows are the sensitive values.
+    epsilons : sequence of float
+        Privacy levels in nats.
+    instance : str
+        Name of the table of counts in the result.
+    beta, order : float
+        Significance level and Renyi order of the uncertainty set F.
+    mechanisms : sequence of str
+        Names in the catalogue.
+    tolerance, max_rounds
+        As in `optimal_robust`.
+
+    Returns
+    -------
+    DataFrame
+        As `tables.RESULTS`.
+
+    Raises
+    ------
+    TableError
+        If a certificate fails; the sentence names the row.
+    ValueError
+        If an argument is out of range or a mechanism unknown.
+    """
+    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
+    place = place_of("fig2", instance, beta, ball)
+    return RESULTS.table(rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds))
+
+
+def orders(
+    counts: ArrayLike | pd.DataFrame,
+    orders: Sequence[float],
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    beta: float = 0.05,
+    mechanisms: Sequence[str] = ALL,
+    tolerance: float = 1e-7,
+    max_rounds: int = 300,
+) -> pd.DataFrame:
+    """Compute the mechanisms on one table of counts under uncertainty sets of several Renyi orders.
+
+    The paper proves its theorems for every order and computes order 2. Arguments and result as for `fig2`,
+    but for `orders`, the Renyi orders.
+    """
+    rows: list[Row] = []
+    for order in orders:
+        ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
+        place = place_of("orders", instance, beta, ball)
+        rows += rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds)
+    return RESULTS.table(rows)
+
+
+def classes(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    beta: float = 0.05,
+    order: float = 2.0,
+    mechanisms: Sequence[str] = (*CLASSES, "nr"),
+    tolerance: float = 1e-7,
+    max_rounds: int = 300,
+    cells: int = 0,
+) -> pd.DataFrame:
+    """Compute the optima of the nested classes on one table of counts, and what each leaks over F.
+
+    Arguments and result as for `fig2`, but that every mechanism has the metric ``worst_case_epsilon``, and
+    that `cells` are looked at for the bound on tables too large for joint columns.
+    """
+    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
+    place = place_of("classes", instance, beta, ball)
+    return RESULTS.table(
+        rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds, leaks=True, cells=cells)
+    )
+
+
+def rows_of(
+    ball: RenyiBall,
+    place: Place,
+    epsilons: Sequence[float],
+    mechanisms: Sequence[str],
+    tolerance: float,
+    max_rounds: int,
+    *,
+    leaks: bool = False,
+    cells: int = 0,
+) -> Iterator[Row]:
+    """Compute mechanisms at some privacy levels: their NMI, certified, and what they leak over F.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    place : Place
+        Where the rows belong.
+    epsilons, mechanisms, tolerance, max_rounds, cells
+        As for `solve`, in nats.
+    leaks : bool
+        Whether to say what all mechanisms leak over F, and not only those that are not robust.
+    """
+    h = entropy(ball.centre)
+    for epsilon in epsilons:
+        found = solve(ball, epsilon, mechanisms, tolerance=tolerance, max_rounds=max_rounds, cells=cells)
+        for solution in found:
+            rows = list(solution.certified(place, h))
+            yield from rows
+            if solution.channel is not None and (leaks or not MECHANISMS[solution.mechanism].robust):
+                leak = ball.worst_case_epsilon(solution.channel)
+                yield solution.measured(place, "worst_case_epsilon", leak, "nats")
+            _log.info(
+                "%s, order %g, epsilon %g: %s is %s, nmi %.6f <= %.6f %s",
+                place["instance"], ball.order, epsilon, solution.mechanism, solution.status,
+                rows[1]["value"], rows[1]["bound"], solution.note,
+            )  # fmt: skip

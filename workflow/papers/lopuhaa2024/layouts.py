@@ -1,0 +1,186 @@
+"""Tables of lopuhaa2024 to read: its tables laid out as texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from papers.lopuhaa2024.catalogue import MECHANISMS, STATED, STEPS
+from papers.lopuhaa2024.summaries import (
+    ANSWERS,
+    NO,
+    STATEMENTS,
+    YES,
+    best_first,
+    require_one,
+    small_first,
+)
+
+
+def orderings(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay the orderings of Figure 2 out: a row per pair of attributes and privacy level, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `summaries.ORDERINGS`.
+    """
+    table = _sorted(table, "size")
+    ranked = (best_first(values) for _, values in table[list(MECHANISMS)].iterrows())
+    texts = _where(table) | {
+        "best first": [" > ".join(MECHANISMS[name].label for name in names) for names in ranked],
+    }
+    return pd.DataFrame(texts | {words: table[name] for name, words in STATEMENTS.items()}, dtype="str")
+
+
+def steps(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay out what each larger class buys: a row per pair of attributes and level, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `beyond.BOUGHT`.
+    """
+    table = _sorted(table, "size")
+    texts = _where(table)
+    texts |= {MECHANISMS[name].label: _numbers(table[name], ".4f") for name in STEPS}
+    texts |= {
+        "Bound": _numbers(table["bound"], ".4f"),
+        MECHANISMS["nr"].label: _numbers(table["nr"], ".4f"),
+        "factor": _numbers(table["gain"], ".2f"),
+        "PolyOpt leaks": _numbers(table["leak"], ".4f"),
+        "optimum leaks": _numbers(table["leak_exact"], ".4f"),
+    }
+    return pd.DataFrame(texts, dtype="str")
+
+
+def calibrated(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay mechanisms at equal realized privacy out: a row per pair, level and mechanism, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `beyond.CALIBRATED`.
+    """
+    table = _sorted(table, "size", "instance", "epsilon", "mechanism")
+    texts = _where(table) | {
+        "mechanism": [MECHANISMS[name].label for name in table["mechanism"]],
+        "NMI": _numbers(table["nmi"], ".4f"),
+        "leaks": _numbers(table["realized"], ".4f"),
+        "asked for": _numbers(table["level"], ".4f"),
+        "then leaks": _numbers(table["realized_calibrated"], ".4f"),
+        "NMI then": _numbers(table["nmi_calibrated"], ".4f"),
+        "share of the optimum": _numbers(table["nmi_calibrated"] / table["exact"], ".1%"),
+    }
+    return pd.DataFrame(texts, dtype="str")
+
+
+def atlas_statements(table: pd.DataFrame) -> pd.DataFrame:
+    """Count on how many pairs of attributes each statement of section 8.1 holds.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `atlas_statements.ATLAS`.
+    """
+    rows = []
+    for name, words in STATED.items():
+        row = {"statement": words}
+        part = table[table["statement"] == name]
+        for size, chosen in (("small", part["small"]), ("large", ~part["small"])):
+            found = part.loc[chosen, "answer"].value_counts()
+            row |= {f"{size}: {answer}": str(found.get(answer, 0)) for answer in ANSWERS}
+        against = part.loc[part["small"] & (part["answer"] == NO), "instance"]
+        rows.append(row | {"small tables against it": "; ".join(against) or "-"})
+    return pd.DataFrame(rows, dtype="str")
+
+
+def atlas_pairs(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay the statements of section 8.1 out: a row per pair of attributes, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `atlas_statements.ATLAS`.
+    """
+    wide = table.pivot_table("answer", ["size", "instance"], "statement", aggfunc="first").reset_index()
+    wide = _sorted(wide, "size")
+    texts = {"sensitive, public": wide["instance"], "size": wide["size"]}
+    return pd.DataFrame(texts | {words: wide[name] for name, words in STATED.items()}, dtype="str")
+
+
+def _sorted(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Sort a table by columns: small sizes first, mechanisms as in legends."""
+    keys: dict[Hashable, Callable[[Any], Any]] = {"size": small_first, "mechanism": [*MECHANISMS].index}
+    return table.sort_values(
+        list(columns),
+        key=lambda column: column.map(keys[column.name]) if column.name in keys else column,
+        kind="stable",
+        ignore_index=True,
+    )
+
+
+def _where(table: pd.DataFrame) -> dict[str, pd.Series[str]]:
+    """Return the columns that name a row, as texts."""
+    return {
+        "sensitive, public": table["instance"],
+        "size": table["size"],
+        "epsilon": table["epsilon"].map("{:.4g}".format),
+    }
+
+
+def _numbers(column: pd.Series[float], form: str) -> pd.Series[str]:
+    """Return numbers as texts, and what is missing as a dash."""
+    return column.map(lambda x: "-" if math.isnan(x) else format(x, form))
+
+
+def table2(table: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
+    """Lay Table 2 out for print: a row per size and mechanism, a column per beta, NMI as text.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `summaries.TABLE2`, of one Renyi order and one privacy level.
+    digits : int
+        Printed decimals.
+
+    Raises
+    ------
+    ValueError
+        If the table has several orders or levels.
+    """
+    require_one(table, "order", "epsilon")
+    wide = table.pivot_table("nmi", ["size", "mechanism"], "beta")
+    wide = wide[sorted(wide.columns, reverse=True)]
+    change = (wide.iloc[:, -1] / wide.iloc[:, 0] - 1.0).map(lambda x: f"{100 * x:+.2f}%")
+    texts = wide.map(lambda x: "" if pd.isna(x) else f"{x:.{digits}f}")
+    texts.columns = pd.Index([f"beta = {beta:g}" for beta in wide.columns])
+    texts = _sorted(texts.assign(change=change).reset_index(), "size", "mechanism")
+    return texts.assign(mechanism=[MECHANISMS[name].label for name in texts["mechanism"]])
+
+
+def example(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay the worked example out, with one more digit than the paper prints.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `tables.PRINTED`.
+    """
+    digits = table["digits"]
+    return pd.DataFrame(
+        {
+            "where": table["where"],
+            "quantity": table["quantity"],
+            "computed": [f"{x:.{d + 1}f}" for x, d in zip(table["computed"], digits, strict=True)],
+            "printed": [
+                "-" if math.isnan(x) else f"{x:.{d}f}" for x, d in zip(table["printed"], digits, strict=True)
+            ],
+            "agrees": np.where(table["printed"].isna(), "", np.where(table["agrees"], YES, NO)),
+            "note": table["note"],
+        }
+    )

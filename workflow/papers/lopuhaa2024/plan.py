@@ -1,0 +1,368 @@
+"""What the configuration means for lopuhaa2024: the parts of its tables, and what contradicts what."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from papers.lopuhaa2024.catalogue import MECHANISMS
+from reproduction.data.catalogue import attributes
+from reproduction.planning.configuration import grid_contradictions, values
+from reproduction.planning.paper import Counts, claims_named
+
+#: The data set of a pair that names none.
+DATA = "adult"
+
+#: Random tables around one of the user's own unless the entry says another number, and how many per job.
+OWN_REPETITIONS, OWN_PER_JOB = 20, 2
+
+#: The pairs of the atlas: every ordered one of the attributes of `DATA`.
+ALL = "all"
+
+_Parts = dict[str, dict[str, Any]]
+
+
+# Pairs of attributes --------------------------------------------------------------------------------------
+
+
+def fig2(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of Figure 2: pairs of attributes, and of each every so-many-th privacy level.
+
+    A pair's own keys win over the common ones. There are never more parts than privacy levels.
+    """
+    paper = configuration["lopuhaa2024"]
+    return {
+        name: {**part, "mechanisms": list(pair.get("mechanisms", paper["mechanisms"]))}
+        for pair in paper["pairs"]
+        for name, part in _chunks(paper, pair, values(paper["epsilon"]))
+    }
+
+
+def own_fig2(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of Figure 2 for tables of the user's own."""
+    paper = configuration["lopuhaa2024"]
+    return {
+        name: {**part, "mechanisms": list(pair.get("mechanisms", paper["mechanisms"]))}
+        for pair in _own(configuration)
+        for name, part in _chunks(paper, pair, values(paper["epsilon"]))
+    }
+
+
+def classes(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the table of nested classes, cut as Figure 2 is."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["steps"]
+    epsilons = sorted(map(float, study["epsilon"]))
+    pairs, own = paper["pairs"][: study["pairs"]], {"cells": study["cells"]}
+    return {name: {**part, **own} for pair in pairs for name, part in _chunks(paper, pair, epsilons)}
+
+
+def calibration(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the table of equal realized privacy, cut as Figure 2 is."""
+    paper = configuration["lopuhaa2024"]
+    epsilons = sorted(map(float, paper["calibrated"]["epsilon"]))
+    parts: _Parts = {}
+    for pair in paper["pairs"][: paper["calibrated"]["pairs"]]:
+        study = _study(paper, pair, "calibrated")
+        own = {"mechanisms": list(study["mechanisms"]), "accuracy": float(study["accuracy"])}
+        parts |= {name: {**part, **own} for name, part in _chunks(paper, pair, epsilons)}
+    return parts
+
+
+def orders(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the table of Renyi orders: pairs of attributes."""
+    paper = configuration["lopuhaa2024"]
+    studies = {_file_name(pair): (pair, _study(paper, pair, "orders")) for pair in paper["pairs"]}
+    return {
+        name: {
+            **_counts(pair),
+            "orders": sorted(map(float, study["values"])),
+            "epsilons": sorted(map(float, study["epsilon"])),
+            "beta": float(paper["beta"]),
+            "mechanisms": list(study["mechanisms"]),
+            "tolerance": float(study["tolerance"]),
+        }
+        for name, (pair, study) in studies.items()
+    }
+
+
+def atlas(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the atlas: pairs of attributes."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["atlas"]
+    return {
+        _file_name(pair): {
+            **_counts(pair),
+            "epsilons": sorted(map(float, study["epsilon"])),
+            "mechanisms": list(study["mechanisms"]),
+            "cells": dict(study["cells"]),
+            "beta": float(paper["beta"]),
+            "order": float(paper["order"]),
+            **_solver(paper, study),
+        }
+        for pair in _atlas_pairs(configuration)
+    }
+
+
+def _atlas_pairs(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
+    pairs = configuration["lopuhaa2024"]["atlas"]["pairs"]
+    if pairs != ALL:
+        return list(pairs)
+    names = itertools.permutations(attributes(DATA, configuration), 2)
+    return [{"sensitive": sensitive, "public": public} for sensitive, public in names]
+
+
+def _chunks(
+    paper: Mapping[str, Any], pair: Mapping[str, Any], epsilons: Sequence[float]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the parts of a pair by name: never more of them than privacy levels."""
+    chunks = min(pair.get("chunks", paper["chunks"]), len(epsilons))
+    for chunk in range(chunks):
+        yield (
+            f"{_file_name(pair)}/{chunk}",
+            {
+                **_counts(pair),
+                # Neighbouring levels cost about the same, and so do the parts.
+                "epsilons": list(epsilons[chunk::chunks]),
+                "beta": float(paper["beta"]),
+                "order": float(paper["order"]),
+                **_solver(paper, pair),
+            },
+        )
+
+
+def _own(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the user's own tables as pairs."""
+    return [{"data": name, **entry} for name, entry in configuration.get("data", {}).items()]
+
+
+def _study(paper: Mapping[str, Any], pair: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the keys of a study as they are for one pair."""
+    return {**paper[name], **pair.get(name, {})}
+
+
+def _counts(pair: Mapping[str, Any]) -> dict[str, Any]:
+    counts = Counts(pair.get("data", DATA), pair["sensitive"], pair["public"])
+    name = f"{counts.sensitive}, {counts.public}"
+    return {"counts": counts, "instance": name if counts.data == DATA else f"{counts.data}: {name}"}
+
+
+def _file_name(pair: Mapping[str, Any]) -> str:
+    data = pair.get("data", DATA)
+    names = [] if data == DATA else [data]
+    names.append(f"{pair['sensitive']}-{pair['public']}")
+    return "/".join(re.sub(r"[^\w-]+", "_", name) for name in names)
+
+
+def _solver(paper: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    solver = {**paper["solver"], **entry.get("solver", {})}
+    return {"tolerance": float(solver["tolerance"]), "max_rounds": solver["rounds"]}
+
+
+# Random tables --------------------------------------------------------------------------------------------
+
+
+def synthetic(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the synthetic study, at one significance level and all privacy levels."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["synthetic"]
+    return _blocks(configuration, study["blocks"], [paper["beta"]], study["epsilon"])
+
+
+def own_study(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the study of Figure 4 for tables of the user's own: two random tables each."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["synthetic"]
+    parts: _Parts = {}
+    for pair in _own(configuration):
+        repetitions = pair.get("repetitions", OWN_REPETITIONS)
+        for part, first in enumerate(range(0, repetitions, OWN_PER_JOB)):
+            parts[f"{pair['data']}/{part}"] = {
+                "counts": Counts(pair["data"], pair["sensitive"], pair["public"]),
+                "name": pair["data"],
+                "instances": list(range(first, min(first + OWN_PER_JOB, repetitions))),
+                "epsilons": sorted(map(float, study["epsilon"])),
+                "betas": [float(paper["beta"])],
+                "order": float(paper["order"]),
+                "concentration": float(study["concentration"]),
+                "mechanisms": list(pair.get("mechanisms", paper["mechanisms"])),
+                **_solver(paper, pair),
+                "seed": configuration["seed"],
+            }
+    return parts
+
+
+def quantiles(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the table of quantiles, at the lowest privacy level."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["synthetic"]
+    fresh = study["fresh"]
+    drawn = float(study["concentration"])
+    return {
+        "sizes": fresh["sizes"],
+        "concentrations": {
+            "drawn": [drawn],
+            "others": sorted({*map(float, fresh["concentrations"])} - {drawn}),
+        },
+        "tables": fresh["tables"],
+        "samples": sorted(fresh["samples"]),
+        "epsilon": min(map(float, study["epsilon"])),
+        "beta": float(paper["beta"]),
+        "order": float(paper["order"]),
+        "records": study["records"],
+        "seed": configuration["seed"],
+    }
+
+
+def sensitivity(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the claims that another pair, grid, prior or number of tables may decide otherwise."""
+    entries = claims_named("lopuhaa2024", ["L-S81b", "L-S81c", "L-S82", "L-S83b"])
+    return {
+        "claims": entries,
+        "ends": entries[0]["arguments"]["ends"],
+        "sample": entries[-1]["arguments"]["instances"],
+    }
+
+
+def beta(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of Table 2: several significance levels, at one privacy level."""
+    study = configuration["lopuhaa2024"]["synthetic"]
+    table2 = study["table2"]
+    return _blocks(configuration, table2["blocks"], table2["betas"], [study["reference"]])
+
+
+def _blocks(
+    configuration: Mapping[str, Any],
+    blocks: Sequence[Mapping[str, Any]],
+    betas: Sequence[float],
+    epsilons: Sequence[float],
+) -> _Parts:
+    paper = configuration["lopuhaa2024"]
+    study = paper["synthetic"]
+    parts: _Parts = {}
+    for block in blocks:
+        tables, per_job = block["repetitions"], block.get("per_job", study["per_job"])
+        # Which tables are in a part does not depend on how many there are: more tables leave it as it is.
+        for part in range(math.ceil(tables / per_job)):
+            parts[f"{block['name']}/{part}"] = {
+                "shape": [block["sensitive"], block["public"]],
+                "instances": list(range(part * per_job, min((part + 1) * per_job, tables))),
+                "epsilons": sorted(map(float, epsilons)),
+                "betas": sorted(map(float, betas)),
+                "order": float(paper["order"]),
+                "records": study["records"],
+                "concentration": float(study["concentration"]),
+                "mechanisms": list(block["mechanisms"]),
+                **_solver(paper, block),
+                "seed": configuration["seed"],
+            }
+    return parts
+
+
+def theorems(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the checks of the theorems."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["theorems"]
+    return {
+        "instances": [[[t["sensitive"], t["public"]], t["records"]] for t in study["tables"]],
+        "orders": sorted(map(float, study["orders"])),
+        "epsilons": sorted(map(float, study["epsilon"])),
+        "beta": float(paper["beta"]),
+        "seed": configuration["seed"],
+    }
+
+
+# Contradictions -------------------------------------------------------------------------------------------
+
+
+def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one sentence per contradiction in the keys of lopuhaa2024, each sound for itself."""
+    paper = configuration["lopuhaa2024"]
+    yield from grid_contradictions("lopuhaa2024.epsilon", paper["epsilon"])
+    yield from _unknown_mechanisms("lopuhaa2024.mechanisms", paper["mechanisms"])
+    yield from _study_mechanisms("lopuhaa2024", paper)
+    seen: dict[str, tuple[str, str, str]] = {}
+    for i, pair in enumerate(paper["pairs"]):
+        key = f"lopuhaa2024.pairs[{i}]"
+        yield from _unknown_mechanisms(f"{key}.mechanisms", pair.get("mechanisms", []))
+        yield from _study_mechanisms(key, pair)
+        yield from _pair_contradictions(key, pair, seen, configuration)
+    yield from _unknown_mechanisms("lopuhaa2024.atlas.mechanisms", paper["atlas"]["mechanisms"])
+    for name in paper["atlas"]["cells"]:
+        if name not in MECHANISMS:
+            yield f"lopuhaa2024.atlas.cells has {name!r}; allowed is one of {', '.join(MECHANISMS)}."
+    of_atlas: dict[str, tuple[str, str, str]] = {}
+    for i, pair in enumerate(_atlas_pairs(configuration)):
+        yield from _pair_contradictions(f"lopuhaa2024.atlas.pairs[{i}]", pair, of_atlas, configuration)
+    for name, entry in configuration.get("data", {}).items():
+        yield from _unknown_mechanisms(f"data.{name}.mechanisms", entry.get("mechanisms", []))
+    yield from _study_contradictions(paper["synthetic"])
+
+
+def _unknown_mechanisms(key: str, names: Sequence[str]) -> Iterator[str]:
+    for i, name in enumerate(names):
+        if name not in MECHANISMS:
+            yield f'{key}[{i}] is "{name}"; allowed is one of {", ".join(MECHANISMS)}.'
+
+
+def _study_mechanisms(key: str, keys: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the mechanisms of the studies of the paper, or of a pair of its own."""
+    for study in ("orders", "calibrated"):
+        names = keys.get(study, {}).get("mechanisms", [])
+        yield from _unknown_mechanisms(f"{key}.{study}.mechanisms", names)
+        for i, name in enumerate(names):
+            if study == "calibrated" and name in MECHANISMS and not MECHANISMS[name].robust:
+                yield (
+                    f'{key}.{study}.mechanisms[{i}] is "{name}"; '
+                    "allowed are robust mechanisms, which can be calibrated."
+                )
+
+
+def _pair_contradictions(
+    key: str,
+    pair: Mapping[str, Any],
+    seen: dict[str, tuple[str, str, str]],
+    configuration: Mapping[str, Any],
+) -> Iterator[str]:
+    data, sensitive, public = counts = pair.get("data", DATA), pair["sensitive"], pair["public"]
+    try:
+        known = attributes(data, configuration)
+    except ValueError as problem:
+        yield f"{key}.data: {problem}"
+        return
+    for name in ("sensitive", "public"):
+        if pair[name] not in known:
+            yield f'{key}.{name} is "{pair[name]}"; allowed is one of {", ".join(known)}.'
+    if sensitive == public:
+        yield f"{key} has {sensitive!r} twice; allowed are two different attributes."
+    file = _file_name(pair)
+    if seen.get(file) == counts:
+        yield f"{key} repeats {sensitive}, {public}; allowed is each pair once."
+    elif file in seen:
+        yield f"{key} has the name of another pair, {file}, on disk; allowed are names that differ there."
+    seen[file] = counts
+
+
+def _study_contradictions(study: Mapping[str, Any]) -> Iterator[str]:
+    key = "lopuhaa2024.synthetic"
+    if study["reference"] not in study["epsilon"]:
+        yield f"{key}.reference is {study['reference']}; allowed is one of {key}.epsilon."
+    for place, blocks in (("blocks", study["blocks"]), ("table2.blocks", study["table2"]["blocks"])):
+        names, solved = set(), set()
+        for i, block in enumerate(blocks):
+            here = f"{key}.{place}[{i}]"
+            if block["name"] in names:
+                yield f"{here}.name repeats {block['name']!r}; allowed is each name once."
+            names.add(block["name"])
+            yield from _unknown_mechanisms(f"{here}.mechanisms", block["mechanisms"])
+            size = f"{block['sensitive']} x {block['public']}"
+            for mechanism in block["mechanisms"]:
+                if (size, mechanism) in solved:
+                    yield (
+                        f"{here}.mechanisms repeats {mechanism} for {size}; "
+                        "allowed is each mechanism once per size."
+                    )
+                solved.add((size, mechanism))

@@ -1,0 +1,456 @@
+"""Tables of lopuhaa2024 that are made from its tables: orderings, gains, quartiles and means.
+
+NMI is I(X; Y) / H(X) under the estimate P-hat. In the tables of orderings and gains it has a column per
+mechanism, missing where the mechanism was skipped or not asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.typing import SeriesGroupBy
+
+from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS, OF_THE_PAPER
+from reproduction.results.tables import PRIVACY_TOLERANCE, SKIPPED, Schema
+
+#: Whether a statement holds; the last: a mechanism that it speaks of is missing.
+YES, NO, UNKNOWN = ANSWERS = ("yes", "no", "-")
+
+#: Distances of NMI up to this are rounding.
+_ROUNDING = 1e-12
+
+_SETTING = ["size", "beta", "order"]
+_INSTANCE = ["size", "instance", "beta", "order", "epsilon"]
+_KEY = [*_SETTING, "mechanism", "epsilon"]
+
+_COLUMNS: Mapping[str, str] = {
+    "size": "str",
+    "instance": "str",
+    "beta": "float64",
+    "order": "float64",
+    "mechanism": "str",
+    "epsilon": "float64",
+}
+
+
+def _columns(key: Sequence[str], **others: str) -> dict[str, str]:
+    return {name: _COLUMNS[name] for name in key} | others
+
+
+def cells(size: str) -> int:
+    """Return the number of cells of a table of counts of a size, as in ``"2 x 5"`` or ``"2 x 5 (name)"``."""
+    return math.prod(int(number) for number in size.partition(" (")[0].split(" x "))
+
+
+def small_first(size: str) -> tuple[int, str]:
+    """Return the key that sorts sizes by the number of cells."""
+    return cells(size), size
+
+
+def require_one(table: pd.DataFrame, *columns: str) -> None:
+    """Refuse a table that would mix several values of a column.
+
+    Raises
+    ------
+    ValueError
+        With a sentence that names the column and its values.
+    """
+    for name in columns:
+        values = table[name].unique()
+        if len(values) > 1:
+            found = ", ".join(map(str, values))
+            raise ValueError(f"The table would mix several values of {name}: {found}; select one.")
+
+
+# Orderings ------------------------------------------------------------------------------------------------
+
+#: Statements of section 8.1, beside what they say.
+STATEMENTS: Mapping[str, str] = {
+    "polyopt_leads": "PolyOpt above IR and SRR",
+    "ir_above_srr": "IR above SRR",
+    "nr_leads": "NR not below a robust mechanism",
+    "grr_last": "GRR below IR and SRR",
+}
+
+
+def _answered(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+    for name in STATEMENTS:
+        yield ~table[name].isin(ANSWERS), f"has the unknown answer {{{name}}} to {name}"
+
+
+_RANKED = {**dict.fromkeys(MECHANISMS, "float64"), "ranking": "str", **dict.fromkeys(STATEMENTS, "str")}
+
+ORDERINGS = Schema(
+    name="orderings", columns=_columns(_INSTANCE, **_RANKED), key=tuple(_INSTANCE), rules=_answered
+)
+
+MEAN_ORDERINGS = Schema(
+    name="orderings of means",
+    columns=_columns([*_SETTING, "epsilon"], instances="Int64", **_RANKED),
+    key=(*_SETTING, "epsilon"),
+    rules=_answered,
+)
+
+
+def orderings(fig2: pd.DataFrame) -> pd.DataFrame:
+    """Rank the mechanisms of Figure 2 by NMI, beside what section 8.1 of the paper says of them.
+
+    Parameters
+    ----------
+    fig2 : DataFrame
+        As `experiments.fig2` returns it, of any number of instances.
+
+    Returns
+    -------
+    DataFrame
+        As `ORDERINGS`: the NMI of every mechanism; `ranking`, the best one first; and, as `ANSWERS`, whether
+        the statements hold: `polyopt_leads` (above IR and SRR), `ir_above_srr`, `nr_leads` (not below any
+        robust mechanism), `grr_last`.
+    """
+    return ORDERINGS.conform(_ranked(_wide(fig2, "value", _INSTANCE)).reset_index())
+
+
+def mean_orderings(synthetic: pd.DataFrame) -> pd.DataFrame:
+    """Rank the mechanisms by their mean NMI (lopuhaa2024, section 8.2).
+
+    Parameters
+    ----------
+    synthetic : DataFrame
+        As `synthetic.study` returns it.
+
+    Returns
+    -------
+    DataFrame
+        As `MEAN_ORDERINGS`: means over the `instances` of a size that all its mechanisms of the paper were
+        computed on, and the columns of `ORDERINGS` about them. Other mechanisms have a mean if they were
+        computed on the same instances.
+    """
+    rows = _rows(synthetic, "nmi")
+    own = rows[rows["mechanism"].isin(OF_THE_PAPER)]
+    made = own.groupby([*_SETTING, "instance"])["mechanism"].nunique().rename("made").reset_index()
+    made = made[made["made"] == made.groupby(_SETTING)["made"].transform("max")]
+    groups = _wide(rows.merge(made), "value", _INSTANCE).groupby([*_SETTING, "epsilon"])
+    ranked = _ranked(groups.mean().where(groups.count().eq(groups.size(), axis=0)))
+    return MEAN_ORDERINGS.conform(ranked.assign(instances=groups.size()).reset_index())
+
+
+def _ranked(wide: pd.DataFrame) -> pd.DataFrame:
+    robust = wide[[name for name, mechanism in MECHANISMS.items() if mechanism.robust]].max(axis=1)
+    compared = {
+        "polyopt_leads": (wide["polyopt"], wide[["ir", "srr"]].max(axis=1)),
+        "ir_above_srr": (wide["ir"], wide["srr"]),
+        "nr_leads": (wide["nr"], robust - _ROUNDING),
+        "grr_last": (wide[["ir", "srr"]].min(axis=1), wide["grr"]),
+    }
+    answers = {
+        name: (more > less).map({True: YES, False: NO}).mask(more.isna() | less.isna(), UNKNOWN)
+        for name, (more, less) in compared.items()
+    }
+    return wide.assign(ranking=[" > ".join(best_first(values)) for _, values in wide.iterrows()], **answers)
+
+
+def best_first(values: pd.Series[float]) -> list[str]:
+    """Return the mechanisms that have an NMI in a row, the best one first, equal ones by their names."""
+    present = values[sorted(MECHANISMS)].astype("float64").dropna()
+    return [str(name) for name in present.sort_values(ascending=False, kind="stable").index]
+
+
+# What larger classes gain ----------------------------------------------------------------------------------
+
+_NMI = dict.fromkeys(("polyopt", "polyopt_distinct", "nr"), "float64")
+
+GAIN_ADULT = Schema(
+    name="gain on Adult",
+    columns=_columns(
+        _INSTANCE,
+        **_NMI,
+        gain="float64",  # relative, of the two mechanisms
+        at_least="float64",  # what their bounds say of the gain of the optima
+        at_most="float64",
+        closed="float64",  # share of the distance from polyopt to nr; missing where that is nothing
+        privacy="float64",  # of polyopt_distinct over F, nats
+    ),
+    key=tuple(_INSTANCE),
+)
+
+#: What is compared with PolyOpt as published on random tables.
+LARGER = ("polyopt_distinct", "exact")
+
+GAIN = Schema(
+    name="gain",
+    columns=_columns(
+        _KEY,
+        instances="Int64",
+        polyopt="float64",  # means of the NMI: of PolyOpt as published, of the mechanism, of NR
+        nmi="float64",
+        nr="float64",
+        gain="float64",  # of the means, relative
+        at_least="float64",  # what the bound of PolyOpt says of it; what is below 0 may be the solver's gap
+        low="float64",  # quartiles and largest of the relative gains of the instances
+        median="float64",
+        high="float64",
+        largest="float64",
+        closed="float64",  # share of the distance from polyopt to nr; missing where that is nothing
+        over_ir="float64",  # mean of the mechanism over that of ir; missing without IR
+    ),
+    key=tuple(_KEY),
+)
+
+
+def gain_adult(fig2: pd.DataFrame) -> pd.DataFrame:
+    """Compare PolyOpt over distinct pairs with PolyOpt as published, by their certificates.
+
+    Parameters
+    ----------
+    fig2 : DataFrame
+        As `experiments.fig2` returns it, of any number of instances.
+
+    Returns
+    -------
+    DataFrame
+        As `GAIN_ADULT`, of the instances and levels that have both.
+    """
+    value, bound, privacy = (_wide(fig2, column, _INSTANCE) for column in ("value", "bound", "privacy"))
+    published, distinct = value["polyopt"], value["polyopt_distinct"]
+    gains = value[list(_NMI)].assign(
+        gain=distinct / published - 1.0,
+        at_least=distinct / bound["polyopt"] - 1.0,
+        at_most=bound["polyopt_distinct"] / published - 1.0,
+        closed=_closed(value, "polyopt_distinct"),
+        privacy=privacy["polyopt_distinct"],
+    )
+    return GAIN_ADULT.conform(gains.dropna(subset=["gain"]).reset_index())
+
+
+def gain(synthetic: pd.DataFrame) -> pd.DataFrame:
+    """Compare larger classes with PolyOpt as published, instance by instance.
+
+    Parameters
+    ----------
+    synthetic : DataFrame
+        As `synthetic.study` returns it.
+
+    Returns
+    -------
+    DataFrame
+        As `GAIN`, of every mechanism of `LARGER` over the instances that have it, PolyOpt and NR.
+    """
+    wide = _wide(synthetic, "value", _INSTANCE)
+    by = [*_SETTING, "epsilon"]
+    frames = []
+    for name in LARGER:
+        nmi = wide[["polyopt", name, "nr", "ir"]].set_axis(["polyopt", "nmi", "nr", "ir"], axis=1)
+        nmi["bound"] = _wide(synthetic, "bound", _INSTANCE)["polyopt"]
+        nmi = nmi.dropna(subset=["polyopt", "nmi", "nr"])
+        gains = (nmi["nmi"] / nmi["polyopt"] - 1.0).groupby(by)
+        means = nmi.groupby(by).mean()
+        frame = means.assign(
+            mechanism=name,
+            instances=gains.size(),
+            gain=means["nmi"] / means["polyopt"] - 1.0,
+            at_least=means["nmi"] / means["bound"] - 1.0,
+            largest=gains.max(),
+            closed=_closed(means),
+            over_ir=means["nmi"] / means["ir"],
+        )
+        frames.append(frame.join(_quantiles(gains)).drop(columns=["ir", "bound"]).reset_index())
+    return GAIN.conform(pd.concat(frames))
+
+
+def _closed(nmi: pd.DataFrame, mechanism: str = "nmi") -> pd.Series[float]:
+    distance = nmi["nr"] - nmi["polyopt"]
+    return ((nmi[mechanism] - nmi["polyopt"]) / distance).where(distance > _ROUNDING)
+
+
+# Figures 3 to 5 and Table 2 -------------------------------------------------------------------------------
+
+_QUARTILES = dict.fromkeys(("low", "median", "high"), "float64")
+
+FIG3 = Schema(
+    name="mean NMI",
+    columns=_columns(
+        _KEY,
+        instances="Int64",
+        mean="float64",
+        standard_error="float64",  # of the mean
+        **_QUARTILES,
+        bound="float64",  # mean of the certified upper bounds
+    ),
+    key=tuple(_KEY),
+)
+
+FIG4 = Schema(
+    name="realized privacy",
+    columns=_columns(
+        _KEY,
+        instances="Int64",
+        **_QUARTILES,  # of eps*, nats
+        largest="float64",
+        kept="Int64",  # instances with eps* <= epsilon
+        infinite="Int64",  # with eps* = inf
+        covered="Int64",  # with P* in F
+        largest_covered="float64",  # eps* among these; missing if there are none
+    ),
+    key=tuple(_KEY),
+)
+
+FIG5 = Schema(
+    name="difference of utility",
+    columns=_columns(
+        _KEY,
+        instances="Int64",
+        smallest="float64",
+        **_QUARTILES,
+        largest="float64",
+        extreme="float64",  # the largest absolute value
+        positive="float64",  # share of the instances
+    ),
+    key=tuple(_KEY),
+)
+
+TABLE2 = Schema(
+    name="NMI by significance level",
+    columns=_columns(
+        _KEY,
+        instances="Int64",
+        nmi="float64",  # mean
+        change="float64",  # relative to that at the largest beta of the table
+    ),
+    key=tuple(_KEY),
+)
+
+
+def fig3(synthetic: pd.DataFrame) -> pd.DataFrame:
+    """Average the NMI over the instances (lopuhaa2024, Figure 3).
+
+    Parameters
+    ----------
+    synthetic : DataFrame
+        As `synthetic.study` returns it.
+
+    Returns
+    -------
+    DataFrame
+        As `FIG3`. A mechanism that was computed on fewer instances than another is averaged over these.
+    """
+    groups = _rows(synthetic, "nmi").groupby(_KEY)
+    value = groups["value"]
+    frame = pd.DataFrame(
+        {"instances": value.size(), "mean": value.mean(), "standard_error": value.sem().fillna(0.0)}
+    )
+    return FIG3.conform(frame.join(_quantiles(value)).assign(bound=groups["bound"].mean()).reset_index())
+
+
+def fig4(synthetic: pd.DataFrame) -> pd.DataFrame:
+    """Summarize the realized privacy parameter eps* (lopuhaa2024, Figure 4 and section 8.3).
+
+    Parameters
+    ----------
+    synthetic : DataFrame
+        As `synthetic.study` returns it.
+
+    Returns
+    -------
+    DataFrame
+        As `FIG4`.
+    """
+    rows = _rows(synthetic, "realized_epsilon")
+    rows = rows.assign(
+        kept=rows["value"] <= rows["epsilon"] + PRIVACY_TOLERANCE,
+        infinite=np.isinf(rows["value"]),
+        covered=rows["note"] == COVERED,
+    )
+    groups = rows.groupby(_KEY)
+    frame = pd.DataFrame({"instances": groups["value"].size()}).join(_quantiles(groups["value"]))
+    frame["largest"] = groups["value"].max()
+    frame = frame.join(groups[["kept", "infinite", "covered"]].sum())
+    inside = rows[rows["covered"]].groupby(_KEY)["value"]
+    return FIG4.conform(frame.assign(largest_covered=inside.max()).reset_index())
+
+
+def fig5(synthetic: pd.DataFrame, epsilon: float) -> pd.DataFrame:
+    """Summarize the relative difference of utility under P-hat and under P* (lopuhaa2024, Figure 5).
+
+    Parameters
+    ----------
+    synthetic : DataFrame
+        As `synthetic.study` returns it.
+    epsilon : float
+        The privacy level to take, nats.
+
+    Returns
+    -------
+    DataFrame
+        As `FIG5`.
+    """
+    rows = _at(_rows(synthetic, "utility_difference"), epsilon)
+    groups = rows.assign(positive=rows["value"] > 0, absolute=rows["value"].abs()).groupby(_KEY)
+    value = groups["value"]
+    frame = pd.DataFrame(
+        {
+            "instances": value.size(),
+            "smallest": value.min(),
+            "largest": value.max(),
+            "extreme": groups["absolute"].max(),
+            "positive": groups["positive"].mean(),
+        }
+    )
+    return FIG5.conform(frame.join(_quantiles(value)).reset_index())
+
+
+def table2(beta: pd.DataFrame, epsilon: float) -> pd.DataFrame:
+    """Average the NMI by significance level (lopuhaa2024, Table 2 and section 8.5).
+
+    Parameters
+    ----------
+    beta : DataFrame
+        As `synthetic.study` returns it, at several significance levels.
+    epsilon : float
+        The privacy level to take, nats.
+
+    Returns
+    -------
+    DataFrame
+        As `TABLE2`. Only instances that a mechanism was computed on at every beta count.
+    """
+    rows = _at(_rows(beta, "nmi"), epsilon)
+    by = [name for name in _KEY if name != "beta"]
+    reached = rows.groupby([*by, "instance"])["beta"].transform("nunique")
+    value = rows[reached == rows["beta"].nunique()].groupby(_KEY)["value"]
+    frame = pd.DataFrame({"instances": value.size(), "nmi": value.mean()}).reset_index()
+    first = frame.sort_values("beta", ascending=False).groupby(by)["nmi"].transform("first")
+    return TABLE2.conform(frame.assign(change=frame["nmi"] / first.reindex(frame.index) - 1.0))
+
+
+def _rows(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    return table[(table["metric"] == metric) & (table["status"] != SKIPPED)]
+
+
+def _at(rows: pd.DataFrame, epsilon: float) -> pd.DataFrame:
+    return rows[np.isclose(rows["epsilon"], epsilon)]
+
+
+def _wide(table: pd.DataFrame, column: str, by: Sequence[str]) -> pd.DataFrame:
+    """Return a column of the NMI rows with one column per mechanism of the catalogue."""
+    wide = _rows(table, "nmi").pivot_table(column, list(by), "mechanism", aggfunc="first")
+    return wide.reindex(columns=list(MECHANISMS)).rename_axis(columns=None)
+
+
+def quantile(values: Iterable[float], q: float) -> float:
+    """Return the linearly interpolated quantile of numbers some of which may be inf."""
+    ordered = np.sort(np.asarray(list(values), dtype=np.float64))
+    place = q * (ordered.size - 1)
+    below, weight = ordered[math.floor(place)], place - math.floor(place)
+    above = ordered[math.ceil(place)]
+    # inf - inf is not a number, and 0 inf is not either.
+    return float(below if weight == 0 or below == above else below + weight * (above - below))
+
+
+def _quantiles(values: SeriesGroupBy[Any, Any]) -> pd.DataFrame:
+    quarters = zip(_QUARTILES, (0.25, 0.5, 0.75), strict=True)
+    return pd.DataFrame({name: values.agg(partial(quantile, q=q)) for name, q in quarters})

@@ -1,0 +1,312 @@
+"""The theorems of lopuhaa2024, checked by direct optimization over the uncertainty set.
+
+The reference of a check is found by a solver that knows nothing but the definition of F = {P : D(P-hat || P)
+<= B}: it moves P itself, with the probabilities of F as variables and one constraint. Nothing of Theorem 1,
+of Proposition 1 or of `RenyiBall` enters.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import mutual_information
+from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
+from ldpfrontier.priors import generator
+from ldpfrontier.two_reports import independent_reporting
+from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from reproduction.results.tables import CHECKS, Relation, Row, check
+
+#: Digits to which a solver of this kind finds an extremum, relative to 1 + |extremum|.
+ACCURACY = 1e-6
+
+PAPER = "lopuhaa2024"
+
+_log = logging.getLogger(__name__)
+
+
+def check_theorems(
+    instances: Sequence[tuple[Sequence[int], int]] = (((2, 2), 60), ((2, 3), 400), ((3, 2), 2000)),
+    orders: Sequence[float] = (0.5, 1.0, 2.0, 5.0),
+    epsilons: Sequence[float] = (0.3, 1.0),
+    *,
+    beta: float = 0.05,
+    seed: int,
+) -> pd.DataFrame:
+    """Check Theorems 1 to 5 and Propositions 1 and 2 on random tables of counts.
+
+    Parameters
+    ----------
+    instances : sequence of (shape, records)
+        Small tables: one is sampled from the Jeffreys prior for each.
+    orders : sequence of float
+        Renyi orders.
+    epsilons : sequence of float
+        Privacy levels in nats, of Theorems 2, 3 and 5.
+    beta : float
+        Significance level of F.
+    seed : int
+        Root of the random streams.
+
+    Returns
+    -------
+    DataFrame
+        As `tables.CHECKS`, with one row per claim, table, order and quantity. `measured` is what
+        the theorem gives, or a mechanism has; `limit` what direct optimization finds, or what must be kept.
+    """
+    rows: list[Row] = []
+    for shape, records in instances:
+        a1, a2 = shape
+        size, name = f"{a1} x {a2}", f"{records} records"
+        rng = generator(seed, f"lopuhaa2024 theorems {size}", a1 * a2, records)
+        truth = rng.dirichlet(np.full(a1 * a2, 0.5))
+        counts = rng.multinomial(records, truth).reshape(a1, a2)
+        for order in orders:
+            ball = RenyiBall.confidence(counts, beta=beta, order=order)
+            found = [*_projections(ball), *_mechanisms(ball, epsilons)]
+            rows += [row | {"size": size, "instance": name, "order": order} for row in found]
+        found = [*_theorem_4(truth.reshape(a1, a2))]
+        rows += [row | {"size": size, "instance": name} for row in found]
+        _log.info("%s, %s: %d checks", size, name, len(rows))
+    return CHECKS.table(rows)
+
+
+def _compare(
+    claim: str,
+    quantity: str,
+    measured: float,
+    relation: Relation,
+    limit: float,
+    unit: str = "1",
+    note: str = "",
+) -> Row:
+    """Return a check to the accuracy of the solver; its instance is still to be named."""
+    tolerance = ACCURACY * (1.0 + abs(limit)) if math.isfinite(limit) else 0.0
+    return check(
+        PAPER, claim, "", quantity, measured, relation, limit, tolerance=tolerance, unit=unit, note=note
+    )
+
+
+def _projections(ball: RenyiBall) -> Iterator[Row]:
+    """Theorem 1 and Propositions 1 and 2, for the largest and the smallest group that is not empty."""
+    filled = np.flatnonzero(ball.sensitive > 0)
+    for s in dict.fromkeys((int(filled[ball.sensitive[filled].argmin()]), int(ball.sensitive.argmax()))):
+        r = ball.conditionals[s]
+        if np.isfinite(ball.projected_radii[s]):
+            found = extreme(ball, partial(_group_divergence, s=s, r=r, order=ball.order))
+            yield _compare(
+                "L-T1", f"radius B_{s + 1} of the projection", ball.projected_radii[s], "=", found, "nats"
+            )
+        for u, cell in enumerate(np.eye(r.size)):
+            found = -extreme(ball, partial(_share, s=s, q=-cell))
+            yield _compare("L-P1", f"lower bound L({u + 1}|{s + 1})", ball.lower_bounds[s, u], "=", found)
+        subsets = np.array(np.meshgrid(*[(0.0, 1.0)] * r.size)).reshape(r.size, -1).T[1:-1]
+        excess = [extreme(ball, partial(_share, s=s, q=q)) - float(q @ r) for q in subsets]
+        # ||R - r||_1 is twice the largest excess of a subset.
+        farthest = 2.0 * max(excess, default=0.0)
+        yield _compare("L-P1", f"l1 radius rad_{s + 1}", ball.radii[s], "=", farthest)
+        yield _compare("L-P2", f"bound d_{s + 1} on the l1 radius", ball.radius_bounds[s], ">=", farthest)
+        if ball.order == 2:
+            # The condition of the proof has 2 p; that of the print chooses the larger bound more often.
+            spread = math.expm1(ball.projected_radii[s])
+            exact = spread >= (1.0 - r.min()) ** 2
+            printed = float(ball.radius_bounds[s]) if exact else math.sqrt(spread)
+            yield _compare("L-P2", f"bound d_{s + 1} with the printed condition", printed, ">=", farthest)
+
+
+def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Row]:
+    """Theorems 2, 3 and 5: the worst realized level over F of the mechanisms, and their outputs."""
+    for epsilon in epsilons:
+        mechanisms = {
+            "polyopt": ("L-T2", optimal_robust(ball, epsilon).channel),
+            "polyopt_distinct": ("L-T2", optimal_robust(ball, epsilon, pairs="distinct").channel),
+            "ir": ("L-T5", independent_reporting(ball, epsilon)),
+            "ir_tight": ("L-T5", independent_reporting(ball, epsilon, distance="tight")),
+        }
+        for name, (claim, channel) in mechanisms.items():
+            worst, exact = worst_epsilon(ball, channel), ball.worst_case_epsilon(channel)
+            at = f"{name} at epsilon = {epsilon:g}"
+            yield _compare(claim, f"largest eps* over F, {at}", worst, "<=", epsilon, "nats")
+            note = "by one-dimensional search, against direct optimization"
+            yield _compare(claim, f"largest eps* by the ball, {at}", exact, "=", worst, "nats", note)
+            if claim == "L-T2":
+                yield _compare("L-T3", f"outputs, {at}", channel.n_outputs, "<=", channel.n_inputs)
+
+
+def _theorem_4(prior: FloatArray) -> Iterator[Row]:
+    low, high = response_threshold(prior)
+    a1, a2 = prior.shape
+    note = f"SRR is optimal from epsilon = {high:.4f} on"
+    levels: list[tuple[str, float, Relation]] = [
+        ("at", high, "="),
+        ("at twice", 2 * high, "="),
+        ("at half", high / 2, "<="),
+    ]
+    for where, epsilon, relation in levels:
+        value = mutual_information(prior, secret_randomized_response(a1, a2, epsilon))
+        best = optimal_unconditional(prior, epsilon).value
+        yield _compare("L-T4", f"I(X; Y) of SRR, {where} the threshold", value, relation, best, "nats", note)
+    yield _compare("L-T4", "threshold, below and above", low, "<=", high, "nats", note)
+
+
+# Direct optimization over F -------------------------------------------------------------------------------
+
+_Objective = Callable[[FloatArray], tuple[float, FloatArray]]
+
+
+def worst_epsilon(ball: RenyiBall, channel: Channel) -> float:
+    """Find the largest realized epsilon of a channel over F by moving P, in nats (lopuhaa2024, section 3).
+
+    The maximum over outputs and pairs of groups of what `extreme` finds: a lower bound on the supremum, and
+    equal to it unless every start led to a local maximum.
+    """
+    Q = channel.merged().matrix.reshape(*ball.centre.shape, -1)
+    worst = 0.0
+    for s, t in permutations(range(len(Q)), 2):
+        for y in range(Q.shape[2]):
+            if Q[s, :, y].max() > 0:
+                worst = max(worst, extreme(ball, partial(_leak, Q=Q, s=s, t=t, y=y)))
+    return worst
+
+
+def extreme(ball: RenyiBall, objective: _Objective, *, starts: int = 3) -> float:
+    """Maximize a function of P over F by sequential quadratic programming from several points of F.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+        Its centre, radius and order define F; nothing else of it is used but boundary points to start from.
+    objective : callable
+        P of shape (a1, a2) to the value and the gradient.
+    starts : int
+        Starting points: the centre, slightly moved into the simplex, and members of the boundary.
+
+    Returns
+    -------
+    float
+        The largest value at a point of F, whose radius is kept to 1e-6 of itself.
+    """
+    shape, centre = ball.centre.shape, ball.centre.ravel()
+    # P = x^2 / |x|^2 keeps P in the simplex and small cells of P well scaled.
+    constraints: list[Any] = [{"type": "eq", "fun": lambda x: x @ x - 1.0, "jac": lambda x: 2.0 * x}]
+    if math.isfinite(ball.radius):
+
+        def room(P: FloatArray) -> tuple[float, FloatArray]:
+            value, slope = _divergence(P, centre, ball.order)
+            # In units of the radius, and by the root, so that it is about linear near the boundary.
+            root = math.sqrt(max(value, 1e-30) / ball.radius)
+            return 1.0 - root, -slope / (2.0 * root * ball.radius)
+
+        constraints.append(
+            {
+                "type": "ineq",
+                "fun": lambda x: room(x**2 / (x @ x))[0],
+                "jac": lambda x: _chain(x, room(x**2 / (x @ x))[1]),
+            }
+        )
+
+    def value(x: FloatArray) -> float:
+        return -objective((x**2 / (x @ x)).reshape(shape))[0]
+
+    def slope(x: FloatArray) -> FloatArray:
+        return -_chain(x, objective((x**2 / (x @ x)).reshape(shape))[1].ravel())
+
+    best = -math.inf
+    for start in _places(ball, starts):
+        found = minimize(
+            value, np.sqrt(np.maximum(start, 1e-8)), jac=slope, method="SLSQP", constraints=constraints,
+            options={"maxiter": 300, "ftol": 1e-13},
+        )  # fmt: skip
+        P = found.x**2 / (found.x @ found.x)
+        if _divergence(P, centre, ball.order)[0] <= ball.radius * (1.0 + 1e-6):
+            best = max(best, objective(P.reshape(shape))[0])
+    return float(best)
+
+
+@lru_cache(maxsize=1)
+def _places(ball: RenyiBall, number: int) -> FloatArray:
+    """Return places to start from, shape (number, cells): near the centre, and on the boundary."""
+    centre = ball.centre.ravel()
+    inside = 0.999 * centre + 0.001 / centre.size
+    border = ball.sample(np.random.default_rng(0), 2 * number).reshape(-1, centre.size)[1 : 2 * number : 2]
+    return np.vstack([inside, border[: number - 1]])
+
+
+@kernel
+def _chain(x: FloatArray, slope: FloatArray) -> FloatArray:
+    """Turn a gradient in P = x^2 / |x|^2 into one in x."""
+    square = along = 0.0
+    for i in range(x.size):
+        square += x[i] ** 2
+        along += slope[i] * x[i] ** 2
+    return 2.0 * x / square * (slope - along / square)
+
+
+@kernel
+def _divergence(P: FloatArray, r: FloatArray, order: float) -> tuple[float, FloatArray]:
+    """Return D_order(r || P) and its gradient in P, by the definition."""
+    gradient = np.zeros(P.size)
+    total = 0.0
+    for i in range(P.size):
+        if r[i] > 0.0:
+            q = max(P[i], 1e-300)
+            if order == 1.0:
+                total += r[i] * math.log(r[i] / q)
+                gradient[i] = -r[i] / q
+            else:
+                term = r[i] ** order * q ** (1.0 - order)
+                total += term
+                gradient[i] = -term / q
+    if order == 1.0:
+        return total, gradient
+    return math.log(total) / (order - 1.0), gradient / total
+
+
+def _share(P: FloatArray, s: int, q: FloatArray) -> tuple[float, FloatArray]:
+    """Return sum_u q_u P(u|s) and its gradient."""
+    total = float(P[s].sum())
+    value = float(P[s] @ q) / total
+    gradient = np.zeros_like(P)
+    gradient[s] = (q - value) / total
+    return value, gradient
+
+
+def _group_divergence(P: FloatArray, s: int, r: FloatArray, order: float) -> tuple[float, FloatArray]:
+    """Return D_order(r || P(.|s)) and its gradient."""
+    total = float(P[s].sum())
+    R = P[s] / total
+    value, slope = _divergence(R, r, order)
+    gradient = np.zeros_like(P)
+    gradient[s] = (slope - float(slope @ R)) / total
+    return value, gradient
+
+
+@kernel
+def _leak(P: FloatArray, Q: FloatArray, s: int, t: int, y: int) -> tuple[float, FloatArray]:
+    """Return log P(y|s) / P(y|t) and its gradient."""
+    gradient = np.zeros(P.shape)
+    leak, sign = 0.0, 1.0
+    for group in (s, t):
+        total = value = 0.0
+        for u in range(P.shape[1]):
+            total += P[group, u]
+            value += P[group, u] * Q[group, u, y]
+        value = max(value / total, 1e-300)
+        leak += sign * math.log(value)
+        for u in range(P.shape[1]):
+            gradient[group, u] += sign * (Q[group, u, y] - value) / (total * value)
+        sign = -1.0
+    return leak, gradient

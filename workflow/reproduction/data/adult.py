@@ -1,0 +1,353 @@
+"""UCI Adult (Census Income) as counts of pairs of categorical attributes.
+
+The raw file, a download from UCI and the table shipped in ``resources/`` all give the same counts, checked by
+hash.
+``python -m reproduction.data.adult RAW_FILE`` writes the shipped table.
+"""
+
+import argparse
+import hashlib
+import io
+import logging
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from ldpfrontier.atomic import write_text
+from reproduction.data.catalogue import COLUMNS, DataError, data_set
+
+FIELDS = (
+    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",
+    "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week",
+    "native-country", "income",
+)  # fmt: skip
+ATTRIBUTES = data_set("adult").attributes
+MISSING = "?"
+
+RECORDS = 32_561
+LABEL_COUNTS = {"<=50K": 24_720, ">50K": 7_841}
+RAW_SHA256 = "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
+COUNTS_SHA256 = data_set("adult").sha256
+
+UCI_API = "https://archive.ics.uci.edu/api/dataset"
+UCI_RECORDS = 48_842
+CACHE_NAME = "adult_uci_pair_counts.csv"
+
+Source = Literal["auto", "uci", "file", "bundled"]
+
+_LOG = logging.getLogger(__name__)
+
+# Run by a child process, because ucimlrepo has no time-out of its own and only a killed process surely stops.
+_CHILD = """
+import sys
+import ucimlrepo.fetch
+ucimlrepo.fetch.API_BASE_URL = sys.argv[1]
+ucimlrepo.fetch.fetch_ucirepo(id=2).data.original.to_csv(sys.stdout, index=False)
+"""
+
+
+class AdultError(DataError):
+    """Data that are not the Adult data, or not all of them."""
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(repr(name) for name in names)
+
+
+def _checked_records(records: pd.DataFrame, origin: str) -> pd.DataFrame:
+    """Return the records if their number and their labels are those of the train part of Adult."""
+    if len(records) != RECORDS:
+        raise AdultError(f"{origin} has {len(records)} training records; the Adult data have {RECORDS}.")
+    found = Counter(records["income"])
+    allowed = _listed(LABEL_COUNTS)
+    if unknown := sorted(found.keys() - LABEL_COUNTS.keys()):
+        raise AdultError(f"{origin} has the unknown income labels {_listed(unknown)}; allowed are {allowed}.")
+    if found != LABEL_COUNTS:
+        counts, expected = [found[label] for label in LABEL_COUNTS], list(LABEL_COUNTS.values())
+        raise AdultError(f"{origin} has the income labels {allowed} {counts} times; Adult has {expected}.")
+    return records
+
+
+def read_raw(path: Path) -> pd.DataFrame:
+    """Read a raw ``adult.data`` file.
+
+    Parameters
+    ----------
+    path : Path
+        File of 15 fields per line separated by ``", "``, without a header.
+
+    Returns
+    -------
+    DataFrame, shape (32561, 9)
+        The categorical attributes as strings; a missing value is ``"?"``.
+
+    Raises
+    ------
+    AdultError
+        If the file does not exist, a line has not 15 fields, or the records or labels are not those of Adult.
+    """
+    if not path.is_file():
+        raise AdultError(f"{path} is not a file; the raw 'adult.data' of UCI dataset 2 is needed.")
+    rows = []
+    # A file that is not text at all (an archive, say) is refused below for its fields.
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n"), start=1):
+        if line:
+            rows.append(line.split(", "))
+            if len(rows[-1]) != len(FIELDS):
+                raise AdultError(
+                    f"Line {number} of {path} has {len(rows[-1])} field(s) separated by ', '; "
+                    f"an Adult record has {len(FIELDS)}."
+                )
+    return _checked_records(pd.DataFrame(rows, columns=list(FIELDS))[list(ATTRIBUTES)], str(path))
+
+
+def train_part(frame: pd.DataFrame) -> pd.DataFrame:
+    """Select the train records from the frame that UCI serves.
+
+    Parameters
+    ----------
+    frame : DataFrame, shape (48842, any)
+        Train and test records together, as strings; a test label ends in ``"."``.
+
+    Returns
+    -------
+    DataFrame, shape (32561, 9)
+        The categorical attributes exactly as in the raw file; a missing value is ``"?"``.
+
+    Raises
+    ------
+    AdultError
+        If a column is missing, or the records or labels are not those of Adult.
+    """
+    origin = "The UCI download"
+    if missing := [name for name in ATTRIBUTES if name not in frame]:
+        raise AdultError(f"{origin} lacks the columns {_listed(missing)}; needed are {_listed(ATTRIBUTES)}.")
+    if len(frame) != UCI_RECORDS:
+        raise AdultError(f"{origin} has {len(frame)} records; train and test together have {UCI_RECORDS}.")
+    records = frame[list(ATTRIBUTES)].fillna(MISSING)
+    return _checked_records(records[~records["income"].str.endswith(".")].reset_index(drop=True), origin)
+
+
+def _download(api_url: str, timeout: float) -> pd.DataFrame:
+    """Run ucimlrepo once in a child process that is killed after `timeout` seconds."""
+    command = [sys.executable, "-c", _CHILD, api_url]
+    try:
+        child = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        raise ConnectionError(f"there was no complete answer within {timeout:g} s.") from None
+    if child.returncode:
+        lines = child.stderr.decode(errors="replace").split("\n")
+        causes = [line.strip() for line in lines if line.strip()] or [f"exit code {child.returncode}"]
+        raise ConnectionError(f"ucimlrepo failed with {causes[-1].removesuffix('.')}.")
+    return pd.read_csv(io.BytesIO(child.stdout), dtype=str)
+
+
+def fetch_uci(
+    *, timeout: float = 60.0, retries: int = 2, backoff: float = 1.0, api_url: str = UCI_API
+) -> pd.DataFrame:
+    """Download the train records with ucimlrepo.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds after which one attempt is killed, however far it is.
+    retries : int
+        Attempts after the first one.
+    backoff : float
+        Seconds before the first retry; doubled for each further one.
+    api_url : str
+        Address that ucimlrepo asks for the metadata.
+
+    Returns
+    -------
+    DataFrame, shape (32561, 9)
+        As `read_raw`.
+
+    Raises
+    ------
+    ConnectionError
+        If no attempt gave the Adult data; the sentence has the reason of the last one.
+    ValueError
+        If `timeout` is not positive or `retries` is negative.
+    """
+    if timeout <= 0:
+        raise ValueError(f"The time-out is {timeout:g} s; it must be positive.")
+    if retries < 0:
+        raise ValueError(f"The number of retries is {retries}; it must not be negative.")
+    for attempt in range(retries + 1):
+        try:
+            return train_part(_download(api_url, timeout))
+        except (ConnectionError, AdultError) as error:
+            reason = error  # wrong data are fetched again too: a transfer cut short can look complete
+        _LOG.info("Attempt %d of %d to download Adult failed: %s", attempt + 1, retries + 1, reason)
+        if attempt < retries:
+            time.sleep(backoff * 2**attempt)
+    raise ConnectionError(f"UCI gave no usable Adult data; attempt {retries + 1} of {retries + 1}: {reason}")
+
+
+def pair_counts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Count every pair of values of every pair of attributes.
+
+    Parameters
+    ----------
+    frame : DataFrame, shape (n, at least 9)
+        Records with the columns `ATTRIBUTES`, as strings.
+
+    Returns
+    -------
+    DataFrame, shape (cells, 5)
+        Columns `COLUMNS`. Pairs follow the order of `ATTRIBUTES`, values are sorted, and a pair of observed
+        values that never occur together has a row with count 0.
+    """
+    coded = {name: np.unique(frame[name].to_numpy(dtype=str), return_inverse=True) for name in ATTRIBUTES}
+    tables = []
+    for a, b in combinations(ATTRIBUTES, 2):
+        (values_a, codes_a), (values_b, codes_b) = coded[a], coded[b]
+        cells = codes_a * len(values_b) + codes_b
+        columns = (
+            a,
+            b,
+            np.repeat(values_a, len(values_b)),
+            np.tile(values_b, len(values_a)),
+            np.bincount(cells, minlength=len(values_a) * len(values_b)),
+        )
+        tables.append(pd.DataFrame(dict(zip(COLUMNS, columns, strict=True))))
+    return pd.concat(tables, ignore_index=True)
+
+
+def counts_text(table: pd.DataFrame) -> str:
+    """Return a table, as `pair_counts` makes it, in its canonical form: the text of its CSV file."""
+    return table[list(COLUMNS)].to_csv(index=False, lineterminator="\n")
+
+
+def _checked_counts(records: pd.DataFrame, origin: str) -> str:
+    text = counts_text(pair_counts(records))
+    data_set("adult").check(text, origin)
+    return text
+
+
+def _uci_counts(cache: Path | None, **fetch: Any) -> str:
+    """Return the counts from the cache if it is sound, else download them and fill the cache."""
+    file = cache / CACHE_NAME if cache else None
+    if file and file.is_file():
+        try:
+            return data_set("adult").read(file)
+        except DataError as error:
+            _LOG.warning("The cached download is fetched again: %s", error)
+    text = _checked_counts(fetch_uci(**fetch), "the UCI download")
+    if file:
+        write_text(text, file)
+    return text
+
+
+def load_counts(
+    source: Source,
+    *,
+    bundled: Path | str,
+    file: Path | str | None = None,
+    cache: Path | str | None = None,
+    timeout: float = 60.0,
+    retries: int = 2,
+    backoff: float = 1.0,
+    api_url: str = UCI_API,
+) -> tuple[str, dict[str, Any]]:
+    """Load the pair counts of Adult from the source asked for.
+
+    Parameters
+    ----------
+    source : {"auto", "uci", "file", "bundled"}
+        ``auto`` takes `file` if there is one, else UCI, and `bundled` if UCI gives no usable data.
+    bundled : path
+        The pair-count table that the project ships.
+    file : path, optional
+        A raw ``adult.data``.
+    cache : path, optional
+        Directory that keeps the counts of a download; without it every call downloads.
+    timeout, retries, backoff, api_url
+        As in `fetch_uci`; times in seconds.
+
+    Returns
+    -------
+    text : str
+        As `counts_text` makes it, the same for every source.
+    provenance : dict
+        ``requested``, ``used``, ``counts_sha256``, ``records``, and ``fallback_reason`` (a sentence, or
+        None). It does not depend on the cache, the time or the machine.
+
+    Raises
+    ------
+    AdultError
+        If the data of the source are not those of Adult, or a file does not exist.
+    ConnectionError
+        If `source` is ``uci`` and no attempt gave usable data.
+    ValueError
+        If `source` is unknown, or is ``file`` without a file, or a parameter of the download is out of range.
+    """
+    if source not in get_args(Source):
+        raise ValueError(f"The Adult source is {source!r}; allowed are {_listed(get_args(Source))}.")
+    used, reason = source, None
+    if source == "auto":
+        used = "uci" if file is None else "file"
+    if used == "file":
+        if file is None:
+            raise ValueError("The Adult source is 'file' but no file is given; a raw 'adult.data' is needed.")
+        text = _checked_counts(read_raw(Path(file)), str(file))
+    elif used == "uci":
+        try:
+            folder = Path(cache) if cache else None
+            text = _uci_counts(folder, timeout=timeout, retries=retries, backoff=backoff, api_url=api_url)
+        except (ConnectionError, DataError) as error:
+            if source == "uci":
+                raise
+            used, reason = "bundled", str(error)
+            _LOG.warning("The Adult counts that the project ships are used: %s", reason)
+    if used == "bundled":
+        text = data_set("adult").read(bundled)
+    return text, {
+        "requested": source,
+        "used": used,
+        "counts_sha256": COUNTS_SHA256,
+        "records": RECORDS,
+        "fallback_reason": reason,
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the shipped pair-count table from the raw file.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The command line; default ``sys.argv[1:]``.
+
+    Raises
+    ------
+    SystemExit
+        With a sentence, if the raw file is not the one that UCI distributes.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m reproduction.data.adult", description="Count pairs of attributes."
+    )
+    parser.add_argument("raw_file", type=Path, help="the raw adult.data")
+    parser.add_argument("--output", type=Path, default="resources/adult_pair_counts.csv", help="CSV table")
+    options = parser.parse_args(arguments)
+    try:
+        records = read_raw(options.raw_file)
+        digest = hashlib.sha256(options.raw_file.read_bytes()).hexdigest()
+        if digest != RAW_SHA256:
+            raise AdultError(f"{options.raw_file} has the sha256 {digest}; UCI's file has {RAW_SHA256}.")
+        write_text(_checked_counts(records, str(options.raw_file)), options.output)
+    except DataError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

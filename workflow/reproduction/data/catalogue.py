@@ -1,0 +1,298 @@
+"""Tables of counts by name: ``catalogue.yaml`` says what there is, and the configuration what else.
+
+Needs no numerical library, so that a workflow can be planned without one.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import importlib
+import io
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ldpfrontier.practice.records import Label, count_values
+from reproduction.planning.entries import fit
+
+CATALOGUE = Path(__file__).with_name("catalogue.yaml")
+COLUMNS = ("attribute_a", "attribute_b", "value_a", "value_b", "count")
+
+
+class DataError(ValueError):
+    """Data that are not those of the catalogue, or not all of them."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """An entry of the catalogue.
+
+    Attributes
+    ----------
+    counts : str
+        Name of the file of pair counts that the project ships.
+    sha256 : str
+        Of that file; every source of the data must give the same.
+    attributes : tuple of str
+    loader : str
+        ``module:function`` of this folder, or empty.
+    """
+
+    name: str
+    title: str
+    citation: str
+    licence: str
+    counts: str
+    sha256: str
+    attributes: tuple[str, ...]
+    doi: str = ""
+    loader: str = ""
+
+    @property
+    def loader_name(self) -> str:
+        """The loader as ``module:function``, to import it; the shipped counts are read by this module."""
+        return f"{__package__}.{self.loader}" if self.loader else f"{__name__}:DataSet"
+
+    def load(self) -> Callable[..., tuple[str, dict[str, Any]]]:
+        """Return the function that gets the counts as the text of their file, and where they come from.
+
+        Its arguments are the section of the configuration with the name of the data set, and ``bundled``, the
+        path of the file that the project ships.
+        """
+        if not self.loader:
+            return self._bundled
+        module, _, name = self.loader.partition(":")
+        function: Callable[..., tuple[str, dict[str, Any]]] = getattr(
+            importlib.import_module(f"{__package__}.{module}"), name
+        )
+        return function
+
+    def _bundled(self, *, bundled: Path) -> tuple[str, dict[str, Any]]:
+        text = self.read(bundled)
+        return text, {"requested": "bundled", "used": "bundled", "counts_sha256": self.sha256}
+
+    def path(self, resources: Path) -> Path:
+        """Return the path of the file of counts, with the folder of what the project ships."""
+        return resources / self.counts
+
+    def read(self, path: Path | str) -> str:
+        """Return the text of a file of pair counts.
+
+        Raises
+        ------
+        DataError
+            If the file does not exist or is not that of the data set.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise DataError(f"{path} is not a file; a CSV table of the {self.name} pair counts is needed.")
+        text = path.read_text(encoding="utf-8", errors="replace")
+        self.check(text, str(path))
+        return text
+
+    def check(self, text: str, origin: str) -> None:
+        """Refuse pair counts that are not those of the data set.
+
+        Raises
+        ------
+        DataError
+            With both hashes.
+        """
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if digest != self.sha256:
+            raise DataError(
+                f"The pair counts of {origin} have the sha256 {digest}; "
+                f"those of {self.name} have {self.sha256}."
+            )
+
+    def contingency(self, text: str, sensitive: str, public: str) -> Contingency:
+        """Cut the table of one pair of attributes out of the text of all pair counts.
+
+        Parameters
+        ----------
+        text : str
+            As `read` returns it.
+        sensitive, public : str
+            Two different attributes, in either order.
+
+        Raises
+        ------
+        ValueError
+            If an attribute is unknown or both are the same.
+        DataError
+            If the text lacks the pair, or a cell of it, or has one twice, or a count that is no whole number.
+        """
+        for name in (sensitive, public):
+            if name not in self.attributes:
+                raise ValueError(
+                    f"{name!r} is not an attribute of {self.name}; allowed are {_listed(self.attributes)}."
+                )
+        if sensitive == public:
+            raise ValueError(
+                f"The sensitive and the public attribute are both {public!r}; "
+                f"allowed are two different ones of {_listed(self.attributes)}."
+            )
+        counts, cells = f"The pair counts of {self.name}", dict[tuple[str, str], int]()
+        rows = csv.DictReader(io.StringIO(text))
+        if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
+            raise DataError(f"{counts} lack the columns {', '.join(missing)}.")
+        for row in rows:
+            pair, cell = (row["attribute_a"], row["attribute_b"]), (row["value_a"], row["value_b"])
+            if pair not in ((sensitive, public), (public, sensitive)):
+                continue
+            cell = cell if pair == (sensitive, public) else cell[::-1]
+            if cell in cells or not (row["count"] or "").isdecimal():
+                raise DataError(
+                    f"{counts} repeat a pair of values in line {rows.line_num}, or have no number there."
+                )
+            cells[cell] = int(row["count"])
+        labels, columns = (tuple(sorted({cell[i] for cell in cells})) for i in (0, 1))
+        if not cells or len(cells) < len(labels) * len(columns):
+            raise DataError(
+                f"{counts} have {len(cells)} pairs of values of {sensitive} and {public}; all"
+                f" {len(labels)} x {len(columns)} are needed, with 0 for one that does not occur."
+            )
+        return Contingency(labels, columns, tuple(tuple(cells[r, c] for c in columns) for r in labels))
+
+
+@dataclass(frozen=True)
+class OwnTable(DataSet):
+    """A table of the user's own: an entry of ``data`` of the configuration, with two attributes.
+
+    Attributes
+    ----------
+    count : str or None
+        Column of the counts; None for a file of records.
+    """
+
+    count: str | None = "count"
+
+    @classmethod
+    def of(cls, name: str, entry: Mapping[str, Any]) -> OwnTable:
+        """Make the table of an entry."""
+        return cls(
+            name=name,
+            title=name,
+            citation="",
+            licence="",
+            counts=entry["file"],
+            sha256="",
+            attributes=(entry["sensitive"], entry["public"]),
+            count=entry.get("count", "count"),
+        )
+
+    def path(self, resources: Path) -> Path:
+        """Return the path of the user's file, relative to the working directory."""
+        return Path(self.counts)
+
+    def read(self, path: Path | str) -> str:
+        """Count the user's file, and return the counts as the text of a file of pair counts.
+
+        Raises
+        ------
+        DataError
+            If it cannot be counted.
+        """
+        a, b = self.attributes
+        try:
+            stat = Path(path).stat()
+            # Planning asks more than once; a file that changes meanwhile is another one.
+            found = _counted(Path(path), a, b, self.count, stat.st_mtime_ns, stat.st_size)
+        except OSError as problem:
+            raise DataError(f"{path}: {problem.strerror}.") from None
+        except ValueError as problem:
+            raise DataError(str(problem)) from None
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        rows, columns = (sorted({label[i] for label in found}) for i in (0, 1))
+        writer.writerows([a, b, r, c, found.get((r, c), 0)] for r in rows for c in columns)
+        return stream.getvalue()
+
+    def _bundled(self, *, bundled: Path) -> tuple[str, dict[str, Any]]:
+        text = self.read(bundled)
+        source = hashlib.sha256(Path(bundled).read_bytes()).hexdigest()
+        counts = hashlib.sha256(text.encode()).hexdigest()
+        return text, {"used": str(bundled), "file_sha256": source, "counts_sha256": counts}
+
+
+@cache
+def _counted(path: Path, a: str, b: str, count: str | None, *_: int) -> dict[Label, int]:
+    return count_values(path, [a], [b], count=count)
+
+
+@dataclass(frozen=True)
+class Contingency:
+    """A table of counts with its labels, sorted.
+
+    Attributes
+    ----------
+    rows, columns : tuple of str
+        The values of the sensitive and of the public attribute.
+    counts : tuple of tuple of int, shape (a1, a2)
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+    def text(self) -> str:
+        """Return the table as CSV, row labels first; equal tables give equal texts."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["", *self.columns])
+        writer.writerows([label, *row] for label, row in zip(self.rows, self.counts, strict=True))
+        return stream.getvalue()
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the text, 64 hexadecimal digits."""
+        return hashlib.sha256(self.text().encode()).hexdigest()
+
+
+@cache
+def catalogue() -> dict[str, DataSet]:
+    """Return the data sets by name.
+
+    Raises
+    ------
+    DataError
+        If an entry of ``catalogue.yaml`` lacks a key or has an unknown one.
+    """
+    entries = yaml.safe_load(CATALOGUE.read_text(encoding="utf-8"))
+    return {
+        name: fit(DataSet, entry, f"{name} in {CATALOGUE}", DataError, name=name)
+        for name, entry in entries.items()
+    }
+
+
+def data_set(name: str, configuration: Mapping[str, Any] | None = None) -> DataSet:
+    """Return a data set of the catalogue or, if a configuration is given, one of its ``data``.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    known = {**own_tables(configuration or {}), **catalogue()}
+    if name not in known:
+        raise ValueError(f"{name!r} is not a data set; allowed are {_listed(known)}.")
+    return known[name]
+
+
+def own_tables(configuration: Mapping[str, Any]) -> dict[str, OwnTable]:
+    """Return the user's own tables by name."""
+    return {name: OwnTable.of(name, entry) for name, entry in configuration.get("data", {}).items()}
+
+
+def attributes(data: str, configuration: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+    """Return the attributes of a data set; arguments and errors as of `data_set`."""
+    return data_set(data, configuration).attributes
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(repr(name) for name in names)

@@ -1,0 +1,72 @@
+"""What every script of the workflow starts with: its log, and the functions it was told to call."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reproduction.results.files import read_table
+
+
+def start(log: str | Path) -> None:
+    """Send messages to the log of the job, and warnings and tracebacks to the terminal as well."""
+    path = Path(log)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    terminal = logging.StreamHandler(sys.stderr)
+    terminal.setLevel(logging.WARNING)
+    logging.basicConfig(
+        level=logging.INFO,
+        format="%(asctime)s %(message)s",
+        handlers=[logging.FileHandler(path, mode="w", encoding="utf-8"), terminal],
+    )
+    logging.captureWarnings(True)
+    # Embedding fonts in a PDF is reported glyph by glyph.
+    logging.getLogger("fontTools").setLevel(logging.WARNING)
+    sys.excepthook = lambda *error: logging.critical("The job failed: %s", error[1], exc_info=error)
+
+
+def load(name: str) -> Any:
+    """Import what ``module:name`` names."""
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def read_parts(paths: Iterable[str], schema: str, made: Mapping[str, Any]) -> pd.DataFrame:
+    """Read a table that is in one file or in several, made by the code and the configurations expected.
+
+    Parameters
+    ----------
+    paths : iterable of path
+    schema : str
+        ``module:name``.
+    made : mapping
+        ``code``, the hash of the code, and ``configurations``, that of the configuration of every file.
+
+    Raises
+    ------
+    TableError
+        If a file is not what is expected; the sentence names it.
+    """
+    parts = [
+        read_table(path, load(schema), {"code_hash": made["code"], "configuration_hash": configuration})
+        for path, configuration in zip(paths, made["configurations"], strict=True)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def read_tables(
+    call: Mapping[str, Any], reads: Iterable[Mapping[str, Any]], paths: Iterable[str]
+) -> list[pd.DataFrame]:
+    """Read the tables that a job is told of, each from as many files as it has configurations."""
+    left = iter(paths)
+    return [
+        read_parts(islice(left, len(made["configurations"])), table["schema"], made)
+        for table, made in zip(call["tables"], reads, strict=True)
+    ]

@@ -1,0 +1,462 @@
+"""The claims ledger: what the papers state about their numbers, decided from the result tables alone.
+
+A claim in a ``paper.yaml`` has an ``id``, says ``where`` the paper states what (``statement``), and the
+``rule`` by which it is decided, in words; its ``tolerance``, and the ``origin`` of that (printed digits,
+sampling, a word of the text, accuracy). ``printed`` has the paper's numbers, if there are any. ``check``
+names the function that decides: one of the paper's ``claims.py``, or one of this module. It is given the
+``tables`` that the claim names and its ``arguments`` (limits, stated numbers), and returns a `Finding`; it
+sees neither configuration nor solver, so a verdict follows from the tables, and other tables give another
+verdict. An erratum is of a ``kind`` (`ERRATUM_KINDS`) and says what is ``printed``, what is ``correct``, how
+that is ``shown``, and which ``test`` pins it (``file::function``).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import pandas as pd
+
+from reproduction.planning.entries import fit
+from reproduction.planning.paper import Paper, PaperError
+from reproduction.results.files import read_table
+from reproduction.results.tables import Schema, TableError
+
+Verdict = Literal["reproduced", "reproduced with another reading", "not reproduced", "not checkable"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+REPRODUCED, ANOTHER_READING, NOT_REPRODUCED, NOT_CHECKABLE = VERDICTS
+
+#: Of an erratum: what is printed is false; it is true but more can be said; or it can be read in two ways.
+ERRATUM_KINDS = ("wrong", "not tight", "unclear")
+
+
+class NotCheckable(Exception):
+    """A claim that the tables at hand cannot decide; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found.
+
+    Parameters
+    ----------
+    measured : str
+        The numbers, with enough words to read them alone.
+    verdict : Verdict
+    explanation : str
+        Why, for a reader who has the paper; required unless the claim is reproduced as it stands.
+    computed : str
+        Our numbers in short, to stand beside those that the paper prints.
+    n : int, optional
+        How many cases decided it: instances, tables, printed numbers.
+    """
+
+    measured: str
+    verdict: Verdict
+    explanation: str = ""
+    computed: str = "-"
+    n: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"The verdict is {self.verdict!r}; allowed are {', '.join(VERDICTS)}.")
+        if self.verdict != REPRODUCED and not self.explanation:
+            raise ValueError(f"The verdict {self.verdict!r} needs an explanation.")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An entry of the ledger; the first of its tables is the one it is shown with."""
+
+    paper: str
+    id: str
+    where: str
+    statement: str
+    rule: str
+    check: str
+    tables: tuple[str, ...]
+    tolerance: str
+    origin: str
+    printed: str = "-"
+    figure: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """What is printed, and what it should be; `kind` is of `ERRATUM_KINDS`, `test` is ``file::function``."""
+
+    paper: str
+    where: str
+    kind: str
+    printed: str
+    correct: str
+    shown: str
+    test: str
+
+
+class ResultTables(Mapping[str, pd.DataFrame]):
+    """The result tables of one paper by name, read when asked for.
+
+    Parameters
+    ----------
+    directory : path
+        With ``<name>.parquet`` of every table.
+    schemas : mapping of str to Schema
+        Of every table that there may be.
+    """
+
+    def __init__(self, directory: Path | str, schemas: Mapping[str, Schema]) -> None:
+        self._paths = {path.stem: path for path in sorted(Path(directory).glob("*.parquet"))}
+        self._paths = {name: path for name, path in self._paths.items() if name in schemas}
+        self._schemas = schemas
+        self._read: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self._paths:
+            raise NotCheckable(f"The table {name} is missing.")
+        if name not in self._read:
+            self._read[name] = read_table(self._paths[name], self._schemas[name])
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+Tables = Mapping[str, pd.DataFrame]
+Check = Callable[[Tables, Claim], Finding]
+
+_TEXTS = (
+    "id",
+    "paper",
+    "where",
+    "statement",
+    "rule",
+    "printed",
+    "computed",
+    "tolerance",
+    "origin",
+    "measured",
+    "verdict",
+    "explanation",
+    "table",
+    "figure",
+)
+
+LEDGER = Schema(
+    name="claims",
+    columns={"order": "Int64", **dict.fromkeys(_TEXTS, "str"), "n": "Int64"},
+    key=("order",),
+    rules=lambda table: iter([(~table["verdict"].isin(VERDICTS), "has the unknown verdict {verdict}")]),
+)
+
+
+SENSITIVITY = Schema(
+    name="sensitivity",
+    columns={
+        "claim": "str",
+        "choice": "str",  # what the paper leaves open
+        "setting": "str",  # how it is chosen here; "as computed" is that of the ledger
+        "verdict": "str",
+        "computed": "str",
+    },
+    key=("claim", "choice", "setting"),
+    rules=LEDGER.rules,
+)
+
+
+def claims_of(paper: Paper) -> list[Claim]:
+    """Return the claims of a paper.
+
+    Raises
+    ------
+    PaperError
+        If an entry lacks a key or has an unknown one, names no check or no table, or repeats an id.
+    """
+    claims: list[Claim] = []
+    for number, entry in enumerate(paper.claims, start=1):
+        claim = fit(Claim, entry, f"Claim {_id(entry) or number} of {paper.key}", PaperError, paper=paper.key)
+        if not claim.tables:
+            raise PaperError(
+                f"Claim {claim.id} names no table; {paper.key} has {', '.join(paper.published)}."
+            )
+        for kind, names, known in (
+            ("table", claim.tables, paper.published),
+            ("figure", (claim.figure,) if claim.figure else (), paper.figures),
+        ):
+            if unknown := [name for name in names if name not in known]:
+                raise PaperError(
+                    f"Claim {claim.id} names the {kind} {unknown[0]}; {paper.key} has {', '.join(known)}."
+                )
+        if claim.id in {other.id for other in claims}:
+            raise PaperError(f"Claim {claim.id} is in {paper.key} more than once.")
+        check_of(claim)
+        claims.append(claim)
+    return claims
+
+
+def _id(entry: Any) -> Any:
+    return entry.get("id") if isinstance(entry, Mapping) else None
+
+
+def check_of(claim: Claim) -> Check:
+    """Return the function that decides a claim: the paper's own, or one of this module.
+
+    Raises
+    ------
+    PaperError
+        If there is no such function.
+    """
+    own = f"papers.{claim.paper}.claims"
+    for name in (own, __name__) if importlib.util.find_spec(own) else (__name__,):
+        function: Check | None = getattr(importlib.import_module(name), claim.check, None)
+        # The helpers of a module decide nothing.
+        if inspect.isfunction(function) and [*inspect.signature(function).parameters] == ["tables", "claim"]:
+            return function
+    raise PaperError(
+        f"Claim {claim.id} names the check {claim.check}; there is no such function of tables and claim."
+    )
+
+
+def errata_of(paper: Paper) -> list[Erratum]:
+    """Return the errata of a paper.
+
+    Raises
+    ------
+    PaperError
+        If an entry lacks a key or has an unknown one, or is of an unknown kind.
+    """
+    errata = [
+        fit(Erratum, entry, f"Erratum {number} of {paper.key}", PaperError, paper=paper.key)
+        for number, entry in enumerate(paper.errata, start=1)
+    ]
+    for number, erratum in enumerate(errata, start=1):
+        if erratum.kind not in ERRATUM_KINDS:
+            raise PaperError(
+                f"Erratum {number} of {paper.key} is of the kind {erratum.kind!r}; allowed are "
+                f"{', '.join(ERRATUM_KINDS)}."
+            )
+    return errata
+
+
+def decide(claim: Claim, tables: Tables) -> Finding:
+    """Decide one claim; what the tables lack makes it not checkable."""
+    try:
+        return check_of(claim)(tables, claim)
+    except NotCheckable as missing:
+        return Finding("-", NOT_CHECKABLE, str(missing))
+
+
+def ledger(claims: Iterable[tuple[Claim, Tables]]) -> pd.DataFrame:
+    """Decide every claim by the tables that belong to it.
+
+    Returns
+    -------
+    DataFrame
+        As `LEDGER`, in the order of the entries; table and figure as ``paper/name``, ``-`` for no figure.
+    """
+    return LEDGER.table(
+        {
+            "order": order,
+            "id": claim.id,
+            "paper": claim.paper,
+            "where": claim.where,
+            "statement": claim.statement,
+            **{name: getattr(claim, name) for name in ("rule", "printed", "tolerance", "origin")},
+            **vars(decide(claim, tables)),
+            "table": f"{claim.paper}/{claim.tables[0]}",
+            "figure": f"{claim.paper}/{claim.figure}" if claim.figure else "-",
+        }
+        for order, (claim, tables) in enumerate(claims, start=1)
+    )
+
+
+def sensitivity(
+    paper: str,
+    entries: Iterable[Mapping[str, Any]],
+    variants: Iterable[tuple[str, str, Tables]],
+    changes: Mapping[str, Any] | None = None,
+) -> pd.DataFrame:
+    """Decide claims by other tables: which verdicts hang on what a paper leaves open.
+
+    Parameters
+    ----------
+    paper : str
+        Its key.
+    entries : iterable of mapping
+        Of the claims, as in ``paper.yaml``.
+    variants : iterable of (choice, setting, tables)
+        What is chosen, how, and the tables with it; a claim that they do not decide is left out.
+    changes : mapping, optional
+        Arguments of the claims that are others, where they have them.
+
+    Returns
+    -------
+    DataFrame
+        As `SENSITIVITY`.
+    """
+    claims = [
+        fit(Claim, entry, f"Claim {_id(entry)} of {paper}", PaperError, paper=paper) for entry in entries
+    ]
+    rows = []
+    for choice, setting, tables in variants:
+        for claim in claims:
+            own = {name: value for name, value in (changes or {}).items() if name in claim.arguments}
+            try:
+                found = check_of(claim)(tables, replace(claim, arguments={**claim.arguments, **own}))
+            except (NotCheckable, KeyError):
+                continue
+            rows.append(
+                {
+                    "claim": claim.id,
+                    "choice": choice,
+                    "setting": setting,
+                    "verdict": found.verdict,
+                    "computed": found.computed,
+                }
+            )
+    return SENSITIVITY.table(rows)
+
+
+def counts(table: pd.DataFrame) -> pd.DataFrame:
+    """Count the claims of a ledger: a row per paper and one for all, a column per verdict."""
+    wide = pd.crosstab(table["paper"], table["verdict"]).reindex(columns=list(VERDICTS), fill_value=0)
+    wide.loc["all"] = wide.sum()
+    return wide.rename_axis(index="paper", columns=None).reset_index()
+
+
+def ledger_texts(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay a ledger out as a table of texts to read."""
+    columns = [name for name in LEDGER.columns if name not in ("order", "table", "figure")]
+    return table[columns]
+
+
+def errata_texts(errata: Iterable[Erratum]) -> pd.DataFrame:
+    """Lay the errata out as a table of texts to read."""
+    names = {"correct": "should be", "shown": "how it is shown"}
+    columns = [attribute.name for attribute in fields(Erratum)]
+    return pd.DataFrame([vars(erratum) for erratum in errata], columns=columns).rename(columns=names)
+
+
+# What checks are made of ----------------------------------------------------------------------------------
+
+
+def some(rows: pd.DataFrame, what: str) -> pd.DataFrame:
+    """Return rows if there are any.
+
+    Raises
+    ------
+    NotCheckable
+        If there are none.
+    """
+    if rows.empty:
+        raise NotCheckable(f"The table has no rows of {what}; the configuration leaves them out.")
+    return rows
+
+
+def enough(instances: int, needed: int, what: str = "instances") -> None:
+    """Make a statement about many random instances not checkable with fewer.
+
+    Raises
+    ------
+    NotCheckable
+        If there are fewer than needed.
+    """
+    if instances < needed:
+        raise NotCheckable(f"The statement is about {needed} random {what}; the tables have {instances}.")
+
+
+def verdict(
+    measured: str,
+    holds: bool,
+    otherwise: str,
+    reading: str = "",
+    *,
+    computed: str = "-",
+    n: int | None = None,
+) -> Finding:
+    """Return what was found: `otherwise` explains a failure, `reading` a success that needs a reading."""
+    if not holds:
+        return Finding(measured, NOT_REPRODUCED, otherwise, computed, n)
+    return Finding(measured, ANOTHER_READING if reading else REPRODUCED, reading, computed, n)
+
+
+def parts_verdict(
+    parts: Mapping[str, bool], numbers: str, remark: str, reading: str = "", *, n: int | None = None
+) -> Finding:
+    """Decide a statement of several parts: reproduced if all hold, by another reading if there is one."""
+    held = [part for part, holds in parts.items() if holds]
+    failed = [part for part, holds in parts.items() if not holds]
+    measured = f"{len(held)} of {len(parts)} parts hold. {numbers}"
+    kept = f" Holds: {'; '.join(held)}." if held else ""
+    otherwise = f"Does not hold: {'; '.join(failed)}.{kept} {remark}".strip()
+    return verdict(
+        measured, not failed, otherwise, reading, computed=f"{len(held)} of {len(parts)} parts", n=n
+    )
+
+
+# Checks that serve every paper ----------------------------------------------------------------------------
+
+
+def every_check_holds(tables: Tables, claim: Claim) -> Finding:
+    """Decide by the rows of a table of checks that bear the claim's id: all must hold.
+
+    ``arguments`` may have ``claims``, a list of ids to take instead of the claim's own, and ``quantities``,
+    those that must be there for the statement to be decided.
+    """
+    ids = claim.arguments.get("claims", [claim.id])
+    table = tables[claim.tables[0]]
+    if "holds" not in table:
+        raise TableError(f"{claim.paper}/{claim.tables[0]} is no table of checks; {claim.id} needs one.")
+    rows = some(table[table["claim"].isin(ids)], claim.id)
+    for needed in claim.arguments.get("quantities", ()):
+        some(rows[rows["quantity"] == needed], f"{claim.id}, {needed}")
+    measured, broken = [], []
+    for quantity, part in rows.groupby("quantity", sort=False):
+        worst, found = _worst(part)
+        measured.append(f"{quantity}: {found}")
+        if not worst["holds"]:
+            order = "" if pd.isna(worst["order"]) else f"order {worst['order']:g}"
+            where = ", ".join(filter(None, (worst["size"], worst["instance"], order)))
+            number = f"{quantity} is {worst['measured']:.4g}" + (f" in {where}" if where else "")
+            broken.append(f"{number}, the limit {worst['limit']:.4g}")
+    cases = len(rows[["size", "instance", "order"]].drop_duplicates())
+    text = f"{'; '.join(measured)} (over {cases} instance{'s' if cases > 1 else ''})."
+    return verdict(
+        text,
+        not broken,
+        f"The statement fails: {'; '.join(broken)}.",
+        computed=f"{int(rows['holds'].sum())} of {len(rows)} checks hold",
+        n=cases,
+    )
+
+
+def _worst(part: pd.DataFrame) -> tuple[pd.Series[Any], str]:
+    """Return the row that is nearest to its limit or furthest beyond it, and what to say of all rows."""
+    apart = part["measured"] - part["limit"]
+    # Infinities that are equal are not apart.
+    apart = apart.mask(part["measured"] == part["limit"], 0.0)
+    signed = apart * part["relation"].map({"<=": 1.0, ">=": -1.0})
+    beyond = signed.where(part["relation"] != "=", apart.abs())
+    # With tolerances of their own, the row furthest beyond its limit may be one that is allowed to be.
+    counted = part["holds"] == part["holds"].all()
+    worst = part[counted].iloc[int(beyond[counted].to_numpy().argmax())]
+    relation, values = worst["relation"], part["measured"]
+    if relation == "=":
+        return worst, f"off by at most {apart.abs().max():.2g}"
+    if (part["limit"] == worst["limit"]).all():
+        extreme = values.max() if relation == "<=" else values.min()
+        return worst, f"at {'most' if relation == '<=' else 'least'} {extreme:.4g}"
+    place = "nearest to" if worst["holds"] else "furthest beyond"
+    return worst, f"{place} its limit with {worst['measured']:.4g} for {worst['limit']:.4g}"

@@ -1,0 +1,129 @@
+"""Numbers that a text quotes, looked up in the result tables, so that no text goes stale unnoticed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from reproduction.planning.entries import fit
+from reproduction.planning.paper import Paper, PaperError
+
+_TAKES = ("only", "min", "median", "mean", "max", "sum", "count")
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A number of a table, and how it is written.
+
+    Attributes
+    ----------
+    table : str
+        Of the same paper.
+    column : str
+        A column, or an expression of several, as ``value / bound``.
+    rows : str
+        Which rows: a condition of columns, as ``size == '2 x 5' and epsilon < 1``; all if it is empty.
+    take : str
+        What is taken of them: ``only`` (they all agree), ``min``, ``median``, ``mean``, ``max``, ``sum`` or
+        ``count`` (how many there are).
+    form : str
+        As `format` takes it.
+    """
+
+    table: str
+    column: str
+    rows: str = ""
+    take: str = "only"
+    form: str = "g"
+
+    def __post_init__(self) -> None:
+        if self.take not in _TAKES:
+            raise ValueError(f"A quote takes {self.take!r}; allowed are {', '.join(_TAKES)}.")
+
+    def number(self, table: pd.DataFrame) -> float:
+        """Return the number.
+
+        Raises
+        ------
+        ValueError
+            If no row meets the condition, or the only number is asked for and there are several.
+        """
+        rows = table.query(self.rows) if self.rows else table
+        values = pd.Series(rows.eval(self.column, engine="python"), dtype="float64").dropna()
+        if self.take == "count":
+            return float(len(values))
+        if values.empty:
+            raise ValueError(
+                f"The table {self.table} has no number {self.column} where {self.rows or 'any'}."
+            )
+        if self.take == "only":
+            numbers = values.unique()
+            if len(numbers) > 1:
+                raise ValueError(
+                    f"The table {self.table} has {len(numbers)} numbers {self.column} where"
+                    f" {self.rows or 'any'}; say which one to take."
+                )
+            return float(numbers[0])
+        return float(getattr(values, self.take)())
+
+    def text(self, table: pd.DataFrame) -> str:
+        """Return the number as it is written."""
+        # As it is printed elsewhere: 1e-9, not 1e-09.
+        return re.sub(r"e([-+])0(?=\d$)", r"e\1", format(self.number(table), self.form))
+
+
+@dataclass(frozen=True)
+class Highlight:
+    """What a reader should know first: a sentence with ``{numbers}``, and what shows it."""
+
+    paper: str
+    text: str
+    numbers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    claim: str = ""
+    figure: str = ""
+
+    def quotes(self) -> dict[str, Quote]:
+        """Return the numbers by name.
+
+        Raises
+        ------
+        PaperError
+            If one lacks a key or has an unknown one.
+        """
+        name = f"a highlight of {self.paper}"
+        return {key: fit(Quote, entry, f"{key} of {name}", PaperError) for key, entry in self.numbers.items()}
+
+    def sentence(self, tables: Mapping[str, pd.DataFrame]) -> str | None:
+        """Return the sentence with its numbers; None if a table or a row of them is not there."""
+        try:
+            return self.text.format(**{key: q.text(tables[q.table]) for key, q in self.quotes().items()})
+        except (KeyError, ValueError):
+            return None
+
+
+def highlights_of(paper: Paper) -> list[Highlight]:
+    """Return the highlights of a paper.
+
+    Raises
+    ------
+    PaperError
+        If an entry lacks a key or has an unknown one, or names a table or a figure that is not there.
+    """
+    found = []
+    for number, entry in enumerate(paper.highlights, start=1):
+        name = f"Highlight {number} of {paper.key}"
+        highlight = fit(Highlight, entry, name, PaperError, paper=paper.key)
+        if unknown := [q.table for q in highlight.quotes().values() if q.table not in paper.published]:
+            raise PaperError(
+                f"{name} quotes the table {unknown[0]}; {paper.key} has {', '.join(paper.published)}."
+            )
+        if highlight.figure and highlight.figure not in paper.figures:
+            raise PaperError(
+                f"{name} names the figure {highlight.figure}; {paper.key} has {', '.join(paper.figures)}."
+            )
+        found.append(highlight)
+    return found

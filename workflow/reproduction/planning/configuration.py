@@ -1,0 +1,221 @@
+"""The configuration of the workflow: checked against its JSON schema, one sentence per problem."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from reproduction.data.catalogue import catalogue, own_tables
+from reproduction.planning.paper import Paper, papers
+
+_TYPES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
+_RANGES = {
+    "minimum": "at least {}",
+    "exclusiveMinimum": "greater than {}",
+    "maximum": "at most {}",
+    "exclusiveMaximum": "less than {}",
+    "minItems": "with at least {} entries",
+    "maxItems": "with at most {} entries",
+    "minLength": "with at least {} characters",
+    "pattern": "that matches {}",
+}
+
+
+class ConfigurationError(ValueError):
+    """One sentence per problem of a configuration."""
+
+
+def schema_with(common: Mapping[str, Any], found: Iterable[Paper]) -> dict[str, Any]:
+    """Put the schema of the whole configuration together.
+
+    Parameters
+    ----------
+    common : mapping
+        The JSON schema of what belongs to no paper, with the definitions that all share.
+    found : iterable of Paper
+        Each with the schema of its own section, if it has one.
+    """
+    sections = {p.key: p.configuration_schema for p in found if p.configuration_schema is not None}
+    return {
+        **common,
+        "required": [*common["required"], *sections],
+        "properties": {**common["properties"], **sections},
+    }
+
+
+def check(configuration: Mapping[str, Any], common: Mapping[str, Any], found: Iterable[Paper]) -> None:
+    """Refuse a configuration that breaks the schema or contradicts itself.
+
+    Parameters
+    ----------
+    configuration : mapping
+        All keys, defaults and overrides merged.
+    common, found
+        As for `schema_with`.
+
+    Raises
+    ------
+    ConfigurationError
+        With one sentence per problem: the key, what was found and what is allowed.
+    """
+    found = list(found)
+    schema = schema_with(common, found)
+    plain = json.loads(json.dumps(configuration, default=str))
+    errors = sorted(Draft202012Validator(schema).iter_errors(plain), key=lambda e: list(map(str, e.path)))
+    problems = [
+        *(sentence for error in errors if not _endless(error.instance) for sentence in _sentences(error)),
+        *(f"{_key(path)} is {value}; allowed is a finite number." for path, value in _endless_numbers(plain)),
+    ]
+    # What contradicts what can only be asked about keys that are sound each for itself.
+    if problems := problems or list(_contradictions(plain, found)):
+        raise ConfigurationError("\n".join(dict.fromkeys(problems)))
+
+
+def _sentences(error: ValidationError) -> Iterator[str]:
+    where, found = _key(error.absolute_path), error.instance
+    schema: Any = error.schema
+    if error.validator == "additionalProperties":
+        known = list(schema["properties"])
+        for name in sorted(found.keys() - set(known)):
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"allowed are {', '.join(known)}."
+            yield f"Unknown key {_key([*error.absolute_path, name])}; {hint}"
+    elif error.validator == "required":
+        for name in sorted(set(schema["required"]) - found.keys()):
+            yield f"The key {_key([*error.absolute_path, name])} is missing."
+    elif error.validator == "uniqueItems":
+        yield f"{where} has an entry twice; its entries must differ."
+    else:
+        hint = " (YAML reads it as text; write 1.0e-7, not 1e-7)" if _is_number(found) else ""
+        yield f"{where} is {_shown(found)}{hint}; allowed is {_allowed(schema)}."
+
+
+def _endless(value: Any) -> bool:
+    """Tell what YAML reads from .nan and .inf, which many a schema lets pass."""
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _endless_numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], float]]:
+    """Yield the numbers that are endless, each with its place."""
+    if _endless(value):
+        yield path, value
+    elif isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _endless_numbers(inner, (*path, key))
+
+
+def _key(path: Any) -> str:
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.removeprefix(".") or "The configuration"
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and float(value) is not None
+    except ValueError:
+        return False
+
+
+def _allowed(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join("null" if value is None else str(value) for value in schema["enum"])
+    types = schema.get("type", [])
+    names = [_TYPES[name] for name in ([types] if isinstance(types, str) else types)]
+    ranges = [text.format(schema[name]) for name, text in _RANGES.items() if name in schema]
+    return " ".join([" or ".join(names), " and ".join(ranges)]).strip()
+
+
+def _contradictions(configuration: Mapping[str, Any], found: Iterable[Paper]) -> Iterator[str]:
+    adult = configuration["adult"]
+    if adult["source"] == "file" and adult["file"] is None:
+        yield "adult.source is 'file' but adult.file is null; it must name the raw adult.data."
+    if adult["source"] in ("auto", "file") and adult["file"] and not Path(adult["file"]).is_file():
+        yield f"adult.file is {adult['file']!r}; there is no such file."
+    yield from _own_tables(configuration)
+    for paper in found:
+        plan = paper.plan()
+        if plan is not None and hasattr(plan, "contradictions"):
+            yield from plan.contradictions(configuration)
+
+
+def _own_tables(configuration: Mapping[str, Any]) -> Iterator[str]:
+    for name, table in own_tables(configuration).items():
+        key = f"data.{name}"
+        if name in catalogue() or name in configuration:
+            yield f"{key} has the name of another data set or section; allowed is a name of its own."
+            continue
+        try:
+            table.contingency(table.read(table.path(Path())), *table.attributes)
+        except ValueError as problem:
+            yield f"{key}: {problem}"
+
+
+def grid_contradictions(key: str, axis: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with a grid of values: `key` is its place, `axis` its keys, as for `values`."""
+    if axis.get("values") is not None:
+        return
+    start, stop = axis["start"], axis["stop"]
+    if not start < stop:
+        yield f"{key}.stop is {stop}; allowed is a number greater than {key}.start, {start}."
+    elif start == 0 and axis.get("spacing") == "geometric":
+        yield f"{key}.start is 0; allowed is a number greater than 0 when {key}.spacing is geometric."
+
+
+def grid(start: float, stop: float, points: int, spacing: str = "linear") -> list[float]:
+    """Return `points` values from `start` to `stop`, both included, rounded to 10 significant digits.
+
+    Equally spaced are the values themselves ("linear"), their square roots ("quadratic", more values at the
+    low end) or their logarithms ("geometric").
+    """
+    scales: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] = {
+        "linear": (float, float),
+        "quadratic": (math.sqrt, lambda x: x**2),
+        "geometric": (math.log, math.exp),
+    }
+    if spacing not in scales:
+        raise ValueError(f"The spacing is {spacing!r}; allowed are {', '.join(scales)}.")
+    forward, back = scales[spacing]
+    low, high = forward(start), forward(stop)
+    inner = [back(low + (high - low) * i / (points - 1)) for i in range(1, points - 1)]
+    return [float(f"{value:.10g}") for value in (start, *inner, stop)]
+
+
+def values(axis: Mapping[str, Any]) -> list[float]:
+    """Return the values of a grid, sorted: its keys are start, stop, points, and maybe spacing and values."""
+    rest = dict(axis)
+    given: Sequence[float] = rest.pop("values", None) or grid(**rest)
+    return sorted(map(float, given))
+
+
+def main(folder: str = "workflow/schemas") -> None:
+    """Write ``config.schema.json``, for editors, from ``common.schema.json`` and the papers' schemas."""
+    common = json.loads((Path(folder) / "common.schema.json").read_text(encoding="utf-8"))
+    text = json.dumps(schema_with(common, papers().values()), indent=2, ensure_ascii=False)
+    (Path(folder) / "config.schema.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

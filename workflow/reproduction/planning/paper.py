@@ -1,0 +1,328 @@
+"""The papers, one folder each, found by looking: what is computed for them, drawn, claimed and corrected.
+
+A folder with a ``paper.yaml`` is a paper. The file says what there is, in the same notation for all of it:
+
+- ``tables``: each is what a function returns. ``function`` is ``module:name`` in the folder (``name`` alone
+  is in ``experiments``); ``tables`` names the tables it reads, in the order of its arguments; ``arguments``
+  are plain values, and ``settings`` maps further arguments to keys of the configuration, or names a function
+  of the folder's ``plan.py`` that returns them; ``needs`` is a key of the configuration without which it is
+  not made. A table too long for one job has ``parts`` instead of
+  settings: a function of ``plan.py`` that returns the arguments of every part by name. ``schema`` is one of
+  `reproduction.results.tables`, or ``module:NAME`` in the folder.
+- ``figures`` (functions in ``figures``) and ``layouts`` (tables of texts, in ``summaries``): likewise, with a
+  ``caption`` and ``labels`` for the reports.
+- ``claims`` and ``errata``: see `reproduction.ledger.claims`; ``highlights``, what a reader should know
+  first: see `reproduction.ledger.quotes`.
+
+Beside it lie ``experiments.py``, ``figures.py`` and ``claims.py``, and, where a paper has more to say,
+``plan.py`` (parts, and what in the configuration contradicts what) and ``config.schema.json`` (its keys).
+
+Reading papers needs no numerical library, so that a workflow can be planned without one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+import yaml
+
+from reproduction.planning.entries import fit
+
+#: Where the papers are: the folder of the package `papers`.
+ROOT = Path(__file__).resolve().parents[2] / "papers"
+
+#: Of tables of texts.
+FORMATS = ("md", "tex")
+
+
+T = TypeVar("T", bound="Call")
+
+
+class PaperError(ValueError):
+    """A ``paper.yaml`` that does not say what it must; the message names the file and the entry."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A table of counts as an argument: the workflow reads it from its file and passes it on.
+
+    Attributes
+    ----------
+    data : str
+        Name of the data set.
+    sensitive, public : str
+        Its attributes in the rows and in the columns.
+    """
+
+    data: str
+    sensitive: str
+    public: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of a paper and what it is given: the common part of tables, figures and layouts."""
+
+    paper: str
+    name: str
+    function: str = ""
+    tables: tuple[str, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, str] | str = field(default_factory=dict)
+    caption: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    needs: str = ""
+
+    @property
+    def function_name(self) -> str:
+        """The function as ``module:name``, to import it."""
+        module, _, name = self.function.partition(":")
+        return f"{_module(self.paper, module)}:{name}"
+
+    def wanted(self, configuration: Mapping[str, Any]) -> bool:
+        """Tell whether the configuration has what the call needs, and it is not empty."""
+        try:
+            return not self.needs or bool(look_up(configuration, self.needs))
+        except KeyError:
+            return False
+
+    def resolved(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the call, the tables aside.
+
+        Raises
+        ------
+        PaperError
+            If the configuration has no such key, or ``plan.py`` no such function.
+        """
+        if isinstance(self.settings, str):
+            return {**self.arguments, **_planned(self, self.settings, configuration)}
+        found = {}
+        for name, key in self.settings.items():
+            try:
+                found[name] = look_up(configuration, key)
+            except KeyError:
+                raise PaperError(
+                    f"{self.name} of {self.paper} asks for {key}, which the configuration does not have."
+                ) from None
+        return {**self.arguments, **found}
+
+
+@dataclass(frozen=True)
+class Table(Call):
+    """A table of results.
+
+    Attributes
+    ----------
+    schema : str
+        Name in `reproduction.results.tables`, or ``module:NAME`` in the paper's folder.
+    parts : str, optional
+        Function of ``plan.py`` that returns the arguments of every part.
+    publish : bool
+        Whether the parts are put together; tables that others read in parts need not be.
+    brief : bool
+        Whether a job takes a second or so, and is better done where the workflow runs.
+    memory : int
+        What a job asks a cluster for, MB: its own need, and that of Snakemake, which starts it there.
+    minutes : int
+        How long it may take there. A job that fails is tried again with twice as much of both.
+    """
+
+    schema: str = "RESULTS"
+    parts: str | None = None
+    publish: bool = True
+    brief: bool = False
+    memory: int = 1000
+    minutes: int = 10
+
+    @property
+    def schema_name(self) -> str:
+        """The schema as ``module:name``, to import it."""
+        module, _, name = self.schema.rpartition(":")
+        return f"{_module(self.paper, module) if module else 'reproduction.results.tables'}:{name}"
+
+    def jobs(self, configuration: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return the arguments of every part by the name of the part.
+
+        Raises
+        ------
+        PaperError
+            If the table has no parts, or ``plan.py`` no such function.
+        """
+        if self.parts is None:
+            raise PaperError(f"Table {self.name} of {self.paper} has no parts.")
+        parts = _planned(self, self.parts, configuration)
+        return {name: {**self.arguments, **part} for name, part in parts.items()}
+
+
+@dataclass(frozen=True)
+class Layout(Call):
+    """A table of texts to read, in the formats that are wanted."""
+
+    formats: tuple[str, ...] = ("md",)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: who wrote it, and what there is of it; numbers of equations are those of one `version`."""
+
+    key: str
+    title: str
+    authors: str
+    year: int
+    venue: str = ""
+    doi: str = ""
+    url: str = ""
+    version: str = ""
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    figures: Mapping[str, Call] = field(default_factory=dict)
+    layouts: Mapping[str, Layout] = field(default_factory=dict)
+    claims: Sequence[Mapping[str, Any]] = ()
+    errata: Sequence[Mapping[str, Any]] = ()
+    highlights: Sequence[Mapping[str, Any]] = ()
+
+    def configured(self, configuration: Mapping[str, Any]) -> Paper:
+        """Return the paper with the tables, figures and layouts that the configuration asks for."""
+
+        def kept(calls: Mapping[str, T]) -> dict[str, T]:
+            return {name: call for name, call in calls.items() if call.wanted(configuration)}
+
+        return replace(self, tables=kept(self.tables), figures=kept(self.figures), layouts=kept(self.layouts))
+
+    @property
+    def short(self) -> str:
+        """Authors and year, as a text names the paper: the surname of one or two, of more the first."""
+        surnames = [name.split()[-1] for name in self.authors.replace(" and ", ", ").split(", ")]
+        who = " and ".join(surnames) if len(surnames) < 3 else f"{surnames[0]} et al."
+        return f"{who} {self.year}"
+
+    @property
+    def link(self) -> str:
+        """Where the paper is: by its DOI if it has one."""
+        return f"https://doi.org/{self.doi}" if self.doi else self.url
+
+    @property
+    def published(self) -> list[str]:
+        """The names of the tables that are put together, in their order."""
+        return [name for name, table in self.tables.items() if table.publish]
+
+    @cached_property
+    def configuration_schema(self) -> dict[str, Any] | None:
+        """The JSON schema of the paper's section of the configuration; None if it has no section."""
+        path = ROOT / self.key / "config.schema.json"
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+
+    def plan(self) -> ModuleType | None:
+        """Import the paper's ``plan.py``; None if it has none."""
+        if not (ROOT / self.key / "plan.py").is_file():
+            return None
+        return importlib.import_module(_module(self.key, "plan"))
+
+
+def papers(root: Path = ROOT) -> dict[str, Paper]:
+    """Find the papers: by key, the oldest first.
+
+    Raises
+    ------
+    PaperError
+        If a ``paper.yaml`` lacks something, has something unknown, or names a table that is not there.
+    """
+    found = [read(path) for path in sorted(root.glob("*/paper.yaml"))]
+    return {paper.key: paper for paper in sorted(found, key=lambda paper: (paper.year, paper.key))}
+
+
+def read(path: Path) -> Paper:
+    """Read one ``paper.yaml``; the key of the paper is the name of its folder.
+
+    Raises
+    ------
+    PaperError
+        As `papers`.
+    """
+    try:
+        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise PaperError(f"Line {line} of {path} is not YAML: {error.problem}.") from None
+    paper = fit(Paper, entries, str(path), PaperError, key=path.parent.name)
+    paper = replace(
+        paper,
+        tables={name: _call(path, Table, "experiments", name, x) for name, x in paper.tables.items()},
+        figures={name: _call(path, Call, "figures", name, x) for name, x in paper.figures.items()},
+        layouts={name: _call(path, Layout, "summaries", name, x) for name, x in paper.layouts.items()},
+    )
+    for call in (*paper.tables.values(), *paper.figures.values(), *paper.layouts.values()):
+        if wrong := next(_wrong(call, paper), ""):
+            raise PaperError(f"{call.name} in {path} {wrong}")
+    return paper
+
+
+def _call(path: Path, cls: type[T], module: str, name: str, entry: Any) -> T:
+    call = fit(cls, entry or {}, f"{name} in {path}", PaperError, paper=path.parent.name, name=name)
+    function = call.function or name
+    return replace(
+        call,
+        function=function if ":" in function else f"{module}:{function}",
+        caption=" ".join(call.caption.split()),
+    )
+
+
+def _wrong(call: Call, paper: Paper) -> Iterator[str]:
+    """Yield what does not go together, as the rest of a sentence."""
+    if unknown := [name for name in call.tables if name not in paper.tables]:
+        yield f"reads the table {unknown[0]}, which is not there."
+    if isinstance(call, Table) and call.parts and call.settings:
+        yield "has parts and settings; allowed is one of them."
+    if isinstance(call, Table) and not call.parts and not call.publish:
+        yield "is not published and has no parts; allowed is only a table in parts."
+    if isinstance(call, Layout) and (unknown := [form for form in call.formats if form not in FORMATS]):
+        yield f"has the format {unknown[0]!r}; allowed are {', '.join(FORMATS)}."
+
+
+def claims_named(key: str, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the entries of some claims of a paper, as plain values that can be arguments of a table."""
+    found = {entry["id"]: dict(entry) for entry in read(ROOT / key / "paper.yaml").claims}
+    return [found[name] for name in ids]
+
+
+def load(paper: str, name: str) -> Any:
+    """Import ``module:name`` of a paper's folder."""
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(_module(paper, module)), attribute)
+
+
+def look_up(configuration: Mapping[str, Any], key: str) -> Any:
+    """Return the value of a dotted key; raise a KeyError if there is none."""
+    value: Any = configuration
+    for part in key.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            raise KeyError(key)
+        value = value[part]
+    return value
+
+
+def data_of(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Counts]]:
+    """Yield the arguments that are tables of counts."""
+    return ((name, value) for name, value in arguments.items() if isinstance(value, Counts))
+
+
+def _module(paper: str, name: str) -> str:
+    return f"papers.{paper}.{name}"
+
+
+def _planned(call: Call, name: str, configuration: Mapping[str, Any]) -> dict[str, Any]:
+    missing = PaperError(f"{call.name} of {call.paper} asks for {name} of plan.py, which is not there.")
+    if importlib.util.find_spec(_module(call.paper, "plan")) is None:
+        raise missing
+    try:
+        function = load(call.paper, f"plan:{name}")
+    except AttributeError:
+        raise missing from None
+    return dict(function(configuration, **call.arguments))

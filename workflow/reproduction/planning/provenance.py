@@ -1,0 +1,225 @@
+"""What made a result: hashes of the code and of the configuration, and the versions of the packages.
+
+Snakemake does not see the modules that a script imports. `code_hash` in the ``params`` of a rule makes an
+edit of the package re-run what depends on it, and nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+#: The packages of the project: the library and the reproduction, by their folders in the repository.
+FOLDERS = {
+    "ldpfrontier": "src/ldpfrontier",
+    "reproduction": "workflow/reproduction",
+    "papers": "workflow/papers",
+}
+PACKAGES = ("clarabel", "cvxpy", "highspy", "matplotlib", "numpy", "pandas", "pyarrow", "scipy")
+
+_ROOT = Path(__file__).resolve().parents[3]
+
+
+def code_hash(*sources: str | Path, root: Path = _ROOT) -> str:
+    """Hash the code that modules and scripts run, as far as it belongs to the project.
+
+    The hash covers the files and, transitively, every module of the library and of the reproduction (and, for
+    a script, every module beside it) that they import. A name imported from a package is followed to the
+    module that defines it, so
+    that an ``__init__`` that re-exports everything does not tie everything together. Comments, docstrings and
+    layout do not count, nor do imports under ``if TYPE_CHECKING``.
+
+    Parameters
+    ----------
+    *sources : str or Path
+        Dotted names of modules of the project, or paths of scripts, all in one folder.
+    root : Path
+        The repository.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Raises
+    ------
+    ValueError
+        If there is no such module or script, or the scripts are in several folders.
+    """
+    modules, links = imported(*sources, root=root)
+    text = [f"{module}: {_digest(_source(path))}" for module, path in sorted(modules.items())]
+    return _digest("\n".join(text + sorted(links)))
+
+
+def imported(*sources: str | Path, root: Path = _ROOT) -> tuple[dict[str, Path], set[str]]:
+    """Find what `code_hash` covers: the files by module, and what the names they import stand for."""
+    folders = {source.parent for source in sources if isinstance(source, Path)}
+    if len(folders) > 1:
+        raise ValueError(f"The scripts are in {', '.join(map(str, sorted(folders)))}; allowed is one folder.")
+    graph = _Graph(root, next(iter(folders), None))
+    pending = []
+    for source in sources:
+        start = f"{graph.SCRIPT}{source.stem}" if isinstance(source, Path) else source
+        if graph.file(start) is None:
+            raise ValueError(f"There is no module or script {source}; {root} has no such file.")
+        pending.append(start)
+    seen, links = dict[str, Path](), set[str]()
+    while pending:
+        module = pending.pop()
+        path = graph.file(module)
+        if module in seen or path is None:
+            continue
+        seen[module] = path
+        for name, (target, original) in graph.imports(module):
+            # What a name stands for, when a package re-exports it, is part of the code.
+            links.add(f"{name} = {target}:{original}")
+            pending.append(target)
+    return seen, links
+
+
+class _Graph:
+    """Imports between the files of the project's packages and of one directory of scripts."""
+
+    SCRIPT = "script:"
+
+    def __init__(self, root: Path, scripts: Path | None) -> None:
+        self.root, self.scripts = root, scripts
+
+    def file(self, module: str) -> Path | None:
+        """Return the file of a module, or None if it is not the project's."""
+        if module.startswith(self.SCRIPT):
+            found = self.scripts / f"{module.removeprefix(self.SCRIPT)}.py" if self.scripts else None
+            return found if found and found.is_file() else None
+        top, *parts = module.split(".")
+        if top not in FOLDERS:
+            return None
+        path = self.root.joinpath(FOLDERS[top], *parts)
+        for candidate in (path / "__init__.py", path.with_suffix(".py")):
+            if candidate.is_file():
+                return candidate
+        return None
+
+    def imports(self, module: str) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Yield the imported names, each with the module that defines it and its name there."""
+        for node in _statements(self.file(module)):
+            if isinstance(node, ast.Import):
+                names = [(alias.name, "") for alias in node.names]
+            else:
+                base = self._absolute(module, node)
+                names = [(base, alias.name) for alias in node.names]
+            for base, name in names:
+                if target := self._definer(base, name):
+                    yield f"{base}:{name}", target
+
+    def _absolute(self, module: str, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        path = self.file(module)
+        package = module if path and path.name == "__init__.py" else module.rpartition(".")[0]
+        for _ in range(node.level - 1):
+            package = package.rpartition(".")[0]
+        return f"{package}.{node.module}" if node.module else package
+
+    def _definer(self, base: str, name: str) -> tuple[str, str] | None:
+        """Return the module and the name for ``from base import name`` (``import base`` if name is empty)."""
+        if base.split(".")[0] not in FOLDERS:
+            script = f"{self.SCRIPT}{base}"
+            return (script, name) if self.file(script) else None
+        if name and self.file(f"{base}.{name}"):
+            return f"{base}.{name}", ""
+        path = self.file(base)
+        if path is None:
+            return None
+        if name and path.name == "__init__.py":
+            for node in _exports(path):
+                for alias in node.names:
+                    if (alias.asname or alias.name) == name:
+                        return self._definer(self._absolute(base, node), alias.name)
+        return base, name
+
+
+def _imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            for alternative in child.orelse:
+                yield from _imports(ast.Module([alternative], []))
+        else:
+            yield from _imports(child)
+
+
+# A workflow hashes dozens of scripts that share most of their modules, in every job's process: each version
+# of a file is read once.
+
+
+def _statements(path: Path | None) -> list[ast.Import | ast.ImportFrom]:
+    assert path is not None
+    return _read(path, path.stat().st_mtime_ns)[0]
+
+
+def _exports(path: Path) -> list[ast.ImportFrom]:
+    """Return also the imports for type checkers: a package may load on first use what they name."""
+    return _read(path, path.stat().st_mtime_ns)[2]
+
+
+def _source(path: Path | None) -> str:
+    """Return the code in one layout, without comments and docstrings."""
+    assert path is not None
+    return _read(path, path.stat().st_mtime_ns)[1]
+
+
+@cache
+def _read(path: Path, modified: int) -> tuple[list[ast.Import | ast.ImportFrom], str, list[ast.ImportFrom]]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    statements = list(_imports(tree))
+    exports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                del node.body[0]
+    return statements, ast.unparse(tree), exports
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def configuration_hash(configuration: Mapping[str, Any]) -> str:
+    """Hash a configuration by its content: the order of the keys does not count.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    return _digest(json.dumps(configuration, sort_keys=True))
+
+
+def package_versions() -> dict[str, str]:
+    """Return the versions of the packages that compute and write results."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    return versions
+
+
+def describe(code: str, configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a result file: `code` is the hash that its rule has in ``params``."""
+    return {
+        "code_hash": code,
+        # Not by an import statement: the list of exports is no part of what a job runs.
+        "code_version": import_module("ldpfrontier").__version__,
+        "configuration_hash": configuration_hash(configuration),
+        "packages": package_versions(),
+    }

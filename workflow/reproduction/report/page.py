@@ -1,0 +1,336 @@
+"""The reproduction report: one page that works from disk, without a network."""
+
+from __future__ import annotations
+
+import base64
+import math
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pandas as pd
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from ldpfrontier.atomic import replacing
+from reproduction.job import load
+from reproduction.ledger.claims import LEDGER, VERDICTS, counts, errata_of
+from reproduction.ledger.quotes import highlights_of
+from reproduction.planning.paper import Paper
+from reproduction.planning.provenance import configuration_hash
+from reproduction.planning.runs import seconds
+from reproduction.report.notation import typeset
+from reproduction.results.files import markdown, read_metadata, read_table
+from reproduction.results.tables import RESULTS, SKIPPED
+
+_MIME = {".svg": "image/svg+xml", ".png": "image/png"}
+#: A larger SVG, in bytes, gives way to its PNG if that is smaller: the page is to stay below 6 MB.
+_LARGE = 400_000
+_TEMPLATES = Path(__file__).with_name("templates")
+
+
+class ReportError(ValueError):
+    """A file that cannot be on the page; the message names it."""
+
+
+@dataclass
+class Figure:
+    """A figure: its files by suffix, relative to the page, the image itself as a data URI, and its claims."""
+
+    name: str
+    caption: str
+    number: str = ""
+    image: str = ""
+    files: dict[str, str] = field(default_factory=dict)
+    claims: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Table:
+    """A table: its files, the worst of its certificates if it has any, and what made it."""
+
+    name: str
+    files: dict[str, str] = field(default_factory=dict)
+    source: Path | None = None
+    rows: int = 0
+    certified: int = 0
+    skipped: int = 0
+    gap: str = ""
+    slack: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def made_by(self, name: str, digits: int = 64) -> str:
+        """Return what the table says of what made it; of a hash the first digits."""
+        found = self.metadata.get(name, "")
+        return ", ".join(str(value)[:digits] for value in (found if isinstance(found, list) else [found]))
+
+
+def write(
+    path: Path | str,
+    *,
+    papers: Sequence[Paper],
+    finished: Iterable[str],
+    ledger: pd.DataFrame,
+    configuration: Mapping[str, Any],
+    provenance: Iterable[Path | str],
+    logs: Path | str,
+) -> pd.DataFrame:
+    """Write the page, all or nothing.
+
+    Parameters
+    ----------
+    path : path
+        The page; links are relative to its directory.
+    papers : sequence of Paper
+        In the order of their appearance.
+    finished : iterable of str
+        The tables and figures: ``tables/<paper>/<name>.<suffix>``, and ``figures`` likewise.
+    ledger : DataFrame
+        As `reproduction.ledger.claims.ledger`.
+    configuration : mapping
+        All of it; every key is listed.
+    provenance : iterable of path
+        Files that say what the counts come from, one per data set, named by their folder.
+    logs : path
+        Directory with the run times, as Snakemake's benchmarks write them.
+
+    Returns
+    -------
+    DataFrame
+        A row per table: what it was made by, as the page says it.
+
+    Raises
+    ------
+    ReportError
+        If a table or a figure is an empty file.
+    """
+    ledger = LEDGER.conform(ledger)
+    figures, tables = _collect(list(finished), Path(path).parent, {paper.key: paper for paper in papers})
+    assumptions = dict(_flat(configuration))
+    entries = [
+        _entry(paper, ledger, figures.get(paper.key, {}), tables.get(paper.key, {}), assumptions)
+        for paper in papers
+    ]
+    keys = {paper.key for paper in papers}
+    everything = [table for found in tables.values() for table in found.values() if table.metadata]
+    text = (
+        _environment(papers)
+        .from_string(_template("report.html"))
+        .render(
+            style=Markup(_template("report.css")),
+            script=Markup(_template("report.js")),
+            papers=entries,
+            names={paper.key: paper.short for paper in papers},
+            verdicts=VERDICTS,
+            counts=counts(ledger).to_dict("records"),
+            targets={
+                *(f"figure-{paper}-{name}" for paper, found in figures.items() for name in found),
+                *(f"table-{paper}-{name}" for paper, found in tables.items() for name in found),
+            },
+            common={k: v for k, v in assumptions.items() if k.split(".")[0] not in keys},
+            seed=configuration.get("seed", "-"),
+            configuration_hash=configuration_hash(assumptions),
+            data={Path(p).parent.name: Path(p).read_text(encoding="utf-8").strip() for p in provenance},
+            versions=_versions(everything),
+            times=_times(Path(logs)),
+        )
+    )
+    with replacing(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+    names = ("code_version", "code_hash", "configuration_hash", "content_hash", "packages")
+    rows = [
+        {"table": f"{paper}/{table.name}", "rows": table.rows} | {name: table.made_by(name) for name in names}
+        for paper, found in tables.items()
+        for table in found.values()
+        if table.metadata
+    ]
+    return pd.DataFrame(rows, columns=["table", "rows", *names])
+
+
+def _entry(
+    paper: Paper,
+    ledger: pd.DataFrame,
+    figures: Mapping[str, Figure],
+    tables: Mapping[str, Table],
+    assumptions: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return what the template is told of a paper; every claim is under its figure if that is there."""
+    claims = [_claim(row) for row in ledger[ledger["paper"] == paper.key].to_dict("records")]
+    for claim in claims:
+        figure = figures.get(claim["figure"].partition("/")[2])
+        claim["shown"] = figure is not None
+        if figure is not None:
+            figure.claims.append(claim)
+    highlights = highlights_of(paper)
+    quoted = {quote.table for highlight in highlights for quote in highlight.quotes().values()}
+    read = {
+        name: read_table(table.source, load(paper.tables[name].schema_name))
+        for name, table in tables.items()
+        if name in quoted and table.source
+    }
+    sentences = [(highlight, highlight.sentence(read)) for highlight in highlights]
+    return {
+        "paper": paper,
+        "highlights": [(sentence, highlight) for highlight, sentence in sentences if sentence],
+        "figures": list(figures.values()),
+        "tables": list(tables.values()),
+        "claims": claims,
+        "errata": errata_of(paper),
+        "assumptions": {k: v for k, v in assumptions.items() if k.split(".")[0] == paper.key},
+    }
+
+
+def _claim(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return an entry of the ledger for the template, a number that is missing as a text."""
+    return {str(name): "-" if pd.isna(value) else value for name, value in row.items()}
+
+
+def _environment(papers: Sequence[Paper]) -> Environment:
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    names = {paper.key: paper.short for paper in papers}
+    key = re.compile("|".join(map(re.escape, names)) or "(?!)")
+    environment.filters["slug"] = lambda text: re.sub(r"\W+", "-", str(text))
+    environment.filters["named"] = lambda text: key.sub(lambda found: names[found[0]], str(text))
+    environment.filters["math"] = lambda text: typeset(environment.filters["named"](text))
+    return environment
+
+
+def _template(name: str) -> str:
+    return _TEMPLATES.joinpath(name).read_text(encoding="utf-8")
+
+
+def _collect(
+    finished: Sequence[str], page: Path, papers: Mapping[str, Paper]
+) -> tuple[dict[str, dict[str, Figure]], dict[str, dict[str, Table]]]:
+    figures: dict[str, dict[str, Figure]] = {}
+    tables: dict[str, dict[str, Table]] = {}
+    images: dict[tuple[str, str], dict[str, Path]] = {}
+    for path in map(Path, finished):
+        key, link = path.parent.name, os.path.relpath(path, page)
+        if not path.stat().st_size:
+            raise ReportError(
+                f"{path} is empty. Delete the file and run the workflow again; it is made anew."
+            )
+        paper = papers[key]
+        if path.parents[1].name == "figures":
+            call = paper.figures[path.stem]
+            figure = figures.setdefault(key, {}).setdefault(
+                path.stem, Figure(path.stem, call.caption, call.labels.get("figure", "-"))
+            )
+            figure.files[path.suffix[1:]] = link
+            if path.suffix in _MIME:
+                images.setdefault((key, path.stem), {})[path.suffix] = path
+        else:
+            table = tables.setdefault(key, {}).setdefault(path.stem, Table(path.stem))
+            table.files[path.suffix[1:]] = link
+            if path.suffix == ".parquet":
+                _certificates(table, path, paper.tables[path.stem].schema_name)
+    for (key, name), files in images.items():
+        figures[key][name].image = _image(files)
+    return figures, tables
+
+
+def _image(files: Mapping[str, Path]) -> str:
+    """Return a figure as a data URI: the SVG, which a browser enlarges without loss, unless it is large."""
+    sizes = {suffix: path.stat().st_size for suffix, path in files.items()}
+    small = ".svg" in sizes and (sizes[".svg"] <= _LARGE or sizes[".svg"] <= sizes.get(".png", math.inf))
+    if small:
+        # Percent-encoded, it is smaller than in base 64.
+        text = quote(files[".svg"].read_bytes(), safe=" !$'()*+,-./:;=?@[]_~|^`{}")
+        return f"data:{_MIME['.svg']},{text}"
+    return f"data:{_MIME['.png']};base64,{base64.b64encode(files['.png'].read_bytes()).decode()}"
+
+
+def _certificates(table: Table, path: Path, schema_name: str) -> None:
+    """Enter the worst gap and the worst privacy slack: what a channel guarantees less what it must."""
+    schema = load(schema_name)
+    rows = read_table(path, schema)
+    table.rows, table.metadata, table.source = len(rows), read_metadata(path), path
+    if schema is not RESULTS:
+        return
+    certified = rows[rows["certified"]]
+    table.certified, table.skipped = len(certified), int((rows["status"] == SKIPPED).sum())
+    # Relative to numbers that are zero but for rounding, a gap says nothing.
+    gap = certified.loc[certified[["value", "bound"]].abs().max(axis=1) > 1e-9, "gap"].max()
+    table.gap = f"{gap:.1e}" if math.isfinite(gap) else ""
+    made = rows[(rows["direction"] != "-") & (rows["status"] != SKIPPED)]
+    limited = made[np.isfinite(made["privacy_limit"])]
+    slack = (limited["privacy"] - limited["privacy_limit"]).max()
+    table.slack = f"{slack:+.1e}" if math.isfinite(slack) else ""
+
+
+def _flat(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every key of the configuration with its value as text; a list of mappings has a key per place."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _flat(inner, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list) and any(isinstance(inner, Mapping) for inner in value):
+        for place, inner in enumerate(value):
+            text = ", ".join(f"{name} {_text(x)}" for name, x in inner.items())
+            yield f"{key}[{place}]", text
+    else:
+        yield key, _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_text(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    return "none" if value is None else str(value)
+
+
+def _versions(tables: Sequence[Table]) -> dict[str, str]:
+    """Return what the tables say they were made with; more than one version is listed as such."""
+    found: dict[str, set[str]] = {}
+    for table in tables:
+        found.setdefault("ldpfrontier", set()).add(_text(table.metadata.get("code_version", "unknown")))
+        packages = table.metadata.get("packages", {})
+        for entry in packages if isinstance(packages, list) else [packages]:
+            for name, version in entry.items():
+                found.setdefault(name, set()).add(version)
+    return {name: ", ".join(sorted(found[name])) for name in sorted(found)}
+
+
+def _times(logs: Path) -> list[dict[str, Any]]:
+    """Return jobs, seconds in all and the longest job, by the directory of the run times."""
+    times: dict[str, list[float]] = {}
+    for path in sorted(logs.glob("**/*.tsv")):
+        parts = path.relative_to(logs).parts
+        group = parts[0] if len(parts) < 3 else f"{parts[0]}: {parts[1]}"
+        times.setdefault(group, []).extend(seconds(path))
+    return [
+        {"group": group, "jobs": len(spent), "total": sum(spent), "longest": max(spent, default=0.0)}
+        for group, spent in times.items()
+    ]
+
+
+def update_readme(readme: Path | str, ledger: pd.DataFrame) -> None:
+    """Replace the table of claims by paper and verdict in a README, between its two comment lines.
+
+    Raises
+    ------
+    ValueError
+        If the README does not have the lines ``<!-- claims -->`` and ``<!-- /claims -->``.
+    """
+    path = Path(readme)
+    before, start, rest = path.read_text(encoding="utf-8").partition("<!-- claims -->\n")
+    _, end, after = rest.partition("<!-- /claims -->")
+    if not (start and end):
+        raise ValueError(
+            f"{path} has no lines <!-- claims --> and <!-- /claims --> to put the table between."
+        )
+    with replacing(path) as partial:
+        partial.write_text(f"{before}{start}{markdown(counts(ledger))}{end}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    update_readme(sys.argv[1], read_table(sys.argv[2], LEDGER))
