@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ldpfrontier.plotting import save
+from ldpfrontier.practice.figure_style import save
 
 ROOT = Path(__file__).parents[2]
 SPEC = importlib.util.spec_from_file_location("performance", ROOT / "benchmarks/performance.py")

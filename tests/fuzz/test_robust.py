@@ -171,7 +171,7 @@ def draw_robust(rng: np.random.Generator) -> Arguments:
 
 def check_robust(ball, epsilon, pairs, tolerance, envelope="simplex") -> None:
     optimum = optimal_robust(
-        ball, epsilon, pairs=pairs, tolerance=tolerance, envelope=envelope, cells=50, max_rounds=20
+        ball, epsilon, pairs=pairs, tolerance=tolerance, envelope=envelope, max_nodes=50, max_rounds=20
     )
     epsilon = float(epsilon)
     assert_certified(optimum, max(float(tolerance), 1e-4) if envelope != "simplex" else float(tolerance))

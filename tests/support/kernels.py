@@ -21,7 +21,7 @@ def blocks() -> None:
 
 def bodies() -> None:
     """Compile the search for vertices of bodies, and the bounds on them."""
-    optimal_robust(ball(4, 5), 1.0, envelope="projections", max_rounds=1, cells=1_000)
+    optimal_robust(ball(4, 5), 1.0, envelope="projections", max_rounds=1, max_nodes=1_000)
     optimal_robust(ball(4, 5), 1.0, envelope="exact", max_rounds=1)
 
 

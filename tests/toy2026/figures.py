@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ldpfrontier.plotting import style
+from ldpfrontier.practice.figure_style import style
 
 
 def rates(table: pd.DataFrame) -> Figure:

@@ -92,7 +92,7 @@ FIGURES = '''"""What the toy draws."""
 
 from matplotlib.figure import Figure
 
-from ldpfrontier.plotting import style
+from ldpfrontier.practice.figure_style import style
 
 WIDTH = 3
 

@@ -43,7 +43,7 @@ TINY = {
         "chunks": 2,
         # Coarse, as nothing here reads the optima.
         "solver": {"tolerance": 0.05},
-        "steps": {"pairs": 1, "epsilon": [1.0], "cells": 0},
+        "steps": {"pairs": 1, "epsilon": [1.0], "max_nodes": 0},
         "calibrated": {"pairs": 1, "epsilon": [1.0], "mechanisms": ["srr"], "accuracy": 0.01},
         "synthetic": {
             "epsilon": [0.5, 1.5],

@@ -2,7 +2,7 @@
 
 from _job import load, read_tables, start
 
-from ldpfrontier.plotting import save
+from ldpfrontier.practice.figure_style import save
 
 start(snakemake.log[0])
 params = snakemake.params

@@ -22,6 +22,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.extras import extra
 from ldpfrontier.hypothesis_testing.hypotheses import as_hypotheses, as_limits
 from ldpfrontier.information import BITS
 from ldpfrontier.numerics.arguments import NEGATIVE_TOLERANCE, as_distribution
@@ -294,8 +295,9 @@ def euclidean_sdp(hypotheses: ArrayLike, leakage: ArrayLike) -> Perturbation:
     differences = (p[1:] - p[0])[:, kept]
     if not differences.any(axis=1).all():
         return _perturbation(p, limits, np.zeros((p.shape[1], 0)))
-    # Here, as it takes longer to load than all the rest, and the closed forms do not need it.
-    import cvxpy as cp
+    # Imported here because it loads slowly and the closed forms do not need it.
+    with extra("euclidean"):
+        import cvxpy as cp
 
     # In these units all numbers of the program are near one.
     root = np.sqrt(p[:, kept].mean(axis=0))

@@ -56,7 +56,7 @@ def optimal_robust(
     pairs: Pairs = "all",
     tolerance: float = 1e-7,
     max_rounds: int = 300,
-    cells: int | None = None,
+    max_nodes: int | None = None,
     start: Channel | None = None,
 ) -> Optimum:
     r"""Find the best robustly private mechanism of a class for an uncertainty set, with a certificate.
@@ -85,7 +85,7 @@ def optimal_robust(
     max_rounds : int
         Most LPs over joint columns to solve, or times that they are priced; when they are used up the result
         has status "bounded".
-    cells : int, optional
+    max_nodes : int, optional
         How much work the bound may take, where the envelope is not the simplex. On tables of up to 16 cells,
         boxes per pricing: by default 20,000, which mostly certify 1e-3 within seconds. On larger ones, cells
         of the blocks' covers: by default none; 100,000 take 10 to 20 s, and minutes with distinct pairs.
@@ -125,8 +125,8 @@ def optimal_robust(
     epsilon = checked_epsilon(epsilon, LARGEST)
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
     max_rounds = as_count(max_rounds, "max_rounds", "a whole number, 1 or more", least=1)
-    if cells is not None:
-        cells = as_count(cells, "cells", "a whole number, 0 or more")
+    if max_nodes is not None:
+        max_nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
     if start is not None:
         as_instance(start, Channel, "The start")
     check_start(start, ball.centre.size)
@@ -155,7 +155,9 @@ def optimal_robust(
         (low, high), (least, most) = JOINT_LEVELS, JOINT_ORDERS
         if low <= epsilon <= high and least <= ball.order <= most and _within_reach(ball):
             found = guarded(
-                lambda: _beyond_simplex(ball, epsilon, envelope, pairs, tolerance, max_rounds, cells, start),
+                lambda: _beyond_simplex(
+                    ball, epsilon, envelope, pairs, tolerance, max_rounds, max_nodes, start
+                ),
                 lambda channel: _check_level(channel, ball, epsilon, envelope),
             )
             if found is not None:
@@ -257,18 +259,18 @@ def _beyond_simplex(
     pairs: Pairs,
     tolerance: float,
     max_rounds: int,
-    cells: int | None,
+    max_nodes: int | None,
     start: Channel | None,
 ) -> Optimum:
     """Solve the class of the exact projections or of F itself: by blocks, then jointly on small tables."""
     small = ball.centre.size <= SMALL
     products = BodyProducts(ball, epsilon * (1.0 - MARGIN), distinct=pairs == "distinct")
-    work = 0 if small or cells is None else cells
+    work = 0 if small or max_nodes is None else max_nodes
     channel, bound, rounds = projected_mechanism(
         products,
         tolerance=tolerance,
         max_rounds=max_rounds,
-        cells=work if envelope == "projections" else 0,
+        max_nodes=work if envelope == "projections" else 0,
         start=start,
     )
     if small:
@@ -278,7 +280,7 @@ def _beyond_simplex(
             oracle=envelope,
             pairs=pairs,
             tolerance=max(tolerance, JOINT_TOLERANCE),
-            nodes=NODES if cells is None else cells,
+            max_nodes=NODES if max_nodes is None else max_nodes,
             start=channel,
         )
     if envelope == "exact":

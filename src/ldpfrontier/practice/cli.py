@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ldpfrontier.extras import MissingExtra
+
+if TYPE_CHECKING:
+    from ldpfrontier.practice.channel_file import PrivateChannel
 
 PROGRAM = "ldp-frontier"
 
@@ -73,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as problem:
         where = f"{problem.filename}: " if problem.filename else ""
         print(f"{PROGRAM}: {where}{problem.strerror or problem}.", file=sys.stderr)
-    except (ValueError, ArithmeticError, RuntimeError) as problem:
+    except (ValueError, ArithmeticError, RuntimeError, MissingExtra) as problem:
         print(f"{PROGRAM}: {problem}", file=sys.stderr)
     except KeyboardInterrupt:
         print(f"{PROGRAM}: interrupted; nothing was written.", file=sys.stderr)
@@ -88,7 +95,6 @@ def design(options: argparse.Namespace) -> int:
     """Design a channel."""
     from ldpfrontier.practice.counts import count_records, read_count_table
     from ldpfrontier.practice.design import design_channel, least_epsilon
-    from ldpfrontier.practice.pictures import channel_picture, draw
     from ldpfrontier.practice.texts import design_text, wrapped
 
     if options.data:
@@ -112,10 +118,11 @@ def design(options: argparse.Namespace) -> int:
     solving.end()
     best = made.best(options.prefer)
     private = made.private(best)
-    paths = private.write(options.out, lambda path: draw(channel_picture(private), path))
+    draw, no_picture = _channel_drawing(private)
+    paths = private.write(options.out, draw)
     print(design_text(made, best))
     print(f"\nChosen: {best.name}. {private.promise()}")
-    print(f"Written: {', '.join(map(str, paths))}.")
+    print(f"Written: {', '.join(map(str, paths))}.{no_picture}")
     print()
     print(
         wrapped(
@@ -132,6 +139,15 @@ def design(options: argparse.Namespace) -> int:
             )
         )
     return 0
+
+
+def _channel_drawing(private: PrivateChannel) -> tuple[Callable[[Path], None] | None, str]:
+    """Return the function that draws a channel to a path; without matplotlib, None and a sentence why."""
+    try:
+        from ldpfrontier.practice.pictures import channel_picture, draw
+    except MissingExtra as missing:
+        return None, f" There is no picture: {missing}"
+    return lambda path: draw(channel_picture(private), path), ""
 
 
 def apply(options: argparse.Namespace) -> int:

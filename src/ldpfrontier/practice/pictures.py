@@ -6,12 +6,15 @@ import math
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, save, style
+from ldpfrontier.extras import extra
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.estimation import Estimate
+from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, save, style
 from ldpfrontier.practice.records import said
+
+with extra("pictures"):
+    from matplotlib.figure import Figure
 
 #: More labels than this are not legible.
 MOST_LABELS = 40

@@ -219,7 +219,7 @@ def test_what_is_no_number_gets_a_sentence(wrong):
     if wrong is not None:
         calls += [
             lambda: optimal_robust(BALL, 1.0, max_rounds=wrong),
-            lambda: optimal_robust(BALL, 1.0, envelope="exact", cells=wrong),
+            lambda: optimal_robust(BALL, 1.0, envelope="exact", max_nodes=wrong),
             lambda: calibrated(lambda e: randomized_response(6, e), BALL, 1.0, most=wrong),
         ]
     for call in calls:

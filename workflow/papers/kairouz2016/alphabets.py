@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, graded, handle, style
+from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, style
 from papers.kairouz2016.looks import ACHIEVED, STAIRCASES, UTILITIES
 from papers.kairouz2016.summaries import ratios
+from reproduction.plotting import graded, handle
 from reproduction.results.tables import select
 
 _SIZE = r"size of the alphabet $|\,\mathcal{X}\,|$"

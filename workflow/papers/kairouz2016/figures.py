@@ -17,12 +17,13 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import binary_mechanism, quaternary_mechanism, randomized_response
-from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, Look, graded, handle, style
+from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, style
 from ldpfrontier.privacy import error_region
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence
 from papers.kairouz2016.looks import ACHIEVED, POSSIBLE, SCALE, STAIRCASES, UTILITIES
 from papers.kairouz2016.summaries import ratios
+from reproduction.plotting import Look, graded, handle
 
 _LEVEL = f"privacy level {EPSILON} (nats)"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"

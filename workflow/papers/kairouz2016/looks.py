@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldpfrontier.plotting import Look
+from reproduction.plotting import Look
 
 #: By utility: what a mechanism achieves, what it could achieve without privacy, and what sets the scale at
 #: high privacy.

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from ldpfrontier.plotting import PAGE_WIDTH, Look, handle, style
+from ldpfrontier.practice.figure_style import PAGE_WIDTH, style
+from reproduction.plotting import Look, handle
 from reproduction.results.tables import select
 
 #: Colours of the two utilities; the mechanisms differ in marker and dash.

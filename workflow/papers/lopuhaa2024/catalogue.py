@@ -27,7 +27,7 @@ class Mechanism:
     label : str
         Its name in legends and in tables to read.
     colour, marker, dash, filled
-        Of its curve; as in `ldpfrontier.plotting.Look`.
+        Of its curve; as in `reproduction.plotting.Look`.
     private : str
         For which distributions it is private, as what its level is measured over: all whose projections are
         those of the uncertainty set F, which is more than F; all of F; or `ESTIMATE` alone.
@@ -50,7 +50,7 @@ class Mechanism:
 
     @property
     def look(self) -> dict[str, Any]:
-        """The arguments of `ldpfrontier.plotting.Look`."""
+        """The arguments of `reproduction.plotting.Look`."""
         return {name: getattr(self, name) for name in ("label", "colour", "marker", "dash", "filled")}
 
 

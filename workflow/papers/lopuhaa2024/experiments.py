@@ -63,7 +63,7 @@ class Problem:
         NR at this level. Every mechanism here is private if P-hat is the truth, so NR's bound is one for all.
     tolerance, max_rounds
         As in `optimal_robust`.
-    cells : int
+    max_nodes : int
         As in `optimal_robust`, for the bound of the optimum over F on tables too large for joint columns.
     solved : dict of str to Channel
         The mechanisms found so far: an optimum starts from the best one that its class contains.
@@ -74,15 +74,15 @@ class Problem:
     nonrobust: Optimum
     tolerance: float
     max_rounds: int
-    cells: int = 0
+    max_nodes: int = 0
     solved: dict[str, Channel] = field(default_factory=dict)
 
     @classmethod
     def at(
-        cls, ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int, cells: int = 0
+        cls, ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int, max_nodes: int = 0
     ) -> Problem:
         """Make the problem of one privacy level, with nothing solved but NR."""
-        return cls(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds, cells)
+        return cls(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds, max_nodes)
 
 
 class Class(NamedTuple):
@@ -117,7 +117,7 @@ def _optimum(problem: Problem, name: str) -> Optimum:
         max_rounds=problem.max_rounds,
         # Every class does at least as well as those within it, also where a solve stops early.
         start=max(inside, key=partial(mutual_information, problem.ball.centre), default=None),
-        cells=problem.cells if name == "exact" and problem.ball.centre.size > SMALL else None,
+        max_nodes=problem.max_nodes if name == "exact" and problem.ball.centre.size > SMALL else None,
     )
 
 
@@ -204,7 +204,7 @@ def solve(
     *,
     tolerance: float,
     max_rounds: int,
-    cells: int = 0,
+    max_nodes: int = 0,
 ) -> Iterator[Solution]:
     """Solve mechanisms for one uncertainty set and one privacy level.
 
@@ -217,7 +217,7 @@ def solve(
         Names in the catalogue, in any order.
     tolerance, max_rounds
         As in `optimal_robust`.
-    cells : int
+    max_nodes : int
         As in `Problem`.
 
     Raises
@@ -227,7 +227,7 @@ def solve(
     """
     if unknown := [name for name in mechanisms if name not in SOLVERS]:
         raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(SOLVERS)}.")
-    problem = Problem.at(ball, epsilon, tolerance, max_rounds, cells)
+    problem = Problem.at(ball, epsilon, tolerance, max_rounds, max_nodes)
     for name in sorted(mechanisms, key=list(SOLVERS).index):
         try:
             solution = evaluate(name, problem)
@@ -363,17 +363,17 @@ def classes(
     mechanisms: Sequence[str] = (*CLASSES, "nr"),
     tolerance: float = 1e-7,
     max_rounds: int = 300,
-    cells: int = 0,
+    max_nodes: int = 0,
 ) -> pd.DataFrame:
     """Compute the optima of the nested classes on one table of counts, and what each leaks over F.
 
     Arguments and result as for `fig2`, but that every mechanism has the metric ``worst_case_epsilon``, and
-    that `cells` are looked at for the bound on tables too large for joint columns.
+    that at most `max_nodes` nodes are looked at for the bound, on tables too large for joint columns.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("classes", instance, beta, ball)
     return RESULTS.table(
-        rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds, leaks=True, cells=cells)
+        rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds, leaks=True, max_nodes=max_nodes)
     )
 
 
@@ -386,7 +386,7 @@ def rows_of(
     max_rounds: int,
     *,
     leaks: bool = False,
-    cells: int = 0,
+    max_nodes: int = 0,
 ) -> Iterator[Row]:
     """Compute mechanisms at some privacy levels: their NMI, certified, and what they leak over F.
 
@@ -395,14 +395,16 @@ def rows_of(
     ball : RenyiBall
     place : Place
         Where the rows belong.
-    epsilons, mechanisms, tolerance, max_rounds, cells
+    epsilons, mechanisms, tolerance, max_rounds, max_nodes
         As for `solve`, in nats.
     leaks : bool
         Whether to say what all mechanisms leak over F, and not only those that are not robust.
     """
     h = entropy(ball.centre)
     for epsilon in epsilons:
-        found = solve(ball, epsilon, mechanisms, tolerance=tolerance, max_rounds=max_rounds, cells=cells)
+        found = solve(
+            ball, epsilon, mechanisms, tolerance=tolerance, max_rounds=max_rounds, max_nodes=max_nodes
+        )
         for solution in found:
             rows = list(solution.certified(place, h))
             yield from rows

@@ -16,10 +16,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
-from ldpfrontier.plotting import EPSILON, PAGE_WIDTH, Look, style
+from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, style
 from papers.lopuhaa2024.catalogue import MECHANISMS, STEPS
 from papers.lopuhaa2024.notes import absent, tables
 from papers.lopuhaa2024.summaries import require_one, small_first
+from reproduction.plotting import Look
 from reproduction.results.tables import select
 
 #: How the mechanisms look, in the order of the legend.

@@ -56,7 +56,7 @@ def classes(configuration: Mapping[str, Any]) -> _Parts:
     paper = configuration["lopuhaa2024"]
     study = paper["steps"]
     epsilons = sorted(map(float, study["epsilon"]))
-    pairs, own = paper["pairs"][: study["pairs"]], {"cells": study["cells"]}
+    pairs, own = paper["pairs"][: study["pairs"]], {"max_nodes": study["max_nodes"]}
     return {name: {**part, **own} for pair in pairs for name, part in _chunks(paper, pair, epsilons)}
 
 

@@ -69,7 +69,7 @@ class JointColumns:
     Attributes
     ----------
     oracle : Oracle
-    nodes : int
+    max_nodes : int
         Most boxes to look at per pricing: the first, rough effort has a tenth of them.
     value, resolution : float
         In nats: no bound on the optimum below value + resolution is looked for, and none on reduced costs
@@ -77,7 +77,7 @@ class JointColumns:
     """
 
     oracle: Oracle
-    nodes: int
+    max_nodes: int
     value: float = field(default=0.0, init=False)
     resolution: float = field(default=0.0, init=False)
     looked_at: int = field(default=0, init=False)
@@ -200,7 +200,7 @@ class JointColumns:
             rough = max(best, 0.0) if effort + 1 < self.efforts else 0.0
             return max(best + max(self.resolution, rough), target)
 
-        nodes = self.nodes if effort + 1 == self.efforts else self.nodes // 10
+        nodes = self.max_nodes if effort + 1 == self.efforts else self.max_nodes // 10
         root = self._bound(prices, np.zeros_like(self.top), self.top, cutoff())
         heap = [] if root is None else [root]
         while heap and -heap[0].negative > cutoff() and nodes > 0 and self.relaxation.solved <= WORK:
@@ -277,7 +277,7 @@ def joint_optimum(
     pairs: Pairs = "distinct",
     tolerance: float = 1e-4,
     max_rounds: int = 40,
-    nodes: int = 20_000,
+    max_nodes: int = 20_000,
     start: Channel | None = None,
 ) -> Optimum:
     """Find the best (eps, F)-RLDP mechanism, with a certificate.
@@ -296,7 +296,7 @@ def joint_optimum(
         Relative gap at which to stop.
     max_rounds : int
         Most linear programs over the columns found, once by search and once with branch and bound.
-    nodes : int
+    max_nodes : int
         Most boxes per pricing. Up to six cells a few thousand close the gap.
     start : Channel, optional
         A mechanism of the class, whose columns are among the first.
@@ -330,7 +330,7 @@ def joint_optimum(
         return nonrobust
     utility = MutualInformation(ball.centre)
     given = start_columns(start, utility)
-    family = JointColumns(Oracle(ball, epsilon, oracle, pairs), nodes)
+    family = JointColumns(Oracle(ball, epsilon, oracle, pairs), max_nodes)
     if start is not None:
         worst = float(family.oracle.levels(given[0].vectors).max())
         if worst > allowed(epsilon):

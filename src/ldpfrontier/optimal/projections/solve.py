@@ -89,7 +89,7 @@ class Products(ProximalFamily, Protocol):
 
 
 def projected_mechanism(
-    products: BodyProducts, *, tolerance: float, max_rounds: int, cells: int, start: Channel | None = None
+    products: BodyProducts, *, tolerance: float, max_rounds: int, max_nodes: int, start: Channel | None = None
 ) -> tuple[Channel, float, int]:
     """Find a good mechanism made of bodies, private over F, and a bound on all of its class.
 
@@ -98,7 +98,7 @@ def projected_mechanism(
     products : BodyProducts
     tolerance, max_rounds
         As in `generate`, for the joint columns.
-    cells : int
+    max_nodes : int
         Cells to look at for the bound, see `Certificate`; with none, bodies are looked at for better vertices
         only.
     start : Channel, optional
@@ -112,7 +112,7 @@ def projected_mechanism(
     rounds : int
     """
     tolerance = max(GAP, tolerance)
-    coupled, prices, bound = _decomposed(products, tolerance, cells)
+    coupled, prices, bound = _decomposed(products, tolerance, max_nodes)
     channel, rounds = _joint(products, coupled, prices, tolerance, max_rounds, start)
     return channel, bound, rounds
 
@@ -156,7 +156,7 @@ def _joint(
     return best_mixture(joint.channel, start, utility), joint.iterations
 
 
-def frontier_bound(ball: RenyiBall, epsilon: float, cells: int) -> float:
+def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int) -> float:
     """Bound the utility of every (eps, F)-RLDP mechanism, in nats.
 
     With half of the budget each, any two groups can have theirs at once, so a robust mechanism is private
@@ -168,22 +168,22 @@ def frontier_bound(ball: RenyiBall, epsilon: float, cells: int) -> float:
         With radius > 0 and at least two sensitive values.
     epsilon : float
         In nats, > 0.
-    cells : int
+    max_nodes : int
         Cells to look at, see `Certificate`.
     """
-    return _decomposed(BodyProducts(ball, epsilon, distinct=True, share=0.5), GAP, cells)[2]
+    return _decomposed(BodyProducts(ball, epsilon, distinct=True, share=0.5), GAP, max_nodes)[2]
 
 
-def _decomposed(products: BodyProducts, gap: float, cells: int) -> tuple[Columns, FloatArray, float]:
+def _decomposed(products: BodyProducts, gap: float, max_nodes: int) -> tuple[Columns, FloatArray, float]:
     """Decompose the class across the sensitive values.
 
-    Returns good columns, prices, and a bound from `cells` cells.
+    Returns good columns, prices, and a bound from `max_nodes` nodes.
     """
     decomposition, long = _started(products, gap), products.product(0, 0.0).size > LARGE
     groups = len(products.ball.centre)
     single = not products.distinct or groups == 1
-    if cells > 0:
-        passes = _Passes(cells, int((PARTED if single else ALONG) * cells))
+    if max_nodes > 0:
+        passes = _Passes(max_nodes, int((PARTED if single else ALONG) * max_nodes))
         return _bounded(products, decomposition, gap, passes, 1 if single else FINE)
     bound = math.inf
     if single or not long:  # what a few cells find of long lists of distinct pairs is not worth their time

@@ -217,7 +217,7 @@ def test_parts_give_tighter_bounds_than_the_whole():
     decomposition.solve(products.explore, gap=1e-4, rounds=60)
     whole = float(decomposition.solve(products.explore, gap=1e-4, rounds=60).sum())
     bound = projected_mechanism(
-        some_products(3.0, distinct=False), tolerance=1e-3, max_rounds=5, cells=60_000
+        some_products(3.0, distinct=False), tolerance=1e-3, max_rounds=5, max_nodes=60_000
     )[1]
     assert bound < whole
 

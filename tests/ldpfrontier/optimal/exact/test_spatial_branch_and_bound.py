@@ -402,7 +402,7 @@ def test_nothing_to_hide_or_to_tell() -> None:
 def test_a_bound_is_honest_when_the_search_is_cut_short() -> None:
     ball, epsilon = random_ball((2, 3), 5)
     best = joint_optimum(ball, epsilon, tolerance=1e-3)
-    rough = joint_optimum(ball, epsilon, tolerance=1e-9, max_rounds=1, nodes=0)
+    rough = joint_optimum(ball, epsilon, tolerance=1e-9, max_rounds=1, max_nodes=0)
     assert rough.status == "bounded"
     assert ball.worst_case_epsilon(rough.channel) <= epsilon
     assert rough.value <= best.bound
@@ -411,7 +411,7 @@ def test_a_bound_is_honest_when_the_search_is_cut_short() -> None:
 
 def test_pricing_bounds_every_column_at_any_prices() -> None:
     ball, epsilon = random_ball((2, 3), 3)
-    family = JointColumns(Oracle(ball, epsilon), nodes=300)
+    family = JointColumns(Oracle(ball, epsilon), max_nodes=300)
     family.aim(0.0, 1e-3)
     rng = np.random.default_rng(8)
     columns = family.utility.columns(
@@ -428,7 +428,7 @@ def test_pricing_bounds_every_column_at_any_prices() -> None:
 def test_a_start_is_used() -> None:
     ball, epsilon = RenyiBall.confidence(EXAMPLE), math.log(2)
     best = joint_optimum(ball, epsilon, tolerance=1e-4)
-    again = joint_optimum(ball, epsilon, tolerance=1e-3, max_rounds=1, nodes=0, start=best.channel)
+    again = joint_optimum(ball, epsilon, tolerance=1e-3, max_rounds=1, max_nodes=0, start=best.channel)
     assert again.value >= best.value - 1e-9
 
 

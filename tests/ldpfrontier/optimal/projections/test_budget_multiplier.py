@@ -166,7 +166,7 @@ def test_mechanisms_are_private_and_below_the_optimum(order, seed):
     assert level <= priced_level(ball, channel, epsilon) + 1e-9
     found, _ = conic_epsilon(ball, channel)
     assert math.isnan(found) or found <= epsilon * (1 + 1e-6)
-    optimum = joint_optimum(ball, epsilon, tolerance=1e-2, nodes=100)
+    optimum = joint_optimum(ball, epsilon, tolerance=1e-2, max_nodes=100)
     assert mutual_information(ball.centre, channel) <= optimum.upper_bound + 1e-12
 
 

@@ -268,7 +268,7 @@ def test_mechanisms_of_the_projections_are_private_and_nested(order, seed):
             tolerance=1e-2,
             max_rounds=20,
             start=start,
-            cells=100,
+            max_nodes=100,
         )
         values.append((optimum.value, optimum.channel))
         assert ball.worst_case_epsilon(optimum.channel) <= epsilon + 1e-9
@@ -306,7 +306,7 @@ def random_ball_of_five() -> RenyiBall:
 def test_a_certificate_of_the_class():
     ball = random_ball_of_five()
     loose = optimal_robust(ball, 1.0, envelope="projections", tolerance=1e-4)
-    tight = optimal_robust(ball, 1.0, envelope="projections", tolerance=1e-4, cells=16_000)
+    tight = optimal_robust(ball, 1.0, envelope="projections", tolerance=1e-4, max_nodes=16_000)
     assert tight.value >= loose.value - 1e-4
     assert tight.value <= tight.upper_bound < loose.upper_bound
     assert tight.gap < 0.03
@@ -316,11 +316,11 @@ def test_certificates_of_distinct_pairs_hold():
     # Joint columns know nothing of blocks, deltas or shares of the budget.
     shares = np.random.default_rng(4).dirichlet(np.full(6, 2.0))
     ball = RenyiBall.confidence(np.random.default_rng(5).multinomial(2_000, shares).reshape(2, 3))
-    joint = joint_optimum(ball, 0.7, oracle="projections", tolerance=1e-2, nodes=100)
+    joint = joint_optimum(ball, 0.7, oracle="projections", tolerance=1e-2, max_nodes=100)
     products = BodyProducts(ball, 0.7, distinct=True)
-    bound = projected_mechanism(products, tolerance=1e-3, max_rounds=3, cells=4_000)[1]
+    bound = projected_mechanism(products, tolerance=1e-3, max_rounds=3, max_nodes=4_000)[1]
     assert joint.value <= bound < 1.3 * joint.value
-    exact = joint_optimum(ball, 0.7, tolerance=1e-2, nodes=100)
+    exact = joint_optimum(ball, 0.7, tolerance=1e-2, max_nodes=100)
     assert exact.value <= frontier_bound(ball, 0.7, 4_000) < 1.3 * exact.value
 
 
@@ -337,7 +337,7 @@ def test_covers_find_the_vertices_that_are_missing():
     # Letters 0 and 4 high and one other at 1.4: no climb from the listed vertices ends there.
     ball = adult_ball("education", "marital-status")
     products = BodyProducts(ball, 1.0, distinct=False)
-    optimum = projected_mechanism(products, tolerance=1e-4, max_rounds=3, cells=30_000)
+    optimum = projected_mechanism(products, tolerance=1e-4, max_rounds=3, max_nodes=30_000)
     value, bound = mutual_information(ball.centre, optimum[0]), optimum[1]
     assert value <= bound < 1.004 * value
 
@@ -346,7 +346,7 @@ def test_no_robust_mechanism_is_above_the_frontier():
     shares = np.random.default_rng(4).dirichlet(np.full(36, 2.0))
     ball = RenyiBall.confidence(np.random.default_rng(5).multinomial(20_000, shares).reshape(12, 3))
     nr = optimal_nonrobust(ball.centre, 0.2).upper_bound
-    optimum = optimal_robust(ball, 0.2, envelope="exact", tolerance=1e-3, cells=40_000)
+    optimum = optimal_robust(ball, 0.2, envelope="exact", tolerance=1e-3, max_nodes=40_000)
     assert optimum.value <= optimum.upper_bound < 0.7 * nr
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.plotting import save
+from ldpfrontier.practice.figure_style import save
 from ldpfrontier.privacy import error_region
 from ldpfrontier.utility import FDivergence
 from papers.kairouz2016 import expansions, experiments, figures, thresholds

@@ -10,7 +10,7 @@ import yaml
 
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.optimal.ldp.staircase import optimal_ldp
-from ldpfrontier.plotting import save
+from ldpfrontier.practice.figure_style import save
 from papers.kairouz2016 import alphabets, plan, thresholds
 from papers.kairouz2016.experiments import sample, sweep
 from papers.kairouz2016.looks import STAIRCASES, UTILITIES

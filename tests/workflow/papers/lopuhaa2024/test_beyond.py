@@ -11,7 +11,7 @@ import pytest
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.geometry import polytope as blocks
-from ldpfrontier.plotting import save
+from ldpfrontier.practice.figure_style import save
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import beyond, figures, layouts
 from papers.lopuhaa2024.catalogue import MECHANISMS, STEPS

@@ -10,7 +10,6 @@ import pytest
 
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.plotting import Look
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from oracles.enumeration import robust_rays
@@ -18,6 +17,7 @@ from papers.lopuhaa2024 import experiments
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.example import extreme_rays, facets, worked_example
 from papers.lopuhaa2024.experiments import CLASSES, SOLVERS, Problem, evaluate, fig2, orders
+from reproduction.plotting import Look
 from reproduction.results.tables import HEURISTIC, MEASURED, OPTIMAL, SKIPPED, TableError
 
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
@@ -53,7 +53,7 @@ def test_classes_are_solved_after_those_that_they_contain():
 def test_an_optimum_starts_from_the_best_mechanism_that_its_class_contains(monkeypatch):
     starts = {}
 
-    def solver(ball, epsilon, *, envelope, pairs, tolerance, max_rounds, start, cells):
+    def solver(ball, epsilon, *, envelope, pairs, tolerance, max_rounds, start, max_nodes):
         starts[envelope, pairs] = start
         return optimal_robust(ball, epsilon, start=start)
 

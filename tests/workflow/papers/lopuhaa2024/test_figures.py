@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.plotting import save
+from ldpfrontier.practice.figure_style import save
 from papers.lopuhaa2024 import figures, notes, summaries
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.experiments import fig2

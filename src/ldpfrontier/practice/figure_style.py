@@ -1,48 +1,24 @@
-"""The style all figures share: symbols, looks, sizes, and files that are equal byte for byte."""
+"""The style that all figures share, and files of figures that are equal byte for byte."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-
 from ldpfrontier.atomic import replacing
+from ldpfrontier.extras import extra
+
+with extra("pictures"):
+    import matplotlib
+    from matplotlib.figure import Figure
 
 EPSILON = r"$\varepsilon$"
 
 #: Width of a full page of text, inches.
 PAGE_WIDTH = 6.9
 
-
-@dataclass(frozen=True)
-class Look:
-    """Label, colour (Okabe and Ito, colour-blind safe), marker and dash of a mechanism."""
-
-    label: str
-    colour: str
-    marker: str
-    dash: Any
-    filled: bool = True
-
-    def line(self, **options: Any) -> dict[str, Any]:
-        """Return the options of a matplotlib line."""
-        return {
-            "label": self.label,
-            "color": self.colour,
-            "marker": self.marker,
-            "linestyle": self.dash,
-            "markerfacecolor": self.colour if self.filled else "white",
-            **options,
-        }
-
-
-_DASHES: tuple[Any, ...] = ((0, (1, 1.2)), (0, (4, 1.5, 1, 1.5)), (0, (5, 1.5)), "-")
 
 _SETTINGS = {
     "font.family": "serif",
@@ -89,19 +65,6 @@ def style() -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)  # type: ignore[arg-type]
         yield
-
-
-def graded(index: int, count: int) -> dict[str, Any]:
-    """Return line options for one of `count` ordered curves: light to dark, the last one solid."""
-    # What is light or dotted is drawn thicker, or it would be faint.
-    colour = matplotlib.colormaps["cividis"](0.72 * (count - 1 - index) / max(count - 1, 1))
-    width = 1.2 + 0.8 * (count - 1 - index) / max(count - 1, 1)
-    return {"color": colour, "linestyle": _DASHES[(index - count) % len(_DASHES)], "linewidth": width}
-
-
-def handle(look: Look) -> Line2D:
-    """Return the legend entry of a mechanism."""
-    return Line2D([], [], **look.line())
 
 
 def save(figure: Figure, path: Path | str, dpi: int = 200) -> None:

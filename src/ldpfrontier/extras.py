@@ -1,0 +1,32 @@
+"""Libraries that only one module needs: they are extras of the package, imported where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class MissingExtra(ImportError):
+    """A library that an extra of the package brings is not installed; the message says how to get it."""
+
+
+@contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Name the extra of the package in the error if a library that the block imports is not installed.
+
+    Parameters
+    ----------
+    name : str
+        The extra, as in ``pip install 'ldpfrontier[pictures]'``.
+
+    Raises
+    ------
+    MissingExtra
+        If the import fails because the library is not there.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        raise MissingExtra(
+            f"{missing.name} is not installed; pip install 'ldpfrontier[{name}]' brings what this needs."
+        ) from None
