@@ -20,7 +20,7 @@ import pytest
 import ldpfrontier
 from reproduction.data.catalogue import catalogue
 from reproduction.planning.paper import Call, Layout, Paper, Table, papers
-from reproduction.planning.provenance import code_hash, imported
+from reproduction.planning.provenance import FOLDERS, code_hash, imported
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(ldpfrontier.__file__).parent
@@ -30,12 +30,17 @@ PAPERS = papers()
 each_paper = pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.key)
 
 
-def name_of(path: Path) -> str:
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+def name_of(path: Path, folder: Path) -> str:
+    parts = path.relative_to(folder.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-FILES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+FILES = {
+    name_of(path, ROOT / folder): path
+    for folder in FOLDERS.values()
+    for path in sorted((ROOT / folder).rglob("*.py"))
+}
+LIBRARY = {name: path for name, path in FILES.items() if name.partition(".")[0] == "ldpfrontier"}
 
 
 @cache
@@ -45,54 +50,55 @@ def options() -> dict[str, Any]:
 
 @cache
 def reached(module: str) -> frozenset[str]:
-    """Return the modules of the package that a module imports, directly or not."""
+    """Return the modules of the project that a module imports, directly or not."""
     return frozenset(imported(module)[0]) - {module}
 
 
 # Imports point one way ------------------------------------------------------------------------------------
 
-#: From below: what a room is made of may import its own room, and the rooms of the layers below.
+#: From below: a module may import its own room, and the rooms of the layers below. A room is a folder or a
+#: module; the longest name counts.
 LAYERS = (
-    {"core", "planning"},
-    {"optimal", "testing", "hamming"},
-    {"tables"},
-    {"engines"},
-    {"practice"},
-    set(PAPERS),
-    {"report"},
+    {"ldpfrontier.types", "ldpfrontier.extras", "ldpfrontier.atomic"},
+    {"ldpfrontier.numerics"},
+    {"ldpfrontier"},
+    {"ldpfrontier.uncertainty"},
+    {"ldpfrontier.calibration", "ldpfrontier.two_reports"},
+    {"ldpfrontier.optimal.column_generation", "ldpfrontier.hypothesis_testing", "ldpfrontier.hamming"},
+    {"ldpfrontier.optimal.ldp", "ldpfrontier.optimal.geometry"},
+    {"ldpfrontier.optimal.products"},
+    {"ldpfrontier.optimal.polyopt", "ldpfrontier.optimal.certificate"},
+    {"ldpfrontier.optimal.projections", "ldpfrontier.optimal.exact"},
+    {"ldpfrontier.optimal"},
+    {"ldpfrontier.practice"},
+    {"reproduction.planning.entries"},
+    {"reproduction.data"},
+    {"reproduction.planning"},
+    {"reproduction.results"},
+    {"reproduction", "reproduction.ledger"},
+    {f"papers.{key}" for key in PAPERS} | {"papers"},
+    {"reproduction.report"},
 )
-ROOMS = {
-    **dict.fromkeys(
-        ["entries", "papers", "configuration", "plan", "provenance", "runs", "data", "records"], "planning"
-    ),
-    **dict.fromkeys(["tables", "files"], "tables"),
-    **dict.fromkeys(["claims", "job", "plotting", "quotes"], "engines"),
-    "report": "report",
-}
+FLOORS = {name: floor for floor, rooms in enumerate(LAYERS) for name in rooms}
 
 
 def room(module: str) -> str:
-    """Return the room of a module; one at the top that has no other room belongs to the core."""
-    _, *parts = module.split(".")
-    if len(parts) > 1 and parts[0] in ("papers", "data"):
-        return parts[1] if parts[0] == "papers" else "engines"
-    return (
-        parts[0]
-        if len(parts) > 1 or (parts and parts[0] in LAYERS[1])
-        else ROOMS.get(".".join(parts), "core")
-    )
-
-
-LEVELS = {name: level for level, rooms in enumerate(LAYERS) for name in rooms}
+    """Return the room of a module: the longest part of its name that is one."""
+    while module not in FLOORS:
+        module = module.rpartition(".")[0]
+    return module
 
 
 @pytest.mark.parametrize("module", FILES)
 def test_imports_point_one_way(module: str) -> None:
     own = room(module)
-    assert own in LEVELS, f"{module} is in no room; LAYERS and ROOMS name them"
     for other in sorted(reached(module)):
-        allowed = room(other) == own or LEVELS[room(other)] < LEVELS[own]
+        allowed = room(other) == own or FLOORS[room(other)] < FLOORS[own]
         assert allowed, f"{module} of {own} imports {other} of {room(other)}"
+
+
+def test_the_library_knows_nothing_of_the_reproduction() -> None:
+    assert not [name for name in LIBRARY if reached(name) - set(LIBRARY)]
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
@@ -120,10 +126,10 @@ def test_every_module_serves_somebody() -> None:
     """Users, the workflow, or the papers; not only tests."""
     homes = {f"ldpfrontier.{home}" for home in ldpfrontier._HOMES.values()}
     loaders = {entry.loader_name.partition(":")[0] for entry in catalogue().values()}
-    own = {name for key in PAPERS for name in FILES if name.startswith(f"reproduction.planning.paper.{key}.")}
+    own = {name for key in PAPERS for name in FILES if name.startswith(f"papers.{key}.")}
     called = {name for paper in PAPERS.values() for call in calls(paper) for name in modules_of(call, paper)}
     called |= {name for name in own if name.rpartition(".")[2] in ("claims", "plan")}
-    planning = {name for name in FILES if room(name) == "planning"}
+    planning = {name for name in FILES if room(name) == "reproduction.planning"}
     scripts = set(imported(*sorted(SCRIPTS.glob("*.py")))[0])
     commands = {command.partition(":")[0] for command in options()["project"]["scripts"].values()}
     roots = homes | loaders | called | planning | scripts | commands
@@ -134,7 +140,10 @@ def test_every_module_serves_somebody() -> None:
 
 # What only reads is cheap ---------------------------------------------------------------------------------
 
-SOLVERS = {name for name in FILES if room(name) in ("optimal", "testing")} | {"ldpfrontier.numerics.highs"}
+SOLVERS = {
+    name for name in FILES if name.startswith(("ldpfrontier.optimal.", "ldpfrontier.hypothesis_testing."))
+}
+SOLVERS |= {"ldpfrontier.numerics.highs"}
 
 
 def calls(paper: Paper) -> list[Call]:
@@ -160,7 +169,7 @@ def experiments(paper: Paper) -> set[str]:
 
 @each_paper
 def test_what_only_reads_imports_neither_experiments_nor_solvers(paper: Paper) -> None:
-    folder = f"reproduction.planning.paper.{paper.key}"
+    folder = f"papers.{paper.key}"
     readers = {module_of(call) for call in (*paper.figures.values(), *paper.layouts.values())}
     readers |= {f"{folder}.{name}" for name in ("figures", "claims", "summaries", "plan")} & set(FILES)
     assert f"{folder}.figures" in readers
@@ -180,7 +189,7 @@ def test_what_is_hashed_reads_no_file(paper: Paper) -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and 0 < len(node.value) < 80:
                 beside = path.parent / node.value
-                known = "." in node.value and not node.value.endswith(".") and beside.is_file()
+                known = beside.is_file() and beside.suffix not in ("", ".py")
                 assert not known, f"{module} reads {node.value}; what calls it would not be run again"
 
 
@@ -189,8 +198,8 @@ import os, sys
 from importlib.machinery import PathFinder
 
 #: Of the standard library, or what Snakemake brings: yaml, jsonschema, psutil, and what they need themselves.
-KNOWN = {*sys.stdlib_module_names, "ldpfrontier", "yaml", "_yaml", "jsonschema", "psutil",
-         "jsonschema_specifications", "referencing", "rpds", "attr", "attrs", "typing_extensions"}
+KNOWN = {*sys.stdlib_module_names, "ldpfrontier", "reproduction", "papers", "yaml", "_yaml", "jsonschema",
+         "psutil", "jsonschema_specifications", "referencing", "rpds", "attr", "attrs", "typing_extensions"}
 sys.modules.pop("numpy", None)
 
 class Refuse:
@@ -213,7 +222,8 @@ scripts = root / "workflow/scripts"
 for name in sys.argv[2:]:
     importlib.import_module(name)
 
-from ldpfrontier import configuration, data, provenance, runs
+from reproduction.data import catalogue as data
+from reproduction.planning import configuration, provenance, runs
 from reproduction.planning.paper import papers
 from reproduction.planning.plan import Plan
 
@@ -244,11 +254,11 @@ print("planned", len(jobs))
 
 
 def test_a_workflow_is_planned_with_snakemake_alone() -> None:
-    names = [name for name in FILES if room(name) == "planning" or name.endswith(".plan")]
+    names = [name for name in FILES if room(name) == "reproduction.planning" or name.endswith(".plan")]
     assert len(names) > len(PAPERS)
     done = subprocess.run(
         [sys.executable, "-c", PLAIN, str(ROOT), *names],
-        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'workflow'}"},
         capture_output=True,
         text=True,
         check=False,
@@ -275,8 +285,9 @@ def hashes(root: Path) -> Hashes:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("src") / "ldpfrontier"
-    shutil.copytree(PACKAGE, path, ignore=shutil.ignore_patterns("__pycache__"))
+    path = tmp_path_factory.mktemp("copy")
+    for folder in FOLDERS.values():
+        shutil.copytree(ROOT / folder, path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     return path
 
 
@@ -308,23 +319,23 @@ def changed(copy: Path, before: Mapping[tuple[str, str, str], str], *files: str)
 
 
 def test_hashes_of_a_copy_are_those_of_the_package(before: Hashes) -> None:
-    assert before == hashes(PACKAGE)
+    assert before == hashes(ROOT)
 
 
 @pytest.mark.parametrize(
     ("file", "again"),
     [
-        ("renyi_ball.py", {"lopuhaa2024"}),
-        ("optimal/robust.py", {"lopuhaa2024"}),
-        ("optimal/staircase.py", {"kairouz2016", "lopuhaa2024"}),
-        ("optimal/column_generation.py", {"kairouz2016", "lopuhaa2024"}),
-        ("testing/leakage.py", {"liao2017"}),
-        ("testing/euclidean.py", {"liao2017"}),
-        ("hamming/dp_leakage.py", {"kalantari2018"}),
-        ("tables.py", set(PAPERS)),
-        ("files.py", set(PAPERS)),
-        ("job.py", set(PAPERS)),
-        ("provenance.py", set(PAPERS)),
+        ("src/ldpfrontier/uncertainty/renyi_ball.py", {"lopuhaa2024"}),
+        ("src/ldpfrontier/optimal/robust.py", {"lopuhaa2024"}),
+        ("src/ldpfrontier/optimal/ldp/staircase.py", {"kairouz2016", "lopuhaa2024"}),
+        ("src/ldpfrontier/optimal/column_generation/smoothed.py", {"kairouz2016", "lopuhaa2024"}),
+        ("src/ldpfrontier/hypothesis_testing/leakage.py", {"liao2017"}),
+        ("src/ldpfrontier/hypothesis_testing/euclidean.py", {"liao2017"}),
+        ("src/ldpfrontier/hamming/dp_leakage.py", {"kalantari2018"}),
+        ("workflow/reproduction/results/tables.py", set(PAPERS)),
+        ("workflow/reproduction/results/files.py", set(PAPERS)),
+        ("workflow/reproduction/job.py", set(PAPERS)),
+        ("workflow/reproduction/planning/provenance.py", set(PAPERS)),
     ],
 )
 def test_an_edit_computes_again_what_depends_on_it(
@@ -332,11 +343,20 @@ def test_an_edit_computes_again_what_depends_on_it(
 ) -> None:
     found = changed(copy, before, file)
     assert {paper for paper, kind, _ in found if kind == "table"} == again & set(PAPERS)
-    if (copy / file).parent != copy or file == "renyi_ball.py":
+    if file.startswith("src/"):
         assert {kind for _, kind, _ in found} <= {"table"}, "what is drawn from tables needs no solver"
 
 
-@pytest.mark.parametrize("file", ["report.py", "runs.py", "plan.py", "configuration.py", "__init__.py"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "workflow/reproduction/report/page.py",
+        "workflow/reproduction/planning/runs.py",
+        "workflow/reproduction/planning/plan.py",
+        "workflow/reproduction/planning/configuration.py",
+        "src/ldpfrontier/__init__.py",
+    ],
+)
 def test_an_edit_of_what_plans_or_reports_computes_and_draws_nothing(
     copy: Path, before: Hashes, file: str
 ) -> None:
@@ -350,7 +370,9 @@ def of_verdicts(keys: Iterable[str]) -> set[tuple[str, str, str]]:
     return {(key, "table", name) for key, name in named}
 
 
-@pytest.mark.parametrize("file", ["claims.py", "entries.py"])
+@pytest.mark.parametrize(
+    "file", ["workflow/reproduction/ledger/claims.py", "workflow/reproduction/planning/entries.py"]
+)
 def test_an_edit_of_the_ledger_makes_tables_of_verdicts_again_and_nothing_else(
     copy: Path, before: Hashes, file: str
 ) -> None:
@@ -358,15 +380,18 @@ def test_an_edit_of_the_ledger_makes_tables_of_verdicts_again_and_nothing_else(
 
 
 def test_an_edit_of_the_style_draws_again_and_computes_nothing(copy: Path, before: Hashes) -> None:
-    found = changed(copy, before, "plotting.py")
-    assert found == {call for call in before if call[1] == "figure"}
+    figures = {call for call in before if call[1] == "figure"}
+    assert changed(copy, before, "src/ldpfrontier/practice/figure_style.py") == figures
+    looks = changed(copy, before, "workflow/reproduction/plotting.py")
+    assert looks
+    assert looks <= figures
 
 
 @each_paper
 def test_an_edit_of_figures_draws_them_again_and_nothing_else(
     copy: Path, before: Hashes, paper: Paper
 ) -> None:
-    found = changed(copy, before, f"papers/{paper.key}/figures.py")
+    found = changed(copy, before, f"workflow/papers/{paper.key}/figures.py")
     drawn = {name for name, call in paper.figures.items() if call.function.startswith("figures:")}
     assert drawn
     assert found == {(paper.key, "figure", name) for name in drawn}
@@ -378,19 +403,19 @@ def test_an_edit_of_claims_or_plans_computes_and_draws_nothing(
     copy: Path, before: Hashes, paper: Paper, name: str
 ) -> None:
     # What a plan makes of a configuration is among the arguments.
-    if (copy / f"papers/{paper.key}/{name}.py").is_file():
+    if (copy / f"workflow/papers/{paper.key}/{name}.py").is_file():
         verdicts = of_verdicts([paper.key]) if name == "claims" else set()
-        assert changed(copy, before, f"papers/{paper.key}/{name}.py") == verdicts
+        assert changed(copy, before, f"workflow/papers/{paper.key}/{name}.py") == verdicts
 
 
 @each_paper
 def test_an_edit_of_a_paper_stays_with_the_paper(copy: Path, before: Hashes, paper: Paper) -> None:
-    files = [str(path.relative_to(copy)) for path in (copy / f"papers/{paper.key}").glob("*.py")]
+    files = [str(path.relative_to(copy)) for path in (copy / f"workflow/papers/{paper.key}").glob("*.py")]
     assert {key for key, _, _ in changed(copy, before, *files)} == {paper.key}
 
 
 def test_comments_and_docstrings_change_nothing(copy: Path, before: Hashes, tmp_path: Path) -> None:
-    other = tmp_path / "ldpfrontier"
+    other = tmp_path / "copy"
     shutil.copytree(copy, other)
     for path in other.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
@@ -411,7 +436,7 @@ def test_no_module_is_long(module: str) -> None:
 def test_files_beside_the_modules_are_installed_with_them() -> None:
     patterns = options()["tool"]["setuptools"]["package-data"]["ldpfrontier"]
     for path in PACKAGE.rglob("*"):
-        if path.is_file() and path.suffix != ".py" and path.parent.name != "__pycache__":
+        if path.is_file() and path.suffix not in (".py", ".md") and path.parent.name != "__pycache__":
             name = path.relative_to(PACKAGE).as_posix()
             depth = [pattern for pattern in patterns if pattern.count("/") == name.count("/")]
             assert any(fnmatch(name, pattern) for pattern in depth), name

@@ -1,0 +1,164 @@
+"""The dependencies: what the code imports, what is declared, and the environments of conda, held together."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+SOURCE, WORKFLOW = ROOT / "src/ldpfrontier", ROOT / "workflow"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+#: Distributions whose name is not that of what is imported; None for what comes with another.
+DISTRIBUTIONS = {"yaml": "pyyaml", "markupsafe": "jinja2"}
+#: Conda's names, where they differ.
+CONDA = {"cvxpy": "cvxpy-base", "matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
+#: What pip installs in an environment of conda.
+ONLY_PYPI = {"ucimlrepo"}
+#: What no import statement names: the solver of cvxpy's programs, and what Snakemake's reports need; ucimlrepo
+#: is run in a process of its own.
+LOADED_BY_OTHERS = {"cvxpy": {"clarabel"}, "snakemake": {"pygments", "ucimlrepo"}}
+
+
+@cache
+def imported_by(path: Path) -> frozenset[str]:
+    """Return the distributions that a file imports, other than the project and the standard library."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module or "")
+    own = {"ldpfrontier", "reproduction", "papers", "_job"}
+    tops = {name.partition(".")[0] for name in names} - own - set(sys.stdlib_module_names)
+    return frozenset(DISTRIBUTIONS.get(name, name) for name in tops)
+
+
+def imported_below(folder: Path) -> set[str]:
+    return {name for path in folder.rglob("*.py") for name in imported_by(path)}
+
+
+def named(requirements: list[str]) -> dict[str, str]:
+    """Return the version ranges of requirements by name; the project's own extras are resolved."""
+    found = {}
+    for requirement in requirements:
+        name, extras, versions = re.fullmatch(r"([\w.-]+)(\[[\w,]+\])?\s*(.*)", requirement).groups()
+        if name == "ldpfrontier":
+            for extra in extras.strip("[]").split(","):
+                found |= named(PROJECT["optional-dependencies"][extra])
+        else:
+            found[name] = versions.replace(" ", "")
+    return found
+
+
+HARD, EXTRAS = named(PROJECT["dependencies"]), PROJECT["optional-dependencies"]
+REPRODUCTION = {**HARD, **named(EXTRAS["workflow"])}
+
+
+def under_extras(path: Path) -> dict[str, set[str]]:
+    """Return the distributions that a file imports in blocks ``with extra(name)``, by the name."""
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.With) and (
+            name := re.fullmatch(r"extra\('(\w+)'\)", ast.unparse(node.items[0]))
+        ):
+            block = ast.unparse(ast.Module(node.body, []))
+            libraries = re.findall(r"^(?:from|import) (\w+)", block, re.MULTILINE)
+            found.setdefault(name.group(1), set()).update(libraries)
+    return found
+
+
+def test_the_library_needs_what_it_imports_and_nothing_else() -> None:
+    extras: dict[str, set[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        for name, libraries in under_extras(path).items():
+            extras.setdefault(name, set()).update(libraries)
+    assert len(HARD) <= 6
+    assert imported_below(SOURCE) - set().union(*extras.values()) == set(HARD)
+    for name, libraries in extras.items():
+        declared = set(named(EXTRAS[name]))
+        brought = {other for library in libraries for other in LOADED_BY_OTHERS.get(library, ())}
+        assert declared == libraries | brought, name
+
+
+def test_the_reproduction_needs_what_it_imports_and_nothing_else() -> None:
+    imports = imported_below(WORKFLOW) | imported_below(SOURCE) | {"snakemake"}
+    brought = {other for library in imports for other in LOADED_BY_OTHERS.get(library, ())} - {"pygments"}
+    assert imports | brought == set(REPRODUCTION)
+
+
+def environment(path: str) -> dict[str, str]:
+    """Return what an environment of conda has, by the names of PyPI."""
+    pypi = {conda: name for name, conda in CONDA.items()}
+    entries = yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["dependencies"]
+    plain = [entry for entry in entries if isinstance(entry, str)]
+    plain += [
+        x for entry in entries if isinstance(entry, dict) for x in entry["pip"] if not x.startswith("-")
+    ]
+    found = named(plain)
+    assert "conda-forge" in yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["channels"]
+    return {pypi.get(name, name): found[name] for name in found if name not in ("python", "pip")}
+
+
+@pytest.mark.parametrize("path", ["environment.yml", "workflow/envs/ldpfrontier.yaml"])
+def test_environments_of_conda_have_the_same(path: str) -> None:
+    expected = dict(REPRODUCTION)
+    if path == "environment.yml":
+        expected["pygments"] = ""
+    else:
+        # Snakemake puts itself on the path of a job.
+        del expected["snakemake"]
+    assert environment(path) == expected
+
+
+def test_what_conda_lacks_comes_from_pip() -> None:
+    for path in ("environment.yml", "workflow/envs/ldpfrontier.yaml"):
+        (pip,) = (
+            entry["pip"]
+            for entry in yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["dependencies"]
+            if isinstance(entry, dict)
+        )
+        assert {re.match(r"[\w-]+", entry).group() for entry in pip if not entry.startswith("-")} == ONLY_PYPI
+
+
+def test_every_dependency_has_a_version_that_is_tested() -> None:
+    pinned = {
+        line.partition("==")[0].lower().replace("_", "-")
+        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if "==" in line
+    }
+    every = {name for extra in EXTRAS.values() for name in named(extra)} | set(HARD)
+    assert {name.lower().replace("_", "-") for name in every} <= pinned
+
+
+WITHOUT = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in sys.argv[1].split(","):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Refuse())
+from ldpfrontier.practice.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def test_without_an_extra_a_channel_is_designed_and_the_extra_is_named(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("s,u,count\na,x,30\na,y,20\nb,x,10\nb,y,40\n", encoding="utf-8")
+    words = ["design", "--table", str(table), "--sensitive", "s", "--useful", "u", "--epsilon", "1"]
+    words += ["--mechanism", "grr", "--out", str(tmp_path / "c.json")]
+    # What only the reproduction needs is hidden as well.
+    hidden = ",".join((set(REPRODUCTION) | {"yaml"}) - set(HARD))
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, hidden, *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "matplotlib is not installed; pip install 'ldpfrontier[pictures]'" in done.stdout
+    assert sorted(path.suffix for path in tmp_path.glob("c.*")) == [".csv", ".csv", ".csv", ".json"]
