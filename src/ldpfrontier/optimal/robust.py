@@ -24,8 +24,8 @@ from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.polyopt.solve import allowed, check_class, polyopt_distinct, polyopt_published
-from ldpfrontier.optimal.products.ball_family import BodyProducts
-from ldpfrontier.optimal.projections.budget_multiplier import level_over, shared_mechanism
+from ldpfrontier.optimal.products.ball_family import BallFamily
+from ldpfrontier.optimal.projections.budget_multiplier import level_over, shared_budget_mechanism
 from ldpfrontier.optimal.projections.solve import frontier_bound, projected_mechanism
 from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
 from ldpfrontier.types import FloatArray, Intractable
@@ -264,7 +264,7 @@ def _beyond_simplex(
 ) -> Optimum:
     """Solve the class of the exact projections or of F itself: by blocks, then jointly on small tables."""
     small = ball.centre.size <= SMALL
-    products = BodyProducts(ball, epsilon * (1.0 - MARGIN), distinct=pairs == "distinct")
+    products = BallFamily(ball, epsilon * (1.0 - MARGIN), distinct=pairs == "distinct")
     work = 0 if small or max_nodes is None else max_nodes
     channel, bound, rounds = projected_mechanism(
         products,
@@ -284,7 +284,7 @@ def _beyond_simplex(
             start=channel,
         )
     if envelope == "exact":
-        channel, more = shared_mechanism(
+        channel, more = shared_budget_mechanism(
             ball, products.epsilon, tolerance=tolerance, max_rounds=max_rounds, start=channel
         )
         rounds += more

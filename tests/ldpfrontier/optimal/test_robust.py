@@ -26,7 +26,7 @@ from ldpfrontier.optimal.polyopt import distinct_pairs as distinct
 from ldpfrontier.optimal.polyopt import solve as polyopt
 from ldpfrontier.optimal.products import pricing as products
 from ldpfrontier.optimal.products.decomposition import Decomposition, couple
-from ldpfrontier.optimal.products.partial_sums import Grid, near
+from ldpfrontier.optimal.products.partial_sums import PartialSumTable, discard_by_tangent
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import certified
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
@@ -296,14 +296,14 @@ def test_refined_decomposition_is_a_relaxation_with_better_prices(seed: int) -> 
         family = products.BlockProduct(blocks, ball.centre)
         decomposition = Decomposition(family, epsilon)
         whole = float(decomposition.solve(family.explore).sum())
-        loss = decomposition.loss()
+        loss = decomposition.coupling_loss()
         assert whole * (1 - loss) <= expected + 1e-9  # what the coupling is worth
         refined = decomposition.refine(gap=1e-7)
         assert expected <= refined.sum() + 1e-6 <= whole + 2e-6
         assert refined.sum() - expected <= 0.5 * (whole - expected) + 1e-4 * expected
         bound = float(refined.sum()) + family.price(refined.ravel(), family.efforts - 1)[0]
         assert expected <= bound + 1e-9
-        assert decomposition.loss() <= loss + 1e-9
+        assert decomposition.coupling_loss() <= loss + 1e-9
         columns = decomposition.columns()
         reached = full_lp(utility, columns.vectors)
         assert reached <= expected + 1e-9
@@ -397,7 +397,7 @@ def extremes(ball: RenyiBall, columns: np.ndarray) -> tuple[np.ndarray, np.ndarr
 @pytest.mark.parametrize("seed", [2, 5, 11, 14, 23])
 def test_products_over_distinct_pairs_lie_in_the_cone_and_have_its_rays(seed: int) -> None:
     ball, epsilon = random_table(seed)
-    family = distinct.DistinctProducts(ball.centre, ball.lower_bounds, epsilon)
+    family = distinct.DistinctPairsFamily(ball.centre, ball.lower_bounds, epsilon)
     off = ~np.eye(len(ball.centre), dtype=bool)
     rng = np.random.default_rng(seed)
     for s0, deltas in enumerate(family.deltas):
@@ -424,7 +424,7 @@ def test_search_over_deltas_bounds_every_ray_and_finds_the_best(seed: int) -> No
     ball, epsilon = random_table(seed)
     utility = MutualInformation(ball.centre)
     rays = utility.columns(robust_rays(ball.lower_bounds, epsilon, "distinct"))
-    family = distinct.DistinctProducts(ball.centre, ball.lower_bounds, epsilon)
+    family = distinct.DistinctPairsFamily(ball.centre, ball.lower_bounds, epsilon)
     prices = Decomposition(family.product(0, 0.0), epsilon).solve(family.explore, gap=1e-4)
     assert (rays.values - rays.vectors @ prices.ravel()).max() <= 1e-9  # dual feasible
     rng = np.random.default_rng(seed)
@@ -449,7 +449,7 @@ def test_search_of_all_deltas_by_joint_prices_bounds_every_ray_and_names_product
     ball, epsilon = random_table(seed)
     utility = MutualInformation(ball.centre)
     rays = utility.columns(robust_rays(ball.lower_bounds, epsilon, "distinct"))
-    family = distinct.DistinctProducts(ball.centre, ball.lower_bounds, epsilon)
+    family = distinct.DistinctPairsFamily(ball.centre, ball.lower_bounds, epsilon)
     published = family.product(0, 0.0)
     prices = Decomposition(published, epsilon).solve(published.explore)
     rng = np.random.default_rng(seed)
@@ -470,7 +470,7 @@ def test_kernels_of_a_band_round_as_they_say() -> None:
     first = np.array([0, 7, 8, 20])
     z = np.concatenate([np.sort(rng.gamma(1.0, size=n)) for n in (7, 1, 12)])
     f = rng.normal(size=20)
-    U, kept, losses, starts = near(z, f, first, 1.3)
+    U, kept, losses, starts = discard_by_tangent(z, f, first, 1.3)
     tilted = f - (1.0 + math.log(1.3)) * z
     tops = np.array([tilted[a:b].max() for a, b in itertools.pairwise(first)])
     assert pytest.approx(1.3 + tops.sum()) == U
@@ -479,7 +479,7 @@ def test_kernels_of_a_band_round_as_they_say() -> None:
     assert losses == pytest.approx(expected[kept])
     assert starts.tolist() == np.searchsorted(kept, first).tolist()
     for cells in (3, 10, 500):
-        grid = Grid(z, expected, first, 0.0, float(z[first[1:] - 1].sum()), cells)
+        grid = PartialSumTable(z, expected, first, 0.0, float(z[first[1:] - 1].sum()), cells)
         marginals, choices = grid.search(np.zeros(grid.sums.size), 20)
         assert marginals == pytest.approx(expected)  # each with the best of the others, which lose nothing
         for choice in choices:

@@ -16,8 +16,8 @@ from ldpfrontier.optimal.certificate.affine_pieces import Known, parts
 from ldpfrontier.optimal.certificate.dual_certificate import Certificate, Frame
 from ldpfrontier.optimal.certificate.vertex_tracking import STEEPER, Path
 from ldpfrontier.optimal.geometry.ball_body import polish_from
-from ldpfrontier.optimal.products.ball_family import BodyProducts
-from ldpfrontier.optimal.products.pricing import least_excess, priced
+from ldpfrontier.optimal.products.ball_family import BallFamily
+from ldpfrontier.optimal.products.pricing import best_tangent, price_combinations
 from ldpfrontier.types import FloatArray
 
 #: Most knots; least distance of another one to those before, as a share of epsilon: bodies are worth much
@@ -49,7 +49,7 @@ class Profiles:
 
     Parameters
     ----------
-    products : BodyProducts
+    products : BallFamily
     first : int
         Number of knots at first; 1 for all pairs.
 
@@ -64,7 +64,7 @@ class Profiles:
         What was found at every delta when it was last looked for: vertices, and points at the edges, too.
     """
 
-    products: BodyProducts
+    products: BallFamily
     first: int
 
     def __post_init__(self) -> None:
@@ -116,11 +116,11 @@ class Profiles:
         """Return about the largest reduced cost of a product, if it may be more than enough."""
         own = [slice(*at.first[s : s + 2]) for s in bodies]
         z, f = [at.z[i] for i in own], [at.f[i] for i in own]
-        kappa, lam = least_excess(z, f, 1.0)
+        kappa, lam = best_tangent(z, f, 1.0)
         if kappa <= enough:
             return min(kappa, 0.0)
         span = sum(float(x.min()) for x in z), sum(float(x.max()) for x in z)
-        return priced(z, f, (kappa, lam), span, 0.5 * enough)[0]
+        return price_combinations(z, f, (kappa, lam), span, 0.5 * enough)[0]
 
     def frame(self, enough: float) -> Frame:
         """Return the lines that known vertices are not above, at the knots.
@@ -171,7 +171,7 @@ class Profiles:
         for s0, row in enumerate(self._excess):
             k = int(row.argmax())
             if k > 0 and row[k] > enough:
-                new |= self.products.use(s0, float(self.deltas[k]))
+                new |= self.products.activate(s0, float(self.deltas[k]))
         self.improve(prices)
         return new
 
@@ -180,7 +180,7 @@ class Profiles:
         tilts, P = self._tilts(prices), self.products.ball.centre
         for n in range(max(map(len, tilts))):
             bodies, own, starts = [], [], []
-            for s, delta, special in sorted(set(self.products.in_use())):
+            for s, delta, special in sorted(set(self.products.active_blocks())):
                 body = self.products.body((s, delta, special))
                 near = tilts[int(np.abs(self.deltas - delta).argmin())]
                 pool = self._paths[self.roles.index((s, special))].pool
@@ -191,7 +191,7 @@ class Profiles:
             if bodies:
                 polish_from(bodies, own, starts)
         for product in self.products.active():
-            product.forget()
+            product.clear_cache()
 
     def learn(self, certificate: Certificate) -> bool:
         """Take over the points found above the levels; return whether there are any."""
@@ -223,7 +223,7 @@ class Profiles:
         """Return the slopes of tangents of z log z: those of the best products, linear in delta between."""
         eps, value = self.products.epsilon, float(prices.sum())
         where: dict[float, list[tuple[float, float]]] = {}
-        for excess, _, delta, slope in self.products.tangents(prices):
+        for excess, _, delta, slope in self.products.active_tangents(prices):
             weight = math.exp(min(excess / (CLOSE * value), 0.0))
             if delta == 0.0 or weight > 0.3:
                 # Columns are scaled by e^(-delta/2) here.

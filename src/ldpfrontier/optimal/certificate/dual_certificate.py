@@ -25,7 +25,7 @@ from scipy.special import xlogy
 from ldpfrontier.optimal.certificate.branch_and_bound import Cover
 from ldpfrontier.optimal.certificate.majorant import Level, level_at
 from ldpfrontier.optimal.geometry.ball_body import Body, reached
-from ldpfrontier.optimal.products.ball_family import BodyProducts
+from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.pricing import tangent_bound
 from ldpfrontier.types import FloatArray
 
@@ -157,7 +157,7 @@ class Certificate:
 
     Parameters
     ----------
-    products : BodyProducts
+    products : BallFamily
     prices : ndarray, shape (a1, a2)
     frame : Frame
     margin : float
@@ -169,7 +169,7 @@ class Certificate:
         Points of every body above its level.
     """
 
-    products: BodyProducts
+    products: BallFamily
     prices: FloatArray
     frame: Frame
     margin: float
@@ -324,7 +324,7 @@ def between(pair: tuple[float, float], t: FloatArray) -> FloatArray:
     return np.asarray(pair[0] + t * (pair[1] - pair[0]))
 
 
-def with_ends(products: BodyProducts, s: int, top: float, bottom: float) -> Body:
+def with_ends(products: BallFamily, s: int, top: float, bottom: float) -> Body:
     """Return the body of a sensitive value with given ends of A and B, and the vertices that are listed."""
     ball, base = products.ball, products.body((s, 0.0, False))
     ratio = max(math.log(top / bottom), 0.0)

@@ -22,7 +22,7 @@ from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.certificate.affine_pieces import Located, join
 from ldpfrontier.optimal.certificate.dual_certificate import Points, Role, between, ends, with_ends
 from ldpfrontier.optimal.geometry.ball_body import Body, critical, moved, polish, reached
-from ldpfrontier.optimal.products.ball_family import BodyProducts
+from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.types import FloatArray
 
 #: Best vertices of a body that are taken along, and those that have their letters moved; those that are kept
@@ -72,7 +72,7 @@ class Path:
 
     Parameters
     ----------
-    products : BodyProducts
+    products : BallFamily
     role : Role
     edges : ndarray, shape (E,)
         Where z may be split.
@@ -85,7 +85,7 @@ class Path:
         The very best vertices of all knots.
     """
 
-    products: BodyProducts
+    products: BallFamily
     role: Role
     edges: FloatArray
     _listed: dict[float, Body] = field(default_factory=dict, repr=False)

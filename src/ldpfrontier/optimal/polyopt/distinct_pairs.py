@@ -43,7 +43,7 @@ Cover = dict[tuple[float, float], list[int]]
 
 
 @dataclass(eq=False)
-class DistinctProducts:
+class DistinctPairsFamily:
     """The products of PolyOpt with distinct pairs, for every special value s0 and every delta.
 
     For a fixed s0 the columns and tau form a polytope, of which a product is the slice at one tau. Its
@@ -122,12 +122,12 @@ class DistinctProducts:
         leaders: dict[int, tuple[float, BlockProduct]] = {}
 
         def look(s0: int, product: BlockProduct) -> float:
-            excess = product.excess(prices)[0]
+            excess = product.best_tangent(prices)[0]
             if excess > leaders.get(s0, (0.0, product))[0]:
                 leaders[s0] = excess, product
             return excess
 
-        bound = self._search(look, lambda product, _: product.excess(prices)[0], slack)
+        bound = self._search(look, lambda product, _: product.best_tangent(prices)[0], slack)
         return bound, [product for _, product in leaders.values()]
 
     def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
@@ -145,7 +145,7 @@ class DistinctProducts:
 
         def bound(product: BlockProduct, enough: float) -> float:
             nonlocal left
-            excess = product.excess(prices)[0]
+            excess = product.best_tangent(prices)[0]
             if excess <= enough or left <= 0:
                 return excess
             left -= 1
@@ -257,7 +257,7 @@ class DistinctProducts:
         for place, block in self._lists.items():
             block.add(*slices.vertices(place))
         for product in self._in_use.values():
-            product.forget()
+            product.clear_cache()
         return max(best, bound), products
 
     def _product_in_use(self, s0: int, delta: float) -> BlockProduct:

@@ -25,8 +25,8 @@ from scipy.special import xlogy
 from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.geometry.polytope import Block
-from ldpfrontier.optimal.products.partial_sums import undominated
-from ldpfrontier.optimal.products.pricing import least_excess, priced, tangent_bound
+from ldpfrontier.optimal.products.partial_sums import pareto_vertices
+from ldpfrontier.optimal.products.pricing import best_tangent, price_combinations, tangent_bound
 from ldpfrontier.types import FloatArray
 
 #: Cells of the tables of x log x, and where they begin to be near enough; cells of z by which vertices that
@@ -266,14 +266,14 @@ class Slices:
             return max(kappa, 0.0)
         z, f, _ = zip(*self._product(s0, low, high), strict=True)
         span = sum(float(x.min()) for x in z), sum(float(x.max()) for x in z)
-        return priced(z, f, (kappa, lam), span, self._slack, enough=enough)[0]
+        return price_combinations(z, f, (kappa, lam), span, self._slack, enough=enough)[0]
 
     def _tangent(self, s0: int, low: float, high: float) -> tuple[float, float]:
         """Return the least kappa of tangents of a product, and its lam."""
         key = s0, low, high
         if key not in self._tangents:
             z, f, _ = zip(*self._product(s0, low, high), strict=True)
-            lam = float(np.clip(least_excess(z, f, 1.0)[1], *self._slopes))
+            lam = float(np.clip(best_tangent(z, f, 1.0)[1], *self._slopes))
             self._tangents[key] = (
                 tangent_bound(lam, sum(float((b - lam * a).max()) for a, b in zip(z, f, strict=True))),
                 lam,
@@ -313,7 +313,7 @@ class Slices:
         if place not in self._lists:
             (least, most), (level, shift) = self._slopes, level_of(place, self._epsilon)
             z, f, names = _listed(level, shift, least - shift, most - shift, *self._tables[place[0]][:-1])
-            kept = undominated(np.argsort(z, kind="stable"), z, f, -least, most)
+            kept = pareto_vertices(np.argsort(z, kind="stable"), z, f, -least, most)
             self._lists[place] = z[kept], f[kept], names[kept]
         return self._lists[place]
 

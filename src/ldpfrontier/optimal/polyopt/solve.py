@@ -32,7 +32,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.optimal.column_generation.proximal_bundle import FINEST, Proximal, generate_near
 from ldpfrontier.optimal.column_generation.smoothed import SMOOTHING, generate
 from ldpfrontier.optimal.geometry.polytope import Block
-from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctProducts
+from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctPairsFamily
 from ldpfrontier.optimal.products.decomposition import GAP, Decomposition
 from ldpfrontier.optimal.products.pricing import BlockProduct, Products
 from ldpfrontier.optimum import Optimum, certified
@@ -146,7 +146,7 @@ def _published(
     if product.size > SMALL:
         aim = max(tolerance, FINEST)
         prices = decomposition.solve(product.explore, gap=max(ROUGH, fine)).ravel()
-        if decomposition.loss() <= LOSS * aim:
+        if decomposition.coupling_loss() <= LOSS * aim:
             prices = decomposition.solve(product.explore, gap=fine).ravel()
             known.append(decomposition.columns())
             found = generate_near(
@@ -185,7 +185,7 @@ def polyopt_distinct(
     `FINEST` is worked for.
     """
     utility = MutualInformation(centre)
-    family = DistinctProducts(centre, lower, epsilon)
+    family = DistinctPairsFamily(centre, lower, epsilon)
     published = family.product(0, 0.0)
     known = start_columns(start, utility)
     # Without deltas inside (0, epsilon) there is a product per special value and no interval.
@@ -208,7 +208,7 @@ def polyopt_distinct(
 
 
 def _beyond(
-    family: DistinctProducts,
+    family: DistinctPairsFamily,
     epsilon: float,
     utility: MutualInformation,
     known: list[Columns],
@@ -226,7 +226,7 @@ def _beyond(
     used, bound = Products([published]), math.inf
     decomposition = Decomposition(published, epsilon)
     decomposition.solve(published.explore, gap=ROUGH)
-    if tight := decomposition.loss() <= TIGHT:
+    if tight := decomposition.coupling_loss() <= TIGHT:
         prices = decomposition.solve(published.explore).ravel()
         known.append(decomposition.columns())
     else:
@@ -247,7 +247,7 @@ def _beyond(
             with suppress(RuntimeError):  # without its prices there are more rounds
                 starts.append(decomposition.solve(used.explore, gap=SHARE * left).ravel())
                 generation.add(decomposition.columns())
-                tight = decomposition.loss() <= LOOSE
+                tight = decomposition.coupling_loss() <= LOOSE
         turn = min(TURN, max_rounds - rounds)
         try:
             optimum, near = generation.improve(starts, tolerance=left, max_rounds=turn)

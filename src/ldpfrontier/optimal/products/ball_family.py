@@ -51,7 +51,7 @@ def level(key: Key) -> float:
 
 
 @dataclass(eq=False)
-class BodyProducts:
+class BallFamily:
     """The products of bodies, for every special value s0 and some deltas (see `polyopt`).
 
     Parameters
@@ -64,7 +64,7 @@ class BodyProducts:
     share : float
         Share of the budget of F that every projection gets: 1 for the projections themselves. At 1/2 any two
         groups can have theirs at once, so every (eps, F)-RLDP mechanism is in the class of distinct pairs.
-    price_of_budget : float
+    budget_multiplier : float
         Price of all of the budget, relative to e^eps - 1, from 0 to less than 1. With 0 every projection has
         its share for nothing.
     resolution : float
@@ -75,7 +75,7 @@ class BodyProducts:
     epsilon: float
     distinct: bool
     share: float = 1.0
-    price_of_budget: float = 0.0
+    budget_multiplier: float = 0.0
     resolution: float = 0.0
     efforts: int = BlockProduct.efforts
     _bodies: dict[Key, Body] = field(default_factory=dict, repr=False)
@@ -107,7 +107,7 @@ class BodyProducts:
         (s, delta, _), ball = key, self.ball
         p, ratio, scale = ball.sensitive[s], self.epsilon + level(key), math.exp(-0.5 * level(key))
         radius = float(ball.radius_at(np.array(self.share), p))
-        toll = self.price_of_budget * math.expm1(self.epsilon) * math.exp(0.5 * delta)
+        toll = self.budget_multiplier * math.expm1(self.epsilon) * math.exp(0.5 * delta)
         if toll > 0.0:
             ratio = math.log(max(math.exp(ratio) - toll / scale, 1.0))
             ratio = ratio if ratio > NARROW else 0.0  # of constants, up to rounding
@@ -118,9 +118,9 @@ class BodyProducts:
     @property
     def widest(self) -> float:
         """The largest delta at which all bodies are more than constants, or are just that."""
-        return self.epsilon - math.log1p(self.price_of_budget * math.expm1(self.epsilon))
+        return self.epsilon - math.log1p(self.budget_multiplier * math.expm1(self.epsilon))
 
-    def focus(self, prices: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
+    def keep_best(self, prices: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
         """Keep the best vertices at some prices from now on, of bodies to come, too, and those that are used.
 
         Parameters
@@ -135,9 +135,9 @@ class BodyProducts:
             The former indices of those that are kept.
         """
         (product,) = self._active
-        self._focus = prices, product.excess(prices)[1]
+        self._focus = prices, product.best_tangent(prices)[1]
         kept = [self._shorten((s, 0.0, False), own) for s, own in enumerate(used)]
-        product.forget()
+        product.clear_cache()
         return kept
 
     def _shorten(self, key: Key, used: Collection[int]) -> NDArray[np.int64]:
@@ -162,20 +162,20 @@ class BodyProducts:
         """Return the products in use."""
         return self._active
 
-    def in_use(self) -> Iterator[Key]:
+    def active_blocks(self) -> Iterator[Key]:
         """List the keys of the bodies of the products in use."""
         for (s0, delta), product in self._products.items():
             if product in self._active:
                 yield from self.members(s0, delta)
 
-    def tangents(self, prices: FloatArray) -> Iterator[tuple[float, int, float, float]]:
-        """List the excess, s0, delta and lam (see `BlockProduct.excess`) of the products in use."""
+    def active_tangents(self, prices: FloatArray) -> Iterator[tuple[float, int, float, float]]:
+        """List the excess, s0, delta and lam (see `BlockProduct.best_tangent`) of the products in use."""
         for (s0, delta), product in self._products.items():
             if product in self._active:
-                excess, lam = product.excess(prices)
+                excess, lam = product.best_tangent(prices)
                 yield excess, s0, delta, lam
 
-    def use(self, s0: int, delta: float) -> bool:
+    def activate(self, s0: int, delta: float) -> bool:
         """Use a product from now on; return whether it was not in use."""
         product = self.product(s0, delta)
         new = product not in self._active
@@ -188,7 +188,7 @@ class BodyProducts:
         """P-hat, row-major, shape (a1 a2,)."""
         return self.ball.centre.ravel()
 
-    def known(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+    def explore_all_pairs(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
         """Explore the vertices known of the product of all pairs."""
         return self._active[0].excess(prices)[0], []
 
@@ -204,13 +204,13 @@ class BodyProducts:
         """
         rows = prices.reshape(self.ball.centre.shape)
         scout = self.polish(rows)
-        worth = [(product.excess(prices)[0], product) for product in self._active]
+        worth = [(product.best_tangent(prices)[0], product) for product in self._active]
         bound = max(excess for excess, _ in worth)
         leaders: dict[int, tuple[float, BlockProduct]] = {}
         if self.distinct and scout:
             for s0, delta in self._others:
                 product = self.product(s0, delta)
-                excess = product.excess(prices)[0]
+                excess = product.best_tangent(prices)[0]
                 if excess > leaders.get(s0, (LITTLE, product))[0]:
                     leaders[s0] = excess, product
         self._active += [product for _, product in leaders.values() if product not in self._active]
@@ -224,7 +224,7 @@ class BodyProducts:
         scout = self._round % SCOUT == 1
         done: set[Body] = set()
         for product in self._active:
-            lam = product.excess(prices.ravel())[1]
+            lam = product.best_tangent(prices.ravel())[1]
             # A body that several products share is improved for the first of them.
             own = {
                 s: body
@@ -233,7 +233,7 @@ class BodyProducts:
             }
             polish(list(own.values()), [prices[s] for s in own], POLISHED, MOVED if scout else 0, tilt=lam)
             done.update(own.values())
-            product.forget()
+            product.clear_cache()
         return scout
 
     def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:

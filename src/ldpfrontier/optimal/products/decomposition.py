@@ -179,11 +179,11 @@ class Decomposition:
         """Whether the columns of a product are split into parts."""
         return any(not part.whole for part in self._first)
 
-    def known(self) -> list[set[int]]:
+    def vertices_in_use(self) -> list[set[int]]:
         """List the vertices known of every block of the only product."""
         return [{i for _, t, i in self._known if t == s} for s in range(len(self._centre))]
 
-    def renumber(self, kept: Sequence[NDArray[np.int64]]) -> None:
+    def renumber_vertices(self, kept: Sequence[NDArray[np.int64]]) -> None:
         """Take over the indices of vertices from their places among those kept of every block."""
         places = [{int(i): n for n, i in enumerate(own)} for own in kept]
         self._owners = [owner and (*owner[:2], places[owner[1]][owner[2]]) for owner in self._owners]
@@ -193,7 +193,7 @@ class Decomposition:
         """Couple the block weights of the last LP that was solved into joint columns."""
         return Columns.join(parts[0].product.columns(choice) for parts, (choice, *_) in self._couplings())
 
-    def loss(self) -> float:
+    def coupling_loss(self) -> float:
         """Return the share of the value of the last LP that is lost in coupling its weights."""
         return sum(loss for loss, _ in self._losses()) / abs(self._value())
 
@@ -360,7 +360,7 @@ class Decomposition:
 
     def _improve_whole(self, part: Part, prices: FloatArray, ties: FloatArray, least: float) -> bool:
         product, new = part.product, False
-        if product.excess(prices)[0] <= 0.0:  # none is missed
+        if product.best_tangent(prices)[0] <= 0.0:  # none is missed
             return False
         for s, (block, f) in enumerate(zip(product.blocks, product.reduced(prices), strict=True)):
             for i in leaders(f, block.z, ties[-2], ties[s] + least, BATCH):

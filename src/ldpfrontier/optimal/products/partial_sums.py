@@ -158,7 +158,7 @@ def _traced(
 
 
 @kernel
-def undominated(order: IntArray, z: FloatArray, value: FloatArray, left: float, right: float) -> IntArray:
+def pareto_vertices(order: IntArray, z: FloatArray, value: FloatArray, left: float, right: float) -> IntArray:
     """List the vertices that no other of their block replaces at a gain.
 
     Parameters
@@ -194,7 +194,7 @@ def undominated(order: IntArray, z: FloatArray, value: FloatArray, left: float, 
 
 
 @kernel
-def near(
+def discard_by_tangent(
     z: FloatArray, f: FloatArray, first: IntArray, c: float
 ) -> tuple[float, IntArray, FloatArray, IntArray]:
     """Leave out the vertices of no column with sum f - Z log Z > 0, by the tangent of z log z at c.
@@ -290,7 +290,7 @@ def _rounded(
 
 
 @dataclass(eq=False)
-class Grid:
+class PartialSumTable:
     """One choice per block, tabulated by the sum of z.
 
     Parameters

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.optimal.geometry.polytope import Block
-from ldpfrontier.optimal.products.partial_sums import Grid, near, undominated
+from ldpfrontier.optimal.products.partial_sums import PartialSumTable, discard_by_tangent, pareto_vertices
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns
 
@@ -62,12 +62,12 @@ def _highest(f: FloatArray, z: FloatArray, lam: float) -> tuple[float, float]:
 
 @kernel
 def tangent_bound(lam: float, total: float) -> float:
-    """Return what a tangent (see `BlockProduct.excess`) says if the largest f - lam z add up to a total."""
+    """Return what a tangent (see `BlockProduct.best_tangent`) says if the largest f - lam z add up to a total."""
     return lam - 1.0 - math.log(-total) if total < 0.0 else np.inf
 
 
-def least_excess(z: Sequence[FloatArray], f: Sequence[FloatArray], lam: float) -> tuple[float, float]:
-    """Return the least kappa of tangents (see `BlockProduct.excess`), with its lam; begin at `lam`.
+def best_tangent(z: Sequence[FloatArray], f: Sequence[FloatArray], lam: float) -> tuple[float, float]:
+    """Return the least kappa of tangents (see `BlockProduct.best_tangent`), with its lam; begin at `lam`.
 
     z, f : those of all vertices of every block.
     """
@@ -137,7 +137,7 @@ class BlockProduct:
         """Least and largest Z of a joint column before it is scaled."""
         return sum(float(b.z.min()) for b in self.blocks), sum(float(b.z.max()) for b in self.blocks)
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Forget what depends on the list of vertices, which has grown."""
         self.__dict__.pop("range", None)
         self._last = None
@@ -147,7 +147,7 @@ class BlockProduct:
         per_block = prices.reshape(self.centre.shape)
         return [b.reduced(p) for b, p in zip(self.blocks, per_block, strict=True)]
 
-    def excess(self, prices: FloatArray) -> tuple[float, float]:
+    def best_tangent(self, prices: FloatArray) -> tuple[float, float]:
         """Bound the reduced costs of all joint columns, scaled to Z = 1, without looking at joint columns.
 
         The tangent of z log z at c, with lam = 1 + log c, bounds a reduced cost by c - F(lam), where
@@ -160,18 +160,18 @@ class BlockProduct:
         """
         if self._last is not None and np.array_equal(self._last[0], prices):
             return self._last[1]
-        best = least_excess([b.z for b in self.blocks], self.reduced(prices), self._lam)
+        best = best_tangent([b.z for b in self.blocks], self.reduced(prices), self._lam)
         self._lam = best[1]  # prices change little from one call to the next
         self._last = prices.copy(), best
         return best
 
     def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
         """Bound the reduced costs for a `Decomposition` with this product alone."""
-        return self.excess(prices)[0], []
+        return self.best_tangent(prices)[0], []
 
     def best_vertices(self, prices: FloatArray, number: int) -> list[NDArray[np.int64]]:
         """Return up to `number` vertices of every block, those that come nearest to the bound of `excess`."""
-        _, lam = self.excess(prices)
+        _, lam = self.best_tangent(prices)
         per_block = prices.reshape(self.centre.shape)
         return [b.leading(p, number, lam) for b, p in zip(self.blocks, per_block, strict=True)]
 
@@ -198,10 +198,10 @@ class BlockProduct:
         enough : float
             A bound that is near enough, and so is any, once a column above is found.
         """
-        kappa, lam = self.excess(prices)
+        kappa, lam = self.best_tangent(prices)
         if kappa <= 0.0:
             return 0.0, self.columns(np.empty((0, len(self.blocks)), dtype=np.int64))
-        bound, choice = priced(
+        bound, choice = price_combinations(
             [b.z for b in self.blocks],
             self.reduced(prices),
             (kappa, lam),
@@ -214,7 +214,7 @@ class BlockProduct:
         return bound, self.columns(choice)
 
 
-def priced(
+def price_combinations(
     z: Sequence[FloatArray],
     f: Sequence[FloatArray],
     tangent: tuple[float, float],
@@ -289,7 +289,7 @@ class Products:
 
     def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
         """Bound the reduced costs for a `Decomposition` with these products alone."""
-        bounds = [product.excess(prices)[0] for product in self.members]
+        bounds = [product.best_tangent(prices)[0] for product in self.members]
         return max(bounds), [product for product, x in zip(self.members, bounds, strict=True) if x > 0.0]
 
 
@@ -347,7 +347,7 @@ class _Problem:
             close = np.flatnonzero(v >= top - U)
             rising = close[np.argsort(z_s[close], kind="stable")]
             # Prices higher by kappa P make a column with a larger Z lose more.
-            vertices.append(undominated(rising, z_s, v, left, right + kappa))
+            vertices.append(pareto_vertices(rising, z_s, v, left, right + kappa))
         first = np.cumsum([0, *(len(i) for i in vertices)])
         own_z, own_f = (np.concatenate([x[i] for x, i in zip(xs, vertices, strict=True)]) for xs in (z, f))
         return U, cls(kappa, np.concatenate(vertices), first, own_z, own_f)
@@ -442,14 +442,14 @@ class _Problem:
         """
         none, nothing = np.empty((0, len(self.first) - 1), dtype=np.int64), np.empty(0)
         c = math.sqrt(low * high)
-        U, kept, losses, first = near(self.z, self.f, self.first, c)
+        U, kept, losses, first = discard_by_tangent(self.z, self.f, self.first, c)
         if enough * low >= U:
             return max(U, 0.0) / low, none, nothing, 0, self
         z = self.z[kept]
         least, most = float(z[first[:-1]].sum()), float(z[first[1:] - 1].sum())
         if low > most or high < least:
             return 0.0, none, nothing, 0, self
-        grid = Grid(z, losses, first, max(low, least), min(high, most), cells)
+        grid = PartialSumTable(z, losses, first, max(low, least), min(high, most), cells)
         if grid.sums.size == 0:
             return 0.0, none, nothing, grid.size, self
         nearest = np.clip(c, grid.sums - grid.error, grid.sums + grid.error)

@@ -28,9 +28,9 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.optimal.geometry.support_function import Extreme, extreme, least
 from ldpfrontier.optimal.polyopt.solve import LARGE, allowed
-from ldpfrontier.optimal.products.ball_family import BodyProducts
+from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.pricing import BlockProduct
-from ldpfrontier.optimal.projections.solve import known_mechanism
+from ldpfrontier.optimal.projections.solve import mechanism_without_bound
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.divergence import budget
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -57,7 +57,7 @@ class Balls(NamedTuple):
     order: float
 
 
-class PricedProducts:
+class BudgetMultiplierFamily:
     """Products of bodies at several prices of the budget, as one family.
 
     Parameters
@@ -71,7 +71,7 @@ class PricedProducts:
     Attributes
     ----------
     resolution : float
-        As for `BodyProducts`.
+        As for `BallFamily`.
     """
 
     efforts = BlockProduct.efforts
@@ -82,7 +82,7 @@ class PricedProducts:
         long = len(ball.centre) * 2**letters > LARGE
         highest = HIGHEST * min(FLAT / epsilon, 1.0) ** FALLING
         self._priced = [
-            BodyProducts(ball, epsilon, distinct=not long, price_of_budget=highest * 0.5**n)
+            BallFamily(ball, epsilon, distinct=not long, budget_multiplier=highest * 0.5**n)
             for n in range(min(most, FEW_PRICES) if long else most)
         ]
 
@@ -95,16 +95,16 @@ class PricedProducts:
         """Return a product at the highest price."""
         return self._priced[0].product(s0, delta)
 
-    def known(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+    def explore_all_pairs(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
         """Explore the vertices known of the product of all pairs at the highest price."""
-        return self._priced[0].known(prices, slack)
+        return self._priced[0].explore_all_pairs(prices, slack)
 
-    def focus(self, prices: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
-        """Keep the best vertices, as `BodyProducts.focus` does."""
+    def keep_best(self, prices: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
+        """Keep the best vertices, as `BallFamily.keep_best` does."""
         first, *others = self._priced
         for products in others:
-            products.focus(prices, [()] * len(used))
-        return first.focus(prices, used)
+            products.keep_best(prices, [()] * len(used))
+        return first.keep_best(prices, used)
 
     def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
         """Improve the vertices at every price, and name products worth having."""
@@ -120,7 +120,7 @@ class PricedProducts:
         return max(excess for excess, _ in found), Columns.join([columns for _, columns in found])
 
 
-def shared_mechanism(
+def shared_budget_mechanism(
     ball: RenyiBall, epsilon: float, *, tolerance: float, max_rounds: int, start: Channel
 ) -> tuple[Channel, int]:
     """Find a good mechanism that is private over F, of the columns that have one price for all pairs.
@@ -144,9 +144,9 @@ def shared_mechanism(
     if ball.order < LEAST_ORDER or ball.radius == math.inf:
         return start, 0
     for most in (PRICES, 1):
-        products = PricedProducts(ball, epsilon, most)
+        products = BudgetMultiplierFamily(ball, epsilon, most)
         try:
-            found = known_mechanism(products, tolerance=tolerance, max_rounds=max_rounds, start=start)
+            found = mechanism_without_bound(products, tolerance=tolerance, max_rounds=max_rounds, start=start)
         except RuntimeError:  # HiGHS gives up some programs, fewer at one price
             continue
         # Rounding may put columns beyond the level, and never costs the start.
@@ -157,11 +157,11 @@ def shared_mechanism(
 
 def level_over(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
     """Return a level of a channel over F, in nats: by prices if that is epsilon, else the worst one."""
-    bound = priced_level(ball, channel, epsilon)
+    bound = level_by_multiplier(ball, channel, epsilon)
     return bound if bound <= allowed(epsilon) else ball.worst_case_epsilon(channel)
 
 
-def priced_level(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
+def level_by_multiplier(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
     """Bound the level of a channel over F by one price for each output, in nats.
 
     That takes much less time than `RenyiBall.worst_case_epsilon`, which is never above it, and is the level

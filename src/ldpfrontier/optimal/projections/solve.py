@@ -21,7 +21,7 @@ from ldpfrontier.optimal.certificate.dual_certificate import Certificate, Frame
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal, ProximalFamily, generate_near
 from ldpfrontier.optimal.column_generation.smoothed import best_channel, generate
 from ldpfrontier.optimal.polyopt.solve import LARGE, start_columns
-from ldpfrontier.optimal.products.ball_family import FEW, BodyProducts
+from ldpfrontier.optimal.products.ball_family import FEW, BallFamily
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.types import FloatArray
@@ -65,7 +65,7 @@ HINTS, SCOUTED = 2, 200
 
 
 class Products(ProximalFamily, Protocol):
-    """Products of bodies that a decomposition can explore (see `BodyProducts`)."""
+    """Products of bodies that a decomposition can explore (see `BallFamily`)."""
 
     @property
     def ball(self) -> RenyiBall:
@@ -78,24 +78,24 @@ class Products(ProximalFamily, Protocol):
     def product(self, s0: int, delta: float) -> BlockProduct:
         """Return a product; (0, 0) is the one that a decomposition starts with."""
 
-    def known(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+    def explore_all_pairs(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
         """Explore the vertices known of that product."""
 
     def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
         """Improve the vertices, and name other products worth having."""
 
-    def focus(self, prices: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
+    def keep_best(self, prices: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
         """Keep the best vertices at some prices, and those used of the first product."""
 
 
 def projected_mechanism(
-    products: BodyProducts, *, tolerance: float, max_rounds: int, max_nodes: int, start: Channel | None = None
+    products: BallFamily, *, tolerance: float, max_rounds: int, max_nodes: int, start: Channel | None = None
 ) -> tuple[Channel, float, int]:
     """Find a good mechanism made of bodies, private over F, and a bound on all of its class.
 
     Parameters
     ----------
-    products : BodyProducts
+    products : BallFamily
     tolerance, max_rounds
         As in `generate`, for the joint columns.
     max_nodes : int
@@ -117,7 +117,7 @@ def projected_mechanism(
     return channel, bound, rounds
 
 
-def known_mechanism(
+def mechanism_without_bound(
     products: Products, *, tolerance: float, max_rounds: int, start: Channel | None = None
 ) -> tuple[Channel, int]:
     """Find a good mechanism as `projected_mechanism` does, of what exploring finds, without a bound."""
@@ -171,10 +171,10 @@ def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int) -> float:
     max_nodes : int
         Cells to look at, see `Certificate`.
     """
-    return _decomposed(BodyProducts(ball, epsilon, distinct=True, share=0.5), GAP, max_nodes)[2]
+    return _decomposed(BallFamily(ball, epsilon, distinct=True, share=0.5), GAP, max_nodes)[2]
 
 
-def _decomposed(products: BodyProducts, gap: float, max_nodes: int) -> tuple[Columns, FloatArray, float]:
+def _decomposed(products: BallFamily, gap: float, max_nodes: int) -> tuple[Columns, FloatArray, float]:
     """Decompose the class across the sensitive values.
 
     Returns good columns, prices, and a bound from `max_nodes` nodes.
@@ -196,9 +196,9 @@ def _decomposed(products: BodyProducts, gap: float, max_nodes: int) -> tuple[Col
 def _started(products: Products, gap: float) -> Decomposition:
     """Decompose the first product, its list shortened where it is long, and explore others."""
     decomposition = Decomposition(products.product(0, 0.0), products.epsilon)
-    prices = decomposition.solve(products.known, gap=ROUGH)
+    prices = decomposition.solve(products.explore_all_pairs, gap=ROUGH)
     if products.product(0, 0.0).size > LARGE:
-        decomposition.renumber(products.focus(prices, decomposition.known()))
+        decomposition.renumber_vertices(products.keep_best(prices, decomposition.vertices_in_use()))
     decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
     return decomposition
 
@@ -226,7 +226,7 @@ class _Passes:
     bound: float = math.inf
     exact: ClassVar[bool] = True
 
-    def certified(self, products: BodyProducts, prices: FloatArray, frame: Frame) -> Certificate:
+    def certified(self, products: BallFamily, prices: FloatArray, frame: Frame) -> Certificate:
         """Compare the bodies with levels that the slack allows."""
         value, least = float(prices.sum()), WIDE if products.distinct else SLACK
         certificate, aim = _certificate(products, prices, frame, self.slack)
@@ -254,7 +254,7 @@ class _Scouts(_Passes):
 
     exact = False
 
-    def certified(self, products: BodyProducts, prices: FloatArray, frame: Frame) -> Certificate:
+    def certified(self, products: BallFamily, prices: FloatArray, frame: Frame) -> Certificate:
         certificate, _ = _certificate(products, prices, frame, WIDE if products.distinct else SLACK)
         self.bound = min(self.bound, float(prices.sum()) + certificate.bound(self.most))
         self.number -= 1
@@ -262,7 +262,7 @@ class _Scouts(_Passes):
 
 
 def _certificate(
-    products: BodyProducts, prices: FloatArray, frame: Frame, share: float
+    products: BallFamily, prices: FloatArray, frame: Frame, share: float
 ) -> tuple[Certificate, float]:
     """Return a certificate with levels above known vertices by a share of the value, and what they say."""
     slack = share * float(prices.sum())
@@ -270,7 +270,7 @@ def _certificate(
     return Certificate(products, prices, frame.raised(aim, _shares(products)), slack / len(prices)), aim
 
 
-def _shares(products: BodyProducts) -> FloatArray:
+def _shares(products: BallFamily) -> FloatArray:
     """Return the shares of the slack that sensitive values have, shape (a1,)."""
     shares = np.sqrt(products.ball.sensitive)
     return np.asarray(shares / shares.sum())
@@ -280,14 +280,14 @@ def _final(products: Products, decomposition: Decomposition, gap: float) -> Floa
     """Solve the last LP, refined where the coupling of its weights would lose; return the prices."""
     if not decomposition.split:
         prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
-        if decomposition.loss() <= gap:
+        if decomposition.coupling_loss() <= gap:
             return prices
         decomposition.refine(gap=gap)
     return decomposition.settle(gap=gap, rounds=ROUNDS)
 
 
 def _bounded(
-    products: BodyProducts, decomposition: Decomposition, gap: float, passes: _Passes, knots: int
+    products: BallFamily, decomposition: Decomposition, gap: float, passes: _Passes, knots: int
 ) -> tuple[Columns, FloatArray, float]:
     """Bound the class along so many deltas at first; return good columns and the last prices, too.
 
@@ -299,7 +299,7 @@ def _bounded(
     while passes.number > 0:
         if joint is None:
             prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
-            if passes.exact and decomposition.loss() > gap:
+            if passes.exact and decomposition.coupling_loss() > gap:
                 prices = _final(products, decomposition, gap)
                 joint = Proximal(products, decomposition.columns(), utility)
         if joint is not None:
@@ -323,7 +323,7 @@ def _bounded(
 
 
 def _nearer(
-    products: BodyProducts, joint: Proximal, prices: FloatArray, gap: float, rounds: int
+    products: BallFamily, joint: Proximal, prices: FloatArray, gap: float, rounds: int
 ) -> tuple[Channel, FloatArray]:
     """Go on with joint columns from some prices; return the mechanism and the prices."""
     products.polish(prices)

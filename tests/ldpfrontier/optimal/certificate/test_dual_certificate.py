@@ -20,17 +20,17 @@ from ldpfrontier.optimal.certificate.majorant import level_at
 from ldpfrontier.optimal.column_generation.proximal_bundle import generate_near
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.products import ball_family as body_products
-from ldpfrontier.optimal.products.ball_family import BodyProducts
+from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.projections.solve import projected_mechanism
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
 
-def some_products(epsilon: float, *, distinct: bool) -> BodyProducts:
+def some_products(epsilon: float, *, distinct: bool) -> BallFamily:
     shares = np.random.default_rng(2).dirichlet(np.full(20, 2.0))
     ball = RenyiBall.confidence(np.random.default_rng(1).multinomial(20_000, shares).reshape(5, 4))
-    return BodyProducts(ball, epsilon, distinct=distinct)
+    return BallFamily(ball, epsilon, distinct=distinct)
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +245,7 @@ def test_certificates_of_parts_bound_all_columns(parted):
 def test_bodies_that_are_listed_are_not_above_their_levels():
     """A group so rare that nothing is known of it has a box, whose vertices move across the ends of parts."""
     counts = np.array([[300, 200, 100], [400, 500, 600], [1, 0, 1]])
-    products = BodyProducts(RenyiBall(counts / counts.sum(), 0.01, order=0.5), 2.0, distinct=True)
+    products = BallFamily(RenyiBall(counts / counts.sum(), 0.01, order=0.5), 2.0, distinct=True)
     assert not products.body((2, 0.0, False)).movable
     decomposition = Decomposition(products.product(0, 0.0), 2.0)
     prices = decomposition.solve(products.explore, gap=1e-4, rounds=60)
@@ -336,7 +336,7 @@ def test_bounds_of_distinct_pairs_are_above_those_of_all_pairs():
         max(1e-3 * value, float(frame.kappa().max()) + 1e-4 * value), np.full(len(prices), 1.0 / len(prices))
     )
     bound = Certificate(products, prices, frame, 1e-4 * value).bound(60_000)
-    assert bound >= products.product(0, 0.0).excess(prices)[0] - 1e-9
+    assert bound >= products.product(0, 0.0).best_tangent(prices)[0] - 1e-9
     for s0, delta in ((0, 0.1), (2, 0.3), (4, 0.5)):
         product, rng = products.product(s0, delta), np.random.default_rng(0)
         choice = np.stack([rng.integers(0, len(b), 5_000) for b in product.blocks], axis=1)
@@ -349,16 +349,18 @@ def test_a_shortened_list_has_what_is_in_use_and_the_best(monkeypatch):
     products = some_products(1.0, distinct=True)
     product = products.product(0, 0.0)
     decomposition = Decomposition(product, 1.0)
-    prices = decomposition.solve(products.known, gap=1e-6)
-    size, excess, columns = product.size, product.excess(prices)[0], decomposition.columns()
-    decomposition.renumber(products.focus(prices, decomposition.known()))
+    prices = decomposition.solve(products.explore_all_pairs, gap=1e-6)
+    size, excess, columns = product.size, product.best_tangent(prices)[0], decomposition.columns()
+    decomposition.renumber_vertices(products.keep_best(prices, decomposition.vertices_in_use()))
     assert product.size < size
-    assert product.excess(prices)[0] == pytest.approx(excess)
+    assert product.best_tangent(prices)[0] == pytest.approx(excess)
     again = decomposition.columns()
     np.testing.assert_allclose(again.vectors, columns.vectors)
     np.testing.assert_allclose(again.values, columns.values)
     assert max(map(len, products.product(1, 0.5).blocks)) <= 3 + 2
-    assert decomposition.solve(products.known, gap=1e-6).sum() == pytest.approx(prices.sum(), rel=1e-5)
+    assert decomposition.solve(products.explore_all_pairs, gap=1e-6).sum() == pytest.approx(
+        prices.sum(), rel=1e-5
+    )
 
 
 def test_the_optimum_over_f_has_no_bound_of_the_projections(monkeypatch):

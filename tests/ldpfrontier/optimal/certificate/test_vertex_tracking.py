@@ -13,7 +13,7 @@ from scipy.special import xlogy
 from ldpfrontier.optimal.certificate.dual_certificate import between, ends, with_ends
 from ldpfrontier.optimal.certificate.vertex_tracking import Path
 from ldpfrontier.optimal.geometry.ball_body import Body, critical
-from ldpfrontier.optimal.products.ball_family import BodyProducts
+from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.uncertainty.divergence import least_mean
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
@@ -26,7 +26,7 @@ def some_path(seed: int, *, special: bool) -> tuple[Path, np.ndarray]:
     counts = (
         rng.multinomial(400 if special else 3_000, rng.dirichlet(np.full(12, 1.5)).ravel()).reshape(3, 4) + 5
     )
-    products = BodyProducts(RenyiBall.confidence(counts), EPSILON, distinct=True)
+    products = BallFamily(RenyiBall.confidence(counts), EPSILON, distinct=True)
     P = products.ball.centre
     prices = P * rng.normal(0.2, 0.3, P.shape)
     least = float(products.ball.sensitive.max())

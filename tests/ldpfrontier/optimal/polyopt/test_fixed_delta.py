@@ -7,25 +7,25 @@ import numpy as np
 import pytest
 
 from ldpfrontier import RenyiBall
-from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctProducts
+from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctPairsFamily
 from ldpfrontier.optimal.polyopt.fixed_delta import Slices, places
 
 SEEDS = range(6)
 
 
-def instance(seed: int, a1: int = 3, a2: int = 4) -> tuple[DistinctProducts, np.ndarray, Slices]:
+def instance(seed: int, a1: int = 3, a2: int = 4) -> tuple[DistinctPairsFamily, np.ndarray, Slices]:
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 60, (a1, a2)) + (rng.random((a1, a2)) < 0.7)
     counts[:, 0] += 1
     ball = RenyiBall.confidence(counts)
     epsilon = float(rng.uniform(0.1, 4.0))
-    family = DistinctProducts(ball.centre, ball.lower_bounds, epsilon)
+    family = DistinctPairsFamily(ball.centre, ball.lower_bounds, epsilon)
     prices = ball.centre * rng.normal(0.2, 0.3, ball.centre.shape)
     slices = Slices(family.product(0, 0.0).blocks, prices, epsilon, 1e-7)
     return family, prices, slices
 
 
-def deltas_of(family: DistinctProducts, seed: int) -> list[float]:
+def deltas_of(family: DistinctPairsFamily, seed: int) -> list[float]:
     return [0.0, *np.sort(np.random.default_rng(seed).uniform(0, family.epsilon, 4)), family.epsilon]
 
 
@@ -57,7 +57,7 @@ def test_lists_hold_vertices_with_a_third_value_however_many_there_are(size: int
     centre = np.full((2, letters), 0.5 / letters)
     # Sets of so many letters are raised, and one letter more is cut.
     epsilon = math.log1p((1.0 - 0.9) / (0.9 / letters * (size + 0.5)))
-    family = DistinctProducts(centre, lower, epsilon)
+    family = DistinctPairsFamily(centre, lower, epsilon)
     product = family.product(0, 0.0)
     assert min(map(len, product.blocks)) > 2 * 2**letters
     prices = centre * rng.normal(0.2, 0.3, centre.shape)
@@ -101,7 +101,7 @@ def test_bounds_between_two_deltas_hold_at_every_one(seed: int) -> None:
             assert ((low < deltas) & (deltas < high)).all()
 
 
-def best_column(family: DistinctProducts, prices: np.ndarray, s0: int, delta: float) -> float:
+def best_column(family: DistinctPairsFamily, prices: np.ndarray, s0: int, delta: float) -> float:
     """The largest reduced cost per unit of Z of a product, by listing its columns."""
     product = family.product(s0, delta)
     worth, total = np.zeros(1), np.zeros(1)

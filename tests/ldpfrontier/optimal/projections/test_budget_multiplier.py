@@ -16,9 +16,13 @@ from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.ball_body import Body, polish
 from ldpfrontier.optimal.geometry.support_function import Extreme, extreme, least, two_valued
-from ldpfrontier.optimal.products.ball_family import BodyProducts
-from ldpfrontier.optimal.projections.budget_multiplier import PricedProducts, priced_level, shared_mechanism
-from ldpfrontier.optimal.projections.solve import frontier_bound, known_mechanism
+from ldpfrontier.optimal.products.ball_family import BallFamily
+from ldpfrontier.optimal.projections.budget_multiplier import (
+    BudgetMultiplierFamily,
+    level_by_multiplier,
+    shared_budget_mechanism,
+)
+from ldpfrontier.optimal.projections.solve import frontier_bound, mechanism_without_bound
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import uninformative
 from ldpfrontier.uncertainty.divergence import budget, least_mean, two_cells
@@ -160,10 +164,10 @@ def random_ball(seed: int, order: float, shape: tuple[int, int]) -> RenyiBall:
 def test_mechanisms_are_private_and_below_the_optimum(order, seed):
     ball, epsilon = random_ball(seed, order, (2, 3)), float(np.random.default_rng(seed).uniform(0.1, 2.5))
     start = uninformative(6).channel
-    channel, _ = shared_mechanism(ball, epsilon, tolerance=1e-3, max_rounds=20, start=start)
+    channel, _ = shared_budget_mechanism(ball, epsilon, tolerance=1e-3, max_rounds=20, start=start)
     level = ball.worst_case_epsilon(channel)
     assert level <= epsilon * (1 + 1e-9)
-    assert level <= priced_level(ball, channel, epsilon) + 1e-9
+    assert level <= level_by_multiplier(ball, channel, epsilon) + 1e-9
     found, _ = conic_epsilon(ball, channel)
     assert math.isnan(found) or found <= epsilon * (1 + 1e-6)
     optimum = joint_optimum(ball, epsilon, tolerance=1e-2, max_nodes=100)
@@ -179,25 +183,25 @@ def test_levels_by_one_price_are_no_lower_than_those_over_the_set(order, seed):
     level = ball.worst_case_epsilon(channel)
     if math.isfinite(level):
         for epsilon in (0.5 * level, level, 2.0 * level):
-            assert priced_level(ball, channel, epsilon) >= max(level, epsilon) * (1 - 1e-9)
+            assert level_by_multiplier(ball, channel, epsilon) >= max(level, epsilon) * (1 - 1e-9)
         # One group can have all of the budget or none: a price is found above which nothing is paid.
-        assert priced_level(ball, channel, ball.projected_epsilon(channel)) == pytest.approx(
+        assert level_by_multiplier(ball, channel, ball.projected_epsilon(channel)) == pytest.approx(
             ball.projected_epsilon(channel), rel=1e-9
         )
 
 
 def test_columns_at_a_price_are_at_the_level_by_that_price():
     ball = random_ball(5, 2.0, (5, 4))
-    products = BodyProducts(ball, 0.5, distinct=True, price_of_budget=0.5)
-    channel, _ = known_mechanism(products, tolerance=1e-3, max_rounds=5)
-    assert priced_level(ball, channel, 0.5) == pytest.approx(0.5, rel=1e-9)
+    products = BallFamily(ball, 0.5, distinct=True, budget_multiplier=0.5)
+    channel, _ = mechanism_without_bound(products, tolerance=1e-3, max_rounds=5)
+    assert level_by_multiplier(ball, channel, 0.5) == pytest.approx(0.5, rel=1e-9)
     assert ball.projected_epsilon(channel) > 0.55
     assert ball.worst_case_epsilon(channel) <= 0.5 * (1 + 1e-9)
 
 
 def test_prices_are_one_family():
     ball = random_ball(4, 2.0, (4, 4))
-    products = PricedProducts(ball, 0.7)
+    products = BudgetMultiplierFamily(ball, 0.7)
     excess, new = products.explore(np.zeros(16), 0.0)
     assert excess > 0 < len(new)
     priced, columns = products.price(np.zeros(16), 0)
@@ -228,8 +232,10 @@ def test_without_a_finite_radius_there_is_nothing_to_share():
         RenyiBall([[0.2, 0.3], [0.4, 0.1]], math.inf),
         RenyiBall([[0.2, 0.3], [0.4, 0.1]], 0.1, 0.4),
     ):
-        assert shared_mechanism(ball, 1.0, tolerance=1e-3, max_rounds=3, start=start) == (start, 0)
+        assert shared_budget_mechanism(ball, 1.0, tolerance=1e-3, max_rounds=3, start=start) == (start, 0)
     empty = RenyiBall.confidence([[20, 5, 9], [0, 0, 0], [7, 3, 30]])
-    assert priced_level(empty, uninformative(9).channel, 1.0) == math.inf
-    channel, _ = shared_mechanism(empty, 1.0, tolerance=1e-3, max_rounds=3, start=uninformative(9).channel)
+    assert level_by_multiplier(empty, uninformative(9).channel, 1.0) == math.inf
+    channel, _ = shared_budget_mechanism(
+        empty, 1.0, tolerance=1e-3, max_rounds=3, start=uninformative(9).channel
+    )
     assert empty.worst_case_epsilon(channel) <= 1.0 + 1e-9

@@ -20,7 +20,7 @@ from ldpfrontier.optimal.certificate.majorant import Level, below, level_at
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.ball_body import Body, polish, reached
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.products.ball_family import BodyProducts
+from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.solve import frontier_bound, projected_mechanism
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.uncertainty.divergence import least_mean, least_members, renyi_divergences
@@ -317,7 +317,7 @@ def test_certificates_of_distinct_pairs_hold():
     shares = np.random.default_rng(4).dirichlet(np.full(6, 2.0))
     ball = RenyiBall.confidence(np.random.default_rng(5).multinomial(2_000, shares).reshape(2, 3))
     joint = joint_optimum(ball, 0.7, oracle="projections", tolerance=1e-2, max_nodes=100)
-    products = BodyProducts(ball, 0.7, distinct=True)
+    products = BallFamily(ball, 0.7, distinct=True)
     bound = projected_mechanism(products, tolerance=1e-3, max_rounds=3, max_nodes=4_000)[1]
     assert joint.value <= bound < 1.3 * joint.value
     exact = joint_optimum(ball, 0.7, tolerance=1e-2, max_nodes=100)
@@ -326,9 +326,9 @@ def test_certificates_of_distinct_pairs_hold():
 
 def test_products_in_use_are_offered_to_the_decomposition():
     ball = random_ball_of_five()
-    products = BodyProducts(ball, 0.3, distinct=True)
-    assert products.use(0, 0.15)
-    assert not products.use(0, 0.15)
+    products = BallFamily(ball, 0.3, distinct=True)
+    assert products.activate(0, 0.15)
+    assert not products.activate(0, 0.15)
     # At prices of zero every column has a positive reduced cost.
     assert products.product(0, 0.15) in products.explore(np.zeros(ball.centre.shape), 0.0)[1]
 
@@ -336,7 +336,7 @@ def test_products_in_use_are_offered_to_the_decomposition():
 def test_covers_find_the_vertices_that_are_missing():
     # Letters 0 and 4 high and one other at 1.4: no climb from the listed vertices ends there.
     ball = adult_ball("education", "marital-status")
-    products = BodyProducts(ball, 1.0, distinct=False)
+    products = BallFamily(ball, 1.0, distinct=False)
     optimum = projected_mechanism(products, tolerance=1e-4, max_rounds=3, max_nodes=30_000)
     value, bound = mutual_information(ball.centre, optimum[0]), optimum[1]
     assert value <= bound < 1.004 * value
