@@ -21,7 +21,8 @@ DISTRIBUTIONS = {"yaml": "pyyaml", "markupsafe": "jinja2"}
 CONDA = {"cvxpy": "cvxpy-base", "matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
 #: What pip installs in an environment of conda.
 ONLY_PYPI = {"ucimlrepo"}
-#: What no import statement names: the solver of cvxpy's programs, and what Snakemake's reports need; ucimlrepo
+#: What no import statement names: the solver of cvxpy's programs, and what Snakemake's reports need;
+# ucimlrepo
 #: is run in a process of its own.
 LOADED_BY_OTHERS = {"cvxpy": {"clarabel"}, "snakemake": {"pygments", "ucimlrepo"}}
 

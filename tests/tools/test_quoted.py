@@ -86,7 +86,7 @@ def plain(number):
 
 def given(paper, configuration):
     """Return what is not computed: the paper's configuration, and what it says as its claims have it."""
-    entry = yaml.safe_load((ROOT / f"src/ldpfrontier/papers/{paper}/paper.yaml").read_text(encoding="utf-8"))
+    entry = yaml.safe_load((ROOT / f"workflow/papers/{paper}/paper.yaml").read_text(encoding="utf-8"))
     words = ("where", "statement", "printed", "tolerance", "origin", "rule", "arguments")
     told = [claim.get(word) for claim in (*entry["claims"], *entry["errata"]) for word in words]
     drawn = [part.get("arguments") for kind in ("tables", "figures") for part in entry[kind].values()]

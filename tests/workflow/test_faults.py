@@ -115,7 +115,7 @@ def build(directory):
     shutil.copy(ROOT / "Snakefile", copied)
     (copied / "config").mkdir()
     (copied / "config/config.yaml").write_text(yaml.safe_dump(CONFIGURATION))
-    folder = copied / "src/ldpfrontier/papers/faulty2026"
+    folder = copied / "workflow/papers/faulty2026"
     folder.mkdir()
     for name, text in (
         ("paper.yaml", PAPER),
@@ -227,14 +227,14 @@ KEYS = [
     ("formats", [["svg"], ["svg", "png"]]),
 ]
 EDITS = [
-    ("src/ldpfrontier/papers/faulty2026/experiments.py", "SCALE = {}", ["1.0", "2.0"]),
-    ("src/ldpfrontier/papers/faulty2026/figures.py", "WIDTH = {}", ["3", "4"]),
+    ("workflow/papers/faulty2026/experiments.py", "SCALE = {}", ["1.0", "2.0"]),
+    ("workflow/papers/faulty2026/figures.py", "WIDTH = {}", ["3", "4"]),
     (
-        "src/ldpfrontier/papers/faulty2026/plan.py",
+        "workflow/papers/faulty2026/plan.py",
         "enumerate(({}))",
         ['"race", "income"', '"race", "occupation"'],
     ),
-    ("src/ldpfrontier/tables.py", "ROUNDING = {}", ["2e-12", "3e-12"]),
+    ("workflow/reproduction/results/tables.py", "ROUNDING = {}", ["2e-12", "3e-12"]),
     ("workflow/scripts/collect.py", "# {}\n", ["one", "two"]),
 ]
 
@@ -274,7 +274,7 @@ def test_a_chunk_that_does_not_belong_is_refused_by_name(runs, tmp_path, other):
         shutil.copy(foreign.directory / RATES, runs.directory / RATES)
         says = "was made by another configuration"
     elif other == "code":
-        path = runs.house / "src/ldpfrontier/papers/faulty2026/experiments.py"
+        path = runs.house / "workflow/papers/faulty2026/experiments.py"
         text = path.read_text()
         path.write_text(text.replace("SCALE = 1.0", "SCALE = 7.0"))
         foreign(RATES)

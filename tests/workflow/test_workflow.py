@@ -101,7 +101,7 @@ def house(tmp_path_factory):
     for name in ("workflow", "src", "config", "resources", "profiles"):
         shutil.copytree(ROOT / name, copied / name, ignore=shutil.ignore_patterns("*.pyc", "*.egg-info"))
     shutil.copy(ROOT / "Snakefile", copied)
-    shutil.copytree(ROOT / "tests/toy2026", copied / "src/ldpfrontier/papers/toy2026")
+    shutil.copytree(ROOT / "tests/toy2026", copied / "workflow/papers/toy2026")
     return copied
 
 
@@ -383,7 +383,7 @@ def test_an_edit_runs_again_what_depends_on_it(finished, house, planned, file, o
 
 
 def test_an_edit_of_a_figure_module_draws_again_and_computes_nothing(finished, house, planned):
-    with edited(house / "src/ldpfrontier/papers/toy2026/figures.py", "figsize=(3, 2)", "figsize=(4, 2)"):
+    with edited(house / "workflow/papers/toy2026/figures.py", "figsize=(3, 2)", "figsize=(4, 2)"):
         assert planned(finished)[0] == {"figure", "report", "all"}
 
 
