@@ -347,26 +347,36 @@ def test_another_source_of_the_same_counts_recomputes_nothing(finished, planned)
 @pytest.mark.parametrize(
     ("file", "old", "new", "papers_again"),
     [
-        ("renyi_ball.py", "SUBSET_LIMIT = 16", "SUBSET_LIMIT = 15", {"lopuhaa2024"}),
+        (
+            "src/ldpfrontier/uncertainty/renyi_ball.py",
+            "SUBSET_LIMIT = 16",
+            "SUBSET_LIMIT = 15",
+            {"lopuhaa2024"},
+        ),
         # What the hashes of these say is tested without Snakemake (test_architecture.py).
         *(
             pytest.param(*edit, marks=pytest.mark.long)
             for edit in (
-                ("testing/two_outputs.py", "HALVINGS = 48", "HALVINGS = 47", {"liao2017"}),
                 (
-                    "hamming/sources.py",
+                    "src/ldpfrontier/hypothesis_testing/two_outputs.py",
+                    "HALVINGS = 48",
+                    "HALVINGS = 47",
+                    {"liao2017"},
+                ),
+                (
+                    "src/ldpfrontier/hamming/sources.py",
                     "LEAST_DISTORTION = 1e-9",
                     "LEAST_DISTORTION = 2e-9",
                     {"kalantari2018"},
                 ),
                 (
-                    "optimal/staircase.py",
+                    "src/ldpfrontier/optimal/ldp/staircase.py",
                     "MAX_INPUTS = 20",
                     "MAX_INPUTS = 19",
                     {"kairouz2016", "lopuhaa2024"},
                 ),
                 (
-                    "papers/toy2026/experiments.py",
+                    "workflow/papers/toy2026/experiments.py",
                     "range(1, points + 1)",
                     "range(2, points + 2)",
                     {"toy2026"},
@@ -376,7 +386,7 @@ def test_another_source_of_the_same_counts_recomputes_nothing(finished, planned)
     ],
 )
 def test_an_edit_runs_again_what_depends_on_it(finished, house, planned, file, old, new, papers_again):
-    with edited(house / "src/ldpfrontier" / file, old, new):
+    with edited(house / file, old, new):
         rules, _ = planned(finished)
     computed = {rule.partition("_")[0] for rule in rules} & {"toy2026", *papers()}
     assert computed == papers_again
@@ -388,10 +398,15 @@ def test_an_edit_of_a_figure_module_draws_again_and_computes_nothing(finished, h
 
 
 def test_comments_run_nothing_again(finished, house, run):
-    files = ["channel.py", "optimal/column_generation.py", "tables.py", "papers/toy2026/figures.py"]
+    files = [
+        "src/ldpfrontier/channel.py",
+        "src/ldpfrontier/optimal/column_generation/smoothed.py",
+        "workflow/reproduction/results/tables.py",
+        "workflow/papers/toy2026/figures.py",
+    ]
     with ExitStack() as edits:
         for file in files:
-            path = house / "src/ldpfrontier" / file
+            path = house / file
             edits.enter_context(edited(path, "\nimport ", "\n# Why not.\nimport "))
         assert "Nothing to be done" in run(finished, "-n")
 
