@@ -77,8 +77,8 @@ def small_expansion(tables: Tables, claim: Claim) -> Finding:
     order = wide["order", "printed"]
     measured = (
         f"Computed over printed constant {ratio.min():.4f} to {ratio.max():.4f}. The remainder is of order "
-        f"ε^{order.median():.2f} with the printed expansion, ε^{wide['order', 'derived'].median():.2f} with "
-        "the derived one."
+        f"$ε^{{{order.median():.2f}}}$ with the printed expansion, "
+        f"$ε^{{{wide['order', 'derived'].median():.2f}}}$ with the derived one."
     )
     holds = bool(((ratio - 1).abs() < tolerance).all() and (order > claim.arguments["order"]).all())
     if "symmetrized" in wide:
@@ -104,13 +104,13 @@ def large_expansion(tables: Tables, claim: Claim) -> Finding:
     printed, derived = wide["order", "printed"].median(), wide["order", "derived"].median()
     measured = (
         f"Constant, median: computed {constant['computed']:.4g}, printed {constant['printed']:.4g}, derived "
-        f"{constant['derived']:.4g}. The remainder decays as e^(-{printed:.2f} ε) with the printed constant, "
-        f"as e^(-{derived:.2f} ε) with the derived one."
+        f"{constant['derived']:.4g}. The remainder decays as $e^{{-{printed:.2f} ε}}$ with the printed "
+        f"constant, as $e^{{-{derived:.2f} ε}}$ with the derived one."
     )
     otherwise = (
-        f"The printed expansion lacks terms of order e^-ε, so its error is of order {printed:.2f} in e^-ε "
-        "and not 2. With the terms that the errata derive, the constant is the computed one and the order "
-        f"{derived:.2f}."
+        f"The printed expansion lacks terms of order $e^{{-ε}}$, so its error is of order {printed:.2f} in "
+        "$e^{-ε}$ and not 2. With the terms that the errata derive, the constant is the computed one and the "
+        f"order {derived:.2f}."
     )
     holds = bool((wide["order", "printed"] > claim.arguments["order"]).all())
     return verdict(measured, holds, otherwise, computed=f"order {printed:.2f}", n=len(wide))

@@ -22,16 +22,16 @@ def class_two(tables: Tables, claim: Claim) -> Finding:
     ordered, printed = (some(select(rows, quantity=name), name) for name in (ORDERED, PRINTED))
     short, where = _largest(printed)
     measured = (
-        f"Distance from the exact optimum: at most {ordered['measured'].max():.2g} nats with D_1 ≤ D_i; (11) "
-        f"as printed is up to {short:.3f} nats too small ({where})."
+        f"Distance from the exact optimum: at most {ordered['measured'].max():.2g} nats with $D_1 \\le D_i$; "
+        f"(11) as printed is up to {short:.3f} nats too small ({where})."
     )
     reading = (
-        "(11) does not repeat the constraint D_1 ≤ ... ≤ D_M, which Lemma 4 supplies and its proof "
-        "uses. With "
-        f"D_1 ≤ D_i the formula is exact; as printed it is up to {short:.3f} nats below what any "
+        "(11) does not repeat the constraint $D_1 \\le \\dots \\le D_M$, which Lemma 4 supplies and its "
+        "proof uses. With "
+        f"$D_1 \\le D_i$ the formula is exact; as printed it is up to {short:.3f} nats below what any "
         "channel can have."
     )
-    otherwise = "The formula differs from the exact optimum even with the constraint D_1 ≤ D_i."
+    otherwise = "The formula differs from the exact optimum even with the constraint $D_1 \\le D_i$."
     return verdict(
         measured,
         bool(ordered["holds"].all()),

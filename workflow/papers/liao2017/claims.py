@@ -95,4 +95,4 @@ def _other_start(shares: pd.DataFrame, instances: list[str]) -> str:
     """Say what W' has around its best nominal row instead of (1/2, 1/2), at the least leakage compared."""
     rows = select(shares, instance=instances).sort_values("leakage")
     share = (rows["eit_w0"] / rows["optimal"]).groupby(rows["instance"]).first().min()
-    return "" if pd.isna(share) else f" With the best w_0 instead of (1/2, 1/2) W' has {share:.1%} there."
+    return "" if pd.isna(share) else f" With the best $w_0$ instead of (1/2, 1/2) W' has {share:.1%} there."

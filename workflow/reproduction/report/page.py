@@ -16,7 +16,8 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from latex2mathml.converter import convert
+from markupsafe import Markup, escape
 
 from ldpfrontier.atomic import replacing
 from reproduction.job import load
@@ -25,7 +26,6 @@ from reproduction.ledger.quotes import highlights_of
 from reproduction.planning.paper import Paper
 from reproduction.planning.provenance import configuration_hash
 from reproduction.planning.runs import seconds
-from reproduction.report.notation import typeset
 from reproduction.results.files import markdown, read_metadata, read_table
 from reproduction.results.tables import RESULTS, SKIPPED
 
@@ -33,6 +33,8 @@ _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
 #: A larger SVG, in bytes, gives way to its PNG if that is smaller: the page is to stay below 6 MB.
 _LARGE = 400_000
 _TEMPLATES = Path(__file__).with_name("templates")
+#: A formula, and what must not begin the next line after it.
+_FORMULA = re.compile(r"\$([^$]+)\$([.,;:)\]%]+|-[a-z]+)?")
 
 
 class ReportError(ValueError):
@@ -201,6 +203,26 @@ def _environment(papers: Sequence[Paper]) -> Environment:
     environment.filters["named"] = lambda text: key.sub(lambda found: names[found[0]], str(text))
     environment.filters["math"] = lambda text: typeset(environment.filters["named"](text))
     return environment
+
+
+def typeset(text: str) -> Markup:
+    """Return a text as HTML: escaped, with the LaTeX between dollar signs as MathML.
+
+    Raises
+    ------
+    ReportError
+        If a formula is no LaTeX.
+    """
+    found, place = Markup(), 0
+    for formula in _FORMULA.finditer(text):
+        latex, tail = formula.groups("")
+        try:
+            mathml = convert(latex).replace("<math ", Markup('<math alttext="{}" ').format(latex), 1)
+        except Exception as problem:  # Of many kinds, which have no base of their own.
+            raise ReportError(f"The formula ${latex}$ is no LaTeX: {problem!r}.") from None
+        whole = Markup(f'<span class="nb">{mathml}{escape(tail)}</span>' if tail else mathml)
+        found, place = found + text[place : formula.start()] + whole, formula.end()
+    return found + text[place:]
 
 
 def _template(name: str) -> str:

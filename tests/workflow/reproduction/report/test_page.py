@@ -28,7 +28,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"><circle cx
 
 
 class Page(HTMLParser):
-    """Ids, links and sources of a page, and what its formulas say in plain notation."""
+    """Ids, links and sources of a page, and its formulas as LaTeX."""
 
     def __init__(self, text):
         super().__init__()
@@ -50,7 +50,7 @@ class Page(HTMLParser):
 
 def plain(text):
     """Return the text of a page as it was before formulas were set."""
-    text = re.sub(r'<math alttext="([^"]*)">.*?</math>', r"\1", text)
+    text = re.sub(r'<math alttext="([^"]*)".*?</math>', r"$\1$", text)
     return html.unescape(re.sub(r"</?span[^>]*>", "", text))
 
 
@@ -171,9 +171,22 @@ def test_claims_are_below_their_figure(page):
 def test_formulas_are_formulas(page):
     text = page.read_text(encoding="utf-8")
     found = Page(text)
-    assert {"e^ε", "k = 6", "(e^ε - 1)/(e^ε + 1) TV(P0, P1)"} <= set(found.formulas)
+    assert {"e^ε", "k = 6", r"\frac{e^ε - 1}{e^ε + 1} \,\mathrm{TV}(P_0, P_1)"} <= set(found.formulas)
     for formula in re.findall(r"<math .*?</math>", text):
         ElementTree.fromstring(formula)
+    # No dollar sign is left over, except in the script.
+    assert "$" not in re.sub(r"<script>.*?</script>|<[^>]*>", "", text, flags=re.S)
+
+
+def test_a_text_keeps_what_is_no_formula():
+    assert report.typeset('<b> & "x"') == "&lt;b&gt; &amp; &#34;x&#34;"
+    text = "At $0 < ε$, every $ε$-private one has $e^ε$."
+    assert plain(report.typeset(text)) == text
+    assert 'alttext="0 &lt; ε"' in report.typeset(text)
+    # Punctuation stays on the line of its formula.
+    assert re.search(r'<span class="nb"><math .*</math>\.</span>$', report.typeset(text))
+    with pytest.raises(report.ReportError, match=r"The formula \$\\frac\{1\}\$ is no LaTeX"):
+        report.typeset(r"At $\frac{1}$.")
 
 
 def test_what_made_a_table_is_on_the_page_and_in_a_file(tmp_path):

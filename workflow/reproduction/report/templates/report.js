@@ -2,7 +2,7 @@
 const form = document.querySelector(".filters"), fields = [...form.querySelectorAll("select, input")];
 const items = [...document.querySelectorAll(".item")], groups = [...document.querySelectorAll(".group")].reverse();
 const cards = items.filter((item) => item.classList.contains("claim"));
-// A formula is found by its plain notation, and a figure by its caption alone.
+// A formula is found as it looks and by its LaTeX, and a figure by its caption alone.
 const texts = new Map(items.map((item) => [item, [item.textContent, item.id,
   [...item.querySelectorAll("math")].map((formula) => formula.getAttribute("alttext")).join("")].join(" ").toLowerCase()]));
 
