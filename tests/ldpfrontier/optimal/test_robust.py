@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
 from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.geometry.polytope import Block, critical_levels
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt import distinct_pairs as distinct
 from ldpfrontier.optimal.polyopt import solve as polyopt
 from ldpfrontier.optimal.products import pricing as products
@@ -225,13 +226,13 @@ def test_search_over_the_grid_bounds_and_finds_what_listing_finds(
     blocks = [Block(L, P, 2.0) for L, P in zip(ball.lower_bounds, ball.centre, strict=True)]
     family = products.BlockProduct(blocks, ball.centre)
     prices = Decomposition(family, 2.0).solve(family.explore)
-    monkeypatch.setattr(products, "CLOSE", 0.0)
+    monkeypatch.setattr(products, "SETTINGS", replace(products.SETTINGS, close_share=0.0))
     family.resolution = 2e-5
     for shift in (0.0, 0.01, 0.1):
         trial = prices.ravel() * (1 - shift) + 0.01 * shift * rng.normal(size=20)
-        monkeypatch.setattr(products, "MAX_PRODUCT", 10**7)
+        monkeypatch.setattr(products, "SETTINGS", replace(products.SETTINGS, max_enumerated=10**7))
         exact, listed = family.price(trial, 0)
-        monkeypatch.setattr(products, "MAX_PRODUCT", 0)
+        monkeypatch.setattr(products, "SETTINGS", replace(products.SETTINGS, max_enumerated=0))
         previous = np.inf
         for effort in range(family.efforts):
             bound, offers = family.price(trial, effort)
@@ -246,7 +247,7 @@ def test_search_over_the_grid_bounds_and_finds_what_listing_finds(
 
 def test_column_generation_by_search_reaches_the_enumerated_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
     ball, _ = random_table(5)
-    monkeypatch.setattr(products, "MAX_PRODUCT", 0)
+    monkeypatch.setattr(products, "SETTINGS", replace(products.SETTINGS, max_enumerated=0))
     expected = full_lp(MutualInformation(ball.centre), robust_rays(ball.lower_bounds, 2.0, "all"))
     optimum = optimal_robust(ball, 2.0)
     assert optimum.value == pytest.approx(expected, abs=1e-5)
@@ -348,7 +349,7 @@ def test_search_over_the_grid_ends_at_any_resolution(
     exact, _ = family.price(prices, 0)
     family.resolution = resolution
     for most in (0, 10):  # never listed, and listed where few are left
-        monkeypatch.setattr(products, "MAX_PRODUCT", most)
+        monkeypatch.setattr(products, "SETTINGS", replace(products.SETTINGS, max_enumerated=most))
         for offers in (0, 100):
             assert exact - 1e-12 <= family.price(prices, 0, offers)[0] <= exact * 1.01
 
@@ -445,7 +446,9 @@ def test_search_over_deltas_bounds_every_ray_and_finds_the_best(seed: int) -> No
 def test_search_of_all_deltas_by_joint_prices_bounds_every_ray_and_names_products(
     seed: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(products, "MAX_PRODUCT", most)  # by bands, and listed
+    monkeypatch.setattr(
+        products, "SETTINGS", replace(products.SETTINGS, max_enumerated=most)
+    )  # by bands, and listed
     ball, epsilon = random_table(seed)
     utility = MutualInformation(ball.centre)
     rays = utility.columns(robust_rays(ball.lower_bounds, epsilon, "distinct"))

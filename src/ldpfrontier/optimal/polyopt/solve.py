@@ -29,12 +29,13 @@ from contextlib import suppress
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.optimal.column_generation.proximal_bundle import FINEST, Proximal, generate_near
-from ldpfrontier.optimal.column_generation.smoothed import SMOOTHING, generate
+from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal, generate_proximal
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctPairsFamily
 from ldpfrontier.optimal.products.decomposition import GAP, Decomposition
-from ldpfrontier.optimal.products.pricing import BlockProduct, Products
+from ldpfrontier.optimal.products.pricing import BlockProduct, ProductFamily
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.types import FloatArray
@@ -144,12 +145,12 @@ def _published(
     decomposition = Decomposition(product, epsilon)
     fine, known = max(GAP, SHARE * tolerance), start_columns(start, utility)
     if product.size > SMALL:
-        aim = max(tolerance, FINEST)
+        aim = max(tolerance, GENERATION.finest_gap)
         prices = decomposition.solve(product.explore, gap=max(ROUGH, fine)).ravel()
         if decomposition.coupling_loss() <= LOSS * aim:
             prices = decomposition.solve(product.explore, gap=fine).ravel()
             known.append(decomposition.columns())
-            found = generate_near(
+            found = generate_proximal(
                 product, Columns.join(known), utility, [prices], tolerance=tolerance, max_rounds=1
             )
             if found[0].gap <= aim or max_rounds == 1:
@@ -158,14 +159,14 @@ def _published(
         with suppress(RuntimeError):  # without a refinement there are more rounds
             prices = decomposition.refine(gap=SHARE * aim).ravel()
             known.append(decomposition.columns())
-        return generate_near(
+        return generate_proximal(
             product, Columns.join(known), utility, [prices], tolerance=tolerance, max_rounds=max_rounds
         )
     prices = decomposition.solve(product.explore, gap=fine).ravel()
     columns = Columns.join([decomposition.columns(), *known])
     product.resolution = SHARE * tolerance * float(prices.sum())
     optimum = generate(
-        product, columns, utility, tolerance=tolerance, max_rounds=max_rounds, stable_prices=prices
+        product, columns, utility, tolerance=tolerance, max_rounds=max_rounds, stable_duals=prices
     )
     return optimum, prices
 
@@ -182,7 +183,7 @@ def polyopt_distinct(
     """Solve PolyOpt over distinct pairs.
 
     Arguments and result are those of `polyopt_published`. Beyond `SMALL` block vertices no finer gap than
-    `FINEST` is worked for.
+    `finest_gap` is worked for.
     """
     utility = MutualInformation(centre)
     family = DistinctPairsFamily(centre, lower, epsilon)
@@ -202,8 +203,8 @@ def polyopt_distinct(
         utility,
         tolerance=tolerance,
         max_rounds=max_rounds,
-        stable_prices=prices.ravel(),
-        smoothing=(0.0,) if published.size <= SMALL else SMOOTHING,
+        stable_duals=prices.ravel(),
+        smoothing=(0.0,) if published.size <= SMALL else GENERATION.smoothing,
     )
 
 
@@ -221,9 +222,9 @@ def _beyond(
     columns are generated. That starts from the published optimum, and as long as hardly anything is lost in
     coupling, the decomposition gives prices and columns to go on from.
     """
-    aim = max(tolerance, FINEST)
+    aim = max(tolerance, GENERATION.finest_gap)
     published = family.product(0, 0.0)
-    used, bound = Products([published]), math.inf
+    used, bound = ProductFamily([published]), math.inf
     decomposition = Decomposition(published, epsilon)
     decomposition.solve(published.explore, gap=ROUGH)
     if tight := decomposition.coupling_loss() <= TIGHT:

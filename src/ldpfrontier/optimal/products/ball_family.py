@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.optimal.column_generation.smoothed import BATCH
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.geometry.ball_body import Body, polish
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.types import FloatArray
@@ -190,7 +190,7 @@ class BallFamily:
 
     def explore_all_pairs(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
         """Explore the vertices known of the product of all pairs."""
-        return self._active[0].excess(prices)[0], []
+        return self._active[0].best_tangent(prices)[0], []
 
     def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
         """Improve the vertices, and name other products worth having.
@@ -241,5 +241,5 @@ class BallFamily:
         found = []
         for product in self._active:
             product.resolution = self.resolution
-            found.append(product.price(prices, effort, BATCH))
+            found.append(product.price(prices, effort, GENERATION.batch))
         return max(excess for excess, _ in found), Columns.join(columns for _, columns in found)

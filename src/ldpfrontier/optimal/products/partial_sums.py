@@ -1,14 +1,19 @@
-r"""Sums of one choice per block: dynamic programming over the blocks, on a grid of partial sums.
+r"""Dynamic programming over the blocks, on a grid of partial sums.
 
-A column made of one vertex from every block is worth U + sum_s l_s - phi(Z), Z = sum_s z_s, with losses
-l_s <= 0 and phi >= 0 convex, 0 at one value of Z (see `products`). The kernels tabulate, for every block and
-every cell of a grid of partial sums of Z, the least loss so far and the best worth still to come; together
-they give the best column with any given vertex.
+A choice of one vertex per block is worth U + sum_s l_s - phi(Z), Z = sum_s z_s, with losses l_s <= 0, and
+phi >= 0 convex, 0 at one value of Z (see `pricing`). With z rounded to steps of a grid, kernels tabulate ::
+
+    forward[s, x] = max { l_1 + ... + l_s : steps up to s add up to x },
+    backward[s, x] = max { l_s+1 + ... + last[y] : steps from there add up to y - x },
+
+in place of 2^(number of blocks) or more combinations. Together they give the best choice with any given
+vertex. Rounding moves Z by at most `error`, which bounds must allow for.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +24,19 @@ from ldpfrontier.types import FloatArray
 IntArray = NDArray[np.int64]
 
 
+class Steps(NamedTuple):
+    """The choices of every block as steps on a grid of partial sums, and the cells that matter."""
+
+    step: IntArray  # of all vertices, those of a block in rising order
+    loss: FloatArray
+    first: IntArray  # (blocks + 1,): where the vertices of each block begin
+    low: IntArray  # (blocks + 1,): the least and the last cell before each block, and after the last one
+    high: IntArray
+
+
 @inner
 def _table(rows: int, cells: int) -> FloatArray:
+    """Return a table of -inf."""
     table = np.empty((rows, cells))
     for s in range(rows):
         for x in range(cells):
@@ -32,31 +48,23 @@ def _table(rows: int, cells: int) -> FloatArray:
 def _joined(
     table: FloatArray, s: int, t: int, low: IntArray, high: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the cells before block s and after it that a step t joins."""
+    """Return the parts of rows s and s + 1 of a table whose cells a step t of block s connects."""
     a = max(low[s], low[s + 1] - t)
     b = max(a, min(high[s], high[s + 1] - t) + 1)  # there may be none
     return table[s, a:b], table[s + 1, a + t : b + t]
 
 
 @inner
-def _raise(target: FloatArray, source: FloatArray, loss: float) -> None:
+def _maximize(target: FloatArray, source: FloatArray, loss: float) -> None:
+    """Replace every number of the target by that of the source plus a loss, if that is larger."""
     for x in range(target.size):
         target[x] = max(target[x], source[x] + loss)
 
 
 @inner
-def _trace(
-    choice: IntArray,
-    blocks: int,
-    x: int,
-    step: IntArray,
-    loss: FloatArray,
-    first: IntArray,
-    low: IntArray,
-    high: IntArray,
-    forward: FloatArray,
-) -> None:
-    """Note the choices of the first blocks that make up the least loss in cell x."""
+def _trace_back(choice: IntArray, blocks: int, x: int, steps: Steps, forward: FloatArray) -> None:
+    """Fill in the choices of the first blocks that attain the least loss in cell x."""
+    step, loss, first, low, high = steps
     for s in range(blocks - 1, -1, -1):
         for i in range(first[s], first[s + 1]):
             before = x - step[i]
@@ -66,22 +74,22 @@ def _trace(
 
 
 @kernel
-def _forward(step: IntArray, loss: FloatArray, first: IntArray, low: IntArray, high: IntArray) -> FloatArray:
+def _forward(steps: Steps) -> FloatArray:
     """Return the least loss of the first blocks at every partial sum, shape (blocks + 1, cells)."""
+    step, loss, first, low, high = steps
     table = _table(first.size, high[-1] + 1)
     table[0, 0] = 0.0
     for s in range(first.size - 1):
         for i in range(first[s], first[s + 1]):
             here, there = _joined(table, s, step[i], low, high)
-            _raise(there, here, loss[i])
+            _maximize(there, here, loss[i])
     return table
 
 
 @kernel
-def _backward(
-    step: IntArray, loss: FloatArray, first: IntArray, low: IntArray, high: IntArray, last: FloatArray
-) -> FloatArray:
-    """Return the best worth still to come before each block, given that of the last cells."""
+def _backward(steps: Steps, last: FloatArray) -> FloatArray:
+    """Return the best worth of the blocks to come at every partial sum, given that of the last cells."""
+    step, loss, first, low, high = steps
     blocks = first.size - 1
     table = _table(first.size, high[-1] + 1)
     for x in range(last.size):
@@ -89,14 +97,14 @@ def _backward(
     for s in range(blocks - 1, -1, -1):
         for i in range(first[s], first[s + 1]):
             here, there = _joined(table, s, step[i], low, high)
-            _raise(here, there, loss[i])
+            _maximize(here, there, loss[i])
     return table
 
 
 # -inf meets only -inf and finite numbers.
 @inner_without_nan
-def _most(before: FloatArray, after: FloatArray) -> float:
-    """Return the largest sum of a number before and one after."""
+def _largest_sum(before: FloatArray, after: FloatArray) -> float:
+    """Return the largest sum of two numbers at the same place."""
     most = -np.inf
     for x in range(before.size):
         most = max(most, before[x] + after[x])
@@ -104,37 +112,22 @@ def _most(before: FloatArray, after: FloatArray) -> float:
 
 
 @kernel
-def _marginals(
-    step: IntArray,
-    loss: FloatArray,
-    first: IntArray,
-    low: IntArray,
-    high: IntArray,
-    forward: FloatArray,
-    backward: FloatArray,
-) -> FloatArray:
-    """Return the worth of the best column with each vertex, less U."""
+def _marginals(steps: Steps, forward: FloatArray, backward: FloatArray) -> FloatArray:
+    """Return the worth of the best choice with each vertex, less U."""
+    step, loss, first, low, high = steps
     best = np.empty(step.size)
     for s in range(first.size - 1):
         for i in range(first[s], first[s + 1]):
             a = max(low[s], low[s + 1] - step[i])
             b = max(a, min(high[s], high[s + 1] - step[i]) + 1)
-            best[i] = loss[i] + _most(forward[s, a:b], backward[s + 1, a + step[i] : b + step[i]])
+            best[i] = loss[i] + _largest_sum(forward[s, a:b], backward[s + 1, a + step[i] : b + step[i]])
     return best
 
 
 @kernel
-def _traced(
-    step: IntArray,
-    loss: FloatArray,
-    first: IntArray,
-    low: IntArray,
-    high: IntArray,
-    forward: FloatArray,
-    backward: FloatArray,
-    vertices: IntArray,
-) -> IntArray:
-    """Return the choices of the best columns with some vertices, shape (vertices, blocks)."""
+def _best_choices(steps: Steps, forward: FloatArray, backward: FloatArray, vertices: IntArray) -> IntArray:
+    """Return the best choice with each of some vertices, shape (vertices, blocks)."""
+    step, loss, first, low, high = steps
     blocks = first.size - 1
     choice = np.zeros((vertices.size, blocks), dtype=np.int64)
     for k in range(vertices.size):
@@ -146,7 +139,7 @@ def _traced(
             if worth > best:
                 best, at = worth, x
         choice[k, s] = i
-        _trace(choice[k], s, at, step, loss, first, low, high, forward)
+        _trace_back(choice[k], s, at, steps, forward)
         x = at + t
         for r in range(s + 1, blocks):
             for j in range(first[r], first[r + 1]):
@@ -159,7 +152,7 @@ def _traced(
 
 @kernel
 def pareto_vertices(order: IntArray, z: FloatArray, value: FloatArray, left: float, right: float) -> IntArray:
-    """List the vertices that no other of their block replaces at a gain.
+    """Return the vertices of a block that no other vertex replaces at a gain, whatever is chosen elsewhere.
 
     Parameters
     ----------
@@ -168,8 +161,8 @@ def pareto_vertices(order: IntArray, z: FloatArray, value: FloatArray, left: flo
     z, value : ndarray
         Of every vertex.
     left, right : float
-        A vertex whose z is smaller by x is better unless its value is by more than left x smaller; one whose
-        z is larger by x, unless its value is not by more than right x larger.
+        Vertex j replaces i at a gain if value_j - value_i >= left (z_i - z_j) and z_j <= z_i, or if
+        value_j - value_i >= right (z_j - z_i) and z_j >= z_i.
 
     Returns
     -------
@@ -197,16 +190,19 @@ def pareto_vertices(order: IntArray, z: FloatArray, value: FloatArray, left: flo
 def discard_by_tangent(
     z: FloatArray, f: FloatArray, first: IntArray, c: float
 ) -> tuple[float, IntArray, FloatArray, IntArray]:
-    """Leave out the vertices of no column with sum f - Z log Z > 0, by the tangent of z log z at c.
+    """Discard every vertex that is part of no choice with sum f - Z log Z > 0.
+
+    The tangent of z log z at c, lam = 1 + log c, bounds a choice by U + sum_s loss_s, with
+    U = c + sum_s max (f_s - lam z_s), and loss_s <= 0 the distance of f_s - lam z_s from that maximum. So a
+    vertex with loss < -U is in none.
 
     Returns
     -------
     U : float
-        No column is worth more.
     kept : ndarray of int
-        The places of the others, in their order.
+        The places of the vertices that are left, in their order.
     losses : ndarray
-        What they have less than the best of their block, as numbers <= 0.
+        Theirs.
     first : ndarray of int, shape (blocks + 1,)
         Where blocks begin among them.
     """
@@ -231,29 +227,22 @@ def discard_by_tangent(
     return U, kept[:count].copy(), losses[:count].copy(), starts
 
 
-@kernel
-def _rounded(
-    z: FloatArray, losses: FloatArray, first: IntArray, high: float, cells: int
-) -> tuple[float, float, float, IntArray, IntArray, IntArray, IntArray, IntArray]:
-    """Round the z of vertices, in rising order within each block, to a grid up to `high`.
+class Rounded(NamedTuple):
+    """The z of vertices rounded to a grid; of those with equal steps, the one with the least loss is kept."""
 
-    Returns
-    -------
-    base, width, error : float
-        The least sum of z, the width of a cell, and how far the sum of a column is from that of its cells.
-    order : ndarray of int, shape (blocks,)
-        The blocks, the ones with the widest range of z first: then few partial sums are such that the blocks
-        to come can reach the end.
-    starts : ndarray of int, shape (blocks + 1,)
-        Where blocks begin, in that order, in what is kept.
-    kept : ndarray of int
-        Of the vertices of a block that move the grid equally far, the one with the least loss: only it
-        matters.
-    steps : ndarray of int
-        How far the ones that are kept move the grid.
-    places : ndarray of int
-        Of every vertex, where it or the one in its stead is in what is kept.
-    """
+    base: float  # the least sum of z
+    width: float  # of a cell
+    error: float  # how far the Z of a choice is at most from that of its cell
+    order: IntArray  # (blocks,): the ones with the widest range of z first, for few partial sums
+    first: IntArray  # (blocks + 1,): where blocks begin, in that order, among the vertices kept
+    kept: IntArray
+    step: IntArray  # of the vertices kept
+    places: IntArray  # of every vertex: where it, or the one in its stead, is among those kept
+
+
+@kernel
+def _rounded(z: FloatArray, losses: FloatArray, first: IntArray, high: float, cells: int) -> Rounded:
+    """Round the z of vertices, in rising order within each block, to a grid up to `high`."""
     blocks = first.size - 1
     base, error = 0.0, 0.0
     order = np.empty(blocks, dtype=np.int64)
@@ -286,17 +275,17 @@ def _rounded(
             places[i] = count - 1
         error += farthest
         starts[n + 1] = count
-    return base, width, error, order, starts, kept[:count].copy(), steps[:count].copy(), places
+    return Rounded(base, width, error, order, starts, kept[:count].copy(), steps[:count].copy(), places)
 
 
 @dataclass(eq=False)
 class PartialSumTable:
-    """One choice per block, tabulated by the sum of z.
+    """The choices of one vertex per block, tabulated by their rounded sum of z.
 
     Parameters
     ----------
     z, losses : ndarray
-        Of the candidates of all blocks, those of a block in order of rising z.
+        Of the vertices of all blocks, those of a block in order of rising z.
     first : ndarray of int, shape (blocks + 1,)
         Where those of each block begin.
     low, high : float
@@ -309,9 +298,9 @@ class PartialSumTable:
     sums : ndarray
         Sums of z of the last cells.
     least : ndarray
-        The least loss in each of them, as a number <= 0; -inf if there is no column.
+        The least loss in each of them, as a number <= 0; -inf if there is no choice.
     error : float
-        A column's sum of z is at most so far from that of its cell.
+        The sum of z of a choice is at most so far from that of its cell.
     size : int
         Additions that the table takes.
     """
@@ -324,46 +313,46 @@ class PartialSumTable:
     cells: int
 
     def __post_init__(self) -> None:
-        base, width, self.error, self._order, starts, self._kept, step, self._places = _rounded(
-            self.z, self.losses, self.first, self.high, self.cells
-        )
+        self._rounded = _rounded(self.z, self.losses, self.first, self.high, self.cells)
+        base, width, self.error, _, first, kept, step, _ = self._rounded
         # Steps rise within a block.
-        widest = np.cumsum(np.append(0, step[starts[1:] - 1]))
+        widest = np.cumsum(np.append(0, step[first[1:] - 1]))
         last = int((self.high - base + self.error) / width) + 1
         top = np.minimum(widest, last)
         bottom = int((self.low - base - self.error) / width) - (widest[-1] - widest)
         bottom = np.maximum(bottom, 0)
         self.size = len(step) * int(top[-1])
-        self._arguments = step, self.losses[self._kept], starts, bottom, top
+        self._steps = Steps(step, self.losses[kept], first, bottom, top)
         if (bottom > top).any():
             self.sums = self.least = np.empty(0)
             return
-        self._forward = _forward(*self._arguments)
+        self._forward = _forward(self._steps)
         self.sums = base + width * np.arange(bottom[-1], top[-1] + 1)
         self.least = self._forward[-1, bottom[-1] :]
 
     def search(self, worth: FloatArray, number: int) -> tuple[FloatArray, IntArray]:
-        """Find the best column with each vertex.
+        """Find the best choice with each vertex.
 
         Parameters
         ----------
         worth : ndarray
-            What is added to the losses of a column, at every element of `sums`.
+            What is added to the losses of a choice, at every element of `sums`.
         number : int
             Most choices.
 
         Returns
         -------
         marginals : ndarray
-            The largest sum of losses and worth with every candidate.
+            The largest sum of losses and worth with every vertex.
         choices : ndarray of int, shape (choices, blocks)
-            One candidate per block: what attains it with the `number` best ones.
+            The choices that attain the `number` largest ones.
         """
-        backward = _backward(*self._arguments, worth)
-        marginals = _marginals(*self._arguments, self._forward, backward)
+        steps, rounded = self._steps, self._rounded
+        backward = _backward(steps, worth)
+        marginals = _marginals(steps, self._forward, backward)
         best = np.argsort(-marginals, kind="stable")[:number]
-        rows = _traced(*self._arguments, self._forward, backward, best[np.isfinite(marginals[best])])
+        rows = _best_choices(steps, self._forward, backward, best[np.isfinite(marginals[best])])
         choices = np.empty_like(rows)
-        choices[:, self._order] = self._kept[rows]
-        every = marginals[self._places] - self._arguments[1][self._places] + self.losses
+        choices[:, rounded.order] = rounded.kept[rows]
+        every = marginals[rounded.places] - steps.loss[rounded.places] + self.losses
         return every, np.unique(choices, axis=0)
