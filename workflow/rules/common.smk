@@ -94,17 +94,30 @@ def told(call, part=None):
     return PLAN.told(call, PLAN.arguments(call, part))
 
 
-def counts_of(table):
+def reads(call, part=None):
+    """Return the hashes of code and configurations that made the files that a job reads, table by table."""
+    return [
+        {"code": fresh(table, table), "configurations": configurations}
+        for table, configurations in zip(PLAN.read_by(call), PLAN.read_configurations(call, part), strict=True)
+    ]
+
+
+# Functions of a table return functions of the wildcards: a rule of a table in parts has the wildcard `part`.
+
+
+def tables_read_by(table):
+    """Return a function of the wildcards: the files of the tables that a job of a table reads."""
+    return lambda wildcards: PLAN.read_files(table, wildcards.get("part"))
+
+
+def counts_read_by(table):
     """Return a function of the wildcards: the tables of counts that a job of a table reads."""
     return lambda wildcards: PLAN.count_files(PLAN.arguments(table, wildcards.get("part")))
 
 
-def reads(call):
-    """Return what the files must be made by that a job of a call reads."""
-    return [
-        {"code": fresh(table, table), "configurations": PLAN.configurations(table)}
-        for table in PLAN.read_by(call)
-    ]
+def made_by(table):
+    """Return a function of the wildcards: what made the tables that a job of a table reads."""
+    return lambda wildcards: reads(table, wildcards.get("part"))
 
 
 def call_of(table):

@@ -1,19 +1,27 @@
-"""Every table of every paper: one job, or one for each of its parts and one that puts them together."""
+"""Every table of every paper, as its paper.yaml declares it: by one job, or by one job per part.
+
+Three kinds of rules, which docs/rules.md lists one by one:
+
+    PAPER_TABLE        a table by one job; a table of random instances, which experiments read, lies with the data
+    PAPER_TABLE_part   a part of a table
+    PAPER_TABLE        the parts of a table, put together, unless they are read one by one
+"""
 
 for table in PLAN.tables:
-    place = f"{table.paper}/{table.name}"
-    job = f"{place}/{{part}}" if table.parts else place
-    made = f"results/chunks/{job}" if table.parts else f"results/tables/{job}"
+    rule_name = f"{table.paper}_{table.name}"
+    # results/tables/PAPER/TABLE.parquet, results/chunks/PAPER/TABLE/{part}.parquet, or in results/data/populations.
+    file = PLAN.output(table)
+    job = f"{table.paper}/{table.name}" + "/{part}" * bool(table.parts)
 
     rule:
         name:
-            f"{table.paper}_{table.name}" + ("_part" if table.parts else "")
+            f"{rule_name}_part" if table.parts else rule_name
         input:
-            tables=PLAN.read_files(table),
-            counts=counts_of(table),
+            tables=tables_read_by(table),
+            counts=counts_read_by(table),
         output:
-            **({} if table.parts else {"csv": f"{made}.csv"}),
-            parquet=f"{made}.parquet",
+            **({"csv": file.replace(".parquet", ".csv")} if file.startswith("results/tables") else {}),
+            parquet=file,
         log:
             f"logs/{job}.log",
         benchmark:
@@ -29,28 +37,30 @@ for table in PLAN.tables:
             runtime=doubling(table.minutes),
         params:
             call=call_of(table),
-            reads=reads(table),
+            reads=made_by(table),
             schema=table.schema_name,
             code=fresh(table, table),
         message:
-            f"Compute {table.name} of {table.paper}" + (", part {wildcards.part}" if table.parts else "")
+            f"{'Draw' if table.population else 'Compute'} {table.name} of {table.paper}" + (
+                ", part {wildcards.part}" if table.parts else ""
+            )
         script:
             "../scripts/compute.py"
 
-    if table.parts and table.publish:
+    if table.parts and table.whole:
 
         rule:
             name:
-                f"{table.paper}_{table.name}"
+                rule_name
             input:
                 PLAN.part_files(table),
             output:
-                parquet=f"results/tables/{place}.parquet",
-                csv=f"results/tables/{place}.csv",
+                parquet=f"results/tables/{table.paper}/{table.name}.parquet",
+                csv=f"results/tables/{table.paper}/{table.name}.csv",
             log:
-                f"logs/{place}.log",
+                f"logs/{table.paper}/{table.name}.log",
             benchmark:
-                f"logs/{place}.tsv"
+                f"logs/{table.paper}/{table.name}.tsv"
             localrule: True
             conda:
                 "../envs/ldpfrontier.yaml"

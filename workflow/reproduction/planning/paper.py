@@ -7,7 +7,8 @@ A folder with a ``paper.yaml`` is a paper. The file says what there is, in the s
   are plain values, and ``settings`` maps further arguments to keys of the configuration, or names a function
   of the folder's ``plan.py`` that returns them; ``needs`` is a key of the configuration without which it is
   not made. A table too long for one job has ``parts`` instead of
-  settings: a function of ``plan.py`` that returns the arguments of every part by name. ``schema`` is one of
+  settings: a function of ``plan.py`` that returns the arguments of every part by name, and with `Parts` which
+  parts of a table it reads. ``population`` says that a table is drawn at random. ``schema`` is one of
   `reproduction.results.tables`, or ``module:NAME`` in the folder.
 - ``figures`` (functions in ``figures``) and ``layouts`` (tables of texts, in ``summaries``): likewise, with a
   ``caption`` and ``labels`` for the reports.
@@ -65,6 +66,18 @@ class Counts:
     data: str
     sensitive: str
     public: str
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Some parts of a table that a call reads, instead of all; in its arguments by the name of the table.
+
+    Attributes
+    ----------
+    names : tuple of str
+    """
+
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -127,6 +140,9 @@ class Table(Call):
         Function of ``plan.py`` that returns the arguments of every part.
     publish : bool
         Whether the parts are put together; tables that others read in parts need not be.
+    population : bool
+        Whether the table holds random instances: it is kept with the data, for experiments to read, and its
+        parts are not put together.
     brief : bool
         Whether a job takes a second or so, and is better done where the workflow runs.
     memory : int
@@ -138,6 +154,7 @@ class Table(Call):
     schema: str = "RESULTS"
     parts: str | None = None
     publish: bool = True
+    population: bool = False
     brief: bool = False
     memory: int = 1000
     minutes: int = 10
@@ -147,6 +164,11 @@ class Table(Call):
         """The schema as ``module:name``, to import it."""
         module, _, name = self.schema.rpartition(":")
         return f"{_module(self.paper, module) if module else 'reproduction.results.tables'}:{name}"
+
+    @property
+    def whole(self) -> bool:
+        """Whether the table ends up in one file."""
+        return not self.parts or (self.publish and not self.population)
 
     def jobs(self, configuration: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return the arguments of every part by the name of the part.
@@ -210,8 +232,8 @@ class Paper:
 
     @property
     def published(self) -> list[str]:
-        """The names of the tables that are put together, in their order."""
-        return [name for name, table in self.tables.items() if table.publish]
+        """The names of the tables of results that are put together, in their order."""
+        return [name for name, table in self.tables.items() if table.publish and not table.population]
 
     @cached_property
     def configuration_schema(self) -> dict[str, Any] | None:
@@ -311,6 +333,11 @@ def look_up(configuration: Mapping[str, Any], key: str) -> Any:
 def data_of(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Counts]]:
     """Yield the arguments that are tables of counts."""
     return ((name, value) for name, value in arguments.items() if isinstance(value, Counts))
+
+
+def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that are neither tables of counts nor parts of tables."""
+    return {name: value for name, value in arguments.items() if not isinstance(value, Counts | Parts)}
 
 
 def _module(paper: str, name: str) -> str:

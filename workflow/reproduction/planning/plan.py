@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.data.catalogue import data_set
-from reproduction.planning.paper import Call, Counts, Paper, Table, data_of
+from reproduction.planning.paper import Call, Counts, Paper, Parts, Table, data_of, plain
 from reproduction.planning.provenance import configuration_hash
 
 
@@ -33,8 +33,9 @@ class Plan:
     Notes
     -----
     All paths are relative to the working directory: ``results/tables/<paper>/<table>.parquet`` for a table,
-    ``results/chunks/<paper>/<table>/<part>.parquet`` for a part of one, and
-    ``results/data/<data>/<sensitive>/<public>.csv`` for a table of counts.
+    ``results/chunks/<paper>/<table>/<part>.parquet`` for a part of one,
+    ``results/data/populations/<paper>/<table>.parquet`` or ``.../<table>/<part>.parquet`` for a population,
+    and ``results/data/<data>/<sensitive>/<public>.csv`` for a table of counts.
     """
 
     def __init__(
@@ -44,7 +45,8 @@ class Plan:
         self._jobs: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
         self._texts: dict[str, str] = {}
         self._digests: dict[Counts, str] = {}
-        self._configurations: dict[tuple[str, str], str] = {}
+        self._configurations: dict[tuple[str, ...], str] = {}
+        self._parts: dict[tuple[str, str, str], tuple[str, set[str]]] = {}
 
     @property
     def tables(self) -> list[Table]:
@@ -77,35 +79,49 @@ class Plan:
             )
         return parts[part]
 
+    def output(self, table: Table) -> str:
+        """Return the file that a job of a table writes, with ``{part}`` for the name of its part."""
+        folder = "data/populations" if table.population else "chunks" if table.parts else "tables"
+        return f"results/{folder}/{table.paper}/{table.name}{'/{part}' * bool(table.parts)}.parquet"
+
     def part_files(self, table: Table) -> list[str]:
         """Return the files of the parts of a table."""
-        return [f"results/chunks/{table.paper}/{table.name}/{part}.parquet" for part in self.parts(table)]
+        return [self.output(table).format(part=part) for part in self.parts(table)]
 
-    def files(self, table: Table) -> list[str]:
-        """Return the files that hold a table: those of its parts where they are not put together."""
-        return (
-            [f"results/tables/{table.paper}/{table.name}.parquet"]
-            if table.publish
-            else self.part_files(table)
-        )
+    def files(self, table: Table, chosen: Parts | None = None) -> list[str]:
+        """Return the files that hold a table, or the parts chosen: one if the parts are put together."""
+        if chosen is not None:
+            return [self.output(table).format(part=part) for part in chosen.names]
+        if not table.parts:
+            return [self.output(table)]
+        if table.whole:
+            return [f"results/tables/{table.paper}/{table.name}.parquet"]
+        return self.part_files(table)
+
+    def configurations(self, table: Table, chosen: Parts | None = None) -> list[str]:
+        """Return the hashes of the configurations that these files are made by, in their order."""
+        if chosen is None and table.whole:
+            return [self.configuration_of(table)]
+        names = self.parts(table) if chosen is None else chosen.names
+        return [self._configuration_of_part(table, name) for name in names]
+
+    def part_configurations(self, table: Table) -> list[str]:
+        """Return the hashes of the configurations of the parts of a table."""
+        return self.configurations(table, Parts(tuple(self.parts(table))))
 
     def read_by(self, call: Call) -> list[Table]:
         """Return the tables that a call reads."""
         return [self.papers[call.paper].tables[name] for name in call.tables]
 
-    def read_files(self, call: Call) -> list[str]:
-        """Return the files of the tables that a call reads."""
-        return [file for table in self.read_by(call) for file in self.files(table)]
+    def read_files(self, call: Call, part: str | None = None) -> list[str]:
+        """Return the files of the tables that a call, or a part of a table, reads."""
+        chosen = _chosen(self.arguments(call, part))
+        return [file for table in self.read_by(call) for file in self.files(table, chosen.get(table.name))]
 
-    def configurations(self, table: Table) -> list[str]:
-        """Return the hashes of the configurations that the files of a table are made by, in their order."""
-        if table.publish:
-            return [self.configuration_of(table)]
-        return self.part_configurations(table)
-
-    def part_configurations(self, table: Table) -> list[str]:
-        """Return the hashes of the configurations of the parts of a table."""
-        return [configuration_hash(self.told(table, part)) for part in self.parts(table).values()]
+    def read_configurations(self, call: Call, part: str | None = None) -> list[list[str]]:
+        """Return the hashes of the configurations of these files, of every table that is read."""
+        chosen = _chosen(self.arguments(call, part))
+        return [self.configurations(table, chosen.get(table.name)) for table in self.read_by(call)]
 
     def count_files(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the files of the tables of counts among the arguments."""
@@ -116,16 +132,20 @@ class Plan:
 
         Tables of counts are there by their hash: other counts make another job.
         """
-        counts = dict(data_of(arguments))
+        counts, chosen = dict(data_of(arguments)), _chosen(arguments)
         return {
             "function": call.function_name,
-            "arguments": {name: value for name, value in arguments.items() if name not in counts},
+            "arguments": plain(arguments),
             "counts": {name: [c.data, c.sensitive, c.public, self.digest(c)] for name, c in counts.items()},
             "tables": [
                 {
                     "name": table.name,
                     "schema": table.schema_name,
-                    "configuration": self.configuration_of(table),
+                    "configuration": (
+                        configuration_hash({"parts": self.configurations(table, chosen[table.name])})
+                        if table.name in chosen
+                        else self.configuration_of(table)
+                    ),
                 }
                 for table in self.read_by(call)
             ],
@@ -139,14 +159,43 @@ class Plan:
         """
         key = table.paper, table.name
         if key not in self._configurations:
-            if table.parts:
-                elements = {
-                    x for part in self.parts(table).values() for x in _elements(self.told(table, part))
-                }
+            jobs = list(self.parts(table).values()) if table.parts else [self.arguments(table)]
+            if table.parts or _chosen(jobs[0]):
+                elements = {x for arguments in jobs for x in self._elements(table, arguments)}
                 self._configurations[key] = configuration_hash({"settings": sorted(elements)})
             else:
-                self._configurations[key] = configuration_hash(self.told(table, self.arguments(table)))
+                self._configurations[key] = configuration_hash(self.told(table, jobs[0]))
         return self._configurations[key]
+
+    def _configuration_of_part(self, table: Table, part: str) -> str:
+        key = table.paper, table.name, part
+        if key not in self._configurations:
+            self._configurations[key] = configuration_hash(self.told(table, self.arguments(table, part)))
+        return self._configurations[key]
+
+    def _elements(self, table: Table, arguments: Mapping[str, Any]) -> set[str]:
+        """Return the elements of a job, and those of the parts of tables that it reads."""
+        chosen = _chosen(arguments)
+        told = self.told(table, {name: value for name, value in arguments.items() if name not in chosen})
+        if not chosen:
+            return set(_elements(told))
+        sources = self.papers[table.paper].tables
+        read = {
+            name: [self._elements_of_part(sources[name], part) for part in parts.names]
+            for name, parts in chosen.items()
+        }
+        told["tables"] = [entry for entry in told["tables"] if entry["name"] not in chosen]
+        told["parts"] = {name: sorted({fixed for fixed, _ in parts}) for name, parts in read.items()}
+        return {x for parts in read.values() for _, elements in parts for x in elements} | {*_elements(told)}
+
+    def _elements_of_part(self, table: Table, part: str) -> tuple[str, set[str]]:
+        """Return what the elements of a part have in common, as a text, and its elements."""
+        key = table.paper, table.name, part
+        if key not in self._parts:
+            arguments = self.arguments(table, part)
+            fixed = {name: value for name, value in plain(arguments).items() if not isinstance(value, list)}
+            self._parts[key] = json.dumps(fixed, sort_keys=True), self._elements(table, arguments)
+        return self._parts[key]
 
     def digest(self, counts: Counts) -> str:
         """Hash a table of counts.
@@ -184,6 +233,10 @@ class Plan:
             for arguments in (self.parts(table).values() if table.parts else [self.arguments(table)])
         )
         return sorted({counts.data for arguments in jobs for _, counts in data_of(arguments)})
+
+
+def _chosen(arguments: Mapping[str, Any]) -> dict[str, Parts]:
+    return {name: value for name, value in arguments.items() if isinstance(value, Parts)}
 
 
 def _elements(told: Mapping[str, Any]) -> Iterator[str]:
