@@ -26,7 +26,8 @@ from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt import distinct_pairs as distinct
 from ldpfrontier.optimal.polyopt import solve as polyopt
 from ldpfrontier.optimal.products import pricing as products
-from ldpfrontier.optimal.products.decomposition import Decomposition, couple
+from ldpfrontier.optimal.products.coupling import couple
+from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.products.partial_sums import PartialSumTable, discard_by_tangent
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import certified

@@ -34,8 +34,9 @@ from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATIO
 from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctPairsFamily
-from ldpfrontier.optimal.products.decomposition import GAP, Decomposition
+from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.products.pricing import BlockProduct, ProductFamily
+from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.types import FloatArray
@@ -143,7 +144,7 @@ def _published(
 ) -> tuple[Optimum, FloatArray]:
     """Solve PolyOpt as published; return the optimum and good prices."""
     decomposition = Decomposition(product, epsilon)
-    fine, known = max(GAP, SHARE * tolerance), start_columns(start, utility)
+    fine, known = max(PRODUCTS.finest_gap, SHARE * tolerance), start_columns(start, utility)
     if product.size > SMALL:
         aim = max(tolerance, GENERATION.finest_gap)
         prices = decomposition.solve(product.explore, gap=max(ROUGH, fine)).ravel()

@@ -1,19 +1,24 @@
-r"""The decomposition of PolyOpt across the sensitive values: an upper bound, prices and a start.
+r"""Decomposition across the sensitive values: a relaxation of the column LP with one weight per block vertex.
 
-The columns of a product of blocks (`products.BlockProduct`) have utility sum_s g_s - h(Z), h(z) = z log z:
-the blocks meet in Z alone. Give each block its own weights over its own vertices, tied only by their common
-total Theta. By Jensen's inequality no mixture of columns does better than one with a constant Z, which has
-sum_s g_s - Theta h(Z-hat / Theta), Z-hat the total of Z: concave, so with tangents of h it is a small LP.
-Several products share its rows sum = 1, each with a Theta and a Z-hat of its own.
+The columns of a product of blocks (`pricing`) have utility sum_s g_s(w_s) - h(Z), with h(z) = z log z and
+Z = sum_s z_s(w_s): the blocks meet in Z alone. Give each block weights x_si over its own vertices, tied by
+their common total Theta and by Z-hat, the total of Z::
 
-That is loose where a single block can make Z larger than its mean: with few sensitive values, or at large
-epsilon. Then the columns of a product are split into parts by the largest z of their vertices, each part with
-a Theta and a Z-hat of its own. In the part from low to high no vertex has z > high, and every column has at
-least one with z > low, so the weights of these vertices add up to at least Theta. All that is valid, and its
-prices are near the best ones; the bound at them is found by pricing joint columns (`products`).
+    maximize    sum_si x_si g_si - Theta h(Z-hat / Theta)
+    subject to  sum_i x_si = Theta  for all s,      sum_si x_si z_si = Z-hat,
+                sum_i x_si w_si = 1 for all s  (summed over all products).
 
-Any prices alpha bound every mechanism: if no column of any product has a reduced cost above kappa per unit of
-Z, then alpha + kappa P is dual feasible and sum(alpha) + kappa an upper bound.
+By Jensen's inequality no mixture of columns does better. The objective is concave; with tangents of h in
+place of h this is a small LP, solved by column generation over block vertices.
+
+It is loose where a single block can make Z larger than its mean: with few sensitive values, or at large
+epsilon. Then the columns of a product are split into classes by the largest z of their vertices, each with a
+Theta and a Z-hat of its own. In the class (low, high] no vertex has z > high, and every column has at least
+one with z > low, so that sum_{z_si > low} x_si >= Theta. The duals of this LP are near the best ones; the
+bound at them is found by pricing joint columns, and the weights are coupled into columns (`coupling`).
+
+Any duals alpha bound every mechanism: if no column of any product has a reduced cost above kappa per unit of
+Z, then alpha + kappa P is dual feasible, and sum(alpha) + kappa an upper bound.
 """
 
 from __future__ import annotations
@@ -28,43 +33,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.highs import add_column, new_lp, solve
-from ldpfrontier.optimal.geometry.polytope import Block, leaders
+from ldpfrontier.optimal.geometry.polytope import leaders
+from ldpfrontier.optimal.products.coupling import Coupling, Weights, couple
 from ldpfrontier.optimal.products.pricing import BlockProduct, bregman
+from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns
-
-#: Vertices added per block and round; the relative gap aimed at; most rounds.
-BATCH, GAP, ROUNDS = 3, 1e-9, 500
-
-#: Tangents of h that a product starts with.
-TANGENTS = 8
-
-#: Share of the gap of the products known so far that the search for others may leave open.
-SLACK = 0.25
-
-#: Where the columns of a product are split first, in units of the mean of Z.
-EDGES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
-
-#: Least width of a part, as a ratio; most times that parts are halved.
-NARROW, HALVINGS = 1.02, 6
-
-#: Ratio of the means of Z of parts that are coupled together.
-TOGETHER = 1.05
-
-#: Times that every block joins a coupling.
-SWEEPS = 2
-
-#: Weights of the blocks of a product, each a mapping vertex index -> weight; all have the same total.
-Weights = list[dict[int, float]]
-
-#: Columns as vertices of the blocks, their weights, the parts they are of, and the mean of Z of each part.
-Coupling = tuple[NDArray[np.int64], FloatArray, NDArray[np.int64], FloatArray]
 
 Explore = Callable[[FloatArray, float], tuple[float, list[BlockProduct]]]
 
 
 @dataclass(frozen=True)
-class Part:
+class ProductClass:
     """The columns of a product whose largest z of a vertex is in (low, high]."""
 
     product: BlockProduct
@@ -72,13 +52,15 @@ class Part:
     high: float = math.inf
 
     @property
-    def whole(self) -> bool:
-        """Whether these are all columns."""
+    def is_whole(self) -> bool:
+        """Whether these are all columns of the product."""
         return self.low == 0.0 and self.high == math.inf
 
 
 class Decomposition:
-    """The LP over the block weights of the parts of products found so far, each with Theta, Z-hat, -Theta h.
+    """The LP over the block weights of the classes of products found so far.
+
+    Each class has the columns Theta, Z-hat and -Theta h, and rows that tie the weights of its blocks to them.
 
     Parameters
     ----------
@@ -91,22 +73,25 @@ class Decomposition:
     def __init__(self, first: BlockProduct, epsilon: float) -> None:
         self._centre, self._epsilon = first.centre, epsilon
         self._lp = new_lp()
-        self._first: dict[Part, tuple[int, int]] = {}  # column of Theta, row of the first tie
-        self._owners: list[tuple[Part, int, int] | None] = []
-        self._known: set[tuple[Part, int, int]] = set()
+        self._position: dict[ProductClass, tuple[int, int]] = {}  # column of Theta, row of the first tie
+        self._owners: list[tuple[ProductClass, int, int] | None] = []  # of the columns of the LP
+        self._vertices: set[tuple[ProductClass, int, int]] = set()
         self._rows = 0
-        self._primal, self._dual, self._prices = np.empty(0), np.empty(0), np.zeros(first.centre.shape)
+        self._primal, self._row_duals = np.empty(0), np.empty(0)
+        self._duals = np.zeros(first.centre.shape)
         for _ in range(first.centre.size):
-            self._row(1.0, 1.0, [], [])
-        self._add(Part(first), _constants(first))
+            self._add_row(1.0, 1.0, [], [])
+        self._add_class(ProductClass(first), _constants(first))
 
-    def solve(self, explore: Explore, *, gap: float = GAP, rounds: int = ROUNDS) -> FloatArray:
-        """Add vertices and products until the bound meets the value of the LP.
+    def solve(
+        self, explore: Explore, *, gap: float = SETTINGS.finest_gap, rounds: int = SETTINGS.max_rounds
+    ) -> FloatArray:
+        """Add vertices and products until the bound meets the value of the LP; return the duals of the bound.
 
         Parameters
         ----------
         explore : callable
-            Given prices and a slack: an upper bound of the reduced cost per unit of Z over the columns of all
+            Given duals and a slack: an upper bound of the reduced cost per unit of Z over the columns of all
             products, within the slack of the largest found, and products with a positive one.
         gap : float
             Relative gap between the bound and the value of the LP at which to stop.
@@ -115,35 +100,34 @@ class Decomposition:
 
         Returns
         -------
-        prices : ndarray, shape (a1, a2)
-            Dual-feasible prices of all columns; their sum is an upper bound on the optimum, in nats.
+        duals : ndarray, shape (a1, a2)
+            Feasible for all columns; their sum is an upper bound on the optimum, in nats.
         """
         bound, best = math.inf, np.zeros(self._centre.shape)
         for _ in range(rounds):
-            _, self._primal, dual = solve(self._lp)
-            self._dual = dual
-            self._prices = prices = dual[: best.size].reshape(best.shape)
-            value = self._value()
+            self._solve_lp()
+            duals, value = self._duals, self._value()
             left = bound - value if math.isfinite(bound) else 0.0
-            slack = max(SLACK * left, 0.5 * gap * abs(value))
-            excess, products = explore(prices, slack)
-            if prices.sum() + excess < bound:
-                bound, best = float(prices.sum() + excess), prices + excess * self._centre
+            slack = max(SETTINGS.search_share * left, 0.5 * gap * abs(value))
+            excess, products = explore(duals, slack)
+            if duals.sum() + excess < bound:
+                bound, best = float(duals.sum() + excess), duals + excess * self._centre
             if bound - value <= gap * abs(value):
                 break
-            new = self._cut()
-            new |= self._improve(prices, dual)
+            new = self._add_tangents()
+            new |= self._add_vertices()
             for product in products:
-                if Part(product) not in self._first:
-                    best_of_blocks = enumerate(product.best_vertices(prices, BATCH))
-                    self._add(Part(product), ((s, int(i)) for s, own in best_of_blocks for i in own))
+                if ProductClass(product) not in self._position:
+                    best_of_blocks = enumerate(product.best_vertices(duals, SETTINGS.batch))
+                    vertices = ((s, int(i)) for s, own in best_of_blocks for i in own)
+                    self._add_class(ProductClass(product), vertices)
                     new = True
             if not new:
                 break
         return best
 
-    def refine(self, *, gap: float, rounds: int = ROUNDS) -> FloatArray:
-        """Split the parts in use, and add vertices, until the value of the LP hardly falls.
+    def refine(self, *, gap: float, rounds: int = SETTINGS.max_rounds) -> FloatArray:
+        """Split classes and add vertices until the value of the LP hardly falls; return the duals.
 
         Parameters
         ----------
@@ -154,166 +138,165 @@ class Decomposition:
 
         Returns
         -------
-        prices : ndarray, shape (a1, a2)
+        duals : ndarray, shape (a1, a2)
             Near the best ones; of no bound themselves.
         """
-        for _ in range(HALVINGS):
+        for _ in range(SETTINGS.max_splits):
             if not self._split(gap * self._value()):
                 break
-            self.settle(gap=gap, rounds=rounds)
-        return self._prices
+            self.converge(gap=gap, rounds=rounds)
+        return self._duals
 
-    def settle(self, *, gap: float, rounds: int = ROUNDS) -> FloatArray:
-        """Add vertices to the parts as they are, until the value hardly falls; return the prices."""
+    def converge(self, *, gap: float, rounds: int = SETTINGS.max_rounds) -> FloatArray:
+        """Add vertices to the present classes until the value of the LP hardly falls; return the duals."""
         for _ in range(rounds):
-            value, self._primal, self._dual = solve(self._lp)
-            self._prices = self._dual[: self._prices.size].reshape(self._prices.shape)
-            least = SLACK * gap * abs(value)
-            new = self._cut(least)
-            if not self._improve(self._prices, self._dual, least / len(self._prices)) and not new:
+            value = self._solve_lp()
+            least = SETTINGS.search_share * gap * abs(value)
+            new = self._add_tangents(least)
+            if not self._add_vertices(least / len(self._centre)) and not new:
                 break
-        return self._prices
+        return self._duals
 
-    @property
-    def split(self) -> bool:
-        """Whether the columns of a product are split into parts."""
-        return any(not part.whole for part in self._first)
+    def solve_refined(self, explore: Explore, *, gap: float, rounds: int) -> FloatArray:
+        """Solve, and refine if the coupling of the weights loses more than the gap; return the duals."""
+        if all(own.is_whole for own in self._position):
+            duals = self.solve(explore, gap=gap, rounds=rounds)
+            if self.coupling_loss() <= gap:
+                return duals
+            self.refine(gap=gap)
+        return self.converge(gap=gap, rounds=rounds)
 
     def vertices_in_use(self) -> list[set[int]]:
-        """List the vertices known of every block of the only product."""
-        return [{i for _, t, i in self._known if t == s} for s in range(len(self._centre))]
+        """Return the vertices in the LP, for every block of the only product."""
+        return [{i for _, t, i in self._vertices if t == s} for s in range(len(self._centre))]
 
     def renumber_vertices(self, kept: Sequence[NDArray[np.int64]]) -> None:
-        """Take over the indices of vertices from their places among those kept of every block."""
+        """Replace the indices of vertices by their places among those kept of every block."""
         places = [{int(i): n for n, i in enumerate(own)} for own in kept]
         self._owners = [owner and (*owner[:2], places[owner[1]][owner[2]]) for owner in self._owners]
-        self._known = {(part, s, places[s][i]) for part, s, i in self._known}
+        self._vertices = {(own, s, places[s][i]) for own, s, i in self._vertices}
 
     def columns(self) -> Columns:
-        """Couple the block weights of the last LP that was solved into joint columns."""
-        return Columns.join(parts[0].product.columns(choice) for parts, (choice, *_) in self._couplings())
+        """Return the joint columns that the block weights of the last LP are coupled into."""
+        return Columns.join(
+            classes[0].product.columns(coupling.choice) for classes, coupling in self._couplings()
+        )
 
     def coupling_loss(self) -> float:
         """Return the share of the value of the last LP that is lost in coupling its weights."""
         return sum(loss for loss, _ in self._losses()) / abs(self._value())
 
-    def _losses(self) -> list[tuple[float, Part]]:
-        """List what the couplings of the parts lose, in nats, least first."""
-        losses: list[tuple[float, Part]] = []
-        for parts, (choice, mass, owner, means) in self._couplings():
-            Z = np.sum([b.z[i] for b, i in zip(parts[0].product.blocks, choice.T, strict=True)], axis=0)
-            each = mass * bregman(Z, means[owner])
-            losses += zip(np.bincount(owner, weights=each, minlength=len(parts)).tolist(), parts, strict=True)
+    def _losses(self) -> list[tuple[float, ProductClass]]:
+        """Return what the couplings of the classes lose, in nats, least first."""
+        losses: list[tuple[float, ProductClass]] = []
+        for classes, (choice, mass, owner, means) in self._couplings():
+            Z = np.sum([b.z[i] for b, i in zip(classes[0].product.blocks, choice.T, strict=True)], axis=0)
+            each = np.bincount(owner, weights=mass * bregman(Z, means[owner]), minlength=len(classes))
+            losses += zip(each.tolist(), classes, strict=True)
         return sorted(losses, key=lambda loss: loss[0])
 
-    def _couplings(self) -> Iterator[tuple[list[Part], Coupling]]:
-        """Couple parts of nearly the same mean of Z together: the parts, and what `couple` returns."""
+    def _couplings(self) -> Iterator[tuple[list[ProductClass], Coupling]]:
+        """Couple classes of nearly the same mean of Z together; yield them with their coupling."""
         weights = self._weights()
-        found = sorted((z / theta, n, part) for n, (theta, z, part) in enumerate(self._totals()))
+        found = sorted((z / theta, n, own) for n, (theta, z, own) in enumerate(self._totals()))
         found = [entry for entry in found if all(weights.get(entry[2], [{}]))]
         while found:
             least, _, first = found[0]
-            together = [p for mean, _, p in found if p.product is first.product and mean <= TOGETHER * least]
+            together = [
+                own
+                for mean, _, own in found
+                if own.product is first.product and mean <= SETTINGS.coupling_ratio * least
+            ]
             found = [entry for entry in found if entry[2] not in together]
-            yield together, couple(first.product.blocks, [(weights[p], p.low) for p in together])
+            yield together, couple(first.product.blocks, [(weights[own], own.low) for own in together])
 
-    def _weights(self) -> dict[Part, Weights]:
-        weights: dict[Part, Weights] = {}
+    def _weights(self) -> dict[ProductClass, Weights]:
+        """Return the block weights of every class in the last LP."""
+        weights: dict[ProductClass, Weights] = {}
         for owner, weight in zip(self._owners, self._primal, strict=False):  # later ones have no weight yet
             if owner and weight > 1e-13:
-                part, s, i = owner
-                weights.setdefault(part, [{} for _ in part.product.blocks])[s][i] = float(weight)
+                own, s, i = owner
+                weights.setdefault(own, [{} for _ in own.product.blocks])[s][i] = float(weight)
         return weights
 
-    def _row(self, low: float, high: float, columns: list[int], entries: list[float]) -> None:
+    def _solve_lp(self) -> float:
+        """Solve the LP; return its value, with the tangents of h."""
+        value, self._primal, self._row_duals = solve(self._lp)
+        self._duals = self._row_duals[: self._duals.size].reshape(self._duals.shape)
+        return value
+
+    def _add_row(self, low: float, high: float, columns: list[int], entries: list[float]) -> None:
         self._lp.addRow(low, high, len(columns), np.array(columns, dtype=np.int32), np.array(entries))
         self._rows += 1
 
-    def _add(self, part: Part, vertices: Iterable[tuple[int, int]]) -> None:
-        """Add a part with those of the vertices (s, i) that may be in it."""
+    def _add_class(self, own: ProductClass, vertices: Iterable[tuple[int, int]]) -> None:
+        """Add a class with those of the vertices (s, i) that may be in it."""
         a1, infinity = self._centre.shape[0], highspy.kHighsInf
-        self._first[part] = len(self._owners), self._rows
+        self._position[own] = len(self._owners), self._rows
         ties = np.arange(self._rows, self._rows + a1 + 2, dtype=np.int32)
         for _ in ties[1:]:  # the weights of every block sum to Theta, all their Z to Z-hat
-            self._row(0.0, 0.0, [], [])
-        self._row(0.0, infinity, [], [])  # and those of vertices above low, to Theta at least
-        own = np.concatenate([ties[:a1], ties[a1 + 1 :]])
-        self._lp.addCol(0.0, 0.0, infinity, a1 + 1, own, -np.ones(a1 + 1))
+            self._add_row(0.0, 0.0, [], [])
+        self._add_row(0.0, infinity, [], [])  # and those of vertices above low, to Theta at least
+        places = np.concatenate([ties[:a1], ties[a1 + 1 :]])
+        self._lp.addCol(0.0, 0.0, infinity, a1 + 1, places, -np.ones(a1 + 1))
         self._lp.addCol(0.0, 0.0, infinity, 1, ties[a1 : a1 + 1], -np.ones(1))
         self._lp.addCol(1.0, -infinity, infinity, 0, ties[:0], np.empty(0))
         self._owners += [None] * 3
-        for c in np.exp(np.linspace(0.0, self._epsilon, TANGENTS)):
-            self._tangent(part, float(c))
+        for c in np.exp(np.linspace(0.0, self._epsilon, SETTINGS.first_tangents)):
+            self._add_tangent(own, float(c))
         for s, i in vertices:
-            if part.product.blocks[s].z[i] <= part.high:
-                self._offer(part, s, i)
+            if own.product.blocks[s].z[i] <= own.high:
+                self._add_vertex(own, s, i)
 
     def _split(self, enough: float) -> bool:
-        """Split the parts whose coupling loses most, until the others lose `enough`; tell if any is."""
+        """Split the classes whose coupling loses most, until the rest lose `enough`; return if any is."""
         weights = self._weights()
         total, new = 0.0, False
-        for loss, part in self._losses():
+        for loss, own in self._losses():
             total += loss
             if total > enough:
-                new |= self._split_part(part, weights)
+                new |= self._split_class(own, weights)
         return new
 
-    def _split_part(self, part: Part, weights: dict[Part, Weights]) -> bool:
-        """Split a part, if the vertices in use differ enough; return whether they do."""
-        product = part.product
-        above = sorted(
-            (float(block.z[i]), weight)
-            for block, own in zip(product.blocks, weights[part], strict=True)
-            for i, weight in own.items()
-            if block.z[i] > part.low
-        )
-        heights, shares = np.array(above).T
-        if part.whole:
-            mean = float(heights @ shares) / sum(weights[part][0].values())
-            widest = max(float(block.z.max()) for block in product.blocks)
-            inner = [edge * mean for edge in EDGES if edge * mean < widest]
-        else:
-            # Halves of equal weight, as far as z differs.
-            gaps = np.flatnonzero(heights[1:] > heights[:-1] * NARROW)
-            middle = float(np.searchsorted(np.cumsum(shares), 0.5 * shares.sum())) - 0.5
-            nearest = gaps[np.argsort(np.abs(gaps - middle), kind="stable")[:1]]
-            inner = [math.sqrt(heights[k] * heights[k + 1]) for k in nearest]
+    def _split_class(self, own: ProductClass, weights: dict[ProductClass, Weights]) -> bool:
+        """Split a class by z, if the vertices in use differ enough; return whether they do."""
+        product = own.product
+        inner = _splits(own, weights[own])
         if not inner:
             return False
-        ends = [part.low, *inner, part.high]
-        used = [own for other, own in weights.items() if other.product is product]
-        seeds = {(s, i) for own in used for s, vertices in enumerate(own) for i in vertices}
+        used = [vertices for other, vertices in weights.items() if other.product is product]
+        seeds = {(s, i) for blocks in used for s, vertices in enumerate(blocks) for i in vertices}
         seeds.update(_constants(product))
-        self._lp.changeColBounds(self._first.pop(part)[0], 0.0, 0.0)
-        for low, high in itertools.pairwise(ends):
-            self._add(Part(product, low, high), sorted(seeds))
+        self._lp.changeColBounds(self._position.pop(own)[0], 0.0, 0.0)
+        for low, high in itertools.pairwise([own.low, *inner, own.high]):
+            self._add_class(ProductClass(product, low, high), sorted(seeds))
         return True
 
-    def _tangent(self, part: Part, c: float) -> None:
+    def _add_tangent(self, own: ProductClass, c: float) -> None:
         """Keep the bound of -Theta h(Z-hat / Theta) below its tangent at Z-hat / Theta = c."""
-        theta = self._first[part][0]
-        self._row(-highspy.kHighsInf, 0.0, [theta, theta + 1, theta + 2], [-c, 1.0 + math.log(c), 1.0])
+        theta = self._position[own][0]
+        self._add_row(-highspy.kHighsInf, 0.0, [theta, theta + 1, theta + 2], [-c, 1.0 + math.log(c), 1.0])
 
-    def _offer(self, part: Part, s: int, i: int) -> bool:
+    def _add_vertex(self, own: ProductClass, s: int, i: int) -> bool:
         """Add a vertex; return whether it is new."""
-        owner = (part, s, i)
-        if owner in self._known:
+        owner = (own, s, i)
+        if owner in self._vertices:
             return False
-        self._known.add(owner)
+        self._vertices.add(owner)
         self._owners.append(owner)
-        block, (_, row) = part.product.blocks[s], self._first[part]
+        block, (_, row) = own.product.blocks[s], self._position[own]
         a1, a2 = self._centre.shape
         w, z = block.vectors(np.array([i]))[0], float(block.z[i])
         used = np.flatnonzero(w)
         place, entries = [s * a2 + used, [row + s, row + a1]], [w[used], [1.0, z]]
-        if z > part.low:
+        if z > own.low:
             place.append([row + a1 + 1])
             entries.append([1.0])
         add_column(self._lp, float(block.g[i]), np.concatenate(place), np.concatenate(entries))
         return True
 
     def _value(self) -> float:
-        """Return what a solution is worth, with h itself in place of its tangents."""
+        """Return the objective of the last solution, with h itself in place of its tangents."""
         value = 0.0 + sum(
             float(owner[0].product.blocks[owner[1]].g[owner[2]]) * weight
             for owner, weight in zip(self._owners, self._primal, strict=False)
@@ -323,145 +306,85 @@ class Decomposition:
             value -= z * math.log(z / theta)
         return float(value)
 
-    def _totals(self) -> Iterator[tuple[float, float, Part]]:
-        for part, (column, _) in self._first.items():
+    def _totals(self) -> Iterator[tuple[float, float, ProductClass]]:
+        """Yield Theta and Z-hat of the classes in use."""
+        for own, (column, _) in self._position.items():
             theta, z = self._primal[column : column + 2] if column < self._primal.size else (0.0, 0.0)
             if theta > 1e-12 and z > 1e-12:
-                yield float(theta), float(z), part
+                yield float(theta), float(z), own
 
-    def _cut(self, least: float = 1e-12) -> bool:
+    def _add_tangents(self, least: float = 1e-12) -> bool:
         """Add the tangents that a solution violates by more than `least`; return whether there are any."""
         new = False
-        for theta, z, part in self._totals():
-            if self._primal[self._first[part][0] + 2] > least - z * math.log(z / theta):
-                self._tangent(part, z / theta)
+        for theta, z, own in self._totals():
+            if self._primal[self._position[own][0] + 2] > least - z * math.log(z / theta):
+                self._add_tangent(own, z / theta)
                 new = True
         return new
 
-    def _improve(self, prices: FloatArray, dual: FloatArray, least: float = 1e-11) -> bool:
-        """Add the best vertices of each block with a reduced cost above `least`; tell if there are any."""
+    def _add_vertices(self, least: float = 1e-11) -> bool:
+        """Add the best vertices of each block with a reduced cost above `least`; return if any is new."""
         new, last = False, None
-        for part, (_, row) in self._first.items():
-            product = part.product
-            ties = dual[row : row + len(product.blocks) + 2]
-            if part.whole:
-                new |= self._improve_whole(part, prices, ties, least)
-                continue
-            if product is not last:
-                last, reduced = product, product.reduced(prices)
-                rising = [f[block.rising[1]] for block, f in zip(product.blocks, reduced, strict=True)]
-            for s, (block, f) in enumerate(zip(product.blocks, rising, strict=True)):
-                z, order = block.rising
-                low, high = np.searchsorted(z, [part.low, part.high], side="right")
-                for a, b, bonus in ((0, low, 0.0), (low, high, ties[-1])):
-                    for place in leaders(f[a:b], z[a:b], ties[-2], ties[s] + bonus + least, 1):
-                        new |= self._offer(part, s, int(order[a + place]))
-        return new
-
-    def _improve_whole(self, part: Part, prices: FloatArray, ties: FloatArray, least: float) -> bool:
-        product, new = part.product, False
-        if product.best_tangent(prices)[0] <= 0.0:  # none is missed
-            return False
-        for s, (block, f) in enumerate(zip(product.blocks, product.reduced(prices), strict=True)):
-            for i in leaders(f, block.z, ties[-2], ties[s] + least, BATCH):
-                new |= self._offer(part, s, int(i))
+        for own, (_, row) in self._position.items():
+            product, ties = own.product, self._row_duals[row : row + len(self._centre) + 2]
+            if own.is_whole:
+                found = _price_whole(product, self._duals, ties, least)
+            else:
+                if product is not last:
+                    last, reduced = product, product.reduced(self._duals)
+                    rising = [f[b.rising[1]] for b, f in zip(product.blocks, reduced, strict=True)]
+                found = _price_class(own, rising, ties, least)
+            for s, i in found:
+                new |= self._add_vertex(own, s, i)
         return new
 
 
 def _constants(product: BlockProduct) -> list[tuple[int, int]]:
-    """List the constant vertices of all blocks."""
+    """Return the constant vertices (s, i) of all blocks."""
     return [(s, i) for s, block in enumerate(product.blocks) for i in block.constants]
 
 
-def couple(blocks: list[Block], parts: Sequence[tuple[Weights, float]], sweeps: int = SWEEPS) -> Coupling:
-    """Couple block weights into joint columns with Z as near to the means of the parts as rearrangements get.
-
-    In a part, vertices with z > low, where that is positive, come first: side by side, so that every column
-    has one if their weights suffice. The others are shared by all parts: blocks join one at a time, the ones
-    with the widest range of z first. Columns without a vertex of the block, in order of rising partial Z
-    less the mean of their part, meet its vertices in order of falling z, masses split where they have to be.
-    In further sweeps every block leaves and joins again.
-
-    Parameters
-    ----------
-    blocks : list of Block
-    parts : sequence of (weights, low)
-    sweeps : int
-
-    Returns
-    -------
-    columns : ndarray of int, shape (columns, a1)
-        Vertex index of every block.
-    mass : ndarray, shape (columns,)
-        Their weights.
-    owner : ndarray of int, shape (columns,)
-        Which part they are of.
-    means : ndarray, shape (parts,)
-        Of Z.
-    """
-    starts = [_side_by_side(blocks, weights, low) for weights, low in parts]
-    columns, mass = (np.concatenate(list(both)) for both in zip(*starts, strict=True))
-    owner = np.repeat(np.arange(len(parts)), [len(m) for _, m in starts])
-    means = np.array(
-        [
-            sum(b.z[i] * w for b, own in zip(blocks, weights, strict=True) for i, w in own.items())
-            / sum(weights[0].values())
-            for weights, _ in parts
-        ]
+def _splits(own: ProductClass, weights: Weights) -> list[float]:
+    """Return where to split a class by z: at multiples of the mean of Z, or into halves of its weight."""
+    above = sorted(
+        (float(block.z[i]), weight)
+        for block, vertices in zip(own.product.blocks, weights, strict=True)
+        for i, weight in vertices.items()
+        if block.z[i] > own.low
     )
-    fixed = columns >= 0
-    z = np.zeros(columns.shape)
-    used, shares = [], []
-    for s, block in enumerate(blocks):
-        z[fixed[:, s], s] = block.z[columns[fixed[:, s], s]]
-        left: dict[int, float] = {}
-        for weights, low in parts:
-            for i, weight in weights[s].items():
-                left[i] = left.get(i, 0.0) + weight * (not 0.0 < low < block.z[i])
-        indices = np.array(sorted(i for i in left if left[i] > 0.0) or sorted(left))
-        used.append(indices[np.argsort(-block.z[indices], kind="stable")])
-        shares.append(np.array([left[i] or 1.0 for i in used[-1]]))
-    spread = [float(np.ptp(b.z[i])) for b, i in zip(blocks, used, strict=True)]
-    for s in np.tile(np.argsort(spread, kind="stable")[::-1], sweeps):
-        free, rest = np.flatnonzero(~fixed[:, s]), np.flatnonzero(fixed[:, s])
-        if not free.size:
-            continue
-        z[free, s] = 0.0
-        rising = free[np.argsort(z[free].sum(axis=1) - means[owner[free]], kind="stable")]
-        # Cutting [0, 1] at both sequences of cumulative masses couples them monotonically.
-        ends, new_ends = np.cumsum(mass[rising]), np.cumsum(shares[s] / shares[s].sum())
-        cuts = np.union1d(ends / ends[-1], new_ends)
-        middles = (np.append(0.0, cuts[:-1]) + cuts) / 2.0
-        old = rising[np.minimum(np.searchsorted(ends / ends[-1], middles), len(rising) - 1)]
-        new = used[s][np.minimum(np.searchsorted(new_ends, middles), len(used[s]) - 1)]
-        mass = np.concatenate([mass[rest], np.diff(cuts, prepend=0.0) * ends[-1]])
-        kept = np.concatenate([rest, old])
-        columns, fixed, z, owner = columns[kept], fixed[kept], z[kept], owner[kept]
-        columns[rest.size :, s], z[rest.size :, s] = new, blocks[s].z[new]
-    return columns, mass, owner, means
+    heights, shares = np.array(above).T
+    if own.is_whole:
+        mean = float(heights @ shares) / sum(weights[0].values())
+        widest = max(float(block.z.max()) for block in own.product.blocks)
+        return [ratio * mean for ratio in SETTINGS.first_splits if ratio * mean < widest]
+    gaps = np.flatnonzero(heights[1:] > heights[:-1] * SETTINGS.min_split_ratio)
+    middle = float(np.searchsorted(np.cumsum(shares), 0.5 * shares.sum())) - 0.5
+    nearest = gaps[np.argsort(np.abs(gaps - middle), kind="stable")[:1]]
+    return [math.sqrt(heights[k] * heights[k + 1]) for k in nearest]
 
 
-def _side_by_side(blocks: list[Block], weights: Weights, low: float) -> tuple[NDArray[np.int64], FloatArray]:
-    """Lay the vertices with z > low along a circle of masses, one after the other.
+def _price_whole(
+    product: BlockProduct, duals: FloatArray, ties: FloatArray, least: float
+) -> Iterator[tuple[int, int]]:
+    """Yield the best vertices (s, i) of a product; none if no column has a positive reduced cost."""
+    if product.best_tangent(duals)[0] <= 0.0:
+        return
+    for s, (block, f) in enumerate(zip(product.blocks, product.reduced(duals), strict=True)):
+        for i in leaders(f, block.z, ties[-2], ties[s] + least, SETTINGS.batch):
+            yield s, int(i)
 
-    Returns
-    -------
-    columns : ndarray of int, shape (columns, a1)
-        Their indices; -1 where a block has none.
-    mass : ndarray, shape (columns,)
-        Adding up to Theta.
+
+def _price_class(
+    own: ProductClass, reduced: list[FloatArray], ties: FloatArray, least: float
+) -> Iterator[tuple[int, int]]:
+    """Yield the best vertex (s, i) of every block with z <= low, and the best with low < z <= high.
+
+    `reduced` has the f of all vertices in order of rising z. Vertices with z > low have a discount: the dual,
+    <= 0, of the row that demands one of them in every column.
     """
-    total = sum(weights[0].values())
-    above, end = [], 0.0
-    for s, (block, vertices) in enumerate(zip(blocks, weights, strict=True)):
-        for i in sorted(vertices):
-            if 0.0 < low < block.z[i]:
-                above.append((s, i, end, end + vertices[i] / total))
-                end = above[-1][-1]
-    cuts = np.unique([0.0, 1.0, *(end % 1.0 for *_, end in above)])
-    columns = np.full((len(cuts) - 1, len(blocks)), -1, dtype=np.int64)
-    middles = (cuts[:-1] + cuts[1:]) / 2.0
-    for s, i, start, end in above:
-        for turn in range(int(start), math.ceil(end)):
-            columns[(start <= middles + turn) & (middles + turn < end), s] = i
-    return columns, total * np.diff(cuts)
+    for s, (block, f) in enumerate(zip(own.product.blocks, reduced, strict=True)):
+        z, order = block.rising
+        low, high = np.searchsorted(z, [own.low, own.high], side="right")
+        for a, b, discount in ((0, low, 0.0), (low, high, ties[-1])):
+            for place in leaders(f[a:b], z[a:b], ties[-2], ties[s] + discount + least, 1):
+                yield s, int(order[a + place])

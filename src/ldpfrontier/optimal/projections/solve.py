@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ldpfrontier.channel import Channel
 from ldpfrontier.optimal.certificate.delta_sweep import Profiles
 from ldpfrontier.optimal.certificate.dual_certificate import Certificate, Frame
-from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal, ProximalFamily, generate_near
+from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal, ProximalFamily, generate_proximal
 from ldpfrontier.optimal.column_generation.smoothed import best_channel, generate
 from ldpfrontier.optimal.polyopt.solve import LARGE, start_columns
 from ldpfrontier.optimal.products.ball_family import FEW, BallFamily
@@ -123,7 +123,7 @@ def mechanism_without_bound(
     """Find a good mechanism as `projected_mechanism` does, of what exploring finds, without a bound."""
     tolerance = max(GAP, tolerance)
     decomposition = _started(products, tolerance)
-    prices = _final(products, decomposition, tolerance)
+    prices = decomposition.solve_refined(products.explore, gap=tolerance, rounds=ROUNDS)
     return _joint(products, decomposition.columns(), prices, tolerance, max_rounds, start)
 
 
@@ -146,11 +146,11 @@ def _joint(
         utility,
         tolerance=tolerance,
         max_rounds=max_rounds if few else 1,
-        stable_prices=prices.ravel(),
+        stable_duals=prices.ravel(),
     )
     if not few and joint.gap > tolerance:
         rounds = min(max_rounds, JOINT if products.product(0, 0.0).size <= LARGE else FEWER)
-        joint, _ = generate_near(
+        joint, _ = generate_proximal(
             products, coupled, utility, [prices.ravel()], tolerance=tolerance, max_rounds=rounds
         )
     return best_mixture(joint.channel, start, utility), joint.iterations
@@ -189,7 +189,7 @@ def _decomposed(products: BallFamily, gap: float, max_nodes: int) -> tuple[Colum
     if single or not long:  # what a few cells find of long lists of distinct pairs is not worth their time
         scouts = _Scouts(groups * SCOUTED, 0, HINTS) if single else _Scouts(groups * SCOUTED, 0, 1, WIDE)
         bound = _bounded(products, decomposition, gap, scouts, 1 if single else COARSE)[2]
-    prices = _final(products, decomposition, gap)
+    prices = decomposition.solve_refined(products.explore, gap=gap, rounds=ROUNDS)
     return decomposition.columns(), prices, bound
 
 
@@ -276,16 +276,6 @@ def _shares(products: BallFamily) -> FloatArray:
     return np.asarray(shares / shares.sum())
 
 
-def _final(products: Products, decomposition: Decomposition, gap: float) -> FloatArray:
-    """Solve the last LP, refined where the coupling of its weights would lose; return the prices."""
-    if not decomposition.split:
-        prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
-        if decomposition.coupling_loss() <= gap:
-            return prices
-        decomposition.refine(gap=gap)
-    return decomposition.settle(gap=gap, rounds=ROUNDS)
-
-
 def _bounded(
     products: BallFamily, decomposition: Decomposition, gap: float, passes: _Passes, knots: int
 ) -> tuple[Columns, FloatArray, float]:
@@ -300,7 +290,7 @@ def _bounded(
         if joint is None:
             prices = decomposition.solve(products.explore, gap=gap, rounds=ROUNDS)
             if passes.exact and decomposition.coupling_loss() > gap:
-                prices = _final(products, decomposition, gap)
+                prices = decomposition.solve_refined(products.explore, gap=gap, rounds=ROUNDS)
                 joint = Proximal(products, decomposition.columns(), utility)
         if joint is not None:
             _, prices = _nearer(products, joint, prices, gap, NEARER)
