@@ -181,7 +181,7 @@ class Profiles:
         for n in range(max(map(len, tilts))):
             bodies, own, starts = [], [], []
             for s, delta, special in sorted(set(self.products.active_blocks())):
-                body = self.products.body((s, delta, special))
+                body = self.products.body(s, delta, special)
                 near = tilts[int(np.abs(self.deltas - delta).argmin())]
                 pool = self._paths[self.roles.index((s, special))].pool
                 if body.movable and len(pool) and n < len(near):

@@ -248,7 +248,7 @@ class Certificate:
         return part.cover.above(self.frame.knots) if part.above > 0.0 else np.zeros(count)
 
     def _base(self, role: Role) -> Body:
-        return self.products.body((role[0], 0.0, False))
+        return self.products.body(role[0])
 
     def _level(self, role: Role, scale: float) -> Level:
         frame, own = self.frame, self.frame.own(role)
@@ -326,6 +326,6 @@ def between(pair: tuple[float, float], t: FloatArray) -> FloatArray:
 
 def with_ends(products: BallFamily, s: int, top: float, bottom: float) -> Body:
     """Return the body of a sensitive value with given ends of A and B, and the vertices that are listed."""
-    ball, base = products.ball, products.body((s, 0.0, False))
+    ball, base = products.ball, products.body(s)
     ratio = max(math.log(top / bottom), 0.0)
     return Body(ball.conditionals[s], base.radius, ball.order, ball.centre[s], ratio, bottom)

@@ -93,7 +93,7 @@ class Path:
     _found: dict[float, Found] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self.base = self.products.body((self.role[0], 0.0, False))
+        self.base = self.products.body(self.role[0])
         self.pool = np.empty((0, self.base.letters))
         self._fresh = Points(np.empty(0), self.pool, np.empty(0))
         sets, levels, least = critical(self.base)

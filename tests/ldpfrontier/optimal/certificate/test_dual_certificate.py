@@ -17,9 +17,9 @@ from ldpfrontier.optimal.certificate.affine_pieces import NEARLY, Case, Known, _
 from ldpfrontier.optimal.certificate.delta_sweep import Profiles
 from ldpfrontier.optimal.certificate.dual_certificate import Certificate, Frame, between, ends, with_ends
 from ldpfrontier.optimal.certificate.majorant import level_at
-from ldpfrontier.optimal.column_generation.proximal_bundle import generate_near
+from ldpfrontier.optimal.column_generation.proximal_bundle import generate_proximal
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.products import ball_family as body_products
+from ldpfrontier.optimal.products import ball_family
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.projections.solve import projected_mechanism
@@ -41,7 +41,7 @@ def parted():
     decomposition.solve(products.explore, gap=1e-4, rounds=60)
     whole = float(decomposition.solve(products.explore, gap=1e-4, rounds=60).sum())
     utility = MutualInformation(products.ball.centre)
-    prices = generate_near(
+    prices = generate_proximal(
         products, decomposition.columns(), utility, [decomposition.refine(gap=1e-4).ravel()],
         tolerance=1e-4, max_rounds=30,
     )[1].reshape(products.ball.centre.shape)  # fmt: skip
@@ -92,7 +92,7 @@ def test_parts_have_lines_that_no_known_point_is_above(parted, share):
 
 def at_delta(products, delta, role, prices):
     """Return f and z of the vertices that are listed of a body, scaled as those of certificates."""
-    body, scale = products.body((role[0], float(delta), role[1])), math.exp(-0.5 * delta)
+    body, scale = products.body(role[0], float(delta), role[1]), math.exp(-0.5 * delta)
     z = scale * body.z
     return scale * body.reduced(prices[role[0]]) - 0.5 * delta * z, z
 
@@ -132,7 +132,7 @@ def test_no_point_of_a_body_with_z_at_an_edge_is_far_above_those_known(parted):
     at, delta = profiles.points[k], float(profiles.deltas[k])
     for n, (s, special) in enumerate(profiles.roles):
         own = slice(*at.first[n : n + 2])
-        body = products.body((s, delta, special))
+        body = products.body(s, delta, special)
         w = math.exp(-0.5 * delta) * body.compact(np.arange(len(body)))
         z = w @ body.prior
         for edge in profiles.edges[(profiles.edges > z.min()) & (profiles.edges < z.max())]:
@@ -246,7 +246,7 @@ def test_bodies_that_are_listed_are_not_above_their_levels():
     """A group so rare that nothing is known of it has a box, whose vertices move across the ends of parts."""
     counts = np.array([[300, 200, 100], [400, 500, 600], [1, 0, 1]])
     products = BallFamily(RenyiBall(counts / counts.sum(), 0.01, order=0.5), 2.0, distinct=True)
-    assert not products.body((2, 0.0, False)).movable
+    assert not products.body(2).movable
     decomposition = Decomposition(products.product(0, 0.0), 2.0)
     prices = decomposition.solve(products.explore, gap=1e-4, rounds=60)
     rng = np.random.default_rng(0)
@@ -316,7 +316,7 @@ def test_profiles_are_worth_their_vertices_at_every_knot():
         delta = float(profiles.deltas[k])
         for s in range(len(P)):
             for special in (False, True):
-                body = products.body((s, delta, special and k > 0))
+                body = products.body(s, delta, special and k > 0)
                 # Here bodies are scaled by e^(-delta / 2).
                 tilt = float(frame.slope[0, k]) + 0.5 * delta
                 best = math.exp(-0.5 * delta) * body.reduced(prices[s] + tilt * P[s]).max()
@@ -345,7 +345,7 @@ def test_bounds_of_distinct_pairs_are_above_those_of_all_pairs():
 
 
 def test_a_shortened_list_has_what_is_in_use_and_the_best(monkeypatch):
-    monkeypatch.setattr(body_products, "KEPT", 3)
+    monkeypatch.setattr(ball_family, "SETTINGS", replace(ball_family.SETTINGS, max_vertices=3))
     products = some_products(1.0, distinct=True)
     product = products.product(0, 0.0)
     decomposition = Decomposition(product, 1.0)

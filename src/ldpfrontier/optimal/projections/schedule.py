@@ -1,0 +1,206 @@
+r"""Bounds on the class of the projections, by a sequence of certificates.
+
+If no column of the class has a reduced cost above kappa per unit of Z at duals alpha, then ::
+
+    utility of any mechanism of the class <= sum(alpha) + kappa
+
+(`products.decomposition`). A certificate proves a kappa for all products of bodies, at every delta at once
+(`certificate.dual_certificate`). It is the cheaper, the larger the kappa; and every point that it finds above
+its affine bounds is a better vertex, which changes the duals. So there are passes, each of which
+
+1. updates the duals: by the decomposition or, once the coupling of its weights loses more than the gap, by
+   proximal column generation;
+2. searches for vertices along delta, at these duals;
+3. fits affine bounds to them, with a slack that shrinks from pass to pass;
+4. verifies these by branch and bound, and takes over the vertices found.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.optimal.certificate.delta_sweep import Profiles
+from ldpfrontier.optimal.certificate.dual_certificate import Certificate, Frame
+from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
+from ldpfrontier.optimal.polyopt.solve import start_columns
+from ldpfrontier.optimal.products.ball_family import BallFamily
+from ldpfrontier.optimal.products.decomposition import Decomposition
+from ldpfrontier.optimal.projections.settings import SETTINGS
+from ldpfrontier.types import FloatArray
+from ldpfrontier.utility import Columns, MutualInformation
+
+
+class ClassBound(NamedTuple):
+    """A bound on a class of mechanisms, with what was found on the way."""
+
+    columns: Columns  # good ones
+    duals: FloatArray  # (a1, a2): the last ones
+    bound: float  # in nats; inf where none is known
+
+
+@dataclass
+class CertificateSchedule:
+    """How far the passes of a certificate have come.
+
+    Attributes
+    ----------
+    pass_nodes, nodes_left : int
+        Nodes of a pass that does not close, and those left for all passes.
+    final_slack : float
+        The least slack.
+    slack : float
+        How far the affine bounds of the next pass are above the vertices found, in all.
+    passes_left : int
+    bound : float
+        In nats, the best so far.
+    """
+
+    pass_nodes: int
+    nodes_left: int
+    final_slack: float
+    slack: float = SETTINGS.first_slack
+    passes_left: int = SETTINGS.max_passes
+    bound: float = math.inf
+
+    def run(self, certificate: Certificate, aim: float, value: float) -> None:
+        """Refine a certificate in portions of nodes, until it is near its aim or far from it for good."""
+        excess, size, portion = math.inf, -1, math.ceil(self.pass_nodes / SETTINGS.portions)
+        is_final, closing = self.slack <= self.final_slack, SETTINGS.closed_ratio * aim
+        while size < certificate.size < self.nodes_left:
+            size = certificate.size
+            excess = certificate.bound(min(portion, self.nodes_left - size))
+            spent = certificate.size >= self.pass_nodes
+            if excess <= closing and (spent or not is_final):
+                break
+            if spent and certificate.known > SETTINGS.continue_ratio * aim:
+                break
+        closed = excess <= closing
+        self.bound, self.passes_left = min(self.bound, value + excess), self.passes_left - 1
+        self.nodes_left -= certificate.size
+        if self.nodes_left <= 0 or (closed and is_final):
+            self.passes_left = 0
+        if closed:
+            self.slack = max(self.slack / SETTINGS.slack_divisor, self.final_slack)
+
+
+def certified_bound(
+    family: BallFamily, decomposition: Decomposition, gap: float, max_nodes: int
+) -> ClassBound:
+    """Bound the class by certificates; return good columns and the last duals, too.
+
+    Parameters
+    ----------
+    family : BallFamily
+    decomposition : Decomposition
+        Of this family.
+    gap : float
+        Relative gap of the duals.
+    max_nodes : int
+        Nodes of a pass that does not close.
+    """
+    deltas, utility = _covers_deltas(family), MutualInformation(family.ball.centre)
+    total = SETTINGS.total_ratio_distinct if deltas else SETTINGS.total_ratio_all_pairs
+    schedule = CertificateSchedule(max_nodes, int(total * max_nodes), _final_slack(family))
+    sweep, repeats = Profiles(family, SETTINGS.knots if deltas else 1), SETTINGS.max_passes
+    joint: Proximal | None = None
+    while schedule.passes_left > 0:
+        if joint is None:
+            duals = decomposition.solve(family.explore, gap=gap, rounds=SETTINGS.max_programs)
+            if decomposition.coupling_loss() > gap:
+                duals = decomposition.solve_refined(family.explore, gap=gap, rounds=SETTINGS.max_programs)
+                joint = Proximal(family, decomposition.columns(), utility)
+        if joint is not None:
+            _, duals = _improve_joint(family, joint, duals, gap, SETTINGS.joint_rounds_of_pass)
+        value, fit_loss = float(duals.sum()), SETTINGS.inner_share * schedule.slack
+        new = _search_deltas(sweep, duals, schedule.slack * value * _shares(family))
+        # Duals of what was known before are not worth a certificate.
+        if (new or sweep.excess > fit_loss * value) and repeats > 1:
+            repeats -= 1
+            continue
+        frame = sweep.frame(max(fit_loss, SETTINGS.fit_loss_distinct if deltas else 0.0) * value)
+        certificate, aim = _certificate(family, duals, frame, schedule.slack)
+        schedule.run(certificate, aim, value)
+        if sweep.learn(certificate):
+            sweep.improve(duals)
+    columns = list[Columns]()
+    if joint is not None:
+        inner_gap = SETTINGS.inner_share * gap
+        channel, duals = _improve_joint(family, joint, duals, inner_gap, SETTINGS.joint_rounds_at_end)
+        columns += start_columns(channel, utility)
+    return ClassBound(Columns.join([decomposition.columns(), *columns]), duals, schedule.bound)
+
+
+def searched_bound(family: BallFamily, decomposition: Decomposition, gap: float) -> float:
+    """Bound the class by certificates of few nodes, for the vertices that they find; in nats.
+
+    Parameters
+    ----------
+    family, decomposition, gap
+        As for `certified_bound`.
+    """
+    deltas, slack, bound = _covers_deltas(family), _final_slack(family), math.inf
+    # Over all pairs, the affine bounds are fitted as loosely as for a first pass.
+    fit_loss = (
+        max(SETTINGS.inner_share * slack, SETTINGS.fit_loss_distinct)
+        if deltas
+        else (SETTINGS.inner_share * SETTINGS.first_slack)
+    )
+    passes = repeats = 1 if deltas else SETTINGS.search_passes
+    sweep = Profiles(family, SETTINGS.search_knots if deltas else 1)
+    while passes > 0:
+        duals = decomposition.solve(family.explore, gap=gap, rounds=SETTINGS.max_programs)
+        value = float(duals.sum())
+        if _search_deltas(sweep, duals) and repeats > 1:
+            repeats -= 1
+            continue
+        certificate, _ = _certificate(family, duals, sweep.frame(fit_loss * value), slack)
+        bound = min(bound, value + certificate.bound(len(duals) * SETTINGS.search_nodes))
+        passes -= 1
+        if sweep.learn(certificate):
+            sweep.improve(duals)
+    return bound
+
+
+def _covers_deltas(family: BallFamily) -> bool:
+    """Return whether the class has products at several deltas, for distinct pairs of sensitive values."""
+    return family.distinct and len(family.ball.centre) > 1
+
+
+def _final_slack(family: BallFamily) -> float:
+    return SETTINGS.final_slack_distinct if family.distinct else SETTINGS.final_slack_all_pairs
+
+
+def _search_deltas(sweep: Profiles, duals: FloatArray, kinks: FloatArray | None = None) -> bool:
+    """Search for vertices along delta; return whether products are used that were not before."""
+    tolerance = SETTINGS.final_slack_distinct
+    sweep.look(duals, 0.1 * tolerance * float(duals.sum()), kinks)
+    return sweep.use(duals, SETTINGS.inner_share * tolerance * float(duals.sum()))
+
+
+def _certificate(
+    family: BallFamily, duals: FloatArray, frame: Frame, slack: float
+) -> tuple[Certificate, float]:
+    """Return a certificate of affine bounds raised by a slack, and the reduced cost that they prove then."""
+    room = slack * float(duals.sum())
+    aim = max(room, float(frame.kappa().max()) + 0.5 * room)
+    return Certificate(family, duals, frame.raised(aim, _shares(family)), room / len(duals)), aim
+
+
+def _shares(family: BallFamily) -> FloatArray:
+    """Return the shares of the slack that sensitive values have, shape (a1,)."""
+    shares = np.sqrt(family.ball.sensitive)
+    return np.asarray(shares / shares.sum())
+
+
+def _improve_joint(
+    family: BallFamily, joint: Proximal, duals: FloatArray, gap: float, rounds: int
+) -> tuple[Channel, FloatArray]:
+    """Go on with joint columns from some duals; return the mechanism and the duals."""
+    family.polish(duals)
+    found, alpha = joint.improve([duals.ravel()], tolerance=gap, max_rounds=rounds)
+    return found.channel, alpha.reshape(duals.shape)
