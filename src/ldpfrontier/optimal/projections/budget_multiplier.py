@@ -1,18 +1,18 @@
-r"""Mechanisms private over the uncertainty set itself: what its groups may have of the budget together.
+r"""Mechanisms private over the uncertainty set itself, by a multiplier for the budget that its groups share.
 
-Of an output, F allows a group to be far from its estimate as long as no other one is. Put a price lam >= 0 on
-all of the budget, and let x be the share of it that R needs::
+Of an output, F allows a group to be far from its estimate as long as no other one is. Let x be the share of
+the budget that R in F_{U|s} needs, nu >= 0 a multiplier, and ::
 
-    A_s(v) = max of R . v_s - lam x,      B_s(v) = min of R . v_s + lam e^-eps x      over R in F_{U|s}.
+    A_s(v) = max of R . v_s - nu x,      B_s(v) = min of R . v_s + nu e^-eps x      over R in F_{U|s}.
 
-A column with A_s(v) + lam <= e^eps B_s'(v) is private over F: where F allows R and R' together, x + x' <= 1,
+A column with A_s(v) + nu <= e^eps B_s'(v) is private over F: where F allows R and R' together, x + x' <= 1,
 and ::
 
-    R . v_s <= A_s + lam x <= e^eps B_s' - lam x' <= e^eps R' . v_s'.
+    R . v_s <= A_s + nu x <= e^eps B_s' - nu x' <= e^eps R' . v_s'.
 
-By the duality of convex programs every private column has such prices, one for each pair (s, s'), from order
-1/2 on. Columns with one price for all pairs are products of bodies again (`body_products`), for every price;
-at price 0 they are those of the projections. Several prices take part in one decomposition.
+By the duality of convex programs every private column has such multipliers, one for each pair (s, s'), from
+order 1/2 on. Columns with one multiplier for all pairs are products of bodies again (`products.ball_family`);
+at nu = 0 they are those of the projections. Several multipliers take part in one decomposition.
 """
 
 from __future__ import annotations
@@ -30,22 +30,14 @@ from ldpfrontier.optimal.geometry.support_function import Extreme, extreme, leas
 from ldpfrontier.optimal.polyopt.solve import LARGE, allowed
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.pricing import BlockProduct
+from ldpfrontier.optimal.projections.settings import SETTINGS
 from ldpfrontier.optimal.projections.solve import mechanism_without_bound
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.divergence import budget
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns
 
-#: The highest price of all of the budget, relative to e^eps - 1, up to a level in nats, and the power of the
-#: level with which it falls beyond; how many prices there are, each half of the one before; how many of long
-#: lists of vertices, and of all pairs only: with many letters distinct pairs add little and take long.
-HIGHEST, FLAT, FALLING, PRICES, FEW_PRICES = 0.5, 2.0, 0.75, 3, 2
-
-#: Steps of the search for the price of an output, and the part of the range that is left by each.
-STEPS, GOLDEN = 60, 0.5 * (math.sqrt(5.0) - 1.0)
-
-#: Orders from which on k(D) is convex, so that prices are those of the duality.
-LEAST_ORDER = 0.5
+_STEPS, _GOLDEN = SETTINGS.golden_steps, 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 class Balls(NamedTuple):
@@ -58,7 +50,7 @@ class Balls(NamedTuple):
 
 
 class BudgetMultiplierFamily:
-    """Products of bodies at several prices of the budget, as one family.
+    """Products of bodies at several multipliers of the budget, each half of the one before, as one family.
 
     Parameters
     ----------
@@ -66,7 +58,7 @@ class BudgetMultiplierFamily:
     epsilon : float
         In nats, > 0.
     most : int
-        Most prices.
+        Most multipliers.
 
     Attributes
     ----------
@@ -76,54 +68,57 @@ class BudgetMultiplierFamily:
 
     efforts = BlockProduct.efforts
 
-    def __init__(self, ball: RenyiBall, epsilon: float, most: int = PRICES) -> None:
+    def __init__(self, ball: RenyiBall, epsilon: float, most: int = SETTINGS.multipliers) -> None:
         self.ball, self.epsilon, self.resolution = ball, epsilon, 0.0
         letters = int((ball.centre > 0).sum(axis=1).max())
+        # Of many letters all pairs only: there distinct pairs add little and take long.
         long = len(ball.centre) * 2**letters > LARGE
-        highest = HIGHEST * min(FLAT / epsilon, 1.0) ** FALLING
-        self._priced = [
-            BallFamily(ball, epsilon, distinct=not long, budget_multiplier=highest * 0.5**n)
-            for n in range(min(most, FEW_PRICES) if long else most)
+        largest = (
+            SETTINGS.max_multiplier * min(SETTINGS.flat_epsilon / epsilon, 1.0) ** SETTINGS.falling_power
+        )
+        self._families = [
+            BallFamily(ball, epsilon, distinct=not long, budget_multiplier=largest * 0.5**n)
+            for n in range(min(most, SETTINGS.multipliers_long) if long else most)
         ]
 
     @property
     def scale(self) -> FloatArray:
         """P-hat, row-major, shape (a1 a2,)."""
-        return self._priced[0].scale
+        return self._families[0].scale
 
     def product(self, s0: int, delta: float) -> BlockProduct:
-        """Return a product at the highest price."""
-        return self._priced[0].product(s0, delta)
+        """Return a product at the largest multiplier."""
+        return self._families[0].product(s0, delta)
 
-    def explore_all_pairs(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
-        """Explore the vertices known of the product of all pairs at the highest price."""
-        return self._priced[0].explore_all_pairs(prices, slack)
+    def explore_all_pairs(self, duals: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Bound the reduced costs of the product of all pairs at the largest multiplier."""
+        return self._families[0].explore_all_pairs(duals, slack)
 
-    def keep_best(self, prices: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
+    def keep_best(self, duals: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
         """Keep the best vertices, as `BallFamily.keep_best` does."""
-        first, *others = self._priced
-        for products in others:
-            products.keep_best(prices, [()] * len(used))
-        return first.keep_best(prices, used)
+        first, *others = self._families
+        for family in others:
+            family.keep_best(duals, [()] * len(used))
+        return first.keep_best(duals, used)
 
-    def explore(self, prices: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
-        """Improve the vertices at every price, and name products worth having."""
-        found = [products.explore(prices, slack) for products in self._priced]
+    def explore(self, duals: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Improve the vertices at every multiplier, and name products worth having."""
+        found = [family.explore(duals, slack) for family in self._families]
         return max(excess for excess, _ in found), [product for _, new in found for product in new]
 
-    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
+    def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs of joint columns of known vertices; offer the best ones found."""
         found = []
-        for products in self._priced:
-            products.resolution = self.resolution
-            found.append(products.price(prices, effort))
+        for family in self._families:
+            family.resolution = self.resolution
+            found.append(family.price(duals, effort))
         return max(excess for excess, _ in found), Columns.join([columns for _, columns in found])
 
 
 def shared_budget_mechanism(
     ball: RenyiBall, epsilon: float, *, tolerance: float, max_rounds: int, start: Channel
 ) -> tuple[Channel, int]:
-    """Find a good mechanism that is private over F, of the columns that have one price for all pairs.
+    """Return a good mechanism private over F, of columns with one multiplier for all pairs, and the rounds.
 
     Parameters
     ----------
@@ -141,13 +136,13 @@ def shared_budget_mechanism(
     channel : Channel
     rounds : int
     """
-    if ball.order < LEAST_ORDER or ball.radius == math.inf:
+    if ball.order < SETTINGS.min_order or ball.radius == math.inf:
         return start, 0
-    for most in (PRICES, 1):
-        products = BudgetMultiplierFamily(ball, epsilon, most)
+    for most in (SETTINGS.multipliers, 1):
+        family = BudgetMultiplierFamily(ball, epsilon, most)
         try:
-            found = mechanism_without_bound(products, tolerance=tolerance, max_rounds=max_rounds, start=start)
-        except RuntimeError:  # HiGHS gives up some programs, fewer at one price
+            found = mechanism_without_bound(family, tolerance=tolerance, max_rounds=max_rounds, start=start)
+        except RuntimeError:  # HiGHS gives up some programs, fewer at one multiplier
             continue
         # Rounding may put columns beyond the level, and never costs the start.
         if level_over(ball, found[0], epsilon) <= allowed(epsilon):
@@ -156,16 +151,16 @@ def shared_budget_mechanism(
 
 
 def level_over(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
-    """Return a level of a channel over F, in nats: by prices if that is epsilon, else the worst one."""
+    """Return a level of a channel over F, in nats: by multipliers if that is epsilon, else the worst one."""
     bound = level_by_multiplier(ball, channel, epsilon)
     return bound if bound <= allowed(epsilon) else ball.worst_case_epsilon(channel)
 
 
 def level_by_multiplier(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
-    """Bound the level of a channel over F by one price for each output, in nats.
+    """Return an upper bound on the level of a channel over F, by one multiplier for each output, in nats.
 
     That takes much less time than `RenyiBall.worst_case_epsilon`, which is never above it, and is the level
-    itself where all pairs (s, s') that matter have the same price.
+    itself where all pairs (s, s') that matter have the same multiplier.
 
     Parameters
     ----------
@@ -174,7 +169,7 @@ def level_by_multiplier(ball: RenyiBall, channel: Channel, epsilon: float) -> fl
     channel : Channel
         Its inputs are the pairs (s, u) in row-major order.
     epsilon : float
-        In nats: prices are those that are best for this level, and larger levels are not looked for.
+        In nats: multipliers are those that are best for this level.
 
     Returns
     -------
@@ -190,48 +185,48 @@ def level_by_multiplier(ball: RenyiBall, channel: Channel, epsilon: float) -> fl
 
 
 @inner
-def _gap(v: FloatArray, lam: float, balls: Balls, ratio: float, space: Extreme) -> float:
-    """Return the largest A_s + lam - ratio B_s' of an output, s != s', v of shape (a1, a2)."""
+def _gap(v: FloatArray, multiplier: float, balls: Balls, ratio: float, space: Extreme) -> float:
+    """Return the largest A_s + nu - ratio B_s' of an output, s != s', v of shape (a1, a2)."""
     groups = balls.radii.size
     A, B, gap = np.empty(groups), np.empty(groups), -np.inf
     for s in range(groups):
-        r, radius, toll = balls.r[s], balls.radii[s], lam * balls.units[s]
+        r, radius, cost = balls.r[s], balls.radii[s], multiplier * balls.units[s]
         space.tau[0] = np.nan
-        least(r, v[s], -1.0, radius, balls.order, toll, space)
+        least(r, v[s], -1.0, radius, balls.order, cost, space)
         A[s] = space.value[0]
         space.tau[0] = np.nan
-        least(r, v[s], 1.0, radius, balls.order, toll / ratio, space)
+        least(r, v[s], 1.0, radius, balls.order, cost / ratio, space)
         B[s] = space.value[0]
     for s in range(groups):
         for t in range(groups):
             if s != t:
-                gap = max(gap, A[s] + lam - ratio * B[t])
+                gap = max(gap, A[s] + multiplier - ratio * B[t])
     return gap
 
 
 @inner
 def _least_gap(v: FloatArray, balls: Balls, ratio: float, space: Extreme) -> float:
-    """Return `_gap` at the best price, in which it is convex, or at one where it is 0 or less."""
+    """Return `_gap` at the best multiplier, in which it is convex, or at one where it is 0 or less."""
     a, b = 0.0, float(np.max(v))
-    c, d = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
+    c, d = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
     at_c, at_d = _gap(v, c, balls, ratio, space), _gap(v, d, balls, ratio, space)
-    for _ in range(STEPS):
+    for _ in range(_STEPS):
         if min(at_c, at_d) <= 0.0:
             break
         if at_c < at_d:
             b, d, at_d = d, c, at_c
-            c = b - GOLDEN * (b - a)
+            c = b - _GOLDEN * (b - a)
             at_c = _gap(v, c, balls, ratio, space)
         else:
             a, c, at_c = c, d, at_d
-            d = a + GOLDEN * (b - a)
+            d = a + _GOLDEN * (b - a)
             at_d = _gap(v, d, balls, ratio, space)
     return min(at_c, at_d)
 
 
 @kernel
 def _excess(blocks: FloatArray, balls: Balls, ratio: float) -> float:
-    """Return how much larger than `ratio` the ratio of two probabilities of an output may be at most."""
+    """Return by how much the ratio of two probabilities of an output may exceed `ratio` at most."""
     groups, n = blocks.shape[1:]
     excess, space = 0.0, extreme(n)
     for v in blocks:
