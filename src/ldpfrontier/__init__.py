@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from ldpfrontier.optimal.improved_reporting import improved_reporting
     from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-    from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+    from ldpfrontier.optimal.ldp.solve import optimal_ldp
     from ldpfrontier.optimal.robust import optimal_robust
     from ldpfrontier.optimal.unconditional import optimal_unconditional
     from ldpfrontier.optimum import Optimum
@@ -126,7 +126,7 @@ _HOMES = {
     "ldp_epsilon": "privacy",
     "least_epsilon": "practice.design",
     "mutual_information": "information",
-    "optimal_ldp": "optimal.ldp.staircase",
+    "optimal_ldp": "optimal.ldp.solve",
     "optimal_leakage": "hypothesis_testing.leakage",
     "optimal_nonrobust": "optimal.ldp.nonrobust",
     "optimal_robust": "optimal.robust",

@@ -46,7 +46,7 @@ from ldpfrontier.mechanisms import (
 )
 from ldpfrontier.numerics.subset_sums import MAX_PARTITION
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.priors import dirichlet
 from ldpfrontier.privacy import delta_at, error_region, ldp_epsilon, rldp_epsilon
 from ldpfrontier.utility import FDivergence, MutualInformation

@@ -24,7 +24,7 @@ from ldpfrontier.mechanisms import (
 )
 from ldpfrontier.optimal.improved_reporting import ConditionalInformation, improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.privacy import delta_at, ldp_epsilon, log_ratio, rldp_epsilon
 from ldpfrontier.two_reports import budget_split
 from ldpfrontier.types import Intractable

@@ -15,7 +15,8 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal.improved_reporting import ConditionalInformation, improved_reporting
-from ldpfrontier.optimal.ldp.staircase import Staircase, optimal_ldp
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
 from ldpfrontier.two_reports import budget_split, independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall

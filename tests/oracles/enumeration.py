@@ -10,7 +10,8 @@ from itertools import product
 import numpy as np
 import ppl
 
-from ldpfrontier.optimal.column_generation.smoothed import BATCH, generate
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.types import FloatArray, Intractable
@@ -41,7 +42,7 @@ class Enumerated:
     def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
         """Return the largest reduced cost, exactly, and the columns that come closest to it."""
         reduced = self.columns.values - self.columns.vectors @ prices
-        best = np.argsort(-reduced, kind="stable")[:BATCH]
+        best = np.argsort(-reduced, kind="stable")[: GENERATION.batch]
         return float(reduced.max()), Columns(self.columns.vectors[best], self.columns.values[best])
 
 

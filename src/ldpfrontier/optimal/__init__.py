@@ -1,1 +1,1 @@
-"""Certified optima: the column LP and the families of columns over which it is solved."""
+"""Optimal privacy mechanisms, each with a bound on every mechanism of its class; README.md is the map."""

@@ -1,9 +1,10 @@
-r"""Robust mechanisms where general solvers lose their digits, with bounds that hold there too.
+r"""Robust mechanisms for degenerate inputs, where general solvers lose their digits, with bounds that hold.
 
-**Tiny levels.** Write a column as 1 + d with P . d = 0, and A_s, B_s as in `polyopt`; k is 1 for all pairs, 2
-for distinct ones. A_s(v) <= e^eps B_s'(v) implies e^(-k eps) <= B_s(v) <= A_s(v) <= e^(k eps), and
-A_s(d) - B_s(d) = (1 - S_s) (max d_s - min d_s), so that |d| <= r(eps), see `_reach`. For eps < eps_0 this has
-two consequences:
+**Tiny levels.** Let A_s(v) and B_s(v) be the largest and the least mean of a column v over the simplex of s,
+as in `polyopt.solve`, and k = 1 for all pairs, 2 for distinct ones. Write v = 1 + d with P . d = 0. Then
+A_s(v) <= e^eps B_s'(v) implies e^(-k eps) <= B_s(v) <= A_s(v) <= e^(k eps), and A_s(d) - B_s(d) is
+(1 - S_s) (max d_s - min d_s), so that |d| <= r(eps), see `_largest_deviation`. For eps < eps_0 this has two
+consequences:
 
 - 1 + c d with c = min (e^eps - 1) / (A_s(d) - e^eps B_s'(d)) is in the class of eps if 1 + d is in some
   class: mixing all columns with the constant one scales a mechanism of eps_0 down to eps.
@@ -11,8 +12,8 @@ two consequences:
   (1 - e^(-k eps))) >= 1, as long as m r < 1. The value of a column is sum P phi(d), phi'' = 1/(1 + d), so it
   grows by at least m^2 (1 - m r) / (1 + m r), which bounds the optimum of eps by that of eps_0.
 
-**Where an LP fails.** Entries that span more than 1e12 defeat it. Then the best mechanism that is known to
-be in the class is taken, and the bound is that of `optimal_nonrobust`, which holds for every robust one.
+**Where an LP fails**, as its entries span more than 1e12, the best mechanism that is known to be in the class
+is taken, and the bound is that of `optimal_nonrobust`, which holds for every robust mechanism.
 """
 
 from __future__ import annotations
@@ -25,62 +26,52 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import MutualInformation
 
-#: Below this level, nats, mechanisms and bounds are scaled from it: there, 1e-6 of the utility cancels.
-FINE = 1e-4
 
-#: Absolute rounding of bounds that are sums of prices, nats.
-NOISE = 4e-15
+def solve_or_none(solve: Callable[[], Optimum], check: Callable[[Channel], None]) -> Optimum | None:
+    """Return an optimum whose mechanism passes a check, or None if rounding defeats the solver.
 
-#: Where 1 - S, what is not known of a group, is less than this, it is known too badly to be relied on: lower
-#: bounds are then lowered by so much for the mechanism, and raised for the bound.
-UNKNOWN, STEP = 1e-7, 1e-15
-
-#: Least cells of the distributions for which an LP is tried again after it has failed.
-MENDED = (1e-8, 1e-5)
-
-
-def guarded(solve: Callable[[], Optimum], check: Callable[[Channel], None]) -> Optimum | None:
-    """Solve and check the mechanism; None where the numbers are too far apart for it.
-
-    The arguments have been checked before, so whatever is refused on the way is the solver's own work: rows
-    that do not sum to 1, a basis that is singular, a value above its bound, a level above epsilon.
+    The arguments have been checked before, so an error on the way is the solver's own: rows that do not sum
+    to 1, a basis that is singular, a value above its bound, a level above epsilon.
     """
     try:
         with np.errstate(all="ignore"):
-            found = solve()
-        check(found.channel)
+            optimum = solve()
+        check(optimum.channel)
     except Intractable:
         raise
     except (ArithmeticError, RuntimeError, ValueError):
         return None
-    return found
+    return optimum
 
 
-def moved(lower: FloatArray, way: int) -> FloatArray | None:
-    """Move the largest lower bound of every group that is nearly known by a step; None if there is none.
+def perturbed_bounds(lower: FloatArray, sign: int) -> FloatArray | None:
+    """Perturb the largest lower bound of every s with 1 - S_s close to 0; None if there is no such s.
 
     Parameters
     ----------
     lower : ndarray, shape (a1, a2)
-    way : {-1, 1}
-        Down, for a smaller class; up, for a larger one.
+        L_{u|s}.
+    sign : {-1, 1}
+        Down, for a smaller class of mechanisms; up, for a larger one.
     """
     rest = 1.0 - lower.sum(axis=1)
-    rows = np.flatnonzero(rest < UNKNOWN)
+    rows = np.flatnonzero(rest < SETTINGS.least_rest)
     if rows.size == 0 or lower.shape[1] == 1:
         return None
     shifted = lower.copy()
-    shifted[rows, lower[rows].argmax(axis=1)] += way * np.minimum(
-        STEP, np.maximum(rest[rows], 0.0) / 2 + STEP * (way < 0)
+    step = SETTINGS.bound_step
+    shifted[rows, lower[rows].argmax(axis=1)] += sign * np.minimum(
+        step, np.maximum(rest[rows], 0.0) / 2 + step * (sign < 0)
     )
     return shifted
 
 
-def best_known(
+def best_fallback(
     centre: FloatArray,
     epsilon: float,
     channels: Iterable[Channel],
@@ -89,7 +80,7 @@ def best_known(
     tolerance: float,
     bound: float = math.inf,
 ) -> Optimum:
-    """Return the best of some robust mechanisms and the closed forms, with a bound on every one.
+    """Return the best of given robust mechanisms and the closed forms, with the bound of NR.
 
     Parameters
     ----------
@@ -112,11 +103,11 @@ def best_known(
     best = max(every, key=utility)
     with np.errstate(all="ignore"):
         bound = min(bound, optimal_nonrobust(centre, epsilon).upper_bound)
-    return certified(best, utility(best), bound, tolerance, noise=NOISE)
+    return certified(best, utility(best), bound, tolerance, noise=SETTINGS.bound_noise)
 
 
-def mended(centre: FloatArray, floor: float) -> FloatArray:
-    """Raise the positive cells of a distribution to a least size."""
+def with_floor(centre: FloatArray, floor: float) -> FloatArray:
+    """Return a distribution whose positive cells have at least a given probability, before normalization."""
     raised = np.where(centre > 0, np.maximum(centre, floor), 0.0)
     return np.asarray(raised / raised.sum())
 
@@ -124,16 +115,16 @@ def mended(centre: FloatArray, floor: float) -> FloatArray:
 def scaled_down(
     fine: Optimum, centre: FloatArray, lower: FloatArray, epsilon: float, *, distinct: bool
 ) -> tuple[Channel, float]:
-    """Scale an optimum of the level `FINE` down: a mechanism of the same class at epsilon, and a bound.
+    """Scale an optimum of the level `scaling_epsilon` down to epsilon: a mechanism of its class, and a bound.
 
     Parameters
     ----------
     fine : Optimum
-        At the level `FINE`; its bound is one on the class.
+        At the level `scaling_epsilon`; its bound is one on the class.
     centre, lower : ndarray, shape (a1, a2)
         P-hat and L_{u|s}.
     epsilon : float
-        In nats, between 0 and `FINE`.
+        In nats, between 0 and `scaling_epsilon`.
     distinct : bool
         Whether pairs s != s' only are compared.
     """
@@ -152,18 +143,19 @@ def scaled_down(
     share = min(math.expm1(epsilon) / worst, 1.0) if worst > 0 else 1.0
     channel = Channel(marginal * (1.0 + share * d.reshape(len(Q), -1)))
     k = 2 if distinct else 1
-    up = math.expm1(FINE) / (
-        math.expm1(epsilon) - math.exp(epsilon) * math.expm1(FINE - epsilon) * math.expm1(-k * epsilon)
+    top = SETTINGS.scaling_epsilon
+    factor = math.expm1(top) / (
+        math.expm1(epsilon) - math.exp(epsilon) * math.expm1(top - epsilon) * math.expm1(-k * epsilon)
     )
-    reach = up * _reach(lower, epsilon, k)
-    # What cancels in the bound of the fine level, too, is relative here.
-    bound = fine.upper_bound + NOISE
-    if reach < 1.0:
-        bound *= (1.0 + reach) / (1.0 - reach) / up**2
+    deviation = factor * _largest_deviation(lower, epsilon, k)
+    # Absolute rounding of the bound at the level above is relative here.
+    bound = fine.upper_bound + SETTINGS.bound_noise
+    if deviation < 1.0:
+        bound *= (1.0 + deviation) / (1.0 - deviation) / factor**2
     return channel, bound
 
 
-def _reach(lower: FloatArray, epsilon: float, k: int) -> float:
-    """Largest |d| of a column 1 + d of the class: from some A_s or B_s by at most the width of d_s."""
+def _largest_deviation(lower: FloatArray, epsilon: float, k: int) -> float:
+    """Return r(eps), a bound on |d| of a column 1 + d: from A_s or B_s by at most max d_s - min d_s."""
     rest = float((1.0 - lower.sum(axis=1)).min())
     return math.expm1(k * epsilon) + 2.0 * math.sinh(k * epsilon) / rest if rest > 0 else math.inf

@@ -12,7 +12,7 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
 from ldpfrontier.numerics.arguments import as_count, as_number
-from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import MAX_EPSILON, Unit, checked_epsilon
 from ldpfrontier.two_reports import BudgetSplit, budget_split
 from ldpfrontier.types import FloatArray

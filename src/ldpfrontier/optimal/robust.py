@@ -1,4 +1,15 @@
-"""Optimal robustly private mechanisms: PolyOpt (lopuhaa2024, section 5), and classes with more utility."""
+r"""Optimal robustly private mechanisms: PolyOpt (lopuhaa2024, section 5), and classes with more utility.
+
+A mechanism is (eps, F)-RLDP if no output tells two sensitive values apart by more than e^eps, for every
+distribution in the uncertainty set F. With R_s the distribution of U given s, that is a condition on every
+column v ::
+
+    sum_u R_s(u) v_{s,u} <= e^eps sum_u R_s'(u) v_{s',u}   for all s != s' and all R_s, R_s' that F allows.
+
+The classes of mechanisms here differ in which R_s, R_s' the condition is asked for: a larger set is easier to
+describe and has a smaller class. The utility is I(S, U; Y) under the centre of F, and the bound of NR
+(`optimal_nonrobust`) holds for all classes.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +22,11 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 from ldpfrontier.optimal.degenerate_inputs import (
-    FINE,
-    MENDED,
-    NOISE,
-    best_known,
-    guarded,
-    mended,
-    moved,
+    best_fallback,
+    perturbed_bounds,
     scaled_down,
+    solve_or_none,
+    with_floor,
 )
 from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
@@ -27,23 +35,11 @@ from ldpfrontier.optimal.polyopt.solve import allowed, check_class, polyopt_dist
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import level_over, shared_budget_mechanism
 from ldpfrontier.optimal.projections.solve import frontier_bound, projected_mechanism
+from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
-
-#: Part of epsilon that the mechanisms made of blocks leave unused, so that rounding is on the safe side.
-MARGIN = 1e-12
-
-#: Cells of a table up to which columns are found jointly; boxes per pricing there; its finest relative gap.
-SMALL, NODES, JOINT_TOLERANCE = 16, 20_000, 1e-4
-
-#: Largest privacy level, nats; levels and orders between which more than the simplex is looked for.
-LARGEST, JOINT_LEVELS, JOINT_ORDERS = 30.0, (0.01, 15.0), (0.25, 4.0)
-
-#: Most cells of a table; most sensitive values, and subsets of public ones, between which more than the
-#: published class is looked for.
-MOST_CELLS, MOST_SENSITIVE, MOST_SUBSETS = 1_000, 30, 2**20
 
 Envelope = Literal["simplex", "projections", "exact"]
 
@@ -61,15 +57,16 @@ def optimal_robust(
 ) -> Optimum:
     r"""Find the best robustly private mechanism of a class for an uncertainty set, with a certificate.
 
-    Every mechanism of every class satisfies (eps, F)-RLDP (lopuhaa2024, Theorem 2). The classes grow with the
-    envelope, which stands for what is known of the conditional distributions R_s of U:
+    Every mechanism of every class satisfies (eps, F)-RLDP (lopuhaa2024, Theorem 2). The envelope is the set
+    of conditional distributions (R_s, R_s') of U that the condition is asked for; the class grows as it
+    shrinks:
 
-    - ``"simplex"``: every R_s lies in a simplex around its projection F_{U|s}: PolyOpt as published;
-    - ``"projections"``: every R_s lies in F_{U|s} itself;
-    - ``"exact"``: every pair of R_s and R_s' lies in what F allows the two: all mechanisms that are private.
+    - ``"simplex"``: every R_s is in a simplex around its projection F_{U|s}: PolyOpt as published;
+    - ``"projections"``: every R_s is in F_{U|s} itself;
+    - ``"exact"``: the pair is one of F: all mechanisms that are private.
 
-    They are larger, too, with ``pairs="distinct"``: the guarantee compares s with s' != s only, and so do the
-    inequalities. The exact envelope always does.
+    With ``pairs="distinct"`` the class is larger, too: the guarantee compares s with s' != s only, and so do
+    its inequalities. The exact envelope always has distinct pairs.
 
     Parameters
     ----------
@@ -86,12 +83,12 @@ def optimal_robust(
         Most LPs over joint columns to solve, or times that they are priced; when they are used up the result
         has status "bounded".
     max_nodes : int, optional
-        How much work the bound may take, where the envelope is not the simplex. On tables of up to 16 cells,
-        boxes per pricing: by default 20,000, which mostly certify 1e-3 within seconds. On larger ones, cells
-        of the blocks' covers: by default none; 100,000 take 10 to 20 s, and minutes with distinct pairs.
-        Without, the bound is that of `optimal_nonrobust`, which holds for every robust mechanism. On larger
-        tables the exact envelope gives a mechanism whose groups share the budget of F at a few prices
-        (`shared_budget`), and with cells a bound on every robust mechanism that is below.
+        Most nodes of branch and bound, where the envelope is not the simplex. On tables of up to 16 cells
+        that is per pricing: by default 20,000, which mostly certify 1e-3 within seconds. On larger ones it is
+        per pass over the blocks: by default none; 100,000 take 10 to 20 s, and minutes with distinct pairs.
+        With none, the bound is that of `optimal_nonrobust`. On larger tables the exact envelope gives a
+        mechanism whose groups share the budget of F at a few multipliers (`projections.budget_multiplier`),
+        and with nodes a lower bound than that one, on every robust mechanism.
     start : Channel, optional
         A mechanism of the class at this epsilon, whose columns are among the first, so that the result does
         at least as well: with distinct pairs the published optimum, say. Of no use, and only its size is
@@ -114,34 +111,22 @@ def optimal_robust(
 
     Notes
     -----
-    What is beyond the published class is looked for on tables of up to 30 sensitive values, and up to 2^20
-    subsets of public values in all; beyond the simplex, at levels from 0.01 to 15 and orders from 1/4 to 4
-    besides. Elsewhere, and where linear programs fail because cells of the table differ by more than about
-    1e9, the mechanism is the best that is known to be in the class, and the bound is that of
-    `optimal_nonrobust`. Below 1e-4 nats mechanism and bound are scaled from that level (`edges`), to a gap of
-    about 1e-3.
+    Larger classes than the published one are tried on tables of up to 30 sensitive values, and up to 2^20
+    subsets of public values in all; envelopes other than the simplex also at levels from 0.01 to 15 and
+    orders from 1/4 to 4 alone. Elsewhere, and where linear programs fail because cells of the table differ by
+    more than about 1e9, the mechanism is the best that is known to be in the class, and the bound is that of
+    `optimal_nonrobust`. Below 1e-4 nats mechanism and bound are scaled from that level (`degenerate_inputs`),
+    to a gap of about 1e-3.
     """
     as_instance(ball, RenyiBall, "The ball")
-    epsilon = checked_epsilon(epsilon, LARGEST)
+    epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
     max_rounds = as_count(max_rounds, "max_rounds", "a whole number, 1 or more", least=1)
     if max_nodes is not None:
         max_nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
-    if start is not None:
-        as_instance(start, Channel, "The start")
-    check_start(start, ball.centre.size)
-    if pairs not in ("all", "distinct"):
-        raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
-    if envelope not in ("simplex", "projections", "exact"):
-        raise ValueError(f"envelope is {envelope!r}; it must be 'simplex', 'projections' or 'exact'.")
-    if envelope == "exact":
-        pairs = "distinct"
-    if ball.centre.size > MOST_CELLS:
-        raise Intractable(
-            f"The table has {ball.centre.shape[0]} x {ball.centre.shape[1]} cells; at most {MOST_CELLS:,} are"
-            " supported, as each is a row of a linear program."
-        )
-    if pairs == "distinct" and ball.centre.shape[0] == 1:
+    _check_choices(ball, envelope, pairs, start)
+    distinct = pairs == "distinct" or envelope == "exact"
+    if distinct and ball.centre.shape[0] == 1:
         # With one sensitive value there is nothing to hide: the identity is best.
         h = entropy(ball.centre)
         return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance)
@@ -149,46 +134,51 @@ def optimal_robust(
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if epsilon == 0:
         return uninformative(ball.centre.size)
-    lower, distinct = ball.lower_bounds, pairs == "distinct"
-    if envelope != "simplex":
+    if envelope == "simplex":
+        if start is not None:
+            check_class(start, ball.lower_bounds, epsilon, distinct=distinct)
+    else:
         _check_level(start, ball, epsilon, envelope)
-        (low, high), (least, most) = JOINT_LEVELS, JOINT_ORDERS
-        if low <= epsilon <= high and least <= ball.order <= most and _within_reach(ball):
-            found = guarded(
+        if _envelope_is_tried(ball, epsilon):
+            optimum = solve_or_none(
                 lambda: _beyond_simplex(
-                    ball, epsilon, envelope, pairs, tolerance, max_rounds, max_nodes, start
+                    ball, epsilon, envelope, distinct, tolerance, max_rounds, max_nodes, start
                 ),
                 lambda channel: _check_level(channel, ball, epsilon, envelope),
             )
-            if found is not None:
-                return found
-    elif start is not None:
-        check_class(start, lower, epsilon, distinct=distinct)
-    larger = None
-    if (smaller := moved(lower, -1)) is not None:
-        larger, lower = moved(lower, 1), smaller
-    simplex = _simplex(
-        ball.centre, lower, epsilon, distinct and _within_reach(ball), tolerance, max_rounds,
-        start if envelope == "simplex" else None,
-    )  # fmt: skip
-    bound = math.inf
-    if larger is not None and envelope == "simplex" and (not distinct or _within_reach(ball)):
-        outer = _simplex(ball.centre, larger, epsilon, distinct, tolerance, max_rounds, None)
-        bound = math.inf if outer is None else outer.upper_bound
-    elif simplex is not None and envelope == "simplex" and (not distinct or _within_reach(ball)):
-        return simplex
-    known = [] if start is None else [start]
-    if simplex is not None:
-        known.append(simplex.channel)
-    else:
-        known += _mended(ball.centre, lower, epsilon, distinct, tolerance, max_rounds)
-    return best_known(ball.centre, epsilon, known, distinct=distinct, tolerance=tolerance, bound=bound)
+            if optimum is not None:
+                return optimum
+    return _within_simplex(ball, epsilon, envelope == "simplex", distinct, tolerance, max_rounds, start)
 
 
-def _within_reach(ball: RenyiBall) -> bool:
-    """Whether a table is small enough for more than the published class."""
+def _check_choices(ball: RenyiBall, envelope: str, pairs: str, start: Channel | None) -> None:
+    """Refuse a start of the wrong size, an unknown envelope or kind of pairs, and a table too large."""
+    if start is not None:
+        as_instance(start, Channel, "The start")
+    check_start(start, ball.centre.size)
+    if pairs not in ("all", "distinct"):
+        raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
+    if envelope not in ("simplex", "projections", "exact"):
+        raise ValueError(f"envelope is {envelope!r}; it must be 'simplex', 'projections' or 'exact'.")
+    if ball.centre.size > SETTINGS.max_cells:
+        raise Intractable(
+            f"The table has {ball.centre.shape[0]} x {ball.centre.shape[1]} cells; at most"
+            f" {SETTINGS.max_cells:,} are supported, as each is a row of a linear program."
+        )
+
+
+def _larger_classes_are_tried(ball: RenyiBall) -> bool:
+    """Tell whether a table is small enough for more than the published class."""
     occupied = (ball.centre > 0).sum(axis=1)
-    return len(occupied) <= MOST_SENSITIVE and int((2 ** np.minimum(occupied, 40)).sum()) <= MOST_SUBSETS
+    subsets = int((2 ** np.minimum(occupied, 40)).sum())
+    return len(occupied) <= SETTINGS.max_sensitive and subsets <= SETTINGS.max_subsets
+
+
+def _envelope_is_tried(ball: RenyiBall, epsilon: float) -> bool:
+    """Tell whether table, level and order allow for another envelope than the simplex."""
+    low, high = SETTINGS.envelope_epsilons
+    least, most = SETTINGS.envelope_orders
+    return low <= epsilon <= high and least <= ball.order <= most and _larger_classes_are_tried(ball)
 
 
 def _check_level(
@@ -206,7 +196,45 @@ def _check_level(
         raise ValueError(f"The start is private at level {level:.9g} over {over}; epsilon is {epsilon:.9g}.")
 
 
-def _simplex(
+def _within_simplex(
+    ball: RenyiBall,
+    epsilon: float,
+    exact_class: bool,
+    distinct: bool,
+    tolerance: float,
+    max_rounds: int,
+    start: Channel | None,
+) -> Optimum:
+    """Solve PolyOpt, or return the best mechanism that is known to be in the class.
+
+    Parameters
+    ----------
+    exact_class : bool
+        Whether the class asked for is that of PolyOpt, whose bound then holds; `start` is of that class.
+    """
+    centre, lower, larger = ball.centre, ball.lower_bounds, None
+    if (smaller := perturbed_bounds(lower, -1)) is not None:
+        larger, lower = perturbed_bounds(lower, 1), smaller
+    tried = _larger_classes_are_tried(ball)
+    polyopt = _polyopt(
+        centre, lower, epsilon, distinct and tried, tolerance, max_rounds, start if exact_class else None
+    )
+    bound = math.inf
+    if exact_class and (tried or not distinct):
+        if larger is not None:
+            outer = _polyopt(centre, larger, epsilon, distinct, tolerance, max_rounds, None)
+            bound = math.inf if outer is None else outer.upper_bound
+        elif polyopt is not None:
+            return polyopt
+    channels = [] if start is None else [start]
+    if polyopt is not None:
+        channels.append(polyopt.channel)
+    else:
+        channels += _polyopt_with_floors(centre, lower, epsilon, distinct, tolerance, max_rounds)
+    return best_fallback(centre, epsilon, channels, distinct=distinct, tolerance=tolerance, bound=bound)
+
+
+def _polyopt(
     centre: FloatArray,
     lower: FloatArray,
     epsilon: float,
@@ -215,23 +243,22 @@ def _simplex(
     max_rounds: int,
     start: Channel | None,
 ) -> Optimum | None:
-    """Solve PolyOpt at any level; None where its linear programs fail."""
+    """Return PolyOpt at any level, or None where its linear programs fail."""
     polyopt = polyopt_distinct if distinct else polyopt_published
 
     def at(level: float, first: Channel | None) -> Optimum | None:
-        return guarded(
+        return solve_or_none(
             lambda: polyopt(centre, lower, level, tolerance=tolerance, max_rounds=max_rounds, start=first),
             lambda channel: check_class(channel, lower, level, distinct=distinct),
         )
 
-    if epsilon >= FINE:
-        found = at(epsilon, start)
-        if found is None:
+    if epsilon >= SETTINGS.scaling_epsilon:
+        optimum = at(epsilon, start)
+        if optimum is None:
             return None
-        return certified(
-            found.channel, found.value, found.upper_bound, tolerance, found.iterations, noise=NOISE
-        )
-    fine = at(FINE, None)
+        value, bound, rounds = optimum.value, optimum.upper_bound, optimum.iterations
+        return certified(optimum.channel, value, bound, tolerance, rounds, noise=SETTINGS.bound_noise)
+    fine = at(SETTINGS.scaling_epsilon, None)
     if fine is None:
         return None
     scaled, bound = scaled_down(fine, centre, lower, epsilon, distinct=distinct)
@@ -240,13 +267,13 @@ def _simplex(
     return certified(channel, utility(channel), bound, tolerance, fine.iterations)
 
 
-def _mended(
+def _polyopt_with_floors(
     centre: FloatArray, lower: FloatArray, epsilon: float, distinct: bool, tolerance: float, max_rounds: int
 ) -> list[Channel]:
-    """Solve PolyOpt for distributions whose cells are less far apart; the class does not depend on them."""
+    """Solve PolyOpt for distributions whose cells differ by less; the class does not depend on them."""
     solved = (
-        _simplex(mended(centre, floor), lower, epsilon, pairs, tolerance, max_rounds, None)
-        for floor in MENDED
+        _polyopt(with_floor(centre, floor), lower, epsilon, pairs, tolerance, max_rounds, None)
+        for floor in SETTINGS.cell_floors
         for pairs in {False, distinct}
     )
     return [optimum.channel for optimum in solved if optimum is not None]
@@ -256,21 +283,21 @@ def _beyond_simplex(
     ball: RenyiBall,
     epsilon: float,
     envelope: Literal["projections", "exact"],
-    pairs: Pairs,
+    distinct: bool,
     tolerance: float,
     max_rounds: int,
     max_nodes: int | None,
     start: Channel | None,
 ) -> Optimum:
-    """Solve the class of the exact projections or of F itself: by blocks, then jointly on small tables."""
-    small = ball.centre.size <= SMALL
-    products = BallFamily(ball, epsilon * (1.0 - MARGIN), distinct=pairs == "distinct")
-    work = 0 if small or max_nodes is None else max_nodes
+    """Solve the class of the projections or of F itself: by blocks, then jointly on small tables."""
+    small = ball.centre.size <= SETTINGS.max_joint_cells
+    products = BallFamily(ball, epsilon * (1.0 - SETTINGS.epsilon_margin), distinct=distinct)
+    nodes = 0 if small or max_nodes is None else max_nodes
     channel, bound, rounds = projected_mechanism(
         products,
         tolerance=tolerance,
         max_rounds=max_rounds,
-        max_nodes=work if envelope == "projections" else 0,
+        max_nodes=nodes if envelope == "projections" else 0,
         start=start,
     )
     if small:
@@ -278,9 +305,9 @@ def _beyond_simplex(
             ball,
             epsilon,
             oracle=envelope,
-            pairs=pairs,
-            tolerance=max(tolerance, JOINT_TOLERANCE),
-            max_nodes=NODES if max_nodes is None else max_nodes,
+            pairs="distinct" if distinct else "all",
+            tolerance=max(tolerance, SETTINGS.joint_tolerance),
+            max_nodes=SETTINGS.joint_nodes if max_nodes is None else max_nodes,
             start=channel,
         )
     if envelope == "exact":
@@ -288,7 +315,7 @@ def _beyond_simplex(
             ball, products.epsilon, tolerance=tolerance, max_rounds=max_rounds, start=channel
         )
         rounds += more
-        bound = frontier_bound(ball, epsilon, work) if work > 0 else math.inf
+        bound = frontier_bound(ball, epsilon, nodes) if nodes > 0 else math.inf
     value = MutualInformation(ball.centre)(channel)
     bound = min(bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
     return certified(channel, value, bound, tolerance, rounds)

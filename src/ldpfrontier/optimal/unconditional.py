@@ -1,8 +1,10 @@
 r"""The best mechanism that is private under every distribution of (S, U) (lopuhaa2024, section 6).
 
-Private for every distribution means v_{s,u} <= e^eps v_{s',u'} in every column, for all s != s' and all u, u'
-(Proposition 3). Within one s the entries may differ by e^(2 eps). Two families of columns span this cone
-(Lemma A8; E = e^eps):
+A mechanism is private for every distribution if and only if every column v is in the cone (Proposition 3) ::
+
+    v_{s,u} <= e^eps v_{s',u'}   for all s != s' and all u, u'.
+
+Within one s the entries may differ by e^(2 eps). Two families of columns span it (Lemma A8; E = e^eps):
 
 - V1: E or 1/E throughout one block s, 1 in all others;
 - V2: 1 or E everywhere.
@@ -30,24 +32,16 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics.arguments import as_count, as_distribution, as_instance, as_number
 from ldpfrontier.numerics.subset_sums import subset_sums
-from ldpfrontier.optimal.column_generation.smoothed import BATCH, generate
-from ldpfrontier.optimal.degenerate_inputs import FINE, NOISE, best_known, guarded, scaled_down
-from ldpfrontier.optimal.ldp.staircase import MAX_INPUTS, Staircase
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.optimal.column_generation.smoothed import generate
+from ldpfrontier.optimal.degenerate_inputs import best_fallback, scaled_down, solve_or_none
+from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
+from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.optimal.polyopt.solve import check_class, polyopt_distinct, start_columns
+from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import Columns, MutualInformation
-
-#: Largest privacy level, nats: with e^(2 eps) = 1e26 the rounding of reduced costs is still below 1e-14.
-LARGEST = 30.0
-
-#: Most cells of a table: each is a row of a linear program. With more than two sensitive values and 20 cells,
-#: the rounds that are made are at most this by the cube of the cells.
-MOST_CELLS, WORK = 1_000, 200_000_000
-
-#: A reduced cost counts as positive above this, relative to H(X). What the response loses when it is not
-#: optimal decays as e^-eps, so a threshold is looked for up to 20 nats only, where the loss is still 1e-9.
-_POSITIVE = 1e-11
 
 
 def optimal_unconditional(
@@ -69,7 +63,7 @@ def optimal_unconditional(
         Privacy level in nats, 0 to 30.
     tolerance : float
         Relative gap at which to stop, 0 or more. Below 1e-4 nats the optimum is scaled from that level
-        (`edges`), to a gap of about 1e-3.
+        (`degenerate_inputs`), to a gap of about 1e-3.
     max_rounds : int
         Most LPs over joint columns to solve; when they are used up the result has status "bounded". On tables
         of more than 20 cells and two sensitive values at most 2e8 by the cube of the cells.
@@ -92,7 +86,7 @@ def optimal_unconditional(
         number of inputs or is less private.
     """
     joint = _table(prior)
-    epsilon = checked_epsilon(epsilon, LARGEST)
+    epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
     max_rounds = as_count(max_rounds, "max_rounds", "a whole number, 1 or more", least=1)
     if start is not None:
@@ -108,41 +102,53 @@ def optimal_unconditional(
     lower = np.zeros(joint.shape)
     if start is not None:
         check_class(start, lower, epsilon, distinct=True)
-    large = joint.shape[0] > 2 and joint.size > MAX_INPUTS
-    if large and joint.size > MOST_CELLS:
+    if joint.size > SETTINGS.max_cells and not _pricing_lists_columns(joint.shape):
         raise Intractable(
-            f"The table has {joint.shape[0]} x {joint.shape[1]} cells; at most {MOST_CELLS:,} are supported."
+            f"The table has {joint.shape[0]} x {joint.shape[1]} cells; at most {SETTINGS.max_cells:,} are"
+            " supported."
         )
 
-    def at(level: float, first: Channel | None) -> Optimum:
-        if large:
-            rounds = min(max_rounds, max(WORK // joint.size**3, 1))
-            return polyopt_distinct(joint, lower, level, tolerance=tolerance, max_rounds=rounds, start=first)
-        family = Unconditional(joint, level)
-        columns = Columns.join([utility.columns(family.response), *start_columns(first, utility)])
-        return generate(family, columns, utility, tolerance=tolerance, max_rounds=max_rounds)
-
-    level, first = (epsilon, start) if epsilon >= FINE else (FINE, None)
-    found = guarded(
-        lambda: at(level, first), lambda channel: check_class(channel, lower, level, distinct=True)
+    top = SETTINGS.scaling_epsilon
+    level, first = (epsilon, start) if epsilon >= top else (top, None)
+    optimum = solve_or_none(
+        lambda: _solve(joint, level, tolerance, max_rounds, first),
+        lambda channel: check_class(channel, lower, level, distinct=True),
     )
-    if found is None:
-        known = [] if start is None else [start]
-        return best_known(joint, epsilon, known, distinct=True, tolerance=tolerance)
+    given = [] if start is None else [start]
+    if optimum is None:
+        return best_fallback(joint, epsilon, given, distinct=True, tolerance=tolerance)
     if level == epsilon:
-        channel, bound = found.channel, found.upper_bound + NOISE
+        channel, bound = optimum.channel, optimum.upper_bound + SETTINGS.bound_noise
     else:
-        scaled, bound = scaled_down(found, joint, lower, epsilon, distinct=True)
-        channel = max((c for c in (scaled, start) if c is not None), key=utility)
-    return certified(channel, utility(channel), bound, tolerance, found.iterations)
+        scaled, bound = scaled_down(optimum, joint, lower, epsilon, distinct=True)
+        channel = max([scaled, *given], key=utility)
+    return certified(channel, utility(channel), bound, tolerance, optimum.iterations)
+
+
+def _pricing_lists_columns(shape: tuple[int, ...]) -> bool:
+    """Tell whether the columns of Lemma A8 are few enough to be listed: V1 alone, or all subsets of cells."""
+    return shape[0] <= 2 or math.prod(shape) <= LDP.max_listed_inputs
+
+
+def _solve(
+    joint: FloatArray, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
+) -> Optimum:
+    """Generate columns of Lemma A8, or of PolyOpt over distinct pairs with L = 0 where those are too many."""
+    if not _pricing_lists_columns(joint.shape):
+        rounds = min(max_rounds, max(SETTINGS.unconditional_work // joint.size**3, 1))
+        lower = np.zeros(joint.shape)
+        return polyopt_distinct(joint, lower, epsilon, tolerance=tolerance, max_rounds=rounds, start=start)
+    utility, family = MutualInformation(joint), Unconditional(joint, epsilon)
+    columns = Columns.join([utility.columns(family.response), *start_columns(start, utility)])
+    return generate(family, columns, utility, tolerance=tolerance, max_rounds=max_rounds)
 
 
 def response_excess(prior: ArrayLike, epsilon: float) -> float:
-    """Return by how much some column beats the prices of secret randomized response, in nats.
+    """Return the largest reduced cost of a column at the duals of secret randomized response, in nats.
 
-    The columns of the response are linearly independent, so its prices are unique, and it is optimal iff no
-    column has a positive reduced cost at them. (If it is not, then I of the response plus this is at least
-    the optimum.)
+    The columns of the response are linearly independent, so its duals are unique, and it is optimal if and
+    only if no column has a positive reduced cost at them. If one has, I of the response plus the largest one
+    is at least the optimum.
 
     Parameters
     ----------
@@ -163,8 +169,8 @@ def response_excess(prior: ArrayLike, epsilon: float) -> float:
     ValueError
         As `optimal_unconditional`.
     """
-    family = Unconditional(_table(prior), checked_epsilon(epsilon, LARGEST))
-    return family.price(family.response_prices, 0)[0]
+    family = Unconditional(_table(prior), checked_epsilon(epsilon, SETTINGS.max_epsilon))
+    return family.price(family.response_duals, 0)[0]
 
 
 def response_threshold(
@@ -202,7 +208,13 @@ def response_threshold(
     joint = _table(prior)
     accuracy = as_number(accuracy, "accuracy", "1e-9 or more, in nats", least=1e-9)
     step = as_number(step, "step", "0.001 or more, in nats", least=1e-3)
-    largest = as_number(largest, "largest", f"0 or more, and at most {LARGEST:g}", least=0.0, most=LARGEST)
+    largest = as_number(
+        largest,
+        "largest",
+        f"0 or more, and at most {SETTINGS.max_epsilon:g}",
+        least=0.0,
+        most=SETTINGS.max_epsilon,
+    )
     if joint.size == 1:
         return 0.0, 0.0
     if joint.shape[0] == 1:
@@ -210,7 +222,7 @@ def response_threshold(
     h = entropy(joint)
 
     def optimal(epsilon: float) -> bool:
-        return response_excess(joint, epsilon) <= _POSITIVE * h
+        return response_excess(joint, epsilon) <= SETTINGS.positive_reduced_cost * h
 
     high = largest
     if not optimal(high):
@@ -248,10 +260,10 @@ class Unconditional:
     def __post_init__(self) -> None:
         a1, a2 = self.prior.shape
         cells = a2 if a1 == 2 else a1 * a2
-        if cells > MAX_INPUTS:
+        if cells > LDP.max_listed_inputs:
             raise Intractable(
                 f"The table is {a1} x {a2}: all subsets of {cells} cells would be priced; at most"
-                f" {MAX_INPUTS} are supported."
+                f" {LDP.max_listed_inputs} are supported."
             )
 
     @cached_property
@@ -275,8 +287,8 @@ class Unconditional:
         return np.asarray(columns)
 
     @cached_property
-    def response_prices(self) -> FloatArray:
-        """The prices at which the columns of secret randomized response cost what they are worth."""
+    def response_duals(self) -> FloatArray:
+        """The duals at which the columns of secret randomized response have reduced cost 0."""
         columns = MutualInformation(self.prior).columns(self.response)
         return np.asarray(np.linalg.solve(columns.vectors, columns.values))
 
@@ -289,26 +301,27 @@ class Unconditional:
         weighted = self.epsilon * (math.exp(self.epsilon) * inside - math.exp(-self.epsilon) * outside)
         return z, (weighted - xlogy(z, z)) / z
 
-    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
+    def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
         """Return the largest reduced cost over all columns, exactly, and the best columns."""
         a1, a2 = self.prior.shape
         z, values = self._blocks
-        table = prices.reshape(a1, a2)
+        table = duals.reshape(a1, a2)
         inside = np.array([subset_sums(row) for row in table])
         outside = table.sum(axis=1, keepdims=True) - inside
-        cost = prices.sum() + math.expm1(self.epsilon) * inside + math.expm1(-self.epsilon) * outside
+        cost = duals.sum() + math.expm1(self.epsilon) * inside + math.expm1(-self.epsilon) * outside
         reduced = values - cost / z
-        few = np.argsort(-reduced, axis=None, kind="stable")[:BATCH]
-        columns = MutualInformation(self.prior).columns(self._vectors(*np.unravel_index(few, reduced.shape)))
+        best = np.argsort(-reduced, axis=None, kind="stable")[: GENERATION.batch]
+        columns = MutualInformation(self.prior).columns(self._vectors(*np.unravel_index(best, reduced.shape)))
         excess = float(reduced.max())
         if self._everywhere is None:
             return excess, columns
-        other, more = self._everywhere.price(prices, effort)
+        other, more = self._everywhere.price(duals, effort)
         return max(excess, other), Columns(
             np.vstack([columns.vectors, more.vectors]), np.concatenate([columns.values, more.values])
         )
 
     def _vectors(self, blocks: NDArray[np.intp], subsets: NDArray[np.intp]) -> FloatArray:
+        """Return columns of V1 by their block s and its subset of letters with E, shape (n, a1 a2)."""
         a1, a2 = self.prior.shape
         vectors = np.ones((len(blocks), a1, a2))
         inside = subsets[:, None] >> np.arange(a2) & 1
@@ -317,6 +330,7 @@ class Unconditional:
 
 
 def _table(prior: ArrayLike) -> FloatArray:
+    """Return a distribution of (S, U), checked."""
     joint = as_distribution(prior, "The prior")
     if joint.ndim != 2:
         raise ValueError(f"The prior has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")

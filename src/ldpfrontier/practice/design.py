@@ -17,7 +17,7 @@ from ldpfrontier.mechanisms import binary_mechanism, randomized_response, secret
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import Optimum, checked_epsilon
 from ldpfrontier.practice.channel_file import Certificate, PrivateChannel, ball_of, private_weights

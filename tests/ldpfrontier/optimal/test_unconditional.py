@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.optimal import unconditional
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.unconditional import (
     Unconditional,
     optimal_unconditional,
@@ -70,7 +73,7 @@ def test_lemma_a8(shape, epsilon):
 @pytest.mark.parametrize("large", [False, True])
 def test_a_start_is_private_under_every_distribution_or_refused(large, monkeypatch):
     if large:
-        monkeypatch.setattr("ldpfrontier.optimal.unconditional.MAX_INPUTS", 1)
+        monkeypatch.setattr(unconditional, "LDP", replace(LDP, max_listed_inputs=1))
     prior = random_prior((3, 2))
     best = optimal_unconditional(prior, 1.0)
     again = optimal_unconditional(prior, 1.0, start=best.channel, max_rounds=1)
@@ -102,7 +105,7 @@ def test_products_of_blocks_lead_to_the_same_optimum(shape, epsilon, monkeypatch
     """What large tables are solved by, where the columns of the lemma can be listed."""
     prior = random_prior(shape)
     listed = optimal_unconditional(prior, epsilon)
-    monkeypatch.setattr("ldpfrontier.optimal.unconditional.MAX_INPUTS", 1)
+    monkeypatch.setattr(unconditional, "LDP", replace(LDP, max_listed_inputs=1))
     found = optimal_unconditional(prior, epsilon)
     assert found.value == pytest.approx(listed.value, rel=1e-9)
     assert found.status == "optimal"
@@ -164,9 +167,9 @@ def test_prices_of_the_response_are_those_of_its_columns():
     prior = random_prior((3, 2))
     family = Unconditional(prior, 1.3)
     columns = MutualInformation(prior).columns(family.response)
-    np.testing.assert_allclose(columns.vectors @ family.response_prices, columns.values, atol=1e-12)
+    np.testing.assert_allclose(columns.vectors @ family.response_duals, columns.values, atol=1e-12)
     total = mutual_information(prior, secret_randomized_response(3, 2, 1.3))
-    assert family.response_prices.sum() == pytest.approx(total, rel=1e-10)
+    assert family.response_duals.sum() == pytest.approx(total, rel=1e-10)
 
 
 def test_an_empty_cell_has_no_threshold():

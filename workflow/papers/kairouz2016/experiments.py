@@ -1,4 +1,4 @@
-"""The random instances of kairouz2016, and its mechanisms against the optimum (Figures 3, 4, 6, 7)."""
+"""The mechanisms of kairouz2016 against the optimum on random instances (Figures 3, 4, 6, 7)."""
 
 from __future__ import annotations
 
@@ -13,72 +13,30 @@ import pandas as pd
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, total_variation
 from ldpfrontier.mechanisms import binary_mechanism, geometric_mechanism, randomized_response
-from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import Optimum
-from ldpfrontier.priors import dirichlet
 from ldpfrontier.privacy import ldp_epsilon
-from ldpfrontier.utility import FDivergence, Kind, MutualInformation
+from ldpfrontier.utility import MutualInformation
+from papers.kairouz2016.instances import PAPER, Measure, instance_name, measures
 from reproduction.results.tables import CLOSED_FORM, RESULTS, Row, result, select
 
-PAPER = "kairouz2016"
 MECHANISMS = ("binary", "rr", "geometric")
-
-#: Utilities by their name in the tables: mutual information, and the f-divergences.
-UTILITIES = ("mutual_information", "kl", "tv", "chi2", "hellinger")
-
-Measure = MutualInformation | FDivergence
 
 _LOG = logging.getLogger(__name__)
 
 
-def instance_name(instance: int) -> str:
-    """Name an instance in the tables, as in ``"017"``."""
-    return f"{instance:03d}"
-
-
-def sample(utility: str, size: int, instance: int, *, seed: int, concentration: float = 1.0) -> Measure:
-    """Draw an instance: a prior for mutual information, a pair P0, P1 (one for all f-divergences).
-
-    Parameters
-    ----------
-    utility : str
-        Member of `UTILITIES`.
-    size, instance : int
-        Number of inputs, and number of the instance.
-    seed : int
-        Root of the random streams.
-    concentration : float
-        Of the symmetric Dirichlet distribution the paper leaves open; 1 is uniform on the simplex.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    """
-    if utility not in UTILITIES:
-        raise ValueError(f"The utility is {utility!r}; allowed are {', '.join(UTILITIES)}.")
-    if utility == "mutual_information":
-        prior = dirichlet(seed, f"{PAPER}/prior", size, instance, concentration=concentration)
-        return MutualInformation(prior[0])
-    p0, p1 = dirichlet(seed, f"{PAPER}/pair", size, instance, count=2, concentration=concentration)
-    kind: Kind = utility  # type: ignore[assignment]
-    return FDivergence(p0, p1, kind)
-
-
 def sweep(
+    instances: pd.DataFrame,
     utility: str,
     size: int,
-    instances: Sequence[int],
+    numbers: Sequence[int],
     epsilons: Sequence[float],
     *,
-    seed: int,
-    concentration: float = 1.0,
     mechanisms: Sequence[str] = MECHANISMS,
-    experiment: str | None = None,
     tolerance: float = 1e-9,
     max_rounds: int = 1000,
 ) -> pd.DataFrame:
-    """Compute the optimum and the closed forms for some instances over a grid.
+    """Compute the optimum and the closed forms of a population of instances over a grid of privacy levels.
 
     Every mechanism has the metric named `utility` and ``normalized`` (divided by D(P0 || P1) or H(X), where
     that is positive and finite). The bound of all of them is that of the optimum, so ``value / bound`` is the
@@ -89,20 +47,18 @@ def sweep(
 
     Parameters
     ----------
+    instances : DataFrame
+        As `instances.instances` draws them; the rows of an instance do not depend on which others are there.
     utility : str
-        Member of `UTILITIES`.
+        Member of `instances.UTILITIES`.
     size : int
         Number of inputs k.
-    instances : sequence of int
-        Numbers of the instances; the rows of an instance do not depend on which others are asked for.
+    numbers : sequence of int
+        Of the instances to choose.
     epsilons : sequence of float
         Privacy levels in nats.
-    seed, concentration
-        As for `sample`.
     mechanisms : sequence of str
         Members of `MECHANISMS`.
-    experiment : str, optional
-        Name of the experiment in the table; the name of the utility by default.
     tolerance, max_rounds
         As for `optimal_ldp`.
 
@@ -117,10 +73,9 @@ def sweep(
         If a certificate fails; the sentence names the row.
     """
     rows: list[Row] = []
-    for instance in instances:
+    for instance, measure in measures(instances, utility, size, numbers=numbers):
         _LOG.info("%s, %d inputs, instance %d", utility, size, instance)
-        measure = sample(utility, size, instance, seed=seed, concentration=concentration)
-        row = partial(result, PAPER, experiment or utility, instance_name(instance), size=str(size))
+        row = partial(result, PAPER, utility, instance_name(instance), size=str(size))
         rows += _sweep_rows(measure, row, utility, epsilons, mechanisms, tolerance, max_rounds)
     return RESULTS.table(rows)
 

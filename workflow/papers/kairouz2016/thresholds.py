@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import binary_mechanism
-from ldpfrontier.optimal.ldp.chord_pricing import by_ratio, excess
-from ldpfrontier.optimal.ldp.f_divergence import best_cut
-from ldpfrontier.optimal.ldp.packing import Worth
-from ldpfrontier.optimal.ldp.staircase import MAX_INPUTS, Staircase, optimal_ldp
+from ldpfrontier.optimal.ldp.chord_pricing import bound_reduced_costs, likelihood_ratio_order
+from ldpfrontier.optimal.ldp.converse import ColumnValue
+from ldpfrontier.optimal.ldp.f_divergence import best_partition
+from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence, MutualInformation
-from papers.kairouz2016.experiments import PAPER, Measure, instance_name, sample
+from papers.kairouz2016.instances import PAPER, Measure, instance_name, measures
 from reproduction.results.tables import RESULTS, Row, relative_gap, result
 
 _LOG = logging.getLogger(__name__)
@@ -38,11 +40,10 @@ _WIDTH = 1e-6
 
 
 def thresholds(
+    instances: pd.DataFrame,
     size: int,
-    instances: Sequence[int],
+    numbers: Sequence[int],
     *,
-    seed: int,
-    concentration: float = 1.0,
     utilities: Sequence[str] = ("kl", "chi2", "hellinger", "mutual_information"),
 ) -> pd.DataFrame:
     """Find the largest epsilon up to which binary is optimal, and the smallest from which RR is.
@@ -65,7 +66,7 @@ def thresholds(
 
     Parameters
     ----------
-    size, instances, seed, concentration
+    instances, size, numbers
         As for `sweep`.
     utilities : sequence of str
         Members of `UTILITIES` other than ``tv``, for which binary is optimal at every epsilon. With more than
@@ -80,18 +81,18 @@ def thresholds(
         is not optimal there.
     """
     rows: list[Row] = []
-    for instance in instances:
-        _LOG.info("%d inputs, instance %d", size, instance)
-        row = partial(result, PAPER, "thresholds", instance_name(instance), size=str(size), unit="nats")
-        for utility in utilities:
-            measure = sample(utility, size, instance, seed=seed, concentration=concentration)
-            if isinstance(measure, FDivergence) or size <= MAX_INPUTS:
+    row = partial(result, PAPER, "thresholds", size=str(size), unit="nats")
+    for utility in utilities:
+        for instance, measure in measures(instances, utility, size, numbers=numbers):
+            _LOG.info("%d inputs, instance %d: %s", size, instance, utility)
+            name = instance_name(instance)
+            if isinstance(measure, FDivergence) or size <= LDP.max_listed_inputs:
                 threshold, note = _binary_threshold(measure)
-                rows.append(row("binary", utility, threshold, note=note))
-            rows.append(row("rr", utility, _response_threshold(measure)))
-        pair = sample("kl", size, instance, seed=seed, concentration=concentration)
+                rows.append(row(name, "binary", utility, threshold, note=note))
+            rows.append(row(name, "rr", utility, _response_threshold(measure)))
+    for instance, pair in measures(instances, "kl", size, numbers=numbers):
         assert isinstance(pair, FDivergence)
-        rows.append(row("binary", "all_f", _dominance_threshold(pair)))
+        rows.append(row(instance_name(instance), "binary", "all_f", _dominance_threshold(pair)))
     return RESULTS.table(rows)
 
 
@@ -119,7 +120,7 @@ def _binary_threshold(measure: Measure) -> tuple[float, str]:
         nonlocal start
         value = measure(binary_mechanism(measure, epsilon))
         if isinstance(measure, FDivergence):
-            return best_cut(measure, epsilon).value <= value * (1.0 + DECISION)
+            return best_partition(measure, epsilon).value <= value * (1.0 + DECISION)
         optimum = optimal_ldp(measure, epsilon, start=start)
         start = optimum.channel
         return optimum.value <= value * (1.0 + DECISION)
@@ -157,31 +158,30 @@ def _response_threshold(measure: Measure) -> float:
 
 def _response_pays(measure: Measure, epsilons: FloatArray) -> NDArray[np.bool_]:
     """Return whether no column has a positive reduced cost at the prices of RR, for every epsilon."""
-    if len(measure.prior) > MAX_INPUTS:
+    if len(measure.prior) > LDP.max_listed_inputs:
         return np.array([_many_pay(measure, epsilon) for epsilon in map(float, epsilons)])
     family = Staircase(measure, epsilons[:, None])
-    return np.asarray(family.reduced(family.response_prices).max(axis=1) <= _PAID)
+    return np.asarray(family.reduced_costs(family.response_duals).max(axis=1) <= _PAID)
 
 
 def _many_pay(measure: Measure, epsilon: float) -> bool:
     """Whether no column has a positive reduced cost at the prices of RR, without listing the columns.
 
     Of mutual information, a column with entries e^eps on T and 1 off it is worth m(P(T)), m concave with m(0)
-    = 0 (`ldpfrontier.optimal.ldp.packing`). RR pays m(P_x) - A for an input, A its value. So two inputs
-    pay if
-    m(P_x) + m(P_y) - m(P_x + P_y) >= A, which is least for the two least likely ones; and then every larger
-    set pays, as what an input adds to a set is not more than what it adds to one input of it. Of an
-    f-divergence, all columns are priced by chords (`ldpfrontier.optimal.ldp.chord_pricing.excess`).
+    = 0 (`ldpfrontier.optimal.ldp.converse`). RR pays m(P_x) - A for an input, A its value. So two inputs pay
+    if m(P_x) + m(P_y) - m(P_x + P_y) >= A, which is least for the two least likely ones; and then every
+    larger set pays, as what an input adds to a set is not more than what it adds to one input of it. Of an
+    f-divergence, all columns are priced by chords (`ldpfrontier.optimal.ldp.chord_pricing`).
     """
     if isinstance(measure, MutualInformation):
-        worth = Worth(epsilon)
-        value = float(worth(measure.prior).sum()) / (worth.rise + len(measure.prior))
+        m = ColumnValue(epsilon)
+        value = float(m(measure.prior).sum()) / (m.rise + len(measure.prior))
         least = np.sort(measure.prior)[:2]
-        return float(worth(least).sum() - worth(least.sum())) - value >= -_PAID
+        return float(m(least).sum() - m(least.sum())) - value >= -_PAID
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     single = measure.perspective(floor + share * measure.p1, share * (measure.p0 - measure.p1))
     prices = (single - floor * single.sum() / (1.0 + (len(single) - 1) * floor)) / share
-    return len(excess(measure, epsilon, prices, _PAID)[1]) == 0
+    return len(bound_reduced_costs(measure, epsilon, prices, _PAID)[1]) == 0
 
 
 def _dominance_threshold(pair: FDivergence) -> float:
@@ -191,7 +191,7 @@ def _dominance_threshold(pair: FDivergence) -> float:
 def _dominates(pair: FDivergence, epsilon: float) -> bool:
     """Whether the likelihood ratios of binary are the extremes over all columns (kairouz2016, Lemma 24)."""
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
-    order = by_ratio(pair)
+    order = likelihood_ratio_order(pair)
     p0, p1 = pair.p0[order], pair.p1[order]
     # The extreme ratios are those of the inputs before, or from, some place in the order of P0 / P1.
     below = [floor + share * np.concatenate([np.zeros(1), np.cumsum(p)]) for p in (p0, p1)]

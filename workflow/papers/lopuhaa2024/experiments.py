@@ -19,7 +19,8 @@ from ldpfrontier.mechanisms import randomized_response, secret_randomized_respon
 from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.robust import SMALL, Envelope, optimal_robust
+from ldpfrontier.optimal.robust import Envelope, optimal_robust
+from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.two_reports import independent_reporting
@@ -117,7 +118,9 @@ def _optimum(problem: Problem, name: str) -> Optimum:
         max_rounds=problem.max_rounds,
         # Every class does at least as well as those within it, also where a solve stops early.
         start=max(inside, key=partial(mutual_information, problem.ball.centre), default=None),
-        max_nodes=problem.max_nodes if name == "exact" and problem.ball.centre.size > SMALL else None,
+        max_nodes=problem.max_nodes
+        if name == "exact" and problem.ball.centre.size > SETTINGS.max_joint_cells
+        else None,
     )
 
 

@@ -1,12 +1,12 @@
-r"""Column generation near the prices of the best bound: a proximal bundle method for the column LP.
+r"""Column generation near the duals of the best bound: a proximal bundle method for the column LP.
 
-Any prices alpha bound the optimum by b(alpha) = sum(alpha) + max_v [mu(v) - alpha . v], a convex function of
-which every known column gives an affine piece. Prices of a restricted LP minimize the pieces alone and jump
+Any duals alpha bound the optimum by b(alpha) = sum(alpha) + max_v [mu(v) - alpha . v], a convex function of
+which every known column gives an affine piece. Duals of a restricted LP minimize the pieces alone and jump
 about. Here they minimize ::
 
     sum(alpha) + sum_x (alpha_x - stable_x)^2 / (2 tau P_x)   subject to   alpha . v_j >= mu(v_j),
 
-P the scale of the columns and `stable` the prices of the best bound so far, approximately, by an interior
+P the scale of the columns and `stable` the duals of the best bound so far, approximately, by an interior
 point method. The multipliers of the inequalities are weights of columns, which show the ones of use.
 """
 
@@ -19,34 +19,11 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
+from ldpfrontier.optimal.column_generation.settings import SETTINGS
 from ldpfrontier.optimal.column_generation.smoothed import Family, Master
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, Utility
-
-#: Least P_x in the distance from the stable prices, times the number of inputs.
-FLOOR = 1e-3
-
-#: Columns offered to the program per round, and kept in it, per input.
-OFFERS, KEPT = 2.5, 6
-
-#: Share of the predicted fall of the bound, and of the tolerance, that the bound on reduced costs may be
-#: wrong by.
-SLACK, FINE = 0.1, 0.1
-
-#: The share of the gap by which the bound should be predicted to fall, from and to: tau is multiplied or
-#: divided by a step until it is.
-LEVELS, STEP = (0.2, 0.6), 3.0
-
-#: Least weight of a column that the restricted linear program is given.
-LEAST = 1e-5
-
-#: Finest relative gap that is aimed at: nearer to the optimum the rounds become many.
-FINEST = 3e-5
-
-#: Rounds between restricted linear programs; relative accuracy of the interior point method, as a share of
-#: the gap; most of its steps.
-PERIOD, ACCURACY, STEPS = 4, 0.01, 60
 
 
 class ProximalFamily(Family, Protocol):
@@ -55,11 +32,11 @@ class ProximalFamily(Family, Protocol):
     resolution: float
 
 
-def generate_near(
+def generate_proximal(
     family: ProximalFamily,
     start: Columns,
     utility: Utility,
-    prices: Sequence[FloatArray],
+    duals: Sequence[FloatArray],
     *,
     tolerance: float,
     max_rounds: int,
@@ -73,16 +50,16 @@ def generate_near(
         Columns from which a channel can be made.
     utility : Utility
         What the columns are worth: the value reported is recomputed from the channel.
-    prices, tolerance, max_rounds
+    duals, tolerance, max_rounds
         See `Proximal.improve`.
 
     Returns
     -------
     optimum : Optimum
-    prices : ndarray, shape (inputs,)
+    duals : ndarray, shape (inputs,)
         Those of the bound: no column has a positive reduced cost.
     """
-    return Proximal(family, start, utility).improve(prices, tolerance=tolerance, max_rounds=max_rounds)
+    return Proximal(family, start, utility).improve(duals, tolerance=tolerance, max_rounds=max_rounds)
 
 
 class Proximal:
@@ -91,7 +68,7 @@ class Proximal:
     Parameters
     ----------
     family, start, utility
-        See `generate_near`.
+        See `generate_proximal`.
     """
 
     def __init__(self, family: ProximalFamily, start: Columns, utility: Utility) -> None:
@@ -103,31 +80,31 @@ class Proximal:
         self._known = np.ones(len(start.values), dtype=bool)
 
     def improve(
-        self, prices: Sequence[FloatArray], *, tolerance: float, max_rounds: int
+        self, duals: Sequence[FloatArray], *, tolerance: float, max_rounds: int
     ) -> tuple[Optimum, FloatArray]:
         """Generate columns, to a certified gap.
 
         Parameters
         ----------
-        prices : sequence of ndarray, shape (inputs,)
+        duals : sequence of ndarray, shape (inputs,)
             Where to look first; the better the best bound there, the fewer rounds.
         tolerance : float
-            Relative gap at which to stop; no finer one than `FINEST` is worked for.
+            Relative gap at which to stop; no finer one than `SETTINGS.finest_gap` is worked for.
         max_rounds : int
             Most times to price.
 
         Returns
         -------
-        optimum, prices
-            As `generate_near`.
+        optimum, duals
+            As `generate_proximal`.
         """
-        family, scale, aim = self._family, self._family.scale, max(tolerance, FINEST)
-        metric = np.maximum(scale, FLOOR / scale.size)
+        family, scale, aim = self._family, self._family.scale, max(tolerance, SETTINGS.finest_gap)
+        metric = np.maximum(scale, SETTINGS.metric_floor / scale.size)
         value, weights, _ = self._master.solve()
-        stable, bound = prices[0], np.inf
-        trial, predicted = prices[0], 0.0
+        stable, bound = duals[0], np.inf
+        trial, predicted = duals[0], 0.0
         for rounds in range(1, max_rounds + 1):
-            family.resolution = max(FINE * aim * value, SLACK * predicted)
+            family.resolution = max(SETTINGS.pricing_error * aim * value, SETTINGS.pricing_error * predicted)
             excess, columns = family.price(trial, self._effort)
             reduced = columns.values - columns.vectors @ trial
             attained = float(reduced.max(initial=0.0))
@@ -136,24 +113,35 @@ class Proximal:
                 bound, stable = found, trial + excess * scale
             if excess - attained > family.resolution + 0.5 * attained:
                 self._effort = min(self._effort + 1, family.efforts - 1)
-            small = rounds > len(prices) and predicted < 0.5 * aim * value
-            if rounds == max_rounds or rounds % PERIOD == 0 or small or bound - value <= aim * value:
-                new = np.flatnonzero(np.isfinite(self._used) & (self._used > LEAST) & ~self._known)
+            small = rounds > len(duals) and predicted < 0.5 * aim * value
+            if (
+                rounds == max_rounds
+                or rounds % SETTINGS.master_period == 0
+                or small
+                or bound - value <= aim * value
+            ):
+                new = np.flatnonzero(
+                    np.isfinite(self._used) & (self._used > SETTINGS.least_weight) & ~self._known
+                )
                 self._master.add(Columns(self._pool.vectors[new], self._pool.values[new]))
                 self._known[new] = True
                 value, weights, _ = self._master.solve()
                 if bound - value <= aim * value:
                     break
-            best = np.argsort(-reduced, kind="stable")[: int(OFFERS * scale.size)]
+            best = np.argsort(-reduced, kind="stable")[: int(SETTINGS.offered_per_input * scale.size)]
             self._keep(Columns(columns.vectors[best], columns.values[best]))
-            accuracy = max(ACCURACY * (bound - value) / bound, 0.01 * aim)
-            if rounds < len(prices):
-                trial = prices[rounds]
+            accuracy = max(
+                SETTINGS.interior_accuracy * (bound - value) / bound, SETTINGS.interior_accuracy * aim
+            )
+            if rounds < len(duals):
+                trial = duals[rounds]
                 continue
-            trial, self._used = proximal_prices(self._pool, stable, scale, self._tau * metric, accuracy)
+            trial, self._used = proximal_duals(self._pool, stable, scale, self._tau * metric, accuracy)
             predicted = bound - float(trial.sum())
             share = predicted / max(bound - value, 1e-300)
-            self._tau *= STEP if share < LEVELS[0] else 1.0 / STEP if share > LEVELS[1] else 1.0
+            low, high = SETTINGS.predicted_fall
+            factor = SETTINGS.tau_factor
+            self._tau *= factor if share < low else 1.0 / factor if share > high else 1.0
         channel = self._master.channel(weights)
         utility = self._utility
         return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit), stable
@@ -169,12 +157,14 @@ class Proximal:
         pool = Columns.join([self._pool, new])
         used = np.append(self._used, np.full(new.values.size, np.inf))
         known = np.append(self._known, np.zeros(new.values.size, dtype=bool))
-        kept = np.sort(np.argsort(-used, kind="stable")[: int(KEPT * self._family.scale.size)])
+        kept = np.sort(
+            np.argsort(-used, kind="stable")[: int(SETTINGS.kept_per_input * self._family.scale.size)]
+        )
         self._pool, self._known = Columns(pool.vectors[kept], pool.values[kept]), known[kept]
         self._used = used[kept]
 
 
-def proximal_prices(
+def proximal_duals(
     columns: Columns, stable: FloatArray, scale: FloatArray, metric: FloatArray, accuracy: float
 ) -> tuple[FloatArray, FloatArray]:
     """Minimize sum(alpha) + sum (alpha - stable)^2 / (2 metric) where alpha . v_j >= mu(v_j), from inside.
@@ -188,21 +178,21 @@ def proximal_prices(
 
     Returns
     -------
-    prices : ndarray, shape (inputs,)
+    duals : ndarray, shape (inputs,)
         They meet all inequalities.
     weights : ndarray, shape (n,)
         The multipliers of the inequalities.
     """
     A, c, Q = np.ascontiguousarray(columns.vectors.T), columns.values, 1.0 / metric
     n, total = c.size, abs(float(stable.sum()))
-    # Scaled columns have scale . v = 1, so prices higher by a multiple of the scale meet every inequality.
+    # Scaled columns have scale . v = 1, so duals higher by a multiple of the scale meet every inequality.
     shift = max(0.0, float((c - stable @ A).max())) + 1e-3 * total
-    prices = stable + shift * scale
-    slack = prices @ A - c
+    duals = stable + shift * scale
+    slack = duals @ A - c
     weights = 1.0 / slack
     weights /= weights.sum()
-    for _ in range(STEPS):
-        residual = 1.0 + Q * (prices - stable) - A @ weights
+    for _ in range(SETTINGS.max_interior_steps):
+        residual = 1.0 + Q * (duals - stable) - A @ weights
         gap = float(weights @ slack)
         if np.abs(residual).max() < 1e-6 and gap < accuracy * total:
             break
@@ -213,11 +203,11 @@ def proximal_prices(
         step = _longest(weights, d_weights, slack, d_slack)
         ahead = float((weights + step * d_weights) @ (slack + step * d_slack))
         aim = max((ahead / gap) ** 3, 1e-3) * gap / n - weights * slack - d_weights * d_slack
-        d_prices, d_weights, d_slack = _direction(factor, A, weights, slack, residual, aim)
+        d_duals, d_weights, d_slack = _direction(factor, A, weights, slack, residual, aim)
         step = 0.95 * _longest(weights, d_weights, slack, d_slack)
-        prices, weights = prices + step * d_prices, weights + step * d_weights
-        slack = prices @ A - c
-    return prices, weights
+        duals, weights = duals + step * d_duals, weights + step * d_weights
+        slack = duals @ A - c
+    return duals, weights
 
 
 def _direction(
@@ -228,10 +218,10 @@ def _direction(
     residual: FloatArray,
     target: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Solve for the changes of prices, weights and slack that make weights x slack change by `target`."""
-    d_prices = cho_solve(factor, A @ (target / slack) - residual, check_finite=False)
-    d_slack = d_prices @ A
-    return d_prices, (target - weights * d_slack) / slack, d_slack
+    """Solve for the changes of duals, weights and slack that make weights x slack change by `target`."""
+    d_duals = cho_solve(factor, A @ (target / slack) - residual, check_finite=False)
+    d_slack = d_duals @ A
+    return d_duals, (target - weights * d_slack) / slack, d_slack
 
 
 def _longest(weights: FloatArray, d_weights: FloatArray, slack: FloatArray, d_slack: FloatArray) -> float:

@@ -6,7 +6,7 @@ Every optimum in this package has the form ::
 
 over columns v_j of a cone, with mu sublinear (kairouz2016, Theorem 4; lopuhaa2024, Theorem 3). Columns are
 scaled here so that scale . v = 1 for a fixed distribution `scale` on the inputs; then sum theta = 1, the
-weights are the distribution of the output, and for any prices alpha ::
+weights are the distribution of the output, and for any duals alpha ::
 
     optimum <= sum(alpha) + max_v [mu(v) - alpha . v],
 
@@ -24,17 +24,10 @@ import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.highs import LP_TOLERANCE, add_column, new_lp, solve
+from ldpfrontier.optimal.column_generation.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, Utility
-
-#: Columns added per round, best first.
-BATCH = 40
-
-#: Positions between the master's prices (0) and the prices of the best bound (1) at which columns are
-#: priced, in the order tried: prices of a restricted LP oscillate, and pricing nearer the best bound so far
-#: damps that (Wentges smoothing). Position 0 comes last, so no improving column is ever missed.
-SMOOTHING = (0.9, 0.7, 0.4, 0.0)
 
 
 class Family(Protocol):
@@ -48,8 +41,8 @@ class Family(Protocol):
     def efforts(self) -> int:
         """How many levels of effort `price` knows; the last one is its most accurate."""
 
-    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
-        """Bound the reduced costs mu(v) - prices . v over the family from above; offer good columns."""
+    def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
+        """Bound the reduced costs mu(v) - duals . v over the family from above; offer good columns."""
 
 
 @dataclass(eq=False)
@@ -82,14 +75,14 @@ class Master:
             self.vectors.append(vector)
 
     def solve(self) -> tuple[float, FloatArray, FloatArray]:
-        """Return the optimal value, the weights and the prices of the inputs."""
-        value, weights, prices = solve(self.lp)
+        """Return the optimal value, the weights and the duals of the inputs."""
+        value, weights, duals = solve(self.lp)
         if self._residual(weights) > 1e-6:
             # Scaled by HiGHS, a row whose entries span 1e17 can pass for met when it is not.
             self.lp.setOptionValue("simplex_scale_strategy", 0)
             self.lp.clearSolver()
-            value, weights, prices = solve(self.lp)
-        return value * self.unit, weights, prices * self.unit
+            value, weights, duals = solve(self.lp)
+        return value * self.unit, weights, duals * self.unit
 
     def _residual(self, weights: FloatArray) -> float:
         """Return the largest distance of a row sum_j theta_j v_j from 1."""
@@ -124,8 +117,8 @@ def generate(
     *,
     tolerance: float,
     max_rounds: int,
-    stable_prices: FloatArray | None = None,
-    smoothing: Sequence[float] = SMOOTHING,
+    stable_duals: FloatArray | None = None,
+    smoothing: Sequence[float] = SETTINGS.smoothing,
 ) -> Optimum:
     """Solve the column LP over a family by column generation, to a certified gap.
 
@@ -140,11 +133,11 @@ def generate(
         Relative gap at which to stop.
     max_rounds : int
         Most restricted LPs to solve. A limit on rounds, not on time, keeps results reproducible.
-    stable_prices : ndarray, shape (inputs,), optional
-        Prices with no positive reduced cost anywhere (dual feasible), if some are known; their sum is a
-        first upper bound, and they steady the prices at which columns are looked for.
+    stable_duals : ndarray, shape (inputs,), optional
+        Duals with no positive reduced cost anywhere (dual feasible), if some are known; their sum is a
+        first upper bound, and they steady the duals at which columns are looked for.
     smoothing : sequence of float
-        Positions as `SMOOTHING`, the last one 0; used with `stable_prices` only.
+        Positions as `SETTINGS.smoothing`, the last one 0; used with `stable_duals` only.
 
     Returns
     -------
@@ -154,23 +147,23 @@ def generate(
     unit = float(start.values.max())
     master = Master(len(family.scale), unit=unit if unit > 1e-15 else 1.0)
     master.add(start)
-    stable = stable_prices  # those of the best bound so far
+    stable = stable_duals  # those of the best bound so far
     bound = np.inf if stable is None else float(stable.sum())
     effort = rounds = 0
     while True:
-        value, weights, prices = master.solve()
+        value, weights, duals = master.solve()
         rounds += 1
         worthwhile = max(LP_TOLERANCE * master.unit, 0.1 * tolerance * value)
         improving = loose = False
         for position in smoothing if stable is not None else (0.0,):
-            trial = prices if stable is None else prices + position * (stable - prices)
+            trial = duals if stable is None else duals + position * (stable - duals)
             excess, columns = family.price(trial, effort)
             if trial.sum() + excess < bound:
                 bound, stable = float(trial.sum() + excess), trial + excess * family.scale
             attained = float((columns.values - columns.vectors @ trial).max(initial=0.0))
             loose |= excess > 2.0 * attained
-            reduced = columns.values - columns.vectors @ prices
-            best = np.argsort(-reduced, kind="stable")[:BATCH]
+            reduced = columns.values - columns.vectors @ duals
+            best = np.argsort(-reduced, kind="stable")[: SETTINGS.batch]
             best = best[reduced[best] > worthwhile]
             if improving := best.size > 0:
                 break

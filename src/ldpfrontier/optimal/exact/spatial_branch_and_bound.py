@@ -24,7 +24,8 @@ from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
-from ldpfrontier.optimal.column_generation.smoothed import BATCH, Master, generate
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.optimal.column_generation.smoothed import Master, generate
 from ldpfrontier.optimal.exact.separation import Conditionals, Oracle, Pairs, Relaxation
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.polyopt.solve import allowed, start_columns
@@ -188,7 +189,7 @@ class JointColumns:
         self.search(prices, self.starts(self.known.vectors[first]))
         bound = self._branch(prices, effort)
         reduced = self.known.values - self.known.vectors @ prices
-        best = np.argsort(-reduced, kind="stable")[: 2 * BATCH]
+        best = np.argsort(-reduced, kind="stable")[: 2 * GENERATION.batch]
         return bound, Columns(self.known.vectors[best], self.known.values[best])
 
     def _branch(self, prices: FloatArray, effort: int) -> float:

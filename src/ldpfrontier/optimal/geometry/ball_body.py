@@ -79,7 +79,7 @@ class Body(Block):
         self._fold(prior)
         self.order, self.radius, self.tolls = order, radius, tolls
         self.top, self.bottom = scale * math.exp(epsilon), scale
-        self.centre = self.folded(conditional)
+        self.centre = self.fold(conditional)
         sets, floor, step, ends = self._two_valued()
         both = (floor >= 0.0) & np.isfinite(step)
         with np.errstate(invalid="ignore"):
@@ -101,7 +101,7 @@ class Body(Block):
 
     def dot(self, prices: FloatArray) -> FloatArray:
         """Return prices . w for every vertex, shape (vertices,)."""
-        return np.concatenate([super().dot(prices), self._found @ self.folded(prices)])
+        return np.concatenate([super().dot(prices), self._found @ self.fold(prices)])
 
     def vectors(self, indices: NDArray[np.integer]) -> FloatArray:
         """Return the chosen vertices, shape (m, a2)."""
@@ -153,7 +153,7 @@ class Body(Block):
 
     def best(self, prices: FloatArray, number: int) -> FloatArray:
         """Return the best vertices known, up to `number`, in folded letters."""
-        return self.compact(self.leading(prices, number))
+        return self.compact(self.best_indices(prices, number))
 
     def keep(self, indices: NDArray[np.integer]) -> NDArray[np.int64]:
         """Forget all vertices but the constants and some; return the indices that those kept had."""
@@ -175,7 +175,7 @@ class Body(Block):
         self.g = np.append(self.g, g)
         if self._last is not None:
             prices, reduced = self._last
-            self._last = prices, np.append(reduced, g - w @ self.folded(prices))
+            self._last = prices, np.append(reduced, g - w @ self.fold(prices))
 
 
 def critical(body: Body) -> tuple[NDArray[np.int32], FloatArray, FloatArray]:
@@ -225,7 +225,7 @@ def polish(
         return False
     starts, best = [], np.empty(len(chosen))
     for i, s in enumerate(chosen):
-        first = bodies[s].leading(prices[s], number, tilt)
+        first = bodies[s].best_indices(prices[s], number, tilt)
         w = bodies[s].compact(first)
         best[i] = bodies[s].reduced(prices[s])[first[0]] - tilt * bodies[s].z[first[0]]
         starts.append(np.concatenate([w, *(moved(v) for v in w[:variants])]))
@@ -325,7 +325,7 @@ def _stack(bodies: Sequence[Body], prices: Sequence[FloatArray], tilt: float = 0
         np.array([body.letters for body in bodies]),
         padded(body.centre for body in bodies),
         padded(body.prior for body in bodies),
-        padded(body.folded(c) + tilt * body.prior for body, c in zip(bodies, prices, strict=True)),
+        padded(body.fold(c) + tilt * body.prior for body, c in zip(bodies, prices, strict=True)),
         np.array([body.radius for body in bodies]),
         np.array([body.top for body in bodies]),
         np.array([body.bottom for body in bodies]),

@@ -1,46 +1,37 @@
-"""Pricing of all 2^k staircase columns of an f-divergence, by chords of f.
+r"""Pricing of all 2^k staircase columns of an f-divergence, by chords of f.
 
-A column v with entries 1 on T and e^-eps off it has the utility z1 f(z0 / z1), z_i = P_i . v. On an interval
-of z0 / z1 no convex f exceeds its chord, with which the utility is linear in v: the best T takes every input
-that the chord values above its price. So an interval of ratios costs O(k): halved until the chords leave
-nothing, they are a bound over all columns, whatever the prices.
+A column v with entries 1 on T and e^-eps off it has the value z1 f(z0 / z1), z_i = P_i . v. At dual prices
+alpha, the largest reduced cost ::
 
-Few intervals need it. The best column of ratio t takes the inputs that the tangent of f at t values above
-their price, by a gain that rises with t up to the input's own ratio P0 / P1 and falls from there on. So on an
-interval without that ratio it is between the gains by the chords before and after the interval. Where these
-agree, in sign, on all inputs but one at most, two columns are left, and each has its exact reduced cost.
+    max_T [z1 f(z0 / z1) - alpha . v] / (prior . v)
+
+is wanted. On an interval of ratios z0 / z1 no convex f exceeds its chord, with which the value is linear in
+v: the best T takes every input that the chord values above its price. So an interval costs O(k), and
+intervals are halved until their chords prove that no reduced cost is positive.
+
+Few intervals need to be halved. The best column of ratio t takes the inputs that the tangent of f at t values
+above their price, by a gain that rises with t up to the input's own ratio P0 / P1 and falls from there on. So
+on an interval without that ratio it is between the gains by the chords before and after the interval. Where
+these agree in sign on all inputs but one at most, two columns are left, and each has its exact reduced cost.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.subset_sums import subset_sums
+from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence
 
-#: Intervals of ratios that a pricing starts with, most at a time, and most halvings.
-INTERVALS, MAX_INTERVALS, HALVINGS = 128, 4096, 60
 
-#: Columns offered where all are listed.
-BATCH = 8
-
-#: By how much, relatively, the range of ratios is widened for its rounding.
-REACH = 1e-9
-
-#: Relative rounding of the ends of a chord.
-CHORD_ROUNDING = 4 * np.finfo(float).eps
-
-#: Utilities, asked for at one epsilon after the other, whose order of the inputs is remembered.
-REMEMBERED = 8
-
-
-def excess(
-    utility: FDivergence, epsilon: float, prices: FloatArray, resolution: float, total: float | None = None
+def bound_reduced_costs(
+    utility: FDivergence, epsilon: float, duals: FloatArray, resolution: float, total: float | None = None
 ) -> tuple[float, NDArray[np.bool_]]:
     """Bound the reduced costs of all 2^k columns, scaled to prior . v = 1, to within a resolution.
 
@@ -49,26 +40,47 @@ def excess(
     utility : FDivergence
     epsilon : float
         In nats, > 0.
-    prices : ndarray, shape (k,)
+    duals : ndarray, shape (k,)
     resolution : float
         In the unit of the utility.
     total : float, optional
-        What the prices add up to, where that is known better than from the prices: at small epsilon they are
+        The sum of the duals, where it is known better than from the duals: at small epsilon they are
         1 / epsilon times as large as their sum.
 
     Returns
     -------
-    excess : float
+    bound : float
         No column has a larger reduced cost, to rounding; at least the resolution.
     subsets : ndarray of bool, shape (m, k)
         Columns that have a positive one, the best in their neighbourhood.
     """
-    total = float(prices.sum()) if total is None else total
-    return Pricing(utility, epsilon).excess(prices, resolution, total)
+    total = float(duals.sum()) if total is None else total
+    return ChordPricing(utility, epsilon).bound(duals, resolution, total)
 
 
-class Pricing:
-    """The chords of f at one epsilon, with which all columns are priced, at any prices.
+class _Intervals(NamedTuple):
+    """Intervals of the log ratio log(z0 / z1), n of them, with the chord of f on each.
+
+    Attributes
+    ----------
+    low, high : ndarray, shape (n,)
+    chords : ndarray, shape (n, 3)
+    gains : ndarray, shape (n, k)
+        What the chord values every input above its price.
+    before, after : ndarray of int, shape (n, k)
+        The sign of the gain by the chord before the interval, and after it; 0 if rounding hides it.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    chords: FloatArray
+    gains: FloatArray
+    before: NDArray[np.int8]
+    after: NDArray[np.int8]
+
+
+class ChordPricing:
+    """The chords of f at one epsilon, with which all columns are priced, at any duals.
 
     Parameters
     ----------
@@ -81,15 +93,16 @@ class Pricing:
         self._utility, self._epsilon = utility, epsilon
         self._floor, self._share = math.exp(-epsilon), -math.expm1(-epsilon)
         self._masses = self._share * np.stack([utility.p0 - utility.p1, utility.p1])
-        low, high = _reach(utility, self._floor, self._share)
-        self._own = own_ratio(utility)
-        # One more interval on either side, for those at the ends to have neighbours.
-        step = (high - low) / INTERVALS
-        edges = np.linspace(low - step, high + step, INTERVALS + 3)
-        # A generator's kink at 1 lies between two intervals.
-        inner = edges[2:-2]
+        low, high = _log_ratio_range(utility, self._floor, self._share)
+        self._own = input_log_ratios(utility)
+        # One more interval on either side, so that those at the ends have neighbours.
+        number = SETTINGS.first_intervals
+        step = (high - low) / number
+        ends = np.linspace(low - step, high + step, number + 3)
+        # The point 1, where a generator may not be smooth, lies between two intervals.
+        inner = ends[2:-2]
         inner[np.abs(inner).argmin()] = 0.0
-        self._first = edges[:-1], edges[1:], self._chords(edges[:-1], edges[1:])
+        self._first = ends[:-1], ends[1:], self._chords(ends[:-1], ends[1:])
 
     def _chords(self, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the chords between log ratios a and b, shape (n, 3), and the rounding of gains, (n, k)."""
@@ -97,74 +110,89 @@ class Pricing:
         errors = error[:, None] * np.column_stack([np.ones_like(a), np.expm1(np.where(a >= 0.0, a, b))])
         return np.column_stack([slope, at_one, -np.ones_like(a)]), np.abs(errors) @ np.abs(self._masses)
 
-    def excess(self, prices: FloatArray, resolution: float, total: float) -> tuple[float, NDArray[np.bool_]]:
-        """Return what the function of this name does, which has the same arguments."""
+    def bound(self, duals: FloatArray, resolution: float, total: float) -> tuple[float, NDArray[np.bool_]]:
+        """Bound the reduced costs of all columns; arguments and result are those of `bound_reduced_costs`."""
         level = step = resolution
-        found = [np.zeros((0, len(prices)), dtype=bool)]
+        found = [np.zeros((0, len(duals)), dtype=bool)]
         while True:
-            # At prices raised by level * prior, no reduced cost above zero means none above the level.
-            worst, top, subsets = self._scan(prices + level * self._utility.prior, total + level)
+            # At duals raised by level * prior, no reduced cost above zero means none above the level.
+            worst, top, subsets = self._search(duals + level * self._utility.prior, total + level)
             found.append(subsets)
             if not 0.0 < top < math.inf:
                 return level + max(worst, 0.0) * math.exp(self._epsilon), np.concatenate(found)
             step *= 2.0
             level += top + step
 
-    def _scan(self, prices: FloatArray, total: float) -> tuple[float, float, NDArray[np.bool_]]:
+    def _search(self, duals: FloatArray, total: float) -> tuple[float, float, NDArray[np.bool_]]:
         """Search for columns of positive reduced cost, by chords of f.
 
         Returns a bound of the reduced costs of all columns with entries 1 and e^-eps where none above zero is
         found (no more than rounding, unless it was too much work), the largest one found per unit of
         prior . v, and subsets with a positive one. The search stops where it finds any.
         """
-        u, floor = self._utility, self._floor
-        terms = np.vstack([self._masses, self._share * prices])
-        a, b, (chords, rounding) = self._first
-        gains = chords @ terms
-        signs = _signs(gains, rounding)
-        before, after, (a, b, chords, gains) = signs[:-2], signs[2:], (x[1:-1] for x in (a, b, chords, gains))
-        worst = -math.inf
-        for halving in range(HALVINGS):
-            # In the interval z0 <= e^b and z1 <= e^-a, which an input may pass alone.
-            allowed = self._share * u.p0 <= np.exp(b)[:, None]
-            allowed &= self._share * u.p1 <= np.exp(-a)[:, None]
-            taken = (gains > 0.0) & allowed
-            bound = floor * (chords[:, 1] - total) + np.einsum("ix,ix->i", taken.astype(float), gains)
+        terms = np.vstack([self._masses, self._share * duals])
+        now, worst = self._first_intervals(terms), -math.inf
+        for halving in range(SETTINGS.max_halvings):
+            possible = self._possible(now)
+            taken = (now.gains > 0.0) & possible
+            bound = self._floor * (now.chords[:, 1] - total)
+            bound = bound + np.einsum("ix,ix->i", taken.astype(float), now.gains)
             bound = np.where(np.isnan(bound), np.inf, bound)  # where f is not finite
-            reduced, ratio = self._reduced(taken, terms, total)
+            reduced, ratio = self._reduced_costs(taken, terms, total)
             if (top := float(ratio.max())) > 0.0:
-                beside = np.pad(ratio, 1, constant_values=-np.inf)
-                peaks = (ratio > 0.0) & (ratio >= beside[:-2]) & (ratio >= beside[2:])
-                return math.inf, top, taken[peaks if halving == 0 else ratio == top]
+                return math.inf, top, taken[_peaks(ratio) if halving == 0 else ratio == top]
             loose = np.flatnonzero(~(bound <= 0.0))
-            turns = (before[loose] != after[loose]) | (before[loose] == 0)
-            turns |= (a[loose, None] < self._own) & (self._own < b[loose, None])
-            turns &= allowed[loose]
-            other = taken[loose] ^ turns
-            also, ratio = self._reduced(other, terms, total)
+            undecided = self._undecided(now, loose) & possible[loose]
+            other = taken[loose] ^ undecided
+            other_reduced, ratio = self._reduced_costs(other, terms, total)
             if (top := float(ratio.max(initial=0.0))) > 0.0:
                 return math.inf, top, other[ratio == top]
-            few = turns.sum(axis=1) <= 1
-            bound[loose[few]] = np.maximum(reduced[loose], also)[few]
-            middle = (a + b) / 2.0
-            halved = np.zeros(len(a), dtype=bool)
-            halved[loose[~few]] = True
-            halved &= (a < middle) & (middle < b)
+            exact = undecided.sum(axis=1) <= 1
+            bound[loose[exact]] = np.maximum(reduced[loose], other_reduced)[exact]
+            halved = np.zeros(len(bound), dtype=bool)
+            halved[loose[~exact]] = True
+            middle = (now.low + now.high) / 2.0
+            halved &= (now.low < middle) & (middle < now.high)
             worst = max(worst, float(bound[~halved].max(initial=-math.inf)))
             if not halved.any():
                 break
-            if 2 * halved.sum() > MAX_INTERVALS or halving == HALVINGS - 1:
+            if 2 * halved.sum() > SETTINGS.max_intervals or halving == SETTINGS.max_halvings - 1:
                 worst = max(worst, float(bound[halved].max()))
                 break
-            a, b = (np.column_stack(pair)[halved].ravel() for pair in ((a, middle), (middle, b)))
-            chords, rounding = self._chords(a, b)
-            gains = chords @ terms
-            signs = _signs(gains, rounding)
-            before = np.stack([before[halved], signs[::2]], axis=1).reshape(gains.shape)
-            after = np.stack([signs[1::2], after[halved]], axis=1).reshape(gains.shape)
-        return worst, 0.0, np.zeros((0, len(prices)), dtype=bool)
+            now = self._halves(now, halved, terms)
+        return worst, 0.0, np.zeros((0, len(duals)), dtype=bool)
 
-    def _reduced(
+    def _first_intervals(self, terms: FloatArray) -> _Intervals:
+        """Return the intervals that a search starts with."""
+        low, high, (chords, rounding) = self._first
+        gains = chords @ terms
+        signs = _signs(gains, rounding)
+        return _Intervals(low[1:-1], high[1:-1], chords[1:-1], gains[1:-1], signs[:-2], signs[2:])
+
+    def _halves(self, now: _Intervals, halved: NDArray[np.bool_], terms: FloatArray) -> _Intervals:
+        """Return both halves of some intervals."""
+        a, b, middle = now.low, now.high, (now.low + now.high) / 2.0
+        low, high = (np.column_stack(pair)[halved].ravel() for pair in ((a, middle), (middle, b)))
+        chords, rounding = self._chords(low, high)
+        gains = chords @ terms
+        signs = _signs(gains, rounding)
+        before = np.stack([now.before[halved], signs[::2]], axis=1).reshape(gains.shape)
+        after = np.stack([signs[1::2], now.after[halved]], axis=1).reshape(gains.shape)
+        return _Intervals(low, high, chords, gains, before, after)
+
+    def _possible(self, now: _Intervals) -> NDArray[np.bool_]:
+        """Tell which inputs a column of the interval can take: z0 <= e^high and z1 <= e^-low there."""
+        possible = self._share * self._utility.p0 <= np.exp(now.high)[:, None]
+        possible &= self._share * self._utility.p1 <= np.exp(-now.low)[:, None]
+        return possible
+
+    def _undecided(self, now: _Intervals, loose: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell of which inputs the gain may change its sign within some of the intervals."""
+        undecided = (now.before[loose] != now.after[loose]) | (now.before[loose] == 0)
+        undecided |= (now.low[loose, None] < self._own) & (self._own < now.high[loose, None])
+        return np.asarray(undecided)
+
+    def _reduced_costs(
         self, subsets: NDArray[np.bool_], terms: FloatArray, total: float
     ) -> tuple[FloatArray, FloatArray]:
         """Return the reduced costs of columns with entries 1 and e^-eps, and those per unit of prior . v."""
@@ -174,19 +202,19 @@ class Pricing:
         return reduced, reduced / (z1 + apart / 2.0)
 
 
-class Listing:
-    """All 2^k columns at one epsilon: what `Pricing` does, exactly, and for few inputs faster."""
+class ListedPricing:
+    """All 2^k columns at one epsilon: what `ChordPricing` does, exactly, and for few inputs faster."""
 
     def __init__(self, utility: FDivergence, epsilon: float) -> None:
         self._floor, self._share = math.exp(-epsilon), -math.expm1(-epsilon)
         self._inputs = np.arange(len(utility.prior))
         self._z, self._values = utility.patterns(epsilon)
 
-    def excess(self, prices: FloatArray, resolution: float, total: float) -> tuple[float, NDArray[np.bool_]]:
-        """Return what the function of this name does, which has the same arguments."""
-        reduced = self._values - (self._floor * total + self._share * subset_sums(prices)) / self._z
+    def bound(self, duals: FloatArray, resolution: float, total: float) -> tuple[float, NDArray[np.bool_]]:
+        """Bound the reduced costs of all columns; arguments and result are those of `bound_reduced_costs`."""
+        reduced = self._values - (self._floor * total + self._share * subset_sums(duals)) / self._z
         better = np.flatnonzero(reduced > resolution)
-        better = better[np.argsort(-reduced[better], kind="stable")[:BATCH]]
+        better = better[np.argsort(-reduced[better], kind="stable")[: SETTINGS.offered_columns]]
         return max(float(reduced.max()), resolution), (better[:, None] >> self._inputs & 1).astype(bool)
 
 
@@ -195,26 +223,32 @@ def _signs(gains: FloatArray, rounding: FloatArray) -> NDArray[np.int8]:
     return np.asarray((gains > rounding).astype(np.int8) - (gains <= -rounding))
 
 
-def _reach(utility: FDivergence, floor: float, share: float) -> tuple[float, float]:
+def _peaks(values: FloatArray) -> NDArray[np.bool_]:
+    """Tell which positive values are no less than their neighbours."""
+    padded = np.pad(values, 1, constant_values=-np.inf)
+    return np.asarray((values > 0.0) & (values >= padded[:-2]) & (values >= padded[2:]))
+
+
+def _log_ratio_range(utility: FDivergence, floor: float, share: float) -> tuple[float, float]:
     """Return the least and the largest log(z0 / z1) of all columns, a little widened.
 
     They belong to the inputs before, and from, some place in the order of P0 / P1 (kairouz2016, Lemma 24).
     """
-    inputs = np.stack([order := by_ratio(utility), order[::-1]])
+    inputs = np.stack([order := likelihood_ratio_order(utility), order[::-1]])
     sums = np.cumsum(np.stack([utility.p0, utility.p1, utility.p0 - utility.p1])[:, inputs], axis=-1)
-    before, after = log_ratio(floor, share, *sums)
+    before, after = column_log_ratio(floor, share, *sums)
     low, high = float(before.min()), float(after.max())
-    wider = REACH * max(high, -low, 0.0)
+    wider = SETTINGS.range_widening * max(high, -low, 0.0)
     return min(low, 0.0) - wider, max(high, 0.0) + wider
 
 
-def log_ratio(floor: float, share: float, *sums: FloatArray) -> FloatArray:
-    """Return log(z0 / z1), z_i = floor + share p_i, from p0, p1 and p0 - p1: all digits where it is small."""
+def column_log_ratio(floor: float, share: float, *sums: FloatArray) -> FloatArray:
+    """Return log(z0 / z1) with z_i = floor + share P_i(T), from P_0(T), P_1(T) and their difference."""
     p0, p1, difference = sums
     z0, z1 = floor + share * p0, floor + share * p1
     ratio = share * difference / z1
-    near = np.abs(ratio) < 0.5
-    return np.where(near, np.log1p(np.where(near, ratio, 0.0)), np.log(z0) - np.log(z1))
+    small = np.abs(ratio) < 0.5  # where the difference has digits that the logarithms lose
+    return np.where(small, np.log1p(np.where(small, ratio, 0.0)), np.log(z0) - np.log(z1))
 
 
 def chord(
@@ -233,22 +267,22 @@ def chord(
 
     (x, d, f), (y, e, g) = direction(low), direction(high)
     span = np.exp(np.minimum(high, 0.0) - np.maximum(low, 0.0)) * -np.expm1(low - high)
-    slack = CHORD_ROUNDING * (np.abs(x * g) + np.abs(y * f))
+    slack = SETTINGS.rounding * (np.abs(x * g) + np.abs(y * f))
     slope = (x * g - y * f + np.where(low >= 0.0, slack, -slack)) / span
     return slope, np.where(low >= 0.0, (f - slope * d) / x, (g - slope * e) / y), 2.0 * slack / span
 
 
-@lru_cache(maxsize=REMEMBERED)
-def by_ratio(utility: FDivergence) -> NDArray[np.int64]:
+@lru_cache(maxsize=SETTINGS.remembered_utilities)
+def likelihood_ratio_order(utility: FDivergence) -> NDArray[np.int64]:
     """Return the inputs in the order of P0 / P1; those with probability 0 under both come first."""
-    ratio = own_ratio(utility)
+    ratio = input_log_ratios(utility)
     never = np.isnan(ratio)
     # Beside one that never occurs, an input of ratio 0 would come second.
     return np.lexsort((np.where(never, -np.inf, ratio), ~never))
 
 
-@lru_cache(maxsize=REMEMBERED)
-def own_ratio(utility: FDivergence) -> FloatArray:
+@lru_cache(maxsize=SETTINGS.remembered_utilities)
+def input_log_ratios(utility: FDivergence) -> FloatArray:
     """Return log(P0 / P1) of every input; nan with probability 0 under both."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.log(utility.p0) - np.log(utility.p1))

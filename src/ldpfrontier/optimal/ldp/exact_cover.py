@@ -1,15 +1,17 @@
 r"""The staircase optimum as a fractional exact cover of the inputs by sets: well conditioned at any epsilon.
 
-A mechanism with columns w_T (e^-eps off T, 1 on it) has rows of sum 1 exactly if every input is in sets of
-the same total weight c ::
+A mechanism with columns w_T (1 on the set T, e^-eps off it) has rows of sum 1 if and only if the sets that
+contain an input have the same total weight c, whichever the input ::
 
-    sum_{T with x} w_T = c for all x,      e^-eps sum_T w_T + (1 - e^-eps) c = 1.
+    maximize sum_T w_T g(T)   subject to   sum_{T with x} w_T = c for all x,
+                                           e^-eps sum_T w_T + (1 - e^-eps) c = 1,   w >= 0,
 
-The entries of this program are 0 and 1, however near to each other those of the columns are. Its prices beta
-and lam with sum(beta) <= (1 - e^-eps) lam bound the utility of every mechanism by lam and the less of
+where g(T) is the utility mu of the column of T. The entries of this program are 0 and 1, however near to each
+other those of the columns are. Its duals beta, lam with sum(beta) <= (1 - e^-eps) lam have the reduced costs
+r(T) = g(T) - beta(T) - e^-eps lam, and bound the utility of every mechanism by lam and the less of
 
-- the largest reduced cost g(T) - beta(T) - e^-eps lam per unit of Z = prior . v, as Z adds up to 1, and
-- what it costs to raise all prices alike until no reduced cost is positive.
+- max_T r(T) / Z(T), Z(T) = prior . v, as the Z of the columns of a mechanism add up to 1, and
+- what it costs to raise all beta alike until no reduced cost is positive.
 
 The first is the better one at small epsilon, the second at large, where Z can be tiny.
 
@@ -30,39 +32,84 @@ from numpy.typing import NDArray
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.highs import LP_TOLERANCE, add_columns, new_lp, solve
 from ldpfrontier.numerics.subset_sums import subset_sums
-from ldpfrontier.optimal.column_generation.smoothed import BATCH
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.optimal.ldp.converse import converse
+from ldpfrontier.optimal.ldp.settings import SETTINGS
+from ldpfrontier.optimum import Optimum, certified, uninformative
 from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import Utility
+from ldpfrontier.utility import MutualInformation, Utility
 
-#: Entries of the program that count: the least that HiGHS can be asked to keep.
-LEAST_ENTRY = 1e-12
-
-#: Utilities in the program are about this large, so that its absolute tolerances are out of sight.
-SIZE = 100.0
-
+#: Sets of inputs; bit x of a number says that input x is in the set.
 Subsets = NDArray[np.int64]
+
+
+def optimal_exact_cover(
+    utility: Utility, epsilon: float, *, tolerance: float, max_rounds: int, start: Channel | None
+) -> Optimum:
+    """Find the best eps-LDP mechanism by column generation over the list of all sets.
+
+    Arguments and result are those of `optimal_ldp`, at epsilon > 0 and with at most `max_listed_inputs`.
+    """
+    cover = ExactCover(utility, epsilon)
+    if cover.objective_unit == 0.0:
+        return uninformative(cover.inputs, utility.unit)
+    # If randomized response is optimal, its duals show it: they are unique, and no LP is needed.
+    best, rounds = cover.response, 0
+    bound, better = cover.price(best)
+    if bound - best.objective > tolerance * best.objective and max_rounds > 0:
+        cover.add(_starting_sets(cover, start))
+        while True:
+            try:
+                best = cover.solve()
+            except RuntimeError:  # a program that HiGHS gives up leaves the last mechanism, with its gap
+                break
+            rounds += 1
+            trial_bound, better = cover.price(best)
+            bound = min(bound, trial_bound)
+            closed = bound - best.objective <= tolerance * best.objective
+            if closed or rounds >= max_rounds or not better.size:
+                break
+            cover.add(better)
+    return certified(cover.channel(best), cover.value(best), bound, tolerance, rounds, unit=utility.unit)
+
+
+def _starting_sets(cover: ExactCover, start: Channel | None) -> Subsets:
+    """Return the sets to start with: all, if they are few; else the best ones at the duals of a converse."""
+    if 1 << cover.inputs <= 2 * GENERATION.batch:
+        return np.arange(1, 1 << cover.inputs)
+    first = [cover.response.subsets]
+    if start is not None:
+        first.append(_sets_of_large_entries(start))
+    if isinstance(cover.utility, MutualInformation):
+        first.append(cover.best_subsets(converse(cover.utility.prior, cover.epsilon).duals))
+    return np.unique(np.concatenate(first))
+
+
+def _sets_of_large_entries(channel: Channel) -> Subsets:
+    """Return the set of inputs with the larger of two entries in every column of a channel."""
+    middle = (channel.matrix.max(axis=0) + channel.matrix.min(axis=0)) / 2.0
+    return np.asarray((channel.matrix > middle).T @ (1 << np.arange(channel.n_inputs)), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """A mechanism as weights of sets, and the prices that belong to them.
+    """A mechanism as weights of sets, and duals of the program.
 
     Attributes
     ----------
     subsets : ndarray of int, shape (m,)
-        Bit x says that input x is in the set.
     shares : ndarray, shape (m,)
         Weights w_T / c: the sets with an input have total share 1.
-    prices : ndarray, shape (k,)
-        beta.
-    level : float
-        lam, the value of the program.
+    duals : ndarray, shape (k,)
+        beta, in the unit of the utility.
+    objective : float
+        lam, the value of the program, in the unit of the utility.
     """
 
     subsets: Subsets
     shares: FloatArray
-    prices: FloatArray
-    level: float
+    duals: FloatArray
+    objective: float
 
 
 @dataclass(eq=False)
@@ -87,7 +134,7 @@ class ExactCover:
     @cached_property
     def _lp(self) -> highspy.Highs:
         lp = new_lp()
-        lp.setOptionValue("small_matrix_value", LEAST_ENTRY)
+        lp.setOptionValue("small_matrix_value", SETTINGS.least_lp_entry)
         nothing = np.empty(0, dtype=np.int32), np.empty(0)
         for right in [0.0] * self.inputs + [1.0]:
             lp.addRow(right, right, 0, *nothing)
@@ -95,31 +142,31 @@ class ExactCover:
         return lp
 
     @cached_property
-    def worths(self) -> tuple[FloatArray, FloatArray]:
-        """Z and g of the columns of all sets, shape (2^k,)."""
+    def column_values(self) -> tuple[FloatArray, FloatArray]:
+        """Z(T) and g(T) of all sets, shape (2^k,)."""
         z, values = self.utility.patterns(self.epsilon)
         return z, values * z
 
     @cached_property
-    def unit(self) -> float:
-        """The largest g, by which costs are divided; 0 if nothing can be told."""
-        return max(float(self.worths[1].max()), 0.0) / SIZE
+    def objective_unit(self) -> float:
+        """The largest g, by which objective values are divided, over their size; 0 if g is 0 throughout."""
+        return max(float(self.column_values[1].max()), 0.0) / SETTINGS.lp_utility_size
 
     @cached_property
     def response(self) -> Weights:
-        """Randomized response, and the prices that prove it optimal if it is (kairouz2016, (82))."""
+        """Randomized response, and the duals that prove it optimal if it is (kairouz2016, (82))."""
         single = 1 << np.arange(self.inputs)
-        g = self.worths[1][single]
-        level = float(g.sum()) / (1.0 + (self.inputs - 1) * self.floor)
-        return Weights(single, np.ones(self.inputs), g - self.floor * level, level)
+        g = self.column_values[1][single]
+        value = float(g.sum()) / (1.0 + (self.inputs - 1) * self.floor)
+        return Weights(single, np.ones(self.inputs), g - self.floor * value, value)
 
     def add(self, subsets: Subsets) -> None:
-        """Add sets to the program, but the empty one."""
+        """Add all but the empty one of some sets to the program."""
         subsets = subsets[subsets > 0]
         columns = np.ones((len(subsets), self.inputs + 1))
         columns[:, :-1] = subsets[:, None] >> np.arange(self.inputs) & 1
         columns[:, -1] = self.floor
-        add_columns(self._lp, self.worths[1][subsets] / self.unit, columns)
+        add_columns(self._lp, self.column_values[1][subsets] / self.objective_unit, columns)
         self.subsets = np.append(self.subsets, subsets)
 
     def solve(self) -> Weights:
@@ -133,11 +180,11 @@ class ExactCover:
         exact = shares + np.linalg.lstsq(cover, 1.0 - cover @ shares, rcond=None)[0]
         if exact.min() >= 0.0 and np.abs(1.0 - cover @ exact).max() <= LP_TOLERANCE:
             shares = exact
-        return Weights(subsets, shares, duals[:-1] * self.unit, value * self.unit)
+        return Weights(subsets, shares, duals[:-1] * self.objective_unit, value * self.objective_unit)
 
     def value(self, weights: Weights) -> float:
         """Return the utility of a mechanism, before the entries of its channel are rounded."""
-        g = self.worths[1][weights.subsets]
+        g = self.column_values[1][weights.subsets]
         return float(weights.shares @ g) / (self.share + self.floor * float(weights.shares.sum()))
 
     def channel(self, weights: Weights) -> Channel:
@@ -147,29 +194,26 @@ class ExactCover:
         return Channel(np.where(inside == 1, 1.0, self.floor) * scale)
 
     def price(self, weights: Weights) -> tuple[float, Subsets]:
-        """Return a bound on the utility of every mechanism, and the sets with the largest reduced costs.
-
-        The empty set is none of them.
-        """
-        reduced = self._reduced(weights.prices, weights.level)
-        per_unit = reduced / self.worths[0]
+        """Return a bound on the utility of every mechanism, and the nonempty sets of largest reduced cost."""
+        reduced = self._reduced_costs(weights.duals, weights.objective)
+        per_unit = reduced / self.column_values[0]
         raised = max(float(reduced.max()), 0.0) * self.inputs / self.share
-        better = 1 + np.flatnonzero(reduced[1:] > LP_TOLERANCE * self.unit)
-        return weights.level + min(float(per_unit.max()), raised), _largest(per_unit, better)
+        better = 1 + np.flatnonzero(reduced[1:] > LP_TOLERANCE * self.objective_unit)
+        return weights.objective + min(float(per_unit.max()), raised), _largest(per_unit, better)
 
-    def near(self, prices: FloatArray) -> Subsets:
-        """Return the sets with the largest reduced costs at prices alpha of the inputs, positive or not."""
-        reduced = self._reduced(self.share * prices, float(prices.sum()))
-        return _largest(reduced / self.worths[0], np.arange(1, len(reduced)))
+    def best_subsets(self, duals: FloatArray) -> Subsets:
+        """Return the sets with the largest reduced costs, positive or not, at duals alpha of `Staircase`."""
+        reduced = self._reduced_costs(self.share * duals, float(duals.sum()))
+        return _largest(reduced / self.column_values[0], np.arange(1, len(reduced)))
 
-    def _reduced(self, prices: FloatArray, level: float) -> FloatArray:
-        # Raised or lowered alike, so that they sum to what they may.
-        prices = prices + (self.share * level - float(prices.sum())) / self.inputs
-        return np.asarray(self.worths[1] - subset_sums(prices) - self.floor * level)
+    def _reduced_costs(self, duals: FloatArray, objective: float) -> FloatArray:
+        """Return r(T) of all sets, with all beta shifted alike so that they sum to (1 - e^-eps) lam."""
+        duals = duals + (self.share * objective - float(duals.sum())) / self.inputs
+        return np.asarray(self.column_values[1] - subset_sums(duals) - self.floor * objective)
 
 
 def _largest(values: FloatArray, subsets: Subsets) -> Subsets:
-    """Return those of the sets with the largest values, a batch at most."""
-    if len(subsets) <= BATCH:
+    """Return the sets with the largest values, a batch at most."""
+    if len(subsets) <= GENERATION.batch:
         return subsets
-    return subsets[np.argpartition(-values[subsets], BATCH)[:BATCH]]
+    return subsets[np.argpartition(-values[subsets], GENERATION.batch)[: GENERATION.batch]]

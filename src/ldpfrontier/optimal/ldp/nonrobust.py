@@ -1,4 +1,12 @@
-"""NR, the optimal mechanism when the distribution is known exactly (lopuhaa2024, section 8)."""
+r"""NR, the optimal mechanism when the distribution P of (S, U) is known exactly (lopuhaa2024, section 8).
+
+**Theorem.** The largest I(S, U; Y) of an (eps, {P})-RLDP mechanism is H(U|S) + OPT_LDP(P_S, eps).
+
+*At most*: given S, the output can reveal at most H(U|S) more, and as a channel from S it is eps-LDP. *At
+least*: take the staircase optimum on S with columns c, and in every column let each s reveal one u, with
+density c_s / P(u|s), coupled over s in any way. The coupling here is monotone, which needs at most
+a1 (a2 - 1) + 1 outputs per staircase column.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +20,11 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution
-from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.optimal.ldp.settings import SETTINGS
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import MutualInformation
-
-#: Least probability of an output, well above the numbers that underflow.
-LEAST = 1e-290
 
 
 def optimal_nonrobust(
@@ -31,13 +37,8 @@ def optimal_nonrobust(
 ) -> Optimum:
     r"""Find the best (eps, {P})-RLDP mechanism for a single known distribution P.
 
-    The optimum is H(U|S) + OPT_LDP(P_S, eps). At most: given S, the output can reveal at most H(U|S)
-    more, and as a channel from S it is eps-LDP. At least: take the staircase optimum on S with columns c,
-    and in every column let each s reveal one u, with density c_s / P(u|s), coupled over s in any way. The
-    coupling here is monotone, which needs at most a1 (a2 - 1) + 1 outputs per staircase column.
-
-    Rows of cells with probability 0 carry no information; they repeat the average row of their s, so that
-    the mechanism does not react to them.
+    Its value is H(U|S) + OPT_LDP(P_S, eps). Rows of cells with probability 0 carry no information; they
+    repeat the average row of their s, so that the mechanism does not react to them.
 
     Parameters
     ----------
@@ -70,16 +71,16 @@ def optimal_nonrobust(
     staircase = optimal_ldp(
         MutualInformation(sensitive), epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
     )
-    channel, whole = _reveal(joint, staircase.channel)
+    channel, complete = _reveal(joint, staircase.channel)
     rest = _conditional_entropy(joint)
     value, bound = rest + staircase.value, rest + staircase.upper_bound
-    if not whole:
+    if not complete:
         value = min(value, MutualInformation(joint)(channel))
     return certified(channel, value, bound, float(tolerance), staircase.iterations)
 
 
 def _conditional_entropy(joint: FloatArray) -> float:
-    """H(U|S) in nats: no difference of entropies, and all digits where one u has nearly all of a row."""
+    """Return H(U|S) in nats, with all digits where one u has nearly all of a row."""
     total = joint.sum(axis=1, keepdims=True)
     total[total == 0] = 1.0
     others = np.where(np.eye(joint.shape[1], dtype=bool), 0.0, joint[:, None, :]).sum(axis=2) / total
@@ -91,26 +92,26 @@ def _conditional_entropy(joint: FloatArray) -> float:
 def _reveal(joint: FloatArray, secret: Channel) -> tuple[Channel, bool]:
     """Extend a channel on S to one on (S, U) that reveals, in every output, one u for each s.
 
-    Outputs so unlikely that their probabilities underflow are joined to others. The second value returned
-    says whether there are none.
+    Outputs so unlikely that their probabilities underflow are joined to others. The second value says whether
+    no output had to be.
     """
     a1, a2 = joint.shape
     share, widths = _coupling(joint.shape, joint.tobytes())
-    seen = widths * secret.matrix[secret.matrix > 0].min() > LEAST
-    starts = np.flatnonzero(seen)
+    kept = widths * secret.matrix[secret.matrix > 0].min() > SETTINGS.least_output_probability
+    starts = np.flatnonzero(kept)
     starts[0] = 0
     matrix = np.einsum("sy,suc->suyc", secret.matrix, np.add.reduceat(share, starts, axis=2))
-    return Channel(matrix.reshape(a1 * a2, -1)), bool(seen.all())
+    return Channel(matrix.reshape(a1 * a2, -1)), bool(kept.all())
 
 
 @lru_cache(maxsize=1)
 def _coupling(shape: tuple[int, int], data: bytes) -> tuple[FloatArray, FloatArray]:
-    """Couple the rows of a joint distribution monotonely, the same way for every epsilon.
+    """Return the monotone coupling of the rows of a joint distribution, the same for every epsilon.
 
     Returns
     -------
     share : ndarray, shape (a1, a2, pieces)
-        What lies of (s, u) in a piece of [0, 1], of which every s owns one letter u.
+        The share of (s, u) that lies in a piece of [0, 1], which belongs to one letter u of every s.
     widths : ndarray, shape (pieces,)
     """
     a1, a2 = shape

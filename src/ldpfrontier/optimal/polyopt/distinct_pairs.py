@@ -14,8 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ldpfrontier.optimal.column_generation.smoothed import BATCH
-from ldpfrontier.optimal.geometry.polytope import Block, Shortlist, critical_levels
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.optimal.geometry.polytope import Block, critical_levels
+from ldpfrontier.optimal.geometry.vertex_list import VertexSubset
 from ldpfrontier.optimal.polyopt.fixed_delta import Place, Slices, level_of, places
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.types import FloatArray
@@ -69,7 +70,7 @@ class DistinctPairsFamily:
     _products: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
     _cover: Cover = field(init=False, repr=False)
     _in_use: dict[tuple[int, float], BlockProduct] = field(default_factory=dict, repr=False)
-    _lists: dict[Place, Shortlist] = field(default_factory=dict, repr=False)
+    _lists: dict[Place, VertexSubset] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._cover = {(0.0, self.epsilon): list(range(len(self.lower)))}
@@ -136,7 +137,7 @@ class DistinctPairsFamily:
         offers = [published.columns(np.empty((0, len(self.centre)), dtype=np.int64))]
 
         def look(_: int, product: BlockProduct) -> float:
-            excess, columns = product.price(prices, effort, BATCH)
+            excess, columns = product.price(prices, effort, GENERATION.batch)
             if excess > 0.0:
                 offers.append(columns)
             return excess
@@ -269,7 +270,7 @@ class DistinctPairsFamily:
             else:
                 own = places(len(self.centre), s0, delta, delta)
                 for place in own:
-                    self._lists.setdefault(place, Shortlist(published.blocks[place[0]]))
+                    self._lists.setdefault(place, VertexSubset(self.centre[place[0]]))
                 self._in_use[s0, delta] = BlockProduct([self._lists[place] for place in own], self.centre)
         return self._in_use[s0, delta]
 

@@ -195,7 +195,7 @@ class Slices:
         self._tables, self._critical = [], []
         for block, row in zip(blocks, prices, strict=True):
             falling = np.argsort(-block.lower, kind="stable")
-            lower, prior, costs = (x[falling] for x in (block.lower, block.prior, block.folded(row)))
+            lower, prior, costs = (x[falling] for x in (block.lower, block.prior, block.fold(row)))
             mass, inside, sums = subset_sums(lower), subset_sums(prior), subset_sums(costs)
             spread = max(1.0 - float(lower.sum()), 1e-15)
             self._tables.append((lower, prior, costs, mass, inside, sums, np.log(spread + mass), falling))

@@ -129,7 +129,7 @@ class BallFamily:
     def _shorten(self, key: BlockKey, used: Collection[int]) -> NDArray[np.int64]:
         assert self._focus is not None
         (duals, lam), body = self._focus, self._bodies[key]
-        best = body.leading(duals[key[0]], SETTINGS.max_vertices, lam)
+        best = body.best_indices(duals[key[0]], SETTINGS.max_vertices, lam)
         return body.keep(np.union1d(best, list(used)).astype(np.int64))
 
     def product(self, s0: int, delta: float) -> BlockProduct:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.optimal.geometry.polytope import Block
+from ldpfrontier.optimal.geometry.vertex_list import VertexList
 from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
@@ -39,7 +39,7 @@ class Coupling(NamedTuple):
 
 
 def couple(
-    blocks: list[Block],
+    blocks: list[VertexList],
     classes: Sequence[tuple[Weights, float]],
     sweeps: int = SETTINGS.coupling_sweeps,
 ) -> Coupling:
@@ -51,7 +51,7 @@ def couple(
 
     Parameters
     ----------
-    blocks : list of Block
+    blocks : list of VertexList
     classes : sequence of (weights, low)
     sweeps : int
     """
@@ -88,14 +88,14 @@ def couple(
     return Coupling(choice, mass, owner, means)
 
 
-def _mean(blocks: list[Block], weights: Weights) -> float:
+def _mean(blocks: list[VertexList], weights: Weights) -> float:
     """Return the mean of Z under block weights."""
     total = sum(b.z[i] * w for b, own in zip(blocks, weights, strict=True) for i, w in own.items())
     return float(total / sum(weights[0].values()))
 
 
 def _shared_vertices(
-    block: Block, classes: Sequence[tuple[dict[int, float], float]]
+    block: VertexList, classes: Sequence[tuple[dict[int, float], float]]
 ) -> tuple[NDArray[np.int64], FloatArray]:
     """Return the vertices of a block that no class lays side by side, by falling z, and their weights."""
     left: dict[int, float] = {}
@@ -107,7 +107,7 @@ def _shared_vertices(
     return falling, np.array([left[i] or 1.0 for i in falling])
 
 
-def _side_by_side(blocks: list[Block], weights: Weights, low: float) -> tuple[NDArray[np.int64], FloatArray]:
+def _side_by_side(blocks: list[VertexList], weights: Weights, low: float) -> tuple[NDArray[np.int64], FloatArray]:
     """Lay the vertices with z > low along a circle of masses, one after the other, if low > 0.
 
     Returns

@@ -370,7 +370,7 @@ def _price_whole(
     if product.best_tangent(duals)[0] <= 0.0:
         return
     for s, (block, f) in enumerate(zip(product.blocks, product.reduced(duals), strict=True)):
-        for i in leaders(f, block.z, ties[-2], ties[s] + least, SETTINGS.batch):
+        for i in best_at_slope(f, block.z, ties[-2], ties[s] + least, SETTINGS.batch):
             yield s, int(i)
 
 
@@ -383,8 +383,8 @@ def _price_class(
     <= 0, of the row that demands one of them in every column.
     """
     for s, (block, f) in enumerate(zip(own.product.blocks, reduced, strict=True)):
-        z, order = block.rising
+        z, order = block.z_order
         low, high = np.searchsorted(z, [own.low, own.high], side="right")
         for a, b, discount in ((0, low, 0.0), (low, high, ties[-1])):
-            for place in leaders(f[a:b], z[a:b], ties[-2], ties[s] + discount + least, 1):
+            for place in best_at_slope(f[a:b], z[a:b], ties[-2], ties[s] + discount + least, 1):
                 yield s, int(order[a + place])

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import kernel
-from ldpfrontier.optimal.geometry.polytope import Block
+from ldpfrontier.optimal.geometry.vertex_list import VertexList
 from ldpfrontier.optimal.products.partial_sums import PartialSumTable, discard_by_tangent, pareto_vertices
 from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.types import FloatArray
@@ -96,13 +96,13 @@ class BlockProduct:
 
     Parameters
     ----------
-    blocks : list of Block, length a1
+    blocks : list of VertexList, length a1
     centre : ndarray, shape (a1, a2)
     resolution : float
         In nats: how far `price` may leave its bound above the largest reduced cost found.
     """
 
-    blocks: list[Block]
+    blocks: list[VertexList]
     centre: FloatArray
     resolution: float = 0.0
     efforts: int = len(SETTINGS.additions)
@@ -167,7 +167,7 @@ class BlockProduct:
         """Return up to `number` vertices of every block with the largest f - lam z, at the best tangent."""
         _, lam = self.best_tangent(duals)
         per_block = duals.reshape(self.centre.shape)
-        return [b.leading(own, number, lam) for b, own in zip(self.blocks, per_block, strict=True)]
+        return [b.best_indices(own, number, lam) for b, own in zip(self.blocks, per_block, strict=True)]
 
     def price(
         self, duals: FloatArray, effort: int, offers: int = SETTINGS.offers, enough: float = 0.0

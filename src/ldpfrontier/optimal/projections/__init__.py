@@ -1,1 +1,1 @@
-"""The column LP whose blocks K_s are those of the projections F_{U|s} themselves, on tables of any size."""
+"""The column LP with the blocks of the projections F_{U|s} themselves, and with a shared budget of F."""

@@ -138,7 +138,7 @@ def test_no_point_of_a_body_with_z_at_an_edge_is_far_above_those_known(parted):
         for edge in profiles.edges[(profiles.edges > z.min()) & (profiles.edges < z.max())]:
             i, j = rng.choice(np.flatnonzero(z < edge), 500), rng.choice(np.flatnonzero(z > edge), 500)
             v = w[i] + ((edge - z[i]) / (z[j] - z[i]))[:, None] * (w[j] - w[i])
-            best = (xlogy(v, v) @ body.prior - v @ body.folded(prices[s])).max()
+            best = (xlogy(v, v) @ body.prior - v @ body.fold(prices[s])).max()
             known = at.f[own][(at.z[own] == edge) & (at.at[own] == edge)].max()
             assert best <= known + 5e-3 * float(prices.sum())
 

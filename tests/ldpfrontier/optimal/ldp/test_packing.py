@@ -1,6 +1,7 @@
 """Mutual information with many inputs: the converse, the packings, and both against enumeration."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,14 @@ from hypothesis import strategies as st
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.improved_reporting import ConditionalInformation
-from ldpfrontier.optimal.ldp import packing
+from ldpfrontier.optimal.ldp import packing, set_pricing
+from ldpfrontier.optimal.ldp.converse import converse
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.packing import Sets, converse, optimal_packing, pack
-from ldpfrontier.optimal.ldp.staircase import Staircase, optimal_ldp
+from ldpfrontier.optimal.ldp.packing import optimal_packing, pack
+from ldpfrontier.optimal.ldp.set_pricing import SetFamily
+from ldpfrontier.optimal.ldp.settings import SETTINGS
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
 from ldpfrontier.types import Intractable
 from ldpfrontier.utility import MutualInformation
@@ -58,8 +63,8 @@ def check(prior, epsilon, optimum, gap):
 def test_prices_of_the_converse_leave_no_column_a_gain(seed, k, concentration, epsilon):
     prior = random_prior(seed, k, concentration)
     bound = converse(prior, epsilon)
-    assert bound.prices.sum() == pytest.approx(bound.bound, rel=1e-9)
-    reduced = Staircase(MutualInformation(prior), epsilon).reduced(bound.prices)
+    assert bound.duals.sum() == pytest.approx(bound.bound, rel=1e-9)
+    reduced = Staircase(MutualInformation(prior), epsilon).reduced_costs(bound.duals)
     assert reduced.max() <= 1e-12 * (1.0 + bound.bound)
     assert bound.bound <= limit(epsilon) * (1.0 + 1e-12)
 
@@ -107,22 +112,22 @@ def test_bins_are_levelled():
 def test_branch_and_bound_against_all_sets(seed, k, concentration, epsilon, noise):
     prior = random_prior(seed, k, concentration)
     best = converse(prior, epsilon)
-    prices = best.prices * (1.0 + noise * np.random.default_rng(seed).normal(size=k))
-    largest = float(Staircase(MutualInformation(prior), epsilon).reduced(prices).max())
-    bound, columns = Sets(prior, epsilon, 1e-9).price(prices, 1)
+    duals = best.duals * (1.0 + noise * np.random.default_rng(seed).normal(size=k))
+    largest = float(Staircase(MutualInformation(prior), epsilon).reduced_costs(duals).max())
+    bound, columns = SetFamily(prior, epsilon, 1e-9).price(duals, 1)
     assert bound == pytest.approx(max(largest, 1e-9), rel=1e-6, abs=1e-12)
     if largest > 1e-8:
-        assert (columns.values - columns.vectors @ prices).max() == pytest.approx(largest, rel=1e-6)
+        assert (columns.values - columns.vectors @ duals).max() == pytest.approx(largest, rel=1e-6)
 
 
 def test_a_narrow_search_still_bounds(monkeypatch):
-    monkeypatch.setattr(packing, "WIDTHS", (14, 14))
+    monkeypatch.setattr(set_pricing, "SETTINGS", replace(SETTINGS, pricing_widths=(14, 14)))
     prior = random_prior(3, 14, 1.0)
-    prices = 0.9 * converse(prior, 2.0).prices
-    largest = float(Staircase(MutualInformation(prior), 2.0).reduced(prices).max())
-    bound, columns = Sets(prior, 2.0, 1e-9).price(prices, 0)
+    duals = 0.9 * converse(prior, 2.0).duals
+    largest = float(Staircase(MutualInformation(prior), 2.0).reduced_costs(duals).max())
+    bound, columns = SetFamily(prior, 2.0, 1e-9).price(duals, 0)
     assert largest <= bound
-    assert (columns.values - columns.vectors @ prices).max() <= largest + 1e-12
+    assert (columns.values - columns.vectors @ duals).max() <= largest + 1e-12
 
 
 # The optimum ---------------------------------------------------------------------------------------------
@@ -173,7 +178,7 @@ def test_ten_thousand_inputs():
 
 
 def test_no_more_outputs_than_fit_into_memory(monkeypatch):
-    monkeypatch.setattr(packing, "MAX_ENTRIES", 300 * 20)
+    monkeypatch.setattr(packing, "SETTINGS", replace(SETTINGS, max_channel_entries=300 * 20))
     prior = random_prior(0, 300, 1.0)
     for epsilon in (1.0, 6.0, 20.0):
         optimum = optimal_ldp(MutualInformation(prior), epsilon)

@@ -13,9 +13,10 @@ from scipy.special import rel_entr, xlogy
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import f_divergence, kl_divergence, total_variation
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.ldp.chord_pricing import Listing, excess
-from ldpfrontier.optimal.ldp.f_divergence import best_cut
-from ldpfrontier.optimal.ldp.staircase import Staircase, optimal_ldp
+from ldpfrontier.optimal.ldp.chord_pricing import ListedPricing, bound_reduced_costs
+from ldpfrontier.optimal.ldp.f_divergence import best_partition
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.utility import FDivergence, MutualInformation
 
@@ -133,7 +134,7 @@ def test_best_cut_against_all_partitions_into_blocks(kind):
                 m = labels[-1] + 1
                 z0, z1 = (1 + (top - 1) * np.bincount(labels, weights=p[order]) for p in (p0, p1))
                 best = max(best, float((z1 * GENERATORS[kind](z0 / z1)).sum()) / (top + m - 1))
-            cut = best_cut(FDivergence(p0, p1, kind), epsilon)
+            cut = best_partition(FDivergence(p0, p1, kind), epsilon)
             assert cut.value == pytest.approx(best, rel=1e-12)
             assert cut.labels.max() + 1 == cut.blocks
 
@@ -232,19 +233,19 @@ def test_properties(seed, k, kind, epsilon):
 @given(seeds, st.integers(2, 10), st.sampled_from(KINDS), st.floats(1e-2, 12.0), st.floats(0.0, 2.0))
 @settings(max_examples=60, deadline=None)
 def test_chords_price_all_columns(seed, k, kind, epsilon, noise):
-    """Whatever the prices, the chords find the largest reduced cost that the list of all columns has."""
+    """Whatever the duals, the chords find the largest reduced cost that the list of all columns has."""
     rng = np.random.default_rng(seed)
     utility = random_utility(rng, k, kind)
-    prices = optimal_ldp(utility, epsilon).value * (utility.prior + noise * rng.normal(size=k) / k)
-    largest = float(Staircase(utility, epsilon).reduced(prices).max())
-    chords = excess(utility, epsilon, prices, 1e-9)
-    listed = Listing(utility, epsilon).excess(prices, 1e-9, float(prices.sum()))
+    duals = optimal_ldp(utility, epsilon).value * (utility.prior + noise * rng.normal(size=k) / k)
+    largest = float(Staircase(utility, epsilon).reduced_costs(duals).max())
+    chords = bound_reduced_costs(utility, epsilon, duals, 1e-9)
+    listed = ListedPricing(utility, epsilon).bound(duals, 1e-9, float(duals.sum()))
     assert listed[0] == pytest.approx(max(largest, 1e-9), rel=1e-9, abs=1e-12)
     for found, subsets in (chords, listed):
         assert largest <= found + 1e-12 * (1 + abs(largest))
         if largest > 1e-9:
             columns = utility.columns(np.where(subsets, 1.0, math.exp(-epsilon)))
-            assert (columns.values - columns.vectors @ prices).max() == pytest.approx(largest, abs=1e-6)
+            assert (columns.values - columns.vectors @ duals).max() == pytest.approx(largest, abs=1e-6)
             assert found <= 3 * largest + 1e-8
 
 
@@ -253,15 +254,15 @@ def test_columns_are_priced_at_several_levels_as_at_each(kind):
     utility = random_utility(np.random.default_rng(13), 5, kind)
     levels = np.array([1e-3, 0.2, 3.0, 40.0])
     family = Staircase(utility, levels[:, None])
-    reduced = family.reduced(family.response_prices)
+    reduced = family.reduced_costs(family.response_duals)
     for row, epsilon in zip(reduced, levels, strict=True):
         alone = Staircase(utility, float(epsilon))
-        np.testing.assert_allclose(row, alone.reduced(alone.response_prices), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(row, alone.reduced_costs(alone.response_duals), rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["kl", "tv", "chi2", "hellinger", "hinge", "cubic"])
 def test_chords_price_all_columns_where_many_cost_what_they_are_worth(name):
-    """At the prices of randomized response k columns have reduced cost 0, and a grain moves some above it."""
+    """At the duals of randomized response k columns have reduced cost 0, and a grain moves some above it."""
     generators = {"hinge": lambda t: np.maximum(t - 1.0, 0.0), "cubic": lambda t: t**3 - 1.0}
     rng = np.random.default_rng(12)
     above = 0
@@ -271,12 +272,12 @@ def test_chords_price_all_columns_where_many_cost_what_they_are_worth(name):
         f = generators.get(name)
         utility = FDivergence(p0, p1, f=f) if f else FDivergence(p0, p1, name)
         family = Staircase(utility, epsilon)
-        prices = family.response_prices
-        size = float(prices.sum())
-        prices = prices * (1.0 + rng.choice([0.0, 1e-9, 1e-5]) * rng.normal(size=k))
-        largest = float(family.reduced(prices).max())
-        found, _ = excess(utility, epsilon, prices, 1e-10 * size)
-        rounding = 1e-12 * (1.0 + np.abs(prices).sum())
+        duals = family.response_duals
+        size = float(duals.sum())
+        duals = duals * (1.0 + rng.choice([0.0, 1e-9, 1e-5]) * rng.normal(size=k))
+        largest = float(family.reduced_costs(duals).max())
+        found, _ = bound_reduced_costs(utility, epsilon, duals, 1e-10 * size)
+        rounding = 1e-12 * (1.0 + np.abs(duals).sum())
         assert largest - rounding <= found <= max(3 * largest, 0.0) + 3e-10 * size + rounding
         above += largest > rounding
     assert 0 < above < 60

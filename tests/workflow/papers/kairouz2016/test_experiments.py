@@ -8,7 +8,7 @@ import pytest
 
 from ldpfrontier.information import entropy, kl_divergence
 from ldpfrontier.mechanisms import binary_mechanism, geometric_mechanism, randomized_response
-from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.priors import dirichlet
 from ldpfrontier.utility import FDivergence
 from papers.kairouz2016.checks import theorems

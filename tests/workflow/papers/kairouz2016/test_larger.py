@@ -1,6 +1,7 @@
 """kairouz2016 past its sizes: thresholds without a list of the columns, its figures, and what is planned."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 import yaml
 
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.ldp.staircase import optimal_ldp
+from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.practice.figure_style import save
 from papers.kairouz2016 import alphabets, plan, thresholds
 from papers.kairouz2016.experiments import sample, sweep
@@ -53,7 +55,7 @@ def test_response_is_optimal_exactly_where_no_listed_column_says_otherwise(utili
         measure = sample(utility, size, instance, seed=SEED)
         listed = thresholds._response_threshold(measure)
         with monkeypatch.context() as patch:
-            patch.setattr(thresholds, "MAX_INPUTS", 2)
+            patch.setattr(thresholds, "LDP", replace(LDP, max_listed_inputs=2))
             found = thresholds._response_threshold(measure)
         assert 1.0 < listed < 40.0
         assert found == pytest.approx(listed, abs=1e-5)

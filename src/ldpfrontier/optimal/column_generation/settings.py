@@ -1,0 +1,45 @@
+"""Tolerances and tuning of column generation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ColumnGenerationSettings:
+    """Numbers that column generation is run with."""
+
+    # Rounding and safety.
+    #: Least weight P_x of an input in the proximal distance, times the number of inputs.
+    metric_floor: float = 1e-3
+    #: Steps of the interior point method, after which its best point is used; it takes some 20.
+    max_interior_steps: int = 60
+    #: Relative gap below which the proximal rounds become many; no finer one is worked for.
+    finest_gap: float = 3e-5
+
+    # Tuning.
+    #: Columns added per round, best first.
+    batch: int = 40
+    #: Positions between the duals of the master (0) and those of the best bound (1) at which columns are
+    #: priced, in the order tried: the former oscillate, and pricing nearer the latter damps that (Wentges
+    #: smoothing). Position 0 comes last, so that no improving column is missed.
+    smoothing: tuple[float, ...] = (0.9, 0.7, 0.4, 0.0)
+    #: Columns offered to the proximal program per round, and kept in it, per input. (tuned on Adult)
+    offered_per_input: float = 2.5
+    kept_per_input: int = 6
+    #: Error of the bound on reduced costs, as a share of the predicted fall of the bound, and of the gap
+    #: aimed at.
+    pricing_error: float = 0.1
+    #: Share of the gap by which the bound should be predicted to fall, from and to, and the factor by which
+    #: tau is changed until it is. (tuned on Adult)
+    predicted_fall: tuple[float, float] = (0.2, 0.6)
+    tau_factor: float = 3.0
+    #: Least weight in the proximal program of a column that the master is given.
+    least_weight: float = 1e-5
+    #: Rounds between restricted linear programs.
+    master_period: int = 4
+    #: Accuracy of the interior point method, as a share of the gap that is left, or of the one aimed at.
+    interior_accuracy: float = 0.01
+
+
+SETTINGS = ColumnGenerationSettings()

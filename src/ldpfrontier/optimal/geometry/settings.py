@@ -1,0 +1,47 @@
+"""Limits, rounding and tuning of the blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class GeometrySettings:
+    """Numbers that the vertices of blocks are found with; a letter is a public value."""
+
+    # Stated limits.
+    #: Letters of a block: their 2^20 subsets are 1e6 vertices of some families, about 100 MB a block.
+    max_letters: int = 20
+
+    # Rounding and safety.
+    #: Least 1 - S_s, where one public value is known to be itself.
+    least_rest: float = 1e-15
+    #: Relative: where two families of vertices meet, rounding must not lose the vertex to neither.
+    overlap: float = 1e-12
+    #: Relative: constraints this near to equality are active, letters below this share of the top are 0, and
+    #: curvatures this small are none.
+    tolerance: float = 1e-9
+    #: Relative: where a vector that is pulled into its body may lie outside at an end.
+    end_tolerance: float = 1e-12
+    #: Step of a Newton iteration after which, as it converges quadratically, the next one is rounding.
+    last_step: float = 1e-7
+    #: Newton steps for a vector with two values, which takes some 5, and its largest value in units of the top.
+    max_two_valued_steps: int = 30
+    max_two_valued: float = 1e7
+    #: Relative gain below which an ascent ends.
+    least_gain: float = 1e-10
+
+    # Tuning. Nothing here changes what is true of a vertex, only which ones are found.
+    #: Newton steps of an ascent, and the largest change of a letter by one, relative to the largest letter.
+    #: (tuned on Adult)
+    max_ascent_steps: int = 12
+    trust_radius: float = 0.5
+    #: Part of a step that is tried if all of it gains nothing. (tuned on Adult)
+    step_shrinkage: float = 0.3
+    #: Steps by which a vector outside its body is brought near it, or into it. (tuned on Adult)
+    max_restoration_steps: int = 6
+    #: New vertices kept per body and call. (tuned on Adult)
+    kept_per_call: int = 4
+
+
+SETTINGS = GeometrySettings()

@@ -1,0 +1,222 @@
+r"""Lists of vertices of a block, with what a column gains by them.
+
+A column is a product over the sensitive values s of blocks w_s, each with an entry per public value (letter).
+At prices c a vertex w of the block of s counts by ::
+
+    g(w) - c . w,     g(w) = sum_u P_u w_u log w_u,     and by     z(w) = sum_u P_u w_u,
+
+its part of the mass of the column; P is the row of s in the joint distribution. Nothing else of a vertex
+matters to pricing. Nearly all vertices have one value on a set T of letters and another off it: their c . w
+follow from the 2^n sums of c over sets, and the vectors themselves are never formed. Vertices that were
+found by a search are stored as they are.
+
+Letters with P = 0 are interchangeable, and averaging a block over them neither changes the objective nor
+leaves the block: they share one entry. Vectors with one entry for all of them are called *folded*.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.numerics.subset_sums import subset_sums
+from ldpfrontier.optimal.geometry.settings import SETTINGS
+from ldpfrontier.types import FloatArray, Intractable
+
+
+@kernel
+def _two_valued_products(
+    inside: FloatArray, total: float, sets: NDArray[np.int32], low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """Return the products of prices with vectors that have one value on a set and another off it."""
+    products = np.empty(len(sets))
+    for i in range(len(sets)):
+        products[i] = low[i] * total + (high[i] - low[i]) * inside[sets[i]]
+    return products
+
+
+@kernel
+def best_at_slope(f: FloatArray, z: FloatArray, lam: float, least: float, number: int) -> NDArray[np.int64]:
+    """Return where f - lam z is largest and above `least`: a number of places at most, the best first."""
+    tops, places = np.full(number, least), np.full(number, -1)
+    for i in range(len(f)):
+        value = f[i] - lam * z[i]
+        if value > tops[-1]:
+            k = number - 1
+            while k > 0 and value > tops[k - 1]:
+                tops[k], places[k] = tops[k - 1], places[k - 1]
+                k -= 1
+            tops[k], places[k] = value, i
+    return places[places >= 0]
+
+
+class SubsetVectors(NamedTuple):
+    """Folded vectors given by sets of letters, m of them; the last k have a third value at one more letter."""
+
+    sets: NDArray[np.int32]  # (m,): bit masks
+    low: FloatArray  # (m,): the value off the set
+    high: FloatArray  # (m,): the value on the set
+    third_letter: NDArray[np.int64]  # (k,)
+    third_value: FloatArray  # (k,)
+
+    @property
+    def n_two_valued(self) -> int:
+        """The number of vectors without a third value."""
+        return len(self.sets) - len(self.third_letter)
+
+    def contributions(self, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return z and g of all vectors."""
+        if not len(self.sets):
+            return np.empty(0), np.empty(0)
+        inside = subset_sums(prior)[self.sets]
+        outside = prior.sum() - inside
+        z = self.high * inside + self.low * outside
+        g = xlogy(self.high, self.high) * inside + xlogy(self.low, self.low) * outside
+        z[self.n_two_valued :] += self.third_value * prior[self.third_letter]
+        g[self.n_two_valued :] += xlogy(self.third_value, self.third_value) * prior[self.third_letter]
+        return z, g
+
+    def dot(self, prices: FloatArray) -> FloatArray:
+        """Return prices . w for every vector, without forming the vectors."""
+        if not len(self.sets):
+            return np.empty(0)
+        sums, total = subset_sums(prices), float(prices.sum())
+        products = _two_valued_products(sums, total, self.sets, self.low, self.high)
+        products[self.n_two_valued :] += self.third_value * prices[self.third_letter]
+        return products
+
+    def dense(self, indices: NDArray[np.integer], letters: int) -> FloatArray:
+        """Form the chosen vectors, shape (m, letters)."""
+        bits = self.sets[indices][:, None] >> np.arange(letters) & 1
+        w = np.where(bits == 1, self.high[indices][:, None], self.low[indices][:, None])
+        rows = np.flatnonzero(indices >= self.n_two_valued)
+        third = indices[rows] - self.n_two_valued
+        w[rows, self.third_letter[third]] = self.third_value[third]
+        return np.asarray(w)
+
+
+NO_SUBSET_VECTORS = SubsetVectors(
+    np.empty(0, dtype=np.int32), np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), np.empty(0)
+)
+
+
+class VertexList:
+    """Vertices of a block: those given by sets of letters, and after them those stored as vectors.
+
+    It is empty at first; a block fills it.
+
+    Parameters
+    ----------
+    prior : ndarray, shape (a2,)
+        P_{s,u}, the joint probabilities of this row.
+
+    Attributes
+    ----------
+    letters : int
+        Folded letters.
+    prior : ndarray, shape (letters,)
+        Folded.
+    g, z : ndarray, shape (vertices,)
+        sum_u P_u w_u log w_u and sum_u P_u w_u.
+    constants : tuple of int
+        Indices of the constant vertices with the least and the largest value, if they are listed.
+
+    Raises
+    ------
+    Intractable
+        If more than 20 letters differ, as all their subsets are listed.
+    """
+
+    constants: tuple[int, ...] = ()
+
+    def __init__(self, prior: FloatArray) -> None:
+        occupied = np.flatnonzero(prior > 0)
+        self._position = np.full(len(prior), len(occupied))
+        self._position[occupied] = np.arange(len(occupied))
+        self.letters = len(occupied) + int(len(occupied) < len(prior))
+        if self.letters > SETTINGS.max_letters:
+            raise Intractable(
+                f"A block has {self.letters} public values with positive counts; at most"
+                f" {SETTINGS.max_letters} are supported, because all their subsets are listed."
+            )
+        self.prior = self.fold(prior)
+        self._stored = np.empty((0, self.letters))
+        self._set_subset_vectors(NO_SUBSET_VECTORS)
+
+    def _set_subset_vectors(self, vectors: SubsetVectors) -> None:
+        """Let the list have these vertices and no others."""
+        self._subset = vectors
+        self._set_contributions(*vectors.contributions(self.prior))
+
+    def _set_contributions(self, z: FloatArray, g: FloatArray) -> None:
+        """Set z and g of other vertices than before, and forget what was computed of those."""
+        self.z, self.g = z, g
+        self._last: tuple[FloatArray, FloatArray] | None = None
+        self.__dict__.pop("z_order", None)
+
+    def __len__(self) -> int:
+        return len(self._subset.sets) + len(self._stored)
+
+    def fold(self, values: FloatArray) -> FloatArray:
+        """Add values per letter up to values per folded letter."""
+        return np.bincount(self._position, weights=values, minlength=self.letters).astype(np.float64)
+
+    @cached_property
+    def z_order(self) -> tuple[FloatArray, NDArray[np.int64]]:
+        """All z in rising order, and the vertices they belong to."""
+        order = np.argsort(self.z, kind="stable")
+        return self.z[order], order
+
+    def dot(self, prices: FloatArray) -> FloatArray:
+        """Return prices . w for every vertex, shape (vertices,)."""
+        folded = self.fold(prices)
+        return np.concatenate([self._subset.dot(folded), self._stored @ folded])
+
+    def reduced(self, prices: FloatArray) -> FloatArray:
+        """Return g - prices . w for every vertex, shape (vertices,); the last answer is kept."""
+        if self._last is None or not np.array_equal(self._last[0], prices):
+            self._last = prices.copy(), self.g - self.dot(prices)
+        return self._last[1]
+
+    def best_indices(self, prices: FloatArray, number: int, lam: float = 0.0) -> NDArray[np.int64]:
+        """Return up to `number` vertices with the largest g - prices . w - lam z, best first."""
+        return np.asarray(best_at_slope(self.reduced(prices), self.z, lam, -math.inf, number))
+
+    def best_folded(self, prices: FloatArray, number: int) -> FloatArray:
+        """Return up to `number` vertices with the largest g - prices . w, best first, folded."""
+        return self.folded_vectors(self.best_indices(prices, number))
+
+    def folded_vectors(self, indices: NDArray[np.integer]) -> FloatArray:
+        """Return the chosen vertices, shape (m, letters)."""
+        late = indices >= len(self._subset.sets)
+        w = np.empty((len(indices), self.letters))
+        w[~late] = self._subset.dense(indices[~late], self.letters)
+        w[late] = self._stored[indices[late] - len(self._subset.sets)]
+        return w
+
+    def vectors(self, indices: NDArray[np.integer]) -> FloatArray:
+        """Return the chosen vertices, shape (m, a2)."""
+        return self.folded_vectors(indices)[:, self._position]
+
+
+class VertexSubset(VertexList):
+    """Chosen vertices of a block, by numbers that the caller knows them by."""
+
+    def __init__(self, prior: FloatArray) -> None:
+        super().__init__(prior)
+        self._numbers = np.empty(0, dtype=np.int64)
+
+    def add(self, numbers: NDArray[np.int64], vectors: FloatArray) -> None:
+        """Add vertices, (m,) and folded (m, letters), that are not in the list yet."""
+        new = np.flatnonzero(~np.isin(numbers, self._numbers))
+        self._numbers = np.concatenate([self._numbers, numbers[new]])
+        self._stored = np.concatenate([self._stored, vectors[new]])
+        w = self._stored
+        # All of them again: the rounding of a product with a matrix depends on its size.
+        self._set_contributions(w @ self.prior, xlogy(w, w) @ self.prior)

@@ -1,0 +1,114 @@
+r"""Pricing of all 2^k staircase columns of mutual information with many inputs, by branch and bound.
+
+At dual prices alpha, a set T of probability P(T) has the reduced cost (see `converse` for m) ::
+
+    [m(P(T)) - sum_{x in T} c_x - sum(alpha)] / (1 + (t - 1) P(T)),     c_x = (t - 1) alpha_x.
+
+Inputs are decided one after the other, the likeliest first. With the inputs to come taken for divisible, the
+numerator has a closed form: they are taken in the order of c_x / P_x as long as that is below the slope m'.
+This bounds every completion of a partial set; sets whose bound is too low are dropped.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.optimal.ldp.converse import ColumnValue
+from ldpfrontier.optimal.ldp.settings import SETTINGS
+from ldpfrontier.types import FloatArray
+from ldpfrontier.utility import Columns, MutualInformation
+
+
+@dataclass(frozen=True, eq=False)
+class SetFamily:
+    """All 2^k staircase columns, priced by branch and bound.
+
+    Parameters
+    ----------
+    prior : ndarray, shape (k,)
+    epsilon : float
+        In nats, > 0.
+    resolution : float
+        In nats: reduced costs up to here are not looked for.
+    """
+
+    prior: FloatArray
+    epsilon: float
+    resolution: float
+    efforts: int = len(SETTINGS.pricing_widths)
+
+    @property
+    def scale(self) -> FloatArray:
+        """The prior, shape (k,)."""
+        return self.prior
+
+    def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
+        """Bound the reduced costs of all columns from above; offer the best sets found.
+
+        A set is dropped when no completion of it can gain enough, or when too many others are better, which
+        the bound then allows for. Before they are scaled columns have Z >= 1, and reduced costs no smaller.
+        """
+        value = ColumnValue(self.epsilon)
+        order = np.argsort(-self.prior, kind="stable")
+        mass, cost = self.prior[order], value.rise * duals[order]
+        with np.errstate(over="ignore"):
+            density = cost / mass
+        cheap = np.argsort(density, kind="stable")
+        until = value.inverse_slope(density)
+        p, spent, bound = np.zeros(1), np.full(1, float(duals.sum())), self.resolution
+        width = SETTINGS.pricing_widths[effort] // len(mass)
+        history: list[tuple[NDArray[np.int64], NDArray[np.bool_]]] = []
+        for i in range(len(mass)):
+            rest = cheap[cheap > i]
+            parent, taken = np.tile(np.arange(len(p)), 2), np.repeat([False, True], len(p))
+            p, spent = p[parent] + taken * mass[i], spent[parent] + taken * cost[i]
+            gain = _best_completion(value, p, mass[rest], cost[rest], until[rest]) - spent
+            kept = np.flatnonzero(gain > self.resolution)
+            if len(kept) > width:
+                # Of sets that are equally likely, the cheapest is as good as any.
+                likely = np.rint(p[kept] * 2.0**50)
+                ranked = np.lexsort((spent[kept], likely))
+                kept = kept[ranked[np.append(True, np.diff(likely[ranked]) > 0)]]
+            if len(kept) > width:
+                gain = gain[kept] / (1.0 + value.rise * p[kept])
+                ranked = np.argsort(-gain, kind="stable")
+                kept, bound = kept[ranked[:width]], max(bound, float(gain[ranked[width]]))
+            history.append((parent[kept], taken[kept]))
+            p, spent = p[kept], spent[kept]
+        reduced = (value(p) - spent) / (1.0 + value.rise * p)
+        bound = max(bound, float(reduced.max(initial=0.0)))
+        best = np.argsort(-reduced, kind="stable")[: GENERATION.batch]
+        sets = np.zeros((len(best), len(mass)), dtype=bool)
+        for x, (parent, taken) in zip(order[::-1], reversed(history), strict=True):
+            sets[:, x] = taken[best]
+            best = parent[best]
+        utility = MutualInformation(self.prior)
+        return bound, utility.columns(np.where(sets, 1.0, math.exp(-self.epsilon)))
+
+
+def _best_completion(
+    value: ColumnValue, p: FloatArray, mass: FloatArray, cost: FloatArray, until: FloatArray
+) -> FloatArray:
+    """Return the largest m(p + s) less the cost of s, for s made of divisible items, for all p.
+
+    The items are in the order of cost / mass, the slope of m at `until`: they are taken as long as p + s is
+    below that.
+    """
+    before = np.concatenate([np.zeros(1), np.cumsum(mass)])
+    paid = np.concatenate([np.zeros(1), np.cumsum(cost)])
+    # Item j is begun where p + before[j] < until[j], and taken whole where p + before[j + 1] < until[j].
+    turns = np.column_stack([until - before[:-1], until - before[1:]]).ravel()
+    count = np.searchsorted(-np.minimum.accumulate(turns), -p, side="left")
+    whole, part = count // 2, count % 2 == 1
+    taken, price = before[whole], paid[whole]
+    j = whole[part]
+    taken[part] = until[j] - p[part]
+    price[part] += cost[j] / mass[j] * (taken[part] - before[j])
+    x = value.rise * (p + taken)
+    # `ColumnValue` keeps more digits where x is small, which is of no use here and takes longer.
+    return np.asarray((p + taken) * value.slope_at_zero - ((1.0 + x) * np.log1p(x) - x) - price)

@@ -1,0 +1,83 @@
+"""Limits, rounding and tuning of the optima under local differential privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class LdpSettings:
+    """Numbers that the methods of this folder are run with; k is the number of inputs."""
+
+    # Stated limits.
+    #: Inputs up to which all 2^k staircase columns are listed; pricing 2^20 of them takes about 20 ms.
+    max_listed_inputs: int = 20
+    #: Inputs of an f-divergence: all k^2 blocks are tried, in as much memory.
+    max_divergence_inputs: int = 4_000
+    #: Inputs of mutual information, whose packing takes O(k^2) in the worst case.
+    max_information_inputs: int = 50_000
+    #: Inputs up to which columns are generated where a packing leaves a gap.
+    max_generation_inputs: int = 256
+    #: Entries of a channel: 80 MB.
+    max_channel_entries: int = 10_000_000
+    #: Utilities, asked for at one epsilon after the other, whose order of the inputs is kept.
+    remembered_utilities: int = 8
+
+    # Rounding.
+    #: Relative: likelihood ratios this close are equal, and the ends of a chord may be wrong by as much.
+    rounding: float = 4 * float(np.finfo(float).eps)
+    #: Entries of a linear program that count: the least that HiGHS can be asked to keep.
+    least_lp_entry: float = 1e-12
+    #: Size of the utilities in a linear program, which puts the absolute tolerances of HiGHS out of sight.
+    lp_utility_size: float = 100.0
+    #: Level in nats below which columns are too near to each other for a linear program.
+    least_generation_epsilon: float = 1e-4
+    #: Least probability of an output of NR, well above the numbers that underflow.
+    least_output_probability: float = 1e-290
+    #: Relative amount by which the range of the likelihood ratios of columns is widened.
+    range_widening: float = 1e-9
+    #: Step of the finite difference that gives the slope of a generator at 1.
+    generator_step: float = 1e-4
+    #: Half the width, in the log ratio, of a chord that stands for a tangent where a guess is enough.
+    tangent_width: float = 1e-6
+    #: Log ratio from which on a likelihood leaves no trace in the other, as it is 1e-9 of it.
+    max_tangent_log_ratio: float = 20.0
+    #: Largest price per unit of P0 + P1 in a linear program, in values of the partition.
+    max_unit_price: float = 1e9
+    #: Steps of the simplex method, which takes some hundreds, and halvings of an interval, after which the
+    #: search for duals ends; neither is met but where digits fail.
+    max_simplex_steps: int = 2_000
+    max_halvings: int = 60
+
+    # Tuning. Nothing here changes what is true of a result, only its gap and its time.
+    #: Rounds of column generation, times k^2: some seconds. (tuned on random priors)
+    generation_work: int = 500_000
+    #: Packings whose sets are the first columns. (tuned on random priors)
+    starting_packings: int = 3
+    #: Share of the tolerance that unequal weights of bins may cost.
+    deviation_share: float = 0.1
+    #: Passes over pairs of bins; most packings need a few.
+    exchange_passes: int = 30
+    #: Sets kept in all steps of a branch and bound together, by effort. (tuned: 0.1 s and 1 s)
+    pricing_widths: tuple[int, int] = (20_000, 320_000)
+    #: Inputs up to which all columns of an f-divergence are listed for pricing. Up to twice as many, all
+    #: intervals of inputs are in the linear program from the start.
+    listed_pricing_inputs: int = 12
+    #: Knots of the price function of more inputs, in all, and fewest and most within a block.
+    price_knots: int = 96
+    knots_per_block: tuple[int, int] = (4, 16)
+    #: Range of the price per unit of P0 + P1 in a linear program, in slopes of tangents.
+    price_range: float = 4.0
+    #: Linear programs for prices, and the step from the best prices towards the new ones.
+    price_rounds: int = 40
+    price_step: float = 0.7
+    #: Intervals of log ratios that a pricing starts with, and most at a time.
+    first_intervals: int = 128
+    max_intervals: int = 4_096
+    #: Columns offered by a pricing that lists all. (tuned on random pairs)
+    offered_columns: int = 8
+
+
+SETTINGS = LdpSettings()

@@ -1,0 +1,112 @@
+r"""Optimal locally differentially private mechanisms (kairouz2016, Theorems 2 and 4).
+
+The best eps-LDP mechanism is made of staircase columns v_T, v_T(x) = 1 for x in T and e^-eps elsewhere ::
+
+    maximize sum_T theta_T mu(v_T)   subject to   sum_T theta_T v_T = 1,  theta >= 0.
+
+Dual prices alpha of the inputs with mu(v_T) <= alpha . v_T for all 2^k sets T prove that no mechanism has
+more than sum(alpha). How mechanism and duals are found depends on the utility:
+
+- f-divergences: the best partition of the inputs into blocks, at any k (`f_divergence`);
+- mutual information with more than 20 inputs: packings, which nearly attain a converse (`packing`);
+- any other utility: column generation over the list of all columns (`exact_cover`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.optimal.ldp.exact_cover import optimal_exact_cover
+from ldpfrontier.optimal.ldp.f_divergence import optimal_divergence
+from ldpfrontier.optimal.ldp.packing import optimal_packing
+from ldpfrontier.optimal.ldp.settings import SETTINGS
+from ldpfrontier.optimum import (
+    MAX_EPSILON,
+    Optimum,
+    check_start,
+    checked_effort,
+    checked_epsilon,
+    uninformative,
+)
+from ldpfrontier.types import Intractable
+from ldpfrontier.utility import FDivergence, MutualInformation, Utility
+
+
+def optimal_ldp(
+    utility: Utility,
+    epsilon: float,
+    *,
+    tolerance: float = 1e-9,
+    max_rounds: int = 1000,
+    start: Channel | None = None,
+) -> Optimum:
+    """Find the best eps-locally differentially private mechanism, with a certificate.
+
+    The upper bound holds for all 2^k staircase columns. It is exact up to 20 inputs, to the tolerance. With
+    more it is one of two: of an f-divergence, a bound that the best partition into blocks meets to 1e-9 in
+    most cases, and to 1e-4 with a thousand inputs at large epsilon; of mutual information, a converse that a
+    packing of the inputs meets the better the more inputs there are.
+
+    Parameters
+    ----------
+    utility : Utility
+        `MutualInformation` on up to 50,000 inputs, `FDivergence` on up to 4,000.
+    epsilon : float
+        Privacy level in nats, 0 to 300; any type of number. Up to 20 inputs, and for f-divergences of some
+        letters, value and bound have nine digits from 1e-10 on. With a generator of one's own the bound is
+        1e-12 higher, as its digits may cancel: at small epsilon that leaves the result "bounded".
+    tolerance : float
+        Relative gap at which to stop, whatever the size of the utility.
+    max_rounds : int
+        Most LPs to solve; when they are used up the result has status "bounded". With more than 20 inputs
+        there are limits below that, which keep the time to seconds.
+    start : Channel, optional
+        A staircase mechanism on the same inputs (the optimum at another epsilon, say), whose patterns are
+        among the first columns: it saves rounds, and changes nothing else. An `FDivergence` has no use for
+        it, as its best mechanism is found without an LP, nor have packings that need none.
+
+    Returns
+    -------
+    Optimum
+        Channel with at most k outputs, whose columns have entries in ratio 1 or e^eps; value in the unit of
+        the utility. Of mutual information with more than 256 inputs the channel has no more outputs than the
+        tolerance needs (usually some hundreds) and at most 10^7 entries.
+
+    Raises
+    ------
+    Intractable
+        With more inputs than that, or more than 20 for another utility, as all patterns are priced.
+    ValueError
+        If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
+    """
+    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
+    tolerance, max_rounds = checked_effort(tolerance, max_rounds)
+    k = len(utility.prior)
+    check_start(start, k)
+    if epsilon == 0 or k == 1:
+        return uninformative(k, utility.unit)
+    divergence = isinstance(utility, FDivergence)
+    most = SETTINGS.max_divergence_inputs if divergence else SETTINGS.max_information_inputs
+    if k > most:
+        raise Intractable(f"The utility has {k} inputs; at most {most:,} are supported.")
+    if isinstance(utility, FDivergence):
+        return optimal_divergence(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds)
+    if k <= SETTINGS.max_listed_inputs:
+        return optimal_exact_cover(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
+    if not isinstance(utility, MutualInformation):
+        raise Intractable(f"The prior has {k} inputs; at most {SETTINGS.max_listed_inputs} are supported.")
+    if (occurs := utility.prior > 0).all():
+        return optimal_packing(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
+    # Inputs that never occur have the row of the first one that does.
+    optimum = optimal_ldp(
+        MutualInformation(utility.prior[occurs]),
+        epsilon,
+        tolerance=tolerance,
+        max_rounds=max_rounds,
+        start=None if start is None else Channel(start.matrix[occurs]),
+    )
+    rows = np.where(occurs, np.cumsum(occurs) - 1, 0)
+    return replace(optimum, channel=Channel(optimum.channel.matrix[rows]))
