@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
-from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
@@ -26,17 +25,17 @@ from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt import distinct_pairs as distinct
 from ldpfrontier.optimal.polyopt import solve as polyopt
 from ldpfrontier.optimal.products import pricing as products
-from ldpfrontier.optimal.products.coupling import couple
 from ldpfrontier.optimal.products.decomposition import Decomposition
-from ldpfrontier.optimal.products.partial_sums import PartialSumTable, discard_by_tangent
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import certified
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
+from oracles.column_lp import full_lp
 from oracles.enumeration import robust_rays
 from reproduction.data.catalogue import data_set
+from support.tables import random_table
 
 BUNDLED = Path(__file__).parents[3] / "resources" / "adult_pair_counts.csv"
 EXAMPLE = np.array([[0.07, 0.10], [0.26, 0.57]])
@@ -60,7 +59,6 @@ PRINTED_VERTICES = [
     [0.1667, 0.1667, 0.3333, 0.3333],
     [0.3325, 0.0978, 0.5294, 0.0403],
 ]
-SHAPES = [(2, 2), (2, 3), (3, 2), (2, 4), (4, 2), (3, 3), (2, 5), (5, 2), (1, 4)]
 
 
 def adult_counts(sensitive: str, public: str) -> np.ndarray:
@@ -70,33 +68,6 @@ def adult_counts(sensitive: str, public: str) -> np.ndarray:
 
 def example_ball() -> RenyiBall:
     return RenyiBall.confidence(100 * EXAMPLE)
-
-
-def random_table(seed: int) -> tuple[RenyiBall, float]:
-    """A random table of counts, every third one with zero cells, and a privacy level."""
-    rng = np.random.default_rng(seed)
-    shape = SHAPES[seed % len(SHAPES)]
-    counts = rng.multinomial(
-        int(rng.choice([60, 400, 5000])), rng.dirichlet(np.ones(math.prod(shape)))
-    ).reshape(shape)
-    if seed % 3 == 0:
-        counts[rng.integers(shape[0]), rng.integers(shape[1])] = 0
-    return RenyiBall.confidence(counts), float(rng.choice([0.1, 0.5, 1.0, 2.5]))
-
-
-def full_lp(utility: MutualInformation, rays: np.ndarray) -> float:
-    """The column LP over all rays at once, by dual simplex through scipy."""
-    z = rays @ utility.prior
-    values = xlogy(rays, rays) @ utility.prior - xlogy(z, z)
-    solution = linprog(
-        -values,
-        A_eq=rays.T,
-        b_eq=np.ones(rays.shape[1]),
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    assert solution.success
-    return -float(solution.fun)
 
 
 # --- the blocks -------------------------------------------------------------------------------------------
@@ -217,44 +188,6 @@ def test_worked_example() -> None:
     assert sorted(distance.argmin(axis=1)) == list(range(16))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_search_over_the_grid_bounds_and_finds_what_listing_finds(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = np.random.default_rng(seed)
-    counts = rng.multinomial(2000, rng.dirichlet(np.ones(20))).reshape(5, 4)
-    ball = RenyiBall.confidence(counts)
-    blocks = [Block(L, P, 2.0) for L, P in zip(ball.lower_bounds, ball.centre, strict=True)]
-    family = products.BlockProduct(blocks, ball.centre)
-    prices = Decomposition(family, 2.0).solve(family.explore)
-    monkeypatch.setattr(products, "SETTINGS", replace(products.SETTINGS, close_share=0.0))
-    family.resolution = 2e-5
-    for shift in (0.0, 0.01, 0.1):
-        trial = prices.ravel() * (1 - shift) + 0.01 * shift * rng.normal(size=20)
-        monkeypatch.setattr(products, "SETTINGS", replace(products.SETTINGS, max_enumerated=10**7))
-        exact, listed = family.price(trial, 0)
-        monkeypatch.setattr(products, "SETTINGS", replace(products.SETTINGS, max_enumerated=0))
-        previous = np.inf
-        for effort in range(family.efforts):
-            bound, offers = family.price(trial, effort)
-            assert exact - 1e-12 <= bound <= previous + family.resolution
-            previous = bound
-        assert bound <= exact + 1e-4
-        if exact > 1e-6:
-            reduced = (offers.values - offers.vectors @ trial).max()
-            assert reduced >= exact - 1e-4
-            assert (listed.values - listed.vectors @ trial).max() == pytest.approx(exact, abs=1e-12)
-
-
-def test_column_generation_by_search_reaches_the_enumerated_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
-    ball, _ = random_table(5)
-    monkeypatch.setattr(products, "SETTINGS", replace(products.SETTINGS, max_enumerated=0))
-    expected = full_lp(MutualInformation(ball.centre), robust_rays(ball.lower_bounds, 2.0, "all"))
-    optimum = optimal_robust(ball, 2.0)
-    assert optimum.value == pytest.approx(expected, abs=1e-5)
-    assert optimum.value <= expected + 1e-9 <= optimum.upper_bound + 2e-9
-
-
 @pytest.mark.parametrize("seed", [3, 5, 11])
 def test_proximal_generation_bounds_and_nears_the_enumerated_optimum(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -285,74 +218,6 @@ def test_adult_tables(sensitive: str, public: str, epsilon: float, nmi: float, g
     assert optimum.gap <= gap
     assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
     assert optimum.upper_bound <= optimal_nonrobust(ball.centre, epsilon).upper_bound
-
-
-@pytest.mark.parametrize("seed", [3, 5, 11])
-def test_refined_decomposition_is_a_relaxation_with_better_prices(seed: int) -> None:
-    """The parts of a product contain all columns; halving them brings the program nearer to the optimum."""
-    ball, _ = random_table(seed)
-    for epsilon in (2.0, 4.0):
-        utility = MutualInformation(ball.centre)
-        expected = full_lp(utility, robust_rays(ball.lower_bounds, epsilon, "all"))
-        blocks = [Block(L, P, epsilon) for L, P in zip(ball.lower_bounds, ball.centre, strict=True)]
-        family = products.BlockProduct(blocks, ball.centre)
-        decomposition = Decomposition(family, epsilon)
-        whole = float(decomposition.solve(family.explore).sum())
-        loss = decomposition.coupling_loss()
-        assert whole * (1 - loss) <= expected + 1e-9  # what the coupling is worth
-        refined = decomposition.refine(gap=1e-7)
-        assert expected <= refined.sum() + 1e-6 <= whole + 2e-6
-        assert refined.sum() - expected <= 0.5 * (whole - expected) + 1e-4 * expected
-        bound = float(refined.sum()) + family.price(refined.ravel(), family.efforts - 1)[0]
-        assert expected <= bound + 1e-9
-        assert decomposition.coupling_loss() <= loss + 1e-9
-        columns = decomposition.columns()
-        reached = full_lp(utility, columns.vectors)
-        assert reached <= expected + 1e-9
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_coupling_keeps_the_weights_and_the_tall_vertices_apart(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    ball = RenyiBall.confidence(rng.multinomial(2000, rng.dirichlet(np.ones(20))).reshape(5, 4))
-    blocks = [Block(L, P, 3.0) for L, P in zip(ball.lower_bounds, ball.centre, strict=True)]
-    low = max(float(np.median(block.z)) for block in blocks)
-    parts = []
-    for floor in (0.0, low):
-        weights = []
-        for block in blocks:
-            tall, short = np.flatnonzero(block.z > low), np.flatnonzero(block.z <= low)
-            share = 0.15 * min(1, len(tall)) if floor else 0.0  # at most 5 x 0.15 < 1 of a part
-            chosen = short[:3]
-            split = (1.0 - share) * rng.dirichlet(np.ones(len(chosen)))
-            own = {int(i): float(w) for i, w in zip(chosen, split, strict=True)}
-            weights.append(own | ({int(tall[-1]): share} if share else {}))
-        parts.append((weights, floor))
-    columns, mass, owner, means = couple(blocks, parts)
-    assert mass.sum() == pytest.approx(2.0)
-    assert np.bincount(owner, weights=mass) == pytest.approx([1.0, 1.0])
-    for s, block in enumerate(blocks):
-        total = sum((np.bincount([*own[s]], [*own[s].values()], len(block)) for own, _ in parts))
-        assert np.bincount(columns[:, s], mass, len(block)) == pytest.approx(total)
-    heights = np.column_stack([block.z[columns[:, s]] for s, block in enumerate(blocks)])
-    assert ((heights > low).sum(axis=1)[mass > 1e-9] <= 1).all()
-    assert (heights.sum(axis=1) * mass).sum() == pytest.approx(means.sum())
-
-
-@pytest.mark.parametrize("resolution", [0.0, 1e-12])
-def test_search_over_the_grid_ends_at_any_resolution(
-    resolution: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ball, _ = random_table(5)
-    blocks = [Block(L, P, 2.0) for L, P in zip(ball.lower_bounds, ball.centre, strict=True)]
-    family = products.BlockProduct(blocks, ball.centre)
-    prices = 0.9 * Decomposition(family, 2.0).solve(family.explore).ravel()
-    exact, _ = family.price(prices, 0)
-    family.resolution = resolution
-    for most in (0, 10):  # never listed, and listed where few are left
-        monkeypatch.setattr(products, "SETTINGS", replace(products.SETTINGS, max_enumerated=most))
-        for offers in (0, 100):
-            assert exact - 1e-12 <= family.price(prices, 0, offers)[0] <= exact * 1.01
 
 
 @pytest.mark.parametrize("epsilon", [2.0, 4.0, 5.0])
@@ -467,29 +332,6 @@ def test_search_of_all_deltas_by_joint_prices_bounds_every_ray_and_names_product
             product.resolution = 1e-7
             offers = product.price(trial, product.efforts - 1)[1]
             assert (offers.values - offers.vectors @ trial).max() <= truth + 1e-9
-
-
-def test_kernels_of_a_band_round_as_they_say() -> None:
-    rng = np.random.default_rng(3)
-    first = np.array([0, 7, 8, 20])
-    z = np.concatenate([np.sort(rng.gamma(1.0, size=n)) for n in (7, 1, 12)])
-    f = rng.normal(size=20)
-    U, kept, losses, starts = discard_by_tangent(z, f, first, 1.3)
-    tilted = f - (1.0 + math.log(1.3)) * z
-    tops = np.array([tilted[a:b].max() for a, b in itertools.pairwise(first)])
-    assert pytest.approx(1.3 + tops.sum()) == U
-    expected = tilted - np.repeat(tops, np.diff(first))
-    assert kept.tolist() == np.flatnonzero(expected >= -U).tolist()
-    assert losses == pytest.approx(expected[kept])
-    assert starts.tolist() == np.searchsorted(kept, first).tolist()
-    for cells in (3, 10, 500):
-        grid = PartialSumTable(z, expected, first, 0.0, float(z[first[1:] - 1].sum()), cells)
-        marginals, choices = grid.search(np.zeros(grid.sums.size), 20)
-        assert marginals == pytest.approx(expected)  # each with the best of the others, which lose nothing
-        for choice in choices:
-            Z = z[choice].sum()
-            nearest = grid.sums[np.abs(grid.sums - Z).argmin()]
-            assert abs(nearest - Z) <= grid.error + 1e-12
 
 
 @pytest.mark.parametrize("seed", [5, 11, 14])

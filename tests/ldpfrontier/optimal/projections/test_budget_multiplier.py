@@ -123,7 +123,7 @@ def test_vertices_lie_in_a_body_with_tolls(order, seed):
     assert (body.top * (1 + 1e-9) >= A).all()
     assert (body.bottom * (1 - 1e-9) <= B).all()
     assert body.reduced(prices).max() >= before
-    worth = xlogy(w, w) @ body.prior - w @ body.folded(prices)
+    worth = xlogy(w, w) @ body.prior - w @ body.fold(prices)
     np.testing.assert_allclose(body.reduced(prices), worth, atol=1e-12)
 
 
@@ -145,7 +145,7 @@ def test_no_point_of_a_body_with_tolls_is_above_the_vertices_found(order, seed):
         inside = (w >= 0).all(axis=1) & (body.top >= A) & (body.bottom <= B)
         low, high = np.where(inside, half, low), np.where(inside, high, half)
     w = middle + low[:, None] * ray
-    best = float((xlogy(w, w) @ body.prior - w @ body.folded(prices)).max())
+    best = float((xlogy(w, w) @ body.prior - w @ body.fold(prices)).max())
     assert body.reduced(prices).max() >= best - 1e-5 * (1 + abs(best))
 
 

@@ -52,7 +52,7 @@ def extremes(body: Body, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def worth(body: Body, w: np.ndarray, prices: np.ndarray) -> np.ndarray:
-    return np.asarray(xlogy(w, w) @ body.prior - w @ body.folded(prices))
+    return np.asarray(xlogy(w, w) @ body.prior - w @ body.fold(prices))
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -322,15 +322,6 @@ def test_certificates_of_distinct_pairs_hold():
     assert joint.value <= bound < 1.3 * joint.value
     exact = joint_optimum(ball, 0.7, tolerance=1e-2, max_nodes=100)
     assert exact.value <= frontier_bound(ball, 0.7, 4_000) < 1.3 * exact.value
-
-
-def test_products_in_use_are_offered_to_the_decomposition():
-    ball = random_ball_of_five()
-    products = BallFamily(ball, 0.3, distinct=True)
-    assert products.activate(0, 0.15)
-    assert not products.activate(0, 0.15)
-    # At prices of zero every column has a positive reduced cost.
-    assert products.product(0, 0.15) in products.explore(np.zeros(ball.centre.shape), 0.0)[1]
 
 
 def test_covers_find_the_vertices_that_are_missing():
