@@ -25,7 +25,7 @@ from ldpfrontier.optimal.geometry.ball_body import Body, polish
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import budget
+from ldpfrontier.uncertainty.divergence import divergence_cost
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns
 
@@ -88,22 +88,22 @@ class BallFamily:
         return self._bodies[key]
 
     def _new_body(self, s: int, delta: float, special: bool) -> Body:
-        """Return a body with the vertices that have closed forms, or those of one equation."""
+        """Return a new body, with its first vertices."""
         ball, shift = self.ball, delta if special else -delta
         p, ratio, scale = ball.sensitive[s], self.epsilon + shift, math.exp(-0.5 * shift)
         radius = float(ball.radius_at(np.array(self.share), p))
         # Columns with B >= 1 are scaled by e^(delta / 2) here, and the multiplier with them.
-        lam = self.budget_multiplier * math.expm1(self.epsilon) * math.exp(0.5 * delta)
-        if lam > 0.0:
-            ratio = math.log(max(math.exp(ratio) - lam / scale, 1.0))
+        multiplier = self.budget_multiplier * math.expm1(self.epsilon) * math.exp(0.5 * delta)
+        if multiplier > 0.0:
+            ratio = math.log(max(math.exp(ratio) - multiplier / scale, 1.0))
             ratio = ratio if ratio > SETTINGS.negligible else 0.0  # of constants, up to rounding
-        unit = float(p / budget(ball.radius, ball.order))
-        multipliers = lam * unit, lam * unit * math.exp(-self.epsilon)
-        return Body(ball.conditionals[s], radius, ball.order, ball.centre[s], ratio, scale, multipliers)
+        unit = float(p / divergence_cost(ball.radius, ball.order))
+        costs = multiplier * unit, multiplier * unit * math.exp(-self.epsilon)
+        return Body(ball.conditionals[s], radius, ball.order, ball.centre[s], ratio, scale, costs)
 
     @property
     def max_delta(self) -> float:
-        """The largest delta at which all bodies are more than constants, or are just that."""
+        """The delta at which the bodies of s != s0 have shrunk to constants; beyond it they are empty."""
         return self.epsilon - math.log1p(self.budget_multiplier * math.expm1(self.epsilon))
 
     def keep_best(self, duals: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
@@ -127,6 +127,7 @@ class BallFamily:
         return kept
 
     def _shorten(self, key: BlockKey, used: Collection[int]) -> NDArray[np.int64]:
+        """Keep the best vertices of a body and those in use; return their former indices."""
         assert self._focus is not None
         (duals, lam), body = self._focus, self._bodies[key]
         best = body.best_indices(duals[key[0]], SETTINGS.max_vertices, lam)

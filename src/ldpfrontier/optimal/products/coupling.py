@@ -107,7 +107,9 @@ def _shared_vertices(
     return falling, np.array([left[i] or 1.0 for i in falling])
 
 
-def _side_by_side(blocks: list[VertexList], weights: Weights, low: float) -> tuple[NDArray[np.int64], FloatArray]:
+def _side_by_side(
+    blocks: list[VertexList], weights: Weights, low: float
+) -> tuple[NDArray[np.int64], FloatArray]:
     """Lay the vertices with z > low along a circle of masses, one after the other, if low > 0.
 
     Returns

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.highs import add_column, new_lp, solve
-from ldpfrontier.optimal.geometry.polytope import leaders
+from ldpfrontier.optimal.geometry.vertex_list import best_at_slope
 from ldpfrontier.optimal.products.coupling import Coupling, Weights, couple
 from ldpfrontier.optimal.products.pricing import BlockProduct, bregman
 from ldpfrontier.optimal.products.settings import SETTINGS
@@ -332,7 +332,7 @@ class Decomposition:
             else:
                 if product is not last:
                     last, reduced = product, product.reduced(self._duals)
-                    rising = [f[b.rising[1]] for b, f in zip(product.blocks, reduced, strict=True)]
+                    rising = [f[b.z_order[1]] for b, f in zip(product.blocks, reduced, strict=True)]
                 found = _price_class(own, rising, ties, least)
             for s, i in found:
                 new |= self._add_vertex(own, s, i)

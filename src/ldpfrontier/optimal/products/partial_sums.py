@@ -36,7 +36,7 @@ class Steps(NamedTuple):
 
 @inner
 def _table(rows: int, cells: int) -> FloatArray:
-    """Return a table of -inf."""
+    """Return a table of -inf, shape (rows, cells)."""
     table = np.empty((rows, cells))
     for s in range(rows):
         for x in range(cells):

@@ -312,8 +312,8 @@ class _Band(NamedTuple):
     depth: int
     problem: PricingProblem
 
-    def halves(self) -> Sequence[tuple[float, float]]:
-        """Return the band itself if it is one of the first, else its halves."""
+    def children(self) -> Sequence[tuple[float, float]]:
+        """Return the halves of a band, or one of the first bands itself, which has no bound yet."""
         middle = math.sqrt(self.low * self.high)
         return [(self.low, middle), (middle, self.high)] if self.depth else [(self.low, self.high)]
 
@@ -429,7 +429,7 @@ class PricingProblem:
             heapq.heappop(heap)
             number = min(offers, SETTINGS.offers_of_half) if band.depth else offers
             finer, depth = min(cells << band.depth, SETTINGS.max_cells), band.depth + 1
-            for a, b in band.halves():
+            for a, b in band.children():
                 priced, spent, rest = band.problem.bound_band(a, b, finer, number, needed)
                 additions -= spent
                 closed = False

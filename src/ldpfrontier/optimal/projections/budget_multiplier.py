@@ -26,14 +26,14 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.jit import inner, kernel
-from ldpfrontier.optimal.geometry.support_function import Extreme, extreme, least
+from ldpfrontier.optimal.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean
 from ldpfrontier.optimal.polyopt.solve import LARGE, allowed
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.projections.settings import SETTINGS
 from ldpfrontier.optimal.projections.solve import mechanism_without_bound
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import budget
+from ldpfrontier.uncertainty.divergence import divergence_cost
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns
 
@@ -179,23 +179,23 @@ def level_by_multiplier(ball: RenyiBall, channel: Channel, epsilon: float) -> fl
     if not np.isfinite(ball.projected_radii).all():
         return math.inf
     blocks = np.ascontiguousarray(channel.matrix.T.reshape(-1, *ball.centre.shape))
-    units = ball.sensitive / budget(ball.radius, ball.order)
+    units = ball.sensitive / divergence_cost(ball.radius, ball.order)
     balls = Balls(ball.conditionals, ball.projected_radii, units, ball.order)
     return math.log(math.exp(epsilon) + _excess(blocks, balls, math.exp(epsilon)))
 
 
 @inner
-def _gap(v: FloatArray, multiplier: float, balls: Balls, ratio: float, space: Extreme) -> float:
+def _gap(v: FloatArray, multiplier: float, balls: Balls, ratio: float, space: ExtremeMean) -> float:
     """Return the largest A_s + nu - ratio B_s' of an output, s != s', v of shape (a1, a2)."""
     groups = balls.radii.size
     A, B, gap = np.empty(groups), np.empty(groups), -np.inf
     for s in range(groups):
         r, radius, cost = balls.r[s], balls.radii[s], multiplier * balls.units[s]
-        space.tau[0] = np.nan
-        least(r, v[s], -1.0, radius, balls.order, cost, space)
+        space.log_t[0] = np.nan
+        extreme_mean(r, v[s], -1.0, radius, balls.order, cost, space)
         A[s] = space.value[0]
-        space.tau[0] = np.nan
-        least(r, v[s], 1.0, radius, balls.order, cost / ratio, space)
+        space.log_t[0] = np.nan
+        extreme_mean(r, v[s], 1.0, radius, balls.order, cost / ratio, space)
         B[s] = space.value[0]
     for s in range(groups):
         for t in range(groups):
@@ -205,7 +205,7 @@ def _gap(v: FloatArray, multiplier: float, balls: Balls, ratio: float, space: Ex
 
 
 @inner
-def _least_gap(v: FloatArray, balls: Balls, ratio: float, space: Extreme) -> float:
+def _least_gap(v: FloatArray, balls: Balls, ratio: float, space: ExtremeMean) -> float:
     """Return `_gap` at the best multiplier, in which it is convex, or at one where it is 0 or less."""
     a, b = 0.0, float(np.max(v))
     c, d = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
@@ -228,14 +228,14 @@ def _least_gap(v: FloatArray, balls: Balls, ratio: float, space: Extreme) -> flo
 def _excess(blocks: FloatArray, balls: Balls, ratio: float) -> float:
     """Return by how much the ratio of two probabilities of an output may exceed `ratio` at most."""
     groups, n = blocks.shape[1:]
-    excess, space = 0.0, extreme(n)
+    excess, space = 0.0, empty_extreme(n)
     for v in blocks:
         gap = _least_gap(v, balls, ratio, space)
         if gap > 0.0:
             lowest = np.inf
             for s in range(groups):
-                space.tau[0] = np.nan
-                least(balls.r[s], v[s], 1.0, balls.radii[s], balls.order, 0.0, space)
+                space.log_t[0] = np.nan
+                extreme_mean(balls.r[s], v[s], 1.0, balls.radii[s], balls.order, 0.0, space)
                 lowest = min(lowest, space.value[0])
             excess = max(excess, gap / lowest)
     return excess

@@ -172,13 +172,14 @@ def _covers_deltas(family: BallFamily) -> bool:
 
 
 def _final_slack(family: BallFamily) -> float:
+    """Return the slack of the last passes."""
     return SETTINGS.final_slack_distinct if family.distinct else SETTINGS.final_slack_all_pairs
 
 
-def _search_deltas(sweep: Profiles, duals: FloatArray, kinks: FloatArray | None = None) -> bool:
+def _search_deltas(sweep: Profiles, duals: FloatArray, least_excess: FloatArray | None = None) -> bool:
     """Search for vertices along delta; return whether products are used that were not before."""
     tolerance = SETTINGS.final_slack_distinct
-    sweep.look(duals, 0.1 * tolerance * float(duals.sum()), kinks)
+    sweep.look(duals, 0.1 * tolerance * float(duals.sum()), least_excess)
     return sweep.use(duals, SETTINGS.inner_share * tolerance * float(duals.sum()))
 
 

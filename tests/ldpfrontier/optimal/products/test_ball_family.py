@@ -14,5 +14,5 @@ def test_products_in_use_are_offered_to_the_decomposition():
     family = BallFamily(ball, 0.3, distinct=True)
     assert family.activate(0, 0.15)
     assert not family.activate(0, 0.15)
-    # At prices of zero every column has a positive reduced cost.
+    # At duals of zero every column has a positive reduced cost.
     assert family.product(0, 0.15) in family.explore(np.zeros(ball.centre.shape), 0.0)[1]

@@ -27,11 +27,11 @@ def test_search_over_the_grid_bounds_and_finds_what_listing_finds(
     ball = RenyiBall.confidence(counts)
     blocks = [Block(L, P, 2.0) for L, P in zip(ball.lower_bounds, ball.centre, strict=True)]
     family = pricing.BlockProduct(blocks, ball.centre)
-    prices = Decomposition(family, 2.0).solve(family.explore)
+    duals = Decomposition(family, 2.0).solve(family.explore)
     monkeypatch.setattr(pricing, "SETTINGS", replace(pricing.SETTINGS, close_share=0.0))
     family.resolution = 2e-5
     for shift in (0.0, 0.01, 0.1):
-        trial = prices.ravel() * (1 - shift) + 0.01 * shift * rng.normal(size=20)
+        trial = duals.ravel() * (1 - shift) + 0.01 * shift * rng.normal(size=20)
         monkeypatch.setattr(pricing, "SETTINGS", replace(pricing.SETTINGS, max_enumerated=10**7))
         exact, listed = family.price(trial, 0)
         monkeypatch.setattr(pricing, "SETTINGS", replace(pricing.SETTINGS, max_enumerated=0))
@@ -54,13 +54,13 @@ def test_search_over_the_grid_ends_at_any_resolution(
     ball, _ = random_table(5)
     blocks = [Block(L, P, 2.0) for L, P in zip(ball.lower_bounds, ball.centre, strict=True)]
     family = pricing.BlockProduct(blocks, ball.centre)
-    prices = 0.9 * Decomposition(family, 2.0).solve(family.explore).ravel()
-    exact, _ = family.price(prices, 0)
+    duals = 0.9 * Decomposition(family, 2.0).solve(family.explore).ravel()
+    exact, _ = family.price(duals, 0)
     family.resolution = resolution
     for most in (0, 10):  # never listed, and listed where few are left
         monkeypatch.setattr(pricing, "SETTINGS", replace(pricing.SETTINGS, max_enumerated=most))
         for offers in (0, 100):
-            assert exact - 1e-12 <= family.price(prices, 0, offers)[0] <= exact * 1.01
+            assert exact - 1e-12 <= family.price(duals, 0, offers)[0] <= exact * 1.01
 
 
 def test_column_generation_by_search_reaches_the_enumerated_optimum(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Columns whose groups share the budget at a price: extremes, bodies, levels and mechanisms."""
+"""Columns whose groups share the budget, by a multiplier: extremes, bodies, levels and mechanisms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.ball_body import Body, polish
-from ldpfrontier.optimal.geometry.support_function import Extreme, extreme, least, two_valued
+from ldpfrontier.optimal.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean, two_valued_vertices
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import (
     BudgetMultiplierFamily,
@@ -25,7 +25,7 @@ from ldpfrontier.optimal.projections.budget_multiplier import (
 from ldpfrontier.optimal.projections.solve import frontier_bound, mechanism_without_bound
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import uninformative
-from ldpfrontier.uncertainty.divergence import budget, least_mean, two_cells
+from ldpfrontier.uncertainty.divergence import divergence_cost, least_mean, two_cell_range
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from oracles.conic import conic_epsilon
 from reproduction.data.catalogue import data_set
@@ -37,9 +37,9 @@ seeds = st.integers(0, 2**32 - 1)
 
 def tolled(
     r: np.ndarray, w: np.ndarray, radius: float, order: float, toll: float, sign: float
-) -> tuple[float, Extreme]:
-    found = extreme(len(r))
-    least(r, w, sign, radius, order, toll, found)
+) -> tuple[float, ExtremeMean]:
+    found = empty_extreme(len(r))
+    extreme_mean(r, w, sign, radius, order, toll, found)
     return float(found.value[0]), found
 
 
@@ -47,7 +47,7 @@ def scanned(r: np.ndarray, w: np.ndarray, radius: float, order: float, toll: flo
     """The extreme with a toll, from those without at many divergences."""
     D = radius * np.linspace(0.0, 1.0, 3_001)[1:] ** 2
     rows = np.broadcast_to(r, (len(D), len(r))), np.broadcast_to(sign * w, (len(D), len(w)))
-    means = least_mean(*rows, D, order) + toll * np.array([budget(x, order) for x in D])
+    means = least_mean(*rows, D, order) + toll * np.array([divergence_cost(x, order) for x in D])
     return float(sign * min(means.min(), sign * (r @ w)))
 
 
@@ -66,7 +66,7 @@ def test_extremes_with_a_toll_are_the_best_of_all_divergences(order, seed):
         value, found = tolled(r, w, radius, order, toll, sign)
         assert value == pytest.approx(scanned(r, w, radius, order, toll, sign), rel=1e-5, abs=1e-5)
         assert found.R.sum() == pytest.approx(1.0)
-        assert sign * found.paid[0] == pytest.approx(value - found.R @ w, abs=1e-12)
+        assert sign * found.budget_cost[0] == pytest.approx(value - found.R @ w, abs=1e-12)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -77,9 +77,9 @@ def test_two_values_meet_the_ends(order, seed):
     mass, radius = rng.uniform(0.01, 0.99, 8), 10 ** rng.uniform(-3, 0.0)
     bottom = rng.uniform(0.5, 1.0)
     ends, tolls = (bottom * math.exp(rng.uniform(0.1, 2.5)), bottom), tuple(10 ** rng.uniform(-1, 1.5, 2))
-    low, high = two_cells(mass, np.full(8, radius), order)
+    low, high = two_cell_range(mass, np.full(8, radius), order)
     for m, (apart, floor, first, last) in zip(
-        mass, two_valued(mass, (high, low), ends, tolls, order), strict=True
+        mass, two_valued_vertices(mass, (high, low), ends, tolls, order), strict=True
     ):
         r = np.array([m, 1.0 - m])
 
@@ -106,7 +106,7 @@ def random_body(seed: int, order: float, letters: int) -> tuple[Body, np.ndarray
 
 def ends_of(body: Body, w: np.ndarray) -> np.ndarray:
     """A and B of some vectors, shape (2, m)."""
-    sides = list(zip(body.tolls, (-1.0, 1.0), strict=True))
+    sides = list(zip(body.budget_multipliers, (-1.0, 1.0), strict=True))
     return np.array([[tolled(body.centre, v, body.radius, body.order, t, s)[0] for v in w] for t, s in sides])
 
 
@@ -117,7 +117,7 @@ def test_vertices_lie_in_a_body_with_tolls(order, seed):
     body, prices = random_body(seed, order, 4)
     before = body.reduced(prices).max()
     polish([body], [prices], 6, 3)
-    w = body.compact(np.arange(len(body)))
+    w = body.folded_vectors(np.arange(len(body)))
     A, B = ends_of(body, w)
     assert (w >= 0).all()
     assert (body.top * (1 + 1e-9) >= A).all()
@@ -177,20 +177,20 @@ def test_mechanisms_are_private_and_below_the_optimum(order, seed):
 @pytest.mark.parametrize("order", [1.0, 2.0])
 @settings(max_examples=5, deadline=None)
 @given(seed=seeds)
-def test_levels_by_one_price_are_no_lower_than_those_over_the_set(order, seed):
+def test_levels_by_one_multiplier_are_no_lower_than_those_over_the_set(order, seed):
     ball, rng = random_ball(seed, order, (3, 4)), np.random.default_rng(seed)
     channel = Channel(rng.dirichlet(np.full(4, 10 ** rng.uniform(0, 3)), size=12))
     level = ball.worst_case_epsilon(channel)
     if math.isfinite(level):
         for epsilon in (0.5 * level, level, 2.0 * level):
             assert level_by_multiplier(ball, channel, epsilon) >= max(level, epsilon) * (1 - 1e-9)
-        # One group can have all of the budget or none: a price is found above which nothing is paid.
+        # One group can have all of the budget or none: a multiplier is found above which nothing is paid.
         assert level_by_multiplier(ball, channel, ball.projected_epsilon(channel)) == pytest.approx(
             ball.projected_epsilon(channel), rel=1e-9
         )
 
 
-def test_columns_at_a_price_are_at_the_level_by_that_price():
+def test_columns_at_a_multiplier_are_at_the_level_by_that_multiplier():
     ball = random_ball(5, 2.0, (5, 4))
     products = BallFamily(ball, 0.5, distinct=True, budget_multiplier=0.5)
     channel, _ = mechanism_without_bound(products, tolerance=1e-3, max_rounds=5)
@@ -199,13 +199,13 @@ def test_columns_at_a_price_are_at_the_level_by_that_price():
     assert ball.worst_case_epsilon(channel) <= 0.5 * (1 + 1e-9)
 
 
-def test_prices_are_one_family():
+def test_several_multipliers_are_one_family():
     ball = random_ball(4, 2.0, (4, 4))
     products = BudgetMultiplierFamily(ball, 0.7)
     excess, new = products.explore(np.zeros(16), 0.0)
     assert excess > 0 < len(new)
-    priced, columns = products.price(np.zeros(16), 0)
-    assert priced >= (columns.values / (columns.vectors @ products.scale)).max() * (1 - 1e-9)
+    bound, columns = products.price(np.zeros(16), 0)
+    assert bound >= (columns.values / (columns.vectors @ products.scale)).max() * (1 - 1e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "nmi"), [(0.3, 0.236), (2.0, 0.458)])

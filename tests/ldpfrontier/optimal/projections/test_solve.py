@@ -18,12 +18,12 @@ from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal.certificate.branch_and_bound import Cover
 from ldpfrontier.optimal.certificate.majorant import Level, below, level_at
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
-from ldpfrontier.optimal.geometry.ball_body import Body, polish, reached
+from ldpfrontier.optimal.geometry.ball_body import Body, polish, climb_or_restore
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.solve import frontier_bound, projected_mechanism
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.uncertainty.divergence import least_mean, least_members, renyi_divergences
+from ldpfrontier.uncertainty.divergence import least_mean, minimizers, renyi_divergences
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from reproduction.data.catalogue import data_set
 
@@ -64,7 +64,7 @@ def test_members_attain_the_least_mean_inside_the_ball(order, seed):
     r[:3, 1] = 0.0
     r /= r.sum(axis=1, keepdims=True)
     q, B = rng.exponential(size=(6, 5)), 10 ** rng.uniform(-4, 0.5, 6)
-    values, members, distances = least_members(r, q, B, order)
+    values, members, distances = minimizers(r, q, B, order)
     np.testing.assert_allclose(members.sum(axis=1), 1.0, atol=1e-12)
     np.testing.assert_allclose((members * q).sum(axis=1), values, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(values, least_mean(r, q, B, order), rtol=1e-12)
@@ -79,7 +79,7 @@ def test_vertices_lie_in_the_body_and_touch_it(order, seed):
     body, prices = random_body(seed, order)
     listed = len(body)
     polish([body], [prices], 4, 2)
-    w = body.compact(np.arange(len(body)))
+    w = body.folded_vectors(np.arange(len(body)))
     A, B = extremes(body, w)
     assert (w >= 0).all()
     assert (body.top * (1 + 1e-9) >= A).all()
@@ -95,8 +95,8 @@ def test_a_tilt_is_a_price_per_unit_of_the_prior():
     for share in (0.0, 1.0):
         body, prices = random_body(3, 2.0, letters=5)
         listed = len(body)
-        polish([body], [prices + 0.3 * (1.0 - share) * body.prior], 4, 2, tilt=0.3 * share)
-        found.append(body.compact(np.arange(listed, len(body))))
+        polish([body], [prices + 0.3 * (1.0 - share) * body.prior], 4, 2, lam=0.3 * share)
+        found.append(body.folded_vectors(np.arange(listed, len(body))))
     assert len(found[0]) > 0
     np.testing.assert_allclose(*found, rtol=1e-6)
 
@@ -145,14 +145,14 @@ def test_a_cover_bounds_every_member_of_the_body(order, seed):
     A, B = extremes(body, scan)
     inside = scan[(0.9 * body.top >= A) & (1.1 * body.bottom <= B)]
     assert narrow >= worth(body, inside, prices).max(initial=-math.inf) - 1e-9
-    starts, many = body.best(prices, 4), np.ones(len(body.best(prices, 4)))
+    starts, many = body.best_folded(prices, 4), np.ones(len(body.best_folded(prices, 4)))
     ends = 0.9 * body.top * many, 1.1 * body.bottom * many
-    w = reached(body, prices, starts, 0.0 * many, *ends)
+    w = climb_or_restore(body, prices, starts, 0.0 * many, *ends)
     assert narrow >= worth(body, w, prices).max() - 1e-9
     # With tilts, places are as good for other prices.
-    tilted = worth(body, reached(body, prices, starts, 0.2 * many, *ends), prices + 0.2 * body.prior)
+    tilted = worth(body, climb_or_restore(body, prices, starts, 0.2 * many, *ends), prices + 0.2 * body.prior)
     straight = worth(
-        body, reached(body, prices + 0.2 * body.prior, starts, 0.0 * many, *ends), prices + 0.2 * body.prior
+        body, climb_or_restore(body, prices + 0.2 * body.prior, starts, 0.0 * many, *ends), prices + 0.2 * body.prior
     )
     np.testing.assert_allclose(tilted, straight)
 
@@ -234,7 +234,7 @@ def test_a_cover_closes():
         {"type": "ineq", "fun": lambda w: body.top - extremes(body, w[None])[0][0]},
         {"type": "ineq", "fun": lambda w: extremes(body, w[None])[1][0] - body.bottom},
     ]
-    for start in body.compact(np.arange(len(body))):
+    for start in body.folded_vectors(np.arange(len(body))):
         found = minimize(
             lambda w: -worth(body, np.maximum(w, 0.0)[None], prices)[0],
             start, method="SLSQP", bounds=[(0, None)] * 3, constraints=cone,
