@@ -1,13 +1,17 @@
 r"""Column generation near the duals of the best bound: a proximal bundle method for the column LP.
 
-Any duals alpha bound the optimum by b(alpha) = sum(alpha) + max_v [mu(v) - alpha . v], a convex function of
-which every known column gives an affine piece. Duals of a restricted LP minimize the pieces alone and jump
-about. Here they minimize ::
+Any duals alpha bound the optimum of the column LP (`smoothed`) by the convex function ::
+
+    b(alpha) = sum(alpha) + max_v [mu(v) - alpha . v],
+
+of which every column found so far gives an affine minorant. The duals of a restricted LP minimize the largest
+of these alone, and oscillate. Here the next duals minimize ::
 
     sum(alpha) + sum_x (alpha_x - stable_x)^2 / (2 tau P_x)   subject to   alpha . v_j >= mu(v_j),
 
-P the scale of the columns and `stable` the duals of the best bound so far, approximately, by an interior
-point method. The multipliers of the inequalities are weights of columns, which show the ones of use.
+where P is the scale of the columns and `stable` are the duals of the best bound so far: a proximal bundle
+method. The quadratic program is solved approximately, by an interior point method (Mehrotra's predictor and
+corrector); the multipliers of its inequalities are weights of columns, which show which ones matter.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from ldpfrontier.utility import Columns, Utility
 
 
 class ProximalFamily(Family, Protocol):
-    """A family whose bound on reduced costs can be told how exact to be."""
+    """A family whose bound on reduced costs has an error of about `resolution`, in the utility's unit."""
 
     resolution: float
 
@@ -57,7 +61,7 @@ def generate_proximal(
     -------
     optimum : Optimum
     duals : ndarray, shape (inputs,)
-        Those of the bound: no column has a positive reduced cost.
+        Duals of the bound: no column has a positive reduced cost.
     """
     return Proximal(family, start, utility).improve(duals, tolerance=tolerance, max_rounds=max_rounds)
 
@@ -75,21 +79,21 @@ class Proximal:
         self._family, self._utility, self._tau, self._effort = family, utility, 1.0, 0
         self._master = Master(family.scale.size, unit=max(float(start.values.max()), 1e-6))
         self._master.add(start)
-        # Columns with their weights in the last program, inf for new ones, and whether the master knows them.
-        self._pool, self._used = start, np.full(len(start.values), np.inf)
-        self._known = np.ones(len(start.values), dtype=bool)
+        # Columns with their weights in the last program, inf for new ones, and whether the master has them.
+        self._pool, self._weights = start, np.full(len(start.values), np.inf)
+        self._in_master = np.ones(len(start.values), dtype=bool)
 
     def improve(
         self, duals: Sequence[FloatArray], *, tolerance: float, max_rounds: int
     ) -> tuple[Optimum, FloatArray]:
-        """Generate columns, to a certified gap.
+        """Generate columns from where the last call stopped, to a certified gap.
 
         Parameters
         ----------
         duals : sequence of ndarray, shape (inputs,)
-            Where to look first; the better the best bound there, the fewer rounds.
+            Duals to price at first; the better the best of their bounds, the fewer rounds.
         tolerance : float
-            Relative gap at which to stop; no finer one than `SETTINGS.finest_gap` is worked for.
+            Relative gap at which to stop; no finer one than `finest_gap` is worked for.
         max_rounds : int
             Most times to price.
 
@@ -108,66 +112,69 @@ class Proximal:
             excess, columns = family.price(trial, self._effort)
             reduced = columns.values - columns.vectors @ trial
             attained = float(reduced.max(initial=0.0))
-            found = float(trial.sum()) + excess
-            if found < bound:
-                bound, stable = found, trial + excess * scale
+            trial_bound = float(trial.sum()) + excess
+            if trial_bound < bound:
+                bound, stable = trial_bound, trial + excess * scale
             if excess - attained > family.resolution + 0.5 * attained:
                 self._effort = min(self._effort + 1, family.efforts - 1)
             small = rounds > len(duals) and predicted < 0.5 * aim * value
-            if (
-                rounds == max_rounds
-                or rounds % SETTINGS.master_period == 0
-                or small
-                or bound - value <= aim * value
-            ):
-                new = np.flatnonzero(
-                    np.isfinite(self._used) & (self._used > SETTINGS.least_weight) & ~self._known
-                )
-                self._master.add(Columns(self._pool.vectors[new], self._pool.values[new]))
-                self._known[new] = True
-                value, weights, _ = self._master.solve()
+            due = rounds == max_rounds or rounds % SETTINGS.master_period == 0
+            if due or small or bound - value <= aim * value:
+                value, weights = self._solve_master()
                 if bound - value <= aim * value:
                     break
             best = np.argsort(-reduced, kind="stable")[: int(SETTINGS.offered_per_input * scale.size)]
             self._keep(Columns(columns.vectors[best], columns.values[best]))
-            accuracy = max(
-                SETTINGS.interior_accuracy * (bound - value) / bound, SETTINGS.interior_accuracy * aim
-            )
             if rounds < len(duals):
                 trial = duals[rounds]
                 continue
-            trial, self._used = proximal_duals(self._pool, stable, scale, self._tau * metric, accuracy)
+            share = SETTINGS.interior_accuracy
+            accuracy = max(share * (bound - value) / bound, share * aim)
+            trial, self._weights = proximal_duals(self._pool, stable, scale, self._tau * metric, accuracy)
             predicted = bound - float(trial.sum())
-            share = predicted / max(bound - value, 1e-300)
-            low, high = SETTINGS.predicted_fall
-            factor = SETTINGS.tau_factor
-            self._tau *= factor if share < low else 1.0 / factor if share > high else 1.0
+            self._adapt_tau(predicted / max(bound - value, 1e-300))
         channel = self._master.channel(weights)
         utility = self._utility
         return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit), stable
 
     def add(self, columns: Columns) -> None:
-        """Add columns, as the start."""
+        """Add columns to the master and to the pool."""
         self._master.add(columns)
         self._keep(columns)
-        self._known[-len(columns.values) :] = True
+        self._in_master[-len(columns.values) :] = True
+
+    def _solve_master(self) -> tuple[float, FloatArray]:
+        """Give the master the columns that have weight in the last program; return its value and weights."""
+        weighty = np.isfinite(self._weights) & (self._weights > SETTINGS.least_weight)
+        new = np.flatnonzero(weighty & ~self._in_master)
+        self._master.add(Columns(self._pool.vectors[new], self._pool.values[new]))
+        self._in_master[new] = True
+        value, weights, _ = self._master.solve()
+        return value, weights
+
+    def _adapt_tau(self, predicted_share: float) -> None:
+        """Take longer steps if the predicted fall of the bound is a small share of the gap, else shorter."""
+        low, high = SETTINGS.predicted_fall
+        if predicted_share < low:
+            self._tau *= SETTINGS.tau_factor
+        elif predicted_share > high:
+            self._tau *= 1.0 / SETTINGS.tau_factor
 
     def _keep(self, new: Columns) -> None:
-        """Add new columns to the pool, and leave out the ones of least use."""
+        """Add new columns to the pool, and leave out the ones of least weight."""
         pool = Columns.join([self._pool, new])
-        used = np.append(self._used, np.full(new.values.size, np.inf))
-        known = np.append(self._known, np.zeros(new.values.size, dtype=bool))
-        kept = np.sort(
-            np.argsort(-used, kind="stable")[: int(SETTINGS.kept_per_input * self._family.scale.size)]
-        )
-        self._pool, self._known = Columns(pool.vectors[kept], pool.values[kept]), known[kept]
-        self._used = used[kept]
+        weights = np.append(self._weights, np.full(new.values.size, np.inf))
+        in_master = np.append(self._in_master, np.zeros(new.values.size, dtype=bool))
+        most = int(SETTINGS.kept_per_input * self._family.scale.size)
+        kept = np.sort(np.argsort(-weights, kind="stable")[:most])
+        self._pool = Columns(pool.vectors[kept], pool.values[kept])
+        self._weights, self._in_master = weights[kept], in_master[kept]
 
 
 def proximal_duals(
     columns: Columns, stable: FloatArray, scale: FloatArray, metric: FloatArray, accuracy: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Minimize sum(alpha) + sum (alpha - stable)^2 / (2 metric) where alpha . v_j >= mu(v_j), from inside.
+    """Minimize sum(alpha) + sum (alpha - stable)^2 / (2 metric) subject to alpha . v_j >= mu(v_j).
 
     Parameters
     ----------
@@ -185,7 +192,7 @@ def proximal_duals(
     """
     A, c, Q = np.ascontiguousarray(columns.vectors.T), columns.values, 1.0 / metric
     n, total = c.size, abs(float(stable.sum()))
-    # Scaled columns have scale . v = 1, so duals higher by a multiple of the scale meet every inequality.
+    # Scaled columns have scale . v = 1, so duals raised by a multiple of the scale meet every inequality.
     shift = max(0.0, float((c - stable @ A).max())) + 1e-3 * total
     duals = stable + shift * scale
     slack = duals @ A - c
@@ -200,11 +207,11 @@ def proximal_duals(
         normal[np.diag_indices_from(normal)] += Q
         factor = cho_factor(normal, overwrite_a=True, check_finite=False)
         _, d_weights, d_slack = _direction(factor, A, weights, slack, residual, -weights * slack)
-        step = _longest(weights, d_weights, slack, d_slack)
+        step = _longest_step(weights, d_weights, slack, d_slack)
         ahead = float((weights + step * d_weights) @ (slack + step * d_slack))
         aim = max((ahead / gap) ** 3, 1e-3) * gap / n - weights * slack - d_weights * d_slack
         d_duals, d_weights, d_slack = _direction(factor, A, weights, slack, residual, aim)
-        step = 0.95 * _longest(weights, d_weights, slack, d_slack)
+        step = 0.95 * _longest_step(weights, d_weights, slack, d_slack)
         duals, weights = duals + step * d_duals, weights + step * d_weights
         slack = duals @ A - c
     return duals, weights
@@ -218,13 +225,15 @@ def _direction(
     residual: FloatArray,
     target: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Solve for the changes of duals, weights and slack that make weights x slack change by `target`."""
+    """Return the Newton step of duals, weights and slack that changes weights x slack by `target`."""
     d_duals = cho_solve(factor, A @ (target / slack) - residual, check_finite=False)
     d_slack = d_duals @ A
     return d_duals, (target - weights * d_slack) / slack, d_slack
 
 
-def _longest(weights: FloatArray, d_weights: FloatArray, slack: FloatArray, d_slack: FloatArray) -> float:
-    """Return how far one can go, 1 / 0.95 at most, until a weight or a slack vanishes."""
+def _longest_step(
+    weights: FloatArray, d_weights: FloatArray, slack: FloatArray, d_slack: FloatArray
+) -> float:
+    """Return the largest step, 1 / 0.95 at most, that leaves weights and slack nonnegative."""
     fall = max(float((-d_weights / weights).max()), float((-d_slack / slack).max()), 0.95)
     return 1.0 / fall

@@ -1,4 +1,4 @@
-"""The column LP: a restricted linear program, a pricing loop, and the certificate that comes with it.
+"""The column LP: a restricted master, a pricing loop smoothed by Wentges' method, and the dual bound.
 
 Every optimum in this package has the form ::
 
@@ -6,11 +6,12 @@ Every optimum in this package has the form ::
 
 over columns v_j of a cone, with mu sublinear (kairouz2016, Theorem 4; lopuhaa2024, Theorem 3). Columns are
 scaled here so that scale . v = 1 for a fixed distribution `scale` on the inputs; then sum theta = 1, the
-weights are the distribution of the output, and for any duals alpha ::
+weights are the distribution of the output, and for any dual prices alpha ::
 
     optimum <= sum(alpha) + max_v [mu(v) - alpha . v],
 
-which is the dual bound that every result carries.
+which is the bound that every result carries. A family of columns bounds the maximum (it *prices*), and offers
+columns of large reduced cost mu(v) - alpha . v for the restricted master, the LP over the columns so far.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Family(Protocol):
 
     @property
     def efforts(self) -> int:
-        """How many levels of effort `price` knows; the last one is its most accurate."""
+        """The number of efforts that `price` can be asked for, from 0; the last one is its most accurate."""
 
     def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs mu(v) - duals . v over the family from above; offer good columns."""
@@ -47,7 +48,7 @@ class Family(Protocol):
 
 @dataclass(eq=False)
 class Master:
-    """The restricted LP over the columns added so far.
+    """The restricted master: the LP over the columns added so far.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ class Master:
         return value * self.unit, weights, duals * self.unit
 
     def _residual(self, weights: FloatArray) -> float:
-        """Return the largest distance of a row sum_j theta_j v_j from 1."""
+        """Return the largest deviation of a row sum_j theta_j v_j from 1."""
         totals = np.zeros(self.inputs)
         for j in np.flatnonzero(weights):
             totals += weights[j] * self.vectors[j]
@@ -134,16 +135,16 @@ def generate(
     max_rounds : int
         Most restricted LPs to solve. A limit on rounds, not on time, keeps results reproducible.
     stable_duals : ndarray, shape (inputs,), optional
-        Duals with no positive reduced cost anywhere (dual feasible), if some are known; their sum is a
-        first upper bound, and they steady the duals at which columns are looked for.
+        Dual feasible prices, with no positive reduced cost anywhere, if some are at hand; their sum is a
+        first upper bound, and they steady the duals at which columns are priced.
     smoothing : sequence of float
-        Positions as `SETTINGS.smoothing`, the last one 0; used with `stable_duals` only.
+        As `ColumnGenerationSettings.smoothing`, the last one 0; used with `stable_duals` only.
 
     Returns
     -------
     Optimum
     """
-    # What the constant column is worth is rounding, and no unit.
+    # The value of a constant column is rounding, and no unit.
     unit = float(start.values.max())
     master = Master(len(family.scale), unit=unit if unit > 1e-15 else 1.0)
     master.add(start)
@@ -172,7 +173,7 @@ def generate(
         if improving:
             master.add(Columns(columns.vectors[best], columns.values[best]))
         if effort + 1 < family.efforts:
-            # A bound far above every column found is the pricing's own error: time for a closer look.
+            # A bound far above every column found is the error of the pricing: more effort from here on.
             effort += loose or not improving
         elif not improving:
             break
