@@ -9,24 +9,25 @@ from subprocess import run
 
 import numpy as np
 
-from ldpfrontier import RenyiBall, optimal_robust
-from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
+import ldpfrontier
 
 
 def blocks() -> None:
     """Compile linear programs over joint columns, and the pricing of products of blocks."""
+    from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
+
     joint_optimum(ball(2, 2), 1.0)
-    optimal_robust(ball(8, 6), 3.0, max_rounds=1)
+    ldpfrontier.optimal_robust(ball(8, 6), 3.0, max_rounds=1)
 
 
 def bodies() -> None:
     """Compile the search for vertices of bodies, and the bounds on them."""
-    optimal_robust(ball(4, 5), 1.0, envelope="projections", max_rounds=1, max_nodes=1_000)
-    optimal_robust(ball(4, 5), 1.0, envelope="exact", max_rounds=1)
+    ldpfrontier.optimal_robust(ball(4, 5), 1.0, envelope="projections", max_rounds=1, max_nodes=1_000)
+    ldpfrontier.optimal_robust(ball(4, 5), 1.0, envelope="exact", max_rounds=1)
 
 
-def ball(a1: int, a2: int) -> RenyiBall:
-    return RenyiBall.confidence(np.random.default_rng(0).integers(20, 400, (a1, a2)))
+def ball(a1: int, a2: int) -> ldpfrontier.RenyiBall:
+    return ldpfrontier.RenyiBall.confidence(np.random.default_rng(0).integers(20, 400, (a1, a2)))
 
 
 def compile_all() -> None:

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -18,6 +19,7 @@ import numpy as np
 
 from ldpfrontier.atomic import replacing
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.arguments import as_number
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.records import Label, said
 from ldpfrontier.practice.sampling import (
@@ -196,26 +198,40 @@ class PrivateChannel:
             What was written: everything, or nothing if there is an error.
         """
         path = Path(path)
-        if path.suffix != ".json":
-            raise ValueError(f"{path} ends in {path.suffix!r}; a channel is written to a .json file.")
+        files = written_files(path)
         inputs = [list(label) for label in self.table.labels]
         thresholds = np.cumsum(self.weights, axis=1).tolist()
         head = [*self.table.attributes, *self.outputs]
         probabilities = [[repr(float(p)) for p in row] for row in self.channel.matrix]
         answers = [[*inputs[x], data, self.outputs[y]] for x, data, y in known_answers(self.weights, ANSWERS)]
-        texts = {
-            path: self.text(),
-            path.with_suffix(".matrix.csv"): _csv(head, inputs, probabilities),
-            path.with_suffix(".thresholds.csv"): _csv(head, inputs, thresholds),
-            path.with_suffix(".answers.csv"): _csv([*self.table.attributes, "bytes", "report"], answers),
-        }
+        texts = [
+            self.text(),
+            _csv(head, inputs, probabilities),
+            _csv(head, inputs, thresholds),
+            _csv([*self.table.attributes, "bytes", "report"], answers),
+        ]
         with ExitStack() as stack:
-            for target, text in texts.items():
+            for target, text in zip(files, texts, strict=False):
                 partial = stack.enter_context(replacing(target))
                 partial.write_text(text, encoding="utf-8", newline="\n")
             if draw:
-                draw(stack.enter_context(replacing(path.with_suffix(".svg"))))
-        return [*texts, *([path.with_suffix(".svg")] if draw else [])]
+                draw(stack.enter_context(replacing(files[-1])))
+        return files if draw else files[:-1]
+
+
+def written_files(path: Path | str) -> list[Path]:
+    """Return the files that `PrivateChannel.write` writes for a path: four texts, and the picture.
+
+    Raises
+    ------
+    ValueError
+        If the path does not end in ``.json``.
+    """
+    path = Path(path)
+    if path.suffix != ".json":
+        raise ValueError(f"{path} ends in {path.suffix!r}; a channel is written to a .json file.")
+    more = (".matrix.csv", ".thresholds.csv", ".answers.csv", ".svg")
+    return [path, *map(path.with_suffix, more)]
 
 
 def ball_of(table: CountTable, beta: float | None, order: float | None) -> RenyiBall | None:
@@ -279,10 +295,12 @@ def read_channel(path: Path | str) -> PrivateChannel:
         If it is not a file of a channel, is of another version, or was changed after it was written.
     """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+        content = json.loads(
+            Path(path).read_text(encoding="utf-8"), parse_constant=_refuse, object_pairs_hook=_unique
+        )
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ChannelFileError(f"{path} is JSON, but no channel of ldp-frontier.")
-    except (UnicodeDecodeError, json.JSONDecodeError, _Constant) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, _NotPlain) as error:
         raise ChannelFileError(f"{path} is not a channel file: {error}.") from None
     if content.get("version") != VERSION:
         raise ChannelFileError(
@@ -314,7 +332,11 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
     )
     certificate = dict(content["certificate"])
     for name in ("level", "ldp_level"):
-        certificate[name] = math.inf if certificate[name] is None else float(certificate[name])
+        certificate[name] = math.inf if certificate[name] is None else certificate[name]
+    for name in ("epsilon", "level", "ldp_level", "nmi", "bound"):
+        certificate[name] = as_number(
+            certificate[name], name, "a number, 0 or more", least=0.0, infinite=True
+        )
     weights = np.array([list(map(int, row.split())) for row in content["weights"]], dtype=np.int64)
     private = PrivateChannel(table, weights, Certificate(**certificate))
     if content["bits"] != BITS or content["outputs"] != list(private.outputs):
@@ -330,12 +352,18 @@ def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-class _Constant(ValueError):
-    """NaN or an infinity, which JSON does not have."""
+class _NotPlain(ValueError):
+    """What no channel file has: NaN or an infinity, which JSON lacks, or a key twice."""
 
 
 def _refuse(name: str) -> float:
-    raise _Constant(f"it has the number {name}")
+    raise _NotPlain(f"it has the number {name}")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
+        raise _NotPlain(f"it has the key {twice[0]!r} twice")
+    return dict(pairs)
 
 
 def _csv(head: list[str], rows: list[list[str]], more: list[list[Any]] | None = None) -> str:

@@ -93,10 +93,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def design(options: argparse.Namespace) -> int:
     """Design a channel."""
+    from ldpfrontier.practice.channel_file import written_files
     from ldpfrontier.practice.counts import count_records, read_count_table
     from ldpfrontier.practice.design import design_channel, least_epsilon
+    from ldpfrontier.practice.outputs import check_outputs
     from ldpfrontier.practice.texts import design_text, wrapped
 
+    check_outputs(written_files(options.out), [options.data or options.table])
     if options.data:
         counting = Progress("{:,} records counted")
         table = count_records(options.data, options.sensitive, options.useful, progress=counting)
@@ -153,9 +156,11 @@ def _channel_drawing(private: PrivateChannel) -> tuple[Callable[[Path], None] | 
 def apply(options: argparse.Namespace) -> int:
     """Privatize records."""
     from ldpfrontier.practice.channel_file import read_channel
+    from ldpfrontier.practice.outputs import check_outputs
     from ldpfrontier.practice.privatizing import privatize_file
     from ldpfrontier.practice.sampling import Source
 
+    check_outputs([options.out], [options.channel, options.data])
     private = read_channel(options.channel).verified()
     source: Source | None = None
     if options.insecure:
@@ -172,6 +177,11 @@ def apply(options: argparse.Namespace) -> int:
     working.end()
     print(f"{done.records:,} records privatized. {private.promise()}")
     print(f"Written: {options.out}.")
+    if done.removed:
+        _warn(
+            f"an earlier run for {options.out} was killed. The reports that it left were removed:"
+            f" {', '.join(map(str, done.removed))}. If they were passed on, these people have reported twice."
+        )
     if done.designed_from:
         _warn(
             "these records have the very counts that the channel was designed from. The guarantee does not"
@@ -187,8 +197,11 @@ def estimate(options: argparse.Namespace) -> int:
     from ldpfrontier.atomic import write_text
     from ldpfrontier.practice.channel_file import read_channel
     from ldpfrontier.practice.estimation import count_reports, estimate_distribution
+    from ldpfrontier.practice.outputs import check_outputs
     from ldpfrontier.practice.texts import estimate_csv, estimate_text
 
+    outputs = [path for path in (options.out, options.picture) if path]
+    check_outputs(outputs, [options.channel, options.data])
     private = read_channel(options.channel)
     reading = Progress("{:,} reports read")
     counts = count_reports(private, options.data, column=options.column, progress=reading)
@@ -201,8 +214,8 @@ def estimate(options: argparse.Namespace) -> int:
     if options.out:
         write_text(estimate_csv(found), options.out)
     print(estimate_text(found))
-    if paths := [path for path in (options.out, options.picture) if path]:
-        print(f"\nWritten: {', '.join(paths)}.")
+    if outputs:
+        print(f"\nWritten: {', '.join(outputs)}.")
     return 0
 
 

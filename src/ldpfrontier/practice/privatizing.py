@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpfrontier.atomic import replacing
+from ldpfrontier.atomic import remove_abandoned, replacing
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT
+from ldpfrontier.practice.outputs import check_outputs
 from ldpfrontier.practice.records import Label, read_chunks
 from ldpfrontier.practice.sampling import Sampler, Source
 
@@ -50,10 +51,14 @@ class Privatized:
     designed_from : bool
         Whether the records have just the counts that the channel was designed from, as the same file has: the
         guarantee does not cover what is public in the channel file.
+    removed : list of Path
+        Unfinished files of runs for the same target that were killed: reports of the same records, which
+        would have been a second report each if somebody had taken them for the first.
     """
 
     records: int
     designed_from: bool
+    removed: list[Path]
 
 
 def privatize_file(
@@ -92,8 +97,7 @@ def privatize_file(
         or if both paths are one file, or a column that is kept has the name of the reports.
     """
     path, target = Path(path), Path(target)
-    if target.exists() and target.samefile(path):
-        raise ValueError(f"{target} is the file that is read; the reports need a file of their own.")
+    check_outputs([target], [path])
     if column in keep:
         raise ValueError(f"The column {column!r} cannot be kept; the reports have this name.")
     attributes = private.table.attributes
@@ -102,6 +106,7 @@ def privatize_file(
     cut = len(attributes)
     counts = np.zeros(len(private.weights), dtype=np.int64)
     done = 0
+    removed = remove_abandoned(target)
     with replacing(target) as partial, open(partial, "w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow([*keep, column])
@@ -111,4 +116,4 @@ def privatize_file(
             reports = map(private.outputs.__getitem__, sampler.draw(inputs).tolist())
             writer.writerows((*record[cut:], report) for record, report in zip(chunk, reports, strict=True))
             done += len(chunk)
-    return Privatized(done, bool((counts == private.table.counts.ravel()).all()))
+    return Privatized(done, bool((counts == private.table.counts.ravel()).all()), removed)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ldpfrontier.atomic import replacing, write_text
+from ldpfrontier.atomic import write_text
 from reproduction.data.catalogue import Contingency
 from reproduction.results.files import (
     content_hash,
@@ -151,37 +151,6 @@ def test_metadata_of_parts_keeps_what_differs():
     assert merge_metadata([{"v": {"b": 1, "a": 2}}, {"v": {"a": 2, "b": 1}}]) == {"v": {"a": 2, "b": 1}}
     assert merge_metadata([{"v": 1}, {}]) == {"v": [1, None]}
     assert merge_metadata([]) == {}
-
-
-# Files ----------------------------------------------------------------------------------------------------
-
-
-def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path):
-    path = tmp_path / "t.txt"
-    path.write_text("old")
-
-    def interrupted():
-        with replacing(path) as partial:
-            partial.write_text("half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_the_partial_file_keeps_the_suffix_and_is_hidden(tmp_path):
-    with replacing(tmp_path / "new/t.svg") as partial:
-        partial.write_text("x")
-        assert partial.suffix == ".svg"
-        assert partial.name.startswith(".")
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["t.svg"]
-
-
-def test_a_text_is_written_as_it_is(tmp_path):
-    write_text("ε\n\r\n", tmp_path / "t.txt")
-    assert (tmp_path / "t.txt").read_bytes() == "ε\n\r\n".encode()
 
 
 # Counts ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,99 @@
+"""Files that are written all or nothing, also if the process is killed, and what is not replaced."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from ldpfrontier.atomic import remove_abandoned, replacing, write_text
+
+
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text("old")
+
+    def interrupted():
+        with replacing(path) as partial:
+            partial.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_partial_file_keeps_the_suffix_and_is_hidden(tmp_path):
+    with replacing(tmp_path / "new/t.svg") as partial:
+        partial.write_text("x")
+        assert partial.suffix == ".svg"
+        assert partial.name.startswith(".")
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["t.svg"]
+
+
+def test_a_text_is_written_as_it_is(tmp_path):
+    write_text("ε\n\r\n", tmp_path / "t.txt")
+    assert (tmp_path / "t.txt").read_bytes() == "ε\n\r\n".encode()
+
+
+KILLED = """
+import sys, time
+from ldpfrontier.atomic import replacing
+with replacing(sys.argv[1]) as partial:
+    partial.write_text("half")
+    print(partial, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_and_what_is_in_use_is_not(tmp_path):
+    path = tmp_path / "t.csv"
+    command = [sys.executable, "-c", KILLED, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        partial = process.stdout.readline().strip()
+        assert remove_abandoned(path) == []
+        with replacing(path) as own:
+            own.write_text("other")
+        assert os.path.exists(partial)
+        process.send_signal(signal.SIGKILL)
+    similar = tmp_path / f".{'0' * 32}.other.csv"
+    similar.write_text("not a temporary file of this target")
+    assert [str(found) for found in remove_abandoned(path)] == [partial]
+    assert sorted(tmp_path.iterdir()) == sorted([path, similar])
+
+
+def test_a_link_stays_a_link_and_what_it_links_to_is_replaced(tmp_path):
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    write_text("new", tmp_path / "link.txt")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new"
+
+
+def test_a_device_and_a_pipe_are_written_to(tmp_path):
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        device.write_text("writable?")
+    except OSError:
+        device = None
+    if device:
+        write_text("text", device)
+        assert stat.S_ISCHR(device.stat().st_mode)
+    os.mkfifo(tmp_path / "pipe")
+    read = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text()))
+    reader.start()
+    write_text("text", tmp_path / "pipe")
+    reader.join()
+    assert read == ["text"]
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_a_folder_is_refused(tmp_path):
+    with pytest.raises(IsADirectoryError, match="this is not a file"):
+        write_text("text", tmp_path)
