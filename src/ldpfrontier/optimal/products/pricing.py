@@ -122,8 +122,9 @@ class BlockProduct:
     def columns(self, choice: NDArray[np.int64]) -> Columns:
         """Return the columns of the chosen block vertices (m, a1), scaled to Z = 1."""
         vectors = np.hstack([b.vectors(choice[:, s]) for s, b in enumerate(self.blocks)])
-        g = sum(b.g[choice[:, s]] for s, b in enumerate(self.blocks))
-        z = sum(b.z[choice[:, s]] for s, b in enumerate(self.blocks))
+        zero = np.zeros(len(choice))
+        g = sum((b.g[choice[:, s]] for s, b in enumerate(self.blocks)), zero)
+        z = sum((b.z[choice[:, s]] for s, b in enumerate(self.blocks)), zero)
         return Columns(vectors / z[:, None], g / z - np.log(z))
 
     @cached_property
