@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import rel_entr, xlogy
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_distribution, as_number
+from ldpfrontier.numerics.arguments import as_distribution, as_instance, as_number
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.types import FloatArray
 
@@ -62,6 +62,7 @@ def mutual_information(prior: ArrayLike, channel: Channel, *, bits: bool = False
     ValueError
         If the prior is not a distribution on the channel's inputs.
     """
+    as_instance(channel, Channel, "The channel")
     p = channel.flat_prior(prior)
     p = p / p.sum()
     # Rounding of M matters only to second order: the sum is stationary in M at M = p Q.

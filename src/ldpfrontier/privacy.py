@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import SUM_TOLERANCE, as_number, as_numbers
+from ldpfrontier.numerics.arguments import SUM_TOLERANCE, as_instance, as_number, as_numbers
 from ldpfrontier.types import FloatArray
 
 
@@ -25,7 +25,13 @@ def ldp_epsilon(channel: Channel) -> float:
 
     The maximum over outputs of the log ratio of the largest to the smallest entry of the column; 0/0 = 1,
     x/0 = inf.
+
+    Raises
+    ------
+    ValueError
+        If it is not a `Channel`.
     """
+    as_instance(channel, Channel, "The channel")
     return float(log_ratio(channel.matrix.max(axis=0), channel.matrix.min(axis=0)).max())
 
 
@@ -50,6 +56,7 @@ def delta_at(channel: Channel, epsilon: float) -> float:
     ValueError
         If epsilon is negative or not a number.
     """
+    as_instance(channel, Channel, "The channel")
     epsilon = as_number(epsilon, "epsilon", "a privacy level, 0 or more", least=0.0, infinite=True)
     Q = channel.matrix
     # Multiplied by e^-epsilon, so that nothing overflows; a zero needs no factor.
@@ -118,6 +125,7 @@ def rldp_epsilon(channel: Channel, conditionals: ArrayLike) -> FloatArray:
     ValueError
         If the shape does not fit the channel, or a row is neither a distribution nor empty.
     """
+    as_instance(channel, Channel, "The channel")
     P = as_numbers(conditionals, "The array of conditionals")
     if P.ndim not in (2, 3) or P.shape[-1] * P.shape[-2] != channel.n_inputs:
         raise ValueError(

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import quaternary_mechanism
 from ldpfrontier.privacy import delta_at, error_region, ldp_epsilon, rldp_epsilon
 
@@ -147,3 +148,17 @@ def test_error_region_of_the_quaternary_mechanism(epsilon, delta):
 def test_error_region_needs_two_inputs():
     with pytest.raises(ValueError, match="has 3 inputs; an error region belongs to two"):
         error_region(Channel(np.eye(3)))
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        ldp_epsilon,
+        lambda channel: delta_at(channel, 1.0),
+        lambda channel: rldp_epsilon(channel, [[0.5, 0.5]]),
+        lambda channel: mutual_information([0.5, 0.5], channel),
+    ],
+)
+def test_a_matrix_in_the_place_of_a_channel_gets_a_sentence(measure):
+    with pytest.raises(ValueError, match="The channel is a list; it must be a Channel"):
+        measure([[0.5, 0.5], [0.25, 0.75]])

@@ -78,6 +78,8 @@ class SourceSet:
 
         By one LP: min over the hull of max_i p_i, which is v(1), is 1/M at the uniform distribution only.
         """
+        if len(self.distributions) == 1:
+            return float(self.distributions.max()) <= 1.0 / self.letters + EQUAL
         return Game(self.distributions).solve(1.0)[0] <= 1.0 / self.letters + EQUAL
 
     @cached_property

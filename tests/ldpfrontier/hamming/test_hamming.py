@@ -409,3 +409,8 @@ def test_leakage_falls_with_distortion_and_grows_with_the_set(seed: int, share: 
     # Points of the hull change nothing (Lemma 2).
     inner = np.vstack([P, P.mean(axis=0)])
     assert hamming_leakage(inner, D).value == pytest.approx(hamming_leakage(P, D).value, abs=2e-9)
+
+
+def test_the_class_of_one_distribution_needs_no_linear_program() -> None:
+    assert SourceSet(np.ones(50_001) / 50_001).kind == "I"
+    assert SourceSet([0.5, 0.3, 0.2]).kind == "II"

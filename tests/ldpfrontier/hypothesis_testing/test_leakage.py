@@ -296,3 +296,9 @@ def test_errors() -> None:
         optimal_leakage(PAIRS[0], 0.1, start=Channel(np.eye(3)))
     with pytest.raises(Intractable, match="at most 5"):
         optimal_leakage(np.random.default_rng(0).dirichlet(np.ones(6), 2), 0.1)
+
+
+@pytest.mark.parametrize("outputs", [np.array([2, 2]), [2], "2", 3])
+def test_an_unknown_number_of_outputs_gets_a_sentence(outputs) -> None:
+    with pytest.raises(ValueError, match="it must be 2, or None"):
+        optimal_leakage(PAIRS[0], 0.1, outputs=outputs)
