@@ -16,7 +16,6 @@ from scipy.optimize import linprog
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
 from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.geometry.polytope import Block, critical_levels
@@ -28,7 +27,7 @@ from ldpfrontier.optimal.products import pricing as products
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import certified
-from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
+from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -453,50 +452,6 @@ def test_guarantee_holds_over_the_uncertainty_set(pairs: str) -> None:
         conditionals = np.divide(P, mass, out=np.zeros_like(P), where=mass > 0)
         assert rldp_epsilon(channel, conditionals).max(initial=0.0) <= epsilon + 1e-9
         assert ball.worst_case_epsilon(channel) <= epsilon + 1e-9
-
-
-# --- NR and the staircase ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_nonrobust_equals_exact_vertex_enumeration(seed: int) -> None:
-    ball, epsilon = random_table(seed)
-    optimum = optimal_nonrobust(ball.centre, epsilon)
-    expected = (
-        full_lp(MutualInformation(ball.centre), robust_rays(ball.conditionals, epsilon, "distinct"))
-        if ball.centre.shape[0] > 1
-        else entropy(ball.centre)
-    )
-    assert optimum.value == pytest.approx(expected, abs=1e-8)
-    assert optimum.gap <= 1e-9
-    assert rldp_epsilon(optimum.channel, ball.conditionals) <= epsilon + 1e-9
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_optimal_ldp_equals_the_full_lp(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    k = int(rng.integers(2, 9))
-    prior = rng.dirichlet(np.full(k, rng.choice([0.3, 1.0, 5.0])))
-    epsilon = float(rng.choice([0.01, 0.3, 1.0, 3.0, 8.0]))
-    patterns = 1 + math.expm1(epsilon) * np.array(list(itertools.product([0, 1], repeat=k)))
-    optimum = optimal_ldp(MutualInformation(prior), epsilon)
-    assert optimum.value == pytest.approx(full_lp(MutualInformation(prior), patterns), abs=1e-9)
-    assert optimum.channel.n_outputs <= k
-    assert ldp_epsilon(optimum.channel) <= epsilon + 1e-9
-    assert mutual_information(prior, randomized_response(k, epsilon)) <= optimum.upper_bound
-    ratios = optimum.channel.matrix / optimum.channel.matrix.min(axis=0)
-    assert np.minimum(abs(ratios - 1), abs(ratios / math.exp(epsilon) - 1)).max() < 1e-9
-
-
-def test_universal_converse() -> None:
-    """I(X;Y) <= C(eps) for every prior and every eps-LDP mechanism; nearly attained at k = 12, eps = 1."""
-    top = math.e
-    converse = math.log((top - 1) / top) + top / (top - 1) - 1
-    assert converse == pytest.approx(0.1233, abs=5e-5)
-    for seed in range(5):
-        prior = np.random.default_rng(seed).dirichlet(np.ones(12))
-        optimum = optimal_ldp(MutualInformation(prior), 1.0)
-        assert 0.98 * converse < optimum.value < converse
 
 
 # --- degenerate inputs and errors -------------------------------------------------------------------------

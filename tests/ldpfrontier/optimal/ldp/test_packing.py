@@ -9,36 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.improved_reporting import ConditionalInformation
-from ldpfrontier.optimal.ldp import packing, set_pricing
-from ldpfrontier.optimal.ldp.converse import converse
+from ldpfrontier.optimal.ldp import packing
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.packing import optimal_packing, pack
-from ldpfrontier.optimal.ldp.set_pricing import SetFamily
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
 from ldpfrontier.types import Intractable
 from ldpfrontier.utility import MutualInformation
+from support.priors import largest_information, random_prior
 
 seeds = st.integers(0, 2**32 - 1)
-concentrations = st.sampled_from([0.1, 0.3, 1.0, 5.0, math.inf])
-
-
-def random_prior(seed, k, concentration):
-    uniform = np.full(k, 1.0 / k)
-    if concentration == math.inf:
-        return uniform
-    drawn = np.random.default_rng(seed).dirichlet(np.full(k, concentration))
-    return 1e-9 * uniform + (1.0 - 1e-9) * drawn
-
-
-def limit(epsilon):
-    """C(eps), the value of the best column of a prior that can be divided at will."""
-    z = epsilon * math.exp(epsilon) / math.expm1(epsilon)
-    return z - 1.0 - math.log(z)
 
 
 def check(prior, epsilon, optimum, gap):
@@ -53,35 +35,6 @@ def check(prior, epsilon, optimum, gap):
     assert optimum.value == pytest.approx(MutualInformation(prior)(optimum.channel), rel=rounding)
     assert optimum.gap <= gap
     assert optimum.status == "optimal"
-
-
-# The converse --------------------------------------------------------------------------------------------
-
-
-@given(seeds, st.integers(2, 10), concentrations, st.floats(0.01, 12.0))
-@settings(max_examples=80, deadline=None)
-def test_prices_of_the_converse_leave_no_column_a_gain(seed, k, concentration, epsilon):
-    prior = random_prior(seed, k, concentration)
-    bound = converse(prior, epsilon)
-    assert bound.duals.sum() == pytest.approx(bound.bound, rel=1e-9)
-    reduced = Staircase(MutualInformation(prior), epsilon).reduced_costs(bound.duals)
-    assert reduced.max() <= 1e-12 * (1.0 + bound.bound)
-    assert bound.bound <= limit(epsilon) * (1.0 + 1e-12)
-
-
-@pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0, 5.0])
-def test_ends_of_the_converse(epsilon):
-    """C(eps) where nobody is likely, randomized response where everybody is; in between, below both."""
-    fine = np.full(10_000, 1e-4)
-    assert converse(fine, epsilon).bound == pytest.approx(limit(epsilon), rel=1e-10)
-    assert not converse(fine, epsilon).alone.any()
-    coarse = np.array([0.5, 0.5])
-    response = MutualInformation(coarse)(randomized_response(2, epsilon))
-    assert converse(coarse, epsilon).alone.all()
-    assert converse(coarse, epsilon).bound == pytest.approx(response, rel=1e-10)
-    mixed = np.append(0.5, np.full(1000, 0.0005))
-    assert converse(mixed, epsilon).alone.sum() == 1
-    assert response < converse(mixed, epsilon).bound < limit(epsilon)
 
 
 # Packings ------------------------------------------------------------------------------------------------
@@ -102,32 +55,6 @@ def test_bins_are_levelled():
     masses = random_prior(1, 300, 1.0)
     load = masses @ pack(masses, 31, 7, 1e-4)
     assert load.std() <= 1e-4 * load.mean()
-
-
-# Pricing -------------------------------------------------------------------------------------------------
-
-
-@given(seeds, st.integers(2, 11), concentrations, st.floats(0.1, 8.0), st.floats(0.0, 0.5))
-@settings(max_examples=60, deadline=None)
-def test_branch_and_bound_against_all_sets(seed, k, concentration, epsilon, noise):
-    prior = random_prior(seed, k, concentration)
-    best = converse(prior, epsilon)
-    duals = best.duals * (1.0 + noise * np.random.default_rng(seed).normal(size=k))
-    largest = float(Staircase(MutualInformation(prior), epsilon).reduced_costs(duals).max())
-    bound, columns = SetFamily(prior, epsilon, 1e-9).price(duals, 1)
-    assert bound == pytest.approx(max(largest, 1e-9), rel=1e-6, abs=1e-12)
-    if largest > 1e-8:
-        assert (columns.values - columns.vectors @ duals).max() == pytest.approx(largest, rel=1e-6)
-
-
-def test_a_narrow_search_still_bounds(monkeypatch):
-    monkeypatch.setattr(set_pricing, "SETTINGS", replace(SETTINGS, pricing_widths=(14, 14)))
-    prior = random_prior(3, 14, 1.0)
-    duals = 0.9 * converse(prior, 2.0).duals
-    largest = float(Staircase(MutualInformation(prior), 2.0).reduced_costs(duals).max())
-    bound, columns = SetFamily(prior, 2.0, 1e-9).price(duals, 0)
-    assert largest <= bound
-    assert (columns.values - columns.vectors @ duals).max() <= largest + 1e-12
 
 
 # The optimum ---------------------------------------------------------------------------------------------
@@ -152,7 +79,7 @@ def test_many_inputs(k, epsilon):
     prior = random_prior(k, k, 1.0)
     optimum = optimal_ldp(MutualInformation(prior), epsilon, tolerance=1e-6)
     check(prior, epsilon, optimum, 1e-6)
-    assert optimum.upper_bound <= limit(epsilon) * (1.0 + 1e-9) + 2e-12
+    assert optimum.upper_bound <= largest_information(epsilon) * (1.0 + 1e-9) + 2e-12
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 5.0])

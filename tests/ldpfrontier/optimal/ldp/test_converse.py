@@ -1,0 +1,54 @@
+"""The converse for mutual information: no column gains at its duals, and its limits."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpfrontier.mechanisms import randomized_response
+from ldpfrontier.optimal.ldp.converse import converse
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.ldp.staircase import Staircase
+from ldpfrontier.utility import MutualInformation
+from support.priors import concentrations, largest_information, random_prior
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(seeds, st.integers(2, 10), concentrations, st.floats(0.01, 12.0))
+@settings(max_examples=80, deadline=None)
+def test_duals_of_the_converse_leave_no_column_a_gain(seed, k, concentration, epsilon):
+    prior = random_prior(seed, k, concentration)
+    bound = converse(prior, epsilon)
+    assert bound.duals.sum() == pytest.approx(bound.bound, rel=1e-9)
+    reduced = Staircase(MutualInformation(prior), epsilon).reduced_costs(bound.duals)
+    assert reduced.max() <= 1e-12 * (1.0 + bound.bound)
+    assert bound.bound <= largest_information(epsilon) * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0, 5.0])
+def test_ends_of_the_converse(epsilon):
+    """C(eps) where nobody is likely, randomized response where everybody is; in between, below both."""
+    fine = np.full(10_000, 1e-4)
+    assert converse(fine, epsilon).bound == pytest.approx(largest_information(epsilon), rel=1e-10)
+    assert not converse(fine, epsilon).alone.any()
+    coarse = np.array([0.5, 0.5])
+    response = MutualInformation(coarse)(randomized_response(2, epsilon))
+    assert converse(coarse, epsilon).alone.all()
+    assert converse(coarse, epsilon).bound == pytest.approx(response, rel=1e-10)
+    mixed = np.append(0.5, np.full(1000, 0.0005))
+    assert converse(mixed, epsilon).alone.sum() == 1
+    assert response < converse(mixed, epsilon).bound < largest_information(epsilon)
+
+
+def test_universal_converse() -> None:
+    """I(X;Y) <= C(eps) for every prior and every eps-LDP mechanism; nearly attained at k = 12, eps = 1."""
+    top = math.e
+    limit = math.log((top - 1) / top) + top / (top - 1) - 1
+    assert limit == pytest.approx(0.1233, abs=5e-5)
+    for seed in range(5):
+        prior = np.random.default_rng(seed).dirichlet(np.ones(12))
+        optimum = optimal_ldp(MutualInformation(prior), 1.0)
+        assert 0.98 * limit < optimum.value < limit
