@@ -1,4 +1,14 @@
-"""Kelley's cutting planes in two dimensions, compiled: the lowest point of a few planes over a box."""
+r"""Kelley's cutting planes in two dimensions, compiled: the lowest point of a few planes over a box.
+
+The problem is ::
+
+    minimize over x in [0, X] x [0, Y]   max_i  h_i + g_i . x.
+
+A minimum is where two of three functions meet: the last plane, which is active as it was the last to be
+added, equals another one, or x is on the boundary of the box. So all intersections of two such lines are
+tried, which for the few planes of a node is faster than a linear program. The weights of the active planes,
+whose weighted slopes cancel, are the dual solution.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +20,23 @@ from numpy.typing import NDArray
 from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.types import FloatArray
 
+#: Relative distance to the box, and relative determinant of parallel lines, for rounding.
+_OUTSIDE, _PARALLEL = 1e-9, 1e-10
 
-class Planes(NamedTuple):
-    """Room for m planes, and what is found out about them."""
 
-    heights: FloatArray  # (m,): at the origin
-    slopes: FloatArray  # (m, 2)
-    lines: FloatArray  # (m + 4, 3)
-    active: NDArray[np.int64]  # (3,)
-    weight: FloatArray  # (3,)
+class CuttingPlanes(NamedTuple):
+    """Room for m planes, and the dual solution of the last minimization."""
+
+    heights: FloatArray  # (m,): h, the values at the origin
+    slopes: FloatArray  # (m, 2): g
+    lines: FloatArray  # (m + 4, 3): space; a, b, c of a x + b y = c
+    active: NDArray[np.int64]  # (3,): planes that are active, the last one first
+    weight: FloatArray  # (3,): their weights, which add up to 1
 
 
 @inner
-def _weigh(last: int, across: bool, planes: Planes) -> None:
-    """Weigh the active planes so that their slopes vanish: along one axis if only two are active."""
+def _set_weights(last: int, across: bool, planes: CuttingPlanes) -> None:
+    """Set the weights at which slopes of the active planes cancel, those along one axis if two are active."""
     active, weight = planes.active, planes.weight
     weight[0], weight[1], weight[2] = 1.0, 0.0, 0.0
     p, q, o = planes.slopes[last], planes.slopes[active[1]], planes.slopes[active[2]]
@@ -42,11 +55,23 @@ def _weigh(last: int, across: bool, planes: Planes) -> None:
 
 
 @kernel
-def lowest(last: int, reach: tuple[float, float], planes: Planes) -> tuple[float, float, float]:
-    """Minimize the largest of planes 0 to last over a box, at a point where the last one is active.
+def minimize_planes(
+    last: int, limits: tuple[float, float], planes: CuttingPlanes
+) -> tuple[float, float, float]:
+    """Minimize the largest of planes 0 to `last` over a box, at a point where the last one is active.
 
-    The point is an intersection of two lines, on which the last plane equals another or which are edges of
-    the box. Notes the active planes and the weights with which their slopes cancel.
+    Parameters
+    ----------
+    last : int
+        Index of the plane that was added last.
+    limits : pair of float
+        X and Y.
+    planes : CuttingPlanes
+        The active planes and their weights are set.
+
+    Returns
+    -------
+    x, y, minimum : float
     """
     heights, slopes, lines, active = planes.heights, planes.slopes, planes.lines, planes.active
     for i in range(last):
@@ -57,19 +82,19 @@ def lowest(last: int, reach: tuple[float, float], planes: Planes) -> tuple[float
         for end in range(2):
             row = last + 2 * side + end
             lines[row, side], lines[row, 1 - side] = 1.0, 0.0
-            lines[row, 2] = end * reach[side]
+            lines[row, 2] = end * limits[side]
     best, best_x, best_y = np.inf, 0.0, 0.0
-    edge = 1e-9 * (1.0 + reach[0]), 1e-9 * (1.0 + reach[1])
+    outside = _OUTSIDE * (1.0 + limits[0]), _OUTSIDE * (1.0 + limits[1])
     for i in range(last + 4):
         for j in range(i + 1, last + 4):
             p, q = lines[i], lines[j]
             det = p[0] * q[1] - p[1] * q[0]
-            if abs(det) <= 1e-10 * (abs(p[0]) + abs(p[1])) * (abs(q[0]) + abs(q[1])):
+            if abs(det) <= _PARALLEL * (abs(p[0]) + abs(p[1])) * (abs(q[0]) + abs(q[1])):
                 continue
             x, y = (p[2] * q[1] - p[1] * q[2]) / det, (p[0] * q[2] - p[2] * q[0]) / det
-            if x < -edge[0] or y < -edge[1] or x > reach[0] + edge[0] or y > reach[1] + edge[1]:
+            if x < -outside[0] or y < -outside[1] or x > limits[0] + outside[0] or y > limits[1] + outside[1]:
                 continue
-            x, y = min(max(x, 0.0), reach[0]), min(max(y, 0.0), reach[1])
+            x, y = min(max(x, 0.0), limits[0]), min(max(y, 0.0), limits[1])
             height = -np.inf
             for plane in range(last + 1):
                 height = max(height, heights[plane] + slopes[plane, 0] * x + slopes[plane, 1] * y)
@@ -78,5 +103,5 @@ def lowest(last: int, reach: tuple[float, float], planes: Planes) -> tuple[float
             if height < best:
                 best, best_x, best_y = height, x, y
                 active[0], active[1], active[2] = last, min(i, last), min(j, last)
-    _weigh(last, 0.0 < best_x < reach[0] and not 0.0 < best_y < reach[1], planes)
+    _set_weights(last, 0.0 < best_x < limits[0] and not 0.0 < best_y < limits[1], planes)
     return best_x, best_y, best

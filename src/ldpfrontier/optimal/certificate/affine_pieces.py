@@ -1,366 +1,346 @@
-r"""Lines in z that known vertices of bodies are not above, for parts of the columns (see `certificates`).
+r"""Affine bounds on the functions of blocks, fitted to known points: one lam and one discount for each class.
 
-A column is of the part whose ends the largest z of its bodies lies between: all of them have z <= high, and
-at least one has z > low. The latter may have a bonus, a price on their number. Lines of slope lam have the
-heights ::
+For a class of columns (see `affine_bounds`), a slope lam and a discount beta, the least intercepts that no
+known point (f, z) of block s is above are the conjugates ::
 
-    h_s = max of f_s(w) - lam z(w) - (bonus if z(w) > low),     z(w) <= high,
+    h_s = max( max {f - lam z : z <= low},  max {f - lam z - beta : low < z <= high} ),
 
-and if these and the bonus add up to -e^(lam - 1 - kappa), no column of the part has a larger reduced cost
-than kappa per unit of Z (`products.tangent_bound`), which is convex in lam and the bonus. Lines that leave
-bodies between the ends the most room, with the largest bonus, are the easiest for covers. Where they do not
-do, those with the least kappa are taken. Products that need slopes of their own are told apart before z is
-split.
+and they imply kappa = lam - 1 - log(-H), H the largest sum of h_s + beta over the products: a convex problem
+in lam and beta. Of all bounds that imply a kappa that is small enough, those are taken that leave a block
+between the ends of the class the most room, with the largest discount: they are the easiest to prove. If
+there are none, those with the least kappa are taken.
+
+Where one slope for all columns is not enough, products that need slopes of their own are separated, and then
+classes are split by their largest z, at as few breakpoints and knots as possible.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.optimal.certificate.affine_bounds import ColumnClass
+from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.optimal.products.pricing import tangent_bound
 from ldpfrontier.types import FloatArray
 
-#: Steps of golden sections for slopes, and of bisections for bonuses; the section.
-SLOPES, BONUSES, GOLDEN = 36, 24, 0.5 * (math.sqrt(5.0) - 1.0)
-
-#: Least slope, and how far the largest one is above 1 + log of the largest Z.
-FLATTEST, STEEPEST = -1.0, 1.0
-
-#: Ratio of z to an end up to which they count as the same: beside a vertex f falls as a cliff, which moves
-#: with delta. Where lines fell with it, covers would take ever smaller cells to follow.
-NEARLY = 1.03
-
-#: Share of what is too much that slopes of their own must save to split the products of a part.
-SAVED = 0.5
-
-#: Share of the knots up to which those between two where z is split have it split, too.
-BETWEEN = 0.1
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+_GOLDEN_STEPS, _BISECTION_STEPS = SETTINGS.golden_steps, SETTINGS.bisection_steps
+_LAM_MARGIN, _SAME_Z = SETTINGS.lam_margin, SETTINGS.breakpoint_ratio
 
 
-#: f and z of points of a body, and the z that tells which parts they are of.
-Located = tuple[FloatArray, FloatArray, FloatArray]
-
-
-def join(points: Sequence[Located]) -> Located:
-    """Put points one after the other."""
-    f, z, at = (np.concatenate(list(each)) for each in zip(*points, strict=True))
-    return f, z, at
-
-
-class Known(NamedTuple):
-    """Known points of bodies, one body after the other: vertices, and points where z is split."""
+class Located(NamedTuple):
+    """Points of a block by their values, with the z that says which classes they are of."""
 
     f: FloatArray  # (m,)
     z: FloatArray  # (m,)
-    at: FloatArray  # (m,): the z that tells which parts they are of
-    first: NDArray[np.int64]  # (bodies + 1,): where those of each begin
+    class_z: FloatArray  # (m,)
 
     @classmethod
-    def of(cls, bodies: Sequence[Located]) -> Known:
-        """Put the points of bodies one after the other."""
-        return cls(*join(bodies), np.cumsum([0, *(len(own) for own, *_ in bodies)]))
+    def join(cls, points: Sequence[Located]) -> Located:
+        """Put points one after the other."""
+        return cls(*(np.concatenate(list(each)) for each in zip(*points, strict=True)))
 
 
-@dataclass(frozen=True)
-class Part:
-    """Some columns, and their lines at K knots in a row.
+class KnotPoints(NamedTuple):
+    """Known points of all blocks at one knot, one block after the other."""
 
-    Attributes
-    ----------
-    products : ndarray of int
-        The products that they are of.
-    first : int
-        The first of the knots.
-    low, high : float
-        Ends of the largest z of a body.
-    kappa, slope, bonus : ndarray, shape (K,)
-    heights : ndarray, shape (bodies, K)
-    """
-
-    products: NDArray[np.int64]
-    first: int
-    low: float
-    high: float
-    kappa: FloatArray
-    slope: FloatArray
-    bonus: FloatArray
-    heights: FloatArray
-
-    @property
-    def knots(self) -> slice:
-        """The knots."""
-        return slice(self.first, self.first + len(self.slope))
-
-    def of(self, knots: slice) -> Part:
-        """Return the part at some of its knots."""
-        own = slice(knots.start - self.first, knots.stop - self.first)
-        lines = self.kappa[own], self.slope[own], self.bonus[own], self.heights[:, own]
-        return Part(self.products, knots.start, self.low, self.high, *lines)
-
-
-class Case(NamedTuple):
-    """Some products, a part of their columns, and space."""
-
-    known: Known
-    bodies: NDArray[np.int64]  # (products, a1)
-    low: float
-    high: float
-    below: FloatArray  # (all bodies,): the largest f - slope z up to the lower end
-    inside: FloatArray  # (all bodies,): and between the ends
+    f: FloatArray  # (m,)
+    z: FloatArray  # (m,)
+    class_z: FloatArray  # (m,)
+    first: NDArray[np.int64]  # (blocks + 1,): where those of each begin
 
     @classmethod
-    def of(cls, known: Known, bodies: NDArray[np.int64], low: float, high: float) -> Case:
-        """Return a case with space of its own."""
-        return cls(known, bodies, low, high, *np.empty((2, len(known.first) - 1)))
+    def of(cls, blocks: Sequence[Located]) -> KnotPoints:
+        """Put the points of blocks one after the other."""
+        return cls(*Located.join(blocks), np.cumsum([0, *(len(own.f) for own in blocks)]))
+
+
+class FitProblem(NamedTuple):
+    """Points, some products and a class of their columns, and space for conjugates."""
+
+    points: KnotPoints
+    products: NDArray[np.int64]  # (products, a1): their blocks
+    low: float
+    high: float
+    below: FloatArray  # (blocks,): the largest f - lam z up to low
+    inside: FloatArray  # (blocks,): and between low and high
+
+    @classmethod
+    def of(cls, points: KnotPoints, products: NDArray[np.int64], low: float, high: float) -> FitProblem:
+        """Return a problem with space of its own."""
+        return cls(points, products, low, high, *np.empty((2, len(points.first) - 1)))
 
 
 @inner
-def _tops(case: Case, slope: float, high: float) -> None:
-    """Find the largest f - slope z of every body up to the lower end and from there to `high`, ends included.
+def _set_conjugates(problem: FitProblem, lam: float, high: float) -> None:
+    """Find the largest f - lam z of every block up to low and from there to `high`, ends included.
 
-    Of a body that is above `high` alone, it is that of the least z.
+    Of a block that is above `high` alone, it is that of the least z.
     """
-    known, low = case.known, case.low
-    for s in range(case.below.size):
+    points, low = problem.points, problem.low
+    for s in range(problem.below.size):
         below = inside = -np.inf
         least, nearest = np.inf, 0.0
-        for i in range(known.first[s], known.first[s + 1]):
-            at = known.at[i]
-            value = known.f[i] - slope * known.z[i]
-            if at <= low:
+        for i in range(points.first[s], points.first[s + 1]):
+            z = points.class_z[i]
+            value = points.f[i] - lam * points.z[i]
+            if z <= low:
                 below = max(below, value)
             # Points at an end are on both sides of it.
-            if low <= NEARLY * at and at <= NEARLY * high:
+            if low <= _SAME_Z * z and z <= _SAME_Z * high:
                 inside = max(inside, value)
-            if at < least:
-                least, nearest = at, value
-        case.below[s], case.inside[s] = below, nearest if below == inside == -np.inf else inside
+            if z < least:
+                least, nearest = z, value
+        problem.below[s], problem.inside[s] = below, nearest if below == inside == -np.inf else inside
 
 
 @inner
-def _total(case: Case, bonus: float) -> tuple[float, bool]:
-    """Return the largest sum over the products of heights and the bonus, and whether it rises with it."""
+def _total(problem: FitProblem, discount: float) -> tuple[float, bool]:
+    """Return the largest H of a product, and whether it rises with the discount."""
     most, rises = -np.inf, False
-    for n in range(case.bodies.shape[0]):
-        total, slope = bonus, 1
-        for s in case.bodies[n]:
-            total += max(case.below[s], case.inside[s] - bonus)
-            slope -= case.inside[s] - bonus > case.below[s]
+    for n in range(problem.products.shape[0]):
+        total, slope = discount, 1
+        for s in problem.products[n]:
+            total += max(problem.below[s], problem.inside[s] - discount)
+            slope -= problem.inside[s] - discount > problem.below[s]
         if total > most:
             most, rises = total, slope > 0
     return most, rises
 
 
 @inner
-def _said(case: Case, slope: float) -> tuple[float, float]:
-    """Return the least kappa of lines with a slope, and the largest bonus with which they say it."""
-    _tops(case, slope, case.high)
+def _least_kappa(problem: FitProblem, lam: float) -> tuple[float, float]:
+    """Return the least kappa that is implied with slope lam, and the discount with which it is."""
+    _set_conjugates(problem, lam, problem.high)
     first = last = 0.0
-    if case.low > 0.0:
-        for s in range(case.below.size):
-            if case.below[s] > -np.inf and case.inside[s] > -np.inf:
-                first = min(first, case.inside[s] - case.below[s])
-    for _ in range(BONUSES if first < 0.0 else 0):
+    if problem.low > 0.0:
+        for s in range(problem.below.size):
+            if problem.below[s] > -np.inf and problem.inside[s] > -np.inf:
+                first = min(first, problem.inside[s] - problem.below[s])
+    for _ in range(_BISECTION_STEPS if first < 0.0 else 0):
         middle = 0.5 * (first + last)
-        if _total(case, middle)[1]:
+        if _total(problem, middle)[1]:
             last = middle
         else:
             first = middle
-    at_first, at_last = _total(case, first)[0], _total(case, last)[0]
+    at_first, at_last = _total(problem, first)[0], _total(problem, last)[0]
     if at_first < at_last:
-        return tangent_bound(slope, at_first), first
-    return tangent_bound(slope, at_last), last
+        return tangent_bound(lam, at_first), first
+    return tangent_bound(lam, at_last), last
 
 
 @inner
-def _cost(case: Case, z: float, slope: float) -> float:
-    """Return the least kappa of lines with a slope; with z > 0, what they leave a body of mean z, negated.
+def _objective(problem: FitProblem, z: float, lam: float) -> float:
+    """Return the least kappa with slope lam; with z > 0, minus the room that is left to a block of mean z.
 
-    The other bodies are at their best up to the lower end then.
+    The room is what the block may have if the others are at their best up to low, and kappa is 0.
     """
     if z <= 0.0:
-        return _said(case, slope)[0]
-    _tops(case, slope, case.low)
-    return float(np.exp(slope - 1.0) + _total(case, 0.0)[0] - slope * z)
+        return _least_kappa(problem, lam)[0]
+    _set_conjugates(problem, lam, problem.low)
+    return float(np.exp(lam - 1.0) + _total(problem, 0.0)[0] - lam * z)
 
 
 @inner
-def _best_slope(case: Case, z: float, steepest: float) -> float:
-    """Find the slope with the least cost."""
-    a, b = FLATTEST, steepest
-    c, d = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
-    at_c, at_d = _cost(case, z, c), _cost(case, z, d)
+def _best_lam(problem: FitProblem, z: float, largest: float) -> float:
+    """Return the slope with the least objective, by golden sections."""
+    a, b = -_LAM_MARGIN, largest
+    c, d = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
+    at_c, at_d = _objective(problem, z, c), _objective(problem, z, d)
     # Room hardly depends on the slope.
-    for _ in range(SLOPES // 2 if z > 0.0 else SLOPES):
+    for _ in range(_GOLDEN_STEPS // 2 if z > 0.0 else _GOLDEN_STEPS):
         if at_c < at_d:
             b, d, at_d = d, c, at_c
-            c = b - GOLDEN * (b - a)
-            at_c = _cost(case, z, c)
+            c = b - _GOLDEN * (b - a)
+            at_c = _objective(problem, z, c)
         else:
             a, c, at_c = c, d, at_d
-            d = a + GOLDEN * (b - a)
-            at_d = _cost(case, z, d)
+            d = a + _GOLDEN * (b - a)
+            at_d = _objective(problem, z, d)
     return c if at_c < at_d else d
 
 
 @kernel
-def best_line(case: Case, z: float, enough: float) -> tuple[float, float, float]:
-    """Find a slope and a bonus that say enough, or the least there is.
+def fit_knot(problem: FitProblem, z: float, enough: float) -> tuple[float, float, float]:
+    """Find a slope and a discount that imply `enough`, or else the least kappa there is.
 
     Parameters
     ----------
-    case : Case
-        What is largest with the slope found is left in its space.
+    problem : FitProblem
+        The conjugates at the slope found are left in its space.
     z : float
-        Where lines should leave the most room, if they can; none with 0.
+        Mean of a block that should be left the most room, if `enough` is implied then; none with 0.
     enough : float
-        Kappa up to which a bonus is raised.
+        Kappa up to which the discount is raised.
 
     Returns
     -------
-    kappa, slope, bonus : float
+    kappa, lam, discount : float
     """
-    known, most = case.known, 0.0
-    for s in range(case.below.size):
+    points, most = problem.points, 0.0
+    for s in range(problem.below.size):
         largest = 0.0
-        for i in range(known.first[s], known.first[s + 1]):
-            largest = max(largest, known.z[i])
+        for i in range(points.first[s], points.first[s + 1]):
+            largest = max(largest, points.z[i])
         most += largest
-    steepest = 1.0 + np.log(most) + STEEPEST
+    steepest = 1.0 + np.log(most) + _LAM_MARGIN
     if z > 0.0:
-        slope = _best_slope(case, z, steepest)
-        kappa, bonus = _said(case, slope)
+        lam = _best_lam(problem, z, steepest)
+        kappa, discount = _least_kappa(problem, lam)
         if kappa <= enough:
-            # The total rises with the bonus from here on.
+            # The total rises with the discount from here on.
             largest = 0.0
-            for _ in range(BONUSES):
-                middle = 0.5 * (bonus + largest)
-                said = tangent_bound(slope, _total(case, middle)[0])
-                if said <= enough:
-                    kappa, bonus = said, middle
+            for _ in range(_BISECTION_STEPS):
+                middle = 0.5 * (discount + largest)
+                implied = tangent_bound(lam, _total(problem, middle)[0])
+                if implied <= enough:
+                    kappa, discount = implied, middle
                 else:
                     largest = middle
-            return kappa, slope, bonus
-    slope = _best_slope(case, 0.0, steepest)
-    kappa, bonus = _said(case, slope)
-    return kappa, slope, bonus
+            return kappa, lam, discount
+    lam = _best_lam(problem, 0.0, steepest)
+    kappa, discount = _least_kappa(problem, lam)
+    return kappa, lam, discount
 
 
-def _part(
-    known: Sequence[Known],
-    knots: slice,
-    bodies: NDArray[np.int64],
-    products: NDArray[np.int64],
-    ends: tuple[float, float],
-    enough: float,
-) -> Part:
-    """Find the lines of a part."""
-    count, K = len(known[0].first) - 1, knots.stop - knots.start
-    kappa, slope, bonus, heights = np.empty(K), np.empty(K), np.empty(K), np.empty((count, K))
-    for k, own in enumerate(known[knots]):
-        case = Case.of(own, bodies[products], *ends)
-        z = math.sqrt(ends[0] * min(ends[1], max(float(own.z.max()), ends[0])))
-        kappa[k], slope[k], bonus[k] = best_line(case, z, enough)
-        heights[:, k] = np.maximum(case.below, case.inside - bonus[k])
-    return Part(products, knots.start, *ends, kappa, slope, bonus, heights)
+class _Fit(NamedTuple):
+    """The bounds of a class of some products at the knots from `first` on."""
+
+    products: NDArray[np.int64]  # indices
+    first: int
+    low: float
+    high: float
+    kappa: FloatArray  # (knots,)
+    lam: FloatArray  # (knots,)
+    discount: FloatArray  # (knots,)
+    intercepts: FloatArray  # (blocks, knots)
+
+    def at(self, knots: slice, shape: tuple[int, int]) -> ColumnClass:
+        """Return the class at some of its knots, with so many products and knots in all."""
+        own, K = slice(knots.start - self.first, knots.stop - self.first), shape[1]
+        needed, discount = np.zeros(shape, dtype=bool), np.zeros(K)
+        intercepts = np.full((len(self.intercepts), K), SETTINGS.infinite_intercept)
+        needed[self.products, knots] = True
+        discount[knots], intercepts[:, knots] = self.discount[own], self.intercepts[:, own]
+        lam = self.lam[own][np.clip(np.arange(K) - knots.start, 0, knots.stop - knots.start - 1)]
+        return ColumnClass(self.low, self.high, lam, discount, intercepts, needed)
 
 
-def parts(
-    known: Sequence[Known],
-    points: Sequence[Known],
-    bodies: NDArray[np.int64],
-    edges: FloatArray,
-    enough: float,
-) -> list[Part]:
-    """Split the columns into parts with lines that say enough, or nearly.
+class Fitter:
+    """Fits affine bounds to known points, with classes as wide as `enough` allows.
 
     Parameters
     ----------
-    known : sequence of Known
+    vertices : sequence of KnotPoints
         Vertices at every knot.
-    points : sequence of Known
-        The same, and points at the edges.
-    bodies : ndarray of int, shape (products, a1)
-        Those of every product.
-    edges : ndarray
+    points : sequence of KnotPoints
+        The same, and points at the breakpoints.
+    products : ndarray of int, shape (products, a1)
+        The blocks of every product.
+    breakpoints : ndarray
         Where z may be split, rising.
     enough : float
         Kappa to reach.
     """
-    groups, found = [np.arange(len(bodies))], list[Part]()
-    while groups:
-        part = _part(known, slice(0, len(known)), bodies, groups.pop(), (0.0, math.inf), enough)
-        halves = _halves(known, bodies, part, enough)
-        groups += halves
-        if not halves:
-            runs = _runs(part.kappa > enough)
-            ends = [0, *(end for run in runs for end in (run.start, run.stop - 1)), len(known) - 1]
-            whole = [slice(a, b + 1) for a, b in zip(ends[::2], ends[1::2], strict=True) if a < b or not runs]
-            found += [part.of(knots) for knots in whole]
+
+    def __init__(
+        self,
+        vertices: Sequence[KnotPoints],
+        points: Sequence[KnotPoints],
+        products: NDArray[np.int64],
+        breakpoints: FloatArray,
+        enough: float,
+    ) -> None:
+        self.vertices, self.points, self.products = vertices, points, products
+        self._ends, self.enough = [0.0, *breakpoints.tolist(), math.inf], enough
+
+    def classes(self) -> list[ColumnClass]:
+        """Split the columns into classes whose bounds imply `enough`, or nearly."""
+        K = len(self.vertices)
+        shape = len(self.products), K
+        groups, found = [np.arange(len(self.products))], list[ColumnClass]()
+        while groups:
+            whole = self._fit(self.vertices, slice(0, K), groups.pop(), 0.0, math.inf)
+            halves = self._split_products(whole)
+            groups += halves
+            if halves:
+                continue
+            runs = knot_runs(whole.kappa > self.enough)
+            ends = [0, *(end for run in runs for end in (run.start, run.stop - 1)), K - 1]
+            for a, b in zip(ends[::2], ends[1::2], strict=True):
+                if a < b or not runs:
+                    found.append(whole.at(slice(a, b + 1), shape))
             for knots in runs:
-                found += _split(
-                    points, knots, bodies, part.products, [0.0, *edges.tolist(), math.inf], enough
-                )
-    return found
+                found += [fit.at(knots, shape) for fit in self._split_z(knots, whole.products)]
+        return found
+
+    def _fit(
+        self,
+        points: Sequence[KnotPoints],
+        knots: slice,
+        products: NDArray[np.int64],
+        low: float,
+        high: float,
+    ) -> _Fit:
+        """Fit the bounds of a class."""
+        count, K = len(points[0].first) - 1, knots.stop - knots.start
+        kappa, lam, discount, intercepts = np.empty(K), np.empty(K), np.empty(K), np.empty((count, K))
+        for k, own in enumerate(points[knots]):
+            problem = FitProblem.of(own, self.products[products], low, high)
+            z = math.sqrt(low * min(high, max(float(own.z.max()), low)))
+            kappa[k], lam[k], discount[k] = fit_knot(problem, z, self.enough)
+            intercepts[:, k] = np.maximum(problem.below, problem.inside - discount[k])
+        return _Fit(products, knots.start, low, high, kappa, lam, discount, intercepts)
+
+    def _split_z(self, knots: slice, products: NDArray[np.int64]) -> list[_Fit]:
+        """Split the columns of some products at as few breakpoints as possible, from the lowest on."""
+        found, low, ends = list[_Fit](), 0, self._ends
+        while low < len(ends) - 1:
+            high, beyond = low + 1, len(ends)
+            fit = self._fit(self.points, knots, products, ends[low], ends[high])
+            while beyond - high > 1:
+                middle = (high + beyond) // 2
+                wider = self._fit(self.points, knots, products, ends[low], ends[middle])
+                if wider.kappa.max() <= self.enough:
+                    fit, high = wider, middle
+                else:
+                    beyond = middle
+            found.append(fit)
+            low = high
+        return found
+
+    def _split_products(self, fit: _Fit) -> list[NDArray[np.int64]]:
+        """Split the products of a class in two if separate slopes would help.
+
+        At the worst knot the best slope of each product alone is computed. If that lowers kappa by more than
+        half of its excess over `enough`, products with steeper slopes are separated from the rest; else the
+        result is empty.
+        """
+        k = int(fit.kappa.argmax())
+        if fit.kappa[k] <= self.enough or len(fit.products) == 1:
+            return []
+        problems = [
+            FitProblem.of(self.vertices[k], self.products[[n]], fit.low, fit.high) for n in fit.products
+        ]
+        alone = np.array([fit_knot(problem, 0.0, self.enough)[:2] for problem in problems])
+        steep, gain = alone[:, 1] > fit.lam[k], fit.kappa[k] - alone[:, 0].max()
+        if gain <= 0.5 * (fit.kappa[k] - self.enough) or steep.all() or not steep.any():
+            return []
+        return [fit.products[~steep], fit.products[steep]]
 
 
-def _runs(needed: NDArray[np.bool_]) -> list[slice]:
-    """Return runs of knots that are needed, and the ones beside, those few in between included."""
+def knot_runs(needed: NDArray[np.bool_]) -> list[slice]:
+    """Return runs of the knots that are needed, with the ones beside them, and short gaps closed."""
     runs = list[slice]()
     for k in np.flatnonzero(needed).tolist():
         first, last = max(k - 1, 0), min(k + 2, len(needed))
-        if runs and first - runs[-1].stop < BETWEEN * len(needed):
+        if runs and first - runs[-1].stop < SETTINGS.negligible_share * len(needed):
             first = runs.pop().start
         runs.append(slice(first, last))
     return runs
-
-
-def _split(
-    known: Sequence[Known],
-    knots: slice,
-    bodies: NDArray[np.int64],
-    products: NDArray[np.int64],
-    ends: list[float],
-    enough: float,
-) -> list[Part]:
-    """Split the columns of some products at as few of the ends as need be, from the lowest on."""
-    found, low = list[Part](), 0
-    while low < len(ends) - 1:
-        high, beyond = low + 1, len(ends)
-        part = _part(known, knots, bodies, products, (ends[low], ends[high]), enough)
-        while beyond - high > 1:
-            middle = (high + beyond) // 2
-            wider = _part(known, knots, bodies, products, (ends[low], ends[middle]), enough)
-            if wider.kappa.max() <= enough:
-                part, high = wider, middle
-            else:
-                beyond = middle
-        found.append(part)
-        low = high
-    return found
-
-
-def _halves(
-    known: Sequence[Known], bodies: NDArray[np.int64], part: Part, enough: float
-) -> list[NDArray[np.int64]]:
-    """Split the products of a part, if it says too much and slopes of their own are what they need."""
-    k = int(part.kappa.argmax())
-    if part.kappa[k] <= enough or len(part.products) == 1:
-        return []
-    alone = np.array(
-        [
-            best_line(Case.of(known[k], bodies[[n]], part.low, part.high), 0.0, enough)[:2]
-            for n in part.products
-        ]
-    )
-    steep, saved = alone[:, 1] > part.slope[k], part.kappa[k] - alone[:, 0].max()
-    if saved <= SAVED * (part.kappa[k] - enough) or steep.all() or not steep.any():
-        return []
-    return [part.products[~steep], part.products[steep]]

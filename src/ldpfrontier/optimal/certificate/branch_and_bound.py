@@ -1,13 +1,19 @@
-r"""Upper bounds of a convex function over block bodies: branch and bound with Lagrangian relaxations.
+r"""Upper bounds of a convex function over a block: branch and bound with Lagrangian relaxations.
 
-With phi(t) = (t^g - 1)/g (log t at order 1), g and the radius B as in `bodies`, and k = (e^(gB) - 1)/g,
-duality turns a body into a union over two scalars of sets with two separable constraints::
+For a block with centre r, radius B, order alpha, and bounds top and bottom of A and B, the problem is ::
+
+    max over w of  sum_u P_u w_u log w_u - c . w - U(z(w), t),      z(w) = P . w,
+
+for all t at once, where the bounds and the majorant U depend on t. With g = (alpha - 1)/alpha,
+phi(x) = (x^g - 1)/g (log x at order 1) and k = (e^(gB) - 1)/g, Lagrange duality turns a block into a union
+over two scalars of sets with two separable constraints ::
 
     A(w) <= top     iff  sum_u r_u phi(1 + xi (top - w_u)) >= k      for some xi >= 0,
     B(w) >= bottom  iff  sum_u r_u phi(1 + eta (w_u - bottom)) >= k  for some eta >= 0.
 
-A cell is a rectangle of (xi, eta) and an interval per letter; `relaxation` bounds one. The cell with the
-largest bound is cut where that is loosest: in xi, in eta, or between the values a letter hesitates between.
+So a node is a rectangle of (xi, eta), an interval for each letter and one of t (`nodes`), and
+`lagrangian_relaxation` bounds it. The node with the largest bound is split first, where its relaxation loses
+most. Candidates for better vertices are the points that the relaxation mixes in the loosest nodes.
 """
 
 from __future__ import annotations
@@ -17,52 +23,43 @@ from itertools import pairwise
 
 import numpy as np
 
-from ldpfrontier.optimal.certificate.lagrangian_relaxation import refine
-from ldpfrontier.optimal.certificate.majorant import Level, constant
-from ldpfrontier.optimal.certificate.nodes import Cells, Problem, widest
+from ldpfrontier.optimal.certificate.lagrangian_relaxation import search_best_first
+from ldpfrontier.optimal.certificate.majorant import Majorant, constant
+from ldpfrontier.optimal.certificate.nodes import BlockProblem, Nodes, max_ratio
+from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.optimal.geometry.ball_body import Body
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import budget, two_cells
-
-#: As RATIO where the ends of A or B move; most spans of t at first.
-MOVING, SPANS = 4.0, 8
-
-#: Multiple of 1 / top at which xi ends, and of 1 / bottom at which eta does; ratio of neighbouring ends.
-FAR, RATIO = 200.0, 1.9
-
-#: Cells with large bounds whose letters are looked at for better vertices; places taken from them; places
-#: are the same if all logs of letters, relative to the top and from SMALL on, are within NEAR.
-LOOSE, HINTS, SMALL, NEAR = 400, 48, 0.03, 0.05
+from ldpfrontier.uncertainty.divergence import divergence_cost, two_cell_range
 
 
-class Cover:
-    """A cover of one body by cells, refined as tighter bounds of g - prices . w are asked for.
+class BranchAndBound:
+    """A tree of nodes that cover one block, grown as tighter bounds of g - duals . w are asked for.
 
     Parameters
     ----------
     body : Body
-        With 0 < radius < inf and more than one letter.
-    prices : ndarray, shape (a2,)
+        The block, with 0 < radius < inf and more than one letter.
+    duals : ndarray, shape (a2,)
     top, bottom : pair of float
-        Ends of A and B that take the place of the body's, bottom < top: at t = 0 and 1, linear between.
-    level : Level, optional
+        Bounds of A and B that take the place of the body's, bottom < top: at t = 0 and 1, linear in between.
+    majorant : Majorant, optional
         What the function is compared with, of the mean of w; 0 by default.
     """
 
     def __init__(
         self,
         body: Body,
-        prices: FloatArray,
+        duals: FloatArray,
         top: tuple[float, float],
         bottom: tuple[float, float],
-        level: Level | None = None,
+        majorant: Majorant | None = None,
     ) -> None:
         real = body.centre > 0
         r = body.centre[real]
-        g, k = (body.order - 1.0) / body.order, budget(body.radius, body.order)
-        prior, c = float(body.prior.sum()), body.folded(prices)
+        g, k = (body.order - 1.0) / body.order, divergence_cost(body.radius, body.order)
+        prior, c = float(body.prior.sum()), body.fold(duals)
         self._real, self._prior = real, prior
-        self._problem = Problem(
+        self._problem = BlockProblem(
             r,
             c[real] / (prior * r),
             float(c[~real].sum()) / prior,
@@ -71,99 +68,111 @@ class Cover:
             k,
             g,
             -math.inf,
-            constant() if level is None else level,
+            constant() if majorant is None else majorant,
         )
         moving = top[0] != top[1] or bottom[0] != bottom[1]
-        knots = self._problem.level.knots
-        spans = np.append(knots[: -1 : math.ceil(len(knots) / SPANS)], 1.0) if moving else np.zeros(2)
-        ratio = MOVING if moving else RATIO
         most, least = max(top), min(bottom)
-        caps = most / two_cells(r, np.full(r.size, body.radius), body.order)[1]
-        rise = math.expm1(body.radius)
+        letter_caps = most / two_cell_range(r, np.full(r.size, body.radius), body.order)[1]
+        ratio = SETTINGS.wide_ratio if moving else SETTINGS.interval_ratio
         # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise.
-        xi = _ends(rise / most, FAR / most, ratio, g)
-        eta = _ends(rise / max(float(caps.max()) - least, 1e-12), FAR / least, ratio, g)
-        i, j, t = (index.ravel() for index in np.indices((len(xi) - 1, len(eta) - 1, len(spans) - 1)))
-        m, n = i.size, r.size
-        self._first, self._count, self._least = m, 0, -math.inf
-        self._cells = Cells(
-            np.stack([xi[i], xi[i + 1]], axis=1),
-            np.stack([eta[j], eta[j + 1]], axis=1),
-            np.zeros((m, n)),
-            np.repeat(caps[None], m, axis=0),
-            np.ones((m, 2)),
-            np.full(m, np.inf),
-            np.zeros(m, dtype=np.int64),
-            np.zeros(m),
-            np.zeros((m, 3, n)),
-            np.stack([spans[t], spans[t + 1]], axis=1),
-            np.ones(m),
-            np.zeros((m, 2, 2)),
-        )
+        rise, far = math.expm1(body.radius), SETTINGS.last_scalar
+        xi = _interval_ends(rise / most, far / most, ratio, g)
+        eta = _interval_ends(rise / max(float(letter_caps.max()) - least, 1e-12), far / least, ratio, g)
+        self._count, self._least = 0, -math.inf
+        self._nodes = _first_nodes(xi, eta, self._first_t(moving), letter_caps)
+        self._first = len(self._nodes.bound)
 
-    def bound(self, target: float, most: int) -> float:
-        """Bound g - prices . w, less the level, over the body from above.
+    def _first_t(self, moving: bool) -> FloatArray:
+        """Return the ends of the first intervals of t: knots, or 0 twice where nothing depends on t."""
+        knots = self._problem.majorant.knots
+        step = math.ceil(len(knots) / SETTINGS.first_t_intervals)
+        return np.append(knots[:-1:step], 1.0) if moving else np.zeros(2)
+
+    def bound(self, target: float, max_nodes: int) -> float:
+        """Bound g - duals . w, less the majorant, over the block and all t from above.
 
         Parameters
         ----------
         target : float
             Bound that is good enough. What lies below is cut off, so later bounds are not lower.
-        most : int
-            Most cells to add to those of earlier calls, beyond the first ones.
+        max_nodes : int
+            Most nodes to add to those of earlier calls, beyond the first ones.
         """
         problem = self._problem._replace(goal=target / self._prior)
         self._count = self._count or self._first
-        room = len(self._cells.bound)
-        if self._count + most > room:
-            more = max(most, room)
-            self._cells = Cells(
-                *(np.concatenate([x, np.empty((more, *x.shape[1:]), x.dtype)]) for x in self._cells)
+        room = len(self._nodes.bound)
+        if self._count + max_nodes > room:
+            more = max(max_nodes, room)
+            self._nodes = Nodes(
+                *(np.concatenate([x, np.empty((more, *x.shape[1:]), x.dtype)]) for x in self._nodes)
             )
-        self._count = refine(self._cells, self._count, problem, most)
+        self._count = search_best_first(self._nodes, self._count, problem, max_nodes)
         self._problem = problem
         self._least = max(self._least, target)
-        return max(self._least, self._prior * float(self._cells.bound[: self._count].max()))
+        return max(self._least, self._prior * float(self._nodes.bound[: self._count].max()))
 
-    def above(self, knots: FloatArray) -> FloatArray:
+    def bounds_between(self, knots: FloatArray) -> FloatArray:
         """Return the bounds between knots of t, shape (knots - 1,); that of all t for one knot."""
         if self._count == 0:
             return np.full(max(len(knots) - 1, 1), np.inf)
-        bounds, span = self._prior * self._cells.bound[: self._count], self._cells.span[: self._count]
+        bounds, t = self._prior * self._nodes.bound[: self._count], self._nodes.t_interval[: self._count]
         if len(knots) == 1:
             return np.array([bounds.max(initial=self._least)])
-        inside = [(span[:, 0] < b) & (span[:, 1] > a) for a, b in pairwise(knots)]
+        inside = [(t[:, 0] < b) & (t[:, 1] > a) for a, b in pairwise(knots)]
         return np.array([bounds[own].max(initial=self._least) for own in inside])
 
     @property
-    def size(self) -> int:
-        """Cells so far."""
+    def node_count(self) -> int:
+        """Number of nodes so far."""
         return self._count
 
-    def hints(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return where to look for better vertices: in the loosest cells.
+    def candidates(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return where to look for better vertices: points of the loosest nodes.
 
         Returns
         -------
         w : ndarray, shape (m, letters)
         t : ndarray, shape (m,)
-        slope : ndarray, shape (m,)
-            Of the lines that were below the level there.
+        lam : ndarray, shape (m,)
+            Slopes of the minorants there.
         """
-        bounds = self._cells.bound[: self._count]
-        count = min(LOOSE, len(bounds))
+        bounds = self._nodes.bound[: self._count]
+        count = min(SETTINGS.loosest_nodes, len(bounds))
         loosest = np.argpartition(-bounds, count - 1)[:count]
         loosest = loosest[np.argsort(-bounds[loosest], kind="stable")]
         loosest = loosest[bounds[loosest] > self._problem.goal]
-        places = np.fmax(self._cells.place[loosest].reshape(-1, self._problem.r.size), 0.0)  # no NaN either
-        rounded = np.rint(np.log(places / self._problem.top.max() + SMALL) / NEAR)
-        first = np.sort(np.unique(rounded, axis=0, return_index=True)[1])[:HINTS]
+        points = self._nodes.candidates[loosest].reshape(-1, self._problem.r.size)
+        points = np.fmax(points, 0.0)  # no NaN either
+        logs = np.log(points / self._problem.top.max() + SETTINGS.log_floor)
+        rounded = np.rint(logs / SETTINGS.candidate_distance)
+        first = np.sort(np.unique(rounded, axis=0, return_index=True)[1])[: SETTINGS.max_candidates]
         w = np.zeros((len(first), self._real.size))
-        w[:, self._real] = places[first]
-        cells = loosest[first // 3]
-        return w, self._cells.span[cells].mean(axis=1), self._cells.line[cells, :, 0].mean(axis=1)
+        w[:, self._real] = points[first]
+        own = loosest[first // 3]
+        return w, self._nodes.t_interval[own].mean(axis=1), self._nodes.minorant[own, :, 0].mean(axis=1)
 
 
-def _ends(first: float, last: float, ratio: float, g: float) -> FloatArray:
-    """List ends of intervals from the first to the last value in even ratios, and infinity."""
-    count = max(2, 1 + math.ceil(math.log(max(last / first, 1.0 + 1e-9)) / math.log(min(ratio, widest(g)))))
-    return np.append(np.geomspace(first, max(last, first * 1.1), count), np.inf)
+def _first_nodes(xi: FloatArray, eta: FloatArray, t: FloatArray, letter_caps: FloatArray) -> Nodes:
+    """Return a node for every combination of the intervals between given ends."""
+    i, j, k = (index.ravel() for index in np.indices((len(xi) - 1, len(eta) - 1, len(t) - 1)))
+    m, n = i.size, letter_caps.size
+    return Nodes(
+        np.stack([xi[i], xi[i + 1]], axis=1),
+        np.stack([eta[j], eta[j + 1]], axis=1),
+        np.zeros((m, n)),
+        np.repeat(letter_caps[None], m, axis=0),
+        np.ones((m, 2)),
+        np.full(m, np.inf),
+        np.zeros(m, dtype=np.int64),
+        np.zeros(m),
+        np.zeros((m, 3, n)),
+        np.stack([t[k], t[k + 1]], axis=1),
+        np.ones(m),
+        np.zeros((m, 2, 2)),
+    )
+
+
+def _interval_ends(first: float, last: float, ratio: float, g: float) -> FloatArray:
+    """Return ends of intervals from the first to the last value in even ratios, and infinity."""
+    steps = math.log(max(last / first, 1.0 + 1e-9)) / math.log(min(ratio, max_ratio(g)))
+    return np.append(np.geomspace(first, max(last, first * 1.1), max(2, 1 + math.ceil(steps))), np.inf)

@@ -1,331 +1,206 @@
-r"""Certificates for products of bodies: bounds on the reduced costs of all columns, for every delta at once.
+r"""Bounds on the reduced costs of all columns of a class, for every delta at once, at given duals.
 
-With b = e^-delta from 1 to e^-eps, the columns of distinct pairs with special value s0 are products of ::
+For duals c let kappa be such that every column v has a reduced cost mu(v) - c . v of at most kappa Z. Then by
+weak duality of the column LP the optimum is at most sum(c) + kappa. The columns are products of the blocks of
+`block_family`, and `affine_bounds` says which kappa follows if every f_s is below its bounds, hence below the
+least of them, the majorant U_s of the block. What branch and bound leaves above it,
 
-    {1 <= B(w), A(w) <= b e^eps} for s != s0,      {b <= B(w), A(w) <= e^eps} for s0,
+    e_s >= max over t and w in K_s(t) of  f_s(w) - U_s(z(w), t),
 
-whose ends are linear in b. All pairs are the one product at b = 1. A certificate compares every body with a
-level of its own (`levels`), for all b at once: the least of lines in z, one per part of the columns
-(`lines`). If f_s(w) = g_s(w) - prices . w is below the level of its body, and the heights of the lines of a
-part and its bonus add up to -e^(slope - 1 - kappa), then no column of that part has a reduced cost above
-kappa per unit of Z, by the tangent of z log z with that slope. What covers find above a level counts against
-the sum. Between knots of t slopes, heights and bonuses are linear, so that kappa is convex: the knots decide.
+counts against the sum: kappa follows from H + sum_s e_s in place of H. Nodes go to the product with the
+largest sum of e_s, and there to the block where another one is worth most. Points with f_s > U_s that turn
+up on the way, violations, are new vertices for the next certificate.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from ldpfrontier.optimal.certificate.branch_and_bound import Cover
-from ldpfrontier.optimal.certificate.majorant import Level, level_at
-from ldpfrontier.optimal.geometry.ball_body import Body, reached
+from ldpfrontier.optimal.certificate.affine_bounds import AffineBounds
+from ldpfrontier.optimal.certificate.block_family import BlockPoints, body_between, interpolate, mean_bounds
+from ldpfrontier.optimal.certificate.branch_and_bound import BranchAndBound
+from ldpfrontier.optimal.certificate.majorant import Majorant, evaluate
+from ldpfrontier.optimal.certificate.settings import SETTINGS
+from ldpfrontier.optimal.geometry.ball_body import Body, climb_or_restore
 from ldpfrontier.optimal.products.ball_family import BallFamily
-from ldpfrontier.optimal.products.pricing import tangent_bound
 from ldpfrontier.types import FloatArray
-
-#: Cells by which a cover is refined at a time; how much larger it is when vertices are looked for again.
-PORTION, GROWTH = 1_000, 1.5
-
-#: Covers are left alone where points known are as far above the levels of a product as their bounds, but for
-#: this share.
-NEARLY = 0.1
-
-#: Points above a level that are kept at a time; least height above it, as a share of what a body may have.
-KEPT, LEAST = 6, 0.1
-
-#: A sensitive value, and whether it is special.
-Role = tuple[int, bool]
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Lines for all bodies, P parts at K knots.
-
-    A part has columns of some products, between some of the knots: those whose largest z of a body is above
-    `low` and at most `high`. The heights of their bodies and the bonus, which one of the bodies has at least,
-    add up to -e^(slope - 1 - kappa) or less.
-
-    Attributes
-    ----------
-    knots : ndarray, shape (K,)
-        Of t, which b falls linearly with, from 1 at t = 0 to e^-eps at t = 1.
-    low, high : ndarray, shape (P,)
-    slope, bonus : ndarray, shape (P, K)
-        bonus <= 0.
-    heights : dict
-        Of every body, shape (P, K).
-    products : list
-        The bodies of every product.
-    needed : ndarray of bool, shape (products, P, K)
-        The products of every part, and its knots: there bodies are compared with its lines. At others
-        heights are too large to matter.
-    """
-
-    knots: FloatArray
-    low: FloatArray
-    high: FloatArray
-    slope: FloatArray
-    bonus: FloatArray
-    heights: dict[Role, FloatArray]
-    products: list[list[Role]]
-    needed: NDArray[np.bool_]
-
-    def own(self, role: Role) -> NDArray[np.bool_]:
-        """Return which parts a body is compared with."""
-        products = [n for n, roles in enumerate(self.products) if role in roles]
-        return np.asarray(self.needed[products].any(axis=(0, 2)))
-
-    def totals(self) -> FloatArray:
-        """Return the sums of the heights and the bonus, shape (products, P, K)."""
-        return np.array([sum(self.heights[role] for role in roles) for roles in self.products]) + self.bonus
-
-    def kappa(self, above: FloatArray | float = 0.0) -> FloatArray:
-        """Return what the totals say of reduced costs, with what bodies have above their levels in all.
-
-        That is nothing, -inf, of parts that a product does not need.
-        """
-        kappa = np.vectorize(tangent_bound, otypes=[float])(self.slope, self.totals() + above)
-        return np.where(self.needed, kappa, -np.inf)
-
-    def raised(self, kappa: float, shares: FloatArray) -> Frame:
-        """Raise the heights as far as totals allow that say `kappa`, which must not be less than they do.
-
-        Every sensitive value has its share of what is left. A body that several products share is raised as
-        the one that leaves the least allows.
-        """
-        left = -np.exp(self.slope - 1.0 - kappa) - self.totals()
-        left[~self.needed] = np.inf
-        shared = (
-            self.products[0] if len(self.products) == 1 else [(s, False) for s in range(len(self.products))]
-        )
-        heights = {}
-        for role in shared:
-            own = [n for n, roles in enumerate(self.products) if role in roles]
-            least = left[own].min(axis=0) * shares[role[0]]
-            heights[role] = self.heights[role] + np.where(np.isfinite(least), least, 0.0)
-        for roles, rest in zip(self.products, left, strict=True):
-            special = [role for role in roles if role not in heights]
-            for role in special:
-                given = sum(heights[other] - self.heights[other] for other in roles if other != role)
-                heights[role] = self.heights[role] + np.where(np.isfinite(rest), rest - given, 0.0)
-        return replace(self, heights=heights)
-
-
-class Points(NamedTuple):
-    """Points of a body, m of them, and the slopes of the lines that they were compared with."""
-
-    t: FloatArray  # (m,)
-    w: FloatArray  # (m, letters)
-    slope: FloatArray  # (m,)
-
-    def joined(self, other: Points) -> Points:
-        """Return both."""
-        return Points(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
 
 @dataclass(eq=False)
-class _Part:
-    """One body: how far its cover and known points are above its level, and when points were looked for."""
+class _Block:
+    """A block, its tree (none if all its vertices are listed), and by how much it exceeds its majorant."""
 
-    level: Level
+    body: Body  # at t = 0
+    majorant: Majorant
     scale: float
-    cover: Cover | None
-    above: float
-    known: float = 0.0
-    searched: float = 0.0
+    tree: BranchAndBound | None = None
+    excess: float = math.inf  # bound
+    violation: float = 0.0  # the largest that is known
+    searched: float = 0.0  # nodes when violations were looked for last
 
     @property
-    def left(self) -> float:
-        """How much better its bound may get."""
-        return 0.0 if self.cover is None else self.above - self.known
+    def slack(self) -> float:
+        """How much better the bound on the excess may become."""
+        return 0.0 if self.tree is None else self.excess - self.violation
 
     @property
     def worth(self) -> float:
-        """What another cell is worth, as bounds fall with a power of the cells."""
-        return 0.0 if self.cover is None else self.left / (self.cover.size + PORTION)
+        """What another node is worth, as bounds fall with a power of the nodes."""
+        return 0.0 if self.tree is None else self.slack / (self.tree.node_count + SETTINGS.nodes_per_visit)
 
 
 @dataclass(eq=False)
 class Certificate:
-    """Bounds at some prices.
+    """The proof of affine bounds at some duals.
 
     Parameters
     ----------
-    products : BallFamily
-    prices : ndarray, shape (a1, a2)
-    frame : Frame
-    margin : float
-        How far a body may be above its level before it matters.
+    family : BallFamily
+    duals : ndarray, shape (a1, a2)
+    bounds : AffineBounds
+    tolerance : float
+        How far a block may exceed its majorant before it matters.
 
     Attributes
     ----------
-    found : dict
-        Points of every body above its level.
+    violations : dict
+        By the index of a block, points that exceed its majorant.
     """
 
-    products: BallFamily
-    prices: FloatArray
-    frame: Frame
-    margin: float
-    found: dict[Role, Points] = field(default_factory=dict)
+    family: BallFamily
+    duals: FloatArray
+    bounds: AffineBounds
+    tolerance: float
+    violations: dict[int, BlockPoints] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._parts: dict[Role, _Part] = {}
-        for role in self.frame.heights:
-            body, frame = self._base(role), self.frame
-            if not body.movable:
-                self._parts[role] = _Part(self._level(role, 1.0), 1.0, None, self._listed(role))
-                continue
-            # Covers know the mean of w, which is z per unit of the prior.
-            scale = float(body.prior.sum())
-            level = self._level(role, scale)
-            cover = Cover(
-                body, self.prices[role[0]], *ends(self.products.epsilon, role[1], len(frame.knots)), level
-            )
-            self._parts[role] = _Part(level, scale, cover, math.inf)
+        self.blocks = [self._block(n) for n in range(len(self.bounds.labels))]
 
-    def bound(self, work: int) -> float:
-        """Bound the reduced cost per unit of Z of every column.
+    def _block(self, n: int) -> _Block:
+        """Return a block with a tree of its own."""
+        (s, special), knots = self.bounds.labels[n], len(self.bounds.knots)
+        body = self.family.body(s)
+        if not body.improvable:
+            return _Block(body, self.bounds.majorant(n, 1.0), 1.0, None, self._excess_of_listed(n, body))
+        # Trees know the mean of w, which is z per unit of the prior.
+        scale = float(body.prior.sum())
+        majorant = self.bounds.majorant(n, scale)
+        ends = mean_bounds(self.family.epsilon, special, knots)
+        return _Block(body, majorant, scale, BranchAndBound(body, self.duals[s], *ends, majorant))
+
+    def bound(self, max_nodes: int) -> float:
+        """Bound the reduced cost of every column per unit of Z.
 
         Parameters
         ----------
-        work : int
-            Most cells to add to the covers.
+        max_nodes : int
+            Most nodes to add to the trees.
 
         Returns
         -------
         float
-            inf if none is known.
+            kappa; inf if none is known.
         """
-        for part in self._parts.values():
-            if part.cover is not None and part.cover.size == 0:
-                part.above = part.cover.bound(0.0, 0)
-        while work > 0:
-            roles = max(self.frame.products, key=lambda own: sum(self._parts[role].above for role in own))
-            parts = [self._parts[role] for role in roles]
-            left, known = sum(part.left for part in parts), sum(part.known for part in parts)
-            role = max(roles, key=lambda role: self._parts[role].worth)
-            part = self._parts[role]
-            if part.cover is None or left <= NEARLY * known + 1e-12 * self.margin:
+        for block in self.blocks:
+            if block.tree is not None and block.tree.node_count == 0:
+                block.excess = block.tree.bound(0.0, 0)
+        while max_nodes > 0:
+            rows = self.bounds.products.tolist()
+            row = max(rows, key=lambda own: sum(self.blocks[n].excess for n in own))
+            slack, known = sum(self.blocks[n].slack for n in row), sum(self.blocks[n].violation for n in row)
+            n = max(row, key=lambda n: self.blocks[n].worth)
+            block = self.blocks[n]
+            if block.tree is None or slack <= SETTINGS.negligible_share * known + 1e-12 * self.tolerance:
                 break
-            before = part.cover.size
-            part.above = part.cover.bound(0.0, PORTION)
-            work -= max(part.cover.size - before, 1)
-            if part.above > part.known and part.cover.size >= GROWTH * part.searched:
-                part.searched = part.cover.size
-                self._search(role, part)
-        count = max(len(self.frame.knots) - 1, 1)
-        above = {role: self._above(part, count) for role, part in self._parts.items()}
+            before = block.tree.node_count
+            block.excess = block.tree.bound(0.0, SETTINGS.nodes_per_visit)
+            max_nodes -= max(block.tree.node_count - before, 1)
+            grown = block.tree.node_count >= SETTINGS.search_growth * block.searched
+            if block.excess > block.violation and grown:
+                block.searched = block.tree.node_count
+                self._search(n)
+        return self._kappa()
+
+    def _kappa(self) -> float:
+        """Return the kappa that the bounds on the excess imply, the largest of any two neighbouring knots."""
+        K = len(self.bounds.knots)
+        count = max(K - 1, 1)
+        excess = [self._excess_between_knots(block, count) for block in self.blocks]
         worst = -math.inf
-        for n, roles in enumerate(self.frame.products):
-            total = sum(above[role] for role in roles)
-            for first in range(min(2, len(self.frame.knots))):
-                rows = self.frame.kappa(np.pad(total, (first, len(self.frame.knots) - first - count)))[n]
-                worst = max(worst, float(rows[:, first : first + count].max()))
+        for n, row in enumerate(self.bounds.products):
+            total = sum(excess[m] for m in row)
+            for first in range(min(2, K)):
+                kappa = self.bounds.kappa(np.pad(total, (first, K - first - count)))[n]
+                worst = max(worst, float(kappa[:, first : first + count].max()))
         return worst
 
     @property
-    def size(self) -> int:
-        """Cells of all covers."""
-        return sum(part.cover.size for part in self._parts.values() if part.cover is not None)
+    def node_count(self) -> int:
+        """Number of nodes of all trees."""
+        return sum(block.tree.node_count for block in self.blocks if block.tree is not None)
 
     @property
-    def known(self) -> float:
-        """What the points found say of the reduced costs per unit of Z: about the least bound to hope for."""
-        totals = np.array([sum(self._parts[r].known for r in roles) for roles in self.frame.products])
-        return float(self.frame.kappa(totals[:, None, None]).max())
+    def known_kappa(self) -> float:
+        """The kappa that the violations found imply: about the least bound to hope for."""
+        totals = np.array([sum(self.blocks[n].violation for n in row) for row in self.bounds.products])
+        return float(self.bounds.kappa(totals[:, None, None]).max())
 
-    def _above(self, part: _Part, count: int) -> FloatArray:
-        """Return how far a body may be above its level between any two knots, shape (count,)."""
-        if part.cover is None:
-            return np.full(count, part.above)
-        return part.cover.above(self.frame.knots) if part.above > 0.0 else np.zeros(count)
+    def _excess_between_knots(self, block: _Block, count: int) -> FloatArray:
+        """Return how far a block may exceed its majorant between any two knots, shape (count,)."""
+        if block.tree is None:
+            return np.full(count, block.excess)
+        return block.tree.bounds_between(self.bounds.knots) if block.excess > 0.0 else np.zeros(count)
 
-    def _base(self, role: Role) -> Body:
-        return self.products.body(role[0])
-
-    def _level(self, role: Role, scale: float) -> Level:
-        frame, own = self.frame, self.frame.own(role)
-        return Level.of(
-            frame.knots,
-            frame.low[own] / scale,
-            frame.high[own] / scale,
-            frame.bonus[own] / scale,
-            frame.slope[own],
-            frame.heights[role][own] / scale,
-        )
-
-    def _listed(self, role: Role) -> float:
-        """Return how far a body whose vertices are all known may be above its level.
+    def _excess_of_listed(self, n: int, base: Body) -> float:
+        """Return how far a block whose vertices are all known may exceed its majorant.
 
         The vertices move linearly with t, and f is convex: above its chord between knots is only the product
-        of a slope and z, by a quarter of the product of their changes.
+        of lam and z, by a quarter of the product of their changes.
         """
-        frame, (s, special) = self.frame, role
-        pairs = ends(self.products.epsilon, special, len(frame.knots))
-        tops, bottoms = (between(pair, frame.knots) for pair in pairs)
-        bodies = [with_ends(self.products, s, *both) for both in zip(tops, bottoms, strict=True)]
-        z, f = (np.array(x) for x in ([b.z for b in bodies], [b.reduced(self.prices[s]) for b in bodies]))
-        # Between two knots a part counts, and its bonus does, if it does at either of them.
+        bounds, (s, special) = self.bounds, self.bounds.labels[n]
+        pairs = mean_bounds(self.family.epsilon, special, len(bounds.knots))
+        tops, bottoms = (interpolate(pair, bounds.knots) for pair in pairs)
+        bodies = [body_between(self.family, s, *both) for both in zip(tops, bottoms, strict=True)]
+        z, f = (np.array(x) for x in ([b.z for b in bodies], [b.reduced(self.duals[s]) for b in bodies]))
+        # Between two knots a class counts, and its discount does, if it does at either of them.
         first, last = (z[:-1], z[1:]) if len(z) > 1 else (z, z)
         nearest, farthest = np.minimum(first, last), np.maximum(first, last)
         most = 0.0
-        for p in np.flatnonzero(frame.own(role)):
-            own, bonus = nearest <= frame.high[p], farthest > frame.low[p]
+        for p in np.flatnonzero(bounds.classes_of(n)):
+            own, discounted = nearest <= bounds.high[p], farthest > bounds.low[p]
             for k in range(len(z)):
-                over = f[k] - frame.slope[p, k] * z[k] - frame.heights[role][p, k]
+                over = f[k] - bounds.lam[p, k] * z[k] - bounds.intercepts[n, p, k]
                 for i in {max(k - 1, 0), min(k, len(own) - 1)}:
-                    most = max(most, float((over - frame.bonus[p, k] * bonus[i])[own[i]].max(initial=0.0)))
+                    excess = (over - bounds.discount[p, k] * discounted[i])[own[i]]
+                    most = max(most, float(excess.max(initial=0.0)))
         change = max(abs(b - a) for a, b in pairs)
-        turned = np.abs(np.diff(frame.slope, axis=1)) * np.diff(frame.knots)
-        return most + 0.25 * float(turned.max(initial=0.0)) * change * float(self._base(role).prior.sum())
+        bend = np.abs(np.diff(bounds.lam, axis=1)) * np.diff(bounds.knots)
+        return most + 0.25 * float(bend.max(initial=0.0)) * change * float(base.prior.sum())
 
-    def _search(self, role: Role, part: _Part) -> None:
-        """Look for points of a body above its level, where its cover is loose."""
-        assert part.cover is not None
-        body, c = self._base(role), self.prices[role[0]]
-        w, t, slope = part.cover.hints()
+    def _search(self, n: int) -> None:
+        """Look for violations of block n, from the candidates of its tree."""
+        block, (s, special) = self.blocks[n], self.bounds.labels[n]
+        assert block.tree is not None
+        body, c = block.body, self.duals[s]
+        w, t, lam = block.tree.candidates()
         if not len(w):
             return
-        top, bottom = ends(self.products.epsilon, role[1], len(self.frame.knots))
-        w = reached(body, c, w, slope, between(top, t), between(bottom, t))
-        t = np.tile(t, len(w) // len(t))
-        f = xlogy(w, w) @ body.prior - w @ body.folded(c)
-        z = w @ body.prior / part.scale
-        over = np.array(
-            [a - part.scale * level_at(part.level, x, y) for a, x, y in zip(f, z, t, strict=True)]
-        )
-        # Covers are not refined for what no refinement mends, however little it is.
-        part.known = max(part.known, float(over.max()))
+        top, bottom = mean_bounds(self.family.epsilon, special, len(self.bounds.knots))
+        w = climb_or_restore(body, c, w, lam, interpolate(top, t), interpolate(bottom, t))
+        t, lam = (np.tile(x, len(w) // len(x)) for x in (t, lam))
+        f = xlogy(w, w) @ body.prior - w @ body.fold(c)
+        z = w @ body.prior / block.scale
+        majorant = [evaluate(block.majorant, x, y) for x, y in zip(z, t, strict=True)]
+        over = f - block.scale * np.array(majorant)
+        # Nodes are not split for what no split mends, however little it is.
+        block.violation = max(block.violation, float(over.max()))
         best = np.argsort(-over, kind="stable")
-        best = best[over[best] > LEAST * self.margin]
-        best = best[np.append(True, np.diff(over[best]) < -1e-9)[: len(best)]][:KEPT]
+        best = best[over[best] > SETTINGS.negligible_share * self.tolerance]
+        best = best[np.append(True, np.diff(over[best]) < -1e-9)[: len(best)]][: SETTINGS.polished_vertices]
         if best.size:
-            new = Points(t[best], w[best], np.tile(slope, len(w) // len(slope))[best])
-            self.found[role] = self.found[role].joined(new) if role in self.found else new
-
-
-def ends(epsilon: float, special: bool, knots: int = 2) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the ends of A, and those of B, at t = 0 and t = 1; with one knot both are at t = 0."""
-    top, bottom = math.exp(epsilon), math.exp(-epsilon)
-    if knots == 1:
-        return (top, top), (1.0, 1.0)
-    return ((top, top), (1.0, bottom)) if special else ((top, 1.0), (1.0, 1.0))
-
-
-def between(pair: tuple[float, float], t: FloatArray) -> FloatArray:
-    """Return what is a share t of the way from one end to the other."""
-    return np.asarray(pair[0] + t * (pair[1] - pair[0]))
-
-
-def with_ends(products: BallFamily, s: int, top: float, bottom: float) -> Body:
-    """Return the body of a sensitive value with given ends of A and B, and the vertices that are listed."""
-    ball, base = products.ball, products.body(s)
-    ratio = max(math.log(top / bottom), 0.0)
-    return Body(ball.conditionals[s], base.radius, ball.order, ball.centre[s], ratio, bottom)
+            new = BlockPoints(t[best], w[best], lam[best])
+            self.violations[n] = self.violations[n].joined(new) if n in self.violations else new

@@ -1,15 +1,15 @@
-r"""The relaxation of one cell of a cover, compiled: see `covering` for what cells are.
+r"""The bound of a node by Lagrangian relaxation, and best-first branch and bound, compiled.
 
-In a cell with xi >= s, phi is concave in xi, so its tangent at s bounds it, and what a tangent gives is
-largest at one of the ends: two corners for xi, two for eta. For each of the four, and for multipliers x of
-the two constraints, ::
+For what a node is, see `branch_and_bound`. If xi >= s in a node, phi(1 + xi v) is concave in xi, so its
+tangent at s bounds it, and is largest at one of the two ends of xi; so for eta. For each of these four
+corners, at both ends of t, and for any multipliers x >= 0 of the two constraints ::
 
-    sum_u r_u (w_u log w_u - gamma_u w_u)
+    max over w of  sum_u r_u (w_u log w_u - gamma_u w_u) - minorant(z(w))
         + x_0 (sum_u r_u phi(1 + xi (top - w_u)) - k) + x_1 (sum_u r_u phi(1 + eta (w_u - bottom)) - k)
 
-separates over the letters. On every interval of a grid of values the convex part lies below its chord and the
-concave parts below tangents, so the bound of a cell is a maximum over finitely many numbers, and holds for
-any multipliers x >= 0. The best ones are looked for with Kelley's cutting planes, in two dimensions.
+is an upper bound, and separates over the letters. On every interval of a grid of values of a letter the
+convex part lies below its chord and the concave parts below tangents, so the maximum is one over the ends of
+finitely many intervals. The best multipliers are looked for with Kelley's cutting planes.
 """
 
 from __future__ import annotations
@@ -22,67 +22,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import inner, kernel
-from ldpfrontier.numerics.kelley_2d import Planes, lowest
-from ldpfrontier.optimal.certificate.majorant import below, level_at
-from ldpfrontier.optimal.certificate.nodes import Cells, Problem, halve
+from ldpfrontier.numerics.kelley_2d import CuttingPlanes, minimize_planes
+from ldpfrontier.optimal.certificate.majorant import affine_minorant, evaluate
+from ldpfrontier.optimal.certificate.nodes import XI, BlockProblem, Nodes, T, split_node
+from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
-#: Intervals of the grid of a letter's values: least, and per letter, as cells are not cut in all of many
-#: letters; exponent of their ends, which are denser at the lower end, where x log x bends.
-GRID, FINER, DENSER = 8, 1.25, 1.4
+_MIN_GRID, _GRID_PER_LETTER = SETTINGS.min_grid, SETTINGS.grid_per_letter
+_GRID_EXPONENT, _MAX_PLANES, _PLANE_GAIN = SETTINGS.grid_exponent, SETTINGS.max_planes, SETTINGS.plane_gain
+_MIN_MULTIPLIER, _MULTIPLIER_GROWTH = SETTINGS.min_multiplier, SETTINGS.wide_ratio
+_RECTANGLE_WEIGHT, _MIN_WIDTH, _ZERO = SETTINGS.rectangle_weight, SETTINGS.min_width, SETTINGS.zero
 
-#: Steps in which the multipliers of a cell are improved.
-PLANES = 8
-
-#: Multipliers are looked for up to this many times the best plus one; least argument of phi; least multiplier
-#: in estimates of what is lost; share of the distance to the goal that is worth another step; how much more
-#: what a rectangle loses counts than what a letter does.
-REACH, TINY, LEAST, WORTH, FAVOUR = 4.0, 1e-9, 0.3, 0.02, 2.0
-
-#: How much what a span of t loses counts.
-SPAN = 1.0
-
-#: Least width of a letter that is cut because lines are short of the level, relative to the letter.
-NARROW = 1e-3
+#: Places in `Workspace.loss`, after those of xi and eta.
+_T, _LETTER = 2, 3
 
 
-class Scratch(NamedTuple):
-    """Space that every cell needs: what the two constraints give in two corners each, and planes."""
+class Corners(NamedTuple):
+    """Number of ends of t, xi and eta at which a node is relaxed; a scalar without bound has none but one."""
+
+    t: int
+    xi: int
+    eta: int
+
+
+class Workspace(NamedTuple):
+    """Space that the relaxation of every node needs."""
 
     spacing: FloatArray  # (intervals of the grid + 1,): their ends, as shares
-    a: FloatArray  # (2, 2, n, 2 intervals): at the ends of t, in corners
-    b: FloatArray
-    base: FloatArray  # (2, n, 2 intervals)
-    points: FloatArray
-    places: NDArray[np.int64]  # (PLANES, n)
-    ends: NDArray[np.int64]  # (PLANES,): of t
+    a: FloatArray  # (2, 2, n, 2 intervals): tangents of phi in xi, at the ends of t, in corners
+    b: FloatArray  # the same in eta
+    base: FloatArray  # (2, n, 2 intervals): w log w - gamma w
+    points: FloatArray  # (n, 2 intervals): left ends of intervals, then right ends
+    argmax: NDArray[np.int64]  # (planes, n): the best points
+    argmax_t: NDArray[np.int64]  # (planes,): the best end of t
     trial: NDArray[np.int64]  # (n,)
-    planes: Planes
-    z: FloatArray  # (2 E + 2,): of the level's corners
+    planes: CuttingPlanes
+    z: FloatArray  # (2 E + 2,): of the majorant's corners
     v: FloatArray
-    span: FloatArray  # (2,)
-    line: FloatArray  # (2, 2)
+    t: FloatArray  # (2,)
+    minorant: FloatArray  # (2, 2)
+    loss: FloatArray  # (4,): what is lost in xi, eta, t and a letter
 
 
 @inner
-def _scratch(n: int, corners: int) -> Scratch:
-    grid = max(GRID, int(FINER * n))
+def _workspace(n: int, corners: int) -> Workspace:
+    """Return space for n letters and so many corners of the majorant."""
+    grid = max(_MIN_GRID, int(_GRID_PER_LETTER * n))
     spacing = np.empty(grid + 1)
     for j in range(grid + 1):
-        spacing[j] = (j / grid) ** DENSER
-    return Scratch(
+        spacing[j] = (j / grid) ** _GRID_EXPONENT
+    return Workspace(
         spacing,
         np.empty((2, 2, n, 2 * grid)),
         np.empty((2, 2, n, 2 * grid)),
         np.empty((2, n, 2 * grid)),
         np.empty((n, 2 * grid)),
-        np.zeros((PLANES, n), dtype=np.int64),
-        np.zeros(PLANES, dtype=np.int64),
+        np.zeros((_MAX_PLANES, n), dtype=np.int64),
+        np.zeros(_MAX_PLANES, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
-        Planes(
-            np.empty(PLANES),
-            np.empty((PLANES, 2)),
-            np.empty((PLANES + 4, 3)),
+        CuttingPlanes(
+            np.empty(_MAX_PLANES),
+            np.empty((_MAX_PLANES, 2)),
+            np.empty((_MAX_PLANES + 4, 3)),
             np.zeros(3, dtype=np.int64),
             np.zeros(3),
         ),
@@ -90,11 +91,13 @@ def _scratch(n: int, corners: int) -> Scratch:
         np.empty(corners),
         np.empty(2),
         np.empty((2, 2)),
+        np.empty(4),
     )
 
 
 @inner
 def _phi(t: float, g: float) -> float:
+    """Return (t^g - 1) / g, or log t."""
     if g == 0.0:
         return math.log(t)
     if g == 0.5:
@@ -103,7 +106,8 @@ def _phi(t: float, g: float) -> float:
 
 
 @inner
-def _slope(t: float, g: float) -> float:
+def _phi_slope(t: float, g: float) -> float:
+    """Return the derivative of phi."""
     if g == 0.0:
         return 1.0 / t
     if g == 0.5:
@@ -113,63 +117,76 @@ def _slope(t: float, g: float) -> float:
 
 @inner
 def _xlogx(w: float) -> float:
+    """Return w log w, 0 at 0."""
     return w * np.log(w) if w > 0.0 else 0.0
 
 
 @inner
-def _between(ends: FloatArray, t: float) -> float:
+def _linear(ends: FloatArray, t: float) -> float:
+    """Return the value at t of what is linear from t = 0 to 1."""
     return float(ends[0] + t * (ends[1] - ends[0]))
 
 
 @inner
-def _tabulate(cells: Cells, c: int, problem: Problem, space: Scratch) -> int:
+def _tabulate(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> int:
     """Fill in what letters contribute at the ends of their grid intervals; return the number of ends of t."""
-    g, span, grid = problem.g, cells.span[c], space.spacing.size - 1
-    count = 2 if span[1] > span[0] else 1
-    center = 0.5 * (span[0] + span[1])
+    t, grid = nodes.t_interval[c], space.spacing.size - 1
+    count = 2 if t[1] > t[0] else 1
+    for u in range(problem.r.size):
+        left = low = nodes.low[c, u]
+        width = nodes.high[c, u] - low
+        for j in range(grid):
+            right = low + width * space.spacing[j + 1]
+            space.points[u, j], space.points[u, grid + j] = left, right
+            for end in range(count):
+                gamma = problem.gamma[u] + nodes.minorant[c, end, 0]
+                space.base[end, u, j] = _xlogx(left) - gamma * left
+                space.base[end, u, grid + j] = _xlogx(right) - gamma * right
+            left = right
     for side in range(2):
-        ends = cells.xi[c] if side == 0 else cells.eta[c]
-        table, sign = (space.a, -1.0) if side == 0 else (space.b, 1.0)
-        bound = problem.top if side == 0 else problem.bottom
-        s, last, origin = ends[0], ends[1], _between(bound, center)
-        moved = 0.5 * abs(bound[1] - bound[0]) * (span[1] - span[0])
-        for u in range(problem.r.size):
-            left = low = cells.low[c, u]
-            width = cells.high[c, u] - low
-            for j in range(grid):
-                right = low + width * space.spacing[j + 1]
-                middle, half = 0.5 * (left + right), 0.5 * (right - left)
-                if side == 0:
-                    space.points[u, j], space.points[u, grid + j] = left, right
-                    for end in range(count):
-                        gamma = problem.gamma[u] + cells.line[c, end, 0]
-                        space.base[end, u, j] = _xlogx(left) - gamma * left
-                        space.base[end, u, grid + j] = _xlogx(right) - gamma * right
-                left = right
-                if np.isinf(last):
-                    for end in range(count):
-                        for corner in range(2):
-                            table[end, corner, u, j] = table[end, corner, u, grid + j] = 0.0
-                    continue
-                # Tangents in w and in the end of A or B, which moves with t: in the middle of their domain.
-                v = sign * (middle - origin)
-                v += 0.5 * max(half + moved - v - 1.0 / s, 0.0)
-                t = max(1.0 + s * v, TINY)
-                value, slope = _phi(t, g), _slope(t, g)
-                second = slope * (last - s)
-                bent = slope * s + second * (1.0 - (1.0 - g) * v * s / t)
-                for end in range(count):
-                    for way in range(2):
-                        w = space.points[u, way * grid + j]
-                        step = sign * (w - _between(bound, span[end])) - v
-                        table[end, 0, u, way * grid + j] = value + step * slope * s
-                        table[end, 1, u, way * grid + j] = value + v * second + step * bent
+        _tabulate_constraint(nodes, c, problem, side, count, space)
     return count
 
 
 @inner
-def _best(x: tuple[float, float], end: int, i: int, j: int, u: int, space: Scratch) -> tuple[float, int]:
-    """Return the largest contribution of a letter in a corner at an end of t, and where."""
+def _tabulate_constraint(
+    nodes: Nodes, c: int, problem: BlockProblem, side: int, count: int, space: Workspace
+) -> None:
+    """Fill in the tangents of phi of the constraint on A (0) or B (1)."""
+    g, t, grid = problem.g, nodes.t_interval[c], space.spacing.size - 1
+    ends = nodes.xi[c] if side == 0 else nodes.eta[c]
+    table, sign = (space.a, -1.0) if side == 0 else (space.b, 1.0)
+    bound = problem.top if side == 0 else problem.bottom
+    s, last, origin = ends[0], ends[1], _linear(bound, 0.5 * (t[0] + t[1]))
+    if np.isinf(last):
+        for end in range(count):
+            for corner in range(2):
+                table[end, corner] = 0.0
+        return
+    moved = 0.5 * abs(bound[1] - bound[0]) * (t[1] - t[0])
+    for u in range(problem.r.size):
+        for j in range(grid):
+            left, right = space.points[u, j], space.points[u, grid + j]
+            middle, half = 0.5 * (left + right), 0.5 * (right - left)
+            # Tangents in w and in the bound of A or B, which moves with t: in the middle of their domain.
+            v = sign * (middle - origin)
+            v += 0.5 * max(half + moved - v - 1.0 / s, 0.0)
+            argument = max(1.0 + s * v, _ZERO)
+            value, slope = _phi(argument, g), _phi_slope(argument, g)
+            second = slope * (last - s)
+            bent = slope * s + second * (1.0 - (1.0 - g) * v * s / argument)
+            for end in range(count):
+                for p in (j, grid + j):
+                    step = sign * (space.points[u, p] - _linear(bound, t[end])) - v
+                    table[end, 0, u, p] = value + step * slope * s
+                    table[end, 1, u, p] = value + v * second + step * bent
+
+
+@inner
+def _best_point(
+    x: tuple[float, float], end: int, i: int, j: int, u: int, space: Workspace
+) -> tuple[float, int]:
+    """Return the largest contribution of a letter in a corner at an end of t, and its point."""
     base, a, b = space.base[end, u], space.a[end, i, u], space.b[end, j, u]
     largest, where = -np.inf, 0
     for p in range(base.size):
@@ -180,46 +197,45 @@ def _best(x: tuple[float, float], end: int, i: int, j: int, u: int, space: Scrat
 
 
 @inner
-def _evaluate(
+def _lagrangian(
     x: tuple[float, float],
-    corners: tuple[int, int],
-    count: int,
-    line: FloatArray,
+    corners: Corners,
+    minorant: FloatArray,
     r: FloatArray,
-    space: Scratch,
+    space: Workspace,
     step: int,
 ) -> tuple[float, int]:
-    """Return the relaxation at multipliers, without constants, and its corner; note the letters' places."""
+    """Return the Lagrangian at multipliers, without constants, and its corner; store where it is attained."""
     best, corner = -np.inf, 0
-    for end in range(count):
-        for i in range(corners[0]):
-            for j in range(corners[1]):
-                total = -line[end, 1]
+    for end in range(corners.t):
+        for i in range(corners.xi):
+            for j in range(corners.eta):
+                total = -minorant[end, 1]
                 for u in range(r.size):
-                    largest, space.trial[u] = _best(x, end, i, j, u, space)
+                    largest, space.trial[u] = _best_point(x, end, i, j, u, space)
                     total += r[u] * largest
                 if total > best:
                     best, corner = total, 2 * i + j
-                    space.ends[step] = end
+                    space.argmax_t[step] = end
                     for u in range(r.size):
-                        space.places[step, u] = space.trial[u]
+                        space.argmax[step, u] = space.trial[u]
     return best, corner
 
 
 @inner
-def _inside(
+def _lagrangian_at(
     x: tuple[float, float],
-    corners: tuple[int, int],
+    corners: Corners,
     share: float,
-    line: FloatArray,
+    minorant: FloatArray,
     r: FloatArray,
-    space: Scratch,
+    space: Workspace,
 ) -> float:
-    """Return the relaxation as `_evaluate`, inside the span of t."""
+    """Return the Lagrangian without constants at one t, a share of the way from one end to the other."""
     best, grid = -np.inf, space.spacing.size - 1
-    for i in range(corners[0]):
-        for j in range(corners[1]):
-            total = -_between(line[:, 1], share)
+    for i in range(corners.xi):
+        for j in range(corners.eta):
+            total = -_linear(minorant[:, 1], share)
             for u in range(r.size):
                 largest = -np.inf
                 for p in range(2 * grid):
@@ -232,179 +248,291 @@ def _inside(
 
 
 @inner
-def _bound(cells: Cells, c: int, problem: Problem, space: Scratch) -> None:
-    """Bound one cell, and say where to cut it."""
-    k, goal, r, span = problem.k, problem.goal, problem.r, cells.span[c]
-    top = max(_between(problem.top, span[0]), _between(problem.top, span[1]))
-    bottom = min(_between(problem.bottom, span[0]), _between(problem.bottom, span[1]))
-    xi, eta, line = cells.xi[c], cells.eta[c], cells.line[c]
+def _restrict_letters(nodes: Nodes, c: int, top: float, bottom: float) -> bool:
+    """Cut the letters' intervals to where phi is defined; return whether any point is left."""
+    for u in range(nodes.low.shape[1]):
+        nodes.high[c, u] = min(nodes.high[c, u], top + 1.0 / nodes.xi[c, 0])
+        nodes.low[c, u] = max(nodes.low[c, u], bottom - 1.0 / nodes.eta[c, 0])
+        if nodes.low[c, u] > nodes.high[c, u]:
+            return False
+    return True
+
+
+@inner
+def _z_range(nodes: Nodes, c: int, r: FloatArray) -> tuple[float, float]:
+    """Return the least and the largest mean of the points of a node."""
     least = most = 0.0
     for u in range(r.size):
-        # phi has no argument below 0.
-        cells.high[c, u] = min(cells.high[c, u], top + 1.0 / xi[0])
-        cells.low[c, u] = max(cells.low[c, u], bottom - 1.0 / eta[0])
-        if cells.low[c, u] > cells.high[c, u]:
-            cells.bound[c] = -np.inf
-            return
-        least += r[u] * cells.low[c, u]
-        most += r[u] * cells.high[c, u]
-    below(problem.level, span, least, most, cells.focus[c], space.z, space.v, line)
-    count = _tabulate(cells, c, problem, space)
-    extra = max(-problem.rest * max(0.0, bottom - 1.0 / eta[0]), -problem.rest * (top + 1.0 / xi[0]))
-    unit = 1.0 / xi[0], 1.0 / eta[0]
+        least += r[u] * nodes.low[c, u]
+        most += r[u] * nodes.high[c, u]
+    return least, most
+
+
+@inner
+def _bound_node(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> None:
+    """Bound one node; if that is above the goal, tighten its intervals and say what to branch on."""
+    t, minorant = nodes.t_interval[c], nodes.minorant[c]
+    top = max(_linear(problem.top, t[0]), _linear(problem.top, t[1]))
+    bottom = min(_linear(problem.bottom, t[0]), _linear(problem.bottom, t[1]))
+    if not _restrict_letters(nodes, c, top, bottom):
+        nodes.bound[c] = -np.inf
+        return
+    z = _z_range(nodes, c, problem.r)
+    affine_minorant(problem.majorant, t, z[0], z[1], nodes.z_focus[c], space.z, space.v, minorant)
+    count = _tabulate(nodes, c, problem, space)
+    s = nodes.xi[c, 0], nodes.eta[c, 0]
+    rest = max(-problem.rest * max(0.0, bottom - 1.0 / s[1]), -problem.rest * (top + 1.0 / s[0]))
     # Without the last ends the constraints are not used, only the intervals that they leave.
-    used = np.isfinite(xi[1]), np.isfinite(eta[1])
-    corners = 1 + used[0], 1 + used[1]
-    x = best_x = cells.multipliers[c, 0] * used[0], cells.multipliers[c, 1] * used[1]
-    for p in range(3):
-        space.planes.active[p], space.planes.weight[p] = 0, 1.0 if p == 0 else 0.0
-    best = np.inf
-    for step in range(PLANES):
-        total, corner = _evaluate((x[0] * unit[0], x[1] * unit[1]), corners, count, line, r, space, step)
-        first = second = -k
-        end = space.ends[step]
-        for u in range(r.size):
-            first += r[u] * space.a[end, corner // 2, u, space.places[step, u]]
-            second += r[u] * space.b[end, corner % 2, u, space.places[step, u]]
-        first, second = first * unit[0] * used[0], second * unit[1] * used[1]
-        value = total + extra - (x[0] * unit[0] + x[1] * unit[1]) * k
-        if value < best:
-            best, best_x = value, x
-        space.planes.heights[step] = value - first * x[0] - second * x[1]
-        space.planes.slopes[step, 0], space.planes.slopes[step, 1] = first, second
-        if best <= goal or not (used[0] or used[1]) or step == PLANES - 1:
-            break
-        reach = REACH * (best_x[0] + 1.0) * used[0], REACH * (best_x[1] + 1.0) * used[1]
-        x_0, x_1, model = lowest(step, reach, space.planes)
-        if not model < best - WORTH * (best - goal):
-            break
-        x = x_0, x_1
-    cells.bound[c] = min(cells.bound[c], best)
+    used = np.isfinite(nodes.xi[c, 1]), np.isfinite(nodes.eta[c, 1])
+    corners = Corners(count, 1 + used[0], 1 + used[1])
+    best, x = _minimize_lagrangian(nodes, c, problem, corners, rest, space)
+    nodes.bound[c] = min(nodes.bound[c], best)
     for side in range(2):
         if used[side]:
-            cells.multipliers[c, side] = best_x[side]
-    if best > goal:
-        x = best_x[0] * unit[0], best_x[1] * unit[1]
-        constant = extra - (x[0] + x[1]) * k
-        _choose(cells, c, problem, x, corners, best - constant, space)
-        _shrink(cells, c, problem, x, (count, *corners), constant, space)
+            nodes.multipliers[c, side] = x[side]
+    if best > problem.goal:
+        scaled = x[0] * (1.0 / s[0]), x[1] * (1.0 / s[1])
+        constant = rest - (scaled[0] + scaled[1]) * problem.k
+        _choose_branch(nodes, c, problem, scaled, corners, best - constant, space)
+        _tighten_letters(nodes, c, problem, scaled, corners, constant, space)
 
 
 @inner
-def _choose(
-    cells: Cells,
-    c: int,
-    problem: Problem,
-    x: tuple[float, float],
-    corners: tuple[int, int],
-    height: float,
-    space: Scratch,
-) -> None:
-    """Find where a cell is loosest: in xi, eta or t, in a letter that hesitates, or in its line."""
-    g, r, span, line = problem.g, problem.r, cells.span[c], cells.line[c]
-    grid = space.spacing.size - 1
-    largest = z = share = turned = least = most = width = 0.0
-    rectangle = np.zeros(2)
-    cells.cut[c] = widest = 0
+def _minimize_lagrangian(
+    nodes: Nodes, c: int, problem: BlockProblem, corners: Corners, rest: float, space: Workspace
+) -> tuple[float, tuple[float, float]]:
+    """Minimize over the multipliers by cutting planes, until the goal is met; return the least and where."""
+    k, r, planes = problem.k, problem.r, space.planes
+    unit = 1.0 / nodes.xi[c, 0], 1.0 / nodes.eta[c, 0]
+    used = corners.xi > 1, corners.eta > 1
+    x = best_x = nodes.multipliers[c, 0] * used[0], nodes.multipliers[c, 1] * used[1]
     for p in range(3):
-        share += space.planes.weight[p] * space.ends[space.planes.active[p]]
-    t = _between(span, share)
+        planes.active[p], planes.weight[p] = 0, 1.0 if p == 0 else 0.0
+    best = np.inf
+    for step in range(_MAX_PLANES):
+        total, corner = _lagrangian(
+            (x[0] * unit[0], x[1] * unit[1]), corners, nodes.minorant[c], r, space, step
+        )
+        first = second = -k
+        end = space.argmax_t[step]
+        for u in range(r.size):
+            first += r[u] * space.a[end, corner // 2, u, space.argmax[step, u]]
+            second += r[u] * space.b[end, corner % 2, u, space.argmax[step, u]]
+        first, second = first * unit[0] * used[0], second * unit[1] * used[1]
+        value = total + rest - (x[0] * unit[0] + x[1] * unit[1]) * k
+        if value < best:
+            best, best_x = value, x
+        planes.heights[step] = value - first * x[0] - second * x[1]
+        planes.slopes[step, 0], planes.slopes[step, 1] = first, second
+        if best <= problem.goal or not (used[0] or used[1]) or step == _MAX_PLANES - 1:
+            break
+        limits = (
+            _MULTIPLIER_GROWTH * (best_x[0] + 1.0) * used[0],
+            _MULTIPLIER_GROWTH * (best_x[1] + 1.0) * used[1],
+        )
+        x_0, x_1, model = minimize_planes(step, limits, planes)
+        if not model < best - _PLANE_GAIN * (best - problem.goal):
+            break
+        x = x_0, x_1
+    return best, best_x
+
+
+@inner
+def _choose_branch(
+    nodes: Nodes,
+    c: int,
+    problem: BlockProblem,
+    x: tuple[float, float],
+    corners: Corners,
+    height: float,
+    space: Workspace,
+) -> None:
+    """Branch on what loses most where the relaxation is attained, a mixture of up to three points.
+
+    That is a letter on which the points differ, xi or eta, t, or the widest letter where the minorant falls
+    short of the majorant.
+    """
+    share = 0.0
+    for p in range(3):
+        share += space.planes.weight[p] * space.argmax_t[space.planes.active[p]]
+    for i in range(3):
+        space.loss[i] = 0.0
+    nodes.branch_on[c] = XI
+    z, largest = _score_letters(nodes, c, problem, x, _linear(nodes.t_interval[c], share), space)
+    for side in range(2):
+        loss = _RECTANGLE_WEIGHT * space.loss[side]
+        if loss > largest:
+            nodes.branch_on[c], largest = side, loss
+    # Inside the interval of t the Lagrangian may be lower than at its ends.
+    inside = height
+    if corners.t > 1:
+        inside = _lagrangian_at(x, corners, share, nodes.minorant[c], problem.r, space)
+    _score_minorant(nodes, c, problem, (z, share), (height, inside, largest), space)
+
+
+@inner
+def _score_letters(
+    nodes: Nodes, c: int, problem: BlockProblem, x: tuple[float, float], t: float, space: Workspace
+) -> tuple[float, float]:
+    """Branch on the letter that loses most; return the mean of the mixture, and that loss.
+
+    Losses in xi, eta and t are added up in the workspace.
+    """
+    r, planes, loss = problem.r, space.planes, space.loss
+    z = largest = 0.0
     for u in range(r.size):
-        mean = relaxed = 0.0
-        low, high = r[u] * cells.low[c, u], r[u] * cells.high[c, u]
-        least, most = least + low, most + high
-        if high - low > width:
-            width, widest = high - low, u
+        mean = loss[_LETTER] = 0.0
         for p in range(3):
-            spot = space.places[space.planes.active[p], u]
-            w = space.points[u, spot]
-            cells.place[c, p, u] = w
-            mean += w * space.planes.weight[p]
+            w = space.points[u, space.argmax[planes.active[p], u]]
+            nodes.candidates[c, p, u] = w
+            mean += w * planes.weight[p]
         z += r[u] * mean
         for p in range(3):
-            spot = space.places[space.planes.active[p], u]
-            relaxed += (_xlogx(space.points[u, spot]) - _xlogx(mean)) * space.planes.weight[p]
+            w = space.points[u, space.argmax[planes.active[p], u]]
+            loss[_LETTER] += (_xlogx(w) - _xlogx(mean)) * planes.weight[p]
         for side in range(2):
-            ends = cells.xi[c] if side == 0 else cells.eta[c]
-            bound, sign = (problem.top, -1.0) if side == 0 else (problem.bottom, 1.0)
-            s, last = ends[0], ends[1]
-            v = sign * (mean - _between(bound, t))
-            if np.isinf(last):
-                if v < 0.0 and mean > 0.0:
-                    steep = r[u] * abs(1.0 + np.log(mean) - problem.gamma[u])
-                    rectangle[side] += steep / s
-                    # The end may have moved as far within the span.
-                    first, second = sign * _between(bound, span[0]), sign * _between(bound, span[1])
-                    turned += steep * min(sign * _between(bound, t) - min(first, second), -v)
-                continue
-            table = space.a if side == 0 else space.b
-            at = _phi(max(1.0 + s * v, TINY), g)
-            for p in range(3):
-                spot, end = space.places[space.planes.active[p], u], space.ends[space.planes.active[p]]
-                w = space.points[u, spot]
-                ahead = sign * (w - _between(bound, span[end]))
-                lost = max(table[end, 0, u, spot] - _phi(max(1.0 + s * ahead, TINY), g), 0.0)
-                ahead = sign * (w - _between(bound, t))
-                own = _phi(max(1.0 + s * ahead, TINY), g)
-                relaxed += space.planes.weight[p] * x[side] * (own - at)
-                loss = space.planes.weight[p] * max(x[side], LEAST / s) * lost
-                wide = space.points[u, grid + spot % grid] - space.points[u, spot % grid]
-                # What the tangent loses, it does so where it is longest.
-                if abs(bound[1] - bound[0]) * (span[1] - span[0]) > wide:
-                    turned += r[u] * loss
-                else:
-                    relaxed += loss
-                ahead = max(ahead, -0.95 / last)
-                own = 1.0 + s * ahead
-                bent = _phi(own, g) + (last - s) * ahead * _slope(own, g) - _phi(1.0 + last * ahead, g)
-                rectangle[side] += max(x[side], LEAST / s) * bent * r[u] * space.planes.weight[p]
-        if relaxed * r[u] > largest:
-            largest = relaxed * r[u]
-            cells.cut[c], cells.at[c] = 2 + u, mean
-    for side in range(2):
-        if FAVOUR * rectangle[side] > largest:
-            cells.cut[c], largest = side, FAVOUR * rectangle[side]
-    focus, cells.focus[c] = cells.focus[c], z
-    level = level_at(problem.level, z, t)
-    short = across = level - _between(line[:, 0], share) * z - _between(line[:, 1], share)
-    if span[1] > span[0]:
-        # What lines are short of the level at a single t, too, is not for t to mend.
-        space.span[0] = space.span[1] = t
-        below(problem.level, space.span, least, most, focus, space.z, space.v, space.line)
-        across = level - space.line[0, 0] * z - space.line[0, 1]
-        turned += short - across + height - _inside(x, corners, share, line, r, space)
-        if SPAN * turned > largest:
-            cells.cut[c], largest = -1, SPAN * turned
-    if across > largest:
-        middle = 0.5 * (cells.low[c, widest] + cells.high[c, widest])
-        if width > NARROW * r[widest] * middle:
-            cells.cut[c], cells.at[c] = 2 + widest, middle
-        elif span[1] > span[0]:
-            cells.cut[c] = -1
+            if np.isinf(nodes.xi[c, 1] if side == 0 else nodes.eta[c, 1]):
+                _add_unused_loss(nodes, c, problem, side, u, (mean, t), space)
+            else:
+                _add_tangent_loss(nodes, c, problem, x, side, u, (mean, t), space)
+        if loss[_LETTER] * r[u] > largest:
+            largest = loss[_LETTER] * r[u]
+            nodes.branch_on[c], nodes.branch_at[c] = 2 + u, mean
+    return z, largest
 
 
 @inner
-def _shrink(
-    cells: Cells,
+def _add_unused_loss(
+    nodes: Nodes,
     c: int,
-    problem: Problem,
+    problem: BlockProblem,
+    side: int,
+    u: int,
+    point: tuple[float, float],
+    space: Workspace,
+) -> None:
+    """Add what a letter loses in xi or eta and in t, as without a bound on these no constraint is used."""
+    mean, t = point
+    t_interval = nodes.t_interval[c]
+    s = nodes.xi[c, 0] if side == 0 else nodes.eta[c, 0]
+    bound, sign = (problem.top, -1.0) if side == 0 else (problem.bottom, 1.0)
+    v = sign * (mean - _linear(bound, t))
+    if v < 0.0 and mean > 0.0:
+        steep = problem.r[u] * abs(1.0 + np.log(mean) - problem.gamma[u])
+        space.loss[side] += steep / s
+        # The bound may have moved as far within the interval of t.
+        first, second = sign * _linear(bound, t_interval[0]), sign * _linear(bound, t_interval[1])
+        space.loss[_T] += steep * min(sign * _linear(bound, t) - min(first, second), -v)
+
+
+@inner
+def _add_tangent_loss(
+    nodes: Nodes,
+    c: int,
+    problem: BlockProblem,
     x: tuple[float, float],
-    shape: tuple[int, int, int],
+    side: int,
+    u: int,
+    point: tuple[float, float],
+    space: Workspace,
+) -> None:
+    """Add what a letter loses by tangents of phi: in w, to itself or to t; in xi or eta, to these."""
+    mean, t = point
+    t_interval, g, r = nodes.t_interval[c], problem.g, problem.r
+    planes, loss, grid = space.planes, space.loss, space.spacing.size - 1
+    ends, table = (nodes.xi[c], space.a) if side == 0 else (nodes.eta[c], space.b)
+    bound, sign = (problem.top, -1.0) if side == 0 else (problem.bottom, 1.0)
+    s, last = ends[0], ends[1]
+    at_mean = _phi(max(1.0 + s * (sign * (mean - _linear(bound, t))), _ZERO), g)
+    for p in range(3):
+        spot, end = space.argmax[planes.active[p], u], space.argmax_t[planes.active[p]]
+        w = space.points[u, spot]
+        v = sign * (w - _linear(bound, t_interval[end]))
+        tangent_loss = max(table[end, 0, u, spot] - _phi(max(1.0 + s * v, _ZERO), g), 0.0)
+        v = sign * (w - _linear(bound, t))
+        loss[_LETTER] += planes.weight[p] * x[side] * (_phi(max(1.0 + s * v, _ZERO), g) - at_mean)
+        tangent_loss = planes.weight[p] * max(x[side], _MIN_MULTIPLIER / s) * tangent_loss
+        width = space.points[u, grid + spot % grid] - space.points[u, spot % grid]
+        # What the tangent loses, it does so where it is longest.
+        if abs(bound[1] - bound[0]) * (t_interval[1] - t_interval[0]) > width:
+            loss[_T] += r[u] * tangent_loss
+        else:
+            loss[_LETTER] += tangent_loss
+        v = max(v, -0.95 / last)
+        first = 1.0 + s * v
+        bent = _phi(first, g) + (last - s) * v * _phi_slope(first, g) - _phi(1.0 + last * v, g)
+        loss[side] += max(x[side], _MIN_MULTIPLIER / s) * bent * r[u] * planes.weight[p]
+
+
+@inner
+def _score_minorant(
+    nodes: Nodes,
+    c: int,
+    problem: BlockProblem,
+    point: tuple[float, float],
+    values: tuple[float, float, float],
+    space: Workspace,
+) -> None:
+    """Branch on t or the widest letter, if they lose more than what is largest so far.
+
+    Parameters
+    ----------
+    point : tuple of float
+        z where the relaxation is attained, and t as a share of its interval.
+    values : tuple of float
+        The Lagrangian, without constants, at the ends of t and at that t, and the largest loss so far.
+    """
+    z, share = point
+    height, inside, largest = values
+    r, t_interval, minorant = problem.r, nodes.t_interval[c], nodes.minorant[c]
+    t = _linear(t_interval, share)
+    focus, nodes.z_focus[c] = nodes.z_focus[c], z
+    value = evaluate(problem.majorant, z, t)
+    short = short_at_t = value - _linear(minorant[:, 0], share) * z - _linear(minorant[:, 1], share)
+    if t_interval[1] > t_interval[0]:
+        # What the minorant is short of the majorant at a single t, too, is not for t to mend.
+        least, most = _z_range(nodes, c, r)
+        space.t[0] = space.t[1] = t
+        affine_minorant(problem.majorant, space.t, least, most, focus, space.z, space.v, space.minorant)
+        short_at_t = value - space.minorant[0, 0] * z - space.minorant[0, 1]
+        space.loss[_T] += short - short_at_t + height - inside
+        if space.loss[_T] > largest:
+            nodes.branch_on[c], largest = T, space.loss[_T]
+    if short_at_t > largest:
+        widest, width = 0, 0.0
+        for u in range(r.size):
+            own = r[u] * nodes.high[c, u] - r[u] * nodes.low[c, u]
+            if own > width:
+                widest, width = u, own
+        middle = 0.5 * (nodes.low[c, widest] + nodes.high[c, widest])
+        if width > _MIN_WIDTH * r[widest] * middle:
+            nodes.branch_on[c], nodes.branch_at[c] = 2 + widest, middle
+        elif t_interval[1] > t_interval[0]:
+            nodes.branch_on[c] = T
+
+
+@inner
+def _tighten_letters(
+    nodes: Nodes,
+    c: int,
+    problem: BlockProblem,
+    x: tuple[float, float],
+    corners: Corners,
     constant: float,
-    space: Scratch,
+    space: Workspace,
 ) -> None:
     """Cut off ends of the letters' intervals.
 
-    With a letter in an interval of the grid, no point of the cell has a larger value than the relaxation with
+    With a letter in an interval of the grid, no point of the node has a larger value than the relaxation with
     the other letters at their best. Where that is not above the goal, nothing above it is lost.
     """
     r, grid = problem.r, space.spacing.size - 1
-    n = r.size
+    n, shape = r.size, (corners.t, corners.xi, corners.eta)
     total, most = np.empty((2, 2, 2)), np.empty((2, 2, 2, n))
     for end, i, j in np.ndindex(shape):
-        total[end, i, j] = constant - cells.line[c, end, 1]
+        total[end, i, j] = constant - nodes.minorant[c, end, 1]
         for u in range(n):
-            most[end, i, j, u] = _best(x, end, i, j, u, space)[0]
+            most[end, i, j, u] = _best_point(x, end, i, j, u, space)[0]
             total[end, i, j] += r[u] * most[end, i, j, u]
     for u in range(n):
         first, last = grid, -1
@@ -415,38 +543,38 @@ def _shrink(
                 if value > enough:
                     first, last = min(first, p % grid), max(last, p % grid)
         if last >= 0:
-            cells.low[c, u] = space.points[u, first]
-            cells.high[c, u] = space.points[u, grid + last]
+            nodes.low[c, u] = space.points[u, first]
+            nodes.high[c, u] = space.points[u, grid + last]
 
 
 @kernel
-def refine(cells: Cells, count: int, problem: Problem, most: int) -> int:
-    """Bound cells, and halve the one with the largest bound again and again; return the new number of cells.
+def search_best_first(nodes: Nodes, count: int, problem: BlockProblem, max_new: int) -> int:
+    """Bound nodes, and split the one with the largest bound again and again; return the new number of nodes.
 
     Parameters
     ----------
-    cells : Cells
-        With room for `most` more.
+    nodes : Nodes
+        With room for `max_new` more.
     count : int
-        Cells so far; those without a bound (inf) are bounded first.
-    problem : Problem
-        Cells with bounds up to its goal are left alone.
-    most : int
-        Most cells to add.
+        Nodes so far; those without a bound (inf) are bounded first.
+    problem : BlockProblem
+        Nodes with bounds up to its goal are left alone.
+    max_new : int
+        Most nodes to add.
     """
-    space = _scratch(problem.r.size, 2 * problem.level.edges.size + 2)
+    space = _workspace(problem.r.size, 2 * problem.majorant.breakpoints.size + 2)
     for c in range(count):
-        if cells.bound[c] == np.inf:
-            _bound(cells, c, problem, space)
-    heap = [(-cells.bound[c], c) for c in range(count) if cells.bound[c] > problem.goal]
+        if nodes.bound[c] == np.inf:
+            _bound_node(nodes, c, problem, space)
+    heap = [(-nodes.bound[c], c) for c in range(count) if nodes.bound[c] > problem.goal]
     heapq.heapify(heap)
-    stop = count + most
+    stop = count + max_new
     while count < stop and len(heap) > 0:
         c = heapq.heappop(heap)[1]
-        halve(cells, c, count, problem.g, problem.level.knots)
+        split_node(nodes, c, count, problem.g, problem.majorant.knots)
         for half in (c, count):
-            _bound(cells, half, problem, space)
-            if cells.bound[half] > problem.goal:
-                heapq.heappush(heap, (-cells.bound[half], half))
+            _bound_node(nodes, half, problem, space)
+            if nodes.bound[half] > problem.goal:
+                heapq.heappush(heap, (-nodes.bound[half], half))
         count += 1
     return count

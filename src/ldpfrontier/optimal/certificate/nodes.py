@@ -1,4 +1,8 @@
-"""Cells of covers (see `covering`), the problem that they are cells of, and how one is cut in two."""
+r"""The nodes of branch and bound over one block, and how a node is split in two.
+
+A node is a box: an interval of each of the dual scalars xi and eta (see `branch_and_bound`), of every letter
+w_u, and of t. It is split where `lagrangian_relaxation` has found that its relaxation loses most.
+"""
 
 from __future__ import annotations
 
@@ -8,47 +12,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import kernel
-from ldpfrontier.optimal.certificate.majorant import Level
+from ldpfrontier.optimal.certificate.majorant import Majorant
+from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
-#: Ratio of the ends of an interval of xi or eta that is cut from an unbounded one.
-FIRST = 4.0
+_WIDE_RATIO, _END_SHARE = SETTINGS.wide_ratio, SETTINGS.end_share
+
+#: Values of `Nodes.branch_on`; 2 + u is letter u.
+XI, ETA, T = 0, 1, -1
 
 
-class Cells(NamedTuple):
-    """Cells of one body, m of them and room for more, with n letters."""
+class Nodes(NamedTuple):
+    """The nodes of one block with n letters, m of them and room for more."""
 
-    xi: FloatArray  # (m, 2): ends
-    eta: FloatArray  # (m, 2)
+    xi: FloatArray  # (m, 2): interval
+    eta: FloatArray  # (m, 2): interval
     low: FloatArray  # (m, n): ends of the letters' intervals
     high: FloatArray  # (m, n)
-    multipliers: FloatArray  # (m, 2), times xi and eta
-    bound: FloatArray  # (m,)
-    cut: NDArray[np.int64]  # (m,): what to halve: 0 for xi, 1 for eta, 2 + u for letter u, -1 for t
-    at: FloatArray  # (m,): where a letter is cut
-    place: FloatArray  # (m, 3, n): letters of the relaxation's optima
-    span: FloatArray  # (m, 2): ends of t
-    focus: FloatArray  # (m,): the mean that the optima have, where the level is met best
-    line: FloatArray  # (m, 2, 2): slope and height, below the level, at both ends of t
+    multipliers: FloatArray  # (m, 2): those of the two constraints, times xi and eta
+    bound: FloatArray  # (m,): on the function less the majorant; inf before the first relaxation
+    branch_on: NDArray[np.int64]  # (m,): XI, ETA, T or 2 + u
+    branch_at: FloatArray  # (m,): where a letter is split
+    candidates: FloatArray  # (m, 3, n): the points that the relaxation mixes at its optimum
+    t_interval: FloatArray  # (m, 2)
+    z_focus: FloatArray  # (m,): the mean at the optimum, where the minorant should be tight
+    minorant: FloatArray  # (m, 2, 2): slope and intercept at both ends of t
 
 
-class Problem(NamedTuple):
-    """The function to be bounded over a body, per unit of its prior."""
+class BlockProblem(NamedTuple):
+    """The function to be bounded over a block, per unit of the block's prior."""
 
     r: FloatArray  # (n,): centre
-    gamma: FloatArray  # (n,): prices per unit of r
-    rest: float  # price of the letters without probability
-    top: FloatArray  # (2,): at t = 0 and at t = 1, linear between
-    bottom: FloatArray  # (2,)
+    gamma: FloatArray  # (n,): duals per unit of r
+    rest: float  # dual of the letters without probability
+    top: FloatArray  # (2,): bound of A at t = 0 and at t = 1, linear in between
+    bottom: FloatArray  # (2,): of B
     k: float
     g: float
-    goal: float
-    level: Level
+    goal: float  # bound that is good enough
+    majorant: Majorant
 
 
 @kernel
-def widest(g: float) -> float:
-    """Return the largest ratio of the ends of an interval of xi or eta.
+def max_ratio(g: float) -> float:
+    """Return the largest ratio of the ends of an interval of xi or eta at which its tangents are concave.
 
     The tangent of phi in xi is concave in w at all ratios if g >= 0, otherwise at those up to 1 - 1/g.
     """
@@ -56,29 +63,30 @@ def widest(g: float) -> float:
 
 
 @kernel
-def halve(cells: Cells, c: int, d: int, g: float, knots: FloatArray) -> None:
-    """Cut cell c in two, a span of t at a knot if there are any inside; make the second half cell d."""
+def split_node(nodes: Nodes, c: int, d: int, g: float, knots: FloatArray) -> None:
+    """Split node c in two, the second of which is d; an interval of t at a knot near its middle."""
     for side in range(2):
-        cells.xi[d, side], cells.eta[d, side] = cells.xi[c, side], cells.eta[c, side]
-        cells.multipliers[d, side] = cells.multipliers[c, side]
-    for u in range(cells.low.shape[1]):
-        cells.low[d, u], cells.high[d, u] = cells.low[c, u], cells.high[c, u]
-    cells.bound[d], cells.focus[d] = cells.bound[c], cells.focus[c]
-    cells.span[d, 0], cells.span[d, 1] = cells.span[c, 0], cells.span[c, 1]
-    if cells.cut[c] < 0:
-        center = middle = 0.5 * (cells.span[c, 0] + cells.span[c, 1])
-        away = 0.45 * (cells.span[c, 1] - cells.span[c, 0])
+        nodes.xi[d, side], nodes.eta[d, side] = nodes.xi[c, side], nodes.eta[c, side]
+        nodes.multipliers[d, side] = nodes.multipliers[c, side]
+        nodes.t_interval[d, side] = nodes.t_interval[c, side]
+    for u in range(nodes.low.shape[1]):
+        nodes.low[d, u], nodes.high[d, u] = nodes.low[c, u], nodes.high[c, u]
+    nodes.bound[d], nodes.z_focus[d] = nodes.bound[c], nodes.z_focus[c]
+    if nodes.branch_on[c] == T:
+        center = middle = 0.5 * (nodes.t_interval[c, 0] + nodes.t_interval[c, 1])
+        # Halves have a twentieth of the interval at least.
+        distance = 0.45 * (nodes.t_interval[c, 1] - nodes.t_interval[c, 0])
         for knot in knots:
-            if abs(knot - center) < away:
-                middle, away = knot, abs(knot - center)
-        cells.span[c, 1] = cells.span[d, 0] = middle
-    elif cells.cut[c] < 2:
-        ends = cells.xi if cells.cut[c] == 0 else cells.eta
+            if abs(knot - center) < distance:
+                middle, distance = knot, abs(knot - center)
+        nodes.t_interval[c, 1] = nodes.t_interval[d, 0] = middle
+    elif nodes.branch_on[c] < 2:
+        ends = nodes.xi if nodes.branch_on[c] == XI else nodes.eta
         s, last = ends[c]
-        middle = np.sqrt(s * last) if np.isfinite(last) else s * min(FIRST, widest(g))
+        middle = np.sqrt(s * last) if np.isfinite(last) else s * min(_WIDE_RATIO, max_ratio(g))
         ends[c, 1] = ends[d, 0] = middle
     else:
-        u = cells.cut[c] - 2
-        margin = 0.1 * (cells.high[c, u] - cells.low[c, u])
-        value = min(max(cells.at[c], cells.low[c, u] + margin), cells.high[c, u] - margin)
-        cells.high[c, u] = cells.low[d, u] = value
+        u = nodes.branch_on[c] - 2
+        margin = _END_SHARE * (nodes.high[c, u] - nodes.low[c, u])
+        value = min(max(nodes.branch_at[c], nodes.low[c, u] + margin), nodes.high[c, u] - margin)
+        nodes.high[c, u] = nodes.low[d, u] = value

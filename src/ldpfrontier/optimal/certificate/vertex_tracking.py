@@ -1,9 +1,13 @@
-r"""Known vertices of one body along all deltas, where its ends are linear in t (see `certificates`).
+r"""Known vertices of one block K_s(t) at the knots of t, and points that matter between the knots.
 
-They are found from those at other knots, those that are listed, and those that earlier certificates found.
-Where z is split, at edges, a body has points that are no vertices, but extreme: they are between two of them.
-Between two knots, vertices with one value and zeros appear or vanish at critical levels, and vertices pass
-edges: lines at the knots must know of both.
+Affine bounds are fitted at knots and interpolated, so they fail between two knots where f - lam z is above
+its chord. That happens in three ways. A vector x 1_T, with one value x on a set T of letters and 0 elsewhere,
+enters or leaves the block at a critical t in closed form: where f - lam z is high there, it becomes a knot. A
+vertex crosses a breakpoint of z, and so comes into another class. And at a breakpoint a block has extreme
+points that are no vertices, but lie between two: the best of them count as points of the block.
+
+Vertices are found by Newton's method (`geometry.newton_ascent`) from those at neighbouring knots, those that
+are listed in closed form, and violations of earlier certificates.
 """
 
 from __future__ import annotations
@@ -19,334 +23,333 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from ldpfrontier.numerics.subset_sums import subset_sums
-from ldpfrontier.optimal.certificate.affine_pieces import Located, join
-from ldpfrontier.optimal.certificate.dual_certificate import Points, Role, between, ends, with_ends
-from ldpfrontier.optimal.geometry.ball_body import Body, critical, moved, polish, reached
+from ldpfrontier.optimal.certificate.affine_pieces import Located
+from ldpfrontier.optimal.certificate.block_family import (
+    BlockLabel,
+    BlockPoints,
+    body_between,
+    interpolate,
+    mean_bounds,
+)
+from ldpfrontier.optimal.certificate.settings import SETTINGS
+from ldpfrontier.optimal.geometry.ball_body import (
+    Body,
+    climb_or_restore,
+    indicator_levels,
+    polish,
+    single_letter_moves,
+)
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.types import FloatArray
 
-#: Best vertices of a body that are taken along, and those that have their letters moved; those that are kept
-#: of every knot; bodies with more letters have none listed but at t = 0.
-TAKEN, MOVED, KEPT, LISTED = 6, 2, 2, 10
+#: Upper bound of A and lower bound of B.
+Bounds = tuple[float, float]
 
-#: Most letters of sets that one value is tried on in bodies with more letters than those.
-SMALLEST = 2
-
-#: Best vertices, and those that have their letters moved, at t = 0 whenever prices are new.
-MANY = 24, 6
-
-#: Vertices are the same if all logs of letters, from SMALL on, are within NEAR.
-SMALL, NEAR = 0.03, 0.01
-
-#: Best vertices at every slope, and between two edges, that are compared with others; how far slopes are from
-#: the main one at which the best vertices beside an edge are joined.
-LEADING, EACH = 4, 2
-SLANTS = np.array([-20.0, -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0])
-
-#: Slopes are the same up to this.
-STEEPER = 0.1
-
-#: Letters up to this are zero; how fast the log of z of a vertex may change with delta.
-ZERO, DRIFT = 1e-9, 2.0
-
-#: A body has but one point up to this ratio of its ends.
-FLAT = 1.0 + 1e-12
-
-#: Vertices on either side of edges, and the edges (see `Path._beside`).
-Beside = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+_LAM_OFFSETS = np.array(SETTINGS.lam_offsets)
 
 
-class Found(NamedTuple):
-    """What was found at a knot."""
+class KnotData(NamedTuple):
+    """What is known of a block at a knot."""
 
     f: FloatArray  # (m,): of vertices
     z: FloatArray  # (m,)
     best: FloatArray  # (n, letters): the very best vertices
-    leading: FloatArray  # (n, letters): those worth comparing with others
-    edges: FloatArray  # (E,): the largest f of points at the edges, or -inf
+    candidates: FloatArray  # (n, letters): those worth comparing with others
+    at_breakpoints: FloatArray  # (E,): the largest f of points with z at each breakpoint, or -inf
+
+
+class Sides(NamedTuple):
+    """The best vertices on either side of breakpoints at several lam, shape (lams, breakpoints)."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    breakpoints: NDArray[np.int64]  # which breakpoints have vertices on both sides
 
 
 @dataclass(eq=False)
-class Path:
-    """What is known of one body at the knots.
+class VertexTrack:
+    """The known vertices of one block at the knots.
 
     Parameters
     ----------
-    products : BallFamily
-    role : Role
-    edges : ndarray, shape (E,)
+    family : BallFamily
+    label : BlockLabel
+    breakpoints : ndarray, shape (E,)
         Where z may be split.
 
     Attributes
     ----------
     base : Body
-        The body at t = 0.
+        The block at t = 0.
     pool : ndarray, shape (m, letters)
         The very best vertices of all knots.
     """
 
-    products: BallFamily
-    role: Role
-    edges: FloatArray
+    family: BallFamily
+    label: BlockLabel
+    breakpoints: FloatArray
     _listed: dict[float, Body] = field(default_factory=dict, repr=False)
-    _slopes: dict[float, list[float]] = field(default_factory=dict, repr=False)
-    _found: dict[float, Found] = field(default_factory=dict, repr=False)
+    _lams_done: dict[float, list[float]] = field(default_factory=dict, repr=False)
+    _found: dict[float, KnotData] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self.base = self.products.body(self.role[0])
+        self.base = self.family.body(self.label.s)
         self.pool = np.empty((0, self.base.letters))
-        self._fresh = Points(np.empty(0), self.pool, np.empty(0))
-        sets, levels, least = critical(self.base)
-        own = np.bitwise_count(sets) <= (SMALLEST if self.base.letters > LISTED else self.base.letters)
+        self._violations = BlockPoints(np.empty(0), self.pool, np.empty(0))
+        self._is_listed = self.base.letters <= SETTINGS.max_listed_letters
+        sets, levels, least = indicator_levels(self.base)
+        own = np.bitwise_count(sets) <= (self.base.letters if self._is_listed else SETTINGS.max_small_set)
         self._sets, self._levels, self._least = sets[own], levels[own], least[own]
         self._mass = subset_sums(self.base.prior)[self._sets]
 
-    def learn(self, points: Points) -> None:
-        """Take over points that are above known ones."""
-        self._fresh = self._fresh.joined(points)
-        self.pool = _distinct(np.concatenate([self.pool, points.w]))
+    def add(self, violations: BlockPoints) -> None:
+        """Add points that exceed the majorant of the block."""
+        self._violations = self._violations.joined(violations)
+        self.pool = _without_duplicates(np.concatenate([self.pool, violations.w]))
 
-    def look(
+    def search(
         self,
-        prices: FloatArray,
+        duals: FloatArray,
         knots: FloatArray,
-        tilts: Sequence[FloatArray],
+        lams: Sequence[FloatArray],
         *,
         thorough: bool = False,
         again: bool = False,
     ) -> None:
-        """Look for vertices.
+        """Look for vertices at all knots.
 
         Parameters
         ----------
-        prices : ndarray, shape (a2,)
+        duals : ndarray, shape (a2,)
         knots : ndarray, shape (K,)
-        tilts : sequence of ndarray
-            Slopes to look at, for every knot, the main one first.
+        lams : sequence of ndarray
+            Slopes in z to look at, for every knot, the main one first.
         thorough : bool
             At new knots, look near more of the vertices, not only of the best ones.
         again : bool
-            At new knots only, prices being the same.
+            At new knots only, the duals being the same.
         """
-        before, self._prices = self._found if again else {}, prices
-        self._costs = subset_sums(self.base.folded(prices))[self._sets]
-        self._knots, self._tilts, self._found, self._thorough = knots, tilts, dict[float, Found](), thorough
-        every = list(self._ends())
-        last, across = self.pool[:0], np.array([self._across(ends_of) for ends_of in every])
+        before, self._duals = self._found if again else {}, duals
+        self._costs = subset_sums(self.base.fold(duals))[self._sets]
+        self._knots, self._lams, self._found, self._thorough = knots, lams, dict[float, KnotData](), thorough
+        bounds = list(self._bounds_at_knots())
+        last, single = self.pool[:0], np.array([self._best_single_valued_at(own) for own in bounds])
         for k, t in enumerate(knots.tolist()):
-            # Points that vanish before the knot after, or appear after the one before, count here, too.
-            near = across[max(k - 1, 0) : k + 2].max(axis=0)
-            self._found[t] = before[t] if t in before else self._looked(k, every[k], last, near)
+            # Points that vanish before the next knot, or appear after the one before, count here, too.
+            near = single[max(k - 1, 0) : k + 2].max(axis=0)
+            self._found[t] = before[t] if t in before else self._search_at_knot(k, bounds[k], last, near)
             last = self._found[t].best
-        if self.base.movable:
-            self.pool = _distinct(np.concatenate([found.best for found in self._found.values()]))
-        self._fresh = Points(np.empty(0), self.pool[:0], np.empty(0))
+        if self.base.improvable:
+            self.pool = _without_duplicates(np.concatenate([found.best for found in self._found.values()]))
+        self._violations = BlockPoints(np.empty(0), self.pool[:0], np.empty(0))
 
     def vertices(self) -> list[Located]:
         """Return the vertices known at every knot."""
-        return [(found.f, found.z, found.z) for found in self._found.values()]
+        return [Located(found.f, found.z, found.z) for found in self._found.values()]
 
     def points(self) -> list[Located]:
-        """Return the vertices known at every knot, and points at the edges.
+        """Return the points that the affine bounds at every knot must respect.
 
-        Vertices that pass an edge on the way to a knot before or after count as being at it, on both sides:
-        f falls steeply behind a vertex, so that lines that leave it out as long as it is beyond an edge are
-        below it when it passes.
+        These are the vertices; the best points with z at a breakpoint; and, for a vertex whose z crosses a
+        breakpoint before a neighbouring knot, a copy at the breakpoint, which counts for the classes on both
+        sides. Without the copy the bound of one of them would be violated between the knots, as f falls
+        steeply in z behind a vertex.
         """
         known = [[own] for own in self.vertices()]
         for own, found in zip(known, self._found.values(), strict=True):
-            there = np.isfinite(found.edges)
-            own.append((found.edges[there], self.edges[there], self.edges[there]))
-        leading = [(found.leading, *self._values(found.leading)) for found in self._found.values()]
-        deltas = -np.log1p(self._knots * math.expm1(-self.products.epsilon))
-        for k, apart in enumerate(np.diff(deltas)):
-            (w, f, z), (other, g, x) = leading[k : k + 2]
-            i, j = _same(w, other)
-            near = np.abs(np.log(z[i] / x[j])) < DRIFT * apart
+            there = np.isfinite(found.at_breakpoints)
+            z = self.breakpoints[there]
+            own.append(Located(found.at_breakpoints[there], z, z))
+        tracked = [(found.candidates, *self._values(found.candidates)) for found in self._found.values()]
+        deltas = -np.log1p(self._knots * math.expm1(-self.family.epsilon))
+        for k, distance in enumerate(np.diff(deltas)):
+            (w, f, z), (other, g, x) = tracked[k : k + 2]
+            i, j = _match_vertices(w, other)
+            near = np.abs(np.log(z[i] / x[j])) < SETTINGS.z_drift * distance
             i, j = i[near], j[near]
-            passed = np.minimum(z[i], x[j])[:, None] < self.edges
-            n, edge = np.nonzero(passed & (self.edges <= np.maximum(z[i], x[j])[:, None]))
-            known[k].append((f[i[n]], z[i[n]], self.edges[edge]))
-            known[k + 1].append((g[j[n]], x[j[n]], self.edges[edge]))
-        return [join(own) for own in known]
+            crossed = np.minimum(z[i], x[j])[:, None] < self.breakpoints
+            n, e = np.nonzero(crossed & (self.breakpoints <= np.maximum(z[i], x[j])[:, None]))
+            known[k].append(Located(f[i[n]], z[i[n]], self.breakpoints[e]))
+            known[k + 1].append(Located(g[j[n]], x[j[n]], self.breakpoints[e]))
+        return [Located.join(own) for own in known]
 
-    def kinks(self, worth: float) -> Iterator[float]:
-        """Find where vertices with one value but zeros appear or vanish high above others.
+    def missing_knots(self, worth: float) -> Iterator[float]:
+        """Yield values of t between knots that deserve a knot.
 
-        Yields
-        ------
-        t : float
-            Where f is above what is between the best vertices at the knots before and after by more than
-            `worth`: the most between any two. None of bodies whose vertices are not listed.
+        A vector x 1_T that meets both constraints is in the block up to a critical t in closed form (from it
+        on, if s is special). If its f - lam z there exceeds the chord between the largest ones at the knots
+        before and after by more than `worth`, for one of the slopes looked at, the t with the largest excess
+        between the two knots is yielded. Nothing is, of blocks whose vertices are not listed.
         """
-        if not self.base.movable or self.base.letters > LISTED or len(self._knots) == 1:
+        if not self.base.improvable or not self._is_listed or len(self._knots) == 1:
             return
-        eps, special = self.products.epsilon, self.role[1]
+        eps, special = self.family.epsilon, self.label.special
         t = np.expm1(self._levels - eps if not special else eps - self._levels) / math.expm1(-eps)
         x = np.exp(eps - self._levels if special else 0.0) / self._least
-        f, z = self._single(np.where((t > 0.0) & (t < 1.0), x, 1.0))
+        f, z = self._single_valued(np.where((t > 0.0) & (t < 1.0), x, 1.0))
         found = list(self._found.values())
         for k, (low, high) in enumerate(pairwise(self._knots)):
             own = np.flatnonzero((low < t) & (t < high))
             over = np.full(len(own), -np.inf)
-            for tilt in self._tilts[k] if own.size else ():
-                first, last = ((each.f - tilt * each.z).max() for each in found[k : k + 2])
-                above = f[own] - tilt * z[own] - first - (t[own] - low) / (high - low) * (last - first)
+            for lam in self._lams[k] if own.size else ():
+                first, last = ((each.f - lam * each.z).max() for each in found[k : k + 2])
+                above = f[own] - lam * z[own] - first - (t[own] - low) / (high - low) * (last - first)
                 over = np.maximum(over, above)
             if over.max(initial=-np.inf) > worth:
                 yield float(t[own[over.argmax()]])
 
-    def _ends(self) -> Iterator[tuple[float, float]]:
-        """Yield the ends of A and B at every knot."""
-        pairs = ends(self.products.epsilon, self.role[1], len(self._knots))
-        top, bottom = (between(pair, self._knots).tolist() for pair in pairs)
+    def _bounds_at_knots(self) -> Iterator[Bounds]:
+        """Yield the bounds of A and B at every knot."""
+        pairs = mean_bounds(self.family.epsilon, self.label.special, len(self._knots))
+        top, bottom = (interpolate(pair, self._knots).tolist() for pair in pairs)
         return zip(top, bottom, strict=True)
 
     def _values(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return f and z of points."""
-        return xlogy(w, w) @ self.base.prior - w @ self.base.folded(self._prices), w @ self.base.prior
+        return xlogy(w, w) @ self.base.prior - w @ self.base.fold(self._duals), w @ self.base.prior
 
-    def _single(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f and z of vectors with one value x on the sets and 0 elsewhere."""
+    def _single_valued(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return f and z of the vectors x 1_T, one value x for each set T."""
         z = x * self._mass
         return np.log(x) * z - x * self._costs, z
 
-    def _looked(self, k: int, ends_of: tuple[float, float], last: FloatArray, across: FloatArray) -> Found:
-        """Look for vertices at a knot; points at the edges have at least the f of those `across`."""
-        t, tilts = float(self._knots[k]), self._tilts[k]
-        main = self._prices + tilts[0] * self.products.ball.centre[self.role[0]]
-        flat, again = ends_of[0] <= FLAT * ends_of[1], self._fresh.w[:0]
-        if len(self._fresh.t) and not flat:
-            again = self._reached(self._fresh.w, self._fresh.slope, ends_of)
-        if t == 0.0 or self.base.letters <= LISTED or not self.base.movable or flat:
-            body = self._improved(k, ends_of, again)
-            f, z = body.reduced(self._prices), body.z
-            w: Callable[[NDArray[np.int64]], FloatArray] = body.compact
-            best = body.best(main, KEPT)
+    def _search_at_knot(self, k: int, bounds: Bounds, last: FloatArray, single: FloatArray) -> KnotData:
+        """Look for vertices at a knot; points at the breakpoints have at least the f of `single`."""
+        t, lams = float(self._knots[k]), self._lams[k]
+        main = self._duals + lams[0] * self.family.ball.centre[self.label.s]
+        trivial, again = bounds[0] <= SETTINGS.trivial_ratio * bounds[1], self._violations.w[:0]
+        if len(self._violations.t) and not trivial:
+            again = self._climb(self._violations.w, self._violations.lam, bounds)
+        if t == 0.0 or self._is_listed or not self.base.improvable or trivial:
+            body = self._improved_body(k, bounds, again)
+            f, z = body.reduced(self._duals), body.z
+            w: Callable[[NDArray[np.int64]], FloatArray] = body.folded_vectors
+            best = body.best_folded(main, SETTINGS.kept_vertices)
         else:
-            starts = np.concatenate([self.pool, last, self.base.best(main, TAKEN)])
-            climbed = [self._climbed(starts, tilt, ends_of) for tilt in tilts]
-            places = np.concatenate([*climbed, again])
-            f, z = self._values(places)
-            w, best = places.__getitem__, climbed[0][:KEPT]
-        beside = self._beside(f, z, tilts[0])
-        edges = np.maximum(self._between(f, z, beside, w), across)
-        return Found(f, z, best, w(self._spread(f, z, tilts, beside)), edges)
+            start = self.base.best_folded(main, SETTINGS.polished_vertices)
+            starts = np.concatenate([self.pool, last, start])
+            climbed = [self._climb_sorted(starts, lam, bounds) for lam in lams]
+            points = np.concatenate([*climbed, again])
+            f, z = self._values(points)
+            w, best = points.__getitem__, climbed[0][: SETTINGS.kept_vertices]
+        sides = self._best_on_either_side(f, z, lams[0])
+        at_breakpoints = np.maximum(self._best_at_breakpoints(f, z, sides, w), single)
+        return KnotData(f, z, best, w(self._select_candidates(f, z, lams, sides)), at_breakpoints)
 
-    def _improved(self, k: int, ends_of: tuple[float, float], again: FloatArray) -> Body:
-        """Return a body whose vertices are listed, after looking for better ones."""
-        t, tilts, P = float(self._knots[k]), self._tilts[k], self.products.ball.centre[self.role[0]]
+    def _improved_body(self, k: int, bounds: Bounds, again: FloatArray) -> Body:
+        """Return the block at a knot with its vertices listed, after looking for better ones."""
+        t, lams, P = float(self._knots[k]), self._lams[k], self.family.ball.centre[self.label.s]
+        kept = SETTINGS.kept_vertices
         body = self.base if t == 0.0 else self._listed.get(t)
         if body is None:
-            body = self._listed[t] = with_ends(self.products, self.role[0], *ends_of)
-            if body.movable:
+            body = self._listed[t] = body_between(self.family, self.label.s, *bounds)
+            if body.improvable:
                 near = np.concatenate([self.pool, *self._neighbours(k)])
-                body.append(_distinct(self._reached(near, tilts[0], ends_of)))
+                body.append(_without_duplicates(self._climb(near, lams[0], bounds)))
                 if self._thorough:
-                    best = [moved(w) for tilt in tilts for w in body.best(self._prices + tilt * P, KEPT)]
-                    near = np.concatenate([self._leading(body, tilts), *best])
-                    body.append(_distinct(self._reached(near, tilts[0], ends_of)))
-        if body.movable:
+                    best = np.concatenate([body.best_folded(self._duals + lam * P, kept) for lam in lams])
+                    near = np.concatenate([self._candidates(body, lams), *map(single_letter_moves, best)])
+                    body.append(_without_duplicates(self._climb(near, lams[0], bounds)))
+        if body.improvable:
             body.append(again)
             # Bodies keep what was found before.
-            slopes = self._slopes.setdefault(t, [])
-            for n, tilt in enumerate(tilts):
-                if n == 0 or min(abs(tilt - other) for other in slopes) > STEEPER:
-                    many = MANY if t == 0.0 else (KEPT, 0) if slopes else (TAKEN, MOVED)
-                    polish([body], [self._prices + tilt * P], *many)
-                    slopes.append(float(tilt))
+            done, polished = self._lams_done.setdefault(t, []), SETTINGS.polished_vertices
+            for n, lam in enumerate(lams):
+                if n == 0 or min(abs(lam - other) for other in done) > SETTINGS.lam_tolerance:
+                    many = (4 * polished, polished) if t == 0.0 else (kept, 0) if done else (polished, kept)
+                    polish([body], [self._duals + lam * P], *many)
+                    done.append(float(lam))
         return body
 
     def _neighbours(self, k: int) -> list[FloatArray]:
-        """Return the leading vertices at the knots before and after that have been looked at."""
+        """Return the candidates at the nearest knots before and after that have been searched."""
         known = []
         for near in (reversed(self._knots[:k]), self._knots[k + 1 :]):
             body = next((self._listed[t] for t in map(float, near) if t in self._listed), self.base)
-            known.append(self._leading(body, self._tilts[k]))
+            known.append(self._candidates(body, self._lams[k]))
         return known
 
-    def _leading(self, body: Body, tilts: FloatArray) -> FloatArray:
+    def _candidates(self, body: Body, lams: FloatArray) -> FloatArray:
         """Return the vertices of a body that are worth comparing with others."""
-        f, z = body.reduced(self._prices), body.z
-        return body.compact(self._spread(f, z, tilts, self._beside(f, z, tilts[0])))
+        f, z = body.reduced(self._duals), body.z
+        sides = self._best_on_either_side(f, z, lams[0])
+        return body.folded_vectors(self._select_candidates(f, z, lams, sides))
 
-    def _spread(self, f: FloatArray, z: FloatArray, tilts: FloatArray, beside: Beside) -> NDArray[np.int64]:
-        """Return the best vertices at some slopes, and those between two edges or beside one."""
-        chosen = [np.argsort(-(f - tilt * z), kind="stable")[:LEADING] for tilt in tilts]
-        order = np.argsort(-(f - tilts[0] * z), kind="stable")
-        interval = np.searchsorted(self.edges, z[order])
-        chosen += [order[interval == n][:EACH] for n in range(len(self.edges) + 1)]
-        first, last, _ = beside
-        return np.unique(np.concatenate([*chosen, first.ravel(), last.ravel()]))
+    def _select_candidates(
+        self, f: FloatArray, z: FloatArray, lams: FloatArray, sides: Sides
+    ) -> NDArray[np.int64]:
+        """Return the best vertices at some slopes, and those between two breakpoints or beside one."""
+        per_lam = SETTINGS.candidates_per_lam
+        chosen = [np.argsort(-(f - lam * z), kind="stable")[:per_lam] for lam in lams]
+        order = np.argsort(-(f - lams[0] * z), kind="stable")
+        interval = np.searchsorted(self.breakpoints, z[order])
+        for n in range(len(self.breakpoints) + 1):
+            chosen.append(order[interval == n][: SETTINGS.kept_vertices])
+        return np.unique(np.concatenate([*chosen, sides.left.ravel(), sides.right.ravel()]))
 
-    def _beside(self, f: FloatArray, z: FloatArray, tilt: float) -> Beside:
-        """Return the best vertices on either side of the edges at several slopes, and which edges have both.
-
-        Those have shape (slopes, edges).
-        """
+    def _best_on_either_side(self, f: FloatArray, z: FloatArray, lam: float) -> Sides:
+        """Return the best vertices on either side of the breakpoints, at slopes on both sides of `lam`."""
         order = np.argsort(z, kind="stable")
-        values = f[order] - (tilt + SLANTS[:, None]) * z[order]
+        values = f[order] - (lam + _LAM_OFFSETS[:, None]) * z[order]
         rising = np.maximum.accumulate(values, axis=1)
         falling = np.maximum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
         places = np.arange(len(z))
-        first = np.maximum.accumulate(np.where(values >= rising, places, 0), axis=1)
-        last = np.minimum.accumulate(np.where(values >= falling, places, len(z) - 1)[:, ::-1], axis=1)[
-            :, ::-1
-        ]
-        at = np.searchsorted(z[order], self.edges)
-        there = np.flatnonzero((at > 0) & (at < len(z)))
-        return order[first[:, at[there] - 1]], order[last[:, at[there]]], there
+        left = np.maximum.accumulate(np.where(values >= rising, places, 0), axis=1)
+        right = np.where(values >= falling, places, len(z) - 1)
+        right = np.minimum.accumulate(right[:, ::-1], axis=1)[:, ::-1]
+        at = np.searchsorted(z[order], self.breakpoints)
+        both = np.flatnonzero((at > 0) & (at < len(z)))
+        return Sides(order[left[:, at[both] - 1]], order[right[:, at[both]]], both)
 
-    def _between(
-        self, f: FloatArray, z: FloatArray, beside: Beside, w: Callable[[NDArray[np.int64]], FloatArray]
+    def _best_at_breakpoints(
+        self, f: FloatArray, z: FloatArray, sides: Sides, w: Callable[[NDArray[np.int64]], FloatArray]
     ) -> FloatArray:
-        """Return the largest f of points between two vertices with z at the edges, or -inf.
+        """Return the largest f of points between two vertices with z at each breakpoint, or -inf.
 
-        `w` returns letters of vertices.
+        `w` returns the letters of vertices.
         """
-        first, last, there = beside
-        shape = len(first), len(first), len(there)
-        i, j = (np.broadcast_to(own, shape).ravel() for own in (first[:, None], last[None]))
-        edges = np.broadcast_to(self.edges[there], shape).ravel()
-        v = w(i) + ((edges - z[i]) / (z[j] - z[i]))[:, None] * (w(j) - w(i))
-        best = np.full(len(self.edges), -np.inf)
-        best[there] = self._values(v)[0].reshape(len(first) ** 2, len(there)).max(axis=0)
+        shape = len(sides.left), len(sides.left), len(sides.breakpoints)
+        pairs = sides.left[:, None], sides.right[None]
+        i, j = (np.broadcast_to(own, shape).ravel() for own in pairs)
+        target = np.broadcast_to(self.breakpoints[sides.breakpoints], shape).ravel()
+        v = w(i) + ((target - z[i]) / (z[j] - z[i]))[:, None] * (w(j) - w(i))
+        best = np.full(len(self.breakpoints), -np.inf)
+        best[sides.breakpoints] = self._values(v)[0].reshape(shape[0] ** 2, shape[2]).max(axis=0)
         return best
 
-    def _across(self, ends_of: tuple[float, float]) -> FloatArray:
-        """Return the largest f of points with one value but zeros, with z at the edges, or -inf."""
-        x = self.edges[:, None] / self._mass
-        own = (x * self._least >= ends_of[1]) & (x * self._least * np.exp(self._levels) <= ends_of[0])
-        return np.asarray(np.where(own, self._single(x)[0], -np.inf).max(axis=1, initial=-np.inf))
+    def _best_single_valued_at(self, bounds: Bounds) -> FloatArray:
+        """Return the largest f of vectors x 1_T in the block with z at each breakpoint, or -inf."""
+        x = self.breakpoints[:, None] / self._mass
+        own = (x * self._least >= bounds[1]) & (x * self._least * np.exp(self._levels) <= bounds[0])
+        return np.asarray(np.where(own, self._single_valued(x)[0], -np.inf).max(axis=1, initial=-np.inf))
 
-    def _climbed(self, starts: FloatArray, tilt: float, ends_of: tuple[float, float]) -> FloatArray:
-        """Return the places reached from others, best first."""
-        w = self._reached(starts, tilt, ends_of)
+    def _climb_sorted(self, starts: FloatArray, lam: float, bounds: Bounds) -> FloatArray:
+        """Return the points that are reached from others, best first."""
+        w = self._climb(starts, lam, bounds)
         f, z = self._values(w)
-        return np.asarray(w[np.argsort(tilt * z - f, kind="stable")])
+        return np.asarray(w[np.argsort(lam * z - f, kind="stable")])
 
-    def _reached(
-        self, starts: FloatArray, tilts: FloatArray | float, ends_of: tuple[float, float]
-    ) -> FloatArray:
-        """Return the places reached from others with given ends and slopes."""
-        top, bottom, many = *ends_of, np.ones(len(starts))
-        return reached(self.base, self._prices, starts, tilts * many, top * many, bottom * many)
+    def _climb(self, starts: FloatArray, lams: FloatArray | float, bounds: Bounds) -> FloatArray:
+        """Return the points that are reached from others with given slopes and bounds of A and B."""
+        top, bottom, many = *bounds, np.ones(len(starts))
+        return climb_or_restore(self.base, self._duals, starts, lams * many, top * many, bottom * many)
 
 
-def _distinct(w: FloatArray) -> FloatArray:
-    """Return the first of all places that are about the same."""
-    rounded = np.rint(np.log(w + SMALL) / NEAR)
+def _without_duplicates(w: FloatArray) -> FloatArray:
+    """Return the first of all points that are about the same."""
+    rounded = np.rint(np.log(w + SETTINGS.log_floor) / SETTINGS.vertex_distance)
     return np.asarray(w[np.sort(np.unique(rounded, axis=0, return_index=True)[1])])
 
 
-def _same(first: FloatArray, second: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Match vertices of two knots: those with the same letters above zero that are nearest to each other."""
+def _match_vertices(first: FloatArray, second: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return pairs of vertices of two knots: mutual nearest ones with the same letters above zero."""
     if not len(first) or not len(second):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    logs = [np.log(np.maximum(w, ZERO)) for w in (first, second)]
-    apart = np.abs(logs[0][:, None] - logs[1]).max(axis=2)
-    apart[((first[:, None] > ZERO) != (second > ZERO)).any(axis=2)] = np.inf
-    nearest, back = apart.argmin(axis=1), apart.argmin(axis=0)
+    zero = SETTINGS.zero
+    logs = [np.log(np.maximum(w, zero)) for w in (first, second)]
+    distance = np.abs(logs[0][:, None] - logs[1]).max(axis=2)
+    distance[((first[:, None] > zero) != (second > zero)).any(axis=2)] = np.inf
+    nearest, back = distance.argmin(axis=1), distance.argmin(axis=0)
     own = np.arange(len(first))
-    matched = (back[nearest] == own) & np.isfinite(apart[own, nearest])
+    matched = (back[nearest] == own) & np.isfinite(distance[own, nearest])
     return own[matched], nearest[matched]

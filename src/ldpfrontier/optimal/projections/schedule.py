@@ -24,8 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.optimal.certificate.delta_sweep import Profiles
-from ldpfrontier.optimal.certificate.dual_certificate import Certificate, Frame
+from ldpfrontier.optimal.certificate.affine_bounds import AffineBounds
+from ldpfrontier.optimal.certificate.delta_sweep import DeltaSweep
+from ldpfrontier.optimal.certificate.dual_certificate import Certificate
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.products.ball_family import BallFamily
@@ -71,17 +72,17 @@ class CertificateSchedule:
         """Refine a certificate in portions of nodes, until it is near its aim or far from it for good."""
         excess, size, portion = math.inf, -1, math.ceil(self.pass_nodes / SETTINGS.portions)
         is_final, closing = self.slack <= self.final_slack, SETTINGS.closed_ratio * aim
-        while size < certificate.size < self.nodes_left:
-            size = certificate.size
+        while size < certificate.node_count < self.nodes_left:
+            size = certificate.node_count
             excess = certificate.bound(min(portion, self.nodes_left - size))
-            spent = certificate.size >= self.pass_nodes
+            spent = certificate.node_count >= self.pass_nodes
             if excess <= closing and (spent or not is_final):
                 break
-            if spent and certificate.known > SETTINGS.continue_ratio * aim:
+            if spent and certificate.known_kappa > SETTINGS.continue_ratio * aim:
                 break
         closed = excess <= closing
         self.bound, self.passes_left = min(self.bound, value + excess), self.passes_left - 1
-        self.nodes_left -= certificate.size
+        self.nodes_left -= certificate.node_count
         if self.nodes_left <= 0 or (closed and is_final):
             self.passes_left = 0
         if closed:
@@ -106,7 +107,7 @@ def certified_bound(
     deltas, utility = _covers_deltas(family), MutualInformation(family.ball.centre)
     total = SETTINGS.total_ratio_distinct if deltas else SETTINGS.total_ratio_all_pairs
     schedule = CertificateSchedule(max_nodes, int(total * max_nodes), _final_slack(family))
-    sweep, repeats = Profiles(family, SETTINGS.knots if deltas else 1), SETTINGS.max_passes
+    sweep, repeats = DeltaSweep(family, SETTINGS.knots if deltas else 1), SETTINGS.max_passes
     joint: Proximal | None = None
     while schedule.passes_left > 0:
         if joint is None:
@@ -122,11 +123,11 @@ def certified_bound(
         if (new or sweep.excess > fit_loss * value) and repeats > 1:
             repeats -= 1
             continue
-        frame = sweep.frame(max(fit_loss, SETTINGS.fit_loss_distinct if deltas else 0.0) * value)
-        certificate, aim = _certificate(family, duals, frame, schedule.slack)
+        bounds = sweep.affine_bounds(max(fit_loss, SETTINGS.fit_loss_distinct if deltas else 0.0) * value)
+        certificate, aim = _certificate(family, duals, bounds, schedule.slack)
         schedule.run(certificate, aim, value)
-        if sweep.learn(certificate):
-            sweep.improve(duals)
+        if sweep.add_violations(certificate):
+            sweep.polish(duals)
     columns = list[Columns]()
     if joint is not None:
         inner_gap = SETTINGS.inner_share * gap
@@ -151,18 +152,18 @@ def searched_bound(family: BallFamily, decomposition: Decomposition, gap: float)
         else (SETTINGS.inner_share * SETTINGS.first_slack)
     )
     passes = repeats = 1 if deltas else SETTINGS.search_passes
-    sweep = Profiles(family, SETTINGS.search_knots if deltas else 1)
+    sweep = DeltaSweep(family, SETTINGS.search_knots if deltas else 1)
     while passes > 0:
         duals = decomposition.solve(family.explore, gap=gap, rounds=SETTINGS.max_programs)
         value = float(duals.sum())
         if _search_deltas(sweep, duals) and repeats > 1:
             repeats -= 1
             continue
-        certificate, _ = _certificate(family, duals, sweep.frame(fit_loss * value), slack)
+        certificate, _ = _certificate(family, duals, sweep.affine_bounds(fit_loss * value), slack)
         bound = min(bound, value + certificate.bound(len(duals) * SETTINGS.search_nodes))
         passes -= 1
-        if sweep.learn(certificate):
-            sweep.improve(duals)
+        if sweep.add_violations(certificate):
+            sweep.polish(duals)
     return bound
 
 
@@ -176,20 +177,20 @@ def _final_slack(family: BallFamily) -> float:
     return SETTINGS.final_slack_distinct if family.distinct else SETTINGS.final_slack_all_pairs
 
 
-def _search_deltas(sweep: Profiles, duals: FloatArray, least_excess: FloatArray | None = None) -> bool:
+def _search_deltas(sweep: DeltaSweep, duals: FloatArray, least_excess: FloatArray | None = None) -> bool:
     """Search for vertices along delta; return whether products are used that were not before."""
     tolerance = SETTINGS.final_slack_distinct
-    sweep.look(duals, 0.1 * tolerance * float(duals.sum()), least_excess)
-    return sweep.use(duals, SETTINGS.inner_share * tolerance * float(duals.sum()))
+    sweep.search(duals, 0.1 * tolerance * float(duals.sum()), least_excess)
+    return sweep.activate_products(duals, SETTINGS.inner_share * tolerance * float(duals.sum()))
 
 
 def _certificate(
-    family: BallFamily, duals: FloatArray, frame: Frame, slack: float
+    family: BallFamily, duals: FloatArray, bounds: AffineBounds, slack: float
 ) -> tuple[Certificate, float]:
     """Return a certificate of affine bounds raised by a slack, and the reduced cost that they prove then."""
     room = slack * float(duals.sum())
-    aim = max(room, float(frame.kappa().max()) + 0.5 * room)
-    return Certificate(family, duals, frame.raised(aim, _shares(family)), room / len(duals)), aim
+    aim = max(room, float(bounds.kappa().max()) + 0.5 * room)
+    return Certificate(family, duals, bounds.with_slack(aim, _shares(family)), room / len(duals)), aim
 
 
 def _shares(family: BallFamily) -> FloatArray:
