@@ -1,4 +1,4 @@
-"""The numbers that the pages beside this file quote, against the tables of a run (quoted.yaml says which).
+"""The numbers that pages quote from the tables of a run (docs/quoted.yaml says from which).
 
 `python tools/quoted.py` compares them with the tables in `results/`; `python tools/quoted.py renew` writes
 what the tables say into the pages.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,73 +26,121 @@ from reproduction.planning.paper import papers  # noqa: E402
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?:e-?\d+)?%?")
 
+#: What stands in braces: how the rows are taken together, the table, an expression of columns, the rows.
+PLACE = re.compile(r"\{([^{}]+)\}")
+LOOKED_UP = re.compile(
+    r"(?:(min|median|mean|max|sum|count) (?!\|))?(?:(\w+): )?(?P<column>.+?)(?: \| (?P<rows>.+))?", re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a page: where it stands, how it is written, and what it is in the tables."""
+
+    start: int
+    end: int
+    text: str
+    quote: Quote
+
 
 @dataclass(frozen=True)
 class Quoted:
-    """A place of a page with its numbers."""
+    """A text of a page with numbers of tables in it.
+
+    Attributes
+    ----------
+    page : Path
+    paper : str
+        Whose tables they are.
+    table : str
+    text : str
+        As the page has it, but for what stands in braces. ``{max gap | epsilon > 1}`` is a number: the
+        largest of the column or expression ``gap`` where epsilon is above 1. Without ``max`` there is only
+        one, and ``{max fig2: gap}`` is of another table. ``{epsilon=}`` is a value that the page gives,
+        ``{=}`` one of `labels`: the rows are those that have it, and the page may have the text repeatedly.
+    rows : str
+        A condition on the rows of all the numbers.
+    labels : mapping
+        Names of the page, and the conditions on rows that they stand for.
+    """
 
     page: Path
     paper: str
+    table: str
     text: str
-    quotes: Mapping[str, Quote]
+    rows: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def pattern(self) -> re.Pattern[str]:
-        """What the page has, with a group for every number; a line may end at any space."""
-        parts = re.split(r"\{(\w+)\}", self.text)
-        words = [r"\s+".join(re.escape(word) for word in re.split(r"\s+", part)) for part in parts[::2]]
-        groups = [rf"(?P<{name}>[\d.,]*\d(?:e-?\d+)?%?)" for name in parts[1::2]]
-        return re.compile("".join(x for pair in zip(words, [*groups, ""], strict=True) for x in pair))
-
-    def said(self) -> dict[str, str]:
-        """Return the numbers of the page by name.
+    def places(self) -> list[re.Match[str]]:
+        """Return where the page has the text; a line may end at any space.
 
         Raises
         ------
         ValueError
-            If the page does not have the text exactly once.
+            If the page does not have it exactly once, or at all where it may have it repeatedly.
         """
-        return self._place().groupdict()
+        pattern = "".join(
+            r"\s+".join(re.escape(word) for word in re.split(r"\s+", part))
+            if n % 2 == 0
+            else self._group(part)
+            for n, part in enumerate(PLACE.split(self.text))
+        )
+        found = list(re.finditer(pattern, self.page.read_text(encoding="utf-8")))
+        if len(found) != 1 and not (found and "=}" in self.text):
+            raise ValueError(f"{self.page.name} has {len(found)} times, not once: {self.text}")
+        return found
 
-    def found(self, tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-        """Return the numbers of the tables by name, as the page is to write them."""
-        return {name: quote.text(tables[quote.table]) for name, quote in self.quotes.items()}
+    def _group(self, place: str) -> str:
+        """Return the pattern of what stands in braces."""
+        if place == "=":
+            return f"({'|'.join(map(re.escape, self.labels))})"
+        return r"([^|()\n]+?)" if place.endswith("=") else r"([\d.,]*\d(?:e-?\d+)?%?)"
+
+    def numbers(self) -> Iterator[Number]:
+        """Yield the numbers of the page."""
+        specified = PLACE.findall(self.text)
+        for place in self.places:
+            named = dict(zip(specified, place.groups(), strict=True))
+            given = [self.rows]
+            for spec, text in named.items():
+                if spec == "=":
+                    given.append(self.labels[text])
+                elif spec.endswith("="):
+                    given.append(f"{spec[:-1]} == {text if NUMBER.fullmatch(text) else repr(text)}")
+            for n, spec in enumerate(specified, start=1):
+                if not spec.endswith("="):
+                    yield Number(*place.span(n), place[n], self._quote(spec, given, place[n]))
+
+    def _quote(self, spec: str, given: list[str], text: str) -> Quote:
+        """Return what a number is in the tables, written as the page writes it."""
+        match = LOOKED_UP.fullmatch(spec)
+        assert match is not None, spec
+        rows = " and ".join(f"({x})" for x in (*given, match["rows"]) if x)
+        decimals = len(re.sub(r"e.*|%", "", text).partition(".")[2])
+        kind = "%" if "%" in text else "e" if "e" in text else "f"
+        return Quote(match[2] or self.table, match["column"], rows, match[1] or "only", f".{decimals}{kind}")
 
     def renew(self, tables: Mapping[str, pd.DataFrame]) -> None:
         """Write the numbers of the tables into the page."""
-        place, page, found = self._place(), self.page.read_text(encoding="utf-8"), self.found(tables)
-        for name in sorted(found, key=place.start, reverse=True):
-            page = page[: place.start(name)] + found[name] + page[place.end(name) :]
+        page = self.page.read_text(encoding="utf-8")
+        for number in sorted(self.numbers(), key=lambda number: -number.start):
+            page = page[: number.start] + number.quote.text(tables[number.quote.table]) + page[number.end :]
         self.page.write_text(page, encoding="utf-8")
 
-    def _place(self) -> re.Match[str]:
-        places = list(self.pattern.finditer(self.page.read_text(encoding="utf-8")))
-        if len(places) != 1:
-            raise ValueError(f"{self.page.name} has {len(places)} times, not once: {self.text}")
-        return places[0]
 
-    def span(self) -> tuple[int, int]:
-        """Return where in the page it is."""
-        return self._place().span()
-
-
-def read() -> dict[str, dict[str, Any]]:
-    """Return quoted.yaml by page: ``quotes`` as `Quoted`, and its other keys."""
+def read() -> dict[str, Any]:
+    """Return quoted.yaml by page: ``quotes`` as a list of `Quoted`, and its other keys."""
     pages = yaml.safe_load((DOCS / "quoted.yaml").read_text(encoding="utf-8"))
     for name, page in pages.items():
-        paper = page.get("paper", name)
-        page["quotes"] = [
-            Quoted(
-                DOCS / f"{name}.md",
-                paper,
-                entry["text"],
-                {
-                    key: Quote(table, column, rows, take, form)
-                    for key, (table, column, rows, take, form) in entry["numbers"].items()
-                },
-            )
-            for entry in page["quotes"]
-        ]
+        known, quotes = page.pop("define", {}), []
+        for table, entries in page["quotes"].items():
+            for entry in entries:
+                given = {"text": entry} if isinstance(entry, str) else dict(entry)
+                for key in {"text", "rows"} & set(given):
+                    given[key] = re.sub(r"\$(\w+)", lambda m, known=known: known.get(m[1], m[0]), given[key])
+                quotes.append(Quoted(DOCS / f"{name}.md", page.get("paper", name), table, **given))
+        page["quotes"] = quotes
     return dict(pages)
 
 
@@ -106,32 +154,31 @@ def tables_of(results: Path) -> dict[str, ResultTables]:
     }
 
 
-def stale(results: Path) -> Iterator[tuple[Quoted, dict[str, str], dict[str, str]]]:
-    """Yield the quotes that say something else than the tables, with what they say and what is there."""
+def stale(results: Path) -> Iterator[tuple[Quoted, Number, str]]:
+    """Yield the numbers that are others in the tables, with what is there."""
     tables = tables_of(results)
     for page in read().values():
         for quoted in page["quotes"]:
-            try:
-                found = quoted.found(tables[quoted.paper])
-            except NotCheckable:
-                continue
-            except ValueError:
-                if "configuration" not in page:  # A run of the default configuration has fewer rows.
-                    raise
-                continue
-            if found != quoted.said():
-                yield quoted, quoted.said(), found
+            for number in quoted.numbers():
+                try:
+                    found = number.quote.text(tables[quoted.paper][number.quote.table])
+                except NotCheckable:
+                    continue
+                except ValueError:
+                    if "configuration" not in page:  # A run of the default configuration has fewer rows.
+                        raise
+                    continue
+                if found != number.text:
+                    yield quoted, number, found
 
 
 if __name__ == "__main__":
     wrong = list(stale(DOCS.parent / "results"))
-    for quoted, said, found in wrong:
-        differ = [
-            f"{name}: {said[name]}, the tables have {found[name]}"
-            for name in found
-            if said[name] != found[name]
-        ]
-        print(f"{quoted.page.name}: {quoted.text.splitlines()[0]}: {'; '.join(differ)}")
-        if sys.argv[1:] == ["renew"]:
-            quoted.renew(tables_of(DOCS.parent / "results")[quoted.paper])
-    sys.exit(bool(wrong) and sys.argv[1:] != ["renew"])
+    for quoted, number, found in wrong:
+        line = quoted.page.read_text(encoding="utf-8")[: number.start].count("\n") + 1
+        print(f"{quoted.page.name}:{line}: {number.text}, the tables have {found}")
+    if renewing := sys.argv[1:] == ["renew"]:
+        tables = tables_of(DOCS.parent / "results")
+        for quoted in {id(quoted): quoted for quoted, *_ in wrong}.values():
+            quoted.renew(tables[quoted.paper])
+    sys.exit(bool(wrong) and not renewing)

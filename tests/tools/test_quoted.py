@@ -11,7 +11,6 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from reproduction.ledger.quotes import Quote
 from reproduction.planning.paper import papers
 from reproduction.planning.plan import Plan
 from reproduction.results.files import read_metadata
@@ -31,7 +30,6 @@ def loaded():
 
 QUOTED = loaded()
 PAGES = QUOTED.read()
-ALL = [quoted for page in PAGES.values() for quoted in page["quotes"]]
 
 each_page = pytest.mark.parametrize("name", PAGES)
 
@@ -40,8 +38,7 @@ each_page = pytest.mark.parametrize("name", PAGES)
 def test_every_quote_is_on_its_page_and_of_a_table(name):
     known = papers()
     for quoted in PAGES[name]["quotes"]:
-        assert set(quoted.said()) == set(quoted.quotes), quoted.text
-        assert {quote.table for quote in quoted.quotes.values()} <= set(known[quoted.paper].published)
+        assert {number.quote.table for number in quoted.numbers()} <= set(known[quoted.paper].published)
 
 
 @each_page
@@ -50,15 +47,15 @@ def test_a_page_quotes_what_the_tables_have(name):
     found = {key: paper.configured(configuration) for key, paper in papers().items()}
     plan, tables, compared = Plan(found, configuration, ROOT / "resources"), QUOTED.tables_of(RESULTS), 0
     for quoted in PAGES[name]["quotes"]:
-        names = {quote.table for quote in quoted.quotes.values()}
-        paths = {table: RESULTS / f"tables/{quoted.paper}/{table}.parquet" for table in names}
-        if not all(path.is_file() for path in paths.values()):
-            continue
-        # Those of a smaller run say nothing.
-        asked = {table: plan.configuration_of(found[quoted.paper].tables[table]) for table in names}
-        if all(read_metadata(paths[table]).get("configuration_hash") == asked[table] for table in names):
-            assert quoted.found(tables[quoted.paper]) == quoted.said(), "python tools/quoted.py renew"
-            compared += 1
+        for number in quoted.numbers():
+            table = number.quote.table
+            path = RESULTS / f"tables/{quoted.paper}/{table}.parquet"
+            # Those of a smaller run say nothing.
+            asked = plan.configuration_of(found[quoted.paper].tables[table])
+            if path.is_file() and read_metadata(path).get("configuration_hash") == asked:
+                has = number.quote.text(tables[quoted.paper][table])
+                assert has == number.text, f"{number.quote}: python tools/quoted.py renew"
+                compared += 1
     if not compared:
         pytest.skip(f"There are no tables of a run at full scale in {RESULTS}.")
 
@@ -103,20 +100,17 @@ def test_every_number_of_a_section_is_accounted_for(name):
     text = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
     known = given(page.get("paper", name), configuration_of(page)) | {"0"}
     constants = page.get("constants", {})
-    assert all(isinstance(source, str) and source for source in constants.values())
-    sourced, met = numbers(list(constants)), set()
-    quotes = [(quoted, quoted.pattern.search(text)) for quoted in page["quotes"] if quoted.said()]
-    computed = {place.start(key) for quoted, place in quotes for key in quoted.quotes}
+    sourced, met = numbers(list(constants.values())), set()
+    computed = {number.start for quoted in page["quotes"] for number in quoted.numbers()}
+    # A text that is quoted names the rows: at D = 0.1 it is so and so.
+    places = [
+        (place.span(), numbers([f"{number.quote.rows} {number.quote.column}" for number in quoted.numbers()]))
+        for quoted in page["quotes"]
+        for place in quoted.places
+    ]
     for section in re.finditer(r"(?ms)^## .*?\n(.*?)(?=^## |\Z)", text):
         for number in QUOTED.NUMBER.finditer(text, *section.span(1)):
-            # A text that is quoted names the rows: at D = 0.1 it is so and so.
-            rows = {
-                row
-                for quoted, place in quotes
-                if place.start() <= number.start() < place.end()
-                for quote in quoted.quotes.values()
-                for row in numbers(f"{quote.rows} {quote.column}")
-            }
+            rows = set().union(*(rows for (a, b), rows in places if a <= number.start() < b))
             as_written = {plain(number[0]), plain(number[0]).rstrip("%")}
             met |= as_written & sourced
             inside = number.start() in computed or plain(number[0]) in known | rows
@@ -133,29 +127,38 @@ def test_a_computed_number_is_not_given():
 
 
 @pytest.fixture
-def quoted(tmp_path):
+def page(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("At level 2 it is 12.5% here,\nand 3e-9 there.\n")
-    return QUOTED.Quoted(
-        page,
-        "p",
-        "it is {share} here, and {gap} there",
-        {"share": Quote("t", "value", form=".1%", take="max"), "gap": Quote("t", "gap", form=".0e")},
-    )
+    page.write_text("At level 2 it is 12.5% here,\nand 3e-9 there.\n\n| 0.1 | b | 2.0 |\n| 0.2 | b | 4.0 |\n")
+    return page
 
 
-def test_another_number_is_noticed_and_renewed(quoted):
-    same = {"t": pd.DataFrame({"value": [0.1, 0.125], "gap": [3e-9, 3e-9]})}
-    other = {"t": pd.DataFrame({"value": [0.1, 0.1239], "gap": [2e-10, 2e-10]})}
-    assert quoted.said() == quoted.found(same) == {"share": "12.5%", "gap": "3e-9"}
-    assert quoted.found(other) != quoted.said()
+def texts(quoted, tables):
+    return [(number.text, number.quote.text(tables[number.quote.table])) for number in quoted.numbers()]
+
+
+def test_another_number_is_noticed_and_renewed(page):
+    quoted = QUOTED.Quoted(page, "p", "t", "it is {max value | gap < 1} here, and {other: gap} there")
+    tables = {"t": pd.DataFrame({"value": [0.1, 0.125, 7], "gap": [0, 0, 2]})}
+    same = tables | {"other": pd.DataFrame({"gap": [3e-9, 3e-9]})}
+    other = tables | {"other": pd.DataFrame({"gap": [2e-10]})}
+    assert texts(quoted, same) == [("12.5%", "12.5%"), ("3e-9", "3e-9")]
+    assert texts(quoted, other)[1] == ("3e-9", "2e-10")
     quoted.renew(other)
-    assert quoted.page.read_text() == "At level 2 it is 12.4% here,\nand 2e-10 there.\n"
-    assert quoted.said() == quoted.found(other)
+    assert page.read_text().startswith("At level 2 it is 12.5% here,\nand 2e-10 there.\n")
 
 
-def test_a_text_that_is_gone_or_there_twice_is_refused(quoted):
-    for text, times in (("nothing", 0), (2 * quoted.page.read_text(), 2)):
-        quoted.page.write_text(text)
+def test_the_page_names_the_rows(page):
+    table = pd.DataFrame({"at": [0.1, 0.1, 0.2, 0.2], "kind": ["x", "y"] * 2, "value": [1.0, 2.0, 3.0, 4.04]})
+    quoted = QUOTED.Quoted(
+        page, "p", "t", "| {at=} | {=} | {value} |", labels={"a": "kind == 'x'", "b": "kind == 'y'"}
+    )
+    assert texts(quoted, {"t": table}) == [("2.0", "2.0"), ("4.0", "4.0")]
+
+
+def test_a_text_that_is_gone_or_there_twice_is_refused(page):
+    quoted = QUOTED.Quoted(page, "p", "t", "it is {value} here")
+    for text, times in (("nothing", 0), (2 * page.read_text(), 2)):
+        page.write_text(text)
         with pytest.raises(ValueError, match=rf"page\.md has {times} times, not once: it is"):
-            quoted.said()
+            list(quoted.numbers())
