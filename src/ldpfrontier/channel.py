@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpfrontier.numerics.arguments import NEGATIVE_TOLERANCE, SUM_TOLERANCE, as_distribution, as_numbers
+from ldpfrontier.numerics.arguments import as_distribution, as_numbers
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -47,7 +48,7 @@ class Channel:
             raise ValueError(
                 f"The channel matrix has {matrix[x, y]} in row {x}, column {y}; entries must be finite."
             )
-        if matrix.min() < -NEGATIVE_TOLERANCE:
+        if matrix.min() < -NUMERICS.negative_tolerance:
             x, y = np.unravel_index(int(matrix.argmin()), matrix.shape)
             raise ValueError(
                 f"The channel matrix has the negative entry {matrix[x, y]:.6g} in row {x}, column {y};"
@@ -55,10 +56,10 @@ class Channel:
             )
         sums = matrix.sum(axis=1)
         worst = int(np.abs(sums - 1.0).argmax())
-        if abs(sums[worst] - 1.0) > SUM_TOLERANCE:
+        if abs(sums[worst] - 1.0) > NUMERICS.sum_tolerance:
             raise ValueError(
                 f"Row {worst} of the channel matrix sums to {sums[worst]:.12g};"
-                f" every row must sum to 1 (within {SUM_TOLERANCE:g})."
+                f" every row must sum to 1 (within {NUMERICS.sum_tolerance:g})."
             )
         np.maximum(matrix, 0.0, out=matrix)
         matrix.flags.writeable = False

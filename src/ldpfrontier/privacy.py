@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import SUM_TOLERANCE, as_instance, as_number, as_numbers
+from ldpfrontier.numerics.arguments import as_instance, as_number, as_numbers
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.types import FloatArray
 
 
@@ -137,7 +138,7 @@ def rldp_epsilon(channel: Channel, conditionals: ArrayLike) -> FloatArray:
     P[np.isnan(P).all(axis=-1)] = 0.0
     sums = P.sum(axis=-1)
     present = sums != 0.0
-    bad = ~((np.abs(sums - 1.0) <= SUM_TOLERANCE) | ~present) | ~(P >= 0.0).all(axis=-1)
+    bad = ~((np.abs(sums - 1.0) <= NUMERICS.sum_tolerance) | ~present) | ~(P >= 0.0).all(axis=-1)
     if bad.any():
         i, s = (int(j) for j in np.argwhere(bad)[0])
         raise ValueError(

@@ -44,7 +44,7 @@ from ldpfrontier.mechanisms import (
     randomized_response,
     secret_randomized_response,
 )
-from ldpfrontier.numerics.subset_sums import MAX_PARTITION
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.priors import dirichlet
@@ -75,7 +75,7 @@ def check_information(prior, epsilon) -> None:
     if float(epsilon) > 0:
         rounding = entry_rounding(epsilon)
         assert_above(optimum.bound, utility(randomized_response(utility.prior.size, epsilon)), rounding)
-        if utility.prior.size <= MAX_PARTITION:
+        if utility.prior.size <= NUMERICS.max_partition:
             assert_above(optimum.bound, utility(binary_mechanism(utility, epsilon)), rounding)
         recomputed = mutual_information(prior, optimum.channel)
         assert math.isclose(recomputed, optimum.value, rel_tol=1e-9 + rounding, abs_tol=1e-290)

@@ -25,7 +25,8 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.extras import extra
 from ldpfrontier.hypothesis_testing.hypotheses import as_hypotheses, as_limits
 from ldpfrontier.information import BITS
-from ldpfrontier.numerics.arguments import NEGATIVE_TOLERANCE, as_distribution
+from ldpfrontier.numerics.arguments import as_distribution
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.types import FloatArray
 
 #: What the interior point method is asked for; the program is scaled to numbers near one.
@@ -136,7 +137,7 @@ class Perturbation:
             As `matrix`, and if W' has an entry outside [0, 1]: the sentence says what would be allowed.
         """
         matrix = self.matrix(w0)
-        if matrix.min() < -NEGATIVE_TOLERANCE:
+        if matrix.min() < -NUMERICS.negative_tolerance:
             x, y = np.unravel_index(int(matrix.argmin()), matrix.shape)
             raise ValueError(
                 f"W' has the entry {matrix.min():.6g} in row {x}, column {y} and is not a channel; with this"

@@ -28,8 +28,9 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses, as_hypotheses, as_limits
 from ldpfrontier.hypothesis_testing.two_outputs import HALVINGS, best_two_outputs
 from ldpfrontier.information import BITS
-from ldpfrontier.numerics.highs import LP_TOLERANCE, add_column, new_lp, solve
+from ldpfrontier.numerics.highs import add_column, new_lp, solve
 from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimum import Optimum, check_start, checked_effort, uninformative
 from ldpfrontier.types import FloatArray, Intractable
 
@@ -260,7 +261,7 @@ class _Program:
 
     def channel(self, weights: FloatArray) -> Channel:
         """Build the channel from the weights of the columns, its row sums exact to rounding."""
-        support = np.flatnonzero(weights > LP_TOLERANCE)
+        support = np.flatnonzero(weights > NUMERICS.lp_tolerance)
         basis = np.array([self.columns[j] for j in support]).T
         matrix = basis * weights[support]
         return Channel(matrix / matrix.sum(axis=1, keepdims=True))

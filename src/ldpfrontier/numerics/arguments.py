@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ldpfrontier.numerics.settings import SETTINGS
 from ldpfrontier.types import FloatArray
-
-SUM_TOLERANCE = 1e-9
-NEGATIVE_TOLERANCE = 1e-12
 
 
 def as_number(
@@ -139,14 +137,14 @@ def as_distribution(p: ArrayLike, name: str = "p") -> FloatArray:
         raise ValueError(f"{name} is empty; a distribution needs at least one entry.")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} has an entry that is not a finite number; probabilities must be finite.")
-    if array.min() < -NEGATIVE_TOLERANCE:
+    if array.min() < -SETTINGS.negative_tolerance:
         where = tuple(int(i) for i in np.unravel_index(int(array.argmin()), array.shape))
         index = where[0] if len(where) == 1 else where
         raise ValueError(f"{name} has the negative entry {array.min():.6g} at {index}; allowed is 0 or more.")
     total = float(array.sum())
-    if abs(total - 1.0) > SUM_TOLERANCE:
+    if abs(total - 1.0) > SETTINGS.sum_tolerance:
         raise ValueError(
-            f"{name} sums to {total:.12g}; a distribution must sum to 1 (within {SUM_TOLERANCE:g})."
+            f"{name} sums to {total:.12g}; a distribution must sum to 1 (within {SETTINGS.sum_tolerance:g})."
         )
     return np.maximum(array, 0.0)
 

@@ -6,10 +6,8 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.numerics.settings import SETTINGS
 from ldpfrontier.types import FloatArray
-
-#: HiGHS' smallest feasibility tolerance; its default of 1e-7 is visible in the results.
-LP_TOLERANCE = 1e-10
 
 TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 
@@ -25,7 +23,7 @@ def new_lp() -> highspy.Highs:
     lp.setOptionValue("presolve", "off")
     lp.setOptionValue("simplex_strategy", 4)
     for option in TOLERANCES:
-        lp.setOptionValue(option, LP_TOLERANCE)
+        lp.setOptionValue(option, SETTINGS.lp_tolerance)
     lp.changeObjectiveSense(highspy.ObjSense.kMaximize)
     return lp
 
@@ -67,11 +65,11 @@ def solve(lp: highspy.Highs) -> tuple[float, FloatArray, FloatArray]:
         # A degenerate basis can defeat the tightest tolerances. Looser ones cost accuracy of the weights,
         # never of the certificate: a dual bound holds at any prices.
         for option in TOLERANCES:
-            lp.setOptionValue(option, 100 * LP_TOLERANCE)
+            lp.setOptionValue(option, 100 * SETTINGS.lp_tolerance)
         lp.clearSolver()
         lp.run()
         for option in TOLERANCES:
-            lp.setOptionValue(option, LP_TOLERANCE)
+            lp.setOptionValue(option, SETTINGS.lp_tolerance)
     status = lp.getModelStatus()
     if status != highspy.HighsModelStatus.kOptimal:
         raise RuntimeError(

@@ -6,14 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpfrontier.numerics.arguments import as_distribution
+from ldpfrontier.numerics.settings import SETTINGS
 from ldpfrontier.types import FloatArray, Intractable
-
-#: A number partition lists the subset sums of both halves: 2^20 each here.
-MAX_PARTITION = 40
-
-#: Of more inputs, as many of the least likely are partitioned exactly; a set this close to 1/2 is as good as
-#: any, as the binary mechanism loses 4 times the square of the distance.
-LEAST, CLOSE = 30, 1e-9
 
 
 def subset_sums(terms: FloatArray) -> FloatArray:
@@ -54,22 +48,22 @@ def balanced_set(prior: ArrayLike) -> NDArray[np.bool_]:
     p = as_distribution(prior, "The prior").ravel()
     support = np.flatnonzero(p > 0)
     inside = np.zeros(p.size, dtype=bool)
-    if support.size <= MAX_PARTITION:
+    if support.size <= SETTINGS.max_partition:
         inside[support] = _partition(p[support], 0.5 * float(p.sum()))
         return inside
     falling = support[np.argsort(-p[support], kind="stable")]
-    likely, least = falling[:-LEAST], falling[-LEAST:]
+    likely, least = falling[: -SETTINGS.partitioned_tail], falling[-SETTINGS.partitioned_tail :]
     sides = [0.0, 0.0]
     for x in likely:
         inside[x] = sides[1] <= sides[0]
         sides[int(inside[x])] += float(p[x])
     inside[least] = _partition(p[least], 0.5 * float(p.sum()) - sides[1])
     distance = abs(float(p[inside].sum()) - 0.5)
-    if distance > CLOSE and p[falling[0]] < 0.5:
+    if distance > SETTINGS.half_tolerance and p[falling[0]] < 0.5:
         raise Intractable(
             f"The prior has {support.size} inputs of positive probability, and the best set found is"
-            f" {distance:.1g} from probability 1/2; with more than {MAX_PARTITION} inputs it must be within"
-            f" {CLOSE:g}."
+            f" {distance:.1g} from probability 1/2; with more than {SETTINGS.max_partition} inputs it must be"
+            f" within {SETTINGS.half_tolerance:g}."
         )
     return inside
 

@@ -1,4 +1,12 @@
-"""Two reports, one of S and one of U, each improved given the other (lopuhaa2024, sections 7 and 9)."""
+r"""Two reports, one of S and one of U, each improved given the other (lopuhaa2024, sections 7 and 9).
+
+Theorem 5 of lopuhaa2024 allows any channels Y1 of S, eps_1-LDP, and Y2 of U, delta_2-LDP with
+delta_2 = log(1 + 2 (e^eps_2 - 1) / d) and eps_1 + eps_2 = eps. By the chain rule ::
+
+    I(S, U; Y1, Y2) = I(S; Y1) + I(U; Y2 | Y1) = I(U; Y2) + I(S; Y1 | Y2),
+
+so the best Y2 for a given Y1 is the staircase optimum of a conditional information, and so is Y1 for Y2.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +30,7 @@ from ldpfrontier.utility import Columns, MutualInformation
 
 @dataclass(frozen=True, eq=False)
 class ConditionalInformation:
-    """The utility I(X; Y | R) in nats of a channel from X alone, for a known joint distribution of (R, X).
+    """The utility I(X; Y | R) in nats of a channel from X alone, under a joint distribution of (R, X).
 
     Parameters
     ----------
@@ -65,7 +73,7 @@ class ConditionalInformation:
         return z, mu / z
 
     def _groups(self) -> Iterator[tuple[float, MutualInformation]]:
-        """Every r that occurs: its probability, and the utility of X given it."""
+        """Yield the probability of every r that occurs, and the utility of X given it."""
         weight = self.joint.sum(axis=1)
         return (
             (float(w), MutualInformation(row / w)) for w, row in zip(weight, self.joint, strict=True) if w > 0
@@ -77,13 +85,10 @@ def improved_reporting(
 ) -> BudgetSplit:
     """Report S and U separately, each by a locally private mechanism that is optimal given the other.
 
-    Theorem 5 of lopuhaa2024 allows any LDP mechanisms R1, R2; the paper takes randomized response and names
-    optimal ones as future work (section 9). I(X; Y1, Y2) is I(S; Y1) + I(U; Y2 | Y1), and I(U; Y2) +
-    I(S; Y1 | Y2) as well, so the best R2 for a given R1 is the staircase optimum of a conditional
-    information, and so is R1 for R2. At every split of the budget R1 is taken optimal by itself and R2 for
-    that R1; at the best split both are then improved in turn.
-
-    A heuristic: the privacy is certain, but no bound says how far the pair is from the best one.
+    The paper takes randomized response for both reports and names optimal ones as future work (section 9).
+    Here, at every split of the budget, that of S is optimal by itself and that of U given it; at the best
+    split both are then improved in turn. A heuristic: the privacy is certain, but no bound says how far the
+    pair is from the best one.
 
     Parameters
     ----------
@@ -93,7 +98,7 @@ def improved_reporting(
     splits : int
         Values of epsilon_2 tried, from 0 to epsilon, 2 to 1000.
     sweeps : int
-        Improvements of both components at the best split, 0 to 1000.
+        Times that both components are made anew at the best split, 0 to 1000.
     tolerance : float
         Relative gap of the components, 0 or more.
 
@@ -119,11 +124,13 @@ def improved_reporting(
         return plain
 
     def component(joint: FloatArray, level: float) -> Channel:
+        """Return the best channel from X given R."""
         if level > MAX_EPSILON:
             return Channel(np.eye(joint.shape[1]))
         return optimal_ldp(ConditionalInformation(joint), level, tolerance=tolerance).channel
 
     def split_at(epsilon_2: float, rounds: int) -> BudgetSplit:
+        """Return the two reports at one split, after some rounds of improvement."""
         epsilon_1, delta = epsilon - epsilon_2, math.log1p(2.0 * math.expm1(epsilon_2) / d)
         first = component(p.sum(axis=1)[None], epsilon_1)
         for _ in range(rounds):
@@ -138,10 +145,11 @@ def improved_reporting(
 
     grid = np.linspace(0.0, epsilon, splits)
     best = max((split_at(float(x), 1) for x in grid), key=information)
-    # Nearer and nearer to the best split, then both components in turn.
+    # The split is refined around the best one; then both components are improved in turn.
     step = grid[1] - grid[0]
     for _ in range(2):
         step *= 0.4
-        near = [x for x in (best.epsilon_2 - step, best.epsilon_2 + step) if 0.0 <= x <= epsilon]
-        best = max([best, *(split_at(float(x), 1) for x in near)], key=information)
-    return max([plain, best, split_at(best.epsilon_2, sweeps)], key=information)
+        around = [x for x in (best.epsilon_2 - step, best.epsilon_2 + step) if 0.0 <= x <= epsilon]
+        best = max([best, *(split_at(float(x), 1) for x in around)], key=information)
+    improved = [split_at(best.epsilon_2, sweeps)] if sweeps else []
+    return max([plain, best, *improved], key=information)

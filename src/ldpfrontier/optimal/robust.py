@@ -31,7 +31,7 @@ from ldpfrontier.optimal.degenerate_inputs import (
 from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.polyopt.solve import allowed, check_class, polyopt_distinct, polyopt_published
+from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import level_over, shared_budget_mechanism
 from ldpfrontier.optimal.projections.solve import frontier_bound, projected_mechanism
@@ -187,7 +187,7 @@ def _check_level(
     """Refuse a mechanism that is not private over the projections, or over F itself."""
     if channel is None:
         return
-    limit = allowed(epsilon)
+    limit = allowed_level(epsilon)
     level, over = ball.projected_epsilon(channel), "the projections"
     if level > limit and envelope == "exact":
         # Over F itself the level is less, and takes longer to find.

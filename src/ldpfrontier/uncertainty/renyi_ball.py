@@ -1,10 +1,12 @@
 r"""The Renyi ball around an estimated distribution of (S, U), its projections and their statistics.
 
-Everything follows from two facts about F = {P : D(P-hat || P) <= B}, D the Renyi divergence of order alpha:
-what the extreme distributions of a single group are (`ldpfrontier.uncertainty.divergence`), and how the
-groups share B. For
-that write g = (alpha - 1)/alpha and k(D) = (e^(g D) - 1)/g, k(D) = D for alpha = 1: increasing in D. With
-D_s = D(P-hat_{U|s} || R_s) and q the distribution of S,
+The uncertainty set of lopuhaa2024 (section 3) is, D being the Renyi divergence of order alpha, ::
+
+    F = {P : D(P-hat || P) <= B},     with the projections     F_{U|s} = {P_{U|s} : P in F}.
+
+Everything follows from two facts: what the extreme distributions of a single group are (`divergence`), and
+how the groups share B. For that write g = (alpha - 1)/alpha and k(D) = (e^(g D) - 1)/g, k(D) = D for
+alpha = 1: increasing in D. With D_s = D(P-hat_{U|s} || R_s) and q the distribution of S,
 
     e^((alpha-1) D(P-hat || P)) = sum_s p_s^alpha q_s^(1-alpha) e^((alpha-1) D_s)
                                = sum_s a_s^alpha q_s^(1-alpha),      a_s = p_s e^(g D_s),
@@ -29,38 +31,27 @@ from scipy.special import chdtri
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import (
-    SUM_TOLERANCE,
     as_count,
     as_distribution,
     as_instance,
     as_number,
     as_numbers,
 )
+from ldpfrontier.numerics.golden_section import golden_section
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.divergence import (
-    golden_section,
     least_mean,
     push_out,
     random_targets,
     renyi_divergences,
-    two_cells,
+    two_cell_range,
     widening,
 )
-from ldpfrontier.uncertainty.worst_case import worst_level
-
-#: Above this many non-sensitive values, radii come from the concave relaxation instead of all subset sums.
-SUBSET_LIMIT = 16
-
-#: The orders of a ball, ends included.
-ORDERS = (1 / 64, 16.0)
-
-#: Most samples in a table of counts: all whole numbers up to it are floats.
-MOST_SAMPLES = 2**53
-
-#: Most comparisons of two sensitive values at an output (400 MB), and numbers to draw at a time.
-MOST_RATIOS, MOST_DRAWN = 50_000_000, 50_000_000
+from ldpfrontier.uncertainty.settings import SETTINGS
+from ldpfrontier.uncertainty.worst_case import worst_log_ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +123,7 @@ class RenyiBall:
         n = float(table.sum())
         if n == 0:
             raise ValueError("The counts are all 0; at least one sample is needed.")
-        if n > MOST_SAMPLES:
+        if n > SETTINGS.max_samples:
             raise ValueError(f"The counts add up to {n:.6g}; at most 2^53, about 9e15, are supported.")
         level = as_number(beta, "beta", "a significance level, strictly between 0 and 1")
         if not 0 < level < 1:
@@ -170,11 +161,11 @@ class RenyiBall:
     def lower_bounds(self) -> FloatArray:
         """Least probabilities L_{u|s} over F_{U|s} (lopuhaa2024, Proposition 1; order 2: Lemma 1), (a1, a2).
 
-        0 at a zero cell of P-hat and throughout an empty group; 1 if there is only one u.
+        0 at a zero cell of P-hat, and throughout an empty group; 1 if there is only one u.
         """
         if self.centre.shape[1] == 1:
             return np.ones_like(self.centre)
-        return two_cells(self.conditionals, self.projected_radii[:, None], self.order)[0]
+        return two_cell_range(self.conditionals, self.projected_radii[:, None], self.order)[0]
 
     @cached_property
     def radii(self) -> FloatArray:
@@ -186,7 +177,7 @@ class RenyiBall:
         rho. Exact for a2 <= 16; beyond, the maximum over all rho from the smallest cell to 1, an upper bound.
         An empty group has radius 2, the diameter of the simplex.
         """
-        return np.array([self._radius(s) for s in range(self.sensitive.size)])
+        return np.array([self._l1_radius(s) for s in range(self.sensitive.size)])
 
     @cached_property
     def radius_bounds(self) -> FloatArray:
@@ -205,7 +196,7 @@ class RenyiBall:
         return np.where(excess >= (1.0 - 2.0 * smallest) ** 2, exact, np.sqrt(excess))
 
     def divergence(self, P: ArrayLike) -> FloatArray:
-        """D_order(centre || P) in nats for distributions P of shape (..., a1, a2); shape (...).
+        """Return D_order(centre || P) in nats for distributions P of shape (..., a1, a2); shape (...).
 
         Raises
         ------
@@ -216,7 +207,7 @@ class RenyiBall:
         if other.shape[-2:] != self.centre.shape:
             raise ValueError(f"P has shape {other.shape}; its last two axes must be {self.centre.shape}.")
         sums = other.sum(axis=(-2, -1))
-        if not ((other >= 0).all() and (np.abs(sums - 1.0) <= SUM_TOLERANCE).all()):
+        if not ((other >= 0).all() and (np.abs(sums - 1.0) <= NUMERICS.sum_tolerance).all()):
             worst = float(sums.ravel()[np.abs(sums - 1.0).argmax()])
             raise ValueError(
                 f"P sums to {worst:.12g} with least entry {other.min():.6g}; it must be a distribution."
@@ -224,7 +215,7 @@ class RenyiBall:
         return renyi_divergences(self.centre.ravel(), other.reshape(*other.shape[:-2], -1), self.order)
 
     def contains(self, P: ArrayLike, tol: float = 1e-9) -> NDArray[np.bool_]:
-        """Whether distributions P of shape (..., a1, a2) lie in the ball, up to `tol` nats; shape (...).
+        """Return whether distributions P, shape (..., a1, a2), lie in the ball up to `tol` nats; shape (...).
 
         Raises
         ------
@@ -235,7 +226,7 @@ class RenyiBall:
         return np.asarray(self.divergence(P) <= self.radius + spare)
 
     def support(self, s: int, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Least and largest sum_u R_u q_u over R in the projection F_{U|s}.
+        """Return the least and the largest sum_u R_u q_u over R in the projection F_{U|s}.
 
         Parameters
         ----------
@@ -266,22 +257,21 @@ class RenyiBall:
         return least_mean(r, values, B, self.order), -least_mean(r, -values, B, self.order)
 
     def projected_epsilon(self, channel: Channel) -> float:
-        """Upper bound on the worst realized epsilon over F: both groups at full budget, in nats.
+        """Return an upper bound on the worst realized epsilon over F, in nats: both groups at full budget.
 
-        Replaces F by the product of its projections, hence an upper bound on `worst_case_epsilon`, whose
-        errors are those raised here.
+        That replaces F by the product of its projections. Errors are those of `worst_case_epsilon`.
         """
         return float(self._projected_ratios(channel).max(initial=0.0))
 
     def worst_case_epsilon(self, channel: Channel, tol: float = 1e-10) -> float:
-        """Worst realized epsilon over F itself: sup of rldp_epsilon(channel, P_{U|S}) over P in F, in nats.
+        """Return the worst realized epsilon over F, in nats: sup of rldp_epsilon(channel, P_{U|S}), P in F.
 
         For an output y and groups s1 != s2 only D_{s1} and D_{s2} matter (the budget condition at the top of
         the module), so the supremum is over the share x of the budget that s1 receives: log max R_1.q_1 at
         share x, minus log min R_2.q_2 at share 1 - x. For order >= 1/2, k(D(r || R)) is convex in R, so the
         ratio is a positive concave over a positive convex function of x: tangents bound it, and it is
         quasi-concave, so that a golden section finds its maximum. (Below 1/2 the section starts from the best
-        cell of a grid, without that proof.) Triples (y, s1, s2) are dropped once an upper bound on them is
+        point of a grid, without that proof.) Triples (y, s1, s2) are dropped once an upper bound on them is
         below the best value.
 
         Parameters
@@ -304,7 +294,7 @@ class RenyiBall:
             If the channel does not have an input for every pair, or `tol` is out of range.
         """
         tol = as_number(tol, "tol", "0 or more", least=0.0)
-        return worst_level(self, self._blocks(channel), self._projected_ratios(channel), tol)
+        return worst_log_ratio(self, self._blocks(channel), self._projected_ratios(channel), tol)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw random distributions on the boundary of F.
@@ -330,7 +320,7 @@ class RenyiBall:
         ValueError
             If the size is out of range.
         """
-        most = MOST_DRAWN // self.centre.size
+        most = SETTINGS.max_numbers // self.centre.size
         size = as_count(size, "size", f"a whole number from 0 to {most}", most=most)
         a1, a2 = self.centre.shape
         rays = (size + 1) // 2
@@ -358,11 +348,11 @@ class RenyiBall:
 
     @property
     def exponent(self) -> float:
-        """g, of the identity at the top of the module."""
+        """The exponent g = (order - 1) / order of the budget condition."""
         return (self.order - 1.0) / self.order
 
     def radius_at(self, share: FloatArray, p: FloatArray) -> FloatArray:
-        """Divergence a group of weight `p` may have when it receives `share` of the budget."""
+        """Return the divergence in nats that a group of weight `p` may have with a `share` of the budget."""
         g = self.exponent
         if math.isinf(self.radius):
             return np.full(np.broadcast_shapes(share.shape, p.shape), np.inf)
@@ -378,7 +368,8 @@ class RenyiBall:
         # An empty group costs nothing (its weight under P may be as small as one likes).
         return np.where(p > 0, D, np.inf)
 
-    def _radius(self, s: int) -> float:
+    def _l1_radius(self, s: int) -> float:
+        """Return rad_s, or a bound on it with many values (see `radii`)."""
         if self.sensitive[s] == 0:
             return 2.0
         r, B = self.conditionals[s], self.projected_radii[s : s + 1]
@@ -387,7 +378,7 @@ class RenyiBall:
             return 2.0 * widening(rho, B, self.order)
 
         smallest = r.min(keepdims=True)
-        if r.size > SUBSET_LIMIT:
+        if r.size > SETTINGS.max_subset_values:
             return float(golden_section(width, smallest, np.ones(1))[1][0])
         peak = golden_section(width, np.zeros(1), np.ones(1))[0]
         sums = np.sort(np.minimum(subset_sums(r)[1:], 1.0))
@@ -396,6 +387,7 @@ class RenyiBall:
         return float(width(near).max())
 
     def _blocks(self, channel: Channel) -> FloatArray:
+        """Return the matrix of a channel, shape (a1, a2, outputs)."""
         a1, a2 = self.centre.shape
         as_instance(channel, Channel, "The channel")
         if channel.n_inputs != a1 * a2:
@@ -405,13 +397,13 @@ class RenyiBall:
         return channel.matrix.reshape(a1, a2, -1)
 
     def _projected_ratios(self, channel: Channel) -> FloatArray:
-        """Log ratios with both groups at full budget, shape (a1, a1, outputs); 0 for s1 = s2."""
+        """Return the log ratios with both groups at full budget, shape (a1, a1, outputs); 0 for s1 = s2."""
         blocks = self._blocks(channel)
         a1, a2, outputs = blocks.shape
-        if a1 * a1 * outputs > MOST_RATIOS:
+        if a1 * a1 * outputs > SETTINGS.max_numbers:
             raise Intractable(
                 f"The channel has {outputs} outputs for {a1} sensitive values: {a1 * a1 * outputs:,}"
-                f" comparisons; at most {MOST_RATIOS:,} are supported."
+                f" comparisons; at most {SETTINGS.max_numbers:,} are supported."
             )
         # Closed forms repeat a few rows many times; their bytes are compared, which is faster than numbers.
         rows = np.empty((a1 * outputs, 1 + a2))
@@ -429,4 +421,6 @@ class RenyiBall:
 
 
 def _checked_order(order: float) -> float:
-    return as_number(order, "The order of the ball", "from 1/64 to 16", least=ORDERS[0], most=ORDERS[1])
+    """Return the order as a number, if it is one from 1/64 to 16."""
+    least, most = SETTINGS.orders
+    return as_number(order, "The order of the ball", "from 1/64 to 16", least=least, most=most)

@@ -1,6 +1,7 @@
 """At the ends of the ranges: tiny and huge levels, radii and orders near theirs, tables far from uniform."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from ldpfrontier.mechanisms import randomized_response, secret_randomized_respon
 from ldpfrontier.optimal import robust
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.two_reports import budget_split, independent_reporting
@@ -133,7 +135,7 @@ def test_certificates_at_tiny_levels(pairs):
         assert found.value / epsilon**2 == pytest.approx(at.value / 1e-6, rel=5e-3)
         assert BALL.worst_case_epsilon(found.channel) <= epsilon * (1 + 1e-5)
     # The scaled bound holds for what is solved directly.
-    direct = robust._simplex(BALL.centre, BALL.lower_bounds, 1e-4, pairs == "distinct", 1e-7, 300, None)
+    direct = optimal_robust(BALL, 1e-4, pairs=pairs)
     scaled = optimal_robust(BALL, 1e-4 * (1 - 1e-6), pairs=pairs)
     assert scaled.bound >= direct.value * (1 - 1e-5)
     assert optimal_robust(BALL, 1e-8, pairs=pairs, tolerance=0.01).status == "optimal"
@@ -290,13 +292,13 @@ def test_beyond_the_size_of_distinct_pairs_the_bound_is_honest(shape, envelope):
     assert ball.worst_case_epsilon(found.channel) <= 1.0 + 1e-9
 
 
-def test_subsets_beyond_the_size_of_distinct_pairs():
-    """2 x 20 has 2^21 subsets: no more is looked for than what is published."""
-    assert not robust._within_reach(RenyiBall(np.full((2, 20), 1 / 40), 0.1))
-    assert robust._within_reach(RenyiBall(np.full((16, 16), 1 / 256), 0.1))
-    sparse = np.zeros((2, 20))
-    sparse[:, :10] = 1 / 20
-    assert robust._within_reach(RenyiBall(sparse, 0.1))
+def test_beyond_the_subsets_of_distinct_pairs_the_bound_is_honest(monkeypatch):
+    """A group counts by its occupied letters: 2^3 + 2^3 subsets here, 2^3 + 2^2 with an empty cell."""
+    monkeypatch.setattr(robust, "SETTINGS", replace(SETTINGS, max_subsets=15))
+    bound = optimal_nonrobust(BALL.centre, 1.0).upper_bound
+    assert optimal_robust(BALL, 1.0, pairs="distinct").bound == pytest.approx(bound, rel=1e-9)
+    sparse = RenyiBall.confidence([[30, 20, 0], [10, 25, 40]])
+    assert optimal_robust(sparse, 1.0, pairs="distinct").status == "optimal"
 
 
 def test_calibration_at_tiny_levels():

@@ -53,3 +53,5 @@ def test_improved_reporting(shape):
         assert ldp_epsilon(split.channel) <= split.epsilon_1 + split.delta_2 + 1e-9
     assert improved_reporting(ball, 0.1).information > 1.1 * budget_split(ball, 0.1).information
     assert improved_reporting(ball, 0.0).information == 0
+    once = improved_reporting(ball, 1.0, sweeps=0)
+    assert budget_split(ball, 1.0).information < once.information <= improved_reporting(ball, 1.0).information

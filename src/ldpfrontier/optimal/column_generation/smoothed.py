@@ -24,7 +24,8 @@ import highspy
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.highs import LP_TOLERANCE, add_column, new_lp, solve
+from ldpfrontier.numerics.highs import add_column, new_lp, solve
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
@@ -94,9 +95,9 @@ class Master:
 
     def channel(self, weights: FloatArray) -> Channel:
         """Build the channel with columns theta_j v_j, its row sums exact to rounding."""
-        support = np.flatnonzero(weights > LP_TOLERANCE)
+        support = np.flatnonzero(weights > NUMERICS.lp_tolerance)
         basis = np.array([self.vectors[j] for j in support]).T
-        # The LP meets its rows within LP_TOLERANCE; one least-squares step removes that residual.
+        # The LP meets its rows within that tolerance; one least-squares step removes that residual.
         residual = 1.0 - basis @ weights[support]
         exact = weights[support] + np.linalg.lstsq(basis, residual, rcond=None)[0]
         if exact.min() < 0 or np.abs(1.0 - basis @ exact).max() > np.abs(residual).max():
@@ -154,7 +155,7 @@ def generate(
     while True:
         value, weights, duals = master.solve()
         rounds += 1
-        worthwhile = max(LP_TOLERANCE * master.unit, 0.1 * tolerance * value)
+        worthwhile = max(NUMERICS.lp_tolerance * master.unit, 0.1 * tolerance * value)
         improving = loose = False
         for position in smoothing if stable is not None else (0.0,):
             trial = duals if stable is None else duals + position * (stable - duals)

@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.highs import LP_TOLERANCE, add_columns, new_lp, solve
+from ldpfrontier.numerics.highs import add_columns, new_lp, solve
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.ldp.converse import converse
@@ -172,13 +173,13 @@ class ExactCover:
     def solve(self) -> Weights:
         """Solve the program over the sets added so far."""
         value, weights, duals = solve(self._lp)
-        used = np.flatnonzero(weights[1:] > LP_TOLERANCE)
+        used = np.flatnonzero(weights[1:] > NUMERICS.lp_tolerance)
         subsets = self.subsets[used]
         cover = (subsets >> np.arange(self.inputs)[:, None] & 1).astype(float)
         shares = weights[1:][used] / weights[0]
-        # The program meets its rows within LP_TOLERANCE; one least-squares step removes that residual.
+        # The program meets its rows within that tolerance; one least-squares step removes that residual.
         exact = shares + np.linalg.lstsq(cover, 1.0 - cover @ shares, rcond=None)[0]
-        if exact.min() >= 0.0 and np.abs(1.0 - cover @ exact).max() <= LP_TOLERANCE:
+        if exact.min() >= 0.0 and np.abs(1.0 - cover @ exact).max() <= NUMERICS.lp_tolerance:
             shares = exact
         return Weights(subsets, shares, duals[:-1] * self.objective_unit, value * self.objective_unit)
 
@@ -198,7 +199,7 @@ class ExactCover:
         reduced = self._reduced_costs(weights.duals, weights.objective)
         per_unit = reduced / self.column_values[0]
         raised = max(float(reduced.max()), 0.0) * self.inputs / self.share
-        better = 1 + np.flatnonzero(reduced[1:] > LP_TOLERANCE * self.objective_unit)
+        better = 1 + np.flatnonzero(reduced[1:] > NUMERICS.lp_tolerance * self.objective_unit)
         return weights.objective + min(float(per_unit.max()), raised), _largest(per_unit, better)
 
     def best_subsets(self, duals: FloatArray) -> Subsets:

@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.highs import LP_TOLERANCE, add_rows, new_lp, solve
+from ldpfrontier.numerics.highs import add_rows, new_lp, solve
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.ldp.chord_pricing import (
     ChordPricing,
     ListedPricing,
@@ -168,7 +169,7 @@ def _certify(
     bound, subsets = pricing.bound(best, resolution, partition.value)
     best, total = best + bound * utility.prior, partition.value + bound
     # What the sum of duals loses in the program.
-    lost = LP_TOLERANCE / -math.expm1(-epsilon) * partition.value
+    lost = NUMERICS.lp_tolerance / -math.expm1(-epsilon) * partition.value
     enough = max(tolerance * partition.value - 2.0 * rounding, rounding)
     program, rounds = None, 0
     for rounds in range(max_rounds):

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.subset_sums import MAX_PARTITION, balanced_set
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
+from ldpfrontier.numerics.subset_sums import balanced_set
 from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.ldp.converse import ColumnValue, converse
 from ldpfrontier.optimal.ldp.set_pricing import SetFamily
@@ -153,7 +154,7 @@ def _equalize(
 
 def _two_halves(prior: FloatArray, epsilon: float, deviation: float) -> tuple[Channel, float]:
     """Return the mechanism that names one of two halves of the inputs, nearly the best at tiny epsilon."""
-    half = balanced_set(prior) if len(prior) <= MAX_PARTITION else pack(prior, 2, 1, deviation)[:, 0]
+    half = balanced_set(prior) if len(prior) <= NUMERICS.max_partition else pack(prior, 2, 1, deviation)[:, 0]
     nobody = np.zeros(0, dtype=np.int64)
     return _mechanism(prior, nobody, np.column_stack([half, ~half]), 1, epsilon)
 
