@@ -1,4 +1,8 @@
-"""Subset sums, and the number partition that is built from them."""
+r"""Subset sums, sum_{j in T} x_j for all 2^n sets T, and the number partition that is built from them.
+
+A set with min_T |sum_{j in T} x_j - c| is found by meeting in the middle (Horowitz and Sahni): for every
+subset sum of one half of the numbers, the best partner among the sorted subset sums of the other half.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +29,8 @@ def subset_sums(terms: FloatArray) -> FloatArray:
 def balanced_set(prior: ArrayLike) -> NDArray[np.bool_]:
     """Find a set T of inputs whose probability is closest to 1/2 (kairouz2016, (30)), exactly.
 
-    A number partition, by meeting in the middle: for every subset sum of one half of the inputs, the best
-    partners among the sorted subset sums of the other half. With more than 40 inputs the likelier ones go to
-    the lighter side one by one, and the 30 least likely ones make up for what is left: the set is within 1e-9
-    of 1/2, or the likeliest input outweighs all others.
+    With more than 40 inputs the likelier ones go to the lighter side one by one, and only the 30 least likely
+    ones are partitioned exactly: the set is within 1e-9 of 1/2, or the likeliest input outweighs all others.
 
     Parameters
     ----------

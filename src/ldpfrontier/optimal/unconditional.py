@@ -102,7 +102,7 @@ def optimal_unconditional(
     lower = np.zeros(joint.shape)
     if start is not None:
         check_class(start, lower, epsilon, distinct=True)
-    if joint.size > SETTINGS.max_cells and not _pricing_lists_columns(joint.shape):
+    if joint.size > SETTINGS.max_cells and not _columns_are_listed(joint.shape):
         raise Intractable(
             f"The table has {joint.shape[0]} x {joint.shape[1]} cells; at most {SETTINGS.max_cells:,} are"
             " supported."
@@ -125,7 +125,7 @@ def optimal_unconditional(
     return certified(channel, utility(channel), bound, tolerance, optimum.iterations)
 
 
-def _pricing_lists_columns(shape: tuple[int, ...]) -> bool:
+def _columns_are_listed(shape: tuple[int, ...]) -> bool:
     """Tell whether the columns of Lemma A8 are few enough to be listed: V1 alone, or all subsets of cells."""
     return shape[0] <= 2 or math.prod(shape) <= LDP.max_listed_inputs
 
@@ -134,7 +134,7 @@ def _solve(
     joint: FloatArray, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
 ) -> Optimum:
     """Generate columns of Lemma A8, or of PolyOpt over distinct pairs with L = 0 where those are too many."""
-    if not _pricing_lists_columns(joint.shape):
+    if not _columns_are_listed(joint.shape):
         rounds = min(max_rounds, max(SETTINGS.unconditional_work // joint.size**3, 1))
         lower = np.zeros(joint.shape)
         return polyopt_distinct(joint, lower, epsilon, tolerance=tolerance, max_rounds=rounds, start=start)
