@@ -17,7 +17,7 @@ sys.path[:0] = [str(BASE / "workflow"), str(BASE / "src")]
 
 try:
     from reproduction.data import catalogue as data
-    from reproduction.planning import configuration, runs
+    from reproduction.planning import configuration, run_lock, run_times, terminal
     from reproduction.planning.paper import ROOT as PAPER_FOLDERS
     from reproduction.planning.paper import Counts, Layout, Table, papers
     from reproduction.planning.plan import Plan
@@ -46,7 +46,6 @@ PAPERS = {key: paper.configured(config) for key, paper in PAPERS.items()}
 # Relative, so that a project that moves with its results keeps them.
 RESOURCES = Path(os.path.relpath(BASE / "resources"))
 RUN_TIMES = "logs/run_times.csv"
-CLAIMED = runs.Claimed("results/.run")
 PLAN = Plan(PAPERS, config, RESOURCES)
 PAPER_FILES = [os.path.relpath(PAPER_FOLDERS / key / "paper.yaml") for key in PAPERS]
 FINISHED = [path for paper in PAPERS.values() for path in PLAN.finished(paper, config["figures"]["formats"])]
@@ -98,7 +97,9 @@ def reads(call, part=None):
     """Return the hashes of code and configurations that made the files that a job reads, table by table."""
     return [
         {"code": fresh(table, table), "configurations": configurations}
-        for table, configurations in zip(PLAN.read_by(call), PLAN.read_configurations(call, part), strict=True)
+        for table, configurations in zip(
+            PLAN.read_by(call), PLAN.read_configurations(call, part), strict=True
+        )
     ]
 
 
@@ -150,41 +151,37 @@ def figure_files():
 
 def claim_code(script):
     """Return the hash of what decides claims, the schemas of the tables that claims are about included."""
-    own = [
-        f"papers.{key}.claims" for key in PAPERS if (PAPER_FOLDERS / key / "claims.py").is_file()
-    ]
+    own = [f"papers.{key}.claims" for key in PAPERS if (PAPER_FOLDERS / key / "claims.py").is_file()]
     return code(script, *own, *(table.schema_name for table in PLAN.tables))
 
 
 def job_of(job):
-    return runs.Job.of(job.benchmark, job.params.get("call"))
+    return run_times.Job.from_benchmark(job.benchmark, job.params.get("call"))
 
 
 def announcement(dag):
-    """Take the directory, make the terminal concise, and return what is said before a run."""
+    """Lock the directory, make the terminal concise, and return what is said before a run."""
+    global RUN  # The lock is there as long as this process.
     try:
-        CLAIMED.take()
-    except runs.Busy as problem:
-        raise WorkflowError(str(problem)) from None
+        RUN = run_lock.lock("results/.run")
+    except run_lock.Busy as problem:
+        sys.exit(str(problem))
     except OSError as problem:
-        raise WorkflowError(f"The directory results/ cannot be written: {problem}.") from None
-    runs.Concise.install(logger)
+        sys.exit(f"The directory results/ cannot be written: {problem}.")
+    terminal.make_concise(logger)
     try:
         cores = workflow.cores
     except WorkflowError:  # A cluster has as many as it has.
         cores = None
     todo = [job_of(job) for job in dag.needrun_jobs() if job.benchmark]
-    return runs.announcement(todo, runs.read_times(RUN_TIMES, RESOURCES / "run_times.csv"), cores)
+    return run_times.announcement(todo, run_times.read_times(RUN_TIMES, RESOURCES / "run_times.csv"), cores)
 
 
 def conclusion(dag):
     """Keep the run times for the next announcement, and return what is said after a run."""
-    try:
-        runs.record_times(
-            [(job_of(job), Path(job.benchmark)) for job in dag.jobs if job.benchmark], RUN_TIMES
-        )
-        # `snakemake --report results/report/snakemake.html` does not make its directory.
-        Path("results/report").mkdir(parents=True, exist_ok=True)
-        return runs.summary("results")
-    finally:
-        CLAIMED.release()
+    run_times.record_times(
+        [(job_of(job), Path(job.benchmark)) for job in dag.jobs if job.benchmark], RUN_TIMES
+    )
+    # `snakemake --report results/report/snakemake.html` does not make its directory.
+    Path("results/report").mkdir(parents=True, exist_ok=True)
+    return run_times.summary("results")

@@ -41,9 +41,8 @@ for table in PLAN.tables:
             schema=table.schema_name,
             code=fresh(table, table),
         message:
-            f"{'Draw' if table.population else 'Compute'} {table.name} of {table.paper}" + (
-                ", part {wildcards.part}" if table.parts else ""
-            )
+            f"{'Draw' if table.population else 'Compute'} {table.name} of {table.paper}"
+            + (", part {wildcards.part}" if table.parts else "")
         script:
             "../scripts/compute.py"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from papers.kairouz2016.summaries import ratios
-from reproduction.ledger.claims import Claim, Finding, Tables, enough, some, verdict
+from reproduction.ledger.claims import Claim, Finding, Tables, finding, require_instances, require_rows
 from reproduction.results.tables import select
 
 PAPER = "kairouz2016"
@@ -23,7 +23,7 @@ def thresholds(tables: Tables, claim: Claim) -> Finding:
     mechanism, utilities = claim.arguments["mechanism"], claim.arguments["utilities"]
     rows = select(tables[claim.tables[0]], mechanism=mechanism, metric=utilities)
     # "At once" is what Theorem 5 says; the others only describe it.
-    some(select(rows, metric=utilities[0]), f"{mechanism}, {utilities[0]}")
+    require_rows(select(rows, metric=utilities[0]), f"{mechanism}, {utilities[0]}")
     exists = rows["value"].between(claim.arguments.get("least", 0.0), claim.arguments.get("most", np.inf))
     names = {"all_f": "every f-divergence at once", "mutual_information": "mutual information", "chi2": "χ²"}
     ranges = [
@@ -35,7 +35,7 @@ def thresholds(tables: Tables, claim: Claim) -> Finding:
     lacking = rows.loc[~exists, ["size", "instance"]].drop_duplicates()
     where = ", ".join(f"k = {size}, {instance}" for size, instance in lacking.itertuples(index=False))
     first = select(rows, metric=utilities[0])["value"]
-    return verdict(
+    return finding(
         measured,
         lacking.empty,
         f"No such ε* was found for {where}.",
@@ -61,9 +61,9 @@ def _variants(tables: Tables, claim: Claim) -> pd.DataFrame:
     ``arguments`` has the corollary, and may have ``also``, a metric that not every corollary has.
     """
     corollary = claim.arguments["corollary"]
-    rows = some(select(tables[claim.tables[0]], experiment=corollary), corollary)
+    rows = require_rows(select(tables[claim.tables[0]], experiment=corollary), corollary)
     if "also" in claim.arguments:
-        some(select(rows, metric=claim.arguments["also"]), f"{corollary}, {claim.arguments['also']}")
+        require_rows(select(rows, metric=claim.arguments["also"]), f"{corollary}, {claim.arguments['also']}")
     return pd.DataFrame(rows.pivot_table("value", ["size", "instance"], ["metric", "mechanism"]))
 
 
@@ -87,7 +87,7 @@ def small_expansion(tables: Tables, claim: Claim) -> Finding:
         holds = holds and bool(((both - 1).abs() < tolerance).all())
     otherwise = "The constant, or the order of the remainder, is not the printed one."
     computed = f"{ratio.median():.3f} of the printed constant, order {order.median():.2f}"
-    return verdict(measured, holds, otherwise, computed=computed, n=len(wide))
+    return finding(measured, holds, otherwise, computed=computed, n=len(wide))
 
 
 def large_expansion(tables: Tables, claim: Claim) -> Finding:
@@ -113,7 +113,7 @@ def large_expansion(tables: Tables, claim: Claim) -> Finding:
         f"order {derived:.2f}."
     )
     holds = bool((wide["order", "printed"] > claim.arguments["order"]).all())
-    return verdict(measured, holds, otherwise, computed=f"order {printed:.2f}", n=len(wide))
+    return finding(measured, holds, otherwise, computed=f"order {printed:.2f}", n=len(wide))
 
 
 def large_bound(tables: Tables, claim: Claim) -> Finding:
@@ -130,7 +130,7 @@ def large_bound(tables: Tables, claim: Claim) -> Finding:
         f"At ε = 600 the loss is {limit.min():.4f} to {limit.max():.4f} of the printed term."
     )
     off = float((limit - 1).abs().max(skipna=False))
-    return verdict(
+    return finding(
         measured,
         bool(np.isfinite(level).all()) and off <= close,
         "The bound fails at every ε for some prior, or its term is not the leading one.",
@@ -145,8 +145,8 @@ def large_bound(tables: Tables, claim: Claim) -> Finding:
 def _ratios(tables: Tables, claim: Claim, size: str) -> pd.DataFrame:
     """Return value / OPT per mechanism for one alphabet size, if there are enough instances."""
     table = select(tables[claim.tables[0]], size=size)
-    shares = some(ratios(table, claim.arguments["utility"]), f"k = {size}")
-    enough(shares.index.get_level_values("instance").nunique(), claim.arguments["instances"])
+    shares = require_rows(ratios(table, claim.arguments["utility"]), f"k = {size}")
+    require_instances(shares.index.get_level_values("instance").nunique(), claim.arguments["instances"])
     return shares
 
 
@@ -155,8 +155,8 @@ def _minima(tables: Tables, claim: Claim, size: str, statistic: str) -> pd.Serie
     rows = select(
         tables["populations"], utility=claim.arguments["utility"], size=size, statistic=statistic, drawn=True
     )
-    rows = some(rows, f"the minima at k = {size}")
-    enough(len(rows), claim.arguments["populations"], "populations")
+    rows = require_rows(rows, f"the minima at k = {size}")
+    require_instances(len(rows), claim.arguments["populations"], "populations")
     return rows["least"]
 
 
@@ -196,7 +196,7 @@ def lows(tables: Tables, claim: Claim) -> Finding:
     reading = (
         f"Text and caption differ. Outside the range of minima ({differ}); read as the {' or '.join(agree)}."
     )
-    return verdict(
+    return finding(
         f"Lowest share of the optimum: {measured}.",
         bool(agree),
         f"No population of {arguments['instances']} instances has such minima ({differ}).",
@@ -213,7 +213,7 @@ def beats_geometric(tables: Tables, claim: Claim) -> Finding:
     """
     size = claim.arguments["size"]
     rows = select(tables[claim.tables[0]], size=size, metric="normalized")
-    rows = some(rows[rows["epsilon"] > 0], f"k = {size}")
+    rows = require_rows(rows[rows["epsilon"] > 0], f"k = {size}")
     wide = rows.pivot_table("value", ["epsilon", "instance"], "mechanism")
     mean = wide.groupby("epsilon").mean()
     names = {"binary": "binary", "rr": "RR"}
@@ -232,7 +232,7 @@ def beats_geometric(tables: Tables, claim: Claim) -> Finding:
         for words, x in single.items()
     )
     cases = "; ".join(f"{words} from ε = {x.min():g} to {x.max():g}" for words, x in below.items() if len(x))
-    return verdict(
+    return finding(
         f"Over the geometric mechanism, least over ε: {measured}.",
         not cases,
         f"On average the geometric mechanism is at least as good: {cases}.",
@@ -267,7 +267,7 @@ def better_of_two(tables: Tables, claim: Claim) -> Finding:
         "Read as a minimum over the paper's own instances, and not over every such population: "
         f"{'; '.join(rare)}."
     )
-    return verdict(
+    return finding(
         f"Lowest share of the optimum, {measured}.",
         not outside,
         f"No population of {claim.arguments['instances']} instances has such a minimum "
@@ -288,7 +288,7 @@ def scaling(tables: Tables, claim: Claim) -> Finding:
     rows = select(tables[claim.tables[0]], size=size, metric=utility)
     measured, ratios_, holds = [], [], True
     for epsilon in claim.arguments["epsilons"]:
-        part = some(select(rows, epsilon=epsilon), f"k = {size}, ε = {epsilon:g}")
+        part = require_rows(select(rows, epsilon=epsilon), f"k = {size}, ε = {epsilon:g}")
         wide = part.pivot_table("value", "instance", "mechanism")
         correlation = float(wide["optimal"].corr(wide["printed"]))
         follows = float((wide["optimal"] / wide["printed"]).median())
@@ -302,4 +302,4 @@ def scaling(tables: Tables, claim: Claim) -> Finding:
         holds = holds and close and ratio > 1
     otherwise = "The optimum does not follow the expansion, or does not beat the geometric mechanism."
     computed = f"at least {', '.join(ratios_)} of geometric"
-    return verdict("; ".join(measured) + ".", holds, otherwise, computed=computed, n=len(wide))
+    return finding("; ".join(measured) + ".", holds, otherwise, computed=computed, n=len(wide))

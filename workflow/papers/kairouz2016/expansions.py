@@ -15,14 +15,8 @@ from ldpfrontier.information import entropy, total_variation
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence, MutualInformation
-from papers.kairouz2016.experiments import (
-    PAPER,
-    Measure,
-    balance,
-    instance_name,
-    sample,
-    sweep,
-)
+from papers.kairouz2016.experiments import balance, sweep
+from papers.kairouz2016.instances import PAPER, Measure, instance_name, measures
 from reproduction.results.tables import RESULTS, Row, result
 
 _LOG = logging.getLogger(__name__)
@@ -78,13 +72,12 @@ def low_privacy(measure: Measure, epsilon: float, *, printed: bool = False) -> f
 
 
 def scaling(
+    instances: pd.DataFrame,
     utility: str,
-    instances: Sequence[int],
+    numbers: Sequence[int],
     *,
-    seed: int,
     size: int = 6,
     epsilons: Sequence[float] = (0.1, 10.0),
-    concentration: float = 1.0,
     tolerance: float = 1e-9,
 ) -> pd.DataFrame:
     """Compute Figure 5 (``kl``) or Figure 8 (``mutual_information``): one point per instance and mechanism.
@@ -96,8 +89,10 @@ def scaling(
 
     Parameters
     ----------
+    instances : DataFrame
+        As for `sweep`.
     utility : {"kl", "mutual_information"}
-    instances, seed, size, concentration, tolerance
+    numbers, size, tolerance
         As for `sweep`.
     epsilons : sequence of float
         The small and the large privacy level.
@@ -108,37 +103,28 @@ def scaling(
         As `tables.RESULTS`.
     """
     experiment = {"kl": "fig5", "mutual_information": "fig8"}[utility]
-    points = sweep(
-        utility,
-        size,
-        instances,
-        epsilons,
-        seed=seed,
-        concentration=concentration,
-        experiment=experiment,
-        tolerance=tolerance,
-    )
+    points = sweep(instances, utility, size, numbers, epsilons, tolerance=tolerance)
     rows = []
-    for instance in instances:
-        measure = sample(utility, size, instance, seed=seed, concentration=concentration)
+    for instance, measure in measures(instances, utility, size, numbers=numbers):
         row = partial(result, PAPER, experiment, instance_name(instance), size=str(size))
         for epsilon, expansion in zip(epsilons, (high_privacy, low_privacy), strict=True):
             for mechanism in ("printed", "predicted"):
                 value = expansion(measure, epsilon, printed=mechanism == "printed")
                 if math.isfinite(value):
                     rows.append(row(mechanism, utility, value, unit=measure.unit, epsilon=epsilon))
-    return RESULTS.conform(pd.concat([points, RESULTS.table(rows)], ignore_index=True))
+    return RESULTS.conform(
+        pd.concat([points.assign(experiment=experiment), RESULTS.table(rows)], ignore_index=True)
+    )
 
 
 # Constants and orders (Corollaries 9, 10, 15, 16) -----------------------------------------------------------
 
 
 def expansions(
+    instances: pd.DataFrame,
     sizes: Sequence[int],
-    instances: Sequence[int],
+    numbers: Sequence[int],
     *,
-    seed: int,
-    concentration: float = 1.0,
     small: Sequence[float] = (0.02, 0.04),
     large: Sequence[float] = (12.0, 14.0),
     delta: float = 0.1,
@@ -153,10 +139,10 @@ def expansions(
 
     Parameters
     ----------
+    instances, numbers
+        As for `sweep`.
     sizes : sequence of int
         Numbers of inputs.
-    instances, seed, concentration
-        As for `sweep`.
     small, large : sequence of float
         The two epsilons at which binary and randomized response are evaluated, nats.
     delta : float
@@ -171,9 +157,8 @@ def expansions(
     rows: list[Row] = []
     for size in sizes:
         _LOG.info("%d inputs", size)
-        for instance in instances:
-            for utility, corollaries in _COROLLARIES.items():
-                measure = sample(utility, size, instance, seed=seed, concentration=concentration)
+        for utility, corollaries in _COROLLARIES.items():
+            for instance, measure in measures(instances, utility, size, numbers=numbers):
                 entry = partial(result, PAPER, instance=instance_name(instance), size=str(size))
                 rows += _expansion_rows(measure, entry, corollaries, small, large)
                 if isinstance(measure, MutualInformation) and measure.prior.min() > 0:

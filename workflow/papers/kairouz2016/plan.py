@@ -3,14 +3,61 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reproduction.planning.configuration import grid_contradictions, values
-from reproduction.planning.paper import claims_named
+from reproduction.planning.paper import Parts, claim_entries
 
 Configuration = Mapping[str, Any]
 Arguments = dict[str, Any]
+
+
+#: Instances in a file, all of which are drawn, and fresh populations in a file: more of them only add files.
+INSTANCES_PER_FILE, GROUPS_PER_FILE = 100, 100
+
+
+# Random instances -----------------------------------------------------------------------------------------
+
+
+def instances(configuration: Configuration) -> dict[str, Arguments]:
+    """Return the jobs that draw the instances of the figures and those past the paper's sizes, by size."""
+    paper = configuration["kairouz2016"]
+    numbers = dict.fromkeys([*paper["sizes"], paper["size"]], paper["instances"])
+    larger = paper["larger"]
+    for size in {*larger["sizes"], *larger["thresholds"]} if larger["instances"] else ():
+        numbers[size] = max(numbers.get(size, 0), larger["instances"])
+    return {
+        part: {
+            "size": size,
+            "numbers": list(range(file * INSTANCES_PER_FILE, (file + 1) * INSTANCES_PER_FILE)),
+            "seed": configuration["seed"],
+            "concentration": float(paper["concentration"]),
+        }
+        for size, number in sorted(numbers.items())
+        for file, part in enumerate(_files(size, range(number)).names)
+    }
+
+
+def fresh_instances(configuration: Configuration) -> dict[str, Arguments]:
+    """Return the jobs that draw the instances of fresh populations, by concentration."""
+    return {
+        part: {
+            "sizes": sorted({study["size"] for study in studies}),
+            "groups": groups,
+            "seed": configuration["seed"],
+            "concentration": concentration,
+        }
+        for part, (concentration, studies, groups) in _fresh(configuration).items()
+    }
+
+
+def _files(size: int, numbers: Sequence[int]) -> Parts:
+    """Return the parts of the table of instances that have some of them."""
+    return Parts(tuple(f"{size}/{file}" for file in sorted({i // INSTANCES_PER_FILE for i in numbers})))
+
+
+# Experiments on them --------------------------------------------------------------------------------------
 
 
 def sweeps(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
@@ -21,13 +68,13 @@ def sweeps(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
         "tolerance": float(paper["solver"]["tolerance"]),
         "max_rounds": paper["solver"]["rounds"],
     }
-    return _chunks(configuration, {*paper["sizes"], paper["size"]}, rest)
+    return _cut({*paper["sizes"], paper["size"]}, paper["instances"], paper["chunk"], rest)
 
 
 def thresholds(configuration: Configuration) -> dict[str, Arguments]:
     """Return the jobs that look for thresholds: a size and a chunk of the instances each."""
     paper = configuration["kairouz2016"]
-    return _chunks(configuration, paper["sizes"], {"utilities": paper["thresholds"]})
+    return _cut(paper["sizes"], paper["instances"], paper["chunk"], {"utilities": paper["thresholds"]})
 
 
 def larger(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
@@ -38,22 +85,38 @@ def larger(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
         "tolerance": float(study["tolerance"]),
         "max_rounds": configuration["kairouz2016"]["solver"]["rounds"],
     }
-    return _cut(configuration, study["sizes"], study["instances"], study["chunk"], rest)
+    return _cut(study["sizes"], study["instances"], study["chunk"], rest)
 
 
 def larger_thresholds(configuration: Configuration) -> dict[str, Arguments]:
     """Return the jobs that look for thresholds past the paper's sizes."""
     paper = configuration["kairouz2016"]
     study, rest = paper["larger"], {"utilities": paper["thresholds"]}
-    return _cut(configuration, study["thresholds"], study["instances"], study["chunk"], rest)
+    return _cut(study["thresholds"], study["instances"], study["chunk"], rest)
+
+
+def _cut(sizes: Iterable[int], total: int, step: int, rest: Arguments) -> dict[str, Arguments]:
+    """Cut the instances of every size into jobs; those of a job do not depend on how many there are."""
+    return {
+        f"{size}/{start // step}": {
+            "instances": _files(size, numbers),
+            "size": size,
+            "numbers": list(numbers),
+            **rest,
+        }
+        for size in sorted(sizes)
+        for start in range(0, total, step)
+        for numbers in [range(start, min(start + step, total))]
+    }
 
 
 def scaling(configuration: Configuration, **_: Any) -> Arguments:
     """Return the arguments of Figures 5 and 8."""
     paper = configuration["kairouz2016"]
+    numbers = range(paper["instances"])
     return {
-        **_origin(configuration),
-        "instances": list(range(paper["instances"])),
+        "instances": _files(paper["size"], numbers),
+        "numbers": list(numbers),
         "size": paper["size"],
         "epsilons": [float(epsilon) for epsilon in paper["scaling"]],
         "tolerance": float(paper["solver"]["tolerance"]),
@@ -63,17 +126,45 @@ def scaling(configuration: Configuration, **_: Any) -> Arguments:
 def expansions(configuration: Configuration) -> Arguments:
     """Return the arguments of the table of expansions."""
     paper = configuration["kairouz2016"]
+    sizes, numbers = sorted(paper["sizes"]), range(paper["instances"])
     return {
-        **_origin(configuration),
-        "sizes": sorted(paper["sizes"]),
-        "instances": list(range(paper["instances"])),
+        "instances": Parts(tuple(part for size in sizes for part in _files(size, numbers).names)),
+        "sizes": sizes,
+        "numbers": list(numbers),
         "small": [float(epsilon) for epsilon in paper["expansions"]["small"]],
         "large": [float(epsilon) for epsilon in paper["expansions"]["large"]],
     }
 
 
-def populations(configuration: Configuration) -> Arguments:
-    """Return the arguments of the table of populations: those of the figures, other priors and levels."""
+def populations(configuration: Configuration) -> dict[str, Arguments]:
+    """Return the jobs of the table of populations: one for each job that draws instances of them."""
+    return {
+        part: {"fresh_instances": Parts((part,)), "studies": studies, "numbers": groups}
+        for part, (_, studies, groups) in _fresh(configuration).items()
+    }
+
+
+def _fresh(configuration: Configuration) -> dict[str, tuple[float, list[Arguments], list[int]]]:
+    """Return, by part, a concentration, what is studied of the instances drawn with it, and some groups."""
+    number, found = configuration["kairouz2016"]["populations"]["number"], _studies(configuration)
+    return {
+        f"{concentration:g}/{first // GROUPS_PER_FILE}": (
+            concentration,
+            [study for study in found if study["concentration"] == concentration],
+            list(range(first + 1, min(first + GROUPS_PER_FILE, number) + 1)),
+        )
+        for concentration in sorted(
+            {
+                float(configuration["kairouz2016"]["concentration"]),
+                *(study["concentration"] for study in found),
+            }
+        )
+        for first in range(0, number, GROUPS_PER_FILE)
+    }
+
+
+def _studies(configuration: Configuration) -> list[Arguments]:
+    """Return what is studied of fresh populations: the setting of the figures, other priors and levels."""
     paper = configuration["kairouz2016"]
     study, grid = paper["populations"], [e for e in values(paper["epsilon"]) if e > 0]
     drawn = {
@@ -90,48 +181,17 @@ def populations(configuration: Configuration) -> Arguments:
     # Columns of more inputs are too many to list.
     sizes = sorted(k for k in {*paper["sizes"], size} if k <= 12)
     more = {max(sizes, default=0): priors, size: [*priors, *levels]}
-    return {
-        "seed": configuration["seed"],
-        "numbers": list(range(1, study["number"] + 1)),
-        "studies": [
-            {"utility": utility, "size": k, "statistics": every if k == size else ["mixed"], **setting}
-            for utility in ("kl", "mutual_information")
-            for k in sizes
-            for setting in [drawn, *more.get(k, [])]
-        ],
-    }
+    return [
+        {"utility": utility, "size": k, "statistics": every if k == size else ["mixed"], **setting}
+        for utility in ("kl", "mutual_information")
+        for k in sizes
+        for setting in [drawn, *more.get(k, [])]
+    ]
 
 
 def sensitivity(configuration: Configuration) -> Arguments:
     """Return the claims that other ways to draw the instances may decide otherwise."""
-    return {"claims": claims_named("kairouz2016", ["K-F3a", "K-F4", "K-F6", "K-F7"])}
-
-
-def _origin(configuration: Configuration) -> Arguments:
-    """Return what an instance is drawn from."""
-    concentration = float(configuration["kairouz2016"]["concentration"])
-    return {"seed": configuration["seed"], "concentration": concentration}
-
-
-def _chunks(configuration: Configuration, sizes: Iterable[int], rest: Arguments) -> dict[str, Arguments]:
-    paper = configuration["kairouz2016"]
-    return _cut(configuration, sizes, paper["instances"], paper["chunk"], rest)
-
-
-def _cut(
-    configuration: Configuration, sizes: Iterable[int], total: int, step: int, rest: Arguments
-) -> dict[str, Arguments]:
-    """Cut the instances of every size into jobs; those of a job do not depend on how many there are."""
-    return {
-        f"{size}/{start // step}": {
-            **_origin(configuration),
-            "size": size,
-            "instances": list(range(start, min(start + step, total))),
-            **rest,
-        }
-        for size in sorted(sizes)
-        for start in range(0, total, step)
-    }
+    return {"claims": claim_entries("kairouz2016", ["K-F3a", "K-F4", "K-F6", "K-F7"])}
 
 
 def contradictions(configuration: Configuration) -> Iterator[str]:

@@ -19,7 +19,7 @@ import pandas as pd
 from ldpfrontier.numerics.subset_sums import balanced_set
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence
-from papers.kairouz2016.experiments import PAPER, instance_name, sample
+from papers.kairouz2016.instances import PAPER, Measure, instance_name, measures
 from reproduction.results.tables import ROUNDING, Schema
 
 _LOG = logging.getLogger(__name__)
@@ -65,7 +65,11 @@ POPULATIONS = Schema(
 
 
 def populations(
-    studies: Sequence[Mapping[str, Any]], numbers: Sequence[int], *, seed: int, instances: int = 100
+    fresh_instances: pd.DataFrame,
+    studies: Sequence[Mapping[str, Any]],
+    numbers: Sequence[int],
+    *,
+    instances: int = 100,
 ) -> pd.DataFrame:
     """Compute the least shares of the optimum over populations of random instances.
 
@@ -75,14 +79,14 @@ def populations(
 
     Parameters
     ----------
+    fresh_instances : DataFrame
+        As `instances.fresh_instances` draws them.
     studies : sequence of mapping
         Each with ``utility`` (kl or mutual_information), ``size`` (number of inputs k, at most 12),
-        ``concentration`` (as for `experiments.sample`), ``statistics`` (members of `STATISTICS`), ``ends``
+        ``concentration`` (of the instances), ``statistics`` (members of `STATISTICS`), ``ends``
         (the least and the largest privacy level, nats) and ``drawn`` (whether that is as in the figures).
     numbers : sequence of int
         Populations; that of number p has the instances from p * `instances` on. 0 is that of the figures.
-    seed
-        As for `experiments.sample`.
     instances : int
         In a population.
 
@@ -98,23 +102,31 @@ def populations(
     """
     rows: list[dict[str, Any]] = []
     for study in studies:
+        _check(study)
+        found = dict(
+            measures(fresh_instances, study["utility"], study["size"], concentration=study["concentration"])
+        )
         for number in numbers:
-            first = number * instances
-            rows += _population(study, range(first, first + instances), seed, population=number)
+            population = {i: found[i] for i in range(number * instances, (number + 1) * instances)}
+            rows += _least_shares(study, population, number)
         _LOG.info("%s", ", ".join(f"{name} {value}" for name, value in study.items()))
     return POPULATIONS.table(rows)
 
 
-def _population(
-    study: Mapping[str, Any], instances: range, seed: int, **columns: int
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one population."""
-    size, ends, concentration = study["size"], study["ends"], float(study["concentration"])
-    if not 2 <= size <= LARGEST:
-        raise ValueError(f"The size is {size}; allowed are 2 to {LARGEST}, as all 2^k columns are listed.")
+def _check(study: Mapping[str, Any]) -> None:
+    if not 2 <= study["size"] <= LARGEST:
+        raise ValueError(
+            f"The size is {study['size']}; allowed are 2 to {LARGEST}, as all 2^k columns are listed."
+        )
     if unknown := [name for name in study["statistics"] if name not in STATISTICS]:
         raise ValueError(f"The statistic is {unknown[0]!r}; allowed are {', '.join(STATISTICS)}.")
-    batch = Batch.drawn(study["utility"], size, instances, seed, concentration)
+
+
+def _least_shares(
+    study: Mapping[str, Any], population: Mapping[int, Measure], number: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one population."""
+    ends, instances, batch = study["ends"], list(population), Batch.of(list(population.values()))
     crossing = batch.crossing(*ends)
     levels = {
         "mixed": crossing,
@@ -130,17 +142,17 @@ def _population(
         yield {
             "paper": PAPER,
             "utility": study["utility"],
-            "size": str(size),
-            "concentration": concentration,
+            "size": str(study["size"]),
+            "concentration": float(study["concentration"]),
             "statistic": statistic,
             "range": f"{ends[0]:g} to {ends[1]:g}",
             "drawn": study["drawn"],
+            "population": number,
             "instances": len(instances),
             "least": achieved[at] / value[at],
             "certified": float((achieved / bound).min()),
             "instance": instance_name(instances[at]),
             "epsilon": epsilons[at],
-            **columns,
         }
 
 
@@ -164,15 +176,12 @@ class Batch:
     inside: np.ndarray
 
     @classmethod
-    def drawn(
-        cls, utility: str, size: int, instances: Sequence[int], seed: int, concentration: float
-    ) -> Batch:
-        """Draw instances as the figures do."""
-        drawn = [sample(utility, size, i, seed=seed, concentration=concentration) for i in instances]
-        if isinstance(drawn[0], FDivergence):
-            first, second = (np.stack([getattr(m, name) for m in drawn]) for name in ("p0", "p1"))
+    def of(cls, measures: Sequence[Measure]) -> Batch:
+        """Return instances, all of one kind, as a batch."""
+        if isinstance(measures[0], FDivergence):
+            first, second = (np.stack([getattr(m, name) for m in measures]) for name in ("p0", "p1"))
             return cls(first, second, True, first >= second)
-        prior = np.stack([m.prior for m in drawn])
+        prior = np.stack([m.prior for m in measures])
         inside = np.zeros(prior.shape, dtype=bool)
         for row, p in zip(inside, prior, strict=True):
             row[balanced_set(p)] = True

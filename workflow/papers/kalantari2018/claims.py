@@ -12,14 +12,14 @@ from papers.kalantari2018.summaries import (
     UPPER,
     WIDTH,
 )
-from reproduction.ledger.claims import Claim, Finding, Tables, some, verdict
+from reproduction.ledger.claims import Claim, Finding, Tables, finding, require_rows
 from reproduction.results.tables import select
 
 
 def class_two(tables: Tables, claim: Claim) -> Finding:
     """Theorem 2, with the constraint that (11) does not print."""
     rows = select(tables["checks"], claim=claim.id)
-    ordered, printed = (some(select(rows, quantity=name), name) for name in (ORDERED, PRINTED))
+    ordered, printed = (require_rows(select(rows, quantity=name), name) for name in (ORDERED, PRINTED))
     short, where = _largest(printed)
     measured = (
         f"Distance from the exact optimum: at most {ordered['measured'].max():.2g} nats with $D_1 \\le D_i$; "
@@ -32,7 +32,7 @@ def class_two(tables: Tables, claim: Claim) -> Finding:
         "channel can have."
     )
     otherwise = "The formula differs from the exact optimum even with the constraint $D_1 \\le D_i$."
-    return verdict(
+    return finding(
         measured,
         bool(ordered["holds"].all()),
         otherwise,
@@ -45,7 +45,7 @@ def class_two(tables: Tables, claim: Claim) -> Finding:
 def class_three(tables: Tables, claim: Claim) -> Finding:
     """Theorem 3: the bounds hold, and agree where the folded sets do; a group of permutations is needed."""
     rows = select(tables["checks"], claim=claim.id)
-    lower, upper, width = (some(select(rows, quantity=name), name) for name in (LOWER, UPPER, WIDTH))
+    lower, upper, width = (require_rows(select(rows, quantity=name), name) for name in (LOWER, UPPER, WIDTH))
     loose = select(rows, quantity=LOWER_NO_GROUP)
     elsewhere = "not computed" if loose.empty else f"{loose['measured'].max():.3g}"
     measured = (
@@ -64,7 +64,7 @@ def class_three(tables: Tables, claim: Claim) -> Finding:
     otherwise = "A bound fails, or is not tight, also where the folding permutations form a group."
     holds = all(part["holds"].all() for part in (lower, upper, width))
     computed = f"width {width['measured'].max():.1g} nats where folded sets agree"
-    return verdict(measured, holds, otherwise, reading, computed=computed, n=len(lower))
+    return finding(measured, holds, otherwise, reading, computed=computed, n=len(lower))
 
 
 def _largest(rows: pd.DataFrame) -> tuple[float, str]:

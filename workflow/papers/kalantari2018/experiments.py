@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -30,15 +29,12 @@ from ldpfrontier.hamming.formulas import (
 from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hamming.optimum import LeakageOptimum
 from ldpfrontier.hamming.sources import SourceSet
-from ldpfrontier.priors import generator
 from ldpfrontier.privacy import ldp_epsilon
+from papers.kalantari2018.source_sets import PAPER
+from reproduction.data.populations import arrays
 from reproduction.results.tables import CLOSED_FORM, PRINTED, RESULTS, Row, printed, result
 
-PAPER = "kalantari2018"
 DP, MI = MEASURES = "dp_leakage", "mi_leakage"
-
-#: Families of random source sets, see `sample`.
-FAMILIES = ("I", "II", "group", "copies", "permuted")
 
 #: A formula and its channel come from different sums: this much apart, in nats, they are equal.
 _ROUNDING = 1e-12
@@ -171,72 +167,26 @@ def _columns(channel: Channel) -> dict[str, Any]:
 # Random sets ----------------------------------------------------------------------------------------------
 
 
-def sample(family: str, instance: int, *, seed: int) -> tuple[SourceSet, float]:
-    """Draw a source set on 3 to 8 letters and a distortion of six decimals.
-
-    Parameters
-    ----------
-    family : str
-        Class I: distributions and the uniform one. Class II: up to 4 in one order. ``group``: Class III, up
-        to 4 falling distributions, some of them also with letters 1 and 2 swapped. ``copies``: one falling
-        distribution and its copies by all permutations of the first 2 to 4 letters (a group, so Corollary 1
-        holds). ``permuted``: one and up to 3 copies by random permutations, in general not a group.
-    instance, seed : int
-
-    Returns
-    -------
-    sources : SourceSet
-    distortion : float
-
-    Raises
-    ------
-    ValueError
-        If there is no such family.
-    """
-    rng = generator(seed, f"{PAPER}/{family}", 8, instance)
-    M = int(rng.integers(3, 9))
-    P = -np.sort(-rng.dirichlet(np.full(M, 0.8), int(rng.integers(1, 5))), axis=1)
-    D = round(float(rng.uniform(0.02, 0.85)), 6)
-    match family:
-        case "I":
-            P = np.array([*(rng.permutation(p) for p in P), np.full(M, 1.0 / M)])
-        case "group":
-            both = P[:, [1, 0, *range(2, M)]]
-            P = np.concatenate([P, both[rng.permutation(len(P))[: rng.integers(1, len(P) + 1)]]])
-        case "copies":
-            moved = int(rng.integers(2, min(M, 5)))
-            P = np.array([P[0, [*head, *range(moved, M)]] for head in permutations(range(moved))])
-        case "permuted":
-            P = np.array([P[0], *(rng.permutation(P[0]) for _ in range(int(rng.integers(1, 4))))])
-        case "II":
-            pass
-        case _:
-            raise ValueError(f"The family is {family!r}; allowed are {', '.join(FAMILIES)}.")
-    return SourceSet(P), D
-
-
-def random_sets(*, seed: int, instances: int, families: Sequence[str] = FAMILIES) -> pd.DataFrame:
+def random_sets(source_sets: pd.DataFrame) -> pd.DataFrame:
     """Compute the least DP leakage of random source sets, and the paper's formulas.
 
     Parameters
     ----------
-    seed : int
-    instances : int
-        Number of sets per family.
-    families : sequence of str
+    source_sets : DataFrame
+        As `source_sets.source_sets` draws them.
 
     Returns
     -------
     DataFrame
-        As `tables.RESULTS`: the rows of `tradeoff` of every set (`sample`) at its one distortion,
-        experiment ``random <family>``, instance 000, 001, ...
+        As `tables.RESULTS`: the rows of `tradeoff` of every set at its one distortion, experiment ``random
+        <family>``, instance 000, 001, ...
     """
     rows: list[Row] = []
-    for family in families:
-        for instance in range(instances):
-            sources, D = sample(family, instance, seed=seed)
-            rows += _dp_rows(f"random {family}", f"{instance:03d}", sources, [D], 1e-9)
-        _log.info("%d random sets of the family %s", instances, family)
+    for (population, instance), drawn in source_sets.groupby(["population", "instance"]):
+        family = str(population).removeprefix(f"{PAPER}/")
+        sources, D = SourceSet(arrays(drawn)[0]), float(drawn["distortion"].iloc[0])
+        rows += _dp_rows(f"random {family}", f"{instance:03d}", sources, [D], 1e-9)
+    _log.info("%d rows of random sets", len(rows))
     return RESULTS.table(rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.liao2017.summaries import OF_ANY, OF_TWO
-from reproduction.ledger.claims import Claim, Finding, Tables, some, verdict
+from reproduction.ledger.claims import Claim, Finding, Tables, finding, require_rows
 from reproduction.results.tables import select
 
 PAPER = "liao2017"
@@ -13,10 +13,12 @@ PAPER = "liao2017"
 
 def renyi_limit(tables: Tables, claim: Claim) -> Finding:
     """Lemma 2: the ratio of the divergences tends to its limit."""
-    rows = some(select(tables["theorems"], claim=claim.id), claim.id).sort_values("at", ascending=False)
+    rows = require_rows(select(tables["theorems"], claim=claim.id), claim.id).sort_values(
+        "at", ascending=False
+    )
     steps = "; ".join(f"{v:.2g} at {at:g}" for at, v in zip(rows["at"], rows["measured"], strict=True))
     measured = f"Relative distance from the limit: {steps} from a constant channel."
-    return verdict(
+    return finding(
         measured,
         bool(rows["holds"].all()),
         "The ratio does not tend to the limit.",
@@ -31,9 +33,9 @@ def approximation(tables: Tables, claim: Claim) -> Finding:
     Where it has less, the optimum of the paper may be that of an exhaustive search: one step must explain all
     statements of the paper that name a leakage, and the agreement must end beyond it.
     """
-    rows = some(select(tables["statements"], claim=claim.id), claim.id)
+    rows = require_rows(select(tables["statements"], claim=claim.id), claim.id)
     two, any_ = (
-        some(select(rows, quantity=name), f"{claim.id}, {name}").set_index("instance")
+        require_rows(select(rows, quantity=name), f"{claim.id}, {name}").set_index("instance")
         for name in (OF_TWO, OF_ANY)
     )
     measured = "; ".join(
@@ -45,7 +47,7 @@ def approximation(tables: Tables, claim: Claim) -> Finding:
     far = [str(name) for name in two.index[~two["holds"]]]
     if not far:
         reading = "It holds against the optimum with two outputs; more outputs have more utility."
-        return verdict(
+        return finding(
             f"{measured}.", True, "", "" if any_["holds"].all() else reading, computed=computed, n=len(two)
         )
     every = tables["searches"]
@@ -82,9 +84,9 @@ def approximation(tables: Tables, claim: Claim) -> Finding:
             f"there. {optima}"
         )
         computed += f" of the optimum; {', '.join(_of_search(own, steps[0]))} of a search"
-        return verdict(measured, True, "", reading, computed=computed, n=len(two))
+        return finding(measured, True, "", reading, computed=computed, n=len(two))
     otherwise = f"{optima} No step of an exhaustive search explains all leakages named."
-    return verdict(measured, False, otherwise, computed=computed, n=len(two))
+    return finding(measured, False, otherwise, computed=computed, n=len(two))
 
 
 def _of_search(own: pd.DataFrame, steps: int) -> list[str]:

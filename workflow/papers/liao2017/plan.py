@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from reproduction.planning.configuration import grid, grid_contradictions
-from reproduction.planning.paper import claims_named
+from reproduction.planning.paper import claim_entries
 
 #: Tables I and II, and instances on more letters.
 HYPOTHESES = Path(__file__).with_name("hypotheses.yaml")
@@ -51,7 +51,7 @@ def searches(configuration: Configuration) -> Arguments:
 
 def sensitivity(configuration: Configuration) -> Arguments:
     """Return the claims that another search or nominal row may decide otherwise."""
-    return {"claims": claims_named("liao2017", ["Li-F2a", "Li-F2b", "Li-F2c", "Li-F2d", "Li-F3"])}
+    return {"claims": claim_entries("liao2017", ["Li-F2a", "Li-F2b", "Li-F2c", "Li-F2d", "Li-F3"])}
 
 
 def sweeps(configuration: Configuration) -> dict[str, Arguments]:

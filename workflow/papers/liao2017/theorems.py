@@ -12,11 +12,10 @@ import pandas as pd
 
 from ldpfrontier.hypothesis_testing.euclidean import euclidean_bernoulli, euclidean_binary, euclidean_sdp
 from ldpfrontier.information import BITS, kl_divergence, renyi_divergence
-from ldpfrontier.priors import generator
 from ldpfrontier.types import FloatArray
-from reproduction.results.tables import CHECKS, Row, check
-
-PAPER = "liao2017"
+from papers.liao2017.random_hypotheses import LEMMA, PAPER
+from reproduction.data.populations import arrays
+from reproduction.results.tables import CHECKS, Row, check, select
 
 #: Most that a quantity may be, by the claim it belongs to: a limit, and a tolerance for the solvers that it
 #: is found with.
@@ -36,14 +35,12 @@ _log = logging.getLogger(__name__)
 
 
 def theorems(
+    random_hypotheses: pd.DataFrame,
     *,
-    seed: int,
-    instances: int = 3,
-    letters: Sequence[int] = range(2, 9),
     order: float = 0.5,
     distances: Sequence[float] = (1e-1, 1e-2, 1e-3),
 ) -> pd.DataFrame:
-    """Check Theorems 1 to 3 and Lemma 2 on random hypotheses (uniform on the simplex).
+    """Check Theorems 1 to 3 and Lemma 2 on random hypotheses.
 
     Rows are the worst over the instances, one row per number of hypotheses m and of letters M:
 
@@ -58,10 +55,8 @@ def theorems(
 
     Parameters
     ----------
-    seed : int
-    instances : int
-        Random instances per m and M.
-    letters : sequence of int
+    random_hypotheses : DataFrame
+        As `random_hypotheses.random_hypotheses` draws them.
     order : float
         Of the Renyi divergence, in (0, 1).
     distances : sequence of float
@@ -73,27 +68,26 @@ def theorems(
         As `tables.CHECKS`.
     """
     rows: list[Row] = []
-    note = f"worst of {instances} random instances"
-    for M in letters:
-        for m in (2, 3, 4):
-            worst: dict[tuple[str, str], float] = {}
-            for instance in range(instances):
-                rng = generator(seed, f"{PAPER}/theorems/{m}", M, instance)
-                p, limits = rng.dirichlet(np.ones(M), m), rng.uniform(0.2, 2.0, m) * 1e-4
-                for key, value in _theorem_instance(p, limits).items():
-                    worst[key] = max(worst.get(key, -math.inf), value)
-            for (claim, quantity), value in worst.items():
-                limit, tolerance = LIMITS[claim, quantity]
-                rows.append(
-                    check(
-                        PAPER, claim, "", quantity, value, "<=", limit,
-                        tolerance=tolerance, size=f"{m} x {M}", note=note,
-                    )
-                )  # fmt: skip
-        _log.info("Hypotheses on %d letters", M)
+    pairs = arrays(select(random_hypotheses, population=LEMMA))
+    note = f"worst of {len(pairs)} random instances"
+    tested = random_hypotheses[random_hypotheses["population"] != LEMMA]
+    for (_, M), drawn in tested.groupby(["population", "size"]):
+        worst: dict[tuple[str, str], float] = {}
+        for p, limits in zip(arrays(drawn), arrays(drawn, "limit")[:, :, 0], strict=True):
+            for key, value in _theorem_instance(p, limits).items():
+                worst[key] = max(worst.get(key, -math.inf), value)
+        for (claim, quantity), value in worst.items():
+            limit, tolerance = LIMITS[claim, quantity]
+            rows.append(
+                check(
+                    PAPER, claim, "", quantity, value, "<=", limit,
+                    tolerance=tolerance, size=f"{len(p)} x {M}", note=note,
+                )
+            )  # fmt: skip
+        _log.info("%d hypotheses on %s letters", len(p), M)
     before = math.inf
     for distance in distances:
-        value = _lemma_2(seed, instances, order, distance)
+        value = _lemma_2(pairs, order, distance)
         rows.append(
             check(
                 PAPER, "Li-L2", f"{distance:g}", "relative distance from the limit",
@@ -105,12 +99,11 @@ def theorems(
     return CHECKS.table(rows)
 
 
-def _lemma_2(seed: int, instances: int, order: float, distance: float) -> float:
+def _lemma_2(pairs: FloatArray, order: float, distance: float) -> float:
     """Return the largest relative distance of the ratio of Lemma 2 from its limit."""
     off = []
-    for instance in range(instances):
-        rng = generator(seed, f"{PAPER}/lemma2", 3, instance)
-        p2, p1 = rng.dirichlet(np.ones(3), 2) * distance + (1.0 - distance) * np.full(3, 1 / 3)
+    for pair in pairs:
+        p2, p1 = pair * distance + (1.0 - distance) * np.full(3, 1 / 3)
         renyi = renyi_divergence(p2, p1, order, bits=True)
         ratio = (1.0 - order) * kl_divergence(p2, p1, bits=True) / math.expm1((1.0 - order) * renyi / BITS)
         off.append(abs(ratio * order / BITS - 1.0))

@@ -19,10 +19,10 @@ from reproduction.ledger.claims import (
     Finding,
     NotCheckable,
     Tables,
-    enough,
-    parts_verdict,
-    some,
-    verdict,
+    finding,
+    finding_of_parts,
+    require_instances,
+    require_rows,
 )
 from reproduction.results.tables import select
 
@@ -42,10 +42,12 @@ def example(tables: Tables, claim: Claim) -> Finding:
     example of several claims.
     """
     table = select(tables["example"], where=claim.where)
-    stated = some(table[table["printed"].notna()], claim.where)
+    stated = require_rows(table[table["printed"].notna()], claim.where)
     if "only" in claim.arguments:
-        stated = some(select(stated, quantity=claim.arguments["only"]), ", ".join(claim.arguments["only"]))
-    stated = some(stated[~stated["quantity"].isin(claim.arguments.get("without", ()))], claim.where)
+        stated = require_rows(
+            select(stated, quantity=claim.arguments["only"]), ", ".join(claim.arguments["only"])
+        )
+    stated = require_rows(stated[~stated["quantity"].isin(claim.arguments.get("without", ()))], claim.where)
     differs = stated[~stated["agrees"]]
     measured = f"{len(stated) - len(differs)} of {len(stated)} printed numbers agree at the printed digits."
     notes = "; ".join(
@@ -61,12 +63,12 @@ def example(tables: Tables, claim: Claim) -> Finding:
     computed = f"{len(stated) - len(differs)} of {len(stated)} agree"
     if len(stated) == 1:
         computed = f"{float(stated['computed'].iloc[0]):.4f}"
-    return verdict(measured, repeated, f"Different: {notes}.", reading, computed=computed, n=len(stated))
+    return finding(measured, repeated, f"Different: {notes}.", reading, computed=computed, n=len(stated))
 
 
 def theorem(tables: Tables, claim: Claim) -> Finding:
     """Compare a theorem with direct optimization over the uncertainty set."""
-    rows = some(select(tables[claim.tables[0]], claim=claim.id), claim.id)
+    rows = require_rows(select(tables[claim.tables[0]], claim=claim.id), claim.id)
     cases = rows[["size", "instance", "order"]].drop_duplicates()
     kept = int(rows["holds"].sum())
     plural = "s" if len(cases) > 1 else ""
@@ -79,13 +81,13 @@ def theorem(tables: Tables, claim: Claim) -> Finding:
         for row in rows[~rows["holds"]].head(3).itertuples()
     )
     computed = f"{kept} of {len(rows)} comparisons hold"
-    return verdict(measured, kept == len(rows), f"Broken: {broken}.", computed=computed, n=len(cases))
+    return finding(measured, kept == len(rows), f"Broken: {broken}.", computed=computed, n=len(cases))
 
 
 def few_outputs(tables: Tables, claim: Claim) -> Finding:
     """Compare the outputs of every PolyOpt that was computed with the number of inputs (Theorem 3)."""
     checks, *others = claim.tables
-    rows = some(select(tables[checks], claim=claim.id), claim.id)
+    rows = require_rows(select(tables[checks], claim=claim.id), claim.id)
     shares, solves = [float((rows["measured"] / rows["limit"]).max())], len(rows)
     for name in others:
         if name in tables:
@@ -95,19 +97,19 @@ def few_outputs(tables: Tables, claim: Claim) -> Finding:
             solves += len(part)
     measured = f"Outputs over the number of values of X: at most {max(shares):.3g}, over {solves} solves."
     otherwise = "A PolyOpt has more outputs than X has values."
-    return verdict(measured, max(shares) <= 1, otherwise, computed=f"at most {max(shares):.3g}", n=solves)
+    return finding(measured, max(shares) <= 1, otherwise, computed=f"at most {max(shares):.3g}", n=solves)
 
 
 def cone_size(tables: Tables, claim: Claim) -> Finding:
     """Compare the dimensions a and the inequalities a² + a of the cone with the stated ones (Section 8.1)."""
     instance = claim.arguments["instance"]
-    rows = some(select(tables[claim.tables[0]], instance=instance), f"the pair {instance}")
+    rows = require_rows(select(tables[claim.tables[0]], instance=instance), f"the pair {instance}")
     size = str(rows["size"].iloc[0])
     found = cells(size), cells(size) ** 2 + cells(size)
     measured = f"{instance} ({size}): {found[0]} dimensions, {found[1]:,} inequalities."
     stated = claim.arguments["dimensions"], claim.arguments["inequalities"]
     computed = f"{found[0]}, {found[1]:,}"
-    return verdict(
+    return finding(
         measured, found == stated, "The numbers of values differ from print.", computed=computed, n=1
     )
 
@@ -218,7 +220,7 @@ def _at_ends(curves: _Curves, claim: Claim, large: dict[str, bool], numbers: str
     measured = (
         f"{_small_numbers(curves, ends)} {numbers} All parts hold with the grid up to ε = {words or 'none'}."
     )
-    finding = parts_verdict(whole, " ".join(measured.split()), claim.arguments["remark"], n=len(curves))
+    finding = finding_of_parts(whole, " ".join(measured.split()), claim.arguments["remark"], n=len(curves))
     if finding.verdict == REPRODUCED or not held:
         return finding
     reading = (
@@ -237,7 +239,7 @@ def small_tables(tables: Tables, claim: Claim) -> Finding:
 def large_tables(tables: Tables, claim: Claim) -> Finding:
     """Compare independent with secret randomized response on large tables (Section 8.1)."""
     parts, numbers = _large_parts(tables[claim.tables[0]], claim)
-    return parts_verdict(parts, numbers, "", n=len(_of_size(tables[claim.tables[0]], claim, small=False)))
+    return finding_of_parts(parts, numbers, "", n=len(_of_size(tables[claim.tables[0]], claim, small=False)))
 
 
 def synthetic_means(tables: Tables, claim: Claim) -> Finding:
@@ -257,15 +259,15 @@ def _usual(table: pd.DataFrame, claim: Claim) -> pd.DataFrame:
         table = table[np.isclose(table[name], claim.arguments[name], rtol=_SAME)]
     signs = {"beta": "β", "epsilon": "ε"}
     setting = ", ".join(f"{signs.get(name, name)} = {claim.arguments[name]:g}" for name in names)
-    return some(table, f"the setting {setting}")
+    return require_rows(table, f"the setting {setting}")
 
 
 def realized_privacy(tables: Tables, claim: Claim) -> Finding:
     """Compare the quartiles of the realized ε* of NR and PolyOpt with ε (Section 8.3)."""
     summary = _usual(tables[claim.tables[0]], claim)
-    nr, robust = (some(select(summary, mechanism=name), name) for name in ("nr", "polyopt"))
+    nr, robust = (require_rows(select(summary, mechanism=name), name) for name in ("nr", "polyopt"))
     for part in (nr, robust):
-        enough(int(part["instances"].max()), claim.arguments["instances"])
+        require_instances(int(part["instances"].max()), claim.arguments["instances"])
     over = nr[~(nr["low"] > nr["epsilon"])]
     under = robust[~(robust["high"] < robust["epsilon"])]
     measured = (
@@ -282,22 +284,24 @@ def realized_privacy(tables: Tables, claim: Claim) -> Finding:
     computed = (
         f"{(nr['low'] / nr['epsilon']).min():.3g} ε; {(robust['high'] / robust['epsilon']).max():.3g} ε"
     )
-    return verdict(measured, not cases, otherwise, computed=computed, n=int(nr["instances"].max()))
+    return finding(measured, not cases, otherwise, computed=computed, n=int(nr["instances"].max()))
 
 
 def nr_quantile(tables: Tables, claim: Claim) -> Finding:
     """Compare the printed quantile of NR with the range over samples of as many tables (Section 8.3)."""
     said, sample = claim.arguments["value"], claim.arguments["instances"]
     drawn = select(_usual(tables[claim.tables[0]], claim), mechanism="nr", drawn=True, sample=sample)
-    drawn = some(drawn[drawn["size"].map(cells) <= claim.arguments["small"]], f"samples of {sample} tables")
-    enough(int(drawn["tables"].min()), claim.arguments["tables"], "tables")
+    drawn = require_rows(
+        drawn[drawn["size"].map(cells) <= claim.arguments["small"]], f"samples of {sample} tables"
+    )
+    require_instances(int(drawn["tables"].min()), claim.arguments["tables"], "tables")
     ranges = "; ".join(
         f"{row.size} {row.low:.4f} to {row.high:.4f} ({row.quantile:.4f} over {row.tables} tables)"
         for row in drawn.itertuples()
     )
     holds = (drawn["low"] <= said) & (said <= drawn["high"])
     sizes = ", ".join(drawn.loc[holds, "size"])
-    return verdict(
+    return finding(
         f"75% quantile of 95% of the samples of {sample} tables: {ranges}.",
         bool(holds.any()),
         "It is in the range of no size on which the paper has NR.",
@@ -321,7 +325,9 @@ def utility_difference(tables: Tables, claim: Claim) -> Finding:
     )
     own = summary[methods & (summary["instances"] >= arguments["instances"])]
     for name in (*arguments["methods"], *arguments["on_small"]):
-        some(select(own, mechanism=name), f"{arguments['instances']} tables of {MECHANISMS[name].label}")
+        require_rows(
+            select(own, mechanism=name), f"{arguments['instances']} tables of {MECHANISMS[name].label}"
+        )
     # A share of fair coin tosses has the standard deviation 1/2 over the root of their number.
     deviation = 0.5 / np.sqrt(own["instances"].astype("float64"))
     uneven = ~((own["positive"] - 0.5).abs() <= arguments["deviations"] * deviation + 1e-9)
@@ -341,7 +347,7 @@ def utility_difference(tables: Tables, claim: Claim) -> Finding:
     computed = (
         f"{own['extreme'].max():.2%}; {own['positive'].min():.0%} to {own['positive'].max():.0%} positive"
     )
-    return verdict(measured, not cases, otherwise, computed=computed, n=int(own["instances"].min()))
+    return finding(measured, not cases, otherwise, computed=computed, n=int(own["instances"].min()))
 
 
 def _cases(rows: pd.DataFrame, name: str) -> Iterator[tuple[str, float]]:
@@ -384,7 +390,7 @@ def significance(tables: Tables, claim: Claim) -> Finding:
         "Less for larger X is read of IR: the change of PolyOpt goes from "
         f"{' to '.join(f'{x:.2%}' for x in polyopt)} over the sizes on which the paper could compute it."
     )
-    finding = parts_verdict(
+    finding = finding_of_parts(
         parts,
         f"Change by a factor of {factor:g} in β: {numbers}.",
         arguments["remark"],

@@ -11,13 +11,16 @@ from typing import Any
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from reproduction.data.catalogue import attributes
 from reproduction.planning.configuration import grid_contradictions, values
-from reproduction.planning.paper import Counts, claims_named
+from reproduction.planning.paper import Counts, Parts, claim_entries
 
 #: The data set of a pair that names none.
 DATA = "adult"
 
 #: Random tables around one of the user's own unless the entry says another number, and how many per job.
 OWN_REPETITIONS, OWN_PER_JOB = 20, 2
+
+#: Random tables in a file, and those around one of the user's own: all are drawn, so more only add files.
+TABLES_PER_FILE, OWN_PER_FILE = 100, 20
 
 #: The pairs of the atlas: every ordered one of the attributes of `DATA`.
 ALL = "all"
@@ -165,6 +168,82 @@ def _solver(paper: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any
 # Random tables --------------------------------------------------------------------------------------------
 
 
+def random_tables(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the random tables, by size: as many of each as some block needs."""
+    study = configuration["lopuhaa2024"]["synthetic"]
+    numbers: dict[tuple[int, int], int] = {}
+    for block in (*study["blocks"], *study["table2"]["blocks"]):
+        size = block["sensitive"], block["public"]
+        numbers[size] = max(numbers.get(size, 0), block["repetitions"])
+    return {
+        part: {
+            "sensitive": sensitive,
+            "public": public,
+            "numbers": list(range(file * TABLES_PER_FILE, (file + 1) * TABLES_PER_FILE)),
+            **_drawn_from(configuration),
+        }
+        for (sensitive, public), number in sorted(numbers.items())
+        for file, part in enumerate(_files(_size(sensitive, public), range(number), TABLES_PER_FILE).names)
+    }
+
+
+def fresh_tables(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the fresh tables: a size and a concentration each."""
+    fresh = configuration["lopuhaa2024"]["synthetic"]["fresh"]
+    usual = _drawn_from(configuration)
+    concentrations = sorted({usual["concentration"], *map(float, fresh["concentrations"])})
+    return {
+        f"{_size(sensitive, public)}/{concentration:g}": {
+            "sensitive": sensitive,
+            "public": public,
+            "tables": fresh["tables"],
+            **usual,
+            "concentration": concentration,
+        }
+        for sensitive, public in fresh["sizes"]
+        for concentration in concentrations
+    }
+
+
+def own_tables(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the random tables around those of the user's own."""
+    study = configuration["lopuhaa2024"]["synthetic"]
+    return {
+        part: {
+            "counts": Counts(pair["data"], pair["sensitive"], pair["public"]),
+            "name": pair["data"],
+            "numbers": list(range(file * OWN_PER_FILE, (file + 1) * OWN_PER_FILE)),
+            "concentration": float(study["concentration"]),
+            "seed": configuration["seed"],
+        }
+        for pair in _own(configuration)
+        for file, part in enumerate(_files(pair["data"], range(_repetitions(pair)), OWN_PER_FILE).names)
+    }
+
+
+def _drawn_from(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    study = configuration["lopuhaa2024"]["synthetic"]
+    return {
+        "records": study["records"],
+        "concentration": float(study["concentration"]),
+        "seed": configuration["seed"],
+    }
+
+
+def _size(sensitive: int, public: int) -> str:
+    """Name a size in the name of a part."""
+    return f"{sensitive}x{public}"
+
+
+def _files(name: str, numbers: Sequence[int], each: int) -> Parts:
+    """Return the parts of a table of random tables that have some of them."""
+    return Parts(tuple(f"{name}/{file}" for file in sorted({number // each for number in numbers})))
+
+
+def _repetitions(pair: Mapping[str, Any]) -> int:
+    return int(pair.get("repetitions", OWN_REPETITIONS))
+
+
 def synthetic(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of the synthetic study, at one significance level and all privacy levels."""
     paper = configuration["lopuhaa2024"]
@@ -175,22 +254,19 @@ def synthetic(configuration: Mapping[str, Any]) -> _Parts:
 def own_study(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of the study of Figure 4 for tables of the user's own: two random tables each."""
     paper = configuration["lopuhaa2024"]
-    study = paper["synthetic"]
     parts: _Parts = {}
     for pair in _own(configuration):
-        repetitions = pair.get("repetitions", OWN_REPETITIONS)
-        for part, first in enumerate(range(0, repetitions, OWN_PER_JOB)):
-            parts[f"{pair['data']}/{part}"] = {
-                "counts": Counts(pair["data"], pair["sensitive"], pair["public"]),
-                "name": pair["data"],
-                "instances": list(range(first, min(first + OWN_PER_JOB, repetitions))),
-                "epsilons": sorted(map(float, study["epsilon"])),
+        name, mechanisms = pair["data"], list(pair.get("mechanisms", paper["mechanisms"]))
+        for part, first in enumerate(range(0, _repetitions(pair), OWN_PER_JOB)):
+            numbers = range(first, min(first + OWN_PER_JOB, _repetitions(pair)))
+            parts[f"{name}/{part}"] = {
+                "own_tables": _files(name, numbers, OWN_PER_FILE),
+                "numbers": list(numbers),
+                "epsilons": sorted(map(float, paper["synthetic"]["epsilon"])),
                 "betas": [float(paper["beta"])],
                 "order": float(paper["order"]),
-                "concentration": float(study["concentration"]),
-                "mechanisms": list(pair.get("mechanisms", paper["mechanisms"])),
+                "mechanisms": mechanisms,
                 **_solver(paper, pair),
-                "seed": configuration["seed"],
             }
     return parts
 
@@ -199,27 +275,18 @@ def quantiles(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the table of quantiles, at the lowest privacy level."""
     paper = configuration["lopuhaa2024"]
     study = paper["synthetic"]
-    fresh = study["fresh"]
-    drawn = float(study["concentration"])
     return {
-        "sizes": fresh["sizes"],
-        "concentrations": {
-            "drawn": [drawn],
-            "others": sorted({*map(float, fresh["concentrations"])} - {drawn}),
-        },
-        "tables": fresh["tables"],
-        "samples": sorted(fresh["samples"]),
+        "samples": sorted(study["fresh"]["samples"]),
+        "drawn": float(study["concentration"]),
         "epsilon": min(map(float, study["epsilon"])),
         "beta": float(paper["beta"]),
         "order": float(paper["order"]),
-        "records": study["records"],
-        "seed": configuration["seed"],
     }
 
 
 def sensitivity(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """Return the claims that another pair, grid, prior or number of tables may decide otherwise."""
-    entries = claims_named("lopuhaa2024", ["L-S81b", "L-S81c", "L-S82", "L-S83b"])
+    entries = claim_entries("lopuhaa2024", ["L-S81b", "L-S81c", "L-S82", "L-S83b"])
     return {
         "claims": entries,
         "ends": entries[0]["arguments"]["ends"],
@@ -247,31 +314,36 @@ def _blocks(
         tables, per_job = block["repetitions"], block.get("per_job", study["per_job"])
         # Which tables are in a part does not depend on how many there are: more tables leave it as it is.
         for part in range(math.ceil(tables / per_job)):
+            numbers = range(part * per_job, min((part + 1) * per_job, tables))
+            size = _size(block["sensitive"], block["public"])
             parts[f"{block['name']}/{part}"] = {
-                "shape": [block["sensitive"], block["public"]],
-                "instances": list(range(part * per_job, min((part + 1) * per_job, tables))),
+                "random_tables": _files(size, numbers, TABLES_PER_FILE),
+                "numbers": list(numbers),
                 "epsilons": sorted(map(float, epsilons)),
                 "betas": sorted(map(float, betas)),
                 "order": float(paper["order"]),
-                "records": study["records"],
-                "concentration": float(study["concentration"]),
                 "mechanisms": list(block["mechanisms"]),
                 **_solver(paper, block),
-                "seed": configuration["seed"],
             }
     return parts
+
+
+def theorem_tables(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the random tables on which the theorems are checked."""
+    tables = configuration["lopuhaa2024"]["theorems"]["tables"]
+    return {
+        "tables": [[[t["sensitive"], t["public"]], t["records"]] for t in tables],
+        "seed": configuration["seed"],
+    }
 
 
 def theorems(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the checks of the theorems."""
     paper = configuration["lopuhaa2024"]
-    study = paper["theorems"]
     return {
-        "instances": [[[t["sensitive"], t["public"]], t["records"]] for t in study["tables"]],
-        "orders": sorted(map(float, study["orders"])),
-        "epsilons": sorted(map(float, study["epsilon"])),
+        "orders": sorted(map(float, paper["theorems"]["orders"])),
+        "epsilons": sorted(map(float, paper["theorems"]["epsilon"])),
         "beta": float(paper["beta"]),
-        "seed": configuration["seed"],
     }
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -38,34 +37,34 @@ _COVERED = 0.95
 
 
 def quantiles(
-    sizes: Sequence[Sequence[int]],
-    concentrations: Mapping[str, Sequence[float]],
-    tables: int,
+    fresh_tables: pd.DataFrame,
     samples: Sequence[int],
     *,
+    drawn: float,
     epsilon: float,
-    first: int = 100,
+    beta: float,
+    order: float,
     level: float = 0.75,
     mechanism: str = "nr",
-    **setting: Any,
 ) -> pd.DataFrame:
     """Compute a quantile of eps* over many fresh tables, and how it scatters over samples of fewer.
 
+    The arguments are columns of the result, but for the first two.
+
     Parameters
     ----------
-    sizes : sequence of (a1, a2)
-    concentrations : mapping
-        ``drawn``: those of the figures, ``others``: further ones, as in `synthetic.sample`.
-    tables : int
-        Fresh tables per size and concentration, those with the numbers from `first` on.
+    fresh_tables : DataFrame
+        Populations of `random_tables`, of one or more sizes and concentrations.
     samples : sequence of int
         Numbers of tables of a sample.
+    drawn : float
+        Concentration of the tables of the figures.
     epsilon : float
         Privacy level, nats.
-    first, level, mechanism
-        The first number, the level of the quantile, and what is computed.
-    **setting
-        `beta`, `order`, `records` and `seed`, as in `synthetic.study`.
+    beta, order
+        As in `synthetic.study`.
+    level, mechanism
+        The level of the quantile, and what is computed.
 
     Returns
     -------
@@ -73,34 +72,29 @@ def quantiles(
         As `QUANTILES`.
     """
     rows = []
-    beta = setting.pop("beta")
-    for shape in sizes:
-        for name, values in concentrations.items():
-            for concentration in values:
-                found = study(
-                    shape, range(first, first + tables), [epsilon], betas=[beta], concentration=concentration,
-                    mechanisms=[mechanism], **setting,
-                )  # fmt: skip
-                values_ = select(found, metric=REALIZED)["value"].to_numpy()
-                for number in samples:
-                    low, high = (quantile(values_, share) for share in shares(level, number))
-                    rows.append(
-                        {
-                            "size": f"{shape[0]} x {shape[1]}",
-                            "beta": beta,
-                            "order": setting["order"],
-                            "concentration": concentration,
-                            "drawn": name == "drawn",
-                            "mechanism": mechanism,
-                            "epsilon": epsilon,
-                            "level": level,
-                            "tables": tables,
-                            "quantile": quantile(values_, level),
-                            "sample": number,
-                            "low": low,
-                            "high": high,
-                        }
-                    )
+    for (size, concentration), tables in fresh_tables.groupby(["size", "concentration"]):
+        numbers = tables["instance"].unique().tolist()
+        found = study(tables, numbers, [epsilon], betas=[beta], order=order, mechanisms=[mechanism])
+        leaks = select(found, metric=REALIZED)["value"].to_numpy()
+        for number in samples:
+            low, high = (quantile(leaks, share) for share in shares(level, number))
+            rows.append(
+                {
+                    "size": size,
+                    "beta": beta,
+                    "order": order,
+                    "concentration": concentration,
+                    "drawn": concentration == drawn,
+                    "mechanism": mechanism,
+                    "epsilon": epsilon,
+                    "level": level,
+                    "tables": len(numbers),
+                    "quantile": quantile(leaks, level),
+                    "sample": number,
+                    "low": low,
+                    "high": high,
+                }
+            )
     return QUANTILES.table(rows)
 
 

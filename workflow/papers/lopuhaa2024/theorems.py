@@ -24,10 +24,10 @@ from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
-from ldpfrontier.priors import generator
 from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024.random_tables import tables_of
 from reproduction.results.tables import CHECKS, Relation, Row, check
 
 #: Digits to which a solver of this kind finds an extremum, relative to 1 + |extremum|.
@@ -39,27 +39,24 @@ _log = logging.getLogger(__name__)
 
 
 def check_theorems(
-    instances: Sequence[tuple[Sequence[int], int]] = (((2, 2), 60), ((2, 3), 400), ((3, 2), 2000)),
+    theorem_tables: pd.DataFrame,
     orders: Sequence[float] = (0.5, 1.0, 2.0, 5.0),
     epsilons: Sequence[float] = (0.3, 1.0),
     *,
     beta: float = 0.05,
-    seed: int,
 ) -> pd.DataFrame:
     """Check Theorems 1 to 5 and Propositions 1 and 2 on random tables of counts.
 
     Parameters
     ----------
-    instances : sequence of (shape, records)
-        Small tables: one is sampled from the Jeffreys prior for each.
+    theorem_tables : DataFrame
+        Populations of small tables, as `random_tables.theorem_tables` draws them.
     orders : sequence of float
         Renyi orders.
     epsilons : sequence of float
         Privacy levels in nats, of Theorems 2, 3 and 5.
     beta : float
         Significance level of F.
-    seed : int
-        Root of the random streams.
 
     Returns
     -------
@@ -68,19 +65,15 @@ def check_theorems(
         the theorem gives, or a mechanism has; `limit` what direct optimization finds, or what must be kept.
     """
     rows: list[Row] = []
-    for shape, records in instances:
-        a1, a2 = shape
-        size, name = f"{a1} x {a2}", f"{records} records"
-        rng = generator(seed, f"lopuhaa2024 theorems {size}", a1 * a2, records)
-        truth = rng.dirichlet(np.full(a1 * a2, 0.5))
-        counts = rng.multinomial(records, truth).reshape(a1, a2)
+    for (size, _), drawn in theorem_tables.groupby(["size", "instance"]):
+        ((records, truth, counts),) = tables_of(drawn)
+        place = {"size": size, "instance": f"{records} records"}
         for order in orders:
             ball = RenyiBall.confidence(counts, beta=beta, order=order)
             found = [*_projections(ball), *_mechanisms(ball, epsilons)]
-            rows += [row | {"size": size, "instance": name, "order": order} for row in found]
-        found = [*_theorem_4(truth.reshape(a1, a2))]
-        rows += [row | {"size": size, "instance": name} for row in found]
-        _log.info("%s, %s: %d checks", size, name, len(rows))
+            rows += [row | place | {"order": order} for row in found]
+        rows += [row | place for row in _theorem_4(truth)]
+        _log.info("%s, %s: %d checks", size, place["instance"], len(rows))
     return CHECKS.table(rows)
 
 

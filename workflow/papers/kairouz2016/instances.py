@@ -1,0 +1,124 @@
+"""The random instances of kairouz2016: priors P, and pairs P0, P1, uniform on the simplex or nearly so.
+
+The paper does not say how it drew them. Here P is drawn from a symmetric Dirichlet distribution, whose
+concentration is a choice; 1 is uniform on the simplex.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ldpfrontier.priors import dirichlet
+from ldpfrontier.utility import FDivergence, Kind, MutualInformation
+from reproduction.data.populations import POPULATION, arrays, rows_of
+from reproduction.results.tables import select
+
+PAPER = "kairouz2016"
+
+#: Utilities by their name in the tables: mutual information, and the f-divergences.
+UTILITIES = ("mutual_information", "kl", "tv", "chi2", "hellinger")
+
+#: The populations, with the number of distributions of an instance: a prior for mutual information, and a
+#: pair for all f-divergences.
+PRIOR, PAIR = f"{PAPER}/prior", f"{PAPER}/pair"
+_DISTRIBUTIONS = {PRIOR: 1, PAIR: 2}
+
+Measure = MutualInformation | FDivergence
+
+_LOG = logging.getLogger(__name__)
+
+
+def instance_name(instance: int) -> str:
+    """Name an instance in the tables, as in ``"017"``."""
+    return f"{instance:03d}"
+
+
+def instances(size: int, numbers: Sequence[int], *, seed: int, concentration: float = 1.0) -> pd.DataFrame:
+    """Draw priors and pairs of one size from a symmetric Dirichlet distribution.
+
+    Parameters
+    ----------
+    size : int
+        Number of inputs k.
+    numbers : sequence of int
+        Of the instances.
+    seed, concentration
+        As for `ldpfrontier.priors.dirichlet`.
+
+    Returns
+    -------
+    DataFrame
+        As `POPULATION`: the populations `PRIOR`, of one row per instance, and `PAIR`, of the rows P0 and P1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    found = []
+    for name, count in _DISTRIBUTIONS.items():
+        drawn = [dirichlet(seed, name, size, i, count=count, concentration=concentration) for i in numbers]
+        columns = {"population": name, "size": str(size), "concentration": concentration, "seed": seed}
+        found.append(rows_of(numbers, drawn, **columns))
+    _LOG.info("%d inputs: %d instances", size, len(numbers))
+    return POPULATION.conform(pd.concat(found))
+
+
+def fresh_instances(
+    sizes: Sequence[int],
+    groups: Sequence[int],
+    *,
+    seed: int,
+    concentration: float = 1.0,
+    instances_per_group: int = 100,
+) -> pd.DataFrame:
+    """Draw instances as `instances` does, of several sizes: group g has those from 100 g to 100 g + 99."""
+    numbers = [g * instances_per_group + i for g in groups for i in range(instances_per_group)]
+    drawn = [instances(size, numbers, seed=seed, concentration=concentration) for size in sizes]
+    return POPULATION.conform(pd.concat(drawn)) if drawn else POPULATION.table([])
+
+
+def measures(
+    table: pd.DataFrame,
+    utility: str,
+    size: int,
+    *,
+    numbers: Sequence[int] | None = None,
+    concentration: float | None = None,
+) -> list[tuple[int, Measure]]:
+    """Return the instances of one utility and size, as utilities of a channel, each with its number.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `instances` draws it.
+    utility : str
+        Member of `UTILITIES`.
+    size : int
+        Number of inputs k.
+    numbers : sequence of int, optional
+        Of the instances to choose; all by default.
+    concentration : float, optional
+        The one to choose, of a table that has several.
+
+    Raises
+    ------
+    ValueError
+        If the utility is unknown, or the table has no such instances.
+    """
+    if utility not in UTILITIES:
+        raise ValueError(f"The utility is {utility!r}; allowed are {', '.join(UTILITIES)}.")
+    chosen = {"population": PRIOR if utility == "mutual_information" else PAIR, "size": str(size)}
+    options = {"instance": numbers, "concentration": concentration}
+    rows = select(table, **chosen, **{k: v for k, v in options.items() if v is not None})
+    found = rows["instance"].unique().tolist()
+    if not found or len(found) < len(numbers or ()):
+        raise ValueError(f"The population lacks instances for {utility} with {size} inputs.")
+    drawn = zip(found, arrays(rows), strict=True)
+    if utility == "mutual_information":
+        return [(number, MutualInformation(prior)) for number, (prior,) in drawn]
+    kind: Kind = utility  # type: ignore[assignment]
+    return [(number, FDivergence(p0, p1, kind)) for number, (p0, p1) in drawn]
