@@ -1,7 +1,8 @@
 """The numbers that pages quote from the tables of a run (docs/quoted.yaml says from which).
 
 `python tools/quoted.py` compares them with the tables in `results/`; `python tools/quoted.py renew` writes
-what the tables say into the pages.
+what the tables say into the pages. Pages are no templates: a forge shows them as they are, and some of the
+runs that they quote take a night.
 """
 
 from __future__ import annotations
