@@ -12,7 +12,7 @@ class ColumnGenerationSettings:
     # Rounding and safety.
     #: Least weight P_x of an input in the proximal distance, times the number of inputs.
     metric_floor: float = 1e-3
-    #: Steps of the interior point method, after which its best point is used; it takes some 20.
+    #: Steps of the interior point method, after which the last one is used.
     max_interior_steps: int = 60
     #: Relative gap below which the proximal rounds become many; no finer one is worked for.
     finest_gap: float = 3e-5
@@ -24,14 +24,14 @@ class ColumnGenerationSettings:
     #: priced, in the order tried: the former oscillate, and pricing nearer the latter damps that (Wentges
     #: smoothing). Position 0 comes last, so that no improving column is missed.
     smoothing: tuple[float, ...] = (0.9, 0.7, 0.4, 0.0)
-    #: Columns offered to the proximal program per round, and kept in it, per input. (tuned on Adult)
+    #: Columns offered to the proximal program per round, and kept in it, per input; tuned on Adult.
     offered_per_input: float = 2.5
     kept_per_input: int = 6
     #: Error of the bound on reduced costs, as a share of the predicted fall of the bound, and of the gap
     #: aimed at.
     pricing_error: float = 0.1
     #: Share of the gap by which the bound should be predicted to fall, from and to, and the factor by which
-    #: tau is changed until it is. (tuned on Adult)
+    #: tau is changed until it is; tuned on Adult.
     predicted_fall: tuple[float, float] = (0.2, 0.6)
     tau_factor: float = 3.0
     #: Least weight in the proximal program of a column that the master is given.

@@ -16,7 +16,7 @@ class LdpSettings:
     max_listed_inputs: int = 20
     #: Inputs of an f-divergence: all k^2 blocks are tried, in as much memory.
     max_divergence_inputs: int = 4_000
-    #: Inputs of mutual information, whose packing takes O(k^2) in the worst case.
+    #: Inputs of mutual information: each looks at all bins, of which there may be as many.
     max_information_inputs: int = 50_000
     #: Inputs up to which columns are generated where a packing leaves a gap.
     max_generation_inputs: int = 256
@@ -52,15 +52,15 @@ class LdpSettings:
     max_halvings: int = 60
 
     # Tuning. Nothing here changes what is true of a result, only its gap and its time.
-    #: Rounds of column generation, times k^2: some seconds. (tuned on random priors)
+    #: Rounds of column generation, times k^2, which keeps the time to seconds.
     generation_work: int = 500_000
-    #: Packings whose sets are the first columns. (tuned on random priors)
+    #: Packings whose sets are the first columns.
     starting_packings: int = 3
     #: Share of the tolerance that unequal weights of bins may cost.
     deviation_share: float = 0.1
-    #: Passes over pairs of bins; most packings need a few.
+    #: Passes over pairs of bins, if their weights do not agree before.
     exchange_passes: int = 30
-    #: Sets kept in all steps of a branch and bound together, by effort. (tuned: 0.1 s and 1 s)
+    #: Sets kept in all steps of a branch and bound together, by effort.
     pricing_widths: tuple[int, int] = (20_000, 320_000)
     #: Inputs up to which all columns of an f-divergence are listed for pricing. Up to twice as many, all
     #: intervals of inputs are in the linear program from the start.
@@ -76,7 +76,7 @@ class LdpSettings:
     #: Intervals of log ratios that a pricing starts with, and most at a time.
     first_intervals: int = 128
     max_intervals: int = 4_096
-    #: Columns offered by a pricing that lists all. (tuned on random pairs)
+    #: Columns offered by a pricing that lists all.
     offered_columns: int = 8
 
 
