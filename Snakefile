@@ -33,6 +33,3 @@ onstart:
 onsuccess:
     print(conclusion(workflow.dag), flush=True)
 
-
-onerror:
-    CLAIMED.release()

@@ -351,7 +351,7 @@ def test_an_edit_computes_again_what_depends_on_it(
     "file",
     [
         "workflow/reproduction/report/page.py",
-        "workflow/reproduction/planning/runs.py",
+        "workflow/reproduction/planning/run_times.py",
         "workflow/reproduction/planning/plan.py",
         "workflow/reproduction/planning/configuration.py",
         "src/ldpfrontier/__init__.py",

@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from ldpfrontier.practice.records import Label, count_values
-from reproduction.planning.entries import fit
+from reproduction.planning.entries import from_entry
 
 CATALOGUE = Path(__file__).with_name("catalogue.yaml")
 COLUMNS = ("attribute_a", "attribute_b", "value_a", "value_b", "count")
@@ -265,7 +265,7 @@ def catalogue() -> dict[str, DataSet]:
     """
     entries = yaml.safe_load(CATALOGUE.read_text(encoding="utf-8"))
     return {
-        name: fit(DataSet, entry, f"{name} in {CATALOGUE}", DataError, name=name)
+        name: from_entry(DataSet, entry, f"{name} in {CATALOGUE}", DataError, name=name)
         for name, entry in entries.items()
     }
 

@@ -22,7 +22,7 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from reproduction.planning.entries import fit
+from reproduction.planning.entries import from_entry
 from reproduction.planning.paper import Paper, PaperError
 from reproduction.results.files import read_table
 from reproduction.results.tables import Schema, TableError
@@ -186,7 +186,9 @@ def claims_of(paper: Paper) -> list[Claim]:
     """
     claims: list[Claim] = []
     for number, entry in enumerate(paper.claims, start=1):
-        claim = fit(Claim, entry, f"Claim {_id(entry) or number} of {paper.key}", PaperError, paper=paper.key)
+        claim = from_entry(
+            Claim, entry, f"Claim {_id(entry) or number} of {paper.key}", PaperError, paper=paper.key
+        )
         if not claim.tables:
             raise PaperError(
                 f"Claim {claim.id} names no table; {paper.key} has {', '.join(paper.published)}."
@@ -238,7 +240,7 @@ def errata_of(paper: Paper) -> list[Erratum]:
         If an entry lacks a key or has an unknown one, or is of an unknown kind.
     """
     errata = [
-        fit(Erratum, entry, f"Erratum {number} of {paper.key}", PaperError, paper=paper.key)
+        from_entry(Erratum, entry, f"Erratum {number} of {paper.key}", PaperError, paper=paper.key)
         for number, entry in enumerate(paper.errata, start=1)
     ]
     for number, erratum in enumerate(errata, start=1):
@@ -307,7 +309,8 @@ def sensitivity(
         As `SENSITIVITY`.
     """
     claims = [
-        fit(Claim, entry, f"Claim {_id(entry)} of {paper}", PaperError, paper=paper) for entry in entries
+        from_entry(Claim, entry, f"Claim {_id(entry)} of {paper}", PaperError, paper=paper)
+        for entry in entries
     ]
     rows = []
     for choice, setting, tables in variants:
@@ -329,7 +332,7 @@ def sensitivity(
     return SENSITIVITY.table(rows)
 
 
-def counts(table: pd.DataFrame) -> pd.DataFrame:
+def count_verdicts(table: pd.DataFrame) -> pd.DataFrame:
     """Count the claims of a ledger: a row per paper and one for all, a column per verdict."""
     wide = pd.crosstab(table["paper"], table["verdict"]).reindex(columns=list(VERDICTS), fill_value=0)
     wide.loc["all"] = wide.sum()
@@ -352,7 +355,7 @@ def errata_texts(errata: Iterable[Erratum]) -> pd.DataFrame:
 # What checks are made of ----------------------------------------------------------------------------------
 
 
-def some(rows: pd.DataFrame, what: str) -> pd.DataFrame:
+def require_rows(rows: pd.DataFrame, what: str) -> pd.DataFrame:
     """Return rows if there are any.
 
     Raises
@@ -365,7 +368,7 @@ def some(rows: pd.DataFrame, what: str) -> pd.DataFrame:
     return rows
 
 
-def enough(instances: int, needed: int, what: str = "instances") -> None:
+def require_instances(instances: int, needed: int, what: str = "instances") -> None:
     """Make a statement about many random instances not checkable with fewer.
 
     Raises
@@ -377,7 +380,7 @@ def enough(instances: int, needed: int, what: str = "instances") -> None:
         raise NotCheckable(f"The statement is about {needed} random {what}; the tables have {instances}.")
 
 
-def verdict(
+def finding(
     measured: str,
     holds: bool,
     otherwise: str,
@@ -392,7 +395,7 @@ def verdict(
     return Finding(measured, ANOTHER_READING if reading else REPRODUCED, reading, computed, n)
 
 
-def parts_verdict(
+def finding_of_parts(
     parts: Mapping[str, bool], numbers: str, remark: str, reading: str = "", *, n: int | None = None
 ) -> Finding:
     """Decide a statement of several parts: reproduced if all hold, by another reading if there is one."""
@@ -401,7 +404,7 @@ def parts_verdict(
     measured = f"{len(held)} of {len(parts)} parts hold. {numbers}"
     kept = f" Holds: {'; '.join(held)}." if held else ""
     otherwise = f"Does not hold: {'; '.join(failed)}.{kept} {remark}".strip()
-    return verdict(
+    return finding(
         measured, not failed, otherwise, reading, computed=f"{len(held)} of {len(parts)} parts", n=n
     )
 
@@ -419,9 +422,9 @@ def every_check_holds(tables: Tables, claim: Claim) -> Finding:
     table = tables[claim.tables[0]]
     if "holds" not in table:
         raise TableError(f"{claim.paper}/{claim.tables[0]} is no table of checks; {claim.id} needs one.")
-    rows = some(table[table["claim"].isin(ids)], claim.id)
+    rows = require_rows(table[table["claim"].isin(ids)], claim.id)
     for needed in claim.arguments.get("quantities", ()):
-        some(rows[rows["quantity"] == needed], f"{claim.id}, {needed}")
+        require_rows(rows[rows["quantity"] == needed], f"{claim.id}, {needed}")
     measured, broken = [], []
     for quantity, part in rows.groupby("quantity", sort=False):
         worst, found = _worst(part)
@@ -433,7 +436,7 @@ def every_check_holds(tables: Tables, claim: Claim) -> Finding:
             broken.append(f"{number}, the limit {worst['limit']:.4g}")
     cases = len(rows[["size", "instance", "order"]].drop_duplicates())
     text = f"{'; '.join(measured)} (over {cases} instance{'s' if cases > 1 else ''})."
-    return verdict(
+    return finding(
         text,
         not broken,
         f"The statement fails: {'; '.join(broken)}.",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.planning.entries import fit
+from reproduction.planning.entries import from_entry
 from reproduction.planning.paper import Paper, PaperError
 
 _TAKES = ("only", "min", "median", "mean", "max", "sum", "count")
@@ -95,7 +95,10 @@ class Highlight:
             If one lacks a key or has an unknown one.
         """
         name = f"a highlight of {self.paper}"
-        return {key: fit(Quote, entry, f"{key} of {name}", PaperError) for key, entry in self.numbers.items()}
+        return {
+            key: from_entry(Quote, entry, f"{key} of {name}", PaperError)
+            for key, entry in self.numbers.items()
+        }
 
     def sentence(self, tables: Mapping[str, pd.DataFrame]) -> str | None:
         """Return the sentence with its numbers; None if a table or a row of them is not there."""
@@ -116,7 +119,7 @@ def highlights_of(paper: Paper) -> list[Highlight]:
     found = []
     for number, entry in enumerate(paper.highlights, start=1):
         name = f"Highlight {number} of {paper.key}"
-        highlight = fit(Highlight, entry, name, PaperError, paper=paper.key)
+        highlight = from_entry(Highlight, entry, name, PaperError, paper=paper.key)
         if unknown := [q.table for q in highlight.quotes().values() if q.table not in paper.published]:
             raise PaperError(
                 f"{name} quotes the table {unknown[0]}; {paper.key} has {', '.join(paper.published)}."

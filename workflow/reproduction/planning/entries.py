@@ -23,7 +23,7 @@ _KINDS: dict[str, tuple[type, str]] = {
 }
 
 
-def fit(cls: type[T], entry: Any, name: str, error: type[ValueError], /, **given: Any) -> T:
+def from_entry(cls: type[T], entry: Any, name: str, error: type[ValueError], /, **given: Any) -> T:
     """Make a dataclass of an entry.
 
     Parameters

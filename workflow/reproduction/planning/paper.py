@@ -35,7 +35,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from reproduction.planning.entries import fit
+from reproduction.planning.entries import from_entry
 
 #: Where the papers are: the folder of the package `papers`.
 ROOT = Path(__file__).resolve().parents[2] / "papers"
@@ -273,7 +273,7 @@ def read(path: Path) -> Paper:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise PaperError(f"Line {line} of {path} is not YAML: {error.problem}.") from None
-    paper = fit(Paper, entries, str(path), PaperError, key=path.parent.name)
+    paper = from_entry(Paper, entries, str(path), PaperError, key=path.parent.name)
     paper = replace(
         paper,
         tables={name: _call(path, Table, "experiments", name, x) for name, x in paper.tables.items()},
@@ -287,7 +287,7 @@ def read(path: Path) -> Paper:
 
 
 def _call(path: Path, cls: type[T], module: str, name: str, entry: Any) -> T:
-    call = fit(cls, entry or {}, f"{name} in {path}", PaperError, paper=path.parent.name, name=name)
+    call = from_entry(cls, entry or {}, f"{name} in {path}", PaperError, paper=path.parent.name, name=name)
     function = call.function or name
     return replace(
         call,
@@ -308,7 +308,7 @@ def _wrong(call: Call, paper: Paper) -> Iterator[str]:
         yield f"has the format {unknown[0]!r}; allowed are {', '.join(FORMATS)}."
 
 
-def claims_named(key: str, ids: Sequence[str]) -> list[dict[str, Any]]:
+def claim_entries(key: str, ids: Sequence[str]) -> list[dict[str, Any]]:
     """Return the entries of some claims of a paper, as plain values that can be arguments of a table."""
     found = {entry["id"]: dict(entry) for entry in read(ROOT / key / "paper.yaml").claims}
     return [found[name] for name in ids]

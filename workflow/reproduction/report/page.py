@@ -21,11 +21,11 @@ from markupsafe import Markup, escape
 
 from ldpfrontier.atomic import replacing
 from reproduction.job import load
-from reproduction.ledger.claims import LEDGER, VERDICTS, counts, errata_of
+from reproduction.ledger.claims import LEDGER, VERDICTS, count_verdicts, errata_of
 from reproduction.ledger.quotes import highlights_of
 from reproduction.planning.paper import Paper
 from reproduction.planning.provenance import configuration_hash
-from reproduction.planning.runs import seconds
+from reproduction.planning.run_times import benchmark_seconds
 from reproduction.results.files import markdown, read_metadata, read_table
 from reproduction.results.tables import RESULTS, SKIPPED
 
@@ -130,7 +130,7 @@ def write(
             papers=entries,
             names={paper.key: paper.short for paper in papers},
             verdicts=VERDICTS,
-            counts=counts(ledger).to_dict("records"),
+            counts=count_verdicts(ledger).to_dict("records"),
             targets={
                 *(f"figure-{paper}-{name}" for paper, found in figures.items() for name in found),
                 *(f"table-{paper}-{name}" for paper, found in tables.items() for name in found),
@@ -328,7 +328,7 @@ def _times(logs: Path) -> list[dict[str, Any]]:
     for path in sorted(logs.glob("**/*.tsv")):
         parts = path.relative_to(logs).parts
         group = parts[0] if len(parts) < 3 else f"{parts[0]}: {parts[1]}"
-        times.setdefault(group, []).extend(seconds(path))
+        times.setdefault(group, []).extend(benchmark_seconds(path))
     return [
         {"group": group, "jobs": len(spent), "total": sum(spent), "longest": max(spent, default=0.0)}
         for group, spent in times.items()
@@ -351,7 +351,7 @@ def update_readme(readme: Path | str, ledger: pd.DataFrame) -> None:
             f"{path} has no lines <!-- claims --> and <!-- /claims --> to put the table between."
         )
     with replacing(path) as partial:
-        partial.write_text(f"{before}{start}{markdown(counts(ledger))}{end}{after}", encoding="utf-8")
+        partial.write_text(f"{before}{start}{markdown(count_verdicts(ledger))}{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -75,38 +75,38 @@ def test_a_finding_that_is_not_plain_needs_an_explanation():
 
 
 def test_verdict():
-    assert claims.verdict("1", True, "Why.") == Finding("1", REPRODUCED)
-    assert claims.verdict("1", True, "Why.", "So read.") == Finding("1", ANOTHER_READING, "So read.")
-    assert claims.verdict("1", False, "Why.", "So read.") == Finding("1", NOT_REPRODUCED, "Why.")
-    assert claims.verdict("1", True, "Why.", computed="10%", n=3) == Finding("1", REPRODUCED, "", "10%", 3)
+    assert claims.finding("1", True, "Why.") == Finding("1", REPRODUCED)
+    assert claims.finding("1", True, "Why.", "So read.") == Finding("1", ANOTHER_READING, "So read.")
+    assert claims.finding("1", False, "Why.", "So read.") == Finding("1", NOT_REPRODUCED, "Why.")
+    assert claims.finding("1", True, "Why.", computed="10%", n=3) == Finding("1", REPRODUCED, "", "10%", 3)
 
 
 def test_parts_verdict():
-    assert claims.parts_verdict({"a": True, "b": True}, "Numbers.", "Remark.") == Finding(
+    assert claims.finding_of_parts({"a": True, "b": True}, "Numbers.", "Remark.") == Finding(
         "2 of 2 parts hold. Numbers.", REPRODUCED, "", "2 of 2 parts"
     )
-    assert claims.parts_verdict({"a": True, "b": False, "c": False}, "Numbers.", "Remark.") == Finding(
+    assert claims.finding_of_parts({"a": True, "b": False, "c": False}, "Numbers.", "Remark.") == Finding(
         "1 of 3 parts hold. Numbers.",
         NOT_REPRODUCED,
         "Does not hold: b; c. Holds: a. Remark.",
         "1 of 3 parts",
     )
-    assert claims.parts_verdict({"a": True}, "Numbers.", "", "So read.").verdict == ANOTHER_READING
-    assert claims.parts_verdict({"a": False}, "Numbers.", "").explanation == "Does not hold: a."
+    assert claims.finding_of_parts({"a": True}, "Numbers.", "", "So read.").verdict == ANOTHER_READING
+    assert claims.finding_of_parts({"a": False}, "Numbers.", "").explanation == "Does not hold: a."
 
 
 def test_what_is_missing_is_named():
     rows = checks({})
-    assert claims.some(rows, "P-1") is rows
+    assert claims.require_rows(rows, "P-1") is rows
     with pytest.raises(
         NotCheckable, match="The table has no rows of k = 6; the configuration leaves them out"
     ):
-        claims.some(rows[:0], "k = 6")
-    claims.enough(100, 100)
+        claims.require_rows(rows[:0], "k = 6")
+    claims.require_instances(100, 100)
     with pytest.raises(NotCheckable, match=r"is about 100 random instances; the tables have 99\."):
-        claims.enough(99, 100)
+        claims.require_instances(99, 100)
     with pytest.raises(NotCheckable, match=r"is about 5 random priors; the tables have 1\."):
-        claims.enough(1, 5, "priors")
+        claims.require_instances(1, 5, "priors")
 
 
 # Entries --------------------------------------------------------------------------------------------------
@@ -281,10 +281,10 @@ def test_what_the_tables_lack_makes_a_claim_not_checkable(toy, tmp_path):
 def test_counts():
     rows = [("a", REPRODUCED), ("b", NOT_CHECKABLE), ("a", NOT_REPRODUCED), ("a", REPRODUCED)]
     table = pd.DataFrame(rows, columns=["paper", "verdict"])
-    found = claims.counts(table)
+    found = claims.count_verdicts(table)
     assert list(found) == ["paper", *VERDICTS]
     assert found.to_numpy().tolist() == [["a", 2, 0, 1, 0], ["b", 0, 0, 0, 1], ["all", 2, 0, 1, 1]]
-    assert claims.counts(table[:0]).to_numpy().tolist() == [["all", 0, 0, 0, 0]]
+    assert claims.count_verdicts(table[:0]).to_numpy().tolist() == [["all", 0, 0, 0, 0]]
 
 
 def test_an_unknown_verdict_is_refused():
@@ -386,7 +386,7 @@ def test_every_claim_is_sound(paper):
     assert entries
     for claim in entries:
         assert re.fullmatch(r"[A-Z][a-z]?-\w+", claim.id)
-        assert re.fullmatch(r"(?s)[A-Z].*\.", claim.rule), claim.id
+        assert re.fullmatch(r"(?s)[A-Z$].*\.", claim.rule), claim.id
         assert re.fullmatch(r"(?s)\S.*\.", claim.statement), claim.id
         assert claim.where, claim.id
 
@@ -404,7 +404,7 @@ def test_without_tables_nothing_is_checkable(paper, tmp_path):
     assert set(found["verdict"]) == {NOT_CHECKABLE}
     assert found["explanation"].str.fullmatch(r"The table \w+ is missing\.").all()
     assert found["id"].tolist() == [claim.id for claim in entries]
-    assert claims.counts(found).set_index("paper").loc["all", NOT_CHECKABLE] == len(entries)
+    assert claims.count_verdicts(found).set_index("paper").loc["all", NOT_CHECKABLE] == len(entries)
 
 
 @each_paper

@@ -13,7 +13,7 @@ from papers.lopuhaa2024 import summaries as lopuhaa2024_tables
 from papers.lopuhaa2024.sampling import QUANTILES
 from reproduction.ledger import claims
 from reproduction.ledger.claims import ANOTHER_READING, NOT_REPRODUCED, REPRODUCED, SENSITIVITY
-from reproduction.planning.paper import PaperError, claims_named, papers
+from reproduction.planning.paper import PaperError, claim_entries, papers
 from reproduction.results.tables import CHECKS, RESULTS, TableError, check, result
 
 
@@ -49,7 +49,7 @@ def test_a_claim_is_decided_by_every_variant_that_decides_it():
 
 
 def test_the_entries_are_those_of_the_paper():
-    entries = claims_named("kairouz2016", ["K-F7", "K-F4"])
+    entries = claim_entries("kairouz2016", ["K-F7", "K-F4"])
     assert [found["id"] for found in entries] == ["K-F7", "K-F4"]
     own = {claim.id: claim for claim in claims.claims_of(papers()["kairouz2016"])}
     assert entries[0]["arguments"] == own["K-F7"].arguments
@@ -87,7 +87,12 @@ def test_minima_with_other_priors_and_levels():
         for name in ("rr", "binary")
     )  # fmt: skip
     found = kairouz2016.sensitivity(
-        fig3, fig3[:0], fig3[:0], fig3[:0], populations, claims=claims_named("kairouz2016", ["K-F3a", "K-F4"])
+        fig3,
+        fig3[:0],
+        fig3[:0],
+        fig3[:0],
+        populations,
+        claims=claim_entries("kairouz2016", ["K-F3a", "K-F4"]),
     )
     assert verdicts(found) == {
         ("K-F3a", "prior", "Dirichlet(1), as computed"): REPRODUCED,
@@ -161,7 +166,7 @@ def test_searches_and_nominal_rows():
                 searches,
                 liao2017_tables.HIGH_PRIVACY.table([high]),
                 liao2017_tables.SHARES.table([shares | {"eit_w0": best}]),
-                claims=claims_named("liao2017", ["Li-F2a"]),
+                claims=claim_entries("liao2017", ["Li-F2a"]),
             )
         )
 

@@ -308,6 +308,61 @@ def test_settings_of_a_table_do_not_depend_on_how_it_is_cut(shelve, tmp_path):
     assert whole != settings(values=[1, 2, 3], size=3, seed=2)
 
 
+def drawn_and_read(shelve, root):
+    """Return a paper that draws ten instances to a file, and reads them in jobs of `step`."""
+    (root / "read2002").mkdir()
+    tables = {
+        "drawn": {"parts": "drawn", "population": True},
+        "read": {"parts": "read", "tables": ["drawn"]},
+        "all": {"tables": ["drawn"], "settings": "some"},
+    }
+    text = yaml.safe_dump({"title": "T", "authors": "A", "year": 2002, "tables": tables})
+    (root / "read2002/paper.yaml").write_text(text)
+    (root / "read2002/plan.py").write_text(
+        "from reproduction.planning.paper import Parts\n"
+        "def drawn(configuration):\n"
+        "    files = range(-(-configuration['total'] // 10))\n"
+        "    return {str(i): {'numbers': list(range(10 * i, 10 * i + 10)), 'seed': configuration['seed']}"
+        " for i in files}\n"
+        "def read(configuration):\n"
+        "    total, step = configuration['total'], configuration['step']\n"
+        "    cut = [list(range(i, min(i + step, total))) for i in range(0, total, step)]\n"
+        "    return {str(i): {'drawn': Parts(tuple(sorted({str(n // 10) for n in numbers}))), 'numbers': numbers}"
+        " for i, numbers in enumerate(cut)}\n"
+        "def some(configuration):\n"
+        "    return {'drawn': Parts(('0',))}\n"
+    )
+    return shelve(root)["read2002"]
+
+
+def test_a_job_reads_the_parts_of_a_population_that_it_names(shelve, tmp_path):
+    paper = drawn_and_read(shelve, tmp_path)
+    drawn, read, first = paper.tables.values()
+    assert paper.published == ["read", "all"]
+
+    def plan(**keys):
+        chosen = {"total": 15, "step": 5, "seed": 1, **keys}
+        return Plan({"read2002": paper}, chosen, ROOT / "resources")
+
+    usual = plan()
+    files = [f"results/data/populations/read2002/drawn/{i}.parquet" for i in (0, 1)]
+    assert usual.files(drawn) == files
+    assert [usual.read_files(read, part) for part in "012"] == [files[:1], files[:1], files[1:]]
+    assert usual.read_files(first) == files[:1]
+    assert usual.read_configurations(read, "2") == [usual.part_configurations(drawn)[1:]]
+    told = usual.told(read, usual.arguments(read, "2"))
+    assert told["arguments"] == {"numbers": [10, 11, 12, 13, 14]}
+    # More instances only add files and jobs; another seed concerns all.
+    more = plan(total=25)
+    assert more.part_configurations(read)[:3] == usual.part_configurations(read)
+    assert more.configurations(first) == usual.configurations(first)
+    other = plan(seed=2)
+    assert not {*other.part_configurations(read)} & {*usual.part_configurations(read)}
+    # However cut, the same instances are the same table.
+    assert usual.configuration_of(read) == plan(step=3).configuration_of(read)
+    assert len({p.configuration_of(read) for p in (usual, more, other)}) == 3
+
+
 def test_counts_are_told_by_their_hash(small):
     plan = Plan({"small2000": small()}, CONFIGURATION, ROOT / "resources")
     counts = Counts("adult", "sex", "race")
@@ -367,7 +422,7 @@ def test_every_call_fits_its_function(paper):
         )
         signature = inspect.signature(load(call.function_name))
         for arguments in parts:
-            signature.bind(*call.tables, **arguments)
+            signature.bind(*call.tables, **{n: v for n, v in arguments.items() if not isinstance(v, Parts)})
         if isinstance(call, Table):
             assert isinstance(load(call.schema_name), Schema), call.name
 

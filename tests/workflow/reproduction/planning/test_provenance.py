@@ -141,6 +141,7 @@ def test_the_project_itself():
     assert modules == {
         "ldpfrontier.channel": folder / "channel.py",
         "ldpfrontier.numerics.arguments": folder / "numerics/arguments.py",
+        "ldpfrontier.numerics.settings": folder / "numerics/settings.py",
         "ldpfrontier.types": folder / "types.py",
     }
 

@@ -1,24 +1,16 @@
-"""What is said before and after a run, and how long jobs took."""
+"""How long jobs took, and what is said before and after a run."""
 
-import json
-import logging
-import os
-import re
-import socket
 from pathlib import Path
 
 import pytest
 
 from reproduction.planning.provenance import configuration_hash
-from reproduction.planning.runs import (
-    Busy,
-    Claimed,
-    Concise,
+from reproduction.planning.run_times import (
     Job,
     announcement,
+    benchmark_seconds,
     read_times,
     record_times,
-    seconds,
     summary,
 )
 
@@ -37,12 +29,12 @@ def times(**known):
 
 
 def test_a_job_is_named_by_its_benchmark_and_its_arguments():
-    job = Job.of("logs/p/kl/6/0.tsv", {"b": 1, "a": [2]})
-    assert job == Job.of(Path("logs/p/kl/6/0.tsv"), {"a": [2], "b": 1})
+    job = Job.from_benchmark("logs/p/kl/6/0.tsv", {"b": 1, "a": [2]})
+    assert job == Job.from_benchmark(Path("logs/p/kl/6/0.tsv"), {"a": [2], "b": 1})
     assert job.name == "logs/p/kl/6/0"
     assert configuration_hash({"a": [2], "b": 1}).startswith(job.settings)
-    assert job != Job.of("logs/p/kl/6/0.tsv", {"a": [3], "b": 1})
-    assert Job.of("logs/p/kl.tsv", None) == Job.of("logs/p/kl.tsv", {})
+    assert job != Job.from_benchmark("logs/p/kl/6/0.tsv", {"a": [3], "b": 1})
+    assert Job.from_benchmark("logs/p/kl.tsv", None) == Job.from_benchmark("logs/p/kl.tsv", {})
 
 
 def test_run_times_are_kept_by_job_and_settings(tmp_path):
@@ -61,10 +53,10 @@ def test_run_times_are_kept_by_job_and_settings(tmp_path):
 
 def test_benchmarks(tmp_path):
     path = tmp_path / "a.tsv"
-    assert seconds(path) == []
+    assert benchmark_seconds(path) == []
     for text, expected in (("", []), ("s\th:m:s\n", []), (BENCHMARK.format(2.5), [2.5])):
         path.write_text(text)
-        assert seconds(path) == expected
+        assert benchmark_seconds(path) == expected
 
 
 def test_an_earlier_file_counts_first_and_a_missing_one_has_nothing(tmp_path):
@@ -124,58 +116,6 @@ def test_a_run_that_computes_nothing_does_not_guess():
     assert announcement([], times(a=5.0), 2) == "Nothing has to be computed."
 
 
-# During ---------------------------------------------------------------------------------------------------
-
-
-def record(message, level=logging.INFO, **attributes):
-    made = logging.LogRecord("snakemake", level, "", 0, message, (), None)
-    vars(made).update(attributes)
-    return made
-
-
-@pytest.mark.parametrize(
-    ("message", "kept"),
-    [
-        ("Select jobs to execute...", False),
-        ("Execute 2 jobs...", False),
-        ("Finished jobid: 3 (Rule: figure)", False),
-        ("", False),
-        (" \n", False),
-        ("3 of 7 steps (43%) done", True),
-        ("Error in rule figure:", True),
-    ],
-)
-def test_what_says_nothing_is_dropped(message, kept):
-    assert Concise(logging.Handler()).filter(record(message)) is kept
-
-
-def test_a_rule_has_one_line_on_the_terminal_alone():
-    logger = logging.Logger("toy")
-    terminal, file = logging.Handler(), logging.Handler()
-    terminal.name, file.name = "DefaultStreamHandler", "DefaultLogFileHandler"
-    for handler in (terminal, file):
-        logger.addHandler(handler)
-    Concise.install(logger)
-    told = record("rule figure:\n    input: a\n    output: b", rule_msg="Draw fig1 of toy2026")
-    assert re.fullmatch(r"\[\d\d:\d\d:\d\d\] Draw fig1 of toy2026", terminal.format(told))
-    assert file.format(told) == told.getMessage()
-    assert not terminal.filter(record("Execute 2 jobs..."))
-    assert file.filter(record("Execute 2 jobs..."))
-    # Errors keep all they say.
-    failed = record("Error in rule figure:\n    log: x", logging.ERROR, rule_msg="Draw fig1 of toy2026")
-    assert terminal.format(failed) == failed.getMessage()
-    assert terminal.format(record("1 of 2 steps (50%) done")) == "1 of 2 steps (50%) done"
-
-
-def test_another_formatter_is_kept_for_the_rest():
-    logger, terminal = logging.Logger("toy"), logging.Handler()
-    terminal.name = "DefaultStreamHandler"
-    terminal.setFormatter(logging.Formatter("> %(message)s"))
-    logger.addHandler(terminal)
-    Concise.install(logger)
-    assert terminal.format(record("1 of 2 steps (50%) done")) == "> 1 of 2 steps (50%) done"
-
-
 # After ----------------------------------------------------------------------------------------------------
 
 
@@ -196,35 +136,3 @@ def test_what_is_said_after_a_run(tmp_path):
     assert made == f"2 figures in {results}/figures/<paper>/, 1 table in {results}/tables/<paper>/."
     assert claimed == f"3 claims: 2 reproduced, 1 not checkable ({results}/claims.md)."
     assert page == f"All of it on one page: {results}/report/index.html"
-
-
-# One run at a time ----------------------------------------------------------------------------------------
-
-
-def test_a_directory_is_claimed_by_one_run_that_lives(tmp_path):
-    path = tmp_path / "results/.run"
-    claimed = Claimed(path)
-    claimed.take()
-    with pytest.raises(Busy, match=f"Another run, process {os.getpid()}, is going on in this directory"):
-        Claimed(path).take()
-    claimed.release()
-    assert not path.exists()
-    # A process that is gone, or a number that another process has now, stands in nobody's way.
-    for left in ({"pid": 2**22 + 1, "started": 1.0}, {"pid": os.getpid(), "started": 1.0}):
-        path.write_text(json.dumps({"host": socket.gethostname(), **left}))
-        claimed.take()
-        claimed.release()
-    path.write_text("half a lo")
-    claimed.take()
-    # What another has is not released.
-    path.write_text(json.dumps({"host": socket.gethostname(), "pid": 1, "started": 0.0}))
-    claimed.release()
-    assert path.exists()
-
-
-def test_a_directory_of_another_machine_is_not_taken(tmp_path):
-    path = tmp_path / ".run"
-    path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "started": 0.0}))
-    with pytest.raises(Busy, match=r"A run on elsewhere, process 1, has this directory.*delete .*\.run"):
-        Claimed(path).take()
-    assert list(tmp_path.iterdir()) == [path]

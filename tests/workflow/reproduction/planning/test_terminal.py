@@ -1,0 +1,55 @@
+"""What is on the terminal during a run."""
+
+import io
+import logging
+import re
+
+import pytest
+
+from reproduction.planning.terminal import make_concise
+
+
+@pytest.fixture
+def written():
+    """Return a function that logs a message with attributes and returns what the terminal has of it."""
+    logger, file = logging.Logger("toy"), io.StringIO()
+    for name, stream in (("DefaultStreamHandler", io.StringIO()), ("another", file)):
+        handler = logging.StreamHandler(stream)
+        handler.name = name
+        logger.addHandler(handler)
+    make_concise(logger)
+
+    def write(message, level=logging.INFO, **attributes):
+        terminal = logger.handlers[0].stream
+        terminal.seek(0)
+        terminal.truncate()
+        logger.log(level, message, extra=attributes)
+        assert file.getvalue().endswith(f"{message}\n"), "other handlers keep everything"
+        return terminal.getvalue()
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        ("Select jobs to execute...", False),
+        ("Execute 2 jobs...", False),
+        ("Finished jobid: 3 (Rule: figure)", False),
+        ("", False),
+        (" \n", False),
+        ("3 of 7 steps (43%) done", True),
+        ("Error in rule figure:", True),
+    ],
+)
+def test_what_says_nothing_is_dropped(written, message, kept):
+    assert written(message) == (f"{message}\n" if kept else "")
+
+
+def test_a_job_has_one_line_and_an_error_keeps_all_it_says(written):
+    job = "rule figure:\n    input: a\n    output: b"
+    assert re.fullmatch(
+        r"\[\d\d:\d\d:\d\d\] Draw fig1 of toy2026\n", written(job, rule_msg="Draw fig1 of toy2026")
+    )
+    failed = "Error in rule figure:\n    log: x"
+    assert written(failed, logging.ERROR, rule_msg="Draw fig1 of toy2026") == f"{failed}\n"
