@@ -348,9 +348,9 @@ def test_another_source_of_the_same_counts_recomputes_nothing(finished, planned)
     ("file", "old", "new", "papers_again"),
     [
         (
-            "src/ldpfrontier/uncertainty/renyi_ball.py",
-            "SUBSET_LIMIT = 16",
-            "SUBSET_LIMIT = 15",
+            "src/ldpfrontier/uncertainty/settings.py",
+            "max_subset_values: int = 16",
+            "max_subset_values: int = 15",
             {"lopuhaa2024"},
         ),
         # What the hashes of these say is tested without Snakemake (test_architecture.py).

@@ -1,35 +1,56 @@
-r"""Distributions R within a Renyi divergence D(r || R) <= B of a given one: extremes, boundary, samples.
+r"""Least means over the distributions R within a Renyi divergence of a given one, and random ones of these.
 
-The R that minimizes sum_u q_u R_u subject to D(r || R) <= B is, by stationarity,
-R_u = r_u (q_u - mu)^(-1/alpha) up to scale, for every order; what budget is left when mu reaches the q of a
-cell with r_u = 0 moves mass onto that cell, at the price -log(1 - mass). One scalar equation per value.
+For a distribution r, numbers q and a radius B >= 0, sought is ::
+
+    min of sum_u q_u R_u  over R with  D(r || R) = log(sum_u r_u^alpha R_u^(1-alpha)) / (alpha - 1) <= B,
+
+alpha the order; D(r || R) = sum_u r_u log(r_u / R_u) at order 1. The Lagrangian is stationary where
+R_u = r_u (q_u - mu)^(-1/alpha) up to scale, for every order, with a pole mu < min q. The divergence grows as
+mu rises, so that one scalar equation per row is left, which Newton's method solves. If mu reaches the q of a
+letter with r_u = 0 first, what is left of the budget moves mass onto that letter, at the price
+-log(1 - mass). (lopuhaa2024, Theorem 1 and Proposition 1, for sets of letters.)
+
+Two letters have closed forms at order 2.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.settings import SETTINGS
 
-#: Below this divergence, times the larger of the order and its inverse, sums of logarithms would cancel.
-NEAR = 1e-6
+# What compiled functions read of the settings.
+_FIRST, _LAST = SETTINGS.log_t_range
+_MAX_STEPS, _BISECTION_START = SETTINGS.max_steps, SETTINGS.bisection_start
+_CANCELLING_ORDER, _CANCELLING_DIVERGENCE = SETTINGS.cancelling_order, SETTINGS.cancelling_divergence
+_SATURATED_MEAN = SETTINGS.saturated_mean
 
-#: What is left of a mean that could be moved to its least value, at the end of the search.
-SATURATED = 1e-50
 
-#: Ends of log t; most steps of its search, and those after which every other one halves the bracket.
-FIRST, LAST, STEPS, HALVES = -80.0, 700.0, 200, 20
+class Minimizers(NamedTuple):
+    """Least means over balls, m of them with k letters, and what attains them."""
 
-#: Orders this near to 1 divide what cancels by order - 1.
-MIDDLE = 0.1
+    value: FloatArray  # (m,)
+    #: (m, k), in the ball to rounding. Where the budget reaches a letter with r_u = 0, its share lies there.
+    R: FloatArray
+    #: (m, k): q_u - mu, with which R_u is proportional to r_u (q_u - mu)^(-1/order); inf where R = r.
+    distance: FloatArray
+
+
+class _Solution(NamedTuple):
+    """Least means, log t of their minimizers (nan where R = r), and the budget left at the largest t."""
+
+    value: FloatArray
+    log_t: FloatArray
+    left: FloatArray
 
 
 def renyi_divergences(r: FloatArray, R: FloatArray, order: float) -> FloatArray:
-    """Renyi divergence along the last axis, in nats; `r` broadcasts against `R`, both are distributions.
+    """Return D(r || R) along the last axis, in nats; `r` broadcasts against `R`, both are distributions.
 
     With e = R / r - 1 and m the mass of R where r = 0, sum r e = -m, so that
     e^((order-1) D) - 1 = sum r [(1 + e)^a - 1 - a e] - a m, a = 1 - order: terms of one sign, none of them
@@ -43,7 +64,7 @@ def renyi_divergences(r: FloatArray, R: FloatArray, order: float) -> FloatArray:
             return np.asarray(np.log1p(y))
         ratio = np.where(r > 0, R / r, 1.0)
         e = np.where(r > 0, (R - r) / r, 0.0)
-        y = np.where(r > 0, -r * _curved(e, ratio, a)[0], R).sum(axis=-1)
+        y = np.where(r > 0, -r * _power_remainder(e, ratio, a), R).sum(axis=-1)
         D = np.asarray(y if order == 1 else np.log1p(-a * y) / -a)
         if order > 1 and np.isinf(D).any():
             # A power that overflows: its logarithm does not.
@@ -55,8 +76,8 @@ def renyi_divergences(r: FloatArray, R: FloatArray, order: float) -> FloatArray:
     return np.asarray(D)
 
 
-def _curved(w: FloatArray, v: FloatArray, a: float) -> tuple[FloatArray, FloatArray]:
-    """(v^a - 1 - a w) / a, v = 1 + w: of second order in w; log v - w at a = 0. And log v."""
+def _power_remainder(w: FloatArray, v: FloatArray, a: float) -> FloatArray:
+    """Return (v^a - 1 - a w) / a, v = 1 + w, of second order in w; log v - w at a = 0."""
     log = np.where(w < -0.5, np.log(v), np.log1p(np.maximum(w, -0.5)))
     direct = (np.expm1(a * log) / a if a else log) - w
     small = np.abs(w) * (2.0 + abs(a)) < 0.006
@@ -64,11 +85,11 @@ def _curved(w: FloatArray, v: FloatArray, a: float) -> tuple[FloatArray, FloatAr
     series = np.ones_like(x)
     for k in range(7, 2, -1):
         series = 1.0 + (a - k + 1.0) / k * x * series
-    return np.where(small, x * x * series * (a - 1.0) / 2.0, direct), log
+    return np.where(small, x * x * series * (a - 1.0) / 2.0, direct)
 
 
 def least_mean(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> FloatArray:
-    """Infimum of sum_u R_u q_u over distributions R with D_order(r || R) <= B, row by row.
+    """Return the infimum of sum_u R_u q_u over distributions R with D_order(r || R) <= B, row by row.
 
     Parameters
     ----------
@@ -82,85 +103,69 @@ def least_mean(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> Flo
     -------
     ndarray, shape (m,)
     """
-    return _least(r, q, B, order)[0]
+    return _solve(r, q, B, order).value
 
 
-def least_members(
-    r: FloatArray, q: FloatArray, B: FloatArray, order: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Distributions that attain the infima of `least_mean`, whose arguments these are.
-
-    Returns
-    -------
-    values : ndarray, shape (m,)
-    members : ndarray, shape (m, k)
-        Their R, in the ball to rounding. Where the budget reaches a cell with r_u = 0, its share lies there.
-    distances : ndarray, shape (m, k)
-        q_u - mu, with which R_u is proportional to r_u (q_u - mu)^(-1/order); inf where R does not move.
-    """
-    values, tau, left = _least(r, q, B, order)
+def minimizers(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> Minimizers:
+    """Return the infima of `least_mean`, whose arguments these are, and distributions that attain them."""
+    values, log_t, left = _solve(r, q, B, order)
     low = q.min(axis=1, keepdims=True)
     least = q == low
     span = q.max(axis=1, keepdims=True) - low
-    distances = np.full(q.shape, np.inf)
-    members = r.copy()
-    moved = np.flatnonzero(np.isfinite(tau))
+    distance = np.full(q.shape, np.inf)
+    R = r.copy()
+    moved = np.flatnonzero(np.isfinite(log_t))
     z = (q[moved] - low[moved]) / span[moved]
-    members[moved] = _tilted(r[moved], z, tau[moved], order)
-    distances[moved] = (np.exp(-tau[moved])[:, None] + z) * span[moved]
-    # An empty cell of least value takes what is left; an infinite budget goes there at once.
-    share = _taken(B, left)
+    R[moved] = _tilted(r[moved], z, log_t[moved], order)
+    distance[moved] = (np.exp(-log_t[moved])[:, None] + z) * span[moved]
+    # An empty letter of least value takes what is left; an infinite budget goes there at once.
+    share = _moved_share(B, left)
     spent = np.flatnonzero(share > 0)
     share = share[spent, None]
-    members[spent] = (1.0 - share) * members[spent] + share * least[spent] / least[spent].sum(
-        axis=1, keepdims=True
-    )
-    return values, members, distances
+    R[spent] = (1.0 - share) * R[spent] + share * least[spent] / least[spent].sum(axis=1, keepdims=True)
+    return Minimizers(values, R, distance)
 
 
-def _tilted(r: FloatArray, z: FloatArray, tau: FloatArray, order: float) -> FloatArray:
-    """R_u ~ r_u (1 + t z_u)^(-1/order), a distribution in every row."""
-    inverse = np.exp(-tau)[:, None]
+def _tilted(r: FloatArray, z: FloatArray, log_t: FloatArray, order: float) -> FloatArray:
+    """Return R_u ~ r_u (1 + t z_u)^(-1/order), a distribution in every row."""
+    inverse = np.exp(-log_t)[:, None]
     floor = np.where(r > 0, z, np.inf).min(axis=1, keepdims=True)
     ratios = np.where(r > 0, (inverse + z) / (inverse + floor), 1.0)
     weights = r * ratios ** (-1.0 / order)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def _taken(B: FloatArray, left: FloatArray) -> FloatArray:
-    """Share of all mass that the budget left moves to the least value."""
+def _moved_share(B: FloatArray, left: FloatArray) -> FloatArray:
+    """Return the share of all mass that the budget left moves to the least value."""
     return np.where(np.isinf(B), 1.0, -np.expm1(-left))
 
 
-def _least(
-    r: FloatArray, q: FloatArray, B: FloatArray, order: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Infima of `least_mean`, log t of the minimizers (nan where R = r) and the budget left at t = e^700.
+def _solve(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> _Solution:
+    """Solve the rows of `least_mean`.
 
     With z = (q - min q) / (max q - min q) and t = 1 / (min q - mu) (scaled alike), the minimizer is
     R_u proportional to r_u (1 + t z_u)^(-1/order), and its divergence rises with t from 0; log t is found by
     Newton's method on log D inside a bracket. At the end of the bracket (t = e^700) what is left of B goes
-    to a zero cell if the minimum of q is there.
+    to an empty letter if the minimum of q is there.
     """
     low = q.min(axis=1)
     span = q.max(axis=1) - low
     z = (q - low[:, None]) / np.where(span > 0, span, 1.0)[:, None]
     mean = np.einsum("ij,ij->i", r, z)
-    result = np.where(np.isinf(B), 0.0, mean)
+    found = _Solution(np.where(np.isinf(B), 0.0, mean), np.full(B.shape, np.nan), np.zeros(B.shape))
     active = np.flatnonzero((B > 0) & np.isfinite(B) & (span > 0))
-    taus, unspent = np.full(B.shape, np.nan), np.zeros(B.shape)
-    if active.size == 0:
-        return _unscaled(r, q, B, order, result, taus, unspent), taus, unspent
-    result[active], taus[active], unspent[active] = _search(r[active], z[active], B[active], order)
-    return _unscaled(r, q, B, order, result, taus, unspent), taus, unspent
+    if active.size:
+        for part, values in zip(found, _search(r[active], z[active], B[active], order), strict=True):
+            part[active] = values
+    return found._replace(value=_unscaled(r, q, B, order, found))
 
 
 @kernel
 def _search(
     r: FloatArray, z: FloatArray, B: FloatArray, order: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the infima of z, log t and the budget left, as `_least`, for rows with B > 0."""
-    values, taus, unspent = np.empty(B.size), np.empty(B.size), np.zeros(B.size)
+    """Return the infima of z, log t and the budget left, as `_solve`, for rows with 0 < B < inf."""
+    values, log_t, left = np.empty(B.size), np.empty(B.size), np.zeros(B.size)
     for n in range(B.size):
         floor, mean, variance = np.inf, 0.0, 0.0
         for u in range(r.shape[1]):
@@ -170,17 +175,17 @@ def _search(
         for u in range(r.shape[1]):
             variance += r[n, u] * (z[n, u] - mean) ** 2
         # The far end decides whether the budget can be used up at all.
-        D, _, value = _tilt(r[n], z[n], floor, mean, LAST, order)
+        D, _, value = _tilted_divergence(r[n], z[n], floor, mean, _LAST, order)
         if B[n] > D:
-            # Below order 1 the budget may suffice for everything; a nearly empty cell is as good as empty.
-            unspent[n], taus[n] = B[n] - D, LAST
-            values[n] = 0.0 if floor == 0.0 and value < SATURATED else value * math.exp(-unspent[n])
+            # Below order 1 the budget may suffice for everything; a nearly empty letter is as good as empty.
+            left[n], log_t[n] = B[n] - D, _LAST
+            values[n] = 0.0 if floor == 0.0 and value < _SATURATED_MEAN else value * math.exp(-left[n])
             continue
         # Second order: D = t^2 Var(z) / (2 order).
         x = min(max(0.5 * math.log(2.0 * order * B[n] / variance), -60.0), 300.0)
-        lo, hi = FIRST, LAST
-        for step in range(STEPS):
-            D, slope, values[n] = _tilt(r[n], z[n], floor, mean, x, order)
+        lo, hi = _FIRST, _LAST
+        for step in range(_MAX_STEPS):
+            D, slope, values[n] = _tilted_divergence(r[n], z[n], floor, mean, x, order)
             if B[n] > D:
                 lo = x
             else:
@@ -189,7 +194,7 @@ def _search(
             # Away from r, D is a difference of logarithms: below about 1e-16 / D the steps are noise, which
             # may point out of the bracket.
             noise = 1e-14 * max(abs(x), 1.0) + 1e-15 / max(B[n], 1e-5)
-            if step > HALVES and step % 2:
+            if step > _BISECTION_START and step % 2:
                 # Entries that underflow spoil the slope: halves, in the long run.
                 new = 0.5 * (lo + hi)
             elif abs(new - x) <= noise:
@@ -199,40 +204,34 @@ def _search(
             moved, x = abs(new - x), new
             if moved <= noise:
                 break
-        taus[n] = x
-    return values, taus, unspent
+        log_t[n] = x
+    return values, log_t, left
 
 
-def _unscaled(
-    r: FloatArray,
-    q: FloatArray,
-    B: FloatArray,
-    order: float,
-    result: FloatArray,
-    taus: FloatArray,
-    unspent: FloatArray,
-) -> FloatArray:
-    """Infima, from those of z, as a distance from the end of q that is nearer to 0.
+def _unscaled(r: FloatArray, q: FloatArray, B: FloatArray, order: float, found: _Solution) -> FloatArray:
+    """Return infima of q from those of z, as a distance from the end of q that is nearer to 0.
 
-    With q of one sign nothing cancels then, however rare the cells are that count.
+    With q of one sign nothing cancels then, however rare the letters are that count.
     """
     low, high = q.min(axis=1), q.max(axis=1)
-    values = low + (high - low) * result
+    values = low + (high - low) * found.value
     far = np.flatnonzero((np.abs(high) < np.abs(low)) & np.isfinite(B))
     if far.size == 0:
         return np.asarray(values)
-    R, q, low, high = r[far], q[far], low[far, None], high[far, None]
-    moved = np.isfinite(taus[far])
+    R, q, low, high, log_t = r[far], q[far], low[far, None], high[far, None], found.log_t[far]
+    moved = np.isfinite(log_t)
     z = (q[moved] - low[moved]) / (high - low)[moved]
-    R[moved] = _tilted(R[moved], z, taus[far][moved], order)
-    share = _taken(B[far], unspent[far])
+    R[moved] = _tilted(R[moved], z, log_t[moved], order)
+    share = _moved_share(B[far], found.left[far])
     below = np.einsum("ij,ij->i", R, high - q)
     values[far] = high[:, 0] - (share * (high - low)[:, 0] + (1.0 - share) * below)
     return np.asarray(values)
 
 
-def two_cells(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:
-    """Least and largest m with D_order((rho, 1 - rho) || (m, 1 - m)) <= B: lopuhaa2024, (26)-(28).
+def two_cell_range(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the largest m with D_order((rho, 1 - rho) || (m, 1 - m)) <= B.
+
+    For order 2 these are (26) to (28) of lopuhaa2024.
 
     Parameters
     ----------
@@ -253,15 +252,15 @@ def two_cells(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatArray,
     return least.reshape(rho.shape), 1.0 - least_mean(r, 1.0 - q, B.ravel(), order).reshape(rho.shape)
 
 
-def budget(D: float, order: float) -> float:
-    """Return k(D), what groups of a ball share (see `renyi_ball`), for a divergence D in nats."""
+def divergence_cost(D: float, order: float) -> float:
+    """Return k(D) = (e^(g D) - 1)/g, g = 1 - 1/order, which groups of a ball share (see `renyi_ball`)."""
     g = (order - 1.0) / order
     with np.errstate(over="ignore"):
         return D if g == 0 else float(np.expm1(g * D) / g)
 
 
 def widening(rho: FloatArray, B: FloatArray, order: float) -> FloatArray:
-    """Largest m - rho with D_order((rho, 1 - rho) || (m, 1 - m)) <= B, as exact as B; as `two_cells`."""
+    """Return the largest m - rho of `two_cell_range`, as exact as B, however small."""
     rho, B = np.broadcast_arrays(rho, B)
     if order == 2:
         # The positive root of x^2 - spare (1 - 2 rho) x - spare rho (1 - rho), whichever way does not cancel.
@@ -271,26 +270,26 @@ def widening(rho: FloatArray, B: FloatArray, order: float) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(linear < 0, 2.0 * product / (root - linear), (root + linear) / 2.0)
     r = np.column_stack([rho.ravel(), 1.0 - rho.ravel()])
-    values, tau, _ = _least(r, np.broadcast_to([0.0, 1.0], r.shape), B.ravel(), order)
+    values, log_t, _ = _solve(r, np.broadcast_to([0.0, 1.0], r.shape), B.ravel(), order)
     plain = 1.0 - values - r[:, 0]
     with np.errstate(invalid="ignore", over="ignore"):
-        # The odds of the first cell grow by the factor (1 + t)^(1/order).
-        growth = np.expm1(np.log1p(np.exp(np.minimum(tau, 600.0))) / order)
+        # The odds of the first letter grow by the factor (1 + t)^(1/order).
+        growth = np.expm1(np.log1p(np.exp(np.minimum(log_t, 600.0))) / order)
         exact = r[:, 0] * r[:, 1] * growth / (1.0 + r[:, 0] * growth)
-    return np.where(tau < 600.0, np.where(np.isfinite(exact), exact, plain), plain).reshape(rho.shape)
+    return np.where(log_t < 600.0, np.where(np.isfinite(exact), exact, plain), plain).reshape(rho.shape)
 
 
 @inner
-def _tilt(
-    r: FloatArray, z: FloatArray, floor: float, mean: float, tau: float, order: float
+def _tilted_divergence(
+    r: FloatArray, z: FloatArray, floor: float, mean: float, log_t: float, order: float
 ) -> tuple[float, float, float]:
-    """Divergence, its derivative in log t, and sum_u R_u z_u, of R_u ~ r_u (1 + t z_u)^(-1/order).
+    """Return D(r || R), its derivative in log t, and sum_u R_u z_u, of R_u ~ r_u (1 + t z_u)^(-1/order).
 
     `floor` and `mean` are the least and the mean z where r > 0.
     """
-    t = math.exp(tau)
+    t = math.exp(log_t)
     unit = 1.0 + t * floor
-    g, middle = 1.0 - 1.0 / order, abs(order - 1.0) < MIDDLE
+    g, middle = 1.0 - 1.0 / order, abs(order - 1.0) < _CANCELLING_ORDER
     W = T = moment = bent = part = 0.0
     for u in range(r.size):
         if r[u] > 0.0:
@@ -317,20 +316,23 @@ def _tilt(
     else:
         D = math.log(W) + math.log(T) / (order - 1.0)
     slope = (moment / T - bent / W) * (t / unit) / order
-    if NEAR * max(order, 1.0 / order) > D:
+    if _CANCELLING_DIVERGENCE * max(order, 1.0 / order) > D:
         if 1.0 / t + floor > 0.1 * (1.0 / t + mean):
-            D, slope = _tilt_near(r, z, mean, t, order)
+            D, slope = _divergence_near_mean(r, z, mean, t, order)
         else:
-            D, slope = _tilt_far(r, z, t, order)
+            D, slope = _divergence_near_heaviest(r, z, t, order)
     return D, slope, moment / W
 
 
 @inner
-def _tilt_near(r: FloatArray, z: FloatArray, mean: float, t: float, order: float) -> tuple[float, float]:
-    """Divergence of R_u ~ r_u v_u^(-1/order), v = 1 + w, sum_u r_u w_u = 0, and its derivative in log t.
+def _divergence_near_mean(
+    r: FloatArray, z: FloatArray, mean: float, t: float, order: float
+) -> tuple[float, float]:
+    """Return a small D(r || R), R_u ~ r_u v_u^(-1/order), and its derivative in log t, without cancellation.
 
-    D = log E v^a + log E v^b / (order - 1), a = -1/order, b = 1 + a: logarithms that cancel up to
-    the second order in w. So 1 + a w, the mean of which is 1, is taken out of each power beforehand.
+    With v = 1 + w, sum_u r_u w_u = 0, D = log E v^a + log E v^b / (order - 1), a = -1/order, b = 1 + a:
+    logarithms that cancel up to the second order in w. So 1 + a w, the mean of which is 1, is taken out of
+    each power beforehand.
     """
     total = slope = 0.0
     unit = 1.0 / t + mean
@@ -356,8 +358,8 @@ def _tilt_near(r: FloatArray, z: FloatArray, mean: float, t: float, order: float
 
 
 @inner
-def _tilt_far(r: FloatArray, z: FloatArray, t: float, order: float) -> tuple[float, float]:
-    """As `_tilt_near`, where rare letters are far away: v = 1 for the heaviest letter instead of the mean."""
+def _divergence_near_heaviest(r: FloatArray, z: FloatArray, t: float, order: float) -> tuple[float, float]:
+    """Return the same where rare letters are far away: v = 1 for the heaviest letter instead of the mean."""
     heaviest = 0
     for u in range(r.size):
         if r[u] > r[heaviest]:
@@ -377,36 +379,14 @@ def _tilt_far(r: FloatArray, z: FloatArray, t: float, order: float) -> tuple[flo
     return total, slope / (t * unit)
 
 
-def golden_section(
-    function: Callable[[FloatArray], FloatArray], lo: FloatArray, hi: FloatArray, steps: int = 40
-) -> tuple[FloatArray, FloatArray]:
-    """Maximizers and maxima of unimodal functions on [lo, hi], elementwise, ends included."""
-    ratio = (math.sqrt(5.0) - 1.0) / 2.0
-    left, right = hi - ratio * (hi - lo), lo + ratio * (hi - lo)
-    points = [lo, hi, left, right]
-    values = [function(x) for x in points]
-    f_left, f_right = values[2:]
-    for _ in range(steps):
-        up = f_left < f_right
-        lo, hi = np.where(up, left, lo), np.where(up, hi, right)
-        new = np.where(up, lo + ratio * (hi - lo), hi - ratio * (hi - lo))
-        f_new = function(new)
-        points.append(new)
-        values.append(f_new)
-        left, right = np.where(up, right, new), np.where(up, new, left)
-        f_left, f_right = np.where(up, f_right, f_new), np.where(up, f_new, f_left)
-    best = np.argmax(values, axis=0)[None]
-    return np.take_along_axis(np.array(points), best, 0)[0], np.take_along_axis(np.array(values), best, 0)[0]
-
-
 def random_targets(rng: np.random.Generator, m: int, k: int) -> FloatArray:
-    """Random points of the simplex to head for, shape (m, k): from near a vertex to the middle."""
+    """Return random points of the simplex, shape (m, k), from near a vertex to the middle."""
     gamma = rng.gamma(rng.choice([0.1, 0.5, 2.0], size=(m, 1)), size=(m, k)) + 1e-300
     return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
 
 
 def push_out(r: FloatArray, target: FloatArray, B: FloatArray, order: float) -> FloatArray:
-    """Last points with D_order(r || R) <= B on the rays from `r` through `target` in the simplex; by rows."""
+    """Return the last points of the simplex with D_order(r || R) <= B on rays from r to targets, by rows."""
     step = target - r
     # Where r is nearly the target, rounding in the difference must not be blown up on the way to the
     # boundary: the largest entry is made to balance the others.

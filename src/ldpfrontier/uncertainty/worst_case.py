@@ -1,37 +1,35 @@
-r"""The worst level of a channel over a Renyi ball: the shares of the budget at which two groups leak most.
+r"""Worst case of a channel over a Renyi ball: how much two groups leak with the best split of the budget.
 
-See `RenyiBall.worst_case_epsilon`. At share x the largest A(x) of P(y|s1) is concave, and at share 1 - x the
-least B(x) of P(y|s2) convex (order >= 1/2). So tangents at any x0 bound their ratio by that of two linear
-functions, which is largest at an end; at the best x0 they are in proportion, and the bound is the ratio.
+Sought is, over outputs y, groups s1 != s2 and members P of F, ::
+
+    max of log P(y|s1) - log P(y|s2) = max over x in [0, 1] of log A(x) - log B(x),
+
+with A(x) the largest P(y|s1) where s1 receives the share x of the budget, and B(x) the least P(y|s2) where s2
+receives 1 - x (`RenyiBall.worst_case_epsilon`). A is concave and B convex for order >= 1/2, so their tangents
+at any x0 bound the ratio by that of two linear functions, which is largest at an end; at the best x0 the
+tangents are in proportion, and the bound is the ratio. What tangents leave open is bounded on intervals of x,
+as A and B rise, and found by golden sections.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.numerics.golden_section import golden_section
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import budget, golden_section, least_mean, least_members
+from ldpfrontier.uncertainty.divergence import divergence_cost, least_mean, minimizers
+from ldpfrontier.uncertainty.settings import SETTINGS
 
 if TYPE_CHECKING:
     from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
-#: Times that tangents are moved towards the best share; least order: below, slopes are lost where a group may
-#: nearly be anything.
-TANGENTS, LEAST_ORDER = 14, 1.0
 
-#: Into how many cells the shares of a budget are divided, as long as two groups may leak more than the worst.
-CELLS = (2, 4, 8, 16)
-
-#: Comparisons at a time, at first and at most.
-FEW, MANY = 64, 1024
-
-
-def worst_level(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray, tol: float) -> float:
-    """Find the largest log ratio of the probabilities of an output for two groups over a ball, in nats.
+def worst_log_ratio(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray, tol: float) -> float:
+    """Return the largest log ratio of the probabilities of an output for two groups over a ball, in nats.
 
     Parameters
     ----------
@@ -49,55 +47,61 @@ def worst_level(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray, tol: fl
     if flat.size == 0 or flat[0] <= 0:
         return best
     tol *= min(1.0, float(flat[0]))
-    position, size = 0, FEW
+    position, (size, most) = 0, SETTINGS.batch_sizes
     while position < flat.size and flat[position] > best + tol:
         chosen = order[position : position + size]
         chosen = chosen[bounds.ravel()[chosen] > best + tol]
-        position, size = position + size, min(2 * size, MANY)
+        position, size = position + size, min(2 * size, most)
         s1, s2, y = np.unravel_index(chosen, bounds.shape)
-        split = _Split(ball, s1, s2, blocks[s1, :, y], blocks[s2, :, y])
-        if ball.order >= LEAST_ORDER and math.isfinite(ball.radius):
-            split, best = _by_tangents(split, best, tol)
-        best = _by_cells(split, best, tol)
+        comparisons = _Comparisons(ball, s1, s2, blocks[s1, :, y], blocks[s2, :, y])
+        if ball.order >= SETTINGS.least_tangent_order and math.isfinite(ball.radius):
+            comparisons, best = _search_by_tangents(comparisons, best, tol)
+        best = _search_by_intervals(comparisons, best, tol)
     return best
 
 
-def _by_tangents(split: _Split, best: float, tol: float) -> tuple[_Split, float]:
-    """Compare where tangents say the ratio is largest; return what they leave open, and the best value."""
-    angle = np.full(split.size, math.pi / 4)
-    for _ in range(TANGENTS):
-        if split.size == 0 or math.isinf(best):
+def _search_by_tangents(comparisons: _Comparisons, best: float, tol: float) -> tuple[_Comparisons, float]:
+    """Move to where tangents put the largest ratio; return the comparisons left open, and the best value."""
+    angle = np.full(comparisons.size, math.pi / 4)
+    for _ in range(SETTINGS.tangent_steps):
+        if comparisons.size == 0 or math.isinf(best):
             break
-        values, bounds, better = split.tangents(angle)
+        values, bounds, better = comparisons.tangents(angle)
         best = max(best, float(values.max()))
-        open_ = bounds > best + tol
-        split, angle = split.take(open_), better[open_]
-    return split, best
+        left = bounds > best + tol
+        comparisons, angle = comparisons.take(left), better[left]
+    return comparisons, best
 
 
-def _by_cells(split: _Split, best: float, tol: float) -> float:
-    """Compare at the corners of finer and finer cells, then by golden sections; return the best value."""
-    if split.size == 0:
+def _search_by_intervals(comparisons: _Comparisons, best: float, tol: float) -> float:
+    """Bound ratios on finer and finer intervals, then use golden sections; return the best value."""
+    if comparisons.size == 0:
         return best
-    for cells in CELLS:
-        angles = np.linspace(0.0, math.pi / 2, cells + 1)
-        top, low = split.logs(np.repeat(angles[:, None], split.size, axis=1))
-        values = _apart(top, low)
+    for intervals in SETTINGS.share_intervals:
+        angles = np.linspace(0.0, math.pi / 2, intervals + 1)
+        top, low = comparisons.logs(np.repeat(angles[:, None], comparisons.size, axis=1))
+        values = _difference(top, low)
         best = max(best, float(values.max()))
-        # The maximum rises and the minimum falls with the share, so a cell's corners bound it.
-        open_ = _apart(top[1:], low[:-1]).max(axis=0) > best + tol
-        split = split.take(open_)
-        if math.isinf(best) or split.size == 0:
+        # The maximum rises and the minimum falls with the share, so the ends of an interval bound it.
+        left = _difference(top[1:], low[:-1]).max(axis=0) > best + tol
+        comparisons = comparisons.take(left)
+        if math.isinf(best) or comparisons.size == 0:
             return best
-    peak = values[:, open_].argmax(axis=0)
+    peak = values[:, left].argmax(axis=0)
     lo, hi = angles[np.maximum(peak - 1, 0)], angles[np.minimum(peak + 1, len(angles) - 1)]
-    return max(best, float(golden_section(split.value, lo, hi)[1].max()))
+    return max(best, float(golden_section(comparisons.value, lo, hi)[1].max()))
 
 
-def falling(
-    ball: RenyiBall, s: NDArray[np.intp], q: FloatArray, B: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find the least R . q of groups within radii, its R, and how fast it falls with the share of the budget.
+class LeastMeanSlope(NamedTuple):
+    """Least R . q of m groups, the R, and how fast it falls with the share of the budget."""
+
+    value: FloatArray  # (m,)
+    R: FloatArray  # (m, a2)
+    decrease: FloatArray  # (m,)
+
+
+def least_mean_slope(ball: RenyiBall, s: NDArray[np.intp], q: FloatArray, B: FloatArray) -> LeastMeanSlope:
+    """Return the least R . q of groups within radii, and its derivative in the share of the budget.
 
     Parameters
     ----------
@@ -107,26 +111,26 @@ def falling(
     B : ndarray, shape (m,)
         In nats.
     """
-    value, R, distances = least_members(ball.conditionals[s], q, B, ball.order)
+    value, R, distance = minimizers(ball.conditionals[s], q, B, ball.order)
     lowest = q.argmin(axis=1)[:, None]
-    far = np.take_along_axis(distances, lowest, 1)[:, 0]
+    far = np.take_along_axis(distance, lowest, 1)[:, 0]
     # By the envelope theorem the derivative in B is mu - value, mu = q - distance.
-    falls = np.where(np.isfinite(far), value - q.min(axis=1) + far, 0.0)
+    decrease = np.where(np.isfinite(far), value - q.min(axis=1) + far, 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        share = budget(ball.radius, ball.order) / ball.sensitive[s] * np.exp(-ball.exponent * B)
-        return value, R, np.nan_to_num(falls * share)
+        share = divergence_cost(ball.radius, ball.order) / ball.sensitive[s] * np.exp(-ball.exponent * B)
+        return LeastMeanSlope(value, R, np.nan_to_num(decrease * share))
 
 
-def _apart(high: FloatArray, low: FloatArray) -> FloatArray:
-    """Difference of logarithms; 0 where nothing is possible: 0/0 = 1."""
+def _difference(high: FloatArray, low: FloatArray) -> FloatArray:
+    """Return a difference of logarithms; 0 where nothing is possible: 0/0 = 1."""
     possible = high > -np.inf
     return np.where(possible, np.where(possible, high, 0.0) - low, 0.0)
 
 
-class _Split:
-    """Log extremes of two groups' output probabilities when the budget is split cos^2 : sin^2.
+class _Comparisons:
+    """Pairs of groups, of an output each, whose probabilities are compared: the share of s1 is sin^2(angle).
 
-    The square root of a share is what moves a support value, so an angle makes both ends smooth.
+    The square root of a share is what moves an extreme mean, so an angle makes both ends smooth.
     """
 
     def __init__(
@@ -134,8 +138,9 @@ class _Split:
     ) -> None:
         self.ball, self.s1, self.s2, self.q1, self.q2, self.size = ball, s1, s2, q1, q2, len(s1)
 
-    def take(self, rows: NDArray[np.bool_]) -> _Split:
-        return _Split(self.ball, self.s1[rows], self.s2[rows], self.q1[rows], self.q2[rows])
+    def take(self, rows: NDArray[np.bool_]) -> _Comparisons:
+        """Return some of the comparisons."""
+        return _Comparisons(self.ball, self.s1[rows], self.s2[rows], self.q1[rows], self.q2[rows])
 
     def _radii(self, angle: FloatArray) -> FloatArray:
         """Return the divergences that the two groups may have, shape (..., 2, m)."""
@@ -145,7 +150,7 @@ class _Split:
         return np.stack([ball.radius_at(share, p[self.s1]), ball.radius_at(rest, p[self.s2])], axis=-2)
 
     def logs(self, angle: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Log of the largest P(y|s1) at share sin^2 and of the least P(y|s2) at share cos^2; (..., m)."""
+        """Return the logs of the largest P(y|s1) and of the least P(y|s2), shape (..., m)."""
         ball, B = self.ball, self._radii(angle)
         # Both at once: rows are cheap, calls are not.
         r, q = (
@@ -158,15 +163,15 @@ class _Split:
             return np.log(-ends[..., 0, :]), np.log(ends[..., 1, :])
 
     def value(self, angle: FloatArray) -> FloatArray:
-        high, low = self.logs(angle)
-        return _apart(high, low)
+        """Return the log ratios."""
+        return _difference(*self.logs(angle))
 
     def tangents(self, angle: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the log ratios at some angles, bounds on them at all, and angles nearer to the best ones."""
+        """Return the log ratios at some angles, bounds on those at all, and angles nearer to the best."""
         ball, B = self.ball, self._radii(angle).ravel()
         s, q = np.concatenate([self.s1, self.s2]), np.concatenate([-self.q1, self.q2])
-        least, _, falls = falling(ball, s, q, B)
-        a, b = falls.reshape(2, -1)
+        least, _, decrease = least_mean_slope(ball, s, q, B)
+        a, b = decrease.reshape(2, -1)
         A, low = -least[: self.size], least[self.size :]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             share, rest = np.sin(angle) ** 2, np.cos(angle) ** 2

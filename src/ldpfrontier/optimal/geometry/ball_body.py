@@ -1,49 +1,59 @@
-r"""Convex bodies of blocks from which columns private over the exact projections are made.
+r"""Convex bodies of blocks, from which columns that are private over the exact projections are made.
 
-The block polytopes of PolyOpt (`blocks`) come from a simplex around each projection F_{U|s}. With the
-projection itself, a Renyi ball, a block is a convex body ::
+The block polytopes of PolyOpt (`polytope`) come from a simplex around each projection F_{U|s}. With the
+projection itself, a Renyi ball with centre r and radius B, a block is a convex body ::
 
-    K_s = {w >= 0 : A(w) <= e^eps, B(w) >= 1},    A, B(w) = max, min of R . w over R in F_{U|s}.
+    K_s = {w >= 0 : A(w) <= top, B(w) >= bottom},    A, B(w) = max, min of R . w over R in F_{U|s},
 
-With M the power mean sum_u r_u x_u^g to the power 1/g, g = (order - 1)/order (the geometric mean at order 1),
-r the centre and B the radius of the ball, Lagrange duality gives ::
+top = e^eps and bottom = 1, both times a scale. With M the power mean sum_u r_u x_u^g to the power 1/g,
+g = (order - 1)/order (the geometric mean at order 1), Lagrange duality gives ::
 
     A(w) = min over mu >= max w of  mu - e^-B M(mu - w),
     B(w) = max over mu <= min w of  mu + e^-B M(w - mu).
 
 Vectors with one value on a set T of letters and one off it have A and B in closed form (the ball of two
-cells), and those that meet both constraints, or one with 0 off T, are the first vertices: a list as long as
-that of a polytope. Better ones near them are found by Newton's method (`polish`).
+cells), and those that meet both constraints with equality, or one with 0 off T, are the first vertices: a
+list as long as that of a polytope. The body is not the hull of these; Newton's method (`newton_ascent`) finds
+better vertices near them.
 
-A body may have tolls: A and B are those of `extremes` then, and its first vertices are found by Newton's
-method, too.
+The cost k(D) of the divergence of R may have a price, the budget multiplier: A and B are then those of
+`support_function`, and the first vertices are found by Newton's method, too.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from ldpfrontier.numerics.subset_sums import subset_sums
-from ldpfrontier.optimal.geometry.newton_ascent import STEPS, Rows, climb
-from ldpfrontier.optimal.geometry.polytope import Block
-from ldpfrontier.optimal.geometry.support_function import two_valued
+from ldpfrontier.optimal.geometry.newton_ascent import BodyRows, Restore, ascend_all
+from ldpfrontier.optimal.geometry.settings import SETTINGS
+from ldpfrontier.optimal.geometry.support_function import two_valued_vertices
+from ldpfrontier.optimal.geometry.vertex_list import NO_SUBSET_VECTORS, SubsetVectors, VertexList
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import two_cells
+from ldpfrontier.uncertainty.divergence import two_cell_range
 
-#: How places that lie outside are brought near their body (see `climb`): most vertices meet both constraints.
-RESTORED = (1, 2)
-
-#: New vertices kept per body and call.
-KEEP = 4
+#: Where starts outside a body are moved before an ascent: most vertices meet both constraints.
+_RESTORED = (Restore.FEASIBLE, Restore.BOTH_TIGHT)
 
 
-class Body(Block):
-    r"""Vertices of one K_s of a Renyi ball, as far as they are known.
+class _TwoValued(NamedTuple):
+    """Vectors with the value low + step on a set and low off it; where low < 0, with 0 off it instead."""
+
+    sets: NDArray[np.int32]
+    low: FloatArray  # with A = top and B = bottom
+    step: FloatArray
+    at_top: FloatArray  # the value on the set with 0 off it and A = top
+    at_bottom: FloatArray  # that with B = bottom
+
+
+class Body(VertexList):
+    r"""The known vertices of one K_s of a Renyi ball.
 
     Parameters
     ----------
@@ -55,15 +65,10 @@ class Body(Block):
         Order of the divergence.
     prior : ndarray, shape (a2,)
         P_{s,u}, the joint probabilities of this row.
-    epsilon, scale
-        As for `Block`.
-    tolls : tuple of float
-        What a unit of k(D) costs in A and in B; both are 0, or neither.
-
-    Raises
-    ------
-    Intractable
-        If more than 20 letters differ, as all their subsets are listed.
+    epsilon, scale : float
+        As for `Block`: top = scale e^epsilon, bottom = scale.
+    budget_multipliers : tuple of float
+        Price of k(D) in A and in B; both are 0, or neither.
     """
 
     def __init__(
@@ -74,129 +79,95 @@ class Body(Block):
         prior: FloatArray,
         epsilon: float,
         scale: float = 1.0,
-        tolls: tuple[float, float] = (0.0, 0.0),
+        budget_multipliers: tuple[float, float] = (0.0, 0.0),
     ) -> None:
-        self._fold(prior)
-        self.order, self.radius, self.tolls = order, radius, tolls
+        super().__init__(prior)
+        self.order, self.radius, self.budget_multipliers = order, radius, budget_multipliers
         self.top, self.bottom = scale * math.exp(epsilon), scale
         self.centre = self.fold(conditional)
-        sets, floor, step, ends = self._two_valued()
-        both = (floor >= 0.0) & np.isfinite(step)
+        found = self._two_valued()
+        both = (found.low >= 0.0) & np.isfinite(found.step)
         with np.errstate(invalid="ignore"):
-            single = ~(floor >= 0.0) & (ends[1] <= ends[0])
+            one = ~(found.low >= 0.0) & (found.at_bottom <= found.at_top)
         none = np.zeros(2, dtype=np.int32)
         constants = np.array([self.bottom, self.top])
-        zeros = np.zeros(int(single.sum()))
-        self._sets = np.concatenate([none, sets[both], sets[single], sets[single]])
-        self._low = np.concatenate([constants, floor[both], zeros, zeros])
-        self._high = np.concatenate([constants, floor[both] + step[both], ends[0][single], ends[1][single]])
+        zeros = np.zeros(int(one.sum()))
         self.constants = (0, 1)
-        self._plain = len(self._sets)
-        self._extra, self._odd = np.empty(0, dtype=np.int64), np.empty(0)
-        self._value()
-        self._found = np.empty((0, self.letters))
+        self._set_subset_vectors(
+            NO_SUBSET_VECTORS._replace(
+                sets=np.concatenate([none, found.sets[both], found.sets[one], found.sets[one]]),
+                low=np.concatenate([constants, found.low[both], zeros, zeros]),
+                high=np.concatenate(
+                    [constants, found.low[both] + found.step[both], found.at_top[one], found.at_bottom[one]]
+                ),
+            )
+        )
 
-    def __len__(self) -> int:
-        return self._plain + len(self._found)
-
-    def dot(self, prices: FloatArray) -> FloatArray:
-        """Return prices . w for every vertex, shape (vertices,)."""
-        return np.concatenate([super().dot(prices), self._found @ self.fold(prices)])
-
-    def vectors(self, indices: NDArray[np.integer]) -> FloatArray:
-        """Return the chosen vertices, shape (m, a2)."""
-        listed = np.minimum(indices, self._plain - 1)
-        w = super().vectors(listed)
-        late = np.flatnonzero(indices >= self._plain)
-        w[late] = self._found[indices[late] - self._plain][:, self._position]
-        return w
-
-    def _two_valued(self) -> tuple[NDArray[np.int32], FloatArray, FloatArray, tuple[FloatArray, FloatArray]]:
-        """List the vectors with two values that are vertices.
-
-        Returns
-        -------
-        sets : ndarray of int
-            Bit masks of the letters with the larger value.
-        floor, step : ndarray
-            The lower value, if A = top and B = bottom, and how far the other one is above it; where it is
-            below 0 there is none.
-        ends : tuple of ndarray
-            The values with A = top, and with B = bottom, where the lower one is 0 instead.
-        """
-        sets, least, largest = self.single_valued()
-        if self.tolls != (0.0, 0.0) and self.movable:
+    def _two_valued(self) -> _TwoValued:
+        """List the vectors with two values that meet both constraints, or one of them with a value 0."""
+        sets, least, largest = self.indicators()
+        if self.budget_multipliers != (0.0, 0.0) and self.improvable:
             mass = np.clip(subset_sums(self.centre), 0.0, 1.0)[sets]
-            ends = self.top, self.bottom
-            step, floor, *single = two_valued(mass, (largest, least), ends, self.tolls, self.order).T
-            return sets, floor, step, (single[0], single[1])
+            bounds = self.top, self.bottom
+            step, low, *one = two_valued_vertices(
+                mass, (largest, least), bounds, self.budget_multipliers, self.order
+            ).T
+            return _TwoValued(sets, low, step, *one)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = (self.top - self.bottom) / (largest - least)
-            return sets, self.bottom - least * step, step, (self.top / largest, self.bottom / least)
+            low = self.bottom - least * step
+            return _TwoValued(sets, low, step, self.top / largest, self.bottom / least)
 
-    def single_valued(self) -> tuple[NDArray[np.int32], FloatArray, FloatArray]:
+    def indicators(self) -> tuple[NDArray[np.int32], FloatArray, FloatArray]:
         """List the sets of letters, and B and A of the vector that is 1 on them and 0 elsewhere."""
         mass = np.clip(subset_sums(self.centre), 0.0, 1.0)
         sets = np.arange(1, len(mass) - 1, dtype=np.int32)
-        return sets, *two_cells(mass[sets], np.full(len(sets), self.radius), self.order)
+        return sets, *two_cell_range(mass[sets], np.full(len(sets), self.radius), self.order)
 
     @property
-    def movable(self) -> bool:
-        """Whether there may be better vertices than those listed: not in a box, nor among constants."""
+    def improvable(self) -> bool:
+        """Whether there may be other vertices: not if K_s is a polytope or has constants only."""
         return 0.0 < self.radius < math.inf and self.letters > 1 and self.top > self.bottom
 
-    def compact(self, indices: NDArray[np.integer]) -> FloatArray:
-        """Return vertices in folded letters, shape (m, letters)."""
-        w = np.empty((len(indices), self.letters))
-        w[:, self._position] = self.vectors(indices)
-        return w
-
-    def best(self, prices: FloatArray, number: int) -> FloatArray:
-        """Return the best vertices known, up to `number`, in folded letters."""
-        return self.compact(self.best_indices(prices, number))
-
     def keep(self, indices: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Forget all vertices but the constants and some; return the indices that those kept had."""
+        """Drop all vertices but the constants and those chosen; return the former indices of the kept."""
         kept = np.concatenate([self.constants, np.setdiff1d(indices, self.constants)])
-        listed, found = kept[kept < self._plain], kept[kept >= self._plain] - self._plain
-        self._sets, self._low, self._high = self._sets[listed], self._low[listed], self._high[listed]
-        self._found, self._plain = self._found[found], len(listed)
-        self.z, self.g = self.z[kept], self.g[kept]
-        self._last = None
-        self.__dict__.pop("rising", None)
+        n = len(self._subset.sets)
+        listed, stored = kept[kept < n], kept[kept >= n] - n
+        sets, low, high = (x[listed] for x in self._subset[:3])
+        self._subset, self._stored = SubsetVectors(sets, low, high, *self._subset[3:]), self._stored[stored]
+        self._set_contributions(self.z[kept], self.g[kept])
         return kept
 
     def append(self, w: FloatArray) -> None:
-        """Add vertices in folded letters, shape (m, letters)."""
-        self._found = np.concatenate([self._found, w])
-        self.__dict__.pop("rising", None)
-        g = xlogy(w, w) @ self.prior
-        self.z = np.append(self.z, w @ self.prior)
-        self.g = np.append(self.g, g)
-        if self._last is not None:
-            prices, reduced = self._last
+        """Add folded vertices, shape (m, letters)."""
+        last, g = self._last, xlogy(w, w) @ self.prior
+        self._stored = np.concatenate([self._stored, w])
+        self._set_contributions(np.append(self.z, w @ self.prior), np.append(self.g, g))
+        if last is not None:
+            prices, reduced = last
             self._last = prices, np.append(reduced, g - w @ self.fold(prices))
 
 
-def critical(body: Body) -> tuple[NDArray[np.int32], FloatArray, FloatArray]:
-    """List the sets that vectors with one value on them and 0 elsewhere may be in a body with, and when.
+def indicator_levels(body: Body) -> tuple[NDArray[np.int32], FloatArray, FloatArray]:
+    """List the sets T of which a multiple of the indicator vector 1_T can be in a body, and from which level.
 
     Returns
     -------
     sets : ndarray of int
         Bit masks of letters.
     levels : ndarray
-        Logs of the least ratio of the ends of A and B; there the vector meets both constraints.
+        Least log(top / bottom) in nats; there the vector meets both constraints.
     least : ndarray
-        B of the vector with the value 1.
+        B(1_T).
     """
-    sets, least, largest = body.single_valued()
+    sets, least, largest = body.indicators()
     own = least > 0.0
     return sets[own], np.log(largest[own] / least[own]), least[own]
 
 
 def polish(
-    bodies: Sequence[Body], prices: Sequence[FloatArray], number: int, variants: int, tilt: float = 0.0
+    bodies: Sequence[Body], prices: Sequence[FloatArray], number: int, variants: int, lam: float = 0.0
 ) -> bool:
     """Improve the best known vertices of bodies at some prices, all bodies at once.
 
@@ -209,110 +180,113 @@ def polish(
     ----------
     bodies : sequence of Body
     prices : sequence of ndarray, shape (a2,)
-        The value of a vertex w of a body is g - prices . w.
+        The value of a vertex w of a body is g - prices . w - lam z.
     number, variants : int
         Best vertices of each body to start from, and those of them whose letters are moved.
-    tilt : float
-        What is added per unit of the prior to all prices.
+    lam : float
 
     Returns
     -------
     bool
         Whether any body has a better vertex than before. The better ones are added to their bodies.
     """
-    chosen = [s for s, body in enumerate(bodies) if body.movable]
+    chosen = [s for s, body in enumerate(bodies) if body.improvable]
     if not chosen:
         return False
     starts, best = [], np.empty(len(chosen))
     for i, s in enumerate(chosen):
-        first = bodies[s].best_indices(prices[s], number, tilt)
-        w = bodies[s].compact(first)
-        best[i] = bodies[s].reduced(prices[s])[first[0]] - tilt * bodies[s].z[first[0]]
-        starts.append(np.concatenate([w, *(moved(v) for v in w[:variants])]))
-    return _climb([bodies[s] for s in chosen], [prices[s] for s in chosen], starts, best, tilt=tilt)
+        first = bodies[s].best_indices(prices[s], number, lam)
+        w = bodies[s].folded_vectors(first)
+        best[i] = bodies[s].reduced(prices[s])[first[0]] - lam * bodies[s].z[first[0]]
+        starts.append(np.concatenate([w, *(single_letter_moves(v) for v in w[:variants])]))
+    return _ascend_and_append([bodies[s] for s in chosen], [prices[s] for s in chosen], starts, best, lam=lam)
 
 
 def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Sequence[FloatArray]) -> bool:
-    """Look for better vertices of bodies from given places, each (m, letters) in folded letters.
+    """Improve the best known vertices of bodies from given starts, folded vectors (m, letters) of any kind.
 
-    Arguments and result are otherwise those of `polish`; the bodies must be movable.
+    Arguments and result are otherwise those of `polish`; the bodies must be improvable.
     """
     best = np.array([body.reduced(c).max() for body, c in zip(bodies, prices, strict=True)])
     found = False
-    for how in RESTORED:
-        found |= _climb(bodies, prices, starts, best, restore=how)
+    for restore in _RESTORED:
+        found |= _ascend_and_append(bodies, prices, starts, best, restore=restore)
     return found
 
 
-def reached(
-    body: Body, prices: FloatArray, starts: FloatArray, tilts: FloatArray, top: FloatArray, bottom: FloatArray
+def climb_or_restore(
+    body: Body, prices: FloatArray, starts: FloatArray, lam: FloatArray, top: FloatArray, bottom: FloatArray
 ) -> FloatArray:
-    """Climb from places with prices and ends of their own, or move them into their bodies only.
+    """Return vectors of a body near given ones: ascents from them in two ways, and those nearest by.
 
     Parameters
     ----------
     body : Body
+        Its own ends of A and B do not count.
     prices : ndarray, shape (a2,)
     starts : ndarray, shape (m, letters)
-    tilts : ndarray, shape (m,)
-        What is added per unit of the prior to the prices.
+    lam : ndarray, shape (m,)
+        The value of w is g - prices . w - lam z.
     top, bottom : ndarray, shape (m,)
         Ends of A and B.
 
     Returns
     -------
     ndarray, shape (3 m, letters)
-        The places reached in two ways, and those not far from the starts.
     """
     many = len(starts)
     rows = _stack([body] * many, [prices] * many)
-    rows = rows._replace(prices=rows.prices + tilts[:, None] * rows.prior, top=top, bottom=bottom)
+    rows = rows._replace(prices=rows.prices + lam[:, None] * rows.prior, top=top, bottom=bottom)
     found = []
-    for how, steps in (*((how, STEPS) for how in RESTORED), (RESTORED[0], 0)):
+    for restore, steps in (
+        *((restore, SETTINGS.max_ascent_steps) for restore in _RESTORED),
+        (Restore.FEASIBLE, 0),
+    ):
         w = starts.copy()
-        climb(rows, np.arange(many), w, how, steps)
+        ascend_all(rows, np.arange(many), w, restore, steps)
         found.append(w)
     return np.concatenate(found)
 
 
-def _climb(
+def _ascend_and_append(
     bodies: Sequence[Body],
     prices: Sequence[FloatArray],
     starts: Sequence[FloatArray],
     best: FloatArray,
     *,
-    tilt: float = 0.0,
-    restore: int = 0,
+    lam: float = 0.0,
+    restore: Restore = Restore.NONE,
 ) -> bool:
-    """Climb from all starts, and add to every body what is better than the best it has."""
+    """Ascend from all starts; add to every body what is better than `best`, and return whether any is."""
     own = np.repeat(np.arange(len(bodies)), [len(w) for w in starts])
     if own.size == 0:
         return False
-    rows = _stack(bodies, prices, tilt)
+    rows = _stack(bodies, prices, lam)
     n = rows.r.shape[1]
     w = np.concatenate([np.pad(v, ((0, 0), (0, n - v.shape[1]))) for v in starts])
-    values = climb(rows, own, w, restore)
+    values = ascend_all(rows, own, w, restore, SETTINGS.max_ascent_steps)
     found = False
     for i, body in enumerate(bodies):
-        better = np.flatnonzero((own == i) & (values > best[i] + 1e-10 + 1e-9 * abs(best[i])))
+        least = best[i] + SETTINGS.least_gain + SETTINGS.tolerance * abs(best[i])
+        better = np.flatnonzero((own == i) & (values > least))
         better = better[np.argsort(-values[better], kind="stable")]
-        distinct = better[np.append(True, -np.diff(values[better]) > 1e-9)[: len(better)]][:KEEP]
+        distinct = better[np.append(True, -np.diff(values[better]) > SETTINGS.tolerance)[: len(better)]]
         if distinct.size:
-            body.append(w[distinct, : body.letters])
+            body.append(w[distinct[: SETTINGS.kept_per_call], : body.letters])
             found = True
     return found
 
 
-def moved(w: FloatArray) -> FloatArray:
-    """Copy a vertex once per letter, that letter half-way between the ends; shape (letters, letters)."""
+def single_letter_moves(w: FloatArray) -> FloatArray:
+    """Return a vertex once per letter, that letter half-way between the ends; shape (letters, letters)."""
     copies = np.repeat(w[None], len(w), axis=0)
     middle = 0.5 * (w.min() + w.max())
     np.fill_diagonal(copies, np.where(np.abs(w - middle) > 0, middle, w))
     return copies
 
 
-def _stack(bodies: Sequence[Body], prices: Sequence[FloatArray], tilt: float = 0.0) -> Rows:
-    """Put what a climb needs to know of bodies into rows, which end with zeros."""
+def _stack(bodies: Sequence[Body], prices: Sequence[FloatArray], lam: float = 0.0) -> BodyRows:
+    """Return the data of bodies as rows of arrays, which end with zeros."""
     n = max(body.letters for body in bodies)
 
     def padded(rows: Iterable[FloatArray]) -> FloatArray:
@@ -321,14 +295,14 @@ def _stack(bodies: Sequence[Body], prices: Sequence[FloatArray], tilt: float = 0
             own[: len(row)] = row
         return filled
 
-    return Rows(
+    return BodyRows(
         np.array([body.letters for body in bodies]),
         padded(body.centre for body in bodies),
         padded(body.prior for body in bodies),
-        padded(body.fold(c) + tilt * body.prior for body, c in zip(bodies, prices, strict=True)),
+        padded(body.fold(c) + lam * body.prior for body, c in zip(bodies, prices, strict=True)),
         np.array([body.radius for body in bodies]),
         np.array([body.top for body in bodies]),
         np.array([body.bottom for body in bodies]),
-        np.array([body.tolls for body in bodies]),
+        np.array([body.budget_multipliers for body in bodies]),
         float(bodies[0].order),
     )

@@ -1,39 +1,48 @@
-r"""Newton's method for the vertices of bodies, compiled: one row of letters at a time (see `bodies`).
+r"""Newton's method for the vertices of bodies, compiled: one row of letters at a time (see `ball_body`).
 
-If all letters of w rise by the same, or are scaled, the R that attain the largest and the least mean over a
-ball stay (`extremes`), so what pulls a trial into its body also gives the next step its derivatives. With
-tolls they stay if letters rise, but not if they are scaled.
+Sought are the local maxima of the convex f(w) = sum_u P_u w_u log w_u - c . w over the body
+{w >= 0 : A(w) <= top, B(w) >= bottom}. Letters at 0 stay there; with
+multipliers X, Y >= 0 the others solve ::
+
+    grad f = X grad A - Y grad B,     A = top if X > 0,     B = bottom if Y > 0.
+
+A step solves the linearization of these equations, with the curvature of f, and without it, as f pushes
+outwards; the vector it leads to is pulled into the body, and counts if f has grown. The gradients of A and B
+are the R that attain the largest and the least mean over the ball (`support_function`).
+
+If all letters of w rise by the same, or are scaled, these R stay, so what pulls a trial into its body also
+gives the next step its derivatives. Where k(D) has a price they stay if letters rise, but not if they are
+scaled.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import inner, kernel
-from ldpfrontier.optimal.geometry.support_function import Extreme, extreme, least
+from ldpfrontier.optimal.geometry.settings import SETTINGS
+from ldpfrontier.optimal.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean
 from ldpfrontier.types import FloatArray
 
-#: Newton steps from a start, how far (relative) a step may move a letter, and the part of a step that is
-#: tried if all of it gains nothing.
-STEPS, TRUST, PART = 12, 0.5, 0.3
-
-#: Least gain, relative to the value, that is worth another step.
-GAIN = 1e-10
-
-#: Steps in which a vector outside its body is brought near it.
-RESTORING = 6
-
-#: Letters below this share of the top level count as zero; ends this near (relative) are met.
-ZERO, TOUCH = 1e-9, 1e-9
-
-#: Most times that a vector is pulled towards a body with tolls; how near its ends is near enough.
-PULLS, THERE = 6, 1e-12
+# What compiled functions read of the settings.
+_TOLERANCE, _END_TOLERANCE = SETTINGS.tolerance, SETTINGS.end_tolerance
+_LEAST_GAIN, _RESTORATION_STEPS = SETTINGS.least_gain, SETTINGS.max_restoration_steps
+_TRUST_RADIUS, _STEP_SHRINKAGE = SETTINGS.trust_radius, SETTINGS.step_shrinkage
 
 
-class Rows(NamedTuple):
+class Restore(IntEnum):
+    """Where a start is moved, letters at 0 kept, before it is pulled into its body."""
+
+    NONE = 0
+    FEASIBLE = 1  # to where both constraints hold
+    BOTH_TIGHT = 2  # to where both hold with equality, if it can be
+
+
+class BodyRows(NamedTuple):
     """Bodies, b of them, with up to n letters each; places beyond the letters of a body are not looked at."""
 
     letters: NDArray[np.int64]  # (b,)
@@ -43,35 +52,59 @@ class Rows(NamedTuple):
     radius: FloatArray  # (b,): 0 < radius < inf
     top: FloatArray  # (b,): e^eps, times the scale
     bottom: FloatArray  # (b,): < top
-    tolls: FloatArray  # (b, 2): of A and of B
+    budget_multipliers: FloatArray  # (b, 2): price of k(D) in A and in B
     order: float
 
 
-class Ball(NamedTuple):
-    """What the extremes of one row are over."""
+class _Ball(NamedTuple):
+    """The ball of a body, and the prices of k(D) in A and in B."""
 
     r: FloatArray
     radius: float
     order: float
-    tolls: FloatArray  # (2,)
+    budget_multipliers: FloatArray  # (2,)
+
+
+class _Point(NamedTuple):
+    """A vector, and what attains A and B of it."""
+
+    w: FloatArray
+    A: ExtremeMean
+    b: ExtremeMean
 
 
 @inner
-def _copy(target: Extreme, source: Extreme) -> None:
-    target.value[0], target.tau[0] = source.value[0], source.tau[0]
-    target.paid[0], target.free[0] = source.paid[0], source.free[0]
+def _empty_point(n: int) -> _Point:
+    return _Point(np.empty(n), empty_extreme(n), empty_extreme(n))
+
+
+@inner
+def _copy_extreme(target: ExtremeMean, source: ExtremeMean) -> None:
+    target.value[0], target.log_t[0] = source.value[0], source.log_t[0]
+    target.budget_cost[0], target.price_binds[0] = source.budget_cost[0], source.price_binds[0]
     for u in range(target.R.size):
         target.R[u], target.x[u] = source.R[u], source.x[u]
 
 
 @inner
-def _extremes(ball: Ball, w: FloatArray, A: Extreme, b: Extreme) -> None:
-    least(ball.r, w, -1.0, ball.radius, ball.order, ball.tolls[0], A)
-    least(ball.r, w, 1.0, ball.radius, ball.order, ball.tolls[1], b)
+def _copy_point(target: _Point, source: _Point) -> None:
+    for u in range(target.w.size):
+        target.w[u] = source.w[u]
+    _copy_extreme(target.A, source.A)
+    _copy_extreme(target.b, source.b)
+
+
+@inner
+def _find_extremes(ball: _Ball, point: _Point) -> None:
+    """Find A and B of the vector of a point."""
+    prices = ball.budget_multipliers
+    extreme_mean(ball.r, point.w, -1.0, ball.radius, ball.order, prices[0], point.A)
+    extreme_mean(ball.r, point.w, 1.0, ball.radius, ball.order, prices[1], point.b)
 
 
 @inner
 def _largest(w: FloatArray) -> float:
+    """Return the largest absolute value."""
     most = 0.0
     for u in range(w.size):
         most = max(most, abs(w[u]))
@@ -79,14 +112,25 @@ def _largest(w: FloatArray) -> float:
 
 
 @inner
-def _pull(ball: Ball, w: FloatArray, top: float, bottom: float, A: Extreme, b: Extreme) -> None:
+def _value(w: FloatArray, prior: FloatArray, prices: FloatArray) -> float:
+    """Return f(w)."""
+    total = 0.0
+    for u in range(w.size):
+        if w[u] != 0.0:
+            total += w[u] * (prior[u] * np.log(w[u]) - prices[u])
+    return total
+
+
+@inner
+def _pull(ball: _Ball, point: _Point, top: float, bottom: float) -> None:
     """Move a vector into its body: raise all letters alike until A / B is low enough, then scale."""
+    w, A, b = point.w, point.A, point.b
     if _largest(w) == 0.0:
         for u in range(w.size):
             w[u] = 1.0
-    _extremes(ball, w, A, b)
-    if ball.tolls[0] > 0.0 or ball.tolls[1] > 0.0:
-        _pull_step_by_step(ball, w, top, bottom, A, b)
+    _find_extremes(ball, point)
+    if ball.budget_multipliers[0] > 0.0 or ball.budget_multipliers[1] > 0.0:
+        _pull_step_by_step(ball, point, top, bottom)
         return
     ratio = top / bottom
     # A and B grow by as much as all letters do.
@@ -101,79 +145,76 @@ def _pull(ball: Ball, w: FloatArray, top: float, bottom: float, A: Extreme, b: E
 
 
 @inner
-def _pull_step_by_step(ball: Ball, w: FloatArray, top: float, bottom: float, A: Extreme, b: Extreme) -> None:
-    """Move a vector into a body with tolls: scale it, and raise all letters alike if that is not enough.
+def _pull_step_by_step(ball: _Ball, point: _Point, top: float, bottom: float) -> None:
+    """Move a vector into a body where k(D) has a price: scale it, and raise all letters alike if need be.
 
-    The means say how A and B change with the scale.
+    A + k(D) and B - k(D) in units of their prices are R . w, the derivatives by the scale.
     """
-    for _ in range(PULLS):
+    w, A, b = point.w, point.A, point.b
+    for _ in range(_RESTORATION_STEPS):
         over, under = A.value[0] - top, bottom - b.value[0]
-        if over <= THERE * top and under <= THERE * bottom:
+        if over <= _END_TOLERANCE * top and under <= _END_TOLERANCE * bottom:
             return
-        most, fewest = A.value[0] + A.paid[0], b.value[0] - b.paid[0]
-        scale, lift = (1.0 - over / most if over > THERE * top else 1.0 + under / fewest), 0.0
-        if max(over + (scale - 1.0) * most, under - (scale - 1.0) * fewest) > THERE * top:
+        most, fewest = A.value[0] + A.budget_cost[0], b.value[0] - b.budget_cost[0]
+        scale, lift = (1.0 - over / most if over > _END_TOLERANCE * top else 1.0 + under / fewest), 0.0
+        if max(over + (scale - 1.0) * most, under - (scale - 1.0) * fewest) > _END_TOLERANCE * top:
             scale = max(1.0 - (over + under) / (most - fewest), 0.1)
             lift = max(-over - (scale - 1.0) * most, 0.0)
         for u in range(w.size):
             w[u] = scale * w[u] + lift
-        _extremes(ball, w, A, b)
+        _find_extremes(ball, point)
     # The last bit of the way is towards a constant inside, as the body is convex.
     over, under, middle = A.value[0] - top, bottom - b.value[0], 0.5 * (top + bottom)
     share = max(over / (A.value[0] - middle), under / (middle - b.value[0]), 0.0)
     for u in range(w.size):
         w[u] += share * (middle - w[u])
-    _extremes(ball, w, A, b)
+    _find_extremes(ball, point)
 
 
 @inner
-def _value(w: FloatArray, prior: FloatArray, prices: FloatArray) -> float:
-    total = 0.0
-    for u in range(w.size):
-        if w[u] != 0.0:
-            total += w[u] * (prior[u] * np.log(w[u]) - prices[u])
-    return total
+def _subtract_hessian(
+    system: FloatArray, place: NDArray[np.int64], found: ExtremeMean, weight: float, order: float
+) -> None:
+    """Subtract weight times the Hessian of A (or of -B) from the Newton matrix of the letters `place`.
 
-
-@inner
-def _bend(system: FloatArray, place: NDArray[np.int64], found: Extreme, weight: float, order: float) -> None:
-    """Take weight times the second derivatives of A, or of -B, from the system of the letters at `place`."""
+    With v = R / x, rho = 1 / (R . x) and q = v - rho R it is (diag(v) - rho R R^T - q q^T / sum q) / order.
+    """
     R, x = found.R, found.x
     if not np.isfinite(x[0]):
         return
     moment = total = 0.0
     for u in range(R.size):
         moment += R[u] * x[u]
-    if found.free[0]:
-        _bend_free(system, place, found, weight, order, moment)
+    if found.price_binds[0]:
+        _subtract_hessian_at_price(system, place, found, weight, order, moment)
         return
     rho = 1.0 / moment if moment > 0.0 else 0.0
     for u in range(R.size):
-        total += R[u] / max(x[u], 1e-9) - rho * R[u]
+        total += R[u] / max(x[u], _TOLERANCE) - rho * R[u]
     for i in range(place.size):
         u = place[i]
-        v = R[u] / max(x[u], 1e-9)
-        flat = v - rho * R[u]
+        v = R[u] / max(x[u], _TOLERANCE)
+        q = v - rho * R[u]
         system[i, i] -= weight * v / order
         for j in range(place.size):
             y = place[j]
-            other = R[y] / max(x[y], 1e-9) - rho * R[y]
-            bent = rho * R[u] * R[y]
+            other = R[y] / max(x[y], _TOLERANCE) - rho * R[y]
+            rest = rho * R[u] * R[y]
             if total > 1e-300:
-                bent += flat * other / total
-            system[i, j] += weight * bent / order
+                rest += q * other / total
+            system[i, j] += weight * rest / order
 
 
 @inner
-def _bend_free(
+def _subtract_hessian_at_price(
     system: FloatArray,
     place: NDArray[np.int64],
-    found: Extreme,
+    found: ExtremeMean,
     weight: float,
     order: float,
     moment: float,
 ) -> None:
-    """Do so where the toll decides: R . x = toll e^(g D) moves with w, too.
+    """Subtract weight times the Hessian where the price binds: R . x = nu e^(g D) moves with w, too.
 
     With v = R / x, that and sum R = 1 make the change of the pole mu the mean of that of w, weighted by
     (order - 1)^2 R + (2 order - 1) (R . x) v.
@@ -182,22 +223,22 @@ def _bend_free(
     plain, steep = (order - 1.0) ** 2, (2.0 * order - 1.0) * moment
     total = 0.0
     for u in range(R.size):
-        total += R[u] / max(x[u], 1e-9)
+        total += R[u] / max(x[u], _TOLERANCE)
     whole = plain + steep * total
     plain, steep = plain / whole, steep / whole
     for i in range(place.size):
         u = place[i]
-        v = R[u] / max(x[u], 1e-9)
+        v = R[u] / max(x[u], _TOLERANCE)
         system[i, i] -= weight * v / order
         for j in range(place.size):
             y = place[j]
-            other = R[y] / max(x[y], 1e-9)
-            bent = plain * (R[u] * other + v * R[y] - total * R[u] * R[y]) + steep * v * other
-            system[i, j] += weight * bent / order
+            other = R[y] / max(x[y], _TOLERANCE)
+            rest = plain * (R[u] * other + v * R[y] - total * R[u] * R[y]) + steep * v * other
+            system[i, j] += weight * rest / order
 
 
 @inner
-def _eliminated(system: FloatArray, right: FloatArray) -> bool:
+def _eliminate(system: FloatArray, right: FloatArray) -> bool:
     """Solve a linear system in place, pivots by columns; return whether it has a solution."""
     n = right.size
     for k in range(n):
@@ -225,27 +266,26 @@ def _eliminated(system: FloatArray, right: FloatArray) -> bool:
 
 
 @inner
-def _pair(aa: float, ab: float, bb: float, a: float, b: float) -> tuple[float, float]:
+def _solve_pair(aa: float, ab: float, bb: float, a: float, b: float) -> tuple[float, float]:
     """Solve two symmetric equations; a zero normal has no part in them."""
     if aa <= 0.0 or bb <= 0.0:
         return (a / aa if aa > 0.0 else 0.0), (b / bb if bb > 0.0 else 0.0)
-    aa, bb = aa * (1.0 + 1e-9), bb * (1.0 + 1e-9)
+    aa, bb = aa * (1.0 + _TOLERANCE), bb * (1.0 + _TOLERANCE)
     det = aa * bb - ab * ab
     return (a * bb - b * ab) / det, (b * aa - a * ab) / det
 
 
 @inner
-def _restore(
-    ball: Ball, w: FloatArray, ends: tuple[float, float], touch: bool, A: Extreme, b: Extreme
-) -> None:
+def _restore(ball: _Ball, point: _Point, top: float, bottom: float, tight: bool) -> None:
     """Move a vector to its body by relative changes of its letters: what is zero stays zero.
 
-    With `touch`, to where both constraints are met with equality, if it can be.
+    If `tight`, to where both constraints are met with equality, if it can be.
     """
-    for _ in range(RESTORING):
-        _extremes(ball, w, A, b)
-        over, under = ends[0] - A.value[0], ends[1] - b.value[0]
-        if not touch:
+    w, A, b = point.w, point.A, point.b
+    for _ in range(_RESTORATION_STEPS):
+        _find_extremes(ball, point)
+        over, under = top - A.value[0], bottom - b.value[0]
+        if not tight:
             over, under = min(over, 0.0), max(under, 0.0)
         if over == 0.0 and under == 0.0:
             break
@@ -254,118 +294,130 @@ def _restore(
             aa += (A.R[u] * w[u]) ** 2
             ab += A.R[u] * b.R[u] * w[u] ** 2
             bb += (b.R[u] * w[u]) ** 2
-        x, y = _pair(aa, ab, bb, over, under)
+        x, y = _solve_pair(aa, ab, bb, over, under)
         for u in range(w.size):
             w[u] *= 1.0 + min(max((x * A.R[u] + y * b.R[u]) * w[u], -0.5), 0.5)
 
 
 @inner
-def _linearized(
-    rows: Rows, s: int, w: FloatArray, A: Extreme, b: Extreme, place: NDArray[np.int64]
+def _linearize(
+    rows: BodyRows, s: int, point: _Point, place: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the equations of a step of the letters at `place`, and the curvature of the objective."""
+    """Return matrix and right side of a step of the letters `place` without the curvature of f, and that.
+
+    The last two unknowns are X and Y; a constraint that is not met with equality has none.
+    """
+    w, A, b = point.w, point.A, point.b
     m, top, bottom = place.size, rows.top[s], rows.bottom[s]
-    upper, lower = A.value[0] >= top * (1.0 - TOUCH), b.value[0] <= bottom * (1.0 + TOUCH)
-    system, right, convex = np.zeros((m + 2, m + 2)), np.zeros(m + 2), np.empty(m)
-    aa = ab = bb = one_slope = two_slope = 0.0
+    upper, lower = A.value[0] >= top * (1.0 - _TOLERANCE), b.value[0] <= bottom * (1.0 + _TOLERANCE)
+    system, right, curvature = np.zeros((m + 2, m + 2)), np.zeros(m + 2), np.empty(m)
+    aa = ab = bb = a_slope = b_slope = 0.0
     for i in range(m):
         u = place[i]
-        one, two = A.R[u] * upper, -b.R[u] * lower
+        a_normal, b_normal = A.R[u] * upper, -b.R[u] * lower
         slope = rows.prior[s, u] * (np.log(w[u]) + 1.0) - rows.prices[s, u]
-        aa += one * one
-        ab += one * two
-        bb += two * two
-        one_slope += one * slope
-        two_slope += two * slope
-        system[i, i] = -1e-9 * rows.prior[s, u]
-        system[i, m] = system[m, i] = one
-        system[i, m + 1] = system[m + 1, i] = two
+        aa += a_normal * a_normal
+        ab += a_normal * b_normal
+        bb += b_normal * b_normal
+        a_slope += a_normal * slope
+        b_slope += b_normal * slope
+        system[i, i] = -_TOLERANCE * rows.prior[s, u]
+        system[i, m] = system[m, i] = a_normal
+        system[i, m + 1] = system[m + 1, i] = b_normal
         right[i] = -slope
-        convex[i] = rows.prior[s, u] / w[u]
-    X, Y = _pair(aa, ab, bb, one_slope, two_slope)
+        curvature[i] = rows.prior[s, u] / w[u]
+    X, Y = _solve_pair(aa, ab, bb, a_slope, b_slope)
     if X > 0.0:
-        _bend(system, place, A, X, rows.order)
+        _subtract_hessian(system, place, A, X, rows.order)
     if Y > 0.0:
-        _bend(system, place, b, Y, rows.order)
+        _subtract_hessian(system, place, b, Y, rows.order)
     system[m, m] = -1e-14 if upper else 1.0
     system[m + 1, m + 1] = -1e-14 if lower else 1.0
     right[m] = top - A.value[0] if upper else 0.0
     right[m + 1] = b.value[0] - bottom if lower else 0.0
-    return system, right, convex
+    return system, right, curvature
 
 
 @inner
-def _ascend(rows: Rows, s: int, w: FloatArray, restore: int, steps: int) -> float:
-    """Take steps from one row until none gains; change the row, and return its value."""
-    n = w.size
-    r, prior, prices = rows.r[s, :n], rows.prior[s, :n], rows.prices[s, :n]
-    top, bottom, ball = rows.top[s], rows.bottom[s], Ball(r, rows.radius[s], rows.order, rows.tolls[s])
-    A, b, new_A, new_b = extreme(n), extreme(n), extreme(n), extreme(n)
-    if restore:
-        _restore(ball, w, (top, bottom), restore == 2, A, b)
-    _pull(ball, w, top, bottom, A, b)
-    best = _value(w, prior, prices)
-    trial, letters = np.empty(n), np.empty(n, dtype=np.int64)
-    for _ in range(steps):
-        m = 0
-        for u in range(n):
-            if w[u] > ZERO * top and r[u] > 0.0:
-                letters[m] = u
-                m += 1
-        place = letters[:m]
-        system, right, convex = _linearized(rows, s, w, A, b, place)
-        last, most = best, TRUST * _largest(w)
-        for kind in range(4):
-            if kind % 2 == 0:
-                # With the curvature of the objective, and without.
-                matrix, d = system.copy(), right.copy()
-                if kind == 0:
-                    for i in range(m):
-                        matrix[i, i] += convex[i]
-                solved = _eliminated(matrix, d)
-                part = min(most / max(_largest(d[:m]), 1e-300), 1.0)
-            else:
-                part *= PART
-            if not solved:
-                continue
-            for u in range(n):
-                trial[u] = w[u]
+def _nonzero_letters(w: FloatArray, r: FloatArray, least: float, letters: NDArray[np.int64]) -> int:
+    """Write the letters above `least` that have probability to `letters`; return how many there are."""
+    m = 0
+    for u in range(w.size):
+        if w[u] > least and r[u] > 0.0:
+            letters[m] = u
+            m += 1
+    return m
+
+
+@inner
+def _step(
+    rows: BodyRows, s: int, place: NDArray[np.int64], value: float, point: _Point, trial: _Point
+) -> float:
+    """Move a point to the best of four trials, if any gains; return its value.
+
+    These are the whole step and a part of it, with the curvature of f and without.
+    """
+    n, m, top, bottom = point.w.size, place.size, rows.top[s], rows.bottom[s]
+    ball = _Ball(rows.r[s, :n], rows.radius[s], rows.order, rows.budget_multipliers[s])
+    system, right, curvature = _linearize(rows, s, point, place)
+    reach = _TRUST_RADIUS * _largest(point.w)
+    for curved in (True, False):
+        matrix, d = system.copy(), right.copy()
+        if curved:
             for i in range(m):
-                trial[place[i]] = max(w[place[i]] + part * d[i], 0.0)
-            _copy(new_A, A)
-            _copy(new_b, b)
-            _pull(ball, trial, top, bottom, new_A, new_b)
-            value = _value(trial, prior, prices)
-            if value > best + GAIN * abs(best):
-                best = value
-                for u in range(n):
-                    w[u] = trial[u]
-                _copy(A, new_A)
-                _copy(b, new_b)
-        if best == last:
+                matrix[i, i] += curvature[i]
+        if not _eliminate(matrix, d):
+            continue
+        share = min(reach / max(_largest(d[:m]), 1e-300), 1.0)
+        for _ in range(2):
+            _copy_point(trial, point)
+            for i in range(m):
+                trial.w[place[i]] = max(point.w[place[i]] + share * d[i], 0.0)
+            _pull(ball, trial, top, bottom)
+            new = _value(trial.w, rows.prior[s, :n], rows.prices[s, :n])
+            if new > value + _LEAST_GAIN * abs(value):
+                value = new
+                _copy_point(point, trial)
+            share *= _STEP_SHRINKAGE
+    return value
+
+
+@inner
+def _ascend(rows: BodyRows, s: int, w: FloatArray, restore: Restore, max_steps: int) -> float:
+    """Take steps from one vector until none gains; change the vector, and return its value."""
+    n, top, bottom = w.size, rows.top[s], rows.bottom[s]
+    ball = _Ball(rows.r[s, :n], rows.radius[s], rows.order, rows.budget_multipliers[s])
+    point, trial = _Point(w, empty_extreme(n), empty_extreme(n)), _empty_point(n)
+    if restore != Restore.NONE:
+        _restore(ball, point, top, bottom, restore == Restore.BOTH_TIGHT)
+    _pull(ball, point, top, bottom)
+    value = _value(w, rows.prior[s, :n], rows.prices[s, :n])
+    letters = np.empty(n, dtype=np.int64)
+    for _ in range(max_steps):
+        m = _nonzero_letters(w, ball.r, _TOLERANCE * top, letters)
+        before, value = value, _step(rows, s, letters[:m], value, point, trial)
+        if value == before:
             break
-    return best
+    return value
 
 
 @kernel
-def climb(rows: Rows, own: NDArray[np.int64], w: FloatArray, restore: int, steps: int = STEPS) -> FloatArray:
-    """Climb from every start, and return the values reached.
-
-    A step solves the linearization of grad f = X grad A - Y grad B within the non-zero letters, with and
-    without the curvature of f, and is pulled into the body.
+def ascend_all(
+    rows: BodyRows, own: NDArray[np.int64], w: FloatArray, restore: Restore, max_steps: int
+) -> FloatArray:
+    """Ascend from every start, and return the values reached.
 
     Parameters
     ----------
-    rows : Rows
+    rows : BodyRows
     own : ndarray of int, shape (m,)
         The body of every start.
     w : ndarray, shape (m, n)
-        The starts, which the vectors that are reached, in their bodies, take the place of.
-    restore : int
-        Whether the starts are brought near their bodies before, zeros kept: 1, or 2 to where both constraints
-        are met with equality.
-    steps : int
-        Most steps; with none, the starts are moved into their bodies only.
+        The starts, which are replaced by the vectors that are reached, in their bodies.
+    restore : Restore
+        Where the starts are moved before.
+    max_steps : int
+        With none, the starts are moved into their bodies only.
 
     Returns
     -------
@@ -375,5 +427,5 @@ def climb(rows: Rows, own: NDArray[np.int64], w: FloatArray, restore: int, steps
     values = np.empty(own.size)
     for i in range(own.size):
         s = own[i]
-        values[i] = _ascend(rows, s, w[i, : rows.letters[s]], restore, steps)
+        values[i] = _ascend(rows, s, w[i, : rows.letters[s]], restore, max_steps)
     return values

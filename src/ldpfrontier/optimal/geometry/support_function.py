@@ -1,89 +1,103 @@
-r"""The largest and the least mean over a Renyi ball, compiled, where a divergence may have its price.
+r"""Support function of a Renyi ball: its largest and least mean, compiled, where divergence may have a price.
 
-Those over the ball are `renyi.least_members`, from where the last ones were, as a step of a climb changes
-them little. With a toll they are, over all R with D = D(r || R) <= B, ::
+For a distribution r, D = D(r || R) of some order, g = 1 - 1/order and k(D) = (e^(g D) - 1)/g (see
+`renyi_ball`: what groups of an uncertainty set share), sought are ::
 
-    A(w) = max of R . w - toll k(D),      B(w) = min of R . w + toll k(D),
+    A(w) = max of R . w - nu k(D),      B(w) = min of R . w + nu k(D)      over R with D <= radius,
 
-k as in `renyi_ball`: what groups of an uncertainty set share. The R are of the same family,
-r (1 + t z)^(-1/order) scaled, and x = mu - w or w - mu the distances from its pole: where the radius does not
-decide, t is where the mean changes with k(D) by the toll, ::
+nu >= 0 being the budget multiplier, per unit of k(D). By stationarity the extreme R are of the family
+R_u ~ r_u x_u^(-1/order), x = w - mu (for B) or mu - w (for A) the distances from a pole mu outside the range
+of w. With z in [0, 1] what w is above its least value (for A, what it is below its largest one) as a share of
+the range, and x ~ 1/t + z, one number is left: t, which grows with D. Either the radius binds, D = radius, or
+the price does: the mean changes with k(D) by nu, which says ::
 
-    R . x = toll e^(g D).
+    R . x = nu e^(g D).
+
+Newton's method for log t from where the last search ended, as a step of an ascent changes t little.
+`divergence.minimizers` is the accurate version, for radii of any size and without a price.
+
+Vectors with two values, `two_valued_vertices`, see a ball of two cells only.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.optimal.geometry.settings import SETTINGS
 from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.settings import SETTINGS as BALL_SETTINGS
 
-#: Ends of log t; a step of it after which (the convergence is quadratic) the next one is rounding; most
-#: steps, and those after which every other one halves the bracket.
-FIRST, LAST, SHORT, MOST, HALVES = -80.0, 700.0, 1e-7, 100, 20
-
-#: Orders this near to 1 divide what cancels by order - 1.
-MIDDLE = 0.1
-
-#: Most steps to a vector with two values, relative change after which they end, and its largest value in
-#: units of the top.
-TWO, FINE, FARTHEST = 30, 1e-7, 1e7
+# What compiled functions read of the settings.
+_FIRST, _LAST = BALL_SETTINGS.log_t_range
+_MAX_STEPS, _BISECTION_START = BALL_SETTINGS.max_steps, BALL_SETTINGS.bisection_start
+_CANCELLING_ORDER = BALL_SETTINGS.cancelling_order
+_LAST_STEP, _MAX_TWO_VALUED = SETTINGS.last_step, SETTINGS.max_two_valued
+_MAX_TWO_VALUED_STEPS = SETTINGS.max_two_valued_steps
 
 
-class Extreme(NamedTuple):
-    """What attains a largest or least mean over the ball, n letters."""
+class ExtremeMean(NamedTuple):
+    """A largest or least mean over the ball, and what attains it; n letters."""
 
     value: FloatArray  # (1,)
-    tau: FloatArray  # (1,): log t, the start of the next search; nan for none
+    log_t: FloatArray  # (1,): the start of the next search; nan for none
     R: FloatArray  # (n,)
-    x: FloatArray  # (n,): distances as in `renyi.least_members`
-    paid: FloatArray  # (1,): toll times k(D)
-    free: NDArray[np.bool_]  # (1,): whether the toll decides, and not the radius
+    x: FloatArray  # (n,): distances from the pole; inf where all letters are alike
+    budget_cost: FloatArray  # (1,): nu k(D)
+    price_binds: NDArray[np.bool_]  # (1,): whether the price decides, and not the radius
+
+
+class Equation(IntEnum):
+    """What a vector that is x on a set and 0 off it is to meet."""
+
+    DIFFERENCE = 0  # A - B = top - bottom
+    UPPER = 1  # A = top
+    LOWER = 2  # B = bottom
 
 
 @kernel
-def extreme(n: int) -> Extreme:
-    """Return space for an extreme of n letters, which says nothing of where to start."""
-    found = Extreme(
+def empty_extreme(n: int) -> ExtremeMean:
+    """Return space for an extreme mean of n letters, without a start of the search."""
+    found = ExtremeMean(
         np.zeros(1), np.zeros(1), np.empty(n), np.empty(n), np.zeros(1), np.zeros(1, dtype=np.bool_)
     )
-    found.tau[0] = np.nan
+    found.log_t[0] = np.nan
     return found
 
 
 @inner
-def _tilt(
-    r: FloatArray, z: FloatArray, floor: float, tau: float, order: float, h: FloatArray
+def _tilted_divergence(
+    r: FloatArray, z: FloatArray, floor: float, log_t: float, order: float, R: FloatArray
 ) -> tuple[float, float, float]:
     """Return D(r || R), its derivative in log t, and R . (1/t + z), with R ~ r (1 + t z)^(-1/order).
 
-    R goes to h; `floor` is the least z where r > 0: dividing by its factor keeps every sum within range.
+    R is written, too; `floor` is the least z where r > 0: dividing by its factor keeps every sum in range.
     """
-    inverse = np.exp(-tau)
+    inverse = np.exp(-log_t)
     unit = inverse + floor
     g = 1.0 - 1.0 / order
-    middle = abs(order - 1.0) < MIDDLE
+    middle = abs(order - 1.0) < _CANCELLING_ORDER
     W = T = moment = bent = part = 0.0
     for u in range(r.size):
-        h[u] = 0.0
+        R[u] = 0.0
         if r[u] > 0.0:
             v = (inverse + z[u]) / unit
             if order == 2.0:
-                h[u] = r[u] / np.sqrt(v)
+                R[u] = r[u] / np.sqrt(v)
             elif middle:
                 log = np.log(v)
-                h[u] = r[u] * np.exp(-log / order)
+                R[u] = r[u] * np.exp(-log / order)
                 part += r[u] * (np.expm1(g * log) / g if g != 0.0 else log)
             else:
-                h[u] = r[u] * v ** (-1.0 / order)
-            W += h[u]
-            T += v * h[u]
-            moment += z[u] * h[u]
-            bent += z[u] * h[u] / v
+                R[u] = r[u] * v ** (-1.0 / order)
+            W += R[u]
+            T += v * R[u]
+            moment += z[u] * R[u]
+            bent += z[u] * R[u] / v
     if middle:
         if g != 0.0:
             part = (np.log1p(g * part) if g * part > -0.5 else np.log(T)) / g
@@ -91,43 +105,96 @@ def _tilt(
     else:
         D = np.log(W) + np.log(T) / (order - 1.0)
     for u in range(r.size):
-        h[u] /= W
+        R[u] /= W
     return D, (moment / T - bent / W) / (unit * order), unit * T / W
 
 
 @inner
-def _budget(D: float, g: float) -> float:
+def _divergence_cost(D: float, g: float) -> float:
     """Return k(D)."""
     return float(np.expm1(g * D) / g if g != 0.0 else D)
 
 
 @inner
-def _worth(ahead: float, toll: float, D: float, g: float) -> float:
-    """Return how much further D is worth its toll, with R . (1/t + z) ahead."""
-    return float((np.log(ahead / toll) - g * D) / (1.0 + g))
+def _spare_at_price(moment: float, nu: float, D: float, g: float) -> float:
+    """Return by how much D could grow at the price nu, R . (1/t + z) = moment, to first order."""
+    return float((np.log(moment / nu) - g * D) / (1.0 + g))
+
+
+@inner
+def _search(
+    r: FloatArray,
+    z: FloatArray,
+    floor: float,
+    radius: float,
+    order: float,
+    nu: float,
+    start: float,
+    R: FloatArray,
+) -> tuple[float, float]:
+    """Find log t of the least mean of z; return it, and what even the largest t leaves of the radius."""
+    g, log_t = 1.0 - 1.0 / order, start
+    low, high = _FIRST, _LAST
+    for step in range(_MAX_STEPS):
+        D, slope, moment = _tilted_divergence(r, z, floor, log_t, order, R)
+        spare = radius - D
+        change = np.log(D / radius) * D / slope
+        if nu > 0.0:
+            at_price = _spare_at_price(moment, nu, D, g)
+            if at_price < spare:
+                spare = at_price
+                change = -at_price * (1.0 + g) / ((1.0 + g) * slope + np.exp(-log_t) / moment)
+        if spare > 0.0:
+            low = log_t
+        else:
+            high = log_t
+        new = log_t - change
+        if abs(new - log_t) <= _LAST_STEP + 1e-15 / radius:
+            return new, 0.0
+        if not low < new < high or (step > _BISECTION_START and step % 2):
+            if high == _LAST:
+                D, _, moment = _tilted_divergence(r, z, floor, _LAST, order, R)
+                left = radius - D
+                if nu > 0.0:
+                    left = min(left, _spare_at_price(moment, nu, D, g))
+                if left > 0.0:
+                    return _LAST, left
+                high = _LAST - 1.0
+            new = 0.5 * (low + high)
+        log_t = new
+    return log_t, 0.0
+
+
+@inner
+def _move_to_least(R: FloatArray, z: FloatArray, left: float) -> None:
+    """Use the radius that is left: move mass to the letters of least value, at the price -log(1 - mass)."""
+    share, letters = -np.expm1(-left), 0
+    for u in range(R.size):
+        letters += z[u] == 0.0
+    for u in range(R.size):
+        R[u] = (1.0 - share) * R[u] + (share / letters if z[u] == 0.0 else 0.0)
 
 
 @kernel
-def least(
-    r: FloatArray, w: FloatArray, sign: float, B: float, order: float, toll: float, found: Extreme
+def extreme_mean(
+    r: FloatArray, w: FloatArray, sign: float, radius: float, order: float, nu: float, found: ExtremeMean
 ) -> None:
-    """Find the least mean of sign * w, as `renyi.least_members` does; its value is that of w.
+    """Find B(w), for the sign 1, or A(w), for the sign -1, and the R that attains it.
 
     Parameters
     ----------
     r, w : ndarray, shape (n,)
         A distribution, and letters >= 0.
     sign : float
-        1 for the least mean of w, -1 for the largest.
-    B, order : float
+    radius, order : float
         Radius in nats, > 0 and finite, and order.
-    toll : float
-        What a unit of k(D) costs, 0 or more.
-    found : Extreme
-        The result; its tau is where to start.
+    nu : float
+        Budget multiplier per unit of k(D), 0 or more.
+    found : ExtremeMean
+        The result; its log t is where to start.
     """
-    R, z, g = found.R, found.x, 1.0 - 1.0 / order
-    found.paid[0], found.free[0] = 0.0, False
+    R, z = found.R, found.x
+    found.budget_cost[0], found.price_binds[0] = 0.0, False
     low = high = sign * w[0]
     for u in range(r.size):
         low, high = min(low, sign * w[u]), max(high, sign * w[u])
@@ -145,66 +212,31 @@ def least(
             mean += r[u] * z[u]
     for u in range(r.size):
         variance += r[u] * (z[u] - mean) ** 2
-    toll /= span
-    # Second order: D = t^2 Var(z) / (2 order), and R . (1/t + z) = 1/t.
-    guess = 0.5 * np.log(2.0 * order * B / variance) if variance > 0.0 else LAST
-    if toll > 0.0:
-        guess = min(guess, -np.log(toll))
-    tau = min(max(guess if np.isnan(found.tau[0]) else found.tau[0], FIRST + 1.0), 300.0)
-    lo, hi, left = FIRST, LAST, 0.0
-    for step in range(MOST):
-        D, slope, ahead = _tilt(r, z, floor, tau, order, R)
-        spare = B - D
-        change = np.log(D / B) * D / slope
-        if toll > 0.0:
-            worth = _worth(ahead, toll, D, g)
-            if worth < spare:
-                spare = worth
-                change = -worth * (1.0 + g) / ((1.0 + g) * slope + np.exp(-tau) / ahead)
-        if spare > 0.0:
-            lo = tau
-        else:
-            hi = tau
-        new = tau - change
-        if abs(new - tau) <= SHORT + 1e-15 / B:
-            tau = new
-            break
-        if not lo < new < hi or (step > HALVES and step % 2):
-            if hi == LAST:
-                # Whether the budget can be used up at all.
-                D, _, ahead = _tilt(r, z, floor, LAST, order, R)
-                left = B - D
-                if toll > 0.0:
-                    left = min(left, _worth(ahead, toll, D, g))
-                if left > 0.0:
-                    tau = LAST
-                    break
-                hi = LAST - 1.0
-            new = 0.5 * (lo + hi)
-        tau = new
-    left = max(left, 0.0)
-    D = _tilt(r, z, floor, tau, order, R)[0] + left
-    found.tau[0] = tau
-    inverse = np.exp(-tau)
+    nu /= span
+    start = found.log_t[0]
+    if np.isnan(start):
+        # Second order: D = t^2 Var(z) / (2 order), and R . (1/t + z) = 1/t.
+        start = 0.5 * np.log(2.0 * order * radius / variance) if variance > 0.0 else _LAST
+        if nu > 0.0:
+            start = min(start, -np.log(nu))
+    start = min(max(start, _FIRST + 1.0), 300.0)
+    log_t, left = _search(r, z, floor, radius, order, nu, start, R)
+    D = _tilted_divergence(r, z, floor, log_t, order, R)[0] + left
+    found.log_t[0] = log_t
     if left > 0.0:
-        # What is left of the budget moves to the cells of least value.
-        share, cells = -np.expm1(-left), 0
-        for u in range(r.size):
-            cells += z[u] == 0.0
-        for u in range(r.size):
-            R[u] = (1.0 - share) * R[u] + (share / cells if z[u] == 0.0 else 0.0)
-    value = 0.0
+        _move_to_least(R, z, left)
+    value, inverse = 0.0, np.exp(-log_t)
     for u in range(r.size):
         z[u] = span * (inverse + z[u])
         value += R[u] * w[u]
-    if toll > 0.0:
-        found.free[0] = D < B * (1.0 - SHORT)
-        found.paid[0] = toll * span * _budget(min(D, B), g)
-    found.value[0] = value + sign * found.paid[0]
+    if nu > 0.0:
+        found.price_binds[0] = radius * (1.0 - _LAST_STEP) > D
+        found.budget_cost[0] = nu * span * _divergence_cost(min(D, radius), 1.0 - 1.0 / order)
+    found.value[0] = value + sign * found.budget_cost[0]
 
 
 @inner
-def _two_cells(m: float, q: float, order: float) -> tuple[float, float, float]:
+def _two_cell_cost(m: float, q: float, order: float) -> tuple[float, float, float]:
     """Return k(D) of (m, 1 - m) and (q, 1 - q), and its first and second derivative in q."""
     a, b = m / q, (1.0 - m) / (1.0 - q)
     if order == 2.0:
@@ -223,78 +255,86 @@ def _two_cells(m: float, q: float, order: float) -> tuple[float, float, float]:
             k = np.expm1(np.log1p(over) / order) / g
         scale = np.exp(-g * np.log1p(over))
     h = steep - flat
-    bend = order * (steep / (1.0 - q) + flat / q) - (order - 1.0) ** 2 / order * h * h / (1.0 + over)
-    return k, scale * h, scale * bend
+    second = order * (steep / (1.0 - q) + flat / q) - (order - 1.0) ** 2 / order * h * h / (1.0 + over)
+    return k, scale * h, scale * second
 
 
 @inner
-def _reached(m: float, pull: float, cap: float, order: float, start: float) -> tuple[float, float]:
-    """Return q between m and a cap where the derivative of k(D) is `pull`, or the cap; and k(D) there."""
-    k, slope, _ = _two_cells(m, cap, order)
-    if abs(slope) <= abs(pull):
+def _solve_slope(m: float, slope: float, cap: float, order: float, start: float) -> tuple[float, float]:
+    """Return q between m and a cap where the derivative of k(D) is `slope`, or the cap; and k(D) there."""
+    k, first, _ = _two_cell_cost(m, cap, order)
+    if abs(first) <= abs(slope):
         return cap, k
     low, high = min(m, cap), max(m, cap)
     q = start if low < start < high else m + 0.5 * (cap - m)
-    for _ in range(TWO):
-        k, slope, bend = _two_cells(m, q, order)
-        if slope > pull:
+    for _ in range(_MAX_TWO_VALUED_STEPS):
+        k, first, second = _two_cell_cost(m, q, order)
+        if first > slope:
             high = q
         else:
             low = q
-        new = q + (pull - slope) / bend
+        new = q + (slope - first) / second
         if not low < new < high:
             new = 0.5 * (low + high)
         step = new - q
         q = new
-        if abs(step) <= FINE * min(q, 1.0 - q):
+        if abs(step) <= _LAST_STEP * min(q, 1.0 - q):
             break
-    return q, _two_cells(m, q, order)[0]
+    return q, _two_cell_cost(m, q, order)[0]
 
 
 @inner
-def _met(
-    case: int,
+def _solve_two_valued(
+    equation: Equation,
     mass: float,
     start: float,
     caps: tuple[float, float],
-    ends: tuple[float, float],
-    tolls: tuple[float, float],
+    bounds: tuple[float, float],
+    budget_multipliers: tuple[float, float],
     order: float,
 ) -> tuple[float, float]:
-    """Find x with A - B (0), A (1) or B (2) of (x, 0) as those of the ends; return it and B, or 0."""
-    target = (ends[0] - ends[1], ends[0], -ends[1])[case]
+    """Solve for the value x of a vector that is x on a set of some mass and 0 off it; return x and B (or 0).
+
+    Newton's method; the extreme masses of the set, at most the caps, are the derivatives of A and B.
+    """
+    top, bottom = bounds
+    target = top - bottom
+    if equation == Equation.UPPER:
+        target = top
+    elif equation == Equation.LOWER:
+        target = -bottom
     x, B = start, 0.0
-    above = below = mass
-    for _ in range(TWO):
+    largest = least = mass
+    for _ in range(_MAX_TWO_VALUED_STEPS):
         slope = value = 0.0
-        if case < 2:
-            above, k = _reached(mass, x / tolls[0], caps[0], order, above)
-            slope, value = above, above * x - tolls[0] * k
-        if case != 1:
-            below, k = _reached(mass, -x / tolls[1], caps[1], order, below)
-            B = below * x + tolls[1] * k
-            slope, value = slope - below, value - B
-        # Convex in x, or concave; means are slopes.
-        before, x = x, FARTHEST * ends[0]
+        if equation != Equation.LOWER:
+            largest, k = _solve_slope(mass, x / budget_multipliers[0], caps[0], order, largest)
+            slope, value = largest, largest * x - budget_multipliers[0] * k
+        if equation != Equation.UPPER:
+            least, k = _solve_slope(mass, -x / budget_multipliers[1], caps[1], order, least)
+            B = least * x + budget_multipliers[1] * k
+            slope, value = slope - least, value - B
+        # Convex in x, or concave.
+        before, x = x, _MAX_TWO_VALUED * top
         if slope != 0.0:
             x = min(before - (value - target) / slope, x)
-        if abs(x - before) <= FINE * before:
-            B += below * (x - before) * (case != 1)
+        if abs(x - before) <= _LAST_STEP * before:
+            B += least * (x - before) * (equation != Equation.UPPER)
             break
     return x, B
 
 
 @kernel
-def two_valued(
+def two_valued_vertices(
     mass: FloatArray,
     caps: tuple[FloatArray, FloatArray],
-    ends: tuple[float, float],
-    tolls: tuple[float, float],
+    bounds: tuple[float, float],
+    budget_multipliers: tuple[float, float],
     order: float,
 ) -> FloatArray:
     """Find the vectors with one value on a set of letters and another off it that meet A = top, B = bottom.
 
-    Where the other one would be below 0 it is 0, and those that meet one of the two are found.
+    Where the value off the set would be below 0 it is 0, and those that meet one of the two are found.
 
     Parameters
     ----------
@@ -302,8 +342,8 @@ def two_valued(
         Probabilities of the sets.
     caps : tuple of ndarray, shape (m,)
         The largest and the least probability of the sets over the ball.
-    ends, tolls : tuple of float
-        Top and bottom, and the tolls of A and of B, > 0.
+    bounds, budget_multipliers : tuple of float
+        Top and bottom, and the prices of k(D) in A and in B, > 0.
     order : float
 
     Returns
@@ -313,17 +353,19 @@ def two_valued(
         A = top and with B = bottom, if the first one is larger. What there is not is nan.
     """
     found = np.full((mass.size, 4), np.nan)
-    # Second order: A and B are d^2 Var / (2 order toll) from the mean.
-    width = 2.0 * order * (ends[0] - ends[1]) / (1.0 / tolls[0] + 1.0 / tolls[1])
+    # Second order: A and B are d^2 Var / (2 order nu) from the mean.
+    width = (
+        2.0 * order * (bounds[0] - bounds[1]) / (1.0 / budget_multipliers[0] + 1.0 / budget_multipliers[1])
+    )
     for i in range(mass.size):
         m, own = mass[i], (caps[0][i], caps[1][i])
-        start = min(np.sqrt(width / (m * (1.0 - m))), FARTHEST * ends[0])
-        apart, low = _met(0, m, start, own, ends, tolls, order)
-        if ends[1] >= low:
-            found[i, 0], found[i, 1] = apart, ends[1] - low
+        start = min(np.sqrt(width / (m * (1.0 - m))), _MAX_TWO_VALUED * bounds[0])
+        apart, low = _solve_two_valued(Equation.DIFFERENCE, m, start, own, bounds, budget_multipliers, order)
+        if bounds[1] >= low:
+            found[i, 0], found[i, 1] = apart, bounds[1] - low
             continue
-        last = _met(2, m, ends[1], own, ends, tolls, order)[0]
-        first = _met(1, m, ends[0], own, ends, tolls, order)[0]
-        if first >= last:
-            found[i, 2], found[i, 3] = first, last
+        at_bottom = _solve_two_valued(Equation.LOWER, m, bounds[1], own, bounds, budget_multipliers, order)[0]
+        at_top = _solve_two_valued(Equation.UPPER, m, bounds[0], own, bounds, budget_multipliers, order)[0]
+        if at_top >= at_bottom:
+            found[i, 2], found[i, 3] = at_top, at_bottom
     return found

@@ -57,7 +57,7 @@ def best_at_slope(f: FloatArray, z: FloatArray, lam: float, least: float, number
 
 
 class SubsetVectors(NamedTuple):
-    """Folded vectors given by sets of letters, m of them; the last k have a third value at one more letter."""
+    """Folded vectors given by sets of letters, m of them; the last k have a third value at one letter."""
 
     sets: NDArray[np.int32]  # (m,): bit masks
     low: FloatArray  # (m,): the value off the set

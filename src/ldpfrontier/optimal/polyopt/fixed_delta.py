@@ -1,15 +1,21 @@
-r"""The slices of the polytopes of distinct pairs at some prices: bounds at one delta and between two.
+r"""Bounds on the reduced costs of columns of distinct pairs at a fixed delta, and between two deltas.
 
-With b = e^-delta from 1 to e^-eps, the columns of distinct pairs with special value s0 are products of ::
+With b = e^-delta from 1 down to e^-eps, the columns with special value s0 are products of the blocks ::
 
-    {1 <= B_s, A_s <= b e^eps} for s != s0,      {b <= B_s, A_s <= e^eps} for s0.
+    {1 <= B_s, A_s <= b e^eps} for s != s0,      {b <= B_s, A_s <= e^eps} for s0
 
-Their ends are linear in b: together with b they form a polytope. Reduced costs are convex, so between two
-deltas none is above those at its extreme points: the columns at either end and, where a vertex of some block
-appears or vanishes in between, columns with such a *critical* vertex. That has one value 1 / L(T) on a set T
-of letters and 0 off it, and its delta is known. The other blocks of its column lie in those of the interval.
+(`distinct_pairs`). At duals alpha they have the reduced costs [sum_s f_s(w_s) - Z log Z] / Z of
+`products.pricing`, with f_s = g_s - alpha_s . w. Two kinds of bounds are computed:
 
-Most vertices of a block are replaced at a gain by others, whatever else is in the column, and are left out.
+- **At one delta**, the product is priced.
+- **Between two deltas**: the right-hand sides are linear in b, so the columns and b form a polytope. Reduced
+  costs are quasi-convex; none is above those at its extreme points, which are the columns at either end and
+  columns with a *critical* vertex in between. That is a vertex where another one appears or vanishes,
+  1_T / L(T) for a set T of letters, at a delta known in closed form. Its column is bounded by a tangent of
+  Z log Z, with the chords in b of the conjugates max_w (f_s - lam z_s) of the other blocks.
+
+Most vertices of a block are dominated: another one gains more, whatever the other blocks contribute to Z.
+They are discarded.
 """
 
 from __future__ import annotations
@@ -24,146 +30,167 @@ from scipy.special import xlogy
 
 from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.numerics.subset_sums import subset_sums
+from ldpfrontier.optimal.geometry.block_key import BlockKey, block_keys
 from ldpfrontier.optimal.geometry.polytope import Block
+from ldpfrontier.optimal.polyopt.settings import SETTINGS
 from ldpfrontier.optimal.products.partial_sums import pareto_vertices
 from ldpfrontier.optimal.products.pricing import best_tangent, price_combinations, tangent_bound
 from ldpfrontier.types import FloatArray
 
-#: Cells of the tables of x log x, and where they begin to be near enough; cells of z by which vertices that
-#: others replace are left out at first.
-CELLS, ROUGH, BINS = 4096, 0.05, 2048
+_BINS = SETTINGS.bins
 
-#: More than the letters of a block.
-LETTERS = 64
-
-#: A sensitive value, delta, and whether the value is special; the z, f and names of vertices.
-Place = tuple[int, float, bool]
-List = tuple[FloatArray, FloatArray, NDArray[np.int64]]
+#: A vertex with the set T, a bit mask, and a third value at letter j has the number T _LETTERS + j + 1, and
+#: T _LETTERS without a third value. Blocks have fewer letters.
+_LETTERS = 64
 
 
-@inner
-def _chords(low: float, high: float) -> FloatArray:
-    """Tabulate x log x at the ends of equal cells of an interval."""
-    table = np.empty(CELLS + 1)
-    for i in range(CELLS + 1):
-        x = max(low + (high - low) * i / CELLS, 1e-300)
-        table[i] = x * math.log(x)
-    return table
+class _BlockTables(NamedTuple):
+    """A block of n letters, in order of falling lower bounds, with sums over all its sets of letters."""
+
+    lower: FloatArray  # (n,): L_{u|s}
+    prior: FloatArray  # (n,): P_{s,u}
+    duals: FloatArray  # (n,)
+    order: NDArray[np.int64]  # (n,): the letters
+    lower_sums: FloatArray  # (2^n,)
+    prior_sums: FloatArray  # (2^n,)
+    dual_sums: FloatArray  # (2^n,)
 
 
-@inner
-def _at(table: FloatArray, share: float) -> float:
-    """Return the chord of x log x, which is above it, a share of the way from the first end to the last."""
-    i = min(int(share * CELLS), CELLS - 1)
-    rest = share * CELLS - i
-    return float((1.0 - rest) * table[i] + rest * table[i + 1])
+class Vertices(NamedTuple):
+    """Vertices of a block."""
+
+    z: FloatArray
+    f: FloatArray
+    numbers: NDArray[np.int64]
 
 
 @inner
-def _bin(z: float, total: float, width: float) -> int:
-    """Return the cell of a z."""
-    return int(min(max(BINS * (z - total) / width, 0.0), BINS - 1.0))
+def _increment(level: float, lower_sums: FloatArray) -> tuple[float, float]:
+    """Return D = 1 - S, and d = (e^level - 1) / D, by how much the entries of a vertex differ."""
+    D = max(1.0 - lower_sums[-1], 1e-15)
+    return D, (math.exp(level) - 1.0) / D
+
+
+@inner
+def _two_values(level: float, mass: float, D: float, d: float) -> tuple[float, float]:
+    """Return the values off and on a set with L(T) = mass of the vertex with two values (`Block`)."""
+    if d * mass <= 1.0:
+        return 1.0 - d * mass, 1.0 - d * mass + d
+    return 0.0, math.exp(level) / (D + mass)
+
+
+@inner
+def _xlogx(x: float) -> float:
+    return x * math.log(x) if x > 0.0 else 0.0
 
 
 @kernel
-def _listed(
-    level: float,
-    shift: float,
-    least: float,
-    most: float,
-    lower: FloatArray,
-    prior: FloatArray,
-    prices: FloatArray,
-    mass: FloatArray,
-    inside: FloatArray,
-    costs: FloatArray,
-    logs: FloatArray,
-) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
-    """List the z and f of vertices of a block (see `Block`), most of those left out that others replace.
-
-    f is rounded up by 1e-6 of the prior at most. Letters are in order of falling lower bounds; `least` and
-    `most` are slopes of Z log Z, `logs` those of D + l. A vertex is named by its set T, and the letter j of a
-    third value, as T LETTERS + j + 1; the constants are -2 and -1.
-    """
-    every, total = len(mass) - 1, inside[len(mass) - 1]
-    top = math.exp(level)
-    spread = max(1.0 - mass[every], 1e-15)
-    d = (top - 1.0) / spread
-    log_d, scale = math.log(max(d, 1e-300)), math.exp(shift)
-    below, above = _chords(0.0, 1.0), _chords(d, 1.0 + d)
-    room, many = 2 * len(mass) + len(lower), 2
-    z, f, names = np.empty(room), np.empty(room), np.empty(room, dtype=np.int64)
-    names[0], names[1] = -2, -1
-    z[0], f[0] = total, -costs[every]
-    z[1], f[1] = top * total, top * (level * total - costs[every])
-    for T in range(every):
-        if many + len(lower) >= room:
+def _all_vertices(level: float, tables: _BlockTables) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
+    """Return z, f and numbers of all vertices of a block: the constants 1 and e^level first and last."""
+    lower, prior, duals, _, lower_sums, prior_sums, dual_sums = tables
+    D, d = _increment(level, lower_sums)
+    room, count = 2 * len(lower_sums) + len(lower), 0
+    z, f, numbers = np.empty(room), np.empty(room), np.empty(room, dtype=np.int64)
+    for T in range(len(lower_sums)):
+        if count + len(lower) >= room:
             room *= 2
             longer = np.empty(room), np.empty(room), np.empty(room, dtype=np.int64)
-            for i in range(many):
-                longer[0][i], longer[1][i], longer[2][i] = z[i], f[i], names[i]
-            z, f, names = longer
-        own = d * mass[T]
-        if own <= 1.0:
-            low = 1.0 - own
-            z[many] = low * total + d * inside[T]
-            # Chords are too far from x log x near 0.
-            lower_part = _at(below, low) if low > ROUGH else low * math.log(max(low, 1e-300))
-            f[many] = lower_part * (total - inside[T]) + _at(above, low) * inside[T]
-            f[many] -= low * costs[every] + d * costs[T]
-        else:
-            high = top / (spread + mass[T])
-            z[many] = high * inside[T]
-            f[many] = high * ((level - logs[T]) * inside[T] - costs[T])
-        names[many] = T * LETTERS
-        many += 1
-        if own < 1.0:
+            for i in range(count):
+                longer[0][i], longer[1][i], longer[2][i] = z[i], f[i], numbers[i]
+            z, f, numbers = longer
+        mass, inside, cost = lower_sums[T], prior_sums[T], dual_sums[T]
+        low, high = _two_values(level, mass, D, d)
+        outside = prior_sums[-1] - inside
+        z[count] = low * outside + high * inside
+        f[count] = _xlogx(low) * outside + _xlogx(high) * inside - low * (dual_sums[-1] - cost) - high * cost
+        numbers[count] = T * _LETTERS
+        count += 1
+        rest = 1.0 - d * mass
+        if rest > 0.0:
             for j in range(len(lower)):
-                if own + d * lower[j] <= 1.0:
+                if rest >= d * lower[j]:
                     break
-                if T >> j & 1:
-                    continue
-                odd = (1.0 - own) / lower[j]
-                z[many] = d * inside[T] + odd * prior[j]
-                f[many] = d * log_d * inside[T] + odd * math.log(odd) * prior[j] - d * costs[T]
-                f[many] -= odd * prices[j]
-                names[many] = T * LETTERS + j + 1
-                many += 1
-    # Vertices with less z, and with more, replace one if f - least z, or f - most z, of theirs is larger.
-    before, after = np.empty(BINS), np.empty(BINS)
-    for k in range(BINS):
-        before[k] = after[k] = -np.inf
-    width = max((top - 1.0) * total, 1e-300)
-    for i in range(many):
-        k = _bin(z[i], total, width)
+                if T >> j & 1 == 0:
+                    third = rest / lower[j]
+                    z[count] = d * inside + third * prior[j]
+                    f[count] = _xlogx(d) * inside + _xlogx(third) * prior[j] - d * cost - third * duals[j]
+                    numbers[count] = T * _LETTERS + j + 1
+                    count += 1
+    return z[:count], f[:count], numbers[:count]
+
+
+@inner
+def _bin(z: float, low: float, width: float) -> int:
+    return int(min(max(_BINS * (z - low) / width, 0.0), _BINS - 1.0))
+
+
+@kernel
+def _prefiltered(z: FloatArray, f: FloatArray, least: float, most: float) -> NDArray[np.int64]:
+    """Return the vertices that no vertex in a bin of less z, or of more z, dominates.
+
+    A vertex with less z dominates if it has the larger f - `least` z, one with more z if it has the larger
+    f - `most` z: `least` and `most` are the slopes of Z log Z at the least and at the largest Z.
+    """
+    low, width = z[0], max(z[-1] - z[0], 1e-300)
+    before, after = np.full(_BINS, -np.inf), np.full(_BINS, -np.inf)
+    for i in range(len(z)):
+        k = _bin(z[i], low, width)
         before[k] = max(before[k], f[i] - least * z[i])
         after[k] = max(after[k], f[i] - most * z[i])
-    for k in range(1, BINS):
+    for k in range(1, _BINS):
         before[k] = max(before[k], before[k - 1])
-        after[BINS - 1 - k] = max(after[BINS - 1 - k], after[BINS - k])
-    kept = 0
-    for i in range(many):
-        k = _bin(z[i], total, width)
+        after[_BINS - 1 - k] = max(after[_BINS - 1 - k], after[_BINS - k])
+    kept, count = np.empty(len(z), dtype=np.int64), 0
+    for i in range(len(z)):
+        k = _bin(z[i], low, width)
         if k > 0 and f[i] - least * z[i] < before[k - 1]:
             continue
-        if k < BINS - 1 and f[i] - most * z[i] < after[k + 1]:
+        if k < _BINS - 1 and f[i] - most * z[i] < after[k + 1]:
             continue
-        z[kept], f[kept], names[kept] = scale * z[i], scale * (f[i] + shift * z[i]), names[i]
-        kept += 1
-    return z[:kept].copy(), f[:kept].copy(), names[:kept].copy()
+        kept[count] = i
+        count += 1
+    return kept[:count]
 
 
-class _Critical(NamedTuple):
-    """The critical vertices of a block as that of s != s0, in order of rising levels."""
+@kernel
+def _vectors(level: float, tables: _BlockTables, numbers: NDArray[np.int64]) -> FloatArray:
+    """Return the vertices with given numbers, shape (m, letters), letters in the order of the block."""
+    D, d = _increment(level, tables.lower_sums)
+    w = np.empty((len(numbers), len(tables.lower)))
+    for i in range(len(numbers)):
+        T, third = numbers[i] // _LETTERS, numbers[i] % _LETTERS - 1
+        low, high = _two_values(level, tables.lower_sums[T], D, d)
+        if third >= 0:
+            low, high = 0.0, d
+        for j in range(len(tables.lower)):
+            w[i, tables.order[j]] = high if T >> j & 1 else low
+        if third >= 0:
+            w[i, tables.order[third]] = (1.0 - d * tables.lower_sums[T]) / tables.lower[third]
+    return w
+
+
+class _CriticalVertices(NamedTuple):
+    """The critical vertices 1_T / L(T) of a block as that of s != s0, by rising levels."""
 
     levels: FloatArray
     z: FloatArray
     f: FloatArray
 
+    @classmethod
+    def of(cls, tables: _BlockTables) -> _CriticalVertices:
+        sets = np.flatnonzero(tables.lower_sums > 0)
+        mass = tables.lower_sums[sets]
+        with np.errstate(over="ignore"):
+            levels = np.log1p(max(1.0 - float(tables.lower.sum()), 1e-15) / mass)
+        order = np.argsort(levels, kind="stable")
+        high, sets = 1.0 / mass[order], sets[order]
+        inside = tables.prior_sums[sets]
+        return cls(levels[order], high * inside, xlogy(high, high) * inside - high * tables.dual_sums[sets])
+
     def between(
         self, low: float, high: float, epsilon: float, lam: float, special: bool
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the deltas of those strictly between two, and their f - lam z."""
+        """Return the deltas of those strictly between two deltas, and their f - lam z."""
         ends = (epsilon + low, epsilon + high) if special else (epsilon - high, epsilon - low)
         own = slice(*np.searchsorted(self.levels, ends))
         delta = self.levels[own] - epsilon if special else epsilon - self.levels[own]
@@ -174,93 +201,84 @@ class _Critical(NamedTuple):
         return delta[inside], values[inside]
 
 
-class Slices:
-    """Bounds on reduced costs at some prices, for all deltas; inf where they are above 1 + epsilon.
+class IntervalBound(NamedTuple):
+    """Bounds on reduced costs for all deltas of an interval, by tangents."""
+
+    bound: float  # for all columns
+    critical_bound: float  # for columns with a critical vertex inside
+    critical_deltas: FloatArray  # where such a column may be worth more than asked
+
+
+class FixedDeltaBounds:
+    """Bounds on the reduced costs of columns of distinct pairs at some duals; inf where above 1 + epsilon.
 
     Parameters
     ----------
     blocks : sequence of Block
-        Those of the published product.
-    prices : ndarray, shape (a1, a2)
+        Those of the product of all pairs, one for every sensitive value.
+    duals : ndarray, shape (a1, a2)
     epsilon : float
         In nats, > 0.
     slack : float
         How far bounds may be above the largest reduced costs, in nats.
     """
 
-    def __init__(self, blocks: Sequence[Block], prices: FloatArray, epsilon: float, slack: float) -> None:
-        self._epsilon, self._slack, self._most = epsilon, slack, 1.0 + epsilon
-        self._lists: dict[Place, List] = {}
+    def __init__(self, blocks: Sequence[Block], duals: FloatArray, epsilon: float, slack: float) -> None:
+        self._epsilon, self._slack, self._max_bound = epsilon, slack, 1.0 + epsilon
+        self._vertices: dict[BlockKey, Vertices] = {}
         self._tangents: dict[tuple[int, float, float], tuple[float, float]] = {}
-        self._tables, self._critical = [], []
-        for block, row in zip(blocks, prices, strict=True):
-            falling = np.argsort(-block.lower, kind="stable")
-            lower, prior, costs = (x[falling] for x in (block.lower, block.prior, block.fold(row)))
-            mass, inside, sums = subset_sums(lower), subset_sums(prior), subset_sums(costs)
-            spread = max(1.0 - float(lower.sum()), 1e-15)
-            self._tables.append((lower, prior, costs, mass, inside, sums, np.log(spread + mass), falling))
-            some = np.flatnonzero(mass > 0)
-            with np.errstate(over="ignore"):
-                levels = np.log1p(spread / mass[some])
-            order = np.argsort(levels, kind="stable")
-            high, some = 1.0 / mass[some[order]], some[order]
-            g = xlogy(high, high) * inside[some]
-            self._critical.append(_Critical(levels[order], high * inside[some], g - high * sums[some]))
+        self._tables = []
+        for block, row in zip(blocks, duals, strict=True):
+            order = np.argsort(-block.lower, kind="stable")
+            lower, prior, costs = (x[order] for x in (block.lower, block.prior, block.fold(row)))
+            sums = subset_sums(lower), subset_sums(prior), subset_sums(costs)
+            self._tables.append(_BlockTables(lower, prior, costs, order, *sums))
+        self._critical = [_CriticalVertices.of(tables) for tables in self._tables]
         groups = np.array([block.prior.sum() for block in blocks])
-        # Slopes of Z log Z at the least Z and at the largest, there plus the largest bound that is told.
+        # Slopes of Z log Z at the least Z, and at the largest plus the largest finite bound.
         self._slopes = (
             1.0 + math.log1p(math.expm1(-epsilon) * float(groups.max())),
-            1.0 + epsilon + self._most,
+            1.0 + epsilon + self._max_bound,
         )
 
     def at(self, s0: int, delta: float, enough: float) -> float:
-        """Bound the reduced costs of one slice, closely if they are above `enough`."""
+        """Bound the reduced costs at one delta, closely if they are above `enough`."""
         return self._bound(s0, delta, delta, enough, 0.0)
 
     def over(self, s0: int, low: float, high: float, enough: float) -> float:
-        """Bound the reduced costs of a product that contains all slices from one delta to another.
+        """Bound the reduced costs of a product that contains the columns of all deltas of an interval.
 
-        Bounds up to `enough` are no closer than need be, and so are those that cannot be.
+        The bound is close if it is above `enough` and can be brought below.
         """
         return self._bound(s0, low, high, enough, enough)
 
-    def between(self, s0: int, low: float, high: float, enough: float) -> tuple[float, float, FloatArray]:
-        """Bound reduced costs between two deltas by tangents, every block along a line in b.
-
-        Returns
-        -------
-        all : float
-            A bound for all slices.
-        critical : float
-            A bound for columns with a critical vertex between the ends.
-        deltas : ndarray
-            Where those may be worth more than `enough`.
-        """
+    def between(self, s0: int, low: float, high: float, enough: float) -> IntervalBound:
+        """Bound the reduced costs for all deltas of an interval by tangents, with conjugates linear in b."""
         lam = 0.5 * sum(self._tangent(s0, delta, delta)[1] for delta in (low, high))
-        # What no vertex of a block has more of, at both ends.
-        tops = np.array(
+        conjugates = np.array(
             [[(f - lam * z).max() for z, f, _ in self._product(s0, delta, delta)] for delta in (low, high)]
         )
         b = np.exp([-low, -high])
-        inside = []
-        raised = np.zeros(len(self._critical))
-        for s, critical in enumerate(self._critical):
-            delta, values = critical.between(low, high, self._epsilon, lam, s == s0)
+        critical = []
+        excess = np.zeros(len(self._critical))  # of the best critical vertex over the chord of its block
+        for s, vertices in enumerate(self._critical):
+            delta, values = vertices.between(low, high, self._epsilon, lam, s == s0)
             share = (np.exp(-delta) - b[1]) / (b[0] - b[1])
-            above = values - tops[1, s] - share * (tops[0, s] - tops[1, s])
-            raised[s] = above.max(initial=0.0)
-            inside.append((delta, above, share))
-        sums = tops.sum(axis=1) + raised.sum()
+            above = values - conjugates[1, s] - share * (conjugates[0, s] - conjugates[1, s])
+            excess[s] = above.max(initial=0.0)
+            critical.append((delta, above, share))
+        sums = conjugates.sum(axis=1) + excess.sum()
         most, deltas = -math.inf, [np.empty(0)]
-        for (delta, above, share), own in zip(inside, raised, strict=True):
+        for (delta, above, share), own in zip(critical, excess, strict=True):
             total = sums[1] + share * (sums[0] - sums[1]) - own + above
             most = max(most, tangent_bound(lam, float(total.max(initial=-math.inf))))
             deltas.append(delta[total > -math.exp(lam - 1.0 - enough)])
-        return tangent_bound(lam, float(sums.max())), most, np.concatenate(deltas)
+        return IntervalBound(tangent_bound(lam, float(sums.max())), most, np.concatenate(deltas))
 
     def _bound(self, s0: int, low: float, high: float, worth: float, enough: float) -> float:
+        """Bound the reduced costs of a product: by a tangent, and jointly if that is above `worth`."""
         kappa, lam = self._tangent(s0, low, high)
-        if kappa > self._most:
+        if kappa > self._max_bound:
             return math.inf
         if kappa <= worth:
             return max(kappa, 0.0)
@@ -269,61 +287,33 @@ class Slices:
         return price_combinations(z, f, (kappa, lam), span, self._slack, enough=enough)[0]
 
     def _tangent(self, s0: int, low: float, high: float) -> tuple[float, float]:
-        """Return the least kappa of tangents of a product, and its lam."""
+        """Return the least bound of tangents on the reduced costs of a product, and its slope."""
         key = s0, low, high
         if key not in self._tangents:
             z, f, _ = zip(*self._product(s0, low, high), strict=True)
             lam = float(np.clip(best_tangent(z, f, 1.0)[1], *self._slopes))
-            self._tangents[key] = (
-                tangent_bound(lam, sum(float((b - lam * a).max()) for a, b in zip(z, f, strict=True))),
-                lam,
-            )
+            total = sum(float((b - lam * a).max()) for a, b in zip(z, f, strict=True))
+            self._tangents[key] = tangent_bound(lam, total), lam
         return self._tangents[key]
 
-    def _product(self, s0: int, low: float, high: float) -> list[List]:
-        """List the blocks that contain those of all slices between two deltas."""
-        return [self._list(place) for place in places(len(self._tables), s0, low, high)]
+    def _product(self, s0: int, low: float, high: float) -> list[Vertices]:
+        """Return the blocks whose product contains the columns of all deltas of an interval."""
+        return [self.undominated(key) for key in block_keys(len(self._tables), s0, low, high)]
 
-    def vertices(self, place: Place) -> tuple[NDArray[np.int64], FloatArray]:
-        """Return the names, shape (m,), and the folded letters, (m, letters), of those that are listed."""
-        level, shift = level_of(place, self._epsilon)
-        lower, *_, falling = self._tables[place[0]]
-        names = self._list(place)[2]
-        top, spread = math.exp(level), max(1.0 - float(lower.sum()), 1e-15)
-        d = (top - 1.0) / spread
-        inside = np.maximum(names, 0)[:, None] // LETTERS >> np.arange(len(lower)) & 1
-        mass = inside @ lower
-        raised = d * mass <= 1.0
-        low, high = (
-            np.where(raised, 1.0 - d * mass, 0.0),
-            np.where(raised, 1.0 - d * mass + d, top / (spread + mass)),
-        )
-        third = np.flatnonzero((names > 0) & (names % LETTERS > 0))
-        low[third], high[third] = 0.0, d
-        w = np.where(inside == 1, high[:, None], low[:, None])
-        j = names[third] % LETTERS - 1
-        w[third, j] = (1.0 - d * mass[third]) / lower[j]
-        w[names == -2], w[names == -1] = 1.0, top
-        folded = np.empty_like(w)
-        folded[:, falling] = math.exp(shift) * w
-        return names, folded
+    def vectors(self, key: BlockKey) -> tuple[NDArray[np.int64], FloatArray]:
+        """Return the undominated vertices of a block: their numbers, (m,), and folded, (m, letters)."""
+        level, log_scale = key.level(self._epsilon)
+        numbers = self.undominated(key).numbers
+        return numbers, math.exp(log_scale) * _vectors(level, self._tables[key.s], numbers)
 
-    def _list(self, place: Place) -> List:
-        """List the vertices of a block that others do not replace."""
-        if place not in self._lists:
-            (least, most), (level, shift) = self._slopes, level_of(place, self._epsilon)
-            z, f, names = _listed(level, shift, least - shift, most - shift, *self._tables[place[0]][:-1])
-            kept = pareto_vertices(np.argsort(z, kind="stable"), z, f, -least, most)
-            self._lists[place] = z[kept], f[kept], names[kept]
-        return self._lists[place]
-
-
-def places(groups: int, s0: int, low: float, high: float) -> list[Place]:
-    """List the blocks that contain those of all slices between two deltas."""
-    return [(s, high, True) if s == s0 and high > 0 else (s, low, False) for s in range(groups)]
-
-
-def level_of(place: Place, epsilon: float) -> tuple[float, float]:
-    """Return the level of a block, and the log of its scale."""
-    _, delta, special = place
-    return epsilon + (delta if special else -delta), -delta if special else 0.0
+    def undominated(self, key: BlockKey) -> Vertices:
+        """Return z and f of the vertices of a block that no other vertex dominates."""
+        if key not in self._vertices:
+            (least, most), (level, log_scale) = self._slopes, key.level(self._epsilon)
+            z, f, numbers = _all_vertices(level, self._tables[key.s])
+            kept = _prefiltered(z, f, least - log_scale, most - log_scale)
+            z, f = z[kept], f[kept] + log_scale * z[kept]
+            pareto = pareto_vertices(np.argsort(z, kind="stable"), z, f, -least, most)
+            scale = math.exp(log_scale)
+            self._vertices[key] = Vertices(scale * z[pareto], scale * f[pareto], numbers[kept[pareto]])
+        return self._vertices[key]

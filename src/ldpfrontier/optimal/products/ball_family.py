@@ -22,15 +22,13 @@ from numpy.typing import NDArray
 
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.geometry.ball_body import Body, polish
+from ldpfrontier.optimal.geometry.block_key import BlockKey, block_keys
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.divergence import divergence_cost
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns
-
-#: A sensitive value, a delta, and whether the value is special there.
-BlockKey = tuple[int, float, bool]
 
 
 @dataclass(eq=False)
@@ -80,16 +78,16 @@ class BallFamily:
 
     def body(self, s: int, delta: float = 0.0, special: bool = False) -> Body:
         """Return the body of a sensitive value at a delta, with the vertices found so far."""
-        key = s, delta, special
+        key = BlockKey(s, delta, special)
         if key not in self._bodies:
-            self._bodies[key] = self._new_body(*key)
+            self._bodies[key] = self._new_body(key)
             if self._focus is not None:
                 self._shorten(key, [])
         return self._bodies[key]
 
-    def _new_body(self, s: int, delta: float, special: bool) -> Body:
+    def _new_body(self, key: BlockKey) -> Body:
         """Return a new body, with its first vertices."""
-        ball, shift = self.ball, delta if special else -delta
+        (s, delta, _), ball, shift = key, self.ball, key.shift
         p, ratio, scale = ball.sensitive[s], self.epsilon + shift, math.exp(-0.5 * shift)
         radius = float(ball.radius_at(np.array(self.share), p))
         # Columns with B >= 1 are scaled by e^(delta / 2) here, and the multiplier with them.
@@ -122,7 +120,7 @@ class BallFamily:
         """
         (product,) = self._active
         self._focus = duals, product.best_tangent(duals)[1]
-        kept = [self._shorten((s, 0.0, False), own) for s, own in enumerate(used)]
+        kept = [self._shorten(BlockKey(s), own) for s, own in enumerate(used)]
         product.clear_cache()
         return kept
 
@@ -130,20 +128,16 @@ class BallFamily:
         """Keep the best vertices of a body and those in use; return their former indices."""
         assert self._focus is not None
         (duals, lam), body = self._focus, self._bodies[key]
-        best = body.best_indices(duals[key[0]], SETTINGS.max_vertices, lam)
+        best = body.best_indices(duals[key.s], SETTINGS.max_vertices, lam)
         return body.keep(np.union1d(best, list(used)).astype(np.int64))
 
     def product(self, s0: int, delta: float) -> BlockProduct:
         """Return the product of (s0, delta); at delta = 0 the same for every s0."""
         key = (s0 if delta > 0 else 0), delta
         if key not in self._products:
-            bodies = [self.body(*own) for own in self._block_keys(s0, delta)]
+            bodies = [self.body(*own) for own in block_keys(len(self.ball.centre), s0, delta, delta)]
             self._products[key] = BlockProduct(list(bodies), self.ball.centre)
         return self._products[key]
-
-    def _block_keys(self, s0: int, delta: float) -> list[BlockKey]:
-        """Return the keys of the bodies of a product."""
-        return [(s, delta, s == s0 and delta > 0.0) for s in range(len(self.ball.centre))]
 
     def active(self) -> Sequence[BlockProduct]:
         """Return the products in use."""
@@ -153,7 +147,7 @@ class BallFamily:
         """Yield the keys of the bodies of the products in use."""
         for (s0, delta), product in self._products.items():
             if product in self._active:
-                yield from self._block_keys(s0, delta)
+                yield from block_keys(len(self.ball.centre), s0, delta, delta)
 
     def active_tangents(self, duals: FloatArray) -> Iterator[tuple[float, int, float, float]]:
         """Yield kappa, s0, delta and lam (see `BlockProduct.best_tangent`) of the products in use."""

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.optimal.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean
-from ldpfrontier.optimal.polyopt.solve import LARGE, allowed
+from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
+from ldpfrontier.optimal.polyopt.solve import allowed_level
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.projections.settings import SETTINGS
@@ -72,7 +73,7 @@ class BudgetMultiplierFamily:
         self.ball, self.epsilon, self.resolution = ball, epsilon, 0.0
         letters = int((ball.centre > 0).sum(axis=1).max())
         # Of many letters all pairs only: there distinct pairs add little and take long.
-        long = len(ball.centre) * 2**letters > LARGE
+        long = len(ball.centre) * 2**letters > POLYOPT.max_kept_vertices
         largest = (
             SETTINGS.max_multiplier * min(SETTINGS.flat_epsilon / epsilon, 1.0) ** SETTINGS.falling_power
         )
@@ -145,7 +146,7 @@ def shared_budget_mechanism(
         except RuntimeError:  # HiGHS gives up some programs, fewer at one multiplier
             continue
         # Rounding may put columns beyond the level, and never costs the start.
-        if level_over(ball, found[0], epsilon) <= allowed(epsilon):
+        if level_over(ball, found[0], epsilon) <= allowed_level(epsilon):
             return found
     return start, 0
 
@@ -153,7 +154,7 @@ def shared_budget_mechanism(
 def level_over(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
     """Return a level of a channel over F, in nats: by multipliers if that is epsilon, else the worst one."""
     bound = level_by_multiplier(ball, channel, epsilon)
-    return bound if bound <= allowed(epsilon) else ball.worst_case_epsilon(channel)
+    return bound if bound <= allowed_level(epsilon) else ball.worst_case_epsilon(channel)
 
 
 def level_by_multiplier(ball: RenyiBall, channel: Channel, epsilon: float) -> float:

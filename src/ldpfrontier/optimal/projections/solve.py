@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from ldpfrontier.channel import Channel
 from ldpfrontier.optimal.column_generation.proximal_bundle import ProximalFamily, generate_proximal
 from ldpfrontier.optimal.column_generation.smoothed import best_channel, generate
-from ldpfrontier.optimal.polyopt.solve import LARGE, start_columns
+from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
+from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.products.pricing import BlockProduct
@@ -121,7 +122,7 @@ def _first_decomposition(family: DecomposableFamily, gap: float) -> Decompositio
     """Decompose the product of all pairs, its lists of vertices shortened if long, and then the family."""
     decomposition = Decomposition(family.product(0, 0.0), family.epsilon)
     duals = decomposition.solve(family.explore_all_pairs, gap=SETTINGS.first_gap)
-    if family.product(0, 0.0).size > LARGE:
+    if family.product(0, 0.0).size > POLYOPT.max_kept_vertices:
         decomposition.renumber_vertices(family.keep_best(duals, decomposition.vertices_in_use()))
     decomposition.solve(family.explore, gap=gap, rounds=SETTINGS.max_programs)
     return decomposition

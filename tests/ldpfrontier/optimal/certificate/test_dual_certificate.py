@@ -133,7 +133,7 @@ def test_no_point_of_a_body_with_z_at_an_edge_is_far_above_those_known(parted):
     for n, (s, special) in enumerate(profiles.roles):
         own = slice(*at.first[n : n + 2])
         body = products.body(s, delta, special)
-        w = math.exp(-0.5 * delta) * body.compact(np.arange(len(body)))
+        w = math.exp(-0.5 * delta) * body.folded_vectors(np.arange(len(body)))
         z = w @ body.prior
         for edge in profiles.edges[(profiles.edges > z.min()) & (profiles.edges < z.max())]:
             i, j = rng.choice(np.flatnonzero(z < edge), 500), rng.choice(np.flatnonzero(z > edge), 500)
@@ -246,7 +246,7 @@ def test_bodies_that_are_listed_are_not_above_their_levels():
     """A group so rare that nothing is known of it has a box, whose vertices move across the ends of parts."""
     counts = np.array([[300, 200, 100], [400, 500, 600], [1, 0, 1]])
     products = BallFamily(RenyiBall(counts / counts.sum(), 0.01, order=0.5), 2.0, distinct=True)
-    assert not products.body(2).movable
+    assert not products.body(2).improvable
     decomposition = Decomposition(products.product(0, 0.0), 2.0)
     prices = decomposition.solve(products.explore, gap=1e-4, rounds=60)
     rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from scipy.special import xlogy
 
 from ldpfrontier.optimal.certificate.dual_certificate import between, ends, with_ends
 from ldpfrontier.optimal.certificate.vertex_tracking import Path
-from ldpfrontier.optimal.geometry.ball_body import Body, critical
+from ldpfrontier.optimal.geometry.ball_body import Body, indicator_levels
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.uncertainty.divergence import least_mean
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -43,7 +43,7 @@ def means(body: Body, w: np.ndarray) -> tuple[float, float]:
 @given(seed=st.integers(0, 10**6))
 def test_at_critical_levels_vectors_with_one_value_meet_both_constraints(seed):
     path, _ = some_path(seed, special=False)
-    sets, levels, least = critical(path.base)
+    sets, levels, least = indicator_levels(path.base)
     for T, level, low in zip(sets, levels, least, strict=True):
         w = (T >> np.arange(path.base.letters) & 1) / low
         A, B = means(path.base, w)
@@ -78,10 +78,10 @@ def test_between_knots_no_vertex_with_one_value_is_high_above_those_known(seed, 
         body = with_ends(path.products, 0, float(top), float(bottom))
         for slope in (1.0, 1.5):
             first, last = ((f - slope * z).max() for f, z, _ in known[k : k + 2])
-            for w in body.compact(np.arange(len(body))):
+            for w in body.folded_vectors(np.arange(len(body))):
                 if np.unique(w[w > 0.0]).size > 1 or (w > 0.0).all():
                     continue
-                value = (xlogy(w, w) - slope * w) @ body.prior - w @ body.folded(prices)
+                value = (xlogy(w, w) - slope * w) @ body.prior - w @ body.fold(prices)
                 # Between kinks they are smooth: as far as chords leave them.
                 assert value <= first + share * (last - first) + worth + 0.05 * (knots[k + 1] - knots[k]) ** 2
 

@@ -15,7 +15,12 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.ball_body import Body, polish
-from ldpfrontier.optimal.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean, two_valued_vertices
+from ldpfrontier.optimal.geometry.support_function import (
+    ExtremeMean,
+    empty_extreme,
+    extreme_mean,
+    two_valued_vertices,
+)
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import (
     BudgetMultiplierFamily,

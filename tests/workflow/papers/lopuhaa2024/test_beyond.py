@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
-from ldpfrontier.optimal.geometry import polytope as blocks
+from ldpfrontier.optimal.geometry import vertex_list
 from ldpfrontier.practice.figure_style import save
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import beyond, figures, layouts
@@ -115,7 +116,7 @@ def test_equal_realized_privacy_to_read(equal):
 
 
 def test_what_is_out_of_reach_is_not_calibrated(monkeypatch):
-    monkeypatch.setattr(blocks, "MAX_LETTERS", 2)
+    monkeypatch.setattr(vertex_list, "SETTINGS", replace(vertex_list.SETTINGS, max_letters=2))
     table = calibration(COUNTS, [1.0], instance="a, b", mechanisms=["polyopt", "grr"])
     polyopt = select(table, mechanism="polyopt")
     assert set(polyopt["status"]) == {SKIPPED}

@@ -1,0 +1,62 @@
+"""Settings of PolyOpt: what decides between its methods, tuning of distinct pairs, and rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PolyoptSettings:
+    """Constants of the modules of this folder; gaps, losses and shares are relative.
+
+    "Insensitive" means: on Adult 16 x 7 at epsilon 0.3, 1 and 2 the value changes by less than the gap asked
+    for (1e-4), and the time by less than a fifth.
+    """
+
+    # Which method is used.
+
+    # Block vertices of a table up to which joint columns are priced to the exact optimum.
+    max_exact_vertices: int = 1_500
+    # Block vertices up to which those of a product are all kept, and not the ones alone that matter.
+    max_kept_vertices: int = 50_000
+
+    # Tuning.
+
+    # Gap of a decomposition that is a start only.
+    start_gap: float = 1e-3
+    # Share of the tolerance that a decomposition or pricing may use up. Insensitive from 0.1 to 0.6.
+    inner_share: float = 0.3
+    # Multiple of the tolerance up to which the loss in coupling is worth completing. Insensitive from 0 to 5.
+    completed_loss: float = 2.0
+    # Loss in coupling up to which distinct pairs start from the decomposition, and then go on with it.
+    start_loss: float = 1e-4
+    continued_loss: float = 1e-2
+    # Columns are generated to this share of the tolerance, or to that of the last excess, if it is more.
+    generated_share: float = 0.5
+    generated_excess_share: float = 0.2
+    # Rounds of column generation between two searches over all deltas. Insensitive from 20 to 200.
+    turn_rounds: int = 50
+    # The bound of a search may be so many times the best reduced cost found. Insensitive from 1.1 to 1.8.
+    bound_ratio: float = 1.3
+    # Products with so large a share of the best reduced cost are named, their deltas in such a ratio or more.
+    named_share: float = 0.2
+    named_ratio: float = 1.25
+    # How much nearer to delta = 0 the first interval ends after a split.
+    first_split: float = 16.0
+    # Critical deltas inside an interval up to which it is split at one of them.
+    max_critical: int = 3
+
+    # Limits, and rounding.
+
+    # Searches over all deltas, and intervals that one of them looks at.
+    max_searches: int = 20
+    max_intervals: int = 10_000
+    # Bins of z by which dominated vertices are discarded before the exact test; for speed alone.
+    bins: int = 2048
+    # By how many nats the level of a start may exceed epsilon; below 1 nat, by that share of it.
+    start_rounding: float = 1e-9
+    # The least that levels may be off, in nats.
+    level_rounding: float = 1e-14
+
+
+SETTINGS = PolyoptSettings()

@@ -1,0 +1,46 @@
+"""Limits, rounding and tuning of the uncertainty sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class UncertaintySettings:
+    """Numbers that extremes over Renyi balls, and worst cases, are found with."""
+
+    # Stated limits.
+    #: Least and largest order of a ball.
+    orders: tuple[float, float] = (1 / 64, 16.0)
+    #: Samples in a table of counts: all whole numbers up to it are floats.
+    max_samples: int = 2**53
+    #: Comparisons of two sensitive values at an output, and numbers drawn at a time: 400 MB.
+    max_numbers: int = 50_000_000
+    #: Non-sensitive values up to which l1 radii come from all subset sums, beyond from a concave relaxation.
+    max_subset_values: int = 16
+
+    # Rounding and safety.
+    #: Divergence, times the larger of the order and its inverse, below which sums of logarithms would cancel.
+    cancelling_divergence: float = 1e-6
+    #: Distance of an order from 1 below which what is divided by order - 1 would cancel.
+    cancelling_order: float = 0.1
+    #: Mean left, as a share of the range, at the end of the search that counts as none.
+    saturated_mean: float = 1e-50
+    #: Ends of log t in the search for the extreme distribution of a ball.
+    log_t_range: tuple[float, float] = (-80.0, 700.0)
+    #: Steps of this search, which takes some 5, and those after which every other one halves the bracket.
+    max_steps: int = 200
+    bisection_start: int = 20
+    #: Order from which on tangents are used: below, slopes are lost where a group may nearly be anything.
+    least_tangent_order: float = 1.0
+
+    # Tuning. Nothing here changes a worst case by more than the accuracy asked for.
+    #: Times that tangents are moved towards the best share of the budget. (tuned on Adult)
+    tangent_steps: int = 14
+    #: Into how many intervals the shares are divided, while a pair may still leak more than the worst known.
+    share_intervals: tuple[int, ...] = (2, 4, 8, 16)
+    #: Comparisons at a time, at first and at most. (tuned on Adult)
+    batch_sizes: tuple[int, int] = (64, 1024)
+
+
+SETTINGS = UncertaintySettings()
