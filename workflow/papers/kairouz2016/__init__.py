@@ -1,1 +1,1 @@
-"""kairouz2016: see paper.yaml beside this file."""
+"""Kairouz, Oh and Viswanath (2016): staircase mechanisms, optimal for local differential privacy."""

@@ -1,1 +1,1 @@
-"""kalantari2018: see paper.yaml beside this file."""
+"""Kalantari, Sankar and Sarwate (2018): least leakage under a limit on the Hamming distortion."""

@@ -1,1 +1,1 @@
-"""liao2017: see paper.yaml beside this file."""
+"""Liao, Sankar, Tan and Calmon (2017): hypothesis testing under a limit on the mutual information."""

@@ -1,1 +1,1 @@
-"""lopuhaa2024: see paper.yaml beside this file."""
+"""Lopuhaä-Zwakenberg and Goseling (2024): mechanisms that are private for a set of distributions."""

@@ -1,19 +1,17 @@
-"""UCI Adult (Census Income) as counts of pairs of categorical attributes.
+"""UCI Adult (Census Income) as counts of pairs of categorical attributes, from any of three sources.
 
-The raw file, a download from UCI and the table shipped in ``resources/`` all give the same counts, checked by
-hash.
-``python -m reproduction.data.adult RAW_FILE`` writes the shipped table.
+For every pair (a, b) of the nine categorical attributes, n(x, y) = |{records with a = x and b = y}| over the
+32,561 training records. The raw file, a download from UCI (dataset 2, by ucimlrepo) and the table shipped in
+``resources/`` must give the same text, which is checked by its hash.
 """
 
-import argparse
-import hashlib
 import io
 import logging
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -34,7 +32,6 @@ MISSING = "?"
 
 RECORDS = 32_561
 LABEL_COUNTS = {"<=50K": 24_720, ">50K": 7_841}
-RAW_SHA256 = "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
 COUNTS_SHA256 = data_set("adult").sha256
 
 UCI_API = "https://archive.ics.uci.edu/api/dataset"
@@ -58,18 +55,20 @@ class AdultError(DataError):
     """Data that are not the Adult data, or not all of them."""
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_quoted(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
-def _checked_records(records: pd.DataFrame, origin: str) -> pd.DataFrame:
+def _require_adult(records: pd.DataFrame, origin: str) -> pd.DataFrame:
     """Return the records if their number and their labels are those of the train part of Adult."""
     if len(records) != RECORDS:
         raise AdultError(f"{origin} has {len(records)} training records; the Adult data have {RECORDS}.")
     found = Counter(records["income"])
-    allowed = _listed(LABEL_COUNTS)
+    allowed = _join_quoted(LABEL_COUNTS)
     if unknown := sorted(found.keys() - LABEL_COUNTS.keys()):
-        raise AdultError(f"{origin} has the unknown income labels {_listed(unknown)}; allowed are {allowed}.")
+        raise AdultError(
+            f"{origin} has the unknown income labels {_join_quoted(unknown)}; allowed are {allowed}."
+        )
     if found != LABEL_COUNTS:
         counts, expected = [found[label] for label in LABEL_COUNTS], list(LABEL_COUNTS.values())
         raise AdultError(f"{origin} has the income labels {allowed} {counts} times; Adult has {expected}.")
@@ -106,7 +105,7 @@ def read_raw(path: Path) -> pd.DataFrame:
                     f"Line {number} of {path} has {len(rows[-1])} field(s) separated by ', '; "
                     f"an Adult record has {len(FIELDS)}."
                 )
-    return _checked_records(pd.DataFrame(rows, columns=list(FIELDS))[list(ATTRIBUTES)], str(path))
+    return _require_adult(pd.DataFrame(rows, columns=list(FIELDS))[list(ATTRIBUTES)], str(path))
 
 
 def train_part(frame: pd.DataFrame) -> pd.DataFrame:
@@ -129,11 +128,13 @@ def train_part(frame: pd.DataFrame) -> pd.DataFrame:
     """
     origin = "The UCI download"
     if missing := [name for name in ATTRIBUTES if name not in frame]:
-        raise AdultError(f"{origin} lacks the columns {_listed(missing)}; needed are {_listed(ATTRIBUTES)}.")
+        raise AdultError(
+            f"{origin} lacks the columns {_join_quoted(missing)}; needed are {_join_quoted(ATTRIBUTES)}."
+        )
     if len(frame) != UCI_RECORDS:
         raise AdultError(f"{origin} has {len(frame)} records; train and test together have {UCI_RECORDS}.")
     records = frame[list(ATTRIBUTES)].fillna(MISSING)
-    return _checked_records(records[~records["income"].str.endswith(".")].reset_index(drop=True), origin)
+    return _require_adult(records[~records["income"].str.endswith(".")].reset_index(drop=True), origin)
 
 
 def _download(api_url: str, timeout: float) -> pd.DataFrame:
@@ -228,21 +229,28 @@ def counts_text(table: pd.DataFrame) -> str:
     return table[list(COLUMNS)].to_csv(index=False, lineterminator="\n")
 
 
-def _checked_counts(records: pd.DataFrame, origin: str) -> str:
+def canonical_counts(records: pd.DataFrame, origin: str) -> str:
+    """Return the pair counts of records as the text of their file.
+
+    Raises
+    ------
+    DataError
+        If they are not those of Adult; the sentence names the origin.
+    """
     text = counts_text(pair_counts(records))
     data_set("adult").check(text, origin)
     return text
 
 
 def _uci_counts(cache: Path | None, **fetch: Any) -> str:
-    """Return the counts from the cache if it is sound, else download them and fill the cache."""
+    """Return the counts in the cache if their hash is right, else download them into it."""
     file = cache / CACHE_NAME if cache else None
     if file and file.is_file():
         try:
             return data_set("adult").read(file)
         except DataError as error:
             _LOG.warning("The cached download is fetched again: %s", error)
-    text = _checked_counts(fetch_uci(**fetch), "the UCI download")
+    text = canonical_counts(fetch_uci(**fetch), "the UCI download")
     if file:
         write_text(text, file)
     return text
@@ -292,14 +300,14 @@ def load_counts(
         If `source` is unknown, or is ``file`` without a file, or a parameter of the download is out of range.
     """
     if source not in get_args(Source):
-        raise ValueError(f"The Adult source is {source!r}; allowed are {_listed(get_args(Source))}.")
+        raise ValueError(f"The Adult source is {source!r}; allowed are {_join_quoted(get_args(Source))}.")
     used, reason = source, None
     if source == "auto":
         used = "uci" if file is None else "file"
     if used == "file":
         if file is None:
             raise ValueError("The Adult source is 'file' but no file is given; a raw 'adult.data' is needed.")
-        text = _checked_counts(read_raw(Path(file)), str(file))
+        text = canonical_counts(read_raw(Path(file)), str(file))
     elif used == "uci":
         try:
             folder = Path(cache) if cache else None
@@ -318,36 +326,3 @@ def load_counts(
         "records": RECORDS,
         "fallback_reason": reason,
     }
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the shipped pair-count table from the raw file.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The command line; default ``sys.argv[1:]``.
-
-    Raises
-    ------
-    SystemExit
-        With a sentence, if the raw file is not the one that UCI distributes.
-    """
-    parser = argparse.ArgumentParser(
-        prog="python -m reproduction.data.adult", description="Count pairs of attributes."
-    )
-    parser.add_argument("raw_file", type=Path, help="the raw adult.data")
-    parser.add_argument("--output", type=Path, default="resources/adult_pair_counts.csv", help="CSV table")
-    options = parser.parse_args(arguments)
-    try:
-        records = read_raw(options.raw_file)
-        digest = hashlib.sha256(options.raw_file.read_bytes()).hexdigest()
-        if digest != RAW_SHA256:
-            raise AdultError(f"{options.raw_file} has the sha256 {digest}; UCI's file has {RAW_SHA256}.")
-        write_text(_checked_counts(records, str(options.raw_file)), options.output)
-    except DataError as error:
-        sys.exit(str(error))
-
-
-if __name__ == "__main__":
-    main()

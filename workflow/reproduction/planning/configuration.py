@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from reproduction.data.catalogue import catalogue, own_tables
-from reproduction.planning.paper import Paper, papers
+from reproduction.planning.paper import Paper
 
 _TYPES = {
     "object": "a mapping",
@@ -208,14 +207,3 @@ def values(axis: Mapping[str, Any]) -> list[float]:
     rest = dict(axis)
     given: Sequence[float] = rest.pop("values", None) or grid(**rest)
     return sorted(map(float, given))
-
-
-def main(folder: str = "workflow/schemas") -> None:
-    """Write ``config.schema.json``, for editors, from ``common.schema.json`` and the papers' schemas."""
-    common = json.loads((Path(folder) / "common.schema.json").read_text(encoding="utf-8"))
-    text = json.dumps(schema_with(common, papers().values()), indent=2, ensure_ascii=False)
-    (Path(folder) / "config.schema.json").write_text(f"{text}\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

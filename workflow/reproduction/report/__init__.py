@@ -1,1 +1,1 @@
-"""."""
+"""One page with all results, claims, certificates and their provenance."""

@@ -6,7 +6,6 @@ import base64
 import math
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +25,7 @@ from reproduction.ledger.quotes import highlights_of
 from reproduction.planning.paper import Paper
 from reproduction.planning.provenance import configuration_hash
 from reproduction.planning.run_times import benchmark_seconds
-from reproduction.results.files import markdown, read_metadata, read_table
+from reproduction.results.files import read_metadata, read_table
 from reproduction.results.tables import RESULTS, SKIPPED
 
 _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -333,26 +332,3 @@ def _times(logs: Path) -> list[dict[str, Any]]:
         {"group": group, "jobs": len(spent), "total": sum(spent), "longest": max(spent, default=0.0)}
         for group, spent in times.items()
     ]
-
-
-def update_readme(readme: Path | str, ledger: pd.DataFrame) -> None:
-    """Replace the table of claims by paper and verdict in a README, between its two comment lines.
-
-    Raises
-    ------
-    ValueError
-        If the README does not have the lines ``<!-- claims -->`` and ``<!-- /claims -->``.
-    """
-    path = Path(readme)
-    before, start, rest = path.read_text(encoding="utf-8").partition("<!-- claims -->\n")
-    _, end, after = rest.partition("<!-- /claims -->")
-    if not (start and end):
-        raise ValueError(
-            f"{path} has no lines <!-- claims --> and <!-- /claims --> to put the table between."
-        )
-    with replacing(path) as partial:
-        partial.write_text(f"{before}{start}{markdown(count_verdicts(ledger))}{end}{after}", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    update_readme(sys.argv[1], read_table(sys.argv[2], LEDGER))

@@ -209,21 +209,6 @@ def test_shipped_table(table: pd.DataFrame, text: str) -> None:
     assert hashlib.sha256(BUNDLED.read_bytes()).hexdigest() == ADULT.sha256 == adult.COUNTS_SHA256
 
 
-@needs_raw
-def test_shipped_table_is_what_the_command_writes(tmp_path: Path) -> None:
-    output = tmp_path / "new" / "counts.csv"
-    adult.main([str(RAW), "--output", str(output)])
-    assert output.read_bytes() == BUNDLED.read_bytes()
-    assert list(output.parent.iterdir()) == [output]
-
-
-def test_command_refuses_other_data(write_raw: Callable[..., Path], tmp_path: Path) -> None:
-    output = tmp_path / "counts.csv"
-    with pytest.raises(SystemExit, match="has the sha256"):
-        adult.main([str(write_raw()), "--output", str(output)])
-    assert not output.exists()
-
-
 # Contingency tables
 
 

@@ -11,7 +11,6 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from reproduction.planning import configuration
 from reproduction.planning.configuration import (
     ConfigurationError,
     check,
@@ -92,15 +91,6 @@ def test_definitions_are_all_used():
     texts = [json.dumps(COMMON), *(json.dumps(paper.configuration_schema) for paper in PAPERS)]
     used = {name for text in texts for name in re.findall(r'"#/\$defs/(\w+)"', text)}
     assert used == set(COMMON["$defs"])
-
-
-def test_the_schema_for_editors_is_that_of_the_papers(tmp_path):
-    (tmp_path / "common.schema.json").write_text(json.dumps(COMMON), encoding="utf-8")
-    configuration.main(str(tmp_path))
-    made, shipped = tmp_path / "config.schema.json", ROOT / "workflow/schemas/config.schema.json"
-    assert made.read_text(encoding="utf-8") == shipped.read_text(encoding="utf-8"), (
-        "run python -m reproduction.planning.configuration"
-    )
 
 
 def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():

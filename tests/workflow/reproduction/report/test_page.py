@@ -469,23 +469,3 @@ def test_on_paper_nothing_is_lost(page, tmp_path):
     path = tmp_path / "page.pdf"
     browser(tmp_path, f"--print-to-pdf={path}", (tmp_path / "results/report/index.html").as_uri())
     assert path.read_bytes().startswith(b"%PDF")
-
-
-# The README -----------------------------------------------------------------------------------------------
-
-
-def test_the_table_of_the_readme_is_replaced(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("a\n<!-- claims -->\nold\n<!-- /claims -->\nb\n")
-    ledger = decided(tmp_path)
-    report.update_readme(readme, ledger)
-    text = readme.read_text()
-    assert "old" not in text
-    assert text.startswith("a\n<!-- claims -->\n| paper |")
-    assert text.endswith("<!-- /claims -->\nb\n")
-    assert f"| all | 0 | 0 | 0 | {len(CLAIMS)} |" in text
-    report.update_readme(readme, ledger)
-    assert readme.read_text() == text
-    readme.write_text("nothing")
-    with pytest.raises(ValueError, match="has no lines <!-- claims --> and <!-- /claims -->"):
-        report.update_readme(readme, ledger)
