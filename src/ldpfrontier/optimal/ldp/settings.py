@@ -51,7 +51,9 @@ class LdpSettings:
     max_simplex_steps: int = 2_000
     max_halvings: int = 60
 
-    # Tuning. Nothing here changes what is true of a result, only its gap and its time.
+    # Tuning. It changes gaps and times alone, never what is true of a bound.
+    # Insensitive: with half and twice the value, gaps of mutual information on random priors of 30 and 80
+    # inputs, and of f-divergences on 10, 40 and 150, stay the same at epsilon from 0.5 to 6.
     #: Rounds of column generation, times k^2, which keeps the time to seconds.
     generation_work: int = 500_000
     #: Packings whose sets are the first columns.
@@ -60,11 +62,16 @@ class LdpSettings:
     deviation_share: float = 0.1
     #: Passes over pairs of bins, if their weights do not agree before.
     exchange_passes: int = 30
-    #: Sets kept in all steps of a branch and bound together, by effort.
-    pricing_widths: tuple[int, int] = (20_000, 320_000)
     #: Inputs up to which all columns of an f-divergence are listed for pricing. Up to twice as many, all
     #: intervals of inputs are in the linear program from the start.
     listed_pricing_inputs: int = 12
+    #: Intervals of log ratios that are priced at a time.
+    max_intervals: int = 4_096
+    #: Columns offered by a pricing that lists all.
+    offered_columns: int = 8
+    # Sensitive: the gap of the largest of these instances is between 1e-10 and 5e-3 as they vary.
+    #: Sets kept in all steps of a branch and bound together, by effort.
+    pricing_widths: tuple[int, int] = (20_000, 320_000)
     #: Knots of the price function of more inputs, in all, and fewest and most within a block.
     price_knots: int = 96
     knots_per_block: tuple[int, int] = (4, 16)
@@ -73,11 +80,8 @@ class LdpSettings:
     #: Linear programs for prices, and the step from the best prices towards the new ones.
     price_rounds: int = 40
     price_step: float = 0.7
-    #: Intervals of log ratios that a pricing starts with, and most at a time.
+    #: Intervals of log ratios that a pricing starts with.
     first_intervals: int = 128
-    max_intervals: int = 4_096
-    #: Columns offered by a pricing that lists all.
-    offered_columns: int = 8
 
 
 SETTINGS = LdpSettings()
