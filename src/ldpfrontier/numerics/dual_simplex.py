@@ -1,15 +1,18 @@
-r"""The dual simplex method for linear programs with a few variables and thousands of inequalities, compiled.
+r"""Dual simplex method for linear programs with some ten variables and thousands of inequalities, compiled.
 
 The programs are ::
 
-    maximize cost . v   subject to   scale . v = 1,  lo <= v <= hi,  a . v <= 0 for all a of a pool
+    maximize cost . v   subject to   scale . v = 1,  lo <= v <= hi,  a . v <= 0 for all a of a pool.
 
-in some ten variables. A basis is n constraints that its vertex meets with equality: the first one, bounds and
-inequalities. Without inequalities the best vertex is known (a fractional knapsack); inequalities and bounds
-that it violates enter the basis one by one, and a bound in the way is exchanged for the opposite one as long
-as that pays. The objective falls throughout, so a program that only has to be shown to be worth less than
-some number ends early. The bound that is returned is computed from the multipliers of the inequalities alone:
-it holds whatever rounding did to the basis.
+A basis is n constraints that its vertex v meets with equality; its multipliers y are their weights in `cost`,
+and it is dual feasible if they have the right signs. The steps are those of a textbook: the constraint that v
+violates most enters, the ratio test on y decides which one leaves, and bounds before it are flipped as long
+as the violation lasts (long-step rule). The first basis solves the program without inequalities, a fractional
+knapsack. Every step looks at the *working* inequalities alone; violated ones of the pool join them.
+
+The objective falls throughout, so a program that only has to be shown to be worth little ends early. The
+bound that is returned is computed from the multipliers of the inequalities alone, by weak duality: it holds
+whatever rounding did to the basis.
 """
 
 from __future__ import annotations
@@ -22,14 +25,17 @@ from numpy.typing import NDArray
 from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.types import FloatArray
 
-#: Inequalities that are taken to work at a time; most steps of a program.
-ADDED, STEPS = 6, 400
+# Inequalities that join the working ones at a time; tuned on programs of 4 to 16 variables.
+_BATCH = 6
 
-#: Violations that are rounding; least pivot.
-TINY, PIVOT = 1e-10, 1e-10
+# Most steps of a program; the bound holds after any number of them.
+_MAX_STEPS = 400
 
-#: The equality in a basis. Bounds have the numbers of their variables; working inequalities follow.
-EQUALITY = -1
+# Violations and pivots up to here are rounding.
+_TOLERANCE = 1e-10
+
+# The number of the equality in a basis. Bounds have those of their variables; working inequalities follow.
+_EQUALITY = -1
 
 
 class Pool(NamedTuple):
@@ -38,22 +44,22 @@ class Pool(NamedTuple):
     scale: FloatArray  # (n,)
     rows: FloatArray  # (n, room): the inequalities, one per column
     needed: NDArray[np.int64]  # (room,): when they were last needed
-    working: NDArray[np.int64]  # (places,): which of them work, more than n places
-    copied: FloatArray  # (n, places): these
+    working: NDArray[np.int64]  # (places,): the numbers of the working ones, more than n places
+    copied: FloatArray  # (n, places): the working ones
     violation: FloatArray  # (places,): scratch
-    counts: NDArray[np.int64]  # (3,): how many there are; how many work; the programs solved
+    counts: NDArray[np.int64]  # (3,): of inequalities, of working ones, of programs solved
 
 
 class Basis(NamedTuple):
-    """Constraints that are met with equality."""
+    """Constraints that are met with equality, and what follows from them."""
 
-    active: NDArray[np.int64]  # (n,): which
-    inverse: FloatArray  # (n, n): that of the matrix of their normals, transposed
+    active: NDArray[np.int64]  # (n,): their numbers
+    inverse: FloatArray  # (n, n): the inverse of the matrix of their normals, transposed
     y: FloatArray  # (n,): their multipliers
     v: FloatArray  # (n,): the vertex
-    weights: FloatArray  # (n,): of them in the normal of the constraint that enters
+    weights: FloatArray  # (n,): their weights in the normal of the constraint that enters
     inside: NDArray[np.bool_]  # (n,): whether a variable is at none of its bounds
-    upper: NDArray[np.bool_]  # (n,): or at the upper one
+    upper: NDArray[np.bool_]  # (n,): whether it is at the upper bound
 
 
 @inner
@@ -71,21 +77,21 @@ def _add(target: FloatArray, factor: float, source: FloatArray) -> None:
 
 
 @inner
-def _knapsack(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: FloatArray) -> Basis:
-    """Solve the program without inequalities: variables of the largest cost per scale first."""
+def _knapsack_basis(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: FloatArray) -> Basis:
+    """Return the best basis without inequalities: variables with the largest cost per scale first."""
     n = cost.size
     v, y, active, inverse = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64), np.zeros((n, n))
     inside, upper = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     for j in range(n):
         active[j], inverse[j, j] = j, 1.0
         v[j] = hi[j] if scale[j] == 0.0 and cost[j] > 0.0 else lo[j]
-    left, split = 1.0 - _dot(scale, v), EQUALITY
+    left, split = 1.0 - _dot(scale, v), _EQUALITY
     while True:
-        best, most = EQUALITY, -np.inf
+        best, most = _EQUALITY, -np.inf
         for j in range(n):
-            if scale[j] > 0.0 and not upper[j] and (cost[j] / scale[j] > most or best == EQUALITY):
+            if scale[j] > 0.0 and not upper[j] and (cost[j] / scale[j] > most or best == _EQUALITY):
                 best, most = j, cost[j] / scale[j]
-        if best == EQUALITY:
+        if best == _EQUALITY:
             break
         split = best
         v[split] = min(hi[split], lo[split] + left / scale[split])
@@ -101,13 +107,13 @@ def _knapsack(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: FloatArra
         y[j] = cost[j] - price * scale[j]
         upper[j] = v[j] == hi[j]
     inverse[split, split] = 1.0 / scale[split]
-    active[split], inside[split], y[split] = EQUALITY, True, price
+    active[split], inside[split], y[split] = _EQUALITY, True, price
     return Basis(active, inverse, y, v, np.zeros(n), inside, upper)
 
 
 @inner
 def _violations(rows: FloatArray, count: int, end: int, v: FloatArray, violation: FloatArray) -> None:
-    """Evaluate the last `count` of the inequalities before `end`."""
+    """Write a . v of the last `count` inequalities before `end`."""
     for i in range(count):
         violation[i] = 0.0
     for j in range(v.size):
@@ -118,10 +124,10 @@ def _violations(rows: FloatArray, count: int, end: int, v: FloatArray, violation
 
 
 @inner
-def _entering(pool: Pool, basis: Basis, lo: FloatArray, hi: FloatArray) -> tuple[int, float]:
-    """Find the bound or working inequality that the vertex violates most, and by how much."""
+def _most_violated(pool: Pool, basis: Basis, lo: FloatArray, hi: FloatArray) -> tuple[int, float]:
+    """Return the bound or working inequality that the vertex violates most, and by how much."""
     n, v, count = lo.size, basis.v, pool.counts[1]
-    which, most = EQUALITY, TINY
+    which, most = _EQUALITY, _TOLERANCE
     for j in range(n):
         if basis.inside[j] and max(v[j] - hi[j], lo[j] - v[j]) > most:
             which, most = j, max(v[j] - hi[j], lo[j] - v[j])
@@ -133,14 +139,14 @@ def _entering(pool: Pool, basis: Basis, lo: FloatArray, hi: FloatArray) -> tuple
 
 
 @inner
-def _leaving(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> int:
-    """Find the place of the constraint that leaves, or -1; flip bounds before it while `excess` is left."""
+def _ratio_test(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> int:
+    """Return the place of the constraint that leaves, or -1; flip bounds before it while `excess` lasts."""
     n = lo.size
     while True:
         least, place = np.inf, -1
         for i in range(n):
             w, kind = basis.weights[i], basis.active[i]
-            if abs(w) <= PIVOT or kind == EQUALITY or (kind < n and lo[kind] == hi[kind]):
+            if abs(w) <= _TOLERANCE or kind == _EQUALITY or (kind < n and lo[kind] == hi[kind]):
                 continue
             # Multipliers of lower bounds are at most 0, all others at least 0.
             if (w < 0.0) == (kind < n and not basis.upper[kind]):
@@ -152,7 +158,7 @@ def _leaving(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> int
             return place
         width = hi[kind] - lo[kind]
         excess -= abs(basis.weights[place]) * width
-        if excess <= TINY:
+        if excess <= _TOLERANCE:
             return place
         _add(basis.v, -width if basis.upper[kind] else width, basis.inverse[place])
         basis.upper[kind] = not basis.upper[kind]
@@ -160,7 +166,7 @@ def _leaving(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> int
 
 
 @inner
-def _exchange(
+def _pivot(
     basis: Basis, place: int, which: int, sign: float, normal: FloatArray, end: float, lo: FloatArray
 ) -> None:
     """Exchange the constraint at a place of the basis for the one that enters, normal . v = end."""
@@ -195,14 +201,14 @@ def _bound(
     lo: FloatArray,
     hi: FloatArray,
 ) -> tuple[float, FloatArray]:
-    """Bound the program from the multipliers of the inequalities; the reduced costs of the bound.
+    """Return the bound of weak duality and its reduced costs, from the multipliers of the inequalities.
 
-    Those of the basis have the multipliers y, and one more has the last one.
+    The constraints of the basis have the multipliers y; one more, `which`, has the multiplier `last`.
     """
     n, bound, reduced = cost.size, 0.0, cost.copy()
     for i in range(n + 1):
         kind, multiplier = (basis.active[i], y[i]) if i < n else (which, last)
-        if kind == EQUALITY:
+        if kind == _EQUALITY:
             bound += multiplier
             _add(reduced, -multiplier, pool.scale)
         elif kind >= n and multiplier > 0.0:
@@ -215,7 +221,7 @@ def _bound(
 
 
 @inner
-def _active(basis: Basis, which: int) -> bool:
+def _in_basis(basis: Basis, which: int) -> bool:
     found = False
     for kind in basis.active:
         found |= kind == which
@@ -223,19 +229,19 @@ def _active(basis: Basis, which: int) -> bool:
 
 
 @inner
-def _employ(pool: Pool, basis: Basis, slack: float) -> bool:
-    """Take the inequalities that the vertex violates most to work, in the place of those not needed for long.
+def _add_working(pool: Pool, basis: Basis, slack: float) -> bool:
+    """Let the inequalities that the vertex violates most join the working ones; return whether there are any.
 
-    Returns whether there are any.
+    They take the places of those that were not needed for long.
     """
-    n, size, slack = basis.v.size, pool.violation.size, max(slack, 2.0 * TINY)
-    worst, most, count = np.empty(ADDED, dtype=np.int64), np.empty(ADDED), 0
+    n, size, slack = basis.v.size, pool.violation.size, max(slack, 2.0 * _TOLERANCE)
+    worst, most, count = np.empty(_BATCH, dtype=np.int64), np.empty(_BATCH), 0
     for first in range(0, pool.counts[0], size):
         end = min(first + size, pool.counts[0])
         _violations(pool.rows, end - first, end, basis.v, pool.violation)
         for i in range(end - first):
-            if pool.violation[i] > (most[ADDED - 1] if count == ADDED else slack):
-                place = count = min(count + 1, ADDED)
+            if pool.violation[i] > (most[_BATCH - 1] if count == _BATCH else slack):
+                place = count = min(count + 1, _BATCH)
                 while place > 1 and pool.violation[i] > most[place - 2]:
                     place -= 1
                     most[place], worst[place] = most[place - 1], worst[place - 1]
@@ -247,7 +253,7 @@ def _employ(pool: Pool, basis: Basis, slack: float) -> bool:
         else:
             oldest = pool.counts[2] + 1
             for i in range(place):
-                if pool.needed[pool.working[i]] < oldest and not _active(basis, n + i):
+                if pool.needed[pool.working[i]] < oldest and not _in_basis(basis, n + i):
                     oldest, place = pool.needed[pool.working[i]], i
         pool.working[place], pool.needed[row] = row, pool.counts[2]
         for j in range(n):
@@ -259,7 +265,7 @@ def _employ(pool: Pool, basis: Basis, slack: float) -> bool:
 def maximize(
     pool: Pool, cost: FloatArray, lo: FloatArray, hi: FloatArray, slack: float, enough: float
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Solve a program, unless its value is shown to be at most `enough`.
+    """Return bound and solution of a program, unless its value is shown to be at most `enough`.
 
     Parameters
     ----------
@@ -280,11 +286,11 @@ def maximize(
     """
     n = cost.size
     pool.counts[2] += 1
-    basis, normal = _knapsack(pool.scale, cost, lo, hi), np.empty(n)
-    for _ in range(STEPS):
-        which, excess = _entering(pool, basis, lo, hi)
-        if which == EQUALITY:
-            if not _employ(pool, basis, slack):
+    basis, normal = _knapsack_basis(pool.scale, cost, lo, hi), np.empty(n)
+    for _ in range(_MAX_STEPS):
+        which, excess = _most_violated(pool, basis, lo, hi)
+        if which == _EQUALITY:
+            if not _add_working(pool, basis, slack):
                 break
             continue
         sign, end = 1.0, 0.0
@@ -296,7 +302,7 @@ def maximize(
             end = hi[which] if sign > 0.0 else lo[which]
         for i in range(n):
             basis.weights[i] = sign * _dot(basis.inverse[i], normal)
-        place = _leaving(basis, excess, lo, hi)
+        place = _ratio_test(basis, excess, lo, hi)
         if place < 0:
             # More of the entering constraint, less of the others: the bound falls without end.
             for i in range(n):
@@ -304,7 +310,7 @@ def maximize(
             if _bound(pool, np.zeros(n), basis, basis.weights, which, sign, lo, hi)[0] < 0.0:
                 return -np.inf, basis.v, cost
             break
-        _exchange(basis, place, which, sign, normal, end, lo)
+        _pivot(basis, place, which, sign, normal, end, lo)
         if _dot(cost, basis.v) <= enough:
             bound, reduced = _bound(pool, cost, basis, basis.y, which, 0.0, lo, hi)
             if bound <= enough:

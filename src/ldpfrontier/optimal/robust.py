@@ -304,7 +304,7 @@ def _beyond_simplex(
         return joint_optimum(
             ball,
             epsilon,
-            oracle=envelope,
+            envelope=envelope,
             pairs="distinct" if distinct else "all",
             tolerance=max(tolerance, SETTINGS.joint_tolerance),
             max_nodes=SETTINGS.joint_nodes if max_nodes is None else max_nodes,

@@ -1,14 +1,20 @@
 r"""The best robustly private mechanism under the uncertainty set itself, for tables with few cells.
 
-lopuhaa2024 calls a mechanism (eps, F)-RLDP if no P in F lets an output tell two sensitive values apart by
-more than e^eps. PolyOpt is the optimum over polyhedral cones inside the cone of all such columns; here the
-column LP is solved over that cone itself (`cone`), or over the one of the exact projections of F:
+A mechanism is (eps, F)-RLDP (lopuhaa2024) if all its columns v are in the cone of `separation`: no P in F
+lets an output tell two sensitive values apart by more than e^eps. PolyOpt is the optimum over polyhedral
+cones inside. Here the column LP is solved over the cone itself, or over the one of the exact projections of
+F, by column generation. A column, scaled to P-hat . v = 1, has the reduced cost ::
 
-1. **Search**: the value of a column is convex, so it rises along the solution of the LP with its gradient,
-   taken over the inequalities seen so far. Solutions outside the cone yield new inequalities; the last one
-   is mixed with the constant column until it is inside.
-2. **Pricing**: branch and bound over boxes, on which v log v is bounded by its secant, over the same growing
-   set of inequalities. All of them hold for the cone, so at any time the bound is valid.
+    rho(v) = sum_x P-hat_x v_x log v_x - alpha . v
+
+at duals alpha, which is convex: it is to be maximized over a convex set. Two ways, over the same growing pool
+of cuts:
+
+1. **Search**: rho rises along the solution of the LP with its gradient. Solutions outside the cone yield new
+   cuts; the last one is mixed with the constant column until it is inside.
+2. **Spatial branch and bound**, for the certificate: on a box v log v is at most its secant, so an LP bounds
+   rho. The box with the largest bound is split where the secant is farthest off. All cuts hold for the cone,
+   so the bound is valid at any time.
 """
 
 from __future__ import annotations
@@ -23,55 +29,39 @@ import numpy as np
 from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.information import entropy
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master, generate
-from ldpfrontier.optimal.exact.separation import Conditionals, Oracle, Pairs, Relaxation
+from ldpfrontier.optimal.exact.cut_pool import CutPool
+from ldpfrontier.optimal.exact.separation import Conditionals, Oracle, Pairs
+from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.polyopt.solve import allowed, start_columns
-from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
+from ldpfrontier.optimal.polyopt.solve import start_columns
+from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import least_members
+from ldpfrontier.uncertainty.divergence import minimizers
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
 
-#: Share of the resolution that a column may lose when it is pulled into the cone, and the least weight of the
-#: constant column that a violated inequality must ask for.
-LOSS, LEAST = 0.05, 1e-10
 
-#: Below this, gradients take a letter for this large: the slope of v log v at 0 is -inf.
-FLOOR = 1e-5
+class Node(NamedTuple):
+    """The columns in a box, lo <= v <= hi, ordered by falling bounds on their reduced costs."""
 
-#: Share of the tolerance left to pricing.
-SHARE = 0.3
-
-#: Steps of a search; boxes of the branch and bound split between two calls of the oracle; a box is not cut
-#: nearer to its ends than this share of its width.
-STEPS, GROUP, MARGIN = 60, 16, 0.35
-
-#: Linear programs of one optimum, after which searches and boxes end; six cells mostly need a tenth.
-WORK = 100_000
-
-
-class Box(NamedTuple):
-    """Columns between `lo` and `hi` and the one, `v`, at which their bound is attained; least bound last."""
-
-    negative: float
-    number: int
-    v: FloatArray
+    negative_bound: float
+    number: int  # in order of creation
+    v: FloatArray  # where the bound is attained
     lo: FloatArray
     hi: FloatArray
 
 
 @dataclass(eq=False)
 class JointColumns:
-    """The columns of the cone, priced by search and branch and bound.
+    """The columns of the cone, priced by search and by branch and bound.
 
     Attributes
     ----------
     oracle : Oracle
     max_nodes : int
-        Most boxes to look at per pricing: the first, rough effort has a tenth of them.
+        Most nodes per pricing: the first, rough effort has a tenth of them.
     value, resolution : float
         In nats: no bound on the optimum below value + resolution is looked for, and none on reduced costs
         closer than `resolution` to the best one found.
@@ -81,165 +71,172 @@ class JointColumns:
     max_nodes: int
     value: float = field(default=0.0, init=False)
     resolution: float = field(default=0.0, init=False)
-    looked_at: int = field(default=0, init=False)
     efforts: int = 2
 
     def __post_init__(self) -> None:
         self.utility = MutualInformation(self.oracle.ball.centre)
-        self.relaxation = Relaxation(self.scale)
+        self.pool = CutPool(self.scale)
         self.rng = np.random.default_rng(0)
-        self.known = self.utility.columns(np.ones((1, self.scale.size)))
-        self.aim(0.0, 1e-3)
-        self.top = self._ranges()
+        self.found = self.utility.columns(np.ones((1, self.scale.size)))
+        self.set_accuracy(0.0, 1e-3)
+        self.top = self._upper_bounds()
         self._count = itertools.count()
 
-    def aim(self, value: float, resolution: float) -> None:
-        """Set the value of the best channel so far, and how exact searches and bounds have to be, in nats."""
+    def set_accuracy(self, value: float, resolution: float) -> None:
+        """Set the value of the best channel so far, and how exact searches and bounds are to be, in nats."""
         self.value, self.resolution = value, resolution
-        self._weight = max(LOSS * resolution, LEAST)
-        self.relaxation.slack = self._weight * -math.expm1(-self.oracle.epsilon)
+        self._weight = max(SETTINGS.pull_loss * resolution, SETTINGS.least_weight)
+        self.pool.slack = self._weight * -math.expm1(-self.oracle.epsilon)
 
     @property
     def scale(self) -> FloatArray:
         """P-hat, row-major, shape (a1 a2,)."""
         return self.utility.prior
 
-    def _ranges(self) -> FloatArray:
-        """Upper bounds on the entries of columns; fills the pool."""
+    def _upper_bounds(self) -> FloatArray:
+        """Return upper bounds on the entries of columns, (a1 a2,), and fill the pool."""
         ball, E = self.oracle.ball, math.exp(self.oracle.epsilon)
         a1, a2 = ball.centre.shape
         unit = np.tile(np.eye(a2), (a1, 1))
         s = np.repeat(np.arange(a1), a2)
-        largest = -least_members(ball.conditionals[s], -unit, ball.projected_radii[s], ball.order)[0]
+        largest = -minimizers(ball.conditionals[s], -unit, ball.projected_radii[s], ball.order)[0]
         # Averages of two groups differ by at most e^eps and have the mean 1: R . v_s <= e^(2 eps).
         top = E * E / largest
         low = np.zeros(a1 * a2)
         cuts = self.oracle.worst(np.vstack([np.eye(a1 * a2) + 1e-3, 1.001 - np.eye(a1 * a2)]))[1]
-        self.relaxation.add(cuts.reshape(-1, a1 * a2))
+        self.pool.add(cuts.reshape(-1, a1 * a2))
         for _ in range(8):
             corners = []
             for x in range(a1 * a2):
-                found = self.relaxation.maximize(np.eye(a1 * a2)[x], low, top)
+                found = self.pool.maximize(np.eye(a1 * a2)[x], low, top)
                 if found is not None:
                     top[x] = min(top[x], found[0] * (1.0 + 1e-9))
                     corners.append(found[1])
-            self._cut(np.array(corners))
+            self._add_cuts(np.array(corners))
         return np.asarray(top)
 
-    def _cut(self, columns: FloatArray) -> FloatArray:
-        """Look for inequalities that columns do not meet; the weights of the constant to ask for, (m,)."""
-        cuts = self.oracle.rough_cuts(columns)
+    def _add_cuts(self, columns: FloatArray) -> FloatArray:
+        """Add the cuts that columns violate; return the weights of the constant that they ask for, (m,)."""
+        cuts = self.oracle.fast_cuts(columns)
         excess = np.maximum(np.einsum("mpx,mx->mp", cuts, columns), 0.0)
         weights = excess / (excess + math.expm1(self.oracle.epsilon))
-        self.relaxation.add(cuts[weights > self._weight])
+        self.pool.add(cuts[weights > self._weight])
         return np.asarray(weights.max(axis=1))
 
-    def search(self, prices: FloatArray, starts: FloatArray) -> Columns:
-        """Follow the gradients of the reduced costs from given columns (in the cone or not)."""
+    def search(self, duals: FloatArray, starts: FloatArray) -> Columns:
+        """Return good columns at some duals, found along gradients from given ones, in the cone or not."""
         zero = np.zeros_like(self.top)
         points, best = np.minimum(starts, self.top), np.full(len(starts), -math.inf)
         rows = np.arange(len(starts))
-        for _ in range(STEPS):
-            if self.relaxation.solved > WORK:
+        for _ in range(SETTINGS.max_search_steps):
+            if self.pool.solved > SETTINGS.max_programs:
                 break
-            slopes = self.scale * (np.log(np.maximum(points[rows], FLOOR)) + 1.0) - prices
-            found = [self.relaxation.maximize(slope, zero, self.top) for slope in slopes]
+            slopes = self.scale * (np.log(np.maximum(points[rows], SETTINGS.gradient_floor)) + 1.0) - duals
+            found = [self.pool.maximize(slope, zero, self.top) for slope in slopes]
             ends = np.array([points[i] if x is None else x[1] for i, x in zip(rows, found, strict=True)])
-            outside = self._cut(ends) > self._weight
-            reduced = xlogy(ends, ends) @ self.scale - ends @ prices
+            outside = self._add_cuts(ends) > self._weight
+            reduced = xlogy(ends, ends) @ self.scale - ends @ duals
             # Outside the cone the reduced cost falls with every new inequality; inside it rises.
             moving = outside | (reduced > best[rows] + 0.1 * self.resolution)
             points[rows], best[rows] = ends, np.where(outside, -math.inf, reduced)
             rows = rows[moving]
             if rows.size == 0:
                 break
-        return self._offer(points)
+        return self.offer(points)
 
-    def _offer(self, columns: FloatArray) -> Columns:
-        """Pull columns into the cone and keep them, and the inequalities met on the way."""
+    def offer(self, columns: FloatArray) -> Columns:
+        """Return columns pulled into the cone; keep them, and the cuts met on the way."""
         inside, cuts = self.oracle.pull(columns)
-        self.relaxation.add(cuts)
+        self.pool.add(cuts)
         valued = self.utility.columns(inside)
-        self.known = Columns.join([self.known, valued])
+        self.found = Columns.join([self.found, valued])
         return valued
 
     def starts(self, columns: FloatArray) -> FloatArray:
-        """Columns near given ones with letters opened, closed and changed, and random ones."""
+        """Return columns near given ones with letters opened, closed and changed, and random ones."""
         n = len(self.top)
         every = np.repeat(columns, 3, axis=0)
         noise = np.exp(self.rng.normal(size=every.shape))
-        opened = np.where(self.rng.random(every.shape) < 0.2, self.rng.random(every.shape) * self.top, every)
-        closed = np.where(self.rng.random(every.shape) < 0.3, 0.0, every * noise)
+        opened = np.where(
+            self.rng.random(every.shape) < SETTINGS.opened_share,
+            self.rng.random(every.shape) * self.top,
+            every,
+        )
+        closed = np.where(self.rng.random(every.shape) < SETTINGS.closed_share, 0.0, every * noise)
         random = self.rng.random((2 * n, n)) ** 4 * self.top
         result = np.vstack([columns, opened, closed, random])
         return self.utility.columns(result + 1e-12).vectors
 
-    def revealing(self) -> FloatArray:
-        """Columns that tell one letter of every group, the best if P is known exactly; 64 at most."""
+    def revealing_columns(self) -> FloatArray:
+        """Return columns that tell one letter of every group, the best if P is known exactly; 64 at most."""
         a1, a2 = self.oracle.ball.centre.shape
         letters = np.array(list(itertools.islice(itertools.product(range(a2), repeat=a1), 64)))
         blocks = np.zeros((len(letters), a1, a2))
         np.put_along_axis(blocks, letters[:, :, None], 1.0, axis=2)
         return self.utility.columns(blocks.reshape(len(letters), -1) + 1e-12).vectors
 
-    def price(self, prices: FloatArray, effort: int) -> tuple[float, Columns]:
+    def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs of all columns from above; offer the best ones found."""
-        reduced = self.known.values - self.known.vectors @ prices
+        reduced = self.found.values - self.found.vectors @ duals
         first = np.argsort(-reduced, kind="stable")[:8]
-        self.search(prices, self.starts(self.known.vectors[first]))
-        bound = self._branch(prices, effort)
-        reduced = self.known.values - self.known.vectors @ prices
+        self.search(duals, self.starts(self.found.vectors[first]))
+        bound = self._branch(duals, effort)
+        reduced = self.found.values - self.found.vectors @ duals
         best = np.argsort(-reduced, kind="stable")[: 2 * GENERATION.batch]
-        return bound, Columns(self.known.vectors[best], self.known.values[best])
+        return bound, Columns(self.found.vectors[best], self.found.values[best])
 
-    def _branch(self, prices: FloatArray, effort: int) -> float:
-        """Branch and bound, the box with the largest bound first."""
-        best = float((self.known.values - self.known.vectors @ prices).max())
-        target = self.value + self.resolution - float(prices.sum())
+    def _branch(self, duals: FloatArray, effort: int) -> float:
+        """Return a bound on the reduced costs of all columns, by branch and bound, the best node first."""
+        best = float((self.found.values - self.found.vectors @ duals).max())
+        target = self.value + self.resolution - float(duals.sum())
 
         def cutoff() -> float:
             rough = max(best, 0.0) if effort + 1 < self.efforts else 0.0
             return max(best + max(self.resolution, rough), target)
 
         nodes = self.max_nodes if effort + 1 == self.efforts else self.max_nodes // 10
-        root = self._bound(prices, np.zeros_like(self.top), self.top, cutoff())
+        root = self._bound(duals, np.zeros_like(self.top), self.top, cutoff())
         heap = [] if root is None else [root]
-        while heap and -heap[0].negative > cutoff() and nodes > 0 and self.relaxation.solved <= WORK:
+        while (
+            heap
+            and -heap[0].negative_bound > cutoff()
+            and nodes > 0
+            and self.pool.solved <= SETTINGS.max_programs
+        ):
             halves: list[tuple[FloatArray, FloatArray]] = []
-            while heap and len(halves) < 2 * GROUP and -heap[0].negative > cutoff():
+            while heap and len(halves) < 2 * SETTINGS.split_together and -heap[0].negative_bound > cutoff():
                 halves += self._split(heapq.heappop(heap), cutoff())
             nodes -= len(halves)
-            self.looked_at += len(halves)
-            bounded = [self._bound(prices, lo, hi, cutoff()) for lo, hi in halves]
-            boxes = [box for box in bounded if box is not None]
-            if not boxes:
+            bounded = [self._bound(duals, lo, hi, cutoff()) for lo, hi in halves]
+            kept = [node for node in bounded if node is not None]
+            if not kept:
                 continue
-            points = np.array([box.v for box in boxes])
-            weights = self._cut(points)[:, None]
+            points = np.array([node.v for node in kept])
+            weights = self._add_cuts(points)[:, None]
             points += weights * (1.0 - points)
-            reduced = xlogy(points, points) @ self.scale - points @ prices
+            reduced = xlogy(points, points) @ self.scale - points @ duals
             if reduced.max() > best + 0.1 * self.resolution:
-                self._offer(points[np.argsort(-reduced, kind="stable")[:3]])
-                self.search(prices, self.known.vectors[-3:])
-                best = float((self.known.values - self.known.vectors @ prices).max())
-            for box in boxes:
-                heapq.heappush(heap, box)
-        return max(cutoff(), -heap[0].negative) if heap else cutoff()
+                self.offer(points[np.argsort(-reduced, kind="stable")[:3]])
+                self.search(duals, self.found.vectors[-3:])
+                best = float((self.found.values - self.found.vectors @ duals).max())
+            for node in kept:
+                heapq.heappush(heap, node)
+        return max(cutoff(), -heap[0].negative_bound) if heap else cutoff()
 
     def _secants(self, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Slopes and values at 0 of the lines through v log v at the ends of the intervals, times P."""
+        """Return slopes and values at 0 of the secants of v log v over the intervals, times P-hat."""
         low, width = xlogy(lo, lo), hi - lo
         wide = width > 1e-12 * hi
         secants = (xlogy(hi, hi) - low) / np.where(wide, width, 1.0)
         slopes = np.where(wide, secants, np.log(np.maximum(hi, 1e-300)) + 1.0)
         return self.scale * slopes, self.scale * (low - slopes * lo)
 
-    def _bound(self, prices: FloatArray, lo: FloatArray, hi: FloatArray, enough: float) -> Box | None:
-        """Bound the reduced costs over a box, without those of its parts where they are below `enough`."""
+    def _bound(self, duals: FloatArray, lo: FloatArray, hi: FloatArray, enough: float) -> Node | None:
+        """Return the node of a box, cut down to where reduced costs may exceed `enough`; None if nowhere."""
         while True:
             slopes, constants = self._secants(lo, hi)
             constant = float(constants.sum())
-            found = self.relaxation.maximize(slopes - prices, lo, hi, enough - constant)
+            found = self.pool.maximize(slopes - duals, lo, hi, enough - constant)
             if found is None:
                 return None
             bound, v, reduced = found[0] + constant, found[1], found[2]
@@ -253,18 +250,18 @@ class JointColumns:
             shrunk = (new_hi - new_lo < 0.7 * (hi - lo)).any()
             lo, hi = new_lo, new_hi
             if not shrunk:
-                return Box(-bound, next(self._count), np.clip(v, lo, hi), lo, hi)
+                return Node(-bound, next(self._count), np.clip(v, lo, hi), lo, hi)
 
-    def _split(self, box: Box, enough: float) -> list[tuple[FloatArray, FloatArray]]:
-        """Two halves of a box at the letter with the largest gap; the box again if new cuts help more."""
-        _, _, v, lo, hi = box
+    def _split(self, node: Node, enough: float) -> list[tuple[FloatArray, FloatArray]]:
+        """Return the halves of a box at the entry with the largest gap; or the box, if new cuts help more."""
+        _, _, v, lo, hi = node
         slopes, constants = self._secants(lo, hi)
         gaps = slopes * v + constants - self.scale * xlogy(v, v)
-        if gaps.sum() < 0.5 * (-box.negative - enough):
+        if gaps.sum() < 0.5 * (-node.negative_bound - enough):
             return [(lo, hi)]
         x = int(gaps.argmax())
-        width = hi[x] - lo[x]
-        at = float(np.clip(v[x], lo[x] + MARGIN * width, hi[x] - MARGIN * width))
+        margin = SETTINGS.split_margin * (hi[x] - lo[x])
+        at = float(np.clip(v[x], lo[x] + margin, hi[x] - margin))
         below, above = hi.copy(), lo.copy()
         below[x] = above[x] = at
         return [(lo, below), (above, hi)]
@@ -274,92 +271,63 @@ def joint_optimum(
     ball: RenyiBall,
     epsilon: float,
     *,
-    oracle: Conditionals = "exact",
+    envelope: Conditionals = "exact",
     pairs: Pairs = "distinct",
     tolerance: float = 1e-4,
     max_rounds: int = 40,
     max_nodes: int = 20_000,
     start: Channel | None = None,
 ) -> Optimum:
-    """Find the best (eps, F)-RLDP mechanism, with a certificate.
+    """Find the best mechanism with all columns in the cone, with a certificate.
+
+    `optimal_robust` checks the arguments and decides the trivial cases: here epsilon and the radius are
+    positive, there are two sensitive values unless `pairs` is "all", and the start is in the class.
 
     Parameters
     ----------
-    ball : RenyiBall
-        The uncertainty set F around the estimate P-hat, under which the utility I(X;Y) is measured.
-    epsilon : float
-        Privacy level in nats, at least 0.
-    oracle : {"exact", "projections"}
-        F itself, or its projections F_{U|s} independently of each other, which gives a smaller class.
-    pairs : {"all", "distinct"}
-        Whether a sensitive value is compared with itself as well, both sides at full budget, as PolyOpt does.
+    ball, epsilon, start
+        As for `optimal_robust`.
+    envelope, pairs
+        As for `Oracle`.
     tolerance : float
         Relative gap at which to stop.
     max_rounds : int
         Most linear programs over the columns found, once by search and once with branch and bound.
     max_nodes : int
-        Most boxes per pricing. Up to six cells a few thousand close the gap.
-    start : Channel, optional
-        A mechanism of the class, whose columns are among the first.
+        Most nodes per pricing. Up to six cells a few thousand close the gap.
 
     Returns
     -------
     Optimum
-        Inputs (s, u) in row-major order; the bound is one on the class, and at most that of
-        `optimal_nonrobust`.
-
-    Raises
-    ------
-    ValueError
-        If epsilon is out of range, `oracle` or `pairs` is unknown, or `start` has another number of inputs or
-        is not in the class.
+        Inputs (s, u) in row-major order; the bound is at most that of `optimal_nonrobust`.
     """
-    epsilon = checked_epsilon(epsilon)
-    check_start(start, ball.centre.size)
-    if oracle not in ("exact", "projections"):
-        raise ValueError(f"oracle is {oracle!r}; it must be 'exact' or 'projections'.")
-    if pairs not in ("all", "distinct"):
-        raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
-    if pairs == "distinct" and ball.centre.shape[0] == 1:
-        # With one sensitive value there is nothing to hide: the identity is best.
-        h = entropy(ball.centre)
-        return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance)
-    if epsilon == 0:
-        return uninformative(ball.centre.size)
-    nonrobust = optimal_nonrobust(ball.centre, epsilon)
-    if ball.radius == 0:
-        return nonrobust
     utility = MutualInformation(ball.centre)
-    given = start_columns(start, utility)
-    family = JointColumns(Oracle(ball, epsilon, oracle, pairs), max_nodes)
-    if start is not None:
-        worst = float(family.oracle.levels(given[0].vectors).max())
-        if worst > allowed(epsilon):
-            raise ValueError(f"The start is private at level {worst:.9g}; epsilon is {epsilon:.9g}.")
-        family.known = Columns.join([family.known, utility.columns(family.oracle.pull(given[0].vectors)[0])])
-    _explore(family, tolerance, max_rounds)
+    family = JointColumns(Oracle(ball, epsilon, envelope, pairs), max_nodes)
+    for columns in start_columns(start, utility):
+        family.offer(columns.vectors)
+    _generate_by_search(family, tolerance, max_rounds)
     found = generate(
-        family, family.known, utility, tolerance=tolerance, max_rounds=max_rounds, smoothing=(0.0,)
+        family, family.found, utility, tolerance=tolerance, max_rounds=max_rounds, smoothing=(0.0,)
     )
-    bound = min(found.bound, nonrobust.upper_bound)
+    bound = min(found.bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
     return certified(found.channel, found.value, bound, tolerance, found.iterations)
 
 
-def _explore(family: JointColumns, tolerance: float, max_rounds: int) -> None:
-    """Column generation by search alone."""
+def _generate_by_search(family: JointColumns, tolerance: float, max_rounds: int) -> None:
+    """Fill a family with good columns: column generation by search alone."""
     master = Master(family.scale.size)
-    master.add(family.known)
-    starts, prices = family.revealing(), np.zeros(family.scale.size)
+    master.add(family.found)
+    starts, duals = family.revealing_columns(), np.zeros(family.scale.size)
     value, fine = 0.0, 0.0
     for _ in range(max_rounds):
-        columns = family.search(prices, starts)
-        largest = float((columns.values - columns.vectors @ prices).max())
+        columns = family.search(duals, starts)
+        largest = float((columns.values - columns.vectors @ duals).max())
         if largest <= fine:
             break
         master.add(columns)
-        value, weights, prices = master.solve()
-        fine = SHARE * tolerance * value
+        value, weights, duals = master.solve()
+        fine = SETTINGS.pricing_share * tolerance * value
         # While columns are far from the best, so may the ends of the searches be.
-        family.aim(value, max(fine, 0.01 * min(largest, value)))
+        family.set_accuracy(value, max(fine, 0.01 * min(largest, value)))
         starts = family.starts(np.array([master.vectors[j] for j in np.flatnonzero(weights > 1e-9)]))
-    family.aim(value, fine)
+    family.set_accuracy(value, fine)

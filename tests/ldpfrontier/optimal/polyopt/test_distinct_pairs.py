@@ -123,8 +123,8 @@ def test_a_decomposition_of_all_products_is_dual_feasible_and_pricing_finds_the_
     rng = np.random.default_rng(seed)
     for spread in (0.05, 0.3):
         trial = (duals - ball.centre * spread * rng.random(duals.shape)).ravel()
-        truth = float((rays.values - rays.vectors @ trial).max())
+        truth = max(float((rays.values - rays.vectors @ trial).max()), 0.0)
         bound, offered = family.price(trial, family.efforts - 1)
-        best = float((offered.values - offered.vectors @ trial).max())
+        best = float((offered.values - offered.vectors @ trial).max(initial=0.0))
         assert best - 1e-9 <= truth <= bound + 1e-9
         assert truth <= SETTINGS.bound_ratio * best + 1e-6

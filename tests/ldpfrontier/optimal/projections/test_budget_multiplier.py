@@ -40,36 +40,38 @@ ORDERS = (0.5, 1.0, 1.05, 2.0, 4.0)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def tolled(
-    r: np.ndarray, w: np.ndarray, radius: float, order: float, toll: float, sign: float
+def extreme_at(
+    r: np.ndarray, w: np.ndarray, radius: float, order: float, multiplier: float, sign: float
 ) -> tuple[float, ExtremeMean]:
     found = empty_extreme(len(r))
-    extreme_mean(r, w, sign, radius, order, toll, found)
+    extreme_mean(r, w, sign, radius, order, multiplier, found)
     return float(found.value[0]), found
 
 
-def scanned(r: np.ndarray, w: np.ndarray, radius: float, order: float, toll: float, sign: float) -> float:
-    """The extreme with a toll, from those without at many divergences."""
+def scanned(
+    r: np.ndarray, w: np.ndarray, radius: float, order: float, multiplier: float, sign: float
+) -> float:
+    """The extreme with a multiplier, from those without at many divergences."""
     D = radius * np.linspace(0.0, 1.0, 3_001)[1:] ** 2
     rows = np.broadcast_to(r, (len(D), len(r))), np.broadcast_to(sign * w, (len(D), len(w)))
-    means = least_mean(*rows, D, order) + toll * np.array([divergence_cost(x, order) for x in D])
+    means = least_mean(*rows, D, order) + multiplier * np.array([divergence_cost(x, order) for x in D])
     return float(sign * min(means.min(), sign * (r @ w)))
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @settings(max_examples=15, deadline=None)
 @given(seed=seeds)
-def test_extremes_with_a_toll_are_the_best_of_all_divergences(order, seed):
+def test_extremes_with_a_multiplier_are_the_best_of_all_divergences(order, seed):
     rng = np.random.default_rng(seed)
-    n, radius, toll = int(rng.integers(2, 6)), 10 ** rng.uniform(-3, 0.3), 10 ** rng.uniform(-2, 2)
+    n, radius, multiplier = int(rng.integers(2, 6)), 10 ** rng.uniform(-3, 0.3), 10 ** rng.uniform(-2, 2)
     r = rng.dirichlet(np.ones(n))
     if n > 2 and rng.random() < 0.4:
         r[0] = 0.0
         r /= r.sum()
     w = rng.exponential(size=n) * (rng.random(n) < 0.8)
     for sign in (1.0, -1.0):
-        value, found = tolled(r, w, radius, order, toll, sign)
-        assert value == pytest.approx(scanned(r, w, radius, order, toll, sign), rel=1e-5, abs=1e-5)
+        value, found = extreme_at(r, w, radius, order, multiplier, sign)
+        assert value == pytest.approx(scanned(r, w, radius, order, multiplier, sign), rel=1e-5, abs=1e-5)
         assert found.R.sum() == pytest.approx(1.0)
         assert sign * found.budget_cost[0] == pytest.approx(value - found.R @ w, abs=1e-12)
 
@@ -81,15 +83,21 @@ def test_two_values_meet_the_ends(order, seed):
     rng = np.random.default_rng(seed)
     mass, radius = rng.uniform(0.01, 0.99, 8), 10 ** rng.uniform(-3, 0.0)
     bottom = rng.uniform(0.5, 1.0)
-    ends, tolls = (bottom * math.exp(rng.uniform(0.1, 2.5)), bottom), tuple(10 ** rng.uniform(-1, 1.5, 2))
+    ends, multipliers = (
+        (bottom * math.exp(rng.uniform(0.1, 2.5)), bottom),
+        tuple(10 ** rng.uniform(-1, 1.5, 2)),
+    )
     low, high = two_cell_range(mass, np.full(8, radius), order)
     for m, (apart, floor, first, last) in zip(
-        mass, two_valued_vertices(mass, (high, low), ends, tolls, order), strict=True
+        mass, two_valued_vertices(mass, (high, low), ends, multipliers, order), strict=True
     ):
         r = np.array([m, 1.0 - m])
 
         def both(w: np.ndarray, r: np.ndarray = r) -> list[float]:
-            return [tolled(r, w, radius, order, t, s)[0] for t, s in zip(tolls, (-1.0, 1.0), strict=True)]
+            return [
+                extreme_at(r, w, radius, order, t, s)[0]
+                for t, s in zip(multipliers, (-1.0, 1.0), strict=True)
+            ]
 
         if np.isfinite(apart):
             assert both(np.array([floor + apart, floor])) == pytest.approx(ends, rel=1e-9)
@@ -100,25 +108,27 @@ def test_two_values_meet_the_ends(order, seed):
 
 
 def random_body(seed: int, order: float, letters: int) -> tuple[Body, np.ndarray]:
-    """A random body with tolls, and prices near which vertices compete."""
+    """A random body with multipliers, and prices near which vertices compete."""
     rng = np.random.default_rng(seed)
     r, p, epsilon = rng.dirichlet(np.ones(letters)), rng.uniform(0.05, 0.9), rng.uniform(0.2, 2.0)
-    radius, toll = 10 ** rng.uniform(-2.5, -0.5), 10 ** rng.uniform(-1, 1)
-    tolls = toll, toll * math.exp(-epsilon)
-    body = Body(r, radius, order, p * r, 0.6 * epsilon, math.exp(-rng.uniform(0, 0.5)), tolls)
+    radius, multiplier = 10 ** rng.uniform(-2.5, -0.5), 10 ** rng.uniform(-1, 1)
+    multipliers = multiplier, multiplier * math.exp(-epsilon)
+    body = Body(r, radius, order, p * r, 0.6 * epsilon, math.exp(-rng.uniform(0, 0.5)), multipliers)
     return body, p * r * rng.uniform(0.5, 2.5, letters)
 
 
 def ends_of(body: Body, w: np.ndarray) -> np.ndarray:
     """A and B of some vectors, shape (2, m)."""
     sides = list(zip(body.budget_multipliers, (-1.0, 1.0), strict=True))
-    return np.array([[tolled(body.centre, v, body.radius, body.order, t, s)[0] for v in w] for t, s in sides])
+    return np.array(
+        [[extreme_at(body.centre, v, body.radius, body.order, t, s)[0] for v in w] for t, s in sides]
+    )
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @settings(max_examples=8, deadline=None)
 @given(seed=seeds)
-def test_vertices_lie_in_a_body_with_tolls(order, seed):
+def test_vertices_lie_in_a_body_with_multipliers(order, seed):
     body, prices = random_body(seed, order, 4)
     before = body.reduced(prices).max()
     polish([body], [prices], 6, 3)
@@ -135,7 +145,7 @@ def test_vertices_lie_in_a_body_with_tolls(order, seed):
 @pytest.mark.parametrize("order", ORDERS)
 @settings(max_examples=4, deadline=None)
 @given(seed=seeds)
-def test_no_point_of_a_body_with_tolls_is_above_the_vertices_found(order, seed):
+def test_no_point_of_a_body_with_multipliers_is_above_the_vertices_found(order, seed):
     # Two letters: the boundary is scanned along rays from a constant inside.
     body, prices = random_body(seed, order, 2)
     polish([body], [prices], 6, 3)

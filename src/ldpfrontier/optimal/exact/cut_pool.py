@@ -1,0 +1,89 @@
+r"""A pool of cuts of a convex cone, and the linear programs over it.
+
+The cone C = {v : a . v <= 0 for all a of an infinite family} is known by the cuts a that its separation
+oracle has returned so far. The programs are ::
+
+    maximize cost . v   subject to   scale . v = 1,  lo <= v <= hi,  a . v <= 0 for all a of the pool,
+
+a relaxation of the same one over C (Kelley's cutting planes). Cuts that no program needed for long are
+forgotten, which leaves every bound valid.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ldpfrontier.numerics.dual_simplex import Pool, maximize
+from ldpfrontier.optimal.exact.settings import SETTINGS
+from ldpfrontier.types import FloatArray
+
+
+@dataclass(eq=False)
+class CutPool:
+    """Linear programs over {v : scale . v = 1, a . v <= 0 for all cuts a in the pool}.
+
+    Attributes
+    ----------
+    scale : ndarray, shape (n,)
+    slack : float
+        Violations up to this are ignored.
+    working : int
+        Cuts that every step of a program looks at, more than n.
+    """
+
+    scale: FloatArray
+    slack: float = 0.0
+    working: int = SETTINGS.working_cuts
+    _pool: Pool = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.scale)
+        self._pool = Pool(
+            self.scale,
+            np.zeros((n, 0)),
+            np.zeros(0, dtype=np.int64),
+            np.zeros(self.working, dtype=np.int64),
+            np.zeros((n, self.working)),
+            np.zeros(self.working),
+            np.zeros(3, dtype=np.int64),
+        )
+
+    @property
+    def solved(self) -> int:
+        """How often `maximize` was called."""
+        return int(self._pool.counts[2])
+
+    @property
+    def cuts(self) -> FloatArray:
+        """All cuts, the largest coefficient of each 1, shape (cuts, n)."""
+        return self._pool.rows[:, : self._pool.counts[0]].T
+
+    def add(self, cuts: FloatArray) -> None:
+        """Add cuts a . v <= 0, shape (cuts, n), and forget those not needed for long if there are many."""
+        pool, count = self._pool, self._pool.counts[0]
+        if count > SETTINGS.max_cuts:
+            kept = np.argsort(-pool.needed[:count], kind="stable")[: SETTINGS.max_cuts // 2]
+            count = pool.counts[0] = len(kept)
+            pool.rows[:, :count], pool.needed[:count] = pool.rows[:, kept], pool.needed[kept]
+            pool.counts[1] = working = min(count, self.working // 2)
+            pool.working[:working] = np.arange(working)
+            pool.copied[:, :working] = pool.rows[:, :working]
+        if (total := count + len(cuts)) > len(pool.needed):
+            room = ((0, 2 * total - len(pool.needed)),)
+            self._pool = pool = pool._replace(
+                rows=np.pad(pool.rows, ((0, 0), *room)),
+                needed=np.pad(pool.needed, room),
+            )
+        pool.rows[:, count:total] = (cuts / np.abs(cuts).max(axis=1, keepdims=True)).T
+        pool.needed[count:total] = self.solved
+        pool.counts[0] = total
+
+    def maximize(
+        self, cost: FloatArray, lo: FloatArray, hi: FloatArray, enough: float = -math.inf
+    ) -> tuple[float, FloatArray, FloatArray] | None:
+        """Return bound, solution and reduced costs as `dual_simplex.maximize`; None if there is no such v."""
+        found = maximize(self._pool, cost, lo, hi, self.slack, enough)
+        return None if found[0] == -math.inf else found

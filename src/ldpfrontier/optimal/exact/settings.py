@@ -1,0 +1,62 @@
+"""Settings of the exact optimum: accuracy of its separation oracle, search, and branch and bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ExactSettings:
+    """Constants of the modules of this folder; shares are relative, angles in radians."""
+
+    # Separation oracle.
+
+    # Accuracy of the angle that splits the budget, where the ratio is smooth in it.
+    angle_accuracy: float = 1e-8
+    # The same below order 1, where the ratio has kinks: a group may be anything from some share on.
+    kink_angle_accuracy: float = 1e-12
+    # The same for cuts that need not be the worst, where the ratio is smooth. Tuned on Adult.
+    fast_angle_accuracy: float = 1e-3
+    # Share of the budget that these leave unspent, so that rounding cannot exceed it.
+    unspent_share: float = 1e-6
+    # Brackets of the angle below order 1/2, where there may be several local maxima.
+    low_order_brackets: int = 8
+    # Secant steps for an angle before every other one is a bisection, and most steps.
+    secants_alone: int = 8
+    max_angle_steps: int = 100
+    # Above this exponent of the budget 1 hardly counts beside e^exponent, which may overflow.
+    largest_exponent: float = 500.0
+    # Columns are pulled to this far (nats) below epsilon, so that rounding does not lift them above it.
+    pull_margin: float = 2e-12
+    max_pull_steps: int = 60
+
+    # Cut pool. Tuned on random tables of 4 to 16 cells.
+
+    # Cuts kept, and at work in a linear program, before unused ones are forgotten.
+    max_cuts: int = 5_000
+    working_cuts: int = 192
+
+    # Search, and branch and bound. Tuned on random tables of 4 to 16 cells.
+
+    # Share of the resolution that a column may lose when it is pulled into the cone.
+    pull_loss: float = 0.05
+    # Least weight of the constant column that a violated cut must ask for; rounding below.
+    least_weight: float = 1e-10
+    # Share of the tolerance left to pricing.
+    pricing_share: float = 0.3
+    # Entries of a column below this count as this large in gradients: the slope of v log v at 0 is -inf.
+    gradient_floor: float = 1e-5
+    # Steps of a search along gradients.
+    max_search_steps: int = 60
+    # Starts of searches: the shares of the entries of a good column that are opened and closed.
+    opened_share: float = 0.2
+    closed_share: float = 0.3
+    # Nodes that are split between two calls of the separation oracle.
+    split_together: int = 16
+    # A node is not split nearer to its ends than this share of its width.
+    split_margin: float = 0.35
+    # Linear programs of one optimum, after which searches, and branch and bound, end.
+    max_programs: int = 100_000
+
+
+SETTINGS = ExactSettings()
