@@ -20,7 +20,7 @@ import pytest
 import ldpfrontier
 from reproduction.data.catalogue import catalogue
 from reproduction.planning.paper import Call, Layout, Paper, Table, papers
-from reproduction.planning.provenance import FOLDERS, code_hash, imported
+from reproduction.planning.provenance import FOLDERS, code_hash, imported_modules
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(ldpfrontier.__file__).parent
@@ -51,7 +51,7 @@ def options() -> dict[str, Any]:
 @cache
 def reached(module: str) -> frozenset[str]:
     """Return the modules of the project that a module imports, directly or not."""
-    return frozenset(imported(module)[0]) - {module}
+    return frozenset(imported_modules(module)[0]) - {module}
 
 
 # Imports point one way ------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def test_every_module_serves_somebody() -> None:
     called = {name for paper in PAPERS.values() for call in calls(paper) for name in modules_of(call, paper)}
     called |= {name for name in own if name.rpartition(".")[2] in ("claims", "plan")}
     planning = {name for name in FILES if room(name) == "reproduction.planning"}
-    scripts = set(imported(*sorted(SCRIPTS.glob("*.py")))[0])
+    scripts = set(imported_modules(*sorted(SCRIPTS.glob("*.py")))[0])
     commands = {command.partition(":")[0] for command in options()["project"]["scripts"].values()}
     roots = homes | loaders | called | planning | scripts | commands
     served = {name for root in roots if root in FILES for name in (root, *reached(root))}
@@ -183,9 +183,9 @@ def test_what_only_reads_imports_neither_experiments_nor_solvers(paper: Paper) -
 @each_paper
 def test_what_is_hashed_reads_no_file(paper: Paper) -> None:
     """A file that a function reads by itself is in no hash; what it says must come as an argument."""
-    for module, path in imported(*{name for call in calls(paper) for name in modules_of(call, paper)})[
-        0
-    ].items():
+    for module, path in imported_modules(
+        *{name for call in calls(paper) for name in modules_of(call, paper)}
+    )[0].items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and 0 < len(node.value) < 80:
                 beside = path.parent / node.value
@@ -223,7 +223,7 @@ for name in sys.argv[2:]:
     importlib.import_module(name)
 
 from reproduction.data import catalogue as data
-from reproduction.planning import configuration, provenance, runs
+from reproduction.planning import configuration, provenance, run_times
 from reproduction.planning.paper import papers
 from reproduction.planning.plan import Plan
 
@@ -241,14 +241,17 @@ for override in ({}, yaml.safe_load((root / "config/smoke.yaml").read_text(encod
     plan = Plan(found, chosen, root / "resources")
     jobs = []
     for paper in found.values():
-        assert plan.finished(paper, ["svg"])
+        assert plan.target_files(paper, ["svg"])
         for call in (*paper.tables.values(), *paper.figures.values(), *paper.layouts.values()):
-            parts = call.jobs(chosen) if getattr(call, "parts", None) else {None: call.resolved(chosen)}
-            jobs += [runs.Job.of(f"{call.name}/{part}.tsv", plan.told(call, parts[part])) for part in parts]
+            cut = getattr(call, "parts", None)
+            parts = call.part_arguments(chosen) if cut else {None: call.resolve(chosen)}
+            for part, arguments in parts.items():
+                told = plan.job_description(call, arguments)
+                jobs.append(run_times.Job.from_benchmark(f"{call.name}/{part}.tsv", told))
             assert provenance.code_hash(scripts / "compute.py", call.function_name.partition(":")[0])
     assert len(jobs) == len(set(jobs)) > len(found)
-    assert runs.announcement(jobs, {}, 2).startswith(f"{len(jobs)} jobs; expected: ")
-    assert plan.data(*found.values()) == sorted(data.catalogue())
+    assert run_times.announcement(jobs, {}, 2).startswith(f"{len(jobs)} jobs; expected: ")
+    assert plan.data_sets(*found.values()) == sorted(data.catalogue())
 print("planned", len(jobs))
 """
 

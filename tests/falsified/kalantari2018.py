@@ -63,7 +63,7 @@ def _at_least(floor: Callable[[pd.DataFrame], object]) -> Callable[[pd.DataFrame
 def _leakages() -> dict[str, _Leakages]:
     """Return the optima and formulas by the number of letters; of MI leakage for Classes I and II only."""
     found = {}
-    for size, part in PAPER.tables["tradeoff"].jobs(CONFIGURATION).items():
+    for size, part in PAPER.tables["tradeoff"].part_arguments(CONFIGURATION).items():
         sets = part["sources"]
         both = {name: sets[name] for name in ("I", "II")}
         rest = {name: sets[name] for name in sets if name not in both}

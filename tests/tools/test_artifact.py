@@ -39,7 +39,7 @@ def test_every_claim_has_its_command(artifact):
         r'"(results/claims/\{claim\}\.md)"', (ROOT / "workflow/rules/report.smk").read_text()
     )
     papers, plan = artifact.planned()
-    files = {file for paper in papers.values() for file in plan.finished(paper, ["pdf"])}
+    files = {file for paper in papers.values() for file in plan.target_files(paper, ["pdf"])}
     claims = [claim for paper in papers.values() for claim in artifact.claims_of(paper)]
     assert claims
     for claim in claims:

@@ -38,13 +38,15 @@ each_page = pytest.mark.parametrize("name", PAGES)
 def test_every_quote_is_on_its_page_and_of_a_table(name):
     known = papers()
     for quoted in PAGES[name]["quotes"]:
-        assert {number.quote.table for number in quoted.numbers()} <= set(known[quoted.paper].published)
+        assert {number.quote.table for number in quoted.numbers()} <= set(
+            known[quoted.paper].published_tables
+        )
 
 
 @each_page
 def test_a_page_quotes_what_the_tables_have(name):
     configuration = configuration_of(PAGES[name])
-    found = {key: paper.configured(configuration) for key, paper in papers().items()}
+    found = {key: paper.select_calls(configuration) for key, paper in papers().items()}
     plan, tables, compared = Plan(found, configuration, ROOT / "resources"), QUOTED.tables_of(RESULTS), 0
     for quoted in PAGES[name]["quotes"]:
         for number in quoted.numbers():

@@ -189,9 +189,9 @@ def finished(run, tmp_path_factory):
 
 def test_every_paper_has_what_it_declares(finished):
     for paper in papers().values():
-        paper = paper.configured(TINY)
+        paper = paper.select_calls(TINY)
         made = {path.name for path in (finished / f"results/tables/{paper.key}").iterdir()}
-        tables = {f"{name}.{suffix}" for name in paper.published for suffix in ("parquet", "csv")}
+        tables = {f"{name}.{suffix}" for name in paper.published_tables for suffix in ("parquet", "csv")}
         texts = {f"{x.name}.{suffix}" for x in paper.layouts.values() for suffix in x.formats}
         assert made == tables | texts
         for name in paper.figures:

@@ -1,4 +1,4 @@
-"""What every script of the workflow starts with: its log, and the functions it was told to call."""
+"""What every script of the workflow begins with: its log, the function it calls, and the tables it reads."""
 
 from __future__ import annotations
 

@@ -41,14 +41,14 @@ except configuration.ConfigurationError as problems:
     raise WorkflowError(str(problems)) from None
 
 
-PAPERS = {key: paper.configured(config) for key, paper in PAPERS.items()}
+PAPERS = {key: paper.select_calls(config) for key, paper in PAPERS.items()}
 
 # Relative, so that a project that moves with its results keeps them.
 RESOURCES = Path(os.path.relpath(BASE / "resources"))
 RUN_TIMES = "logs/run_times.csv"
 PLAN = Plan(PAPERS, config, RESOURCES)
 PAPER_FILES = [os.path.relpath(PAPER_FOLDERS / key / "paper.yaml") for key in PAPERS]
-FINISHED = [path for paper in PAPERS.values() for path in PLAN.finished(paper, config["figures"]["formats"])]
+FINISHED = [path for paper in PAPERS.values() for path in PLAN.target_files(paper, config["figures"]["formats"])]
 
 if Path("results/tables").is_dir() and not any(Path(".snakemake/metadata").glob("*")):
     logger.warning(
@@ -77,7 +77,7 @@ def code(script, *names):
 def fresh(call, *more):
     """Return the hash of what a job of a call runs: its script, its function, and the schemas that it meets."""
     script = {Table: "compute.py", Layout: "layout.py"}.get(type(call), "figure.py")
-    schemas = [table.schema_name for table in (*PLAN.read_by(call), *more)]
+    schemas = [table.schema_name for table in (*PLAN.input_tables(call), *more)]
     return code(script, call.function_name, *schemas)
 
 
@@ -90,7 +90,7 @@ def of(wildcards, kind):
 
 
 def told(call, part=None):
-    return PLAN.told(call, PLAN.arguments(call, part))
+    return PLAN.job_description(call, PLAN.arguments(call, part))
 
 
 def reads(call, part=None):
@@ -98,7 +98,7 @@ def reads(call, part=None):
     return [
         {"code": fresh(table, table), "configurations": configurations}
         for table, configurations in zip(
-            PLAN.read_by(call), PLAN.read_configurations(call, part), strict=True
+            PLAN.input_tables(call), PLAN.input_configurations(call, part), strict=True
         )
     ]
 
@@ -108,7 +108,7 @@ def reads(call, part=None):
 
 def tables_read_by(table):
     """Return a function of the wildcards: the files of the tables that a job of a table reads."""
-    return lambda wildcards: PLAN.read_files(table, wildcards.get("part"))
+    return lambda wildcards: PLAN.input_files(table, wildcards.get("part"))
 
 
 def counts_read_by(table):

@@ -3,7 +3,7 @@
 
 rule figure:
     input:
-        lambda wildcards: PLAN.read_files(of(wildcards, "figure")),
+        lambda wildcards: PLAN.input_files(of(wildcards, "figure")),
     output:
         figure_files(),
     log:
@@ -28,7 +28,7 @@ rule figure:
 
 rule layout:
     input:
-        lambda wildcards: PLAN.read_files(of(wildcards, "layout")),
+        lambda wildcards: PLAN.input_files(of(wildcards, "layout")),
     output:
         report("results/tables/{paper}/{layout}.{suffix}", **shown("layout")),
     log:
@@ -58,7 +58,7 @@ for paper in PAPERS.values():
         name:
             paper.key
         input:
-            PLAN.finished(paper, config["figures"]["formats"]),
-            expand("results/data/{data}/provenance.json", data=PLAN.data(paper)),
+            PLAN.target_files(paper, config["figures"]["formats"]),
+            expand("results/data/{data}/provenance.json", data=PLAN.data_sets(paper)),
         message:
             f"Everything of {paper.key} is there"

@@ -65,7 +65,7 @@ rule report:
         finished=FINISHED,
         claims=rules.claims.output.parquet,
         papers=PAPER_FILES,
-        provenance=expand("results/data/{data}/provenance.json", data=PLAN.data(*PAPERS.values())),
+        provenance=expand("results/data/{data}/provenance.json", data=PLAN.data_sets(*PAPERS.values())),
     output:
         page="results/report/index.html",
         tables="results/report/tables.csv",

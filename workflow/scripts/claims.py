@@ -7,7 +7,7 @@ from _job import load, start
 from ldpfrontier.atomic import write_text
 from reproduction.ledger import claims
 from reproduction.planning.paper import papers
-from reproduction.planning.provenance import describe
+from reproduction.planning.provenance import result_metadata
 from reproduction.results.files import csv, write_table, write_texts
 
 start(snakemake.log[0])
@@ -18,7 +18,10 @@ for paper in papers().values():
     entries += [(claim, tables) for claim in claims.claims_of(paper)]
     errata += claims.errata_of(paper)
 table = write_table(
-    claims.ledger(entries), snakemake.output.parquet, describe(snakemake.params.code, {}), claims.LEDGER
+    claims.ledger(entries),
+    snakemake.output.parquet,
+    result_metadata(snakemake.params.code, {}),
+    claims.LEDGER,
 )
 write_text(csv(table), snakemake.output.csv)
 write_texts(claims.ledger_texts(table), snakemake.output.markdown)

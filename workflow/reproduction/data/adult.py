@@ -55,7 +55,7 @@ class AdultError(DataError):
     """Data that are not the Adult data, or not all of them."""
 
 
-def _join_quoted(names: Iterable[str]) -> str:
+def _join(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
@@ -64,11 +64,9 @@ def _require_adult(records: pd.DataFrame, origin: str) -> pd.DataFrame:
     if len(records) != RECORDS:
         raise AdultError(f"{origin} has {len(records)} training records; the Adult data have {RECORDS}.")
     found = Counter(records["income"])
-    allowed = _join_quoted(LABEL_COUNTS)
+    allowed = _join(LABEL_COUNTS)
     if unknown := sorted(found.keys() - LABEL_COUNTS.keys()):
-        raise AdultError(
-            f"{origin} has the unknown income labels {_join_quoted(unknown)}; allowed are {allowed}."
-        )
+        raise AdultError(f"{origin} has the unknown income labels {_join(unknown)}; allowed are {allowed}.")
     if found != LABEL_COUNTS:
         counts, expected = [found[label] for label in LABEL_COUNTS], list(LABEL_COUNTS.values())
         raise AdultError(f"{origin} has the income labels {allowed} {counts} times; Adult has {expected}.")
@@ -128,9 +126,7 @@ def train_part(frame: pd.DataFrame) -> pd.DataFrame:
     """
     origin = "The UCI download"
     if missing := [name for name in ATTRIBUTES if name not in frame]:
-        raise AdultError(
-            f"{origin} lacks the columns {_join_quoted(missing)}; needed are {_join_quoted(ATTRIBUTES)}."
-        )
+        raise AdultError(f"{origin} lacks the columns {_join(missing)}; needed are {_join(ATTRIBUTES)}.")
     if len(frame) != UCI_RECORDS:
         raise AdultError(f"{origin} has {len(frame)} records; train and test together have {UCI_RECORDS}.")
     records = frame[list(ATTRIBUTES)].fillna(MISSING)
@@ -300,7 +296,7 @@ def load_counts(
         If `source` is unknown, or is ``file`` without a file, or a parameter of the download is out of range.
     """
     if source not in get_args(Source):
-        raise ValueError(f"The Adult source is {source!r}; allowed are {_join_quoted(get_args(Source))}.")
+        raise ValueError(f"The Adult source is {source!r}; allowed are {_join(get_args(Source))}.")
     used, reason = source, None
     if source == "auto":
         used = "uci" if file is None else "file"

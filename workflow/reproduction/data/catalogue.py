@@ -65,14 +65,14 @@ class DataSet:
         path of the file that the project ships.
         """
         if not self.loader:
-            return self._bundled
+            return self._load_bundled
         module, _, name = self.loader.partition(":")
         function: Callable[..., tuple[str, dict[str, Any]]] = getattr(
             importlib.import_module(f"{__package__}.{module}"), name
         )
         return function
 
-    def _bundled(self, *, bundled: Path) -> tuple[str, dict[str, Any]]:
+    def _load_bundled(self, *, bundled: Path) -> tuple[str, dict[str, Any]]:
         text = self.read(bundled)
         return text, {"requested": "bundled", "used": "bundled", "counts_sha256": self.sha256}
 
@@ -130,12 +130,12 @@ class DataSet:
         for name in (sensitive, public):
             if name not in self.attributes:
                 raise ValueError(
-                    f"{name!r} is not an attribute of {self.name}; allowed are {_listed(self.attributes)}."
+                    f"{name!r} is not an attribute of {self.name}; allowed are {_join(self.attributes)}."
                 )
         if sensitive == public:
             raise ValueError(
                 f"The sensitive and the public attribute are both {public!r}; "
-                f"allowed are two different ones of {_listed(self.attributes)}."
+                f"allowed are two different ones of {_join(self.attributes)}."
             )
         counts, cells = f"The pair counts of {self.name}", dict[tuple[str, str], int]()
         rows = csv.DictReader(io.StringIO(text))
@@ -173,7 +173,7 @@ class OwnTable(DataSet):
     count: str | None = "count"
 
     @classmethod
-    def of(cls, name: str, entry: Mapping[str, Any]) -> OwnTable:
+    def from_entry(cls, name: str, entry: Mapping[str, Any]) -> OwnTable:
         """Make the table of an entry."""
         return cls(
             name=name,
@@ -202,7 +202,7 @@ class OwnTable(DataSet):
         try:
             stat = Path(path).stat()
             # Planning asks more than once; a file that changes meanwhile is another one.
-            found = _counted(Path(path), a, b, self.count, stat.st_mtime_ns, stat.st_size)
+            found = _count_values(Path(path), a, b, self.count, stat.st_mtime_ns, stat.st_size)
         except OSError as problem:
             raise DataError(f"{path}: {problem.strerror}.") from None
         except ValueError as problem:
@@ -214,7 +214,7 @@ class OwnTable(DataSet):
         writer.writerows([a, b, r, c, found.get((r, c), 0)] for r in rows for c in columns)
         return stream.getvalue()
 
-    def _bundled(self, *, bundled: Path) -> tuple[str, dict[str, Any]]:
+    def _load_bundled(self, *, bundled: Path) -> tuple[str, dict[str, Any]]:
         text = self.read(bundled)
         source = hashlib.sha256(Path(bundled).read_bytes()).hexdigest()
         counts = hashlib.sha256(text.encode()).hexdigest()
@@ -222,7 +222,7 @@ class OwnTable(DataSet):
 
 
 @cache
-def _counted(path: Path, a: str, b: str, count: str | None, *_: int) -> dict[Label, int]:
+def _count_values(path: Path, a: str, b: str, count: str | None, *_: int) -> dict[Label, int]:
     return count_values(path, [a], [b], count=count)
 
 
@@ -280,13 +280,13 @@ def data_set(name: str, configuration: Mapping[str, Any] | None = None) -> DataS
     """
     known = {**own_tables(configuration or {}), **catalogue()}
     if name not in known:
-        raise ValueError(f"{name!r} is not a data set; allowed are {_listed(known)}.")
+        raise ValueError(f"{name!r} is not a data set; allowed are {_join(known)}.")
     return known[name]
 
 
 def own_tables(configuration: Mapping[str, Any]) -> dict[str, OwnTable]:
     """Return the user's own tables by name."""
-    return {name: OwnTable.of(name, entry) for name, entry in configuration.get("data", {}).items()}
+    return {name: OwnTable.from_entry(name, entry) for name, entry in configuration.get("data", {}).items()}
 
 
 def attributes(data: str, configuration: Mapping[str, Any] | None = None) -> tuple[str, ...]:
@@ -294,5 +294,5 @@ def attributes(data: str, configuration: Mapping[str, Any] | None = None) -> tup
     return data_set(data, configuration).attributes
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names)

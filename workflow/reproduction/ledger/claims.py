@@ -191,10 +191,10 @@ def claims_of(paper: Paper) -> list[Claim]:
         )
         if not claim.tables:
             raise PaperError(
-                f"Claim {claim.id} names no table; {paper.key} has {', '.join(paper.published)}."
+                f"Claim {claim.id} names no table; {paper.key} has {', '.join(paper.published_tables)}."
             )
         for kind, names, known in (
-            ("table", claim.tables, paper.published),
+            ("table", claim.tables, paper.published_tables),
             ("figure", (claim.figure,) if claim.figure else (), paper.figures),
         ):
             if unknown := [name for name in names if name not in known]:
@@ -253,7 +253,7 @@ def errata_of(paper: Paper) -> list[Erratum]:
 
 
 def decide(claim: Claim, tables: Tables) -> Finding:
-    """Decide one claim; what the tables lack makes it not checkable."""
+    """Return the finding of the check of a claim: not checkable, if the tables lack what it needs."""
     try:
         return check_of(claim)(tables, claim)
     except NotCheckable as missing:
@@ -261,7 +261,7 @@ def decide(claim: Claim, tables: Tables) -> Finding:
 
 
 def ledger(claims: Iterable[tuple[Claim, Tables]]) -> pd.DataFrame:
-    """Decide every claim by the tables that belong to it.
+    """Return the ledger: every claim, decided by the tables that belong to it.
 
     Returns
     -------
@@ -290,7 +290,7 @@ def sensitivity(
     variants: Iterable[tuple[str, str, Tables]],
     changes: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """Decide claims by other tables: which verdicts hang on what a paper leaves open.
+    """Return the verdicts of claims by other tables: which of them hang on what a paper leaves open.
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ def errata_texts(errata: Iterable[Erratum]) -> pd.DataFrame:
 
 
 def require_rows(rows: pd.DataFrame, what: str) -> pd.DataFrame:
-    """Return rows if there are any.
+    """Return the rows, of which there must be some.
 
     Raises
     ------
@@ -369,7 +369,7 @@ def require_rows(rows: pd.DataFrame, what: str) -> pd.DataFrame:
 
 
 def require_instances(instances: int, needed: int, what: str = "instances") -> None:
-    """Make a statement about many random instances not checkable with fewer.
+    """Raise `NotCheckable` if there are fewer instances than a statement is about.
 
     Raises
     ------
@@ -389,7 +389,7 @@ def finding(
     computed: str = "-",
     n: int | None = None,
 ) -> Finding:
-    """Return what was found: `otherwise` explains a failure, `reading` a success that needs a reading."""
+    """Return a finding: not reproduced (`otherwise` says why), by another `reading`, or reproduced."""
     if not holds:
         return Finding(measured, NOT_REPRODUCED, otherwise, computed, n)
     return Finding(measured, ANOTHER_READING if reading else REPRODUCED, reading, computed, n)
@@ -398,7 +398,7 @@ def finding(
 def finding_of_parts(
     parts: Mapping[str, bool], numbers: str, remark: str, reading: str = "", *, n: int | None = None
 ) -> Finding:
-    """Decide a statement of several parts: reproduced if all hold, by another reading if there is one."""
+    """Return the finding of a statement of several parts: reproduced if all hold."""
     held = [part for part, holds in parts.items() if holds]
     failed = [part for part, holds in parts.items() if not holds]
     measured = f"{len(held)} of {len(parts)} parts hold. {numbers}"

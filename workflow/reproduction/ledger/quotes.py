@@ -1,4 +1,7 @@
-"""Numbers that a text quotes, looked up in the result tables, so that no text goes stale unnoticed."""
+"""Numbers that a text quotes, looked up in the result tables: an aggregate of a column over chosen rows.
+
+A text has ``{names}`` in place of its numbers, so that it cannot go stale unnoticed.
+"""
 
 from __future__ import annotations
 
@@ -120,9 +123,9 @@ def highlights_of(paper: Paper) -> list[Highlight]:
     for number, entry in enumerate(paper.highlights, start=1):
         name = f"Highlight {number} of {paper.key}"
         highlight = from_entry(Highlight, entry, name, PaperError, paper=paper.key)
-        if unknown := [q.table for q in highlight.quotes().values() if q.table not in paper.published]:
+        if unknown := [q.table for q in highlight.quotes().values() if q.table not in paper.published_tables]:
             raise PaperError(
-                f"{name} quotes the table {unknown[0]}; {paper.key} has {', '.join(paper.published)}."
+                f"{name} quotes the table {unknown[0]}; {paper.key} has {', '.join(paper.published_tables)}."
             )
         if highlight.figure and highlight.figure not in paper.figures:
             raise PaperError(

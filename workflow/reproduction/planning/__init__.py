@@ -1,1 +1,1 @@
-"""Before anything is computed: the papers, the checked configuration, the jobs, and what a job is hashed by."""
+"""Before anything is computed: the papers, the checked configuration, and the jobs with their hashes."""

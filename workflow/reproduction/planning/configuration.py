@@ -1,4 +1,4 @@
-"""The configuration of the workflow: checked against its JSON schema, one sentence per problem."""
+"""The configuration of the workflow: checked against its JSON schema, one sentence per problem; and grids."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ConfigurationError(ValueError):
 
 
 def schema_with(common: Mapping[str, Any], found: Iterable[Paper]) -> dict[str, Any]:
-    """Put the schema of the whole configuration together.
+    """Return the JSON schema of the whole configuration: the common one, with the sections of the papers.
 
     Parameters
     ----------
@@ -78,8 +78,11 @@ def check(configuration: Mapping[str, Any], common: Mapping[str, Any], found: It
     plain = json.loads(json.dumps(configuration, default=str))
     errors = sorted(Draft202012Validator(schema).iter_errors(plain), key=lambda e: list(map(str, e.path)))
     problems = [
-        *(sentence for error in errors if not _endless(error.instance) for sentence in _sentences(error)),
-        *(f"{_key(path)} is {value}; allowed is a finite number." for path, value in _endless_numbers(plain)),
+        *(text for error in errors if not _is_nonfinite(error.instance) for text in _sentences(error)),
+        *(
+            f"{_dotted_key(path)} is {value}; allowed is a finite number."
+            for path, value in _nonfinite_numbers(plain)
+        ),
     ]
     # What contradicts what can only be asked about keys that are sound each for itself.
     if problems := problems or list(_contradictions(plain, found)):
@@ -87,46 +90,46 @@ def check(configuration: Mapping[str, Any], common: Mapping[str, Any], found: It
 
 
 def _sentences(error: ValidationError) -> Iterator[str]:
-    where, found = _key(error.absolute_path), error.instance
+    where, found = _dotted_key(error.absolute_path), error.instance
     schema: Any = error.schema
     if error.validator == "additionalProperties":
         known = list(schema["properties"])
         for name in sorted(found.keys() - set(known)):
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"allowed are {', '.join(known)}."
-            yield f"Unknown key {_key([*error.absolute_path, name])}; {hint}"
+            yield f"Unknown key {_dotted_key([*error.absolute_path, name])}; {hint}"
     elif error.validator == "required":
         for name in sorted(set(schema["required"]) - found.keys()):
-            yield f"The key {_key([*error.absolute_path, name])} is missing."
+            yield f"The key {_dotted_key([*error.absolute_path, name])} is missing."
     elif error.validator == "uniqueItems":
         yield f"{where} has an entry twice; its entries must differ."
     else:
         hint = " (YAML reads it as text; write 1.0e-7, not 1e-7)" if _is_number(found) else ""
-        yield f"{where} is {_shown(found)}{hint}; allowed is {_allowed(schema)}."
+        yield f"{where} is {_abbreviate(found)}{hint}; allowed is {_describe_allowed(schema)}."
 
 
-def _endless(value: Any) -> bool:
-    """Tell what YAML reads from .nan and .inf, which many a schema lets pass."""
+def _is_nonfinite(value: Any) -> bool:
+    """Tell whether a value is .nan or .inf, which many a schema lets pass."""
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def _endless_numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], float]]:
-    """Yield the numbers that are endless, each with its place."""
-    if _endless(value):
+def _nonfinite_numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], float]]:
+    """Yield the numbers that are not finite, each with its place."""
+    if _is_nonfinite(value):
         yield path, value
     elif isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _endless_numbers(inner, (*path, key))
+            yield from _nonfinite_numbers(inner, (*path, key))
 
 
-def _key(path: Any) -> str:
+def _dotted_key(path: Any) -> str:
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}"
     return text.removeprefix(".") or "The configuration"
 
 
-def _shown(value: Any) -> str:
+def _abbreviate(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -138,7 +141,7 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _allowed(schema: Mapping[str, Any]) -> str:
+def _describe_allowed(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return "one of " + ", ".join("null" if value is None else str(value) for value in schema["enum"])
     types = schema.get("type", [])

@@ -1,6 +1,7 @@
-"""Entries of YAML files as dataclasses: what does not fit gets a sentence.
+"""Entries of YAML files as dataclasses, whose annotations are the schema; what does not fit gets a sentence.
 
-Needs the standard library alone.
+A module of its own, for `planning.configuration` imports those that read such files. Needs the standard
+library alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _KINDS: dict[str, tuple[type, str]] = {
 
 
 def from_entry(cls: type[T], entry: Any, name: str, error: type[ValueError], /, **given: Any) -> T:
-    """Make a dataclass of an entry.
+    """Return the dataclass that an entry of a YAML file describes.
 
     Parameters
     ----------
@@ -52,22 +53,22 @@ def from_entry(cls: type[T], entry: Any, name: str, error: type[ValueError], /, 
             close = difflib.get_close_matches(str(key), fields, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"allowed are {', '.join(fields)}."
             raise error(f"{name} has the unknown key {key!r}; {hint}")
-    if missing := [key for key, field in fields.items() if key not in entry and _needed(field)]:
+    if missing := [key for key, field in fields.items() if key not in entry and _is_required(field)]:
         raise error(f"{name} lacks {', '.join(missing)}.")
     for key, value in entry.items():
         kinds = [kind.partition("[")[0] for kind in str(fields[key].type).split(" | ")]
-        if not any(_is(value, kind) for kind in kinds):
+        if not any(_is_of_kind(value, kind) for kind in kinds):
             allowed = " or ".join(_KINDS[kind][1] for kind in kinds)
             raise error(f"{key} of {name} is {value!r}; it must be {allowed}.")
     lists = {key: tuple(value) for key, value in entry.items() if str(fields[key].type).startswith("tuple")}
     return cls(**{**entry, **lists, **given})
 
 
-def _needed(field: dataclasses.Field[Any]) -> bool:
+def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _is(value: Any, kind: str) -> bool:
+def _is_of_kind(value: Any, kind: str) -> bool:
     if kind == "tuple":
         return isinstance(value, list) and all(isinstance(part, str) for part in value)
     # In Python, true is a whole number.

@@ -98,16 +98,16 @@ class Call:
     def function_name(self) -> str:
         """The function as ``module:name``, to import it."""
         module, _, name = self.function.partition(":")
-        return f"{_module(self.paper, module)}:{name}"
+        return f"{_module_name(self.paper, module)}:{name}"
 
-    def wanted(self, configuration: Mapping[str, Any]) -> bool:
+    def is_asked_for(self, configuration: Mapping[str, Any]) -> bool:
         """Tell whether the configuration has what the call needs, and it is not empty."""
         try:
             return not self.needs or bool(look_up(configuration, self.needs))
         except KeyError:
             return False
 
-    def resolved(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
+    def resolve(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of the call, the tables aside.
 
         Raises
@@ -116,7 +116,7 @@ class Call:
             If the configuration has no such key, or ``plan.py`` no such function.
         """
         if isinstance(self.settings, str):
-            return {**self.arguments, **_planned(self, self.settings, configuration)}
+            return {**self.arguments, **_call_of_plan(self, self.settings, configuration)}
         found = {}
         for name, key in self.settings.items():
             try:
@@ -163,14 +163,14 @@ class Table(Call):
     def schema_name(self) -> str:
         """The schema as ``module:name``, to import it."""
         module, _, name = self.schema.rpartition(":")
-        return f"{_module(self.paper, module) if module else 'reproduction.results.tables'}:{name}"
+        return f"{_module_name(self.paper, module) if module else 'reproduction.results.tables'}:{name}"
 
     @property
     def whole(self) -> bool:
         """Whether the table ends up in one file."""
         return not self.parts or (self.publish and not self.population)
 
-    def jobs(self, configuration: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    def part_arguments(self, configuration: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return the arguments of every part by the name of the part.
 
         Raises
@@ -180,7 +180,7 @@ class Table(Call):
         """
         if self.parts is None:
             raise PaperError(f"Table {self.name} of {self.paper} has no parts.")
-        parts = _planned(self, self.parts, configuration)
+        parts = _call_of_plan(self, self.parts, configuration)
         return {name: {**self.arguments, **part} for name, part in parts.items()}
 
 
@@ -210,16 +210,16 @@ class Paper:
     errata: Sequence[Mapping[str, Any]] = ()
     highlights: Sequence[Mapping[str, Any]] = ()
 
-    def configured(self, configuration: Mapping[str, Any]) -> Paper:
+    def select_calls(self, configuration: Mapping[str, Any]) -> Paper:
         """Return the paper with the tables, figures and layouts that the configuration asks for."""
 
         def kept(calls: Mapping[str, T]) -> dict[str, T]:
-            return {name: call for name, call in calls.items() if call.wanted(configuration)}
+            return {name: call for name, call in calls.items() if call.is_asked_for(configuration)}
 
         return replace(self, tables=kept(self.tables), figures=kept(self.figures), layouts=kept(self.layouts))
 
     @property
-    def short(self) -> str:
+    def short_name(self) -> str:
         """Authors and year, as a text names the paper: the surname of one or two, of more the first."""
         surnames = [name.split()[-1] for name in self.authors.replace(" and ", ", ").split(", ")]
         who = " and ".join(surnames) if len(surnames) < 3 else f"{surnames[0]} et al."
@@ -231,7 +231,7 @@ class Paper:
         return f"https://doi.org/{self.doi}" if self.doi else self.url
 
     @property
-    def published(self) -> list[str]:
+    def published_tables(self) -> list[str]:
         """The names of the tables of results that are put together, in their order."""
         return [name for name, table in self.tables.items() if table.publish and not table.population]
 
@@ -245,7 +245,7 @@ class Paper:
         """Import the paper's ``plan.py``; None if it has none."""
         if not (ROOT / self.key / "plan.py").is_file():
             return None
-        return importlib.import_module(_module(self.key, "plan"))
+        return importlib.import_module(_module_name(self.key, "plan"))
 
 
 def papers(root: Path = ROOT) -> dict[str, Paper]:
@@ -276,17 +276,17 @@ def read(path: Path) -> Paper:
     paper = from_entry(Paper, entries, str(path), PaperError, key=path.parent.name)
     paper = replace(
         paper,
-        tables={name: _call(path, Table, "experiments", name, x) for name, x in paper.tables.items()},
-        figures={name: _call(path, Call, "figures", name, x) for name, x in paper.figures.items()},
-        layouts={name: _call(path, Layout, "summaries", name, x) for name, x in paper.layouts.items()},
+        tables={name: _read_call(path, Table, "experiments", name, x) for name, x in paper.tables.items()},
+        figures={name: _read_call(path, Call, "figures", name, x) for name, x in paper.figures.items()},
+        layouts={name: _read_call(path, Layout, "summaries", name, x) for name, x in paper.layouts.items()},
     )
     for call in (*paper.tables.values(), *paper.figures.values(), *paper.layouts.values()):
-        if wrong := next(_wrong(call, paper), ""):
+        if wrong := next(_contradictions(call, paper), ""):
             raise PaperError(f"{call.name} in {path} {wrong}")
     return paper
 
 
-def _call(path: Path, cls: type[T], module: str, name: str, entry: Any) -> T:
+def _read_call(path: Path, cls: type[T], module: str, name: str, entry: Any) -> T:
     call = from_entry(cls, entry or {}, f"{name} in {path}", PaperError, paper=path.parent.name, name=name)
     function = call.function or name
     return replace(
@@ -296,7 +296,7 @@ def _call(path: Path, cls: type[T], module: str, name: str, entry: Any) -> T:
     )
 
 
-def _wrong(call: Call, paper: Paper) -> Iterator[str]:
+def _contradictions(call: Call, paper: Paper) -> Iterator[str]:
     """Yield what does not go together, as the rest of a sentence."""
     if unknown := [name for name in call.tables if name not in paper.tables]:
         yield f"reads the table {unknown[0]}, which is not there."
@@ -317,7 +317,7 @@ def claim_entries(key: str, ids: Sequence[str]) -> list[dict[str, Any]]:
 def load(paper: str, name: str) -> Any:
     """Import ``module:name`` of a paper's folder."""
     module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(_module(paper, module)), attribute)
+    return getattr(importlib.import_module(_module_name(paper, module)), attribute)
 
 
 def look_up(configuration: Mapping[str, Any], key: str) -> Any:
@@ -330,7 +330,7 @@ def look_up(configuration: Mapping[str, Any], key: str) -> Any:
     return value
 
 
-def data_of(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Counts]]:
+def count_arguments(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Counts]]:
     """Yield the arguments that are tables of counts."""
     return ((name, value) for name, value in arguments.items() if isinstance(value, Counts))
 
@@ -340,13 +340,13 @@ def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if not isinstance(value, Counts | Parts)}
 
 
-def _module(paper: str, name: str) -> str:
+def _module_name(paper: str, name: str) -> str:
     return f"papers.{paper}.{name}"
 
 
-def _planned(call: Call, name: str, configuration: Mapping[str, Any]) -> dict[str, Any]:
+def _call_of_plan(call: Call, name: str, configuration: Mapping[str, Any]) -> dict[str, Any]:
     missing = PaperError(f"{call.name} of {call.paper} asks for {name} of plan.py, which is not there.")
-    if importlib.util.find_spec(_module(call.paper, "plan")) is None:
+    if importlib.util.find_spec(_module_name(call.paper, "plan")) is None:
         raise missing
     try:
         function = load(call.paper, f"plan:{name}")

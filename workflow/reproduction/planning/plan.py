@@ -1,4 +1,8 @@
-"""What a configuration makes of the papers: the jobs, what each is told, and the files it reads and writes.
+"""What a configuration makes of the papers: the jobs, their arguments and hashes, and the files of each.
+
+A job is (function, arguments, hashes of the counts, hash of every table read), and its hash is that of this
+tuple as JSON: it determines the numbers, the code aside. The hash of a table in parts is that of the union
+of the elements of all parts, so that it does not depend on how the table is cut.
 
 Needs no numerical library, so that a workflow can be planned without one.
 """
@@ -11,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.data.catalogue import data_set
-from reproduction.planning.paper import Call, Counts, Paper, Parts, Table, data_of, plain
+from reproduction.planning.paper import Call, Counts, Paper, Parts, Table, count_arguments, plain
 from reproduction.planning.provenance import configuration_hash
 
 
@@ -57,7 +61,7 @@ class Plan:
         """Return the arguments of every part of a table by the name of the part."""
         key = table.paper, table.name
         if key not in self._jobs:
-            self._jobs[key] = table.jobs(self.configuration)
+            self._jobs[key] = table.part_arguments(self.configuration)
         return self._jobs[key]
 
     def arguments(self, call: Call, part: str | None = None) -> dict[str, Any]:
@@ -69,7 +73,7 @@ class Plan:
             If there is no such part.
         """
         if not isinstance(call, Table) or not call.parts:
-            return call.resolved(self.configuration)
+            return call.resolve(self.configuration)
         parts = self.parts(call)
         if part not in parts:
             shown = [*parts][:5] + ["..."] * (len(parts) > 5)
@@ -88,7 +92,7 @@ class Plan:
         """Return the files of the parts of a table."""
         return [self.output(table).format(part=part) for part in self.parts(table)]
 
-    def files(self, table: Table, chosen: Parts | None = None) -> list[str]:
+    def table_files(self, table: Table, chosen: Parts | None = None) -> list[str]:
         """Return the files that hold a table, or the parts chosen: one if the parts are put together."""
         if chosen is not None:
             return [self.output(table).format(part=part) for part in chosen.names]
@@ -109,30 +113,34 @@ class Plan:
         """Return the hashes of the configurations of the parts of a table."""
         return self.configurations(table, Parts(tuple(self.parts(table))))
 
-    def read_by(self, call: Call) -> list[Table]:
+    def input_tables(self, call: Call) -> list[Table]:
         """Return the tables that a call reads."""
         return [self.papers[call.paper].tables[name] for name in call.tables]
 
-    def read_files(self, call: Call, part: str | None = None) -> list[str]:
+    def input_files(self, call: Call, part: str | None = None) -> list[str]:
         """Return the files of the tables that a call, or a part of a table, reads."""
         chosen = _chosen(self.arguments(call, part))
-        return [file for table in self.read_by(call) for file in self.files(table, chosen.get(table.name))]
+        return [
+            file
+            for table in self.input_tables(call)
+            for file in self.table_files(table, chosen.get(table.name))
+        ]
 
-    def read_configurations(self, call: Call, part: str | None = None) -> list[list[str]]:
+    def input_configurations(self, call: Call, part: str | None = None) -> list[list[str]]:
         """Return the hashes of the configurations of these files, of every table that is read."""
         chosen = _chosen(self.arguments(call, part))
-        return [self.configurations(table, chosen.get(table.name)) for table in self.read_by(call)]
+        return [self.configurations(table, chosen.get(table.name)) for table in self.input_tables(call)]
 
     def count_files(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the files of the tables of counts among the arguments."""
-        return [f"results/data/{c.data}/{c.sensitive}/{c.public}.csv" for _, c in data_of(arguments)]
+        return [f"results/data/{c.data}/{c.sensitive}/{c.public}.csv" for _, c in count_arguments(arguments)]
 
-    def told(self, call: Call, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a job is told, as plain values: what to call, with which arguments, and what it reads.
+    def job_description(self, call: Call, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a job as plain values: the function, its arguments, and hashes of the tables that it reads.
 
         Tables of counts are there by their hash: other counts make another job.
         """
-        counts, chosen = dict(data_of(arguments)), _chosen(arguments)
+        counts, chosen = dict(count_arguments(arguments)), _chosen(arguments)
         return {
             "function": call.function_name,
             "arguments": plain(arguments),
@@ -147,7 +155,7 @@ class Plan:
                         else self.configuration_of(table)
                     ),
                 }
-                for table in self.read_by(call)
+                for table in self.input_tables(call)
             ],
         }
 
@@ -164,19 +172,23 @@ class Plan:
                 elements = {x for arguments in jobs for x in self._elements(table, arguments)}
                 self._configurations[key] = configuration_hash({"settings": sorted(elements)})
             else:
-                self._configurations[key] = configuration_hash(self.told(table, jobs[0]))
+                self._configurations[key] = configuration_hash(self.job_description(table, jobs[0]))
         return self._configurations[key]
 
     def _configuration_of_part(self, table: Table, part: str) -> str:
         key = table.paper, table.name, part
         if key not in self._configurations:
-            self._configurations[key] = configuration_hash(self.told(table, self.arguments(table, part)))
+            self._configurations[key] = configuration_hash(
+                self.job_description(table, self.arguments(table, part))
+            )
         return self._configurations[key]
 
     def _elements(self, table: Table, arguments: Mapping[str, Any]) -> set[str]:
         """Return the elements of a job, and those of the parts of tables that it reads."""
         chosen = _chosen(arguments)
-        told = self.told(table, {name: value for name, value in arguments.items() if name not in chosen})
+        told = self.job_description(
+            table, {name: value for name, value in arguments.items() if name not in chosen}
+        )
         if not chosen:
             return set(_elements(told))
         sources = self.papers[table.paper].tables
@@ -211,11 +223,15 @@ class Plan:
             self._digests[counts] = table.digest()
         return self._digests[counts]
 
-    def finished(self, paper: Paper, formats: Sequence[str]) -> list[str]:
+    def target_files(self, paper: Paper, formats: Sequence[str]) -> list[str]:
         """Return the files that a paper ends in, its figures in the formats given."""
         tables = f"results/tables/{paper.key}"
         return [
-            *(f"{tables}/{name}.{suffix}" for name in paper.published for suffix in ("parquet", "csv")),
+            *(
+                f"{tables}/{name}.{suffix}"
+                for name in paper.published_tables
+                for suffix in ("parquet", "csv")
+            ),
             *(f"results/figures/{paper.key}/{name}.{suffix}" for name in paper.figures for suffix in formats),
             *(
                 f"{tables}/{layout.name}.{suffix}"
@@ -224,7 +240,7 @@ class Plan:
             ),
         ]
 
-    def data(self, *papers: Paper) -> list[str]:
+    def data_sets(self, *papers: Paper) -> list[str]:
         """Return the data sets that papers use."""
         tables = [table for paper in papers for table in paper.tables.values()]
         jobs = (
@@ -232,7 +248,7 @@ class Plan:
             for table in tables
             for arguments in (self.parts(table).values() if table.parts else [self.arguments(table)])
         )
-        return sorted({counts.data for arguments in jobs for _, counts in data_of(arguments)})
+        return sorted({counts.data for arguments in jobs for _, counts in count_arguments(arguments)})
 
 
 def _chosen(arguments: Mapping[str, Any]) -> dict[str, Parts]:

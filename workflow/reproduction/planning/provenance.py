@@ -1,7 +1,9 @@
 """What made a result: hashes of the code and of the configuration, and the versions of the packages.
 
-Snakemake does not see the modules that a script imports. `code_hash` in the ``params`` of a rule makes an
-edit of the package re-run what depends on it, and nothing else.
+Snakemake does not see the modules that a script imports. The hash of a job's code is that of the syntax
+trees of all modules of the project that its script and its function import, directly or not (the closure of
+the import graph, found by depth-first search). With `code_hash` in the ``params`` of a rule, an edit of a
+module runs again what depends on it, and nothing else.
 """
 
 from __future__ import annotations
@@ -52,13 +54,13 @@ def code_hash(*sources: str | Path, root: Path = _ROOT) -> str:
     ValueError
         If there is no such module or script, or the scripts are in several folders.
     """
-    modules, links = imported(*sources, root=root)
+    modules, links = imported_modules(*sources, root=root)
     text = [f"{module}: {_digest(_source(path))}" for module, path in sorted(modules.items())]
     return _digest("\n".join(text + sorted(links)))
 
 
-def imported(*sources: str | Path, root: Path = _ROOT) -> tuple[dict[str, Path], set[str]]:
-    """Find what `code_hash` covers: the files by module, and what the names they import stand for."""
+def imported_modules(*sources: str | Path, root: Path = _ROOT) -> tuple[dict[str, Path], set[str]]:
+    """Return the files of all modules that sources import, directly or not, and what names stand for."""
     folders = {source.parent for source in sources if isinstance(source, Path)}
     if len(folders) > 1:
         raise ValueError(f"The scripts are in {', '.join(map(str, sorted(folders)))}; allowed is one folder.")
@@ -214,7 +216,7 @@ def package_versions() -> dict[str, str]:
     return versions
 
 
-def describe(code: str, configuration: Mapping[str, Any]) -> dict[str, Any]:
+def result_metadata(code: str, configuration: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata of a result file: `code` is the hash that its rule has in ``params``."""
     return {
         "code_hash": code,

@@ -1,4 +1,9 @@
-"""The reproduction report: one page that works from disk, without a network."""
+"""The reproduction report: one HTML page that works from disk, without a network.
+
+Everything on it is read from the files of the results: verdicts from the ledger, certificates and
+provenance from the tables, captions and errata from the papers' ``paper.yaml``. Formulas are LaTeX there
+and MathML here.
+"""
 
 from __future__ import annotations
 
@@ -113,9 +118,9 @@ def write(
     """
     ledger = LEDGER.conform(ledger)
     figures, tables = _collect(list(finished), Path(path).parent, {paper.key: paper for paper in papers})
-    assumptions = dict(_flat(configuration))
+    assumptions = dict(_flatten(configuration))
     entries = [
-        _entry(paper, ledger, figures.get(paper.key, {}), tables.get(paper.key, {}), assumptions)
+        _paper_entry(paper, ledger, figures.get(paper.key, {}), tables.get(paper.key, {}), assumptions)
         for paper in papers
     ]
     keys = {paper.key for paper in papers}
@@ -127,7 +132,7 @@ def write(
             style=Markup(_template("report.css")),
             script=Markup(_template("report.js")),
             papers=entries,
-            names={paper.key: paper.short for paper in papers},
+            names={paper.key: paper.short_name for paper in papers},
             verdicts=VERDICTS,
             counts=count_verdicts(ledger).to_dict("records"),
             targets={
@@ -139,7 +144,7 @@ def write(
             configuration_hash=configuration_hash(assumptions),
             data={Path(p).parent.name: Path(p).read_text(encoding="utf-8").strip() for p in provenance},
             versions=_versions(everything),
-            times=_times(Path(logs)),
+            times=_run_times(Path(logs)),
         )
     )
     with replacing(path) as partial:
@@ -154,7 +159,7 @@ def write(
     return pd.DataFrame(rows, columns=["table", "rows", *names])
 
 
-def _entry(
+def _paper_entry(
     paper: Paper,
     ledger: pd.DataFrame,
     figures: Mapping[str, Figure],
@@ -162,7 +167,7 @@ def _entry(
     assumptions: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what the template is told of a paper; every claim is under its figure if that is there."""
-    claims = [_claim(row) for row in ledger[ledger["paper"] == paper.key].to_dict("records")]
+    claims = [_claim_texts(row) for row in ledger[ledger["paper"] == paper.key].to_dict("records")]
     for claim in claims:
         figure = figures.get(claim["figure"].partition("/")[2])
         claim["shown"] = figure is not None
@@ -187,7 +192,7 @@ def _entry(
     }
 
 
-def _claim(row: Mapping[Any, Any]) -> dict[str, Any]:
+def _claim_texts(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return an entry of the ledger for the template, a number that is missing as a text."""
     return {str(name): "-" if pd.isna(value) else value for name, value in row.items()}
 
@@ -196,7 +201,7 @@ def _environment(papers: Sequence[Paper]) -> Environment:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    names = {paper.key: paper.short for paper in papers}
+    names = {paper.key: paper.short_name for paper in papers}
     key = re.compile("|".join(map(re.escape, names)) or "(?!)")
     environment.filters["slug"] = lambda text: re.sub(r"\W+", "-", str(text))
     environment.filters["named"] = lambda text: key.sub(lambda found: names[found[0]], str(text))
@@ -216,12 +221,25 @@ def typeset(text: str) -> Markup:
     for formula in _FORMULA.finditer(text):
         latex, tail = formula.groups("")
         try:
-            mathml = convert(latex).replace("<math ", Markup('<math alttext="{}" ').format(latex), 1)
+            *before, last = map(convert, _pieces(latex))
         except Exception as problem:  # Of many kinds, which have no base of their own.
             raise ReportError(f"The formula ${latex}$ is no LaTeX: {problem!r}.") from None
-        whole = Markup(f'<span class="nb">{mathml}{escape(tail)}</span>' if tail else mathml)
-        found, place = found + text[place : formula.start()] + whole, formula.end()
+        if tail:
+            last = f'<span class="nb">{last}{escape(tail)}</span>'
+        mathml = "<wbr>".join([*before, last]).replace("<math ", f'<math alttext="{escape(latex)}" ', 1)
+        found, place = found + text[place : formula.start()] + Markup(mathml), formula.end()
     return found + text[place:]
+
+
+def _pieces(latex: str) -> list[str]:
+    """Return a formula in pieces between which a line may end: browsers break no line within an element."""
+    pieces, depth = [""], 0
+    for place, sign in enumerate(latex):
+        depth += (sign in "([{") - (sign in ")]}")
+        if not depth and len(pieces[-1]) > 5 and latex[place : place + 3] in (" = ", " + ", " - "):
+            pieces.append("{}")  # So that the sign stands between two terms.
+        pieces[-1] += sign
+    return pieces
 
 
 def _template(name: str) -> str:
@@ -288,24 +306,24 @@ def _certificates(table: Table, path: Path, schema_name: str) -> None:
     table.slack = f"{slack:+.1e}" if math.isfinite(slack) else ""
 
 
-def _flat(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+def _flatten(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
     """Yield every key of the configuration with its value as text; a list of mappings has a key per place."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _flat(inner, f"{key}.{name}" if key else str(name))
+            yield from _flatten(inner, f"{key}.{name}" if key else str(name))
     elif isinstance(value, list) and any(isinstance(inner, Mapping) for inner in value):
         for place, inner in enumerate(value):
-            text = ", ".join(f"{name} {_text(x)}" for name, x in inner.items())
+            text = ", ".join(f"{name} {_value_text(x)}" for name, x in inner.items())
             yield f"{key}[{place}]", text
     else:
-        yield key, _text(value)
+        yield key, _value_text(value)
 
 
-def _text(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_text(inner)}" for name, inner in value.items())
+        return ", ".join(f"{name} {_value_text(inner)}" for name, inner in value.items())
     if isinstance(value, list):
-        return ", ".join(map(_text, value))
+        return ", ".join(map(_value_text, value))
     return "none" if value is None else str(value)
 
 
@@ -313,7 +331,7 @@ def _versions(tables: Sequence[Table]) -> dict[str, str]:
     """Return what the tables say they were made with; more than one version is listed as such."""
     found: dict[str, set[str]] = {}
     for table in tables:
-        found.setdefault("ldpfrontier", set()).add(_text(table.metadata.get("code_version", "unknown")))
+        found.setdefault("ldpfrontier", set()).add(_value_text(table.metadata.get("code_version", "unknown")))
         packages = table.metadata.get("packages", {})
         for entry in packages if isinstance(packages, list) else [packages]:
             for name, version in entry.items():
@@ -321,7 +339,7 @@ def _versions(tables: Sequence[Table]) -> dict[str, str]:
     return {name: ", ".join(sorted(found[name])) for name in sorted(found)}
 
 
-def _times(logs: Path) -> list[dict[str, Any]]:
+def _run_times(logs: Path) -> list[dict[str, Any]]:
     """Return jobs, seconds in all and the longest job, by the directory of the run times."""
     times: dict[str, list[float]] = {}
     for path in sorted(logs.glob("**/*.tsv")):

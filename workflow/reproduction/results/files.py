@@ -1,4 +1,8 @@
-"""Files that are written all or nothing: result tables with their metadata, and tables of texts."""
+"""Files of results: Parquet tables with what made them, tables of counts, and tables of texts to read.
+
+All are written all or nothing. A Parquet file has the hash of its rows, and the hashes of the code and of the
+configuration that made it; a reader says which it expects, and refuses another, an edited or a damaged file.
+"""
 
 from __future__ import annotations
 

@@ -389,20 +389,20 @@ def printed(
     place: int,
     quantity: str,
     computed: float,
-    said: float | None,
+    stated: float | None,
     *,
     digits: int,
     note: str = "",
 ) -> Row:
     """Build a row of `PRINTED`; the note says why a number differs, and is dropped where it agrees."""
-    agrees = said is not None and abs(computed - said) <= 0.5 * 10.0**-digits + 1e-9
+    agrees = stated is not None and abs(computed - stated) <= 0.5 * 10.0**-digits + 1e-9
     return {
         "paper": paper,
         "where": where,
         "place": place,
         "quantity": quantity,
         "computed": float(computed),
-        "printed": math.nan if said is None else float(said),
+        "printed": math.nan if stated is None else float(stated),
         "digits": digits,
         "agrees": agrees,
         "note": "" if agrees else note,

@@ -14,10 +14,11 @@ from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.practice.figure_style import save
 from papers.kairouz2016 import alphabets, plan, thresholds
-from papers.kairouz2016.experiments import sample, sweep
 from papers.kairouz2016.looks import STAIRCASES, UTILITIES
-from reproduction.planning.paper import papers
+from reproduction.planning.paper import Parts, papers
 from reproduction.results.tables import select
+from support.instances import sample, sweep
+from support.instances import thresholds as found_thresholds
 
 ROOT = Path(__file__).parents[4]
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
@@ -43,7 +44,7 @@ def sweeps():
 @pytest.fixture(scope="module")
 def table():
     utilities = ["kl", "mutual_information"]
-    return pd.concat(thresholds.thresholds(k, range(2), seed=SEED, utilities=utilities) for k in SIZES)
+    return pd.concat(found_thresholds(k, range(2), seed=SEED, utilities=utilities) for k in SIZES)
 
 
 # Thresholds
@@ -147,11 +148,11 @@ def changed(larger):
 
 def test_by_default_nothing_past_the_sizes_of_the_paper_is_made():
     names = {"larger_kl", "larger_mutual_information", "larger_thresholds"}
-    usual, more = (PAPER.configured(changed({**LARGER, "instances": n})) for n in (0, 3))
+    usual, more = (PAPER.select_calls(changed({**LARGER, "instances": n})) for n in (0, 3))
     assert names <= set(more.tables)
     assert not names & set(usual.tables)
     assert set(more.figures) - set(usual.figures) == {"larger", "larger_thresholds"}
-    assert PAPER.configured(DEFAULT).tables.keys() == usual.tables.keys()
+    assert PAPER.select_calls(DEFAULT).tables.keys() == usual.tables.keys()
     beyond = yaml.safe_load((ROOT / "config/beyond.yaml").read_text(encoding="utf-8"))
     assert beyond["kairouz2016"]["larger"]["instances"] > 0
 
@@ -160,7 +161,9 @@ def test_parts_are_a_size_and_some_instances():
     configuration = changed({**LARGER, "instances": 3, "chunk": 2, "sizes": [60, 24], "thresholds": [24]})
     parts = plan.larger(configuration, utility="kl")
     assert list(parts) == ["24/0", "24/1", "60/0", "60/1"]
-    assert parts["60/1"]["instances"] == [2]
+    assert parts["60/1"]["numbers"] == [2]
+    assert parts["60/1"]["instances"] == Parts(("60/0",))
+    assert [part for part in plan.instances(configuration) if part[:2] in ("24", "60")] == ["24/0", "60/0"]
     assert parts["60/1"]["epsilons"] == sorted(LARGER["epsilon"])
     assert parts["60/1"]["tolerance"] == LARGER["tolerance"]
     levels = plan.larger_thresholds(configuration)

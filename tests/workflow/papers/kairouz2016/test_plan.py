@@ -13,7 +13,7 @@ from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
 from papers.kairouz2016 import plan
 from papers.kairouz2016.experiments import UTILITIES
 from reproduction.ledger import claims
-from reproduction.planning.paper import load, papers
+from reproduction.planning.paper import Parts, load, papers, plain
 
 ROOT = Path(__file__).parents[4]
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
@@ -25,34 +25,42 @@ def with_(**keys):
 
 
 def test_more_instances_leave_the_jobs_alone():
-    few, more = (PAPER.tables["kl"].jobs(with_(instances=n, chunk=10, sizes=[3])) for n in (25, 30))
+    few, more = (PAPER.tables["kl"].part_arguments(with_(instances=n, chunk=10, sizes=[3])) for n in (25, 30))
     assert list(few) == ["3/0", "3/1", "3/2", "6/0", "6/1", "6/2"]
-    numbers = [few[f"3/{i}"]["instances"] for i in range(3)]
+    numbers = [few[f"3/{i}"]["numbers"] for i in range(3)]
     assert numbers == [[*range(10)], [*range(10, 20)], [*range(20, 25)]]
     assert few["6/1"] == more["6/1"]
     assert few["6/1"]["size"] == 6
     assert few["6/1"]["utility"] == "kl"
-    assert more["3/2"]["instances"] == [*range(20, 30)]
+    assert more["3/2"]["numbers"] == [*range(20, 30)]
+    # Files of instances are drawn as a whole, and read by the jobs whose instances they have.
+    assert few["3/1"]["instances"] == Parts(("3/0",))
+    drawn = [plan.instances(with_(instances=n, sizes=[3])) for n in (25, 100, 101)]
+    assert drawn[0] == drawn[1]
+    assert [*drawn[1]] == ["3/0", "6/0"]
+    assert [*drawn[2]] == ["3/0", "3/1", "6/0", "6/1"]
 
 
 def test_the_default_grid():
-    job = PAPER.tables["tv"].jobs(DEFAULT)["12/0"]
+    job = PAPER.tables["tv"].part_arguments(DEFAULT)["12/0"]
     assert (job["epsilons"][0], job["epsilons"][1], job["epsilons"][-1]) == (0.0, 0.1, 10.0)
-    assert (len(job["instances"]), job["seed"]) == (100, DEFAULT["seed"])
+    assert (len(job["numbers"]), job["instances"]) == (100, Parts(("12/0",)))
+    drawn = PAPER.tables["instances"].part_arguments(DEFAULT)["12/0"]
+    assert (len(drawn["numbers"]), drawn["seed"]) == (100, DEFAULT["seed"])
     paper = DEFAULT["kairouz2016"]
     assert (paper["sizes"], paper["size"], paper["concentration"]) == ([3, 4, 6, 12], 6, 1)
 
 
 def test_thresholds_are_found_for_the_sizes_of_the_tables_only():
-    jobs = PAPER.tables["thresholds"].jobs(with_(sizes=[4, 3], size=5, thresholds=["kl"]))
+    jobs = PAPER.tables["thresholds"].part_arguments(with_(sizes=[4, 3], size=5, thresholds=["kl"]))
     assert list(jobs) == ["3/0", "4/0"]
     assert jobs["3/0"]["utilities"] == ["kl"]
 
 
 def test_arguments_are_plain_and_fit_the_functions():
     for call in (*PAPER.tables.values(), *PAPER.figures.values()):
-        parts = call.jobs(DEFAULT).values() if getattr(call, "parts", None) else [call.resolved(DEFAULT)]
-        for arguments in parts:
+        parts = call.part_arguments(DEFAULT).values() if getattr(call, "parts", None) else [call.resolve(DEFAULT)]
+        for arguments in map(plain, parts):
             assert json.loads(json.dumps(arguments)) == arguments
         assert callable(load("kairouz2016", call.function))
 
@@ -122,9 +130,11 @@ def test_errata_name_tests_that_exist():
 
 
 def test_populations_are_fresh_and_vary_one_choice_at_a_time():
-    arguments = PAPER.tables["populations"].resolved(DEFAULT)
-    assert arguments["numbers"] == [*range(1, 40)]
-    studies = arguments["studies"]
+    jobs = PAPER.tables["populations"].part_arguments(DEFAULT)
+    assert [*jobs] == [*PAPER.tables["fresh_instances"].part_arguments(DEFAULT)] == ["0.5/0", "1/0", "2/0"]
+    assert all(job["numbers"] == [*range(1, 40)] for job in jobs.values())
+    assert jobs["2/0"]["fresh_instances"] == Parts(("2/0",))
+    studies = [study for job in jobs.values() for study in job["studies"]]
     drawn = [(s["utility"], s["size"]) for s in studies if s["drawn"]]
     assert drawn == [(u, k) for u in ("kl", "mutual_information") for k in (3, 4, 6, 12)]
     usual = next(s for s in studies if s["drawn"])
@@ -133,7 +143,10 @@ def test_populations_are_fresh_and_vary_one_choice_at_a_time():
         assert (other["concentration"] == 1.0) != (other["ends"] == [0.1, 10.0])
         assert other["size"] in (6, 12)
     # Without sizes whose columns can be listed there is nothing.
-    assert PAPER.tables["populations"].resolved(with_(sizes=[14], size=14))["studies"] == []
+    (job,) = PAPER.tables["populations"].part_arguments(with_(sizes=[14], size=14)).values()
+    assert job["studies"] == []
+    many = with_(populations={"number": 150, "concentrations": [], "ends": []})
+    assert [*PAPER.tables["populations"].part_arguments(many)] == ["1/0", "1/1"]
     (sentence,) = plan.contradictions(with_(populations={"number": 1, "concentrations": [1], "ends": []}))
     assert sentence.startswith("kairouz2016.populations.concentrations has 1, which is that of the figures")
     (sentence,) = plan.contradictions(

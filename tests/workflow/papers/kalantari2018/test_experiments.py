@@ -20,9 +20,9 @@ from papers.kalantari2018.experiments import (
     MI,
     printed_sets,
     random_sets,
-    sample,
     tradeoff,
 )
+from papers.kalantari2018.source_sets import draw, source_sets
 from papers.kalantari2018.summaries import (
     LOWER,
     LOWER_NO_GROUP,
@@ -51,8 +51,8 @@ PAPER = papers()["kalantari2018"]
 LEDGER = {claim.id: claim for claim in claims_of(PAPER)}
 LIMITS: dict[str, Any] = dict(PAPER.tables["checks"].arguments)
 GRID = [0.005, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.89]
-SOURCES = {size: part["sources"] for size, part in PAPER.tables["tradeoff"].jobs(CONFIGURATION).items()}
-BOUNDS = PAPER.tables["bounds"].resolved(CONFIGURATION)
+SOURCES = {size: part["sources"] for size, part in PAPER.tables["tradeoff"].part_arguments(CONFIGURATION).items()}
+BOUNDS = PAPER.tables["bounds"].resolve(CONFIGURATION)
 NONE = tradeoff({}, [])
 
 
@@ -68,7 +68,7 @@ def bounds() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def random() -> pd.DataFrame:
-    return random_sets(seed=20240501, instances=200)
+    return random_sets(source_sets(seed=20240501, instances=200))
 
 
 @pytest.fixture(scope="module")
@@ -186,12 +186,12 @@ def test_theorems_on_200_random_sets_of_each_family(random: pd.DataFrame) -> Non
 
 def test_random_sets_are_reproducible_and_of_their_class() -> None:
     for family, kinds in {"I": {"I"}, "II": {"II"}, "group": {"III"}}.items():
-        samples = [sample(family, i, seed=3) for i in range(20)]
-        assert {s.kind for s, _ in samples} <= kinds | {"I"}
-        again = sample(family, 7, seed=3)
-        np.testing.assert_array_equal(again[0].distributions, samples[7][0].distributions)
+        drawn = [draw(family, i, seed=3) for i in range(20)]
+        assert {SourceSet(sources).kind for sources, _ in drawn} <= kinds | {"I"}
+        again = draw(family, 7, seed=3)
+        np.testing.assert_array_equal(again[0], drawn[7][0])
     with pytest.raises(ValueError, match="allowed are I, II"):
-        sample("IV", 0, seed=1)
+        draw("IV", 0, seed=1)
 
 
 def test_verdicts(statements: pd.DataFrame) -> None:
@@ -241,7 +241,7 @@ def test_class_three_needs_a_group() -> None:
 
 
 def test_plan() -> None:
-    jobs = PAPER.tables["tradeoff"].jobs(CONFIGURATION)
+    jobs = PAPER.tables["tradeoff"].part_arguments(CONFIGURATION)
     assert len(jobs["6"]["distortions"]) == 179
     # The leakage of the Class II sets jumps there.
     assert {0.3, 0.7} <= set(jobs["6"]["distortions"])

@@ -18,6 +18,7 @@ from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
 from papers.liao2017 import figures, plan, summaries
 from papers.liao2017.experiments import comparison, perturbation, sweep
 from papers.liao2017.hypotheses import HYPOTHESES, hypotheses
+from papers.liao2017.random_hypotheses import random_hypotheses
 from papers.liao2017.search import Search, grid
 from papers.liao2017.theorems import theorems
 from reproduction.ledger.claims import (
@@ -283,7 +284,7 @@ def test_limit_of_lemma_2() -> None:
 
 
 def test_theorems() -> None:
-    table = theorems(seed=1, instances=1)
+    table = theorems(random_hypotheses(seed=1, instances=1))
     CHECKS.conform(table)
     worst = table.groupby(["claim", "quantity"])["measured"].max()
     assert worst["Li-T1", "relative distance from the SDP"] < 1e-6
@@ -365,7 +366,7 @@ def test_layouts(tables: dict[str, pd.DataFrame]) -> None:
 
 
 def test_plan() -> None:
-    sweeps = PAPER.tables["sweeps"].jobs(CONFIGURATION)
+    sweeps = PAPER.tables["sweeps"].part_arguments(CONFIGURATION)
     assert list(sweeps) == ["2_letters", "3_letters", "4_letters"]
     named = {entry["instance"]: entry for job in sweeps.values() for entry in job["instances"]}
     assert list(named) == [entry["name"] for entry in plan.read_instances()]
@@ -374,7 +375,7 @@ def test_plan() -> None:
     assert named["Triple 1"]["experiment"] == "fig3a"
     shares = sweeps["2_letters"]["shares"]
     assert (len(shares), shares[0], shares[-1]) == (32, 1e-4, 0.2)
-    comparisons = PAPER.tables["comparison"].jobs(CONFIGURATION)
+    comparisons = PAPER.tables["comparison"].part_arguments(CONFIGURATION)
     assert list(comparisons) == list(sweeps)
     # Arguments are what JSON can hold, as hashes of them are taken.
     assert json.loads(json.dumps([sweeps, comparisons])) == [sweeps, comparisons]

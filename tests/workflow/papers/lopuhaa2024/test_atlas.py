@@ -224,8 +224,8 @@ def changed(**keys):
 def test_the_atlas_is_made_where_pairs_are_asked_for():
     names = {name for name in PAPER.tables if name.startswith("atlas")}
     assert len(names) == 2
-    assert not names & set(PAPER.configured(DEFAULT).tables)
-    assert names <= set(PAPER.configured(changed(pairs="all")).tables)
+    assert not names & set(PAPER.select_calls(DEFAULT).tables)
+    assert names <= set(PAPER.select_calls(changed(pairs="all")).tables)
     beyond = yaml.safe_load((ROOT / "config/beyond.yaml").read_text(encoding="utf-8"))
     assert beyond["lopuhaa2024"]["atlas"]["pairs"] == "all"
 

@@ -198,7 +198,7 @@ def test_counts_that_are_no_table_get_a_sentence(old, new, sentence):
 def test_what_the_papers_count_is_in_the_catalogue():
     configuration = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
     plan = Plan(papers(), configuration, ROOT / "resources")
-    assert set(plan.data(*plan.papers.values())) <= set(catalogue())
+    assert set(plan.data_sets(*plan.papers.values())) <= set(catalogue())
 
 
 # Tables of the user's own ---------------------------------------------------------------------------------

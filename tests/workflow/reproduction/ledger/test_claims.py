@@ -410,7 +410,7 @@ def test_without_tables_nothing_is_checkable(paper, tmp_path):
 @each_paper
 def test_tables_without_rows_leave_nothing_decided(paper, tmp_path):
     schemas = {name: load(table.schema_name) for name, table in paper.tables.items()}
-    for name in paper.published:
+    for name in paper.published_tables:
         write_table(schemas[name].table([]), tmp_path / f"{name}.parquet", {}, schemas[name])
     tables = ResultTables(tmp_path, schemas)
     for claim in claims.claims_of(paper):

@@ -12,7 +12,17 @@ import yaml
 from reproduction.data.catalogue import data_set
 from reproduction.job import load
 from reproduction.planning.configuration import check
-from reproduction.planning.paper import Counts, Layout, PaperError, Table, data_of, look_up, papers, read
+from reproduction.planning.paper import (
+    Counts,
+    Layout,
+    PaperError,
+    Parts,
+    Table,
+    count_arguments,
+    look_up,
+    papers,
+    read,
+)
 from reproduction.planning.plan import Plan, PlanError
 from reproduction.results.tables import Schema
 
@@ -71,7 +81,7 @@ def test_what_a_paper_says(small):
     paper = small()
     assert (paper.key, paper.title, paper.year, paper.doi) == ("small2000", "Small", 2000, "")
     assert list(paper.tables) == ["sweep", "fig1", "fig2"]
-    assert paper.published == ["fig1", "fig2"]
+    assert paper.published_tables == ["fig1", "fig2"]
     assert paper.tables["fig1"].tables == ("sweep",)
     assert paper.figures["fig1"].caption == "One line."
     assert paper.layouts["table1"].formats == ("md", "tex")
@@ -186,10 +196,10 @@ def test_an_entry_that_does_not_fit_gets_a_sentence(small, tmp_path, changes, se
 
 def test_arguments_come_from_the_entry_the_configuration_and_the_plan(small):
     paper = small()
-    assert paper.tables["fig1"].resolved(CONFIGURATION) == {"size": 3, "seed": 1}
-    assert paper.tables["fig2"].resolved(CONFIGURATION) == {"points": 6}
-    assert paper.figures["fig1"].resolved(CONFIGURATION) == {}
-    assert paper.tables["sweep"].jobs(CONFIGURATION) == {
+    assert paper.tables["fig1"].resolve(CONFIGURATION) == {"size": 3, "seed": 1}
+    assert paper.tables["fig2"].resolve(CONFIGURATION) == {"points": 6}
+    assert paper.figures["fig1"].resolve(CONFIGURATION) == {}
+    assert paper.tables["sweep"].part_arguments(CONFIGURATION) == {
         "4/0": {"utility": "kl", "size": 4, "of": "kl"},
         "5/0": {"utility": "kl", "size": 5, "of": "kl"},
     }
@@ -210,12 +220,12 @@ def test_arguments_come_from_the_entry_the_configuration_and_the_plan(small):
 def test_arguments_that_are_not_there_get_a_sentence(small, entry, sentence):
     table = small(tables={"t": entry}, figures={}, layouts={}).tables["t"]
     with pytest.raises(PaperError, match=re.escape(f"t of small2000 {sentence}")):
-        table.jobs(CONFIGURATION) if table.parts else table.resolved(CONFIGURATION)
+        table.part_arguments(CONFIGURATION) if table.parts else table.resolve(CONFIGURATION)
 
 
 def test_parts_of_a_table_without_parts(small):
     with pytest.raises(PaperError, match="Table fig1 of small2000 has no parts"):
-        small().tables["fig1"].jobs(CONFIGURATION)
+        small().tables["fig1"].part_arguments(CONFIGURATION)
 
 
 def test_a_paper_without_a_plan_or_a_section(toy, small):
@@ -240,7 +250,7 @@ def test_look_up():
 
 def test_counts_are_found_among_the_arguments():
     counts = Counts("adult", "sex", "race")
-    assert dict(data_of({"a": 1, "counts": counts, "b": {}})) == {"counts": counts}
+    assert dict(count_arguments({"a": 1, "counts": counts, "b": {}})) == {"counts": counts}
 
 
 # The plan -------------------------------------------------------------------------------------------------
@@ -251,14 +261,14 @@ def test_what_the_configuration_makes_of_a_paper(small):
     plan = Plan({paper.key: paper}, CONFIGURATION, ROOT / "resources")
     sweep, fig1 = paper.tables["sweep"], paper.tables["fig1"]
     chunks = [f"results/chunks/small2000/sweep/{size}/0.parquet" for size in (4, 5)]
-    assert plan.files(sweep) == plan.part_files(sweep) == plan.read_files(fig1) == chunks
-    assert plan.files(fig1) == ["results/tables/small2000/fig1.parquet"]
+    assert plan.table_files(sweep) == plan.part_files(sweep) == plan.input_files(fig1) == chunks
+    assert plan.table_files(fig1) == ["results/tables/small2000/fig1.parquet"]
     assert plan.arguments(sweep, "5/0") == {"utility": "kl", "size": 5, "of": "kl"}
     with pytest.raises(
         PlanError, match=r"Table sweep of small2000 has no part 9; the configuration makes 4/0, 5/0\."
     ):
         plan.arguments(sweep, "9")
-    assert plan.told(fig1, plan.arguments(fig1)) == {
+    assert plan.job_description(fig1, plan.arguments(fig1)) == {
         "function": "papers.small2000.experiments:of",
         "arguments": {"size": 3, "seed": 1},
         "counts": {},
@@ -273,8 +283,8 @@ def test_what_the_configuration_makes_of_a_paper(small):
     assert plan.configurations(fig1) == [plan.configuration_of(fig1)]
     assert plan.configurations(sweep) == plan.part_configurations(sweep)
     assert len(set(plan.part_configurations(sweep))) == 2
-    assert plan.data(paper) == []
-    assert plan.finished(paper, ["svg", "pdf"]) == [
+    assert plan.data_sets(paper) == []
+    assert plan.target_files(paper, ["svg", "pdf"]) == [
         "results/tables/small2000/fig1.parquet",
         "results/tables/small2000/fig1.csv",
         "results/tables/small2000/fig2.parquet",
@@ -327,7 +337,8 @@ def drawn_and_read(shelve, root):
         "def read(configuration):\n"
         "    total, step = configuration['total'], configuration['step']\n"
         "    cut = [list(range(i, min(i + step, total))) for i in range(0, total, step)]\n"
-        "    return {str(i): {'drawn': Parts(tuple(sorted({str(n // 10) for n in numbers}))), 'numbers': numbers}"
+        "    return {str(i): "
+        "{'drawn': Parts(tuple(sorted({str(n // 10) for n in numbers}))), 'numbers': numbers}"
         " for i, numbers in enumerate(cut)}\n"
         "def some(configuration):\n"
         "    return {'drawn': Parts(('0',))}\n"
@@ -338,7 +349,7 @@ def drawn_and_read(shelve, root):
 def test_a_job_reads_the_parts_of_a_population_that_it_names(shelve, tmp_path):
     paper = drawn_and_read(shelve, tmp_path)
     drawn, read, first = paper.tables.values()
-    assert paper.published == ["read", "all"]
+    assert paper.published_tables == ["read", "all"]
 
     def plan(**keys):
         chosen = {"total": 15, "step": 5, "seed": 1, **keys}
@@ -346,11 +357,11 @@ def test_a_job_reads_the_parts_of_a_population_that_it_names(shelve, tmp_path):
 
     usual = plan()
     files = [f"results/data/populations/read2002/drawn/{i}.parquet" for i in (0, 1)]
-    assert usual.files(drawn) == files
-    assert [usual.read_files(read, part) for part in "012"] == [files[:1], files[:1], files[1:]]
-    assert usual.read_files(first) == files[:1]
-    assert usual.read_configurations(read, "2") == [usual.part_configurations(drawn)[1:]]
-    told = usual.told(read, usual.arguments(read, "2"))
+    assert usual.table_files(drawn) == files
+    assert [usual.input_files(read, part) for part in "012"] == [files[:1], files[:1], files[1:]]
+    assert usual.input_files(first) == files[:1]
+    assert usual.input_configurations(read, "2") == [usual.part_configurations(drawn)[1:]]
+    told = usual.job_description(read, usual.arguments(read, "2"))
     assert told["arguments"] == {"numbers": [10, 11, 12, 13, 14]}
     # More instances only add files and jobs; another seed concerns all.
     more = plan(total=25)
@@ -366,7 +377,7 @@ def test_a_job_reads_the_parts_of_a_population_that_it_names(shelve, tmp_path):
 def test_counts_are_told_by_their_hash(small):
     plan = Plan({"small2000": small()}, CONFIGURATION, ROOT / "resources")
     counts = Counts("adult", "sex", "race")
-    told = plan.told(plan.tables[-1], {"counts": counts, "points": 6})
+    told = plan.job_description(plan.tables[-1], {"counts": counts, "points": 6})
     text = data_set("adult").read(ROOT / "resources/adult_pair_counts.csv")
     digest = data_set("adult").contingency(text, "sex", "race").digest()
     assert told["arguments"] == {"points": 6}
@@ -401,11 +412,11 @@ def test_every_call_has_arguments_that_are_plain_values(paper, name):
     common = json.loads((ROOT / "workflow/schemas/common.schema.json").read_text())
     check(chosen, common, PAPERS.values())
     before, plan = copy.deepcopy(chosen), Plan(PAPERS, chosen, ROOT / "resources")
-    for call in calls(paper.configured(chosen)):
+    for call in calls(paper.select_calls(chosen)):
         parts = plan.parts(call) if isinstance(call, Table) and call.parts else {None: plan.arguments(call)}
         assert parts, call.name
         for part, arguments in parts.items():
-            told = plan.told(call, arguments)
+            told = plan.job_description(call, arguments)
             # What Snakemake compares, and what is hashed, is what JSON holds.
             assert json.loads(json.dumps(told)) == told, (call.name, part)
             assert part is None or re.fullmatch(r"[\w.-]+(/[\w.-]+)*", part), part
@@ -459,4 +470,4 @@ def test_tables_are_computed_in_some_order(paper):
 @each_paper
 def test_every_table_is_read_or_published(paper):
     read_by_others = {name for call in calls(paper) for name in call.tables}
-    assert not [name for name in paper.tables if name not in {*read_by_others, *paper.published}]
+    assert not [name for name in paper.tables if name not in {*read_by_others, *paper.published_tables}]

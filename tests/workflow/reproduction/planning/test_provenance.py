@@ -5,9 +5,9 @@ import pytest
 from reproduction.planning.provenance import (
     code_hash,
     configuration_hash,
-    describe,
-    imported,
+    imported_modules,
     package_versions,
+    result_metadata,
 )
 
 FILES = {
@@ -107,14 +107,14 @@ def test_the_order_of_the_sources_does_not_count(tree):
 )
 def test_what_is_imported(tree, sources, modules):
     paths = [tree / source if "/" in source else source for source in sources]
-    found, links = imported(*paths, root=tree)
+    found, links = imported_modules(*paths, root=tree)
     assert {name.removeprefix("ldpfrontier.") for name in found} == modules
     assert all(path.is_file() and path.is_relative_to(tree) for path in found.values())
     assert all(" = " in link for link in links)
 
 
 def test_what_a_name_stands_for_is_known(tree):
-    _, links = imported("ldpfrontier.top", root=tree)
+    _, links = imported_modules("ldpfrontier.top", root=tree)
     assert "ldpfrontier.sub:a = ldpfrontier.sub.inner:a" in links
 
 
@@ -136,7 +136,7 @@ def test_the_project_itself():
     found = {path.name: code_hash(path) for path in scripts.glob("[!_]*.py")}
     assert len(set(found.values())) == len(found) >= 6
     assert all(len(value) == 64 for value in found.values())
-    modules, _ = imported("ldpfrontier.channel")
+    modules, _ = imported_modules("ldpfrontier.channel")
     folder = root / "src/ldpfrontier"
     assert modules == {
         "ldpfrontier.channel": folder / "channel.py",
@@ -152,7 +152,7 @@ def test_configuration_hash_ignores_the_order_of_keys():
 
 
 def test_description_names_the_versions():
-    described = describe("abc", {"a": 1})
+    described = result_metadata("abc", {"a": 1})
     assert described["code_hash"] == "abc"
     assert described["packages"] == package_versions()
     assert "not installed" not in package_versions().values()
