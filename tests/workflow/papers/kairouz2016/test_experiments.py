@@ -12,17 +12,12 @@ from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.priors import dirichlet
 from ldpfrontier.utility import FDivergence
 from papers.kairouz2016.checks import theorems
-from papers.kairouz2016.expansions import expansions, high_privacy, low_privacy, scaling
-from papers.kairouz2016.experiments import (
-    instance_name,
-    of_sizes,
-    sample,
-    staircase_error,
-    sweep,
-)
-from papers.kairouz2016.thresholds import thresholds
+from papers.kairouz2016.expansions import expansions, high_privacy, low_privacy
+from papers.kairouz2016.experiments import of_sizes, staircase_error
+from papers.kairouz2016.instances import instance_name, instances
 from reproduction.results.files import read_table, write_table
 from reproduction.results.tables import RESULTS, select
+from support.instances import sample, scaling, sweep, thresholds
 
 SEED = 5
 
@@ -144,7 +139,8 @@ def test_printed_constant_of_corollary_10():
 
 
 def test_expansion_rows():
-    table = expansions([5, 3], range(3), seed=SEED)
+    drawn = pd.concat([instances(size, range(3), seed=SEED) for size in (3, 5)])
+    table = expansions(drawn, [5, 3], range(3))
     assert set(table["size"]) == {"3", "5"}
     names = ["experiment", "metric", "mechanism", "instance"]
     table = select(table, size="5").set_index(names)["value"].sort_index()

@@ -9,10 +9,12 @@ from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.practice.figure_style import save
 from ldpfrontier.privacy import error_region
 from ldpfrontier.utility import FDivergence
-from papers.kairouz2016 import expansions, experiments, figures, thresholds
+from papers.kairouz2016 import experiments, figures
+from papers.kairouz2016.instances import instance_name
 from papers.kairouz2016.looks import STAIRCASES, UTILITIES
 from reproduction.planning.paper import papers
 from reproduction.results.tables import select
+from support.instances import scaling, sweep, thresholds
 
 SEED = 5
 EPSILONS = (0.0, 0.5, 2.0, 8.0)
@@ -27,17 +29,17 @@ def utility(request):
 
 @pytest.fixture(scope="module")
 def table(utility):
-    return pd.concat(experiments.sweep(utility, k, range(3), EPSILONS, seed=SEED) for k in (3, 6))
+    return pd.concat(sweep(utility, k, range(3), EPSILONS, seed=SEED) for k in (3, 6))
 
 
 @pytest.fixture(scope="module")
 def points(utility):
-    return expansions.scaling(utility, range(4), seed=SEED, size=4)
+    return scaling(utility, range(4), seed=SEED, size=4)
 
 
 @pytest.fixture(scope="module")
 def levels():
-    return thresholds.thresholds(3, range(3), seed=SEED, utilities=("kl", "mutual_information"))
+    return thresholds(3, range(3), seed=SEED, utilities=("kl", "mutual_information"))
 
 
 def ratio(table, utility, mechanism, size, instance, epsilon):
@@ -86,7 +88,7 @@ def test_mixed_is_the_better_of_the_two_in_a_panel_per_size(table, utility):
         (bundle,) = ax.collections
         assert len(bundle.get_segments()) == 3
         for instance, segment in enumerate(bundle.get_segments()):
-            name = experiments.instance_name(instance)
+            name = instance_name(instance)
             for epsilon, value in segment:
                 both = [
                     ratio(table, utility, mechanism, size, name, epsilon) for mechanism in ("binary", "rr")

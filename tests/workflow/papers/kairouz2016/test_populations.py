@@ -8,10 +8,12 @@ from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.utility import MutualInformation
 from papers.kairouz2016.expansions import response_loss
-from papers.kairouz2016.experiments import sample, sweep
-from papers.kairouz2016.populations import POPULATIONS, Batch, populations
+from papers.kairouz2016.instances import fresh_instances
+from papers.kairouz2016.populations import POPULATIONS, Batch
+from papers.kairouz2016.populations import populations as least_shares
 from papers.kairouz2016.summaries import ratios
 from reproduction.results.tables import TableError
+from support.instances import sample, sweep
 
 SEED = 3
 BOTH = pytest.mark.parametrize("utility", ["kl", "mutual_information"])
@@ -27,13 +29,23 @@ def study(utility, size=4, **keys):
     return {"utility": utility, "size": size, **plain, **keys}
 
 
+def populations(studies, groups, *, instances=100):
+    sizes = [min(study["size"], 13) for study in studies]
+    fresh = fresh_instances(sizes, groups, seed=SEED, instances_per_group=instances)
+    return least_shares(fresh, studies, groups, instances=instances)
+
+
+def batch_of(utility, size, numbers):
+    return Batch.of([sample(utility, size, number, seed=SEED) for number in numbers])
+
+
 @BOTH
 @pytest.mark.parametrize("size", [2, 5])
 def test_mechanisms_and_optima_are_those_of_single_instances(utility, size):
     epsilons = np.array([0.05, 1.0, 2.5, 6.0])
     for instance, epsilon in enumerate(epsilons):
         measure = sample(utility, size, instance, seed=SEED)
-        batch = Batch.drawn(utility, size, [instance], SEED, 1.0)
+        batch = batch_of(utility, size, [instance])
         at = np.array([epsilon])
         assert batch.binary(at)[0] == pytest.approx(measure(binary_mechanism(measure, epsilon)), rel=1e-9)
         assert batch.response(at)[0] == pytest.approx(measure(randomized_response(size, epsilon)), rel=1e-9)
@@ -45,7 +57,7 @@ def test_mechanisms_and_optima_are_those_of_single_instances(utility, size):
 
 @BOTH
 def test_an_optimum_may_be_left_early_only_where_the_share_is_not_the_least(utility):
-    batch = Batch.drawn(utility, 4, range(30), SEED, 1.0)
+    batch = batch_of(utility, 4, range(30))
     levels = batch.crossing(0.1, 10.0)
     np.testing.assert_allclose(batch.binary(levels), batch.response(levels), rtol=1e-6)
     achieved = batch.response(levels)
@@ -61,7 +73,7 @@ def test_the_first_population_is_that_of_the_figures(utility):
     """The least shares of a sweep over the same instances; the better of the two is below them."""
     epsilons = [0.1, *np.arange(0.5, 7.0, 0.25), 10.0]
     shares = ratios(sweep(utility, 4, range(12), epsilons, seed=SEED), utility)
-    table = populations([study(utility)], [0], seed=SEED, instances=12).set_index("statistic")
+    table = populations([study(utility)], [0], instances=12).set_index("statistic")
     POPULATIONS.conform(table.reset_index())
     for name in ("rr", "binary"):
         assert table.loc[name, "least"] == pytest.approx(shares[name].min(), rel=1e-6)
@@ -71,8 +83,8 @@ def test_the_first_population_is_that_of_the_figures(utility):
 
 
 def test_populations_do_not_depend_on_each_other():
-    both = populations([study("kl", statistics=["mixed"])], [1, 2], seed=SEED, instances=5)
-    (own,) = populations([study("kl", statistics=["mixed"])], [2], seed=SEED, instances=5).to_dict("records")
+    both = populations([study("kl", statistics=["mixed"])], [1, 2], instances=5)
+    (own,) = populations([study("kl", statistics=["mixed"])], [2], instances=5).to_dict("records")
     assert both.to_dict("records")[1] == own
     assert 10 <= int(own["instance"]) < 15
     assert own["range"] == "0.1 to 10"
@@ -87,11 +99,11 @@ def test_populations_do_not_depend_on_each_other():
 )
 def test_bad_studies_get_a_sentence(change, sentence):
     with pytest.raises(ValueError, match=sentence):
-        populations([study("kl") | change], [1], seed=SEED)
+        populations([study("kl") | change], [1], instances=2)
 
 
 def test_a_least_share_below_its_certificate_is_refused():
-    (row,) = populations([study("kl", statistics=["rr"])], [1], seed=SEED, instances=3).to_dict("records")
+    (row,) = populations([study("kl", statistics=["rr"])], [1], instances=3).to_dict("records")
     with pytest.raises(TableError, match="below its certificate"):
         POPULATIONS.table([row | {"least": row["certified"] - 0.1}])
     with pytest.raises(TableError, match="has the unknown statistic best"):

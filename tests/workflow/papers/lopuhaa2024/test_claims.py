@@ -21,6 +21,7 @@ from falsified.lopuhaa2024 import (
     rows,
 )
 from papers.lopuhaa2024 import sampling, summaries, synthetic
+from papers.lopuhaa2024.random_tables import fresh_tables
 from papers.lopuhaa2024.sampling import QUANTILES
 from reproduction.ledger import claims
 from reproduction.ledger.claims import (
@@ -32,6 +33,7 @@ from reproduction.ledger.claims import (
 )
 from reproduction.planning.paper import papers
 from reproduction.results.tables import CHECKS, PRINTED, check, printed
+from support.instances import study
 
 ROOT = Path(__file__).parents[4]
 PAPER = papers()["lopuhaa2024"]
@@ -217,15 +219,14 @@ def test_range_of_a_quantile_of_samples():
 
 
 def test_quantiles_are_those_of_the_study():
-    table = sampling.quantiles(
-        [(2, 3)], {"drawn": [0.5], "others": [1.0]}, 12, [5, 12], epsilon=0.1, first=3,
-        beta=0.05, order=2.0, records=500, seed=4,
-    )  # fmt: skip
+    fresh = [
+        fresh_tables(2, 3, 12, first=3, records=500, concentration=concentration, seed=4)
+        for concentration in (0.5, 1.0)
+    ]
+    table = sampling.quantiles(pd.concat(fresh), [5, 12], drawn=0.5, epsilon=0.1, beta=0.05, order=2.0)
     QUANTILES.conform(table)
     assert len(table) == 4
-    own = synthetic.study(
-        (2, 3), range(3, 15), [0.1], mechanisms=["nr"], records=500, concentration=0.5, seed=4
-    )
+    own = study((2, 3), range(3, 15), [0.1], mechanisms=["nr"], records=500, concentration=0.5, seed=4)
     values = own[own["metric"] == synthetic.REALIZED]["value"]
     drawn = table[table["drawn"]]
     assert (drawn["quantile"] == summaries.quantile(values, 0.75)).all()

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from papers.lopuhaa2024 import plan
-from reproduction.planning.paper import Counts
+from reproduction.planning.paper import Counts, Parts, plain
 
 ROOT = Path(__file__).parents[4]
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
@@ -30,11 +30,11 @@ def test_the_default_has_no_contradictions():
 def test_parts_hold_plain_values():
     for parts in (plan.fig2, plan.orders, plan.classes, plan.calibration, plan.synthetic, plan.beta):
         for arguments in parts(DEFAULT).values():
-            rest = {name: value for name, value in arguments.items() if not isinstance(value, Counts)}
+            rest = plain(arguments)
             assert json.loads(json.dumps(rest)) == rest
-    arguments = plan.theorems(DEFAULT)
+    arguments = plan.theorem_tables(DEFAULT)
     assert json.loads(json.dumps(arguments)) == arguments
-    assert arguments["instances"][0] == [[2, 2], 60]
+    assert arguments["tables"][0] == [[2, 2], 60]
 
 
 # Pairs of attributes
@@ -120,12 +120,13 @@ def test_tables_of_ones_own_have_figures_of_their_own():
     assert fig2["town/tax-city/0"]["mechanisms"] == DEFAULT["lopuhaa2024"]["mechanisms"]
     assert fig2["land/tax-city/1"]["mechanisms"] == ["srr"]
     study = plan.own_study(configuration)
-    assert [n for name, part in study.items() if name[:4] == "town" for n in part["instances"]] == [0, 1, 2]
-    assert [n for name, part in study.items() if name[:4] == "land" for n in part["instances"]] == [
-        *range(20)
-    ]
-    assert study["town/1"]["counts"] == Counts("town", "tax", "city")
-    assert study["town/1"]["name"] == "town"
+    assert [n for name, part in study.items() if name[:4] == "town" for n in part["numbers"]] == [0, 1, 2]
+    assert [n for name, part in study.items() if name[:4] == "land" for n in part["numbers"]] == [*range(20)]
+    assert study["town/1"]["own_tables"] == Parts(("town/0",))
+    drawn = plan.own_tables(configuration)
+    assert [*drawn] == ["town/0", "land/0"]
+    assert drawn["town/0"]["counts"] == Counts("town", "tax", "city")
+    assert drawn["town/0"]["name"] == "town"
     assert plan.own_fig2(DEFAULT) == plan.own_study(DEFAULT) == {}
 
 
@@ -135,13 +136,16 @@ def test_tables_of_ones_own_have_figures_of_their_own():
 def test_blocks_of_the_synthetic_study():
     parts = plan.synthetic(DEFAULT)
     block = [part for name, part in parts.items() if name.startswith("16x7/")]
-    assert (block[0]["shape"], block[0]["betas"], block[0]["seed"]) == ([16, 7], [0.05], DEFAULT["seed"])
-    assert [n for part in block for n in part["instances"]] == [*range(100)]
+    assert (block[0]["random_tables"], block[0]["betas"]) == (Parts(("16x7/0",)), [0.05])
+    assert [n for part in block for n in part["numbers"]] == [*range(100)]
+    drawn = plan.random_tables(DEFAULT)
+    assert [*drawn] == ["2x5/0", "2x6/0", "15x16/0", "16x7/0"]
+    assert (drawn["16x7/0"]["public"], drawn["16x7/0"]["seed"]) == (7, DEFAULT["seed"])
     assert len(block) == 2
     beta = plan.beta(DEFAULT)["2x5/0"]
     assert beta["epsilons"] == [1.5]
     assert beta["betas"] == [0.0005, 0.005, 0.05, 0.5]
-    assert beta["instances"] == [*range(100)]
+    assert beta["numbers"] == [*range(100)]
 
 
 def test_more_tables_leave_the_parts_alone():
@@ -158,9 +162,13 @@ def test_more_tables_leave_the_parts_alone():
         plan.synthetic(changed(synthetic={**study, "blocks": [{**block, "repetitions": n}]}))
         for n in (25, 30)
     )
-    assert [part["instances"] for part in few.values()] == [[*range(10)], [*range(10, 20)], [*range(20, 25)]]
+    assert [part["numbers"] for part in few.values()] == [[*range(10)], [*range(10, 20)], [*range(20, 25)]]
     assert few["2x3/1"] == more["2x3/1"]
-    assert more["2x3/2"]["instances"] == [*range(20, 30)]
+    assert more["2x3/2"]["numbers"] == [*range(20, 30)]
+    many = plan.synthetic(
+        changed(synthetic={**study, "blocks": [{**block, "repetitions": 250, "per_job": 75}]})
+    )
+    assert many["2x3/1"]["random_tables"] == Parts(("2x3/0", "2x3/1"))
 
 
 # Contradictions

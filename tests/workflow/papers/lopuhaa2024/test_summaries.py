@@ -12,6 +12,7 @@ from papers.lopuhaa2024.example import worked_example
 from papers.lopuhaa2024.experiments import fig2
 from reproduction.results.files import latex, markdown
 from reproduction.results.tables import RESULTS, SKIPPED, TableError, select
+from support.instances import study, study_of
 
 EPSILONS = [0.3, 1.5]
 INSTANCES = 3
@@ -32,9 +33,7 @@ def sweep():
 def table():
     """Two sizes at two significance levels, the optimum over F at one of them."""
     parts = [
-        synthetic.study(
-            shape, range(INSTANCES), EPSILONS, betas=[beta], mechanisms=names, tolerance=TOLERANCE, seed=7
-        )
+        study(shape, range(INSTANCES), EPSILONS, betas=[beta], mechanisms=names, tolerance=TOLERANCE, seed=7)
         for shape in ((2, 3), (3, 2))
         for beta, names in ((0.05, STUDIED), (0.0005, [name for name in STUDIED if name != "exact"]))
     ]
@@ -186,11 +185,10 @@ def test_covered_tables_are_those_that_the_study_notes(usual):
     assert covered == (rows["note"] == synthetic.COVERED).sum() > 0
 
 
-def test_quantiles_of_levels_without_limit(monkeypatch):
+def test_quantiles_of_levels_without_limit():
     """NR reveals a u that P-hat gives to one s with certainty; P* may never give it to the other s."""
-    truth, counts = np.array([[0.5, 0.0], [0.25, 0.25]]), np.array([[50.0, 3.0], [20.0, 27.0]])
-    monkeypatch.setattr(synthetic, "sample", lambda *_, **__: (truth, counts))
-    found = synthetic.study((2, 2), [0, 1], [0.5], mechanisms=["nr", "srr"], seed=7)
+    truth, counts = [[0.5, 0.0], [0.25, 0.25]], [[50, 3], [20, 27]]
+    found = study_of(truth, counts, [0, 1], [0.5], mechanisms=["nr", "srr"])
     summary = summaries.fig4(found).set_index("mechanism")
     assert summary.loc["nr", ["low", "median", "high", "largest"]].tolist() == [math.inf] * 4
     assert summary.loc["nr", "infinite"] == 2

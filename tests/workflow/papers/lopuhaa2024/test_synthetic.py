@@ -17,9 +17,10 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import synthetic
 from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS
 from papers.lopuhaa2024.experiments import SOLVERS
+from papers.lopuhaa2024.random_tables import random_tables, tables_around, tables_of
 from papers.lopuhaa2024.summaries import cells
-from papers.lopuhaa2024.synthetic import around, sample, study
 from reproduction.results.tables import MEASURED, RESULTS, SKIPPED, TableError
+from support.instances import sample_table, study, study_of
 
 SEED = 7
 EPSILONS = [0.3, 1.5]
@@ -39,23 +40,29 @@ def usual() -> pd.DataFrame:
     return RESULTS.conform(pd.concat(parts))
 
 
-def use_counts(monkeypatch, truth, counts) -> None:
-    truth, counts = np.array(truth, dtype=float), np.array(counts, dtype=float)
-    monkeypatch.setattr(synthetic, "sample", lambda *_, **__: (truth, counts))
-
-
 # Samples and rows
 
 
+def test_a_population_has_its_tables_by_number():
+    drawn = random_tables(2, 3, range(4), seed=SEED)
+    assert [table.number for table in tables_of(drawn, [3, 1])] == [1, 3]
+    (third,) = tables_of(drawn, [3])
+    truth, counts = sample_table((2, 3), 3, seed=SEED)
+    assert np.array_equal(third.truth, truth)
+    assert np.array_equal(third.counts, counts)
+    with pytest.raises(ValueError, match="The population lacks the table 7"):
+        list(tables_of(drawn, [1, 7]))
+
+
 def test_samples_depend_on_shape_number_and_seed_only():
-    truth, counts = sample((2, 5), 3, seed=SEED)
+    truth, counts = sample_table((2, 5), 3, seed=SEED)
     assert counts.sum() == 32561
     assert truth.sum() == pytest.approx(1.0)
-    assert np.array_equal(sample((2, 5), 3, seed=SEED)[1], counts)
+    assert np.array_equal(sample_table((2, 5), 3, seed=SEED)[1], counts)
     for shape, number, seed in (((5, 2), 3, SEED), ((2, 5), 4, SEED), ((2, 5), 3, SEED + 1)):
-        assert not np.array_equal(sample(shape, number, seed=seed)[1].ravel(), counts.ravel())
+        assert not np.array_equal(sample_table(shape, number, seed=seed)[1].ravel(), counts.ravel())
     # Means of the Jeffreys prior: 1/a, with variance (a - 1) / (a^2 (a/2 + 1)).
-    sampled = np.array([sample((2, 2), i, seed=SEED)[0].ravel() for i in range(400)])
+    sampled = np.array([sample_table((2, 2), i, seed=SEED)[0].ravel() for i in range(400)])
     np.testing.assert_allclose(sampled.mean(axis=0), 0.25, atol=0.05)
     np.testing.assert_allclose(sampled.var(axis=0), 3 / 16 / 3, atol=0.015)
 
@@ -93,7 +100,7 @@ def test_orders_that_must_hold_in_every_instance(usual):
 
 
 def test_realized_values_against_their_definitions(usual):
-    truth, counts = sample((2, 3), 1, seed=SEED)
+    truth, counts = sample_table((2, 3), 1, seed=SEED)
     ball = RenyiBall.confidence(counts)
     channel = independent_reporting(ball, 1.5)
     rows = usual[
@@ -152,10 +159,10 @@ def test_one_value_of_a_kind(shape):
         assert (found.loc[found["metric"] != "nmi", "value"] == 0).all()
 
 
-def test_zero_cells_and_an_empty_group(monkeypatch):
+def test_zero_cells_and_an_empty_group():
     truth = [[0.2, 0.1, 0.1], [1e-9, 1e-9, 1e-9], [0.3, 0.3 - 3e-9 - 1e-4, 1e-4]]
-    use_counts(monkeypatch, truth, [[200, 100, 100], [0, 0, 0], [300, 300, 0]])
-    found = study((3, 3), [0], [1.5], tolerance=TOLERANCE, seed=SEED)
+    counts = [[200, 100, 100], [0, 0, 0], [300, 300, 0]]
+    found = study_of(truth, counts, [0], [1.5], tolerance=TOLERANCE)
     certified = found[found["status"] != MEASURED]
     assert set(certified["status"]) <= {"optimal", "bounded", "closed form", "heuristic"}
     # The robust mechanisms are private for whatever the empty group is under P*.
@@ -163,10 +170,10 @@ def test_zero_cells_and_an_empty_group(monkeypatch):
     assert (realized["value"] <= realized["epsilon"] + 1e-9).all()
 
 
-def test_an_output_that_is_impossible_for_one_group_leaks_without_limit(monkeypatch):
+def test_an_output_that_is_impossible_for_one_group_leaks_without_limit():
     """NR reveals a u that P-hat gives to one s with certainty; P* may never give it to the other s."""
-    use_counts(monkeypatch, [[0.5, 0.0], [0.25, 0.25]], [[50, 3], [20, 27]])
-    found = study((2, 2), [0, 1], [0.5], mechanisms=["nr", "srr"], seed=SEED)
+    truth, counts = [[0.5, 0.0], [0.25, 0.25]], [[50, 3], [20, 27]]
+    found = study_of(truth, counts, [0, 1], [0.5], mechanisms=["nr", "srr"])
     leaks = found[found["metric"] == "realized_epsilon"].set_index(["mechanism", "instance"])["value"]
     assert np.isinf(leaks["nr"]).all()
     assert np.isfinite(leaks["srr"]).all()
@@ -209,11 +216,11 @@ def test_what_is_intractable_is_skipped():
         ({"betas": [1.5]}, "beta is 1.5"),
         ({"order": -1.0}, "order of the ball is -1"),
         ({"seed": -1}, "seed is -1"),
-        ({"shape": (0, 3)}, r"shape is \(0, 3\)"),
+        ({"shape": (0, 3)}, "size is 0 x 3"),
     ],
 )
 def test_errors_are_sentences(change, sentence):
-    settings = {"shape": (2, 2), "instances": [0], "epsilons": [1.0], "seed": SEED, **change}
+    settings = {"shape": (2, 2), "numbers": [0], "epsilons": [1.0], "seed": SEED, **change}
     with pytest.raises(ValueError, match=sentence):
         study(**settings)
 
@@ -226,9 +233,14 @@ def test_identity_is_not_private():
 # Around a table -------------------------------------------------------------------------------------------
 
 
+def around(counts, numbers, epsilons, *, name, mechanisms):
+    drawn = tables_around(counts, numbers, name=name, seed=SEED)
+    return synthetic.study(drawn, numbers, epsilons, mechanisms=mechanisms)
+
+
 def test_tables_around_a_table():
     counts = np.array([[70, 30, 100], [260, 310, 570]])
-    many = around(counts, range(6), EPSILONS, name="town", mechanisms=["nr", "polyopt", "srr"], seed=SEED)
+    many = around(counts, range(6), EPSILONS, name="town", mechanisms=["nr", "polyopt", "srr"])
     assert set(many["size"]) == {"2 x 3 (town)"}
     assert set(many["instance"]) == {f"{i:03d}" for i in range(6)}
     assert cells("2 x 3 (town)") == cells("2 x 3") == 6
@@ -237,13 +249,13 @@ def test_tables_around_a_table():
     assert len(robust) > 0
     assert (robust["value"] <= robust["epsilon"] + 1e-9).all()
     # An instance depends on its number, and on the table.
-    one = around(counts, [3], EPSILONS, name="town", mechanisms=["srr"], seed=SEED)
+    one = around(counts, [3], EPSILONS, name="town", mechanisms=["srr"])
     same = many[(many["instance"] == "003") & (many["mechanism"] == "srr")]
     assert one["value"].tolist() == same["value"].tolist()
-    other = around(counts, [3], EPSILONS, name="land", mechanisms=["srr"], seed=SEED)
+    other = around(counts, [3], EPSILONS, name="land", mechanisms=["srr"])
     assert one["value"].tolist() != other["value"].tolist()
     # With many records there is one plausible truth, that of the table.
-    sure = around(counts * 10**9, [0], [1.0], name="town", mechanisms=["srr"], seed=SEED)
+    sure = around(counts * 10**9, [0], [1.0], name="town", mechanisms=["srr"])
     exact = mutual_information(counts / counts.sum(), secret_randomized_response(2, 3, 1.0))
     assert sure[sure["metric"] == "mutual_information"]["value"].item() == pytest.approx(exact, rel=1e-3)
 
@@ -251,4 +263,4 @@ def test_tables_around_a_table():
 @pytest.mark.parametrize("counts", [[1, 2], [[0, 0]]])
 def test_counts_to_go_around_are_a_table(counts):
     with pytest.raises(ValueError, match=r"The counts have shape .*; they must be \(sensitive, other\)"):
-        around(counts, [0], [1.0], name="town", seed=SEED)
+        tables_around(counts, [0], name="town", seed=SEED)

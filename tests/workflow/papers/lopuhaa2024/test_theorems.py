@@ -15,13 +15,15 @@ from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import theorems
+from papers.lopuhaa2024.random_tables import theorem_tables
 
 COUNTS = np.array([[7, 10], [26, 57]])
 
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    return theorems.check_theorems([((2, 2), 60), ((3, 2), 900)], [2.0], [0.7], seed=5)
+    drawn = theorem_tables([((2, 2), 60), ((3, 2), 900)], seed=5)
+    return theorems.check_theorems(drawn, [2.0], [0.7])
 
 
 def test_every_statement_holds(table):
