@@ -37,6 +37,9 @@ import yaml
 
 from reproduction.planning.entries import from_entry
 
+#: How the schema of a paper refers to the one with the definitions that all papers share.
+COMMON_SCHEMA = "../../schemas/common.schema.json"
+
 #: Where the papers are: the folder of the package `papers`.
 ROOT = Path(__file__).resolve().parents[2] / "papers"
 
@@ -239,7 +242,10 @@ class Paper:
     def configuration_schema(self) -> dict[str, Any] | None:
         """The JSON schema of the paper's section of the configuration; None if it has no section."""
         path = ROOT / self.key / "config.schema.json"
-        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+        if not path.is_file():
+            return None
+        # The whole is one document, in which the definitions that all share are its own.
+        return dict(json.loads(path.read_text(encoding="utf-8").replace(f'"{COMMON_SCHEMA}#', '"#')))
 
     def plan(self) -> ModuleType | None:
         """Import the paper's ``plan.py``; None if it has none."""

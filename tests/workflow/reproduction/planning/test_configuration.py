@@ -6,10 +6,12 @@ import math
 import re
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
 
 from reproduction.planning.configuration import (
     ConfigurationError,
@@ -91,6 +93,27 @@ def test_definitions_are_all_used():
     texts = [json.dumps(COMMON), *(json.dumps(paper.configuration_schema) for paper in PAPERS)]
     used = {name for text in texts for name in re.findall(r'"#/\$defs/(\w+)"', text)}
     assert used == set(COMMON["$defs"])
+
+
+def test_editors_resolve_the_schema_to_what_the_workflow_checks():
+    def from_file(uri):
+        return Resource.from_contents(
+            json.loads(Path(unquote(urlsplit(uri).path)).read_text(encoding="utf-8"))
+        )
+
+    path = ROOT / "workflow/schemas/config.schema.json"
+    whole = {"$id": path.as_uri(), **json.loads(path.read_text(encoding="utf-8"))}
+    editor = Draft202012Validator(whole, registry=Registry(retrieve=from_file))
+    assert not list(editor.iter_errors(DEFAULT))
+    assert list(whole["properties"]) == list(SCHEMA["properties"])
+    wrong = copy.deepcopy(DEFAULT)
+    wrong["lopuhaa2024"]["solver"]["tolerance"] = wrong["kairouz2016"]["unknown"] = "x"
+    both = [
+        sorted(error.message for error in validator.iter_errors(wrong))
+        for validator in (editor, Draft202012Validator(SCHEMA))
+    ]
+    assert both[0] == both[1]
+    assert len(both[0]) == 2
 
 
 def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
