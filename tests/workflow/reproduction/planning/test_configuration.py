@@ -11,7 +11,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 
 from reproduction.planning.configuration import (
     ConfigurationError,
