@@ -14,6 +14,7 @@ from papers.lopuhaa2024.experiments import Solution, place_of, rows_of
 from reproduction.results.tables import RESULTS, SKIPPED, Row
 
 
+# More than eight parameters: they are the keys of the configuration that reach a job by name.
 def atlas(
     counts: ArrayLike | pd.DataFrame,
     epsilons: Sequence[float],

@@ -32,6 +32,7 @@ REACH = 3.0
 _log = logging.getLogger(__name__)
 
 
+# More than eight parameters: they are the keys of the configuration that reach a job by name.
 def calibration(
     counts: ArrayLike | pd.DataFrame,
     epsilons: Sequence[float],

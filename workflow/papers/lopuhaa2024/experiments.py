@@ -356,6 +356,7 @@ def orders(
     return RESULTS.table(rows)
 
 
+# More than eight parameters: they are the keys of the configuration that reach a job by name.
 def classes(
     counts: ArrayLike | pd.DataFrame,
     epsilons: Sequence[float],

@@ -103,7 +103,8 @@ def fig2(table: pd.DataFrame) -> Figure:
     more: list[Artist] = [_entry(FRONTIER, linewidth=0.6)] if "exact" in found else []
     if found & set(STEPS):
         more.append(Patch(color="#666666", alpha=0.3, linewidth=0, label="certified gap"))
-    return _panels(_by_pair(rows), panel, NMI, share_y=False, more=more)
+    panels = _by_pair(rows)
+    return _panels(panels, panel, NMI, share_y=False, legend=[*_mechanisms_in(panels), *more])
 
 
 def steps(table: pd.DataFrame) -> Figure:
@@ -143,7 +144,7 @@ def steps(table: pd.DataFrame) -> Figure:
 
     shown = [_entry(LOOKS[name], linestyle="") for name in STEPS]
     shown += [_entry(FRONTIER, linewidth=0.9), _entry(LOOKS["nr"])]
-    return _panels(_by_pair(table), panel, NMI, share_x=False, share_y=False, handles=shown)
+    return _panels(_by_pair(table), panel, NMI, share_x=False, share_y=False, legend=shown)
 
 
 def calibrated(table: pd.DataFrame) -> Figure:
@@ -181,7 +182,7 @@ def calibrated(table: pd.DataFrame) -> Figure:
     shown = [_entry(FRONTIER, linewidth=0.9)]
     shown += [_entry(LOOKS[name], linestyle="", markerfacecolor=LOOKS[name].colour) for name in found]
     shown += [_entry(_HOLLOW, linestyle="")]
-    return _panels(_by_pair(table), panel, NMI, share_x=False, share_y=False, handles=shown)
+    return _panels(_by_pair(table), panel, NMI, share_x=False, share_y=False, legend=shown)
 
 
 def fig3(summary: pd.DataFrame, mechanisms: Sequence[str] = AVERAGED) -> Figure:
@@ -212,7 +213,8 @@ def fig3(summary: pd.DataFrame, mechanisms: Sequence[str] = AVERAGED) -> Figure:
         _note(ax, tables(rows.groupby("mechanism")["instances"].max()), top=True)
 
     rows = select(_enough(summary), mechanism=list(mechanisms))
-    return _panels(_by_size(rows), panel, f"mean of {NMI}")
+    panels = _by_size(rows)
+    return _panels(panels, panel, f"mean of {NMI}", legend=_mechanisms_in(panels))
 
 
 def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
@@ -253,7 +255,8 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
         _plain_ticks(ax.yaxis, ax.get_ylim(), (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100))
         _note(ax, tables(rows.groupby("mechanism")["instances"].max()))
 
-    return _panels(_by_size(rows), panel, r"realized $\varepsilon^*$ (nats), middle half")
+    panels, label = _by_size(rows), r"realized $\varepsilon^*$ (nats), middle half"
+    return _panels(panels, panel, label, legend=_mechanisms_in(panels))
 
 
 def fig5(table: pd.DataFrame, epsilon: float, mechanisms: Sequence[str] = COMPARED) -> Figure:
@@ -310,7 +313,7 @@ def fig5(table: pd.DataFrame, epsilon: float, mechanisms: Sequence[str] = COMPAR
         ax.grid(visible=False, axis="x")
 
     label = r"$(I_{\hat P} - I_{P^*})\,/\,I_{\hat P}$  (%)"
-    return _panels(_by_size(rows), panel, label, xlabel=None, legend=False, share_x=False, share_y=False)
+    return _panels(_by_size(rows), panel, label, xlabel=None, share_x=False, share_y=False)
 
 
 def gain(summary: pd.DataFrame) -> Figure:
@@ -371,24 +374,19 @@ def _panels(
     ylabel: str,
     *,
     xlabel: str | None = _LEVEL,
-    legend: bool = True,
+    legend: Sequence[Artist] = (),
     share_x: bool = True,
     share_y: bool = True,
-    handles: Sequence[Artist] = (),
-    more: Sequence[Artist] = (),
 ) -> Figure:
-    """Plot panels by title, two to a row, under one legend: of mechanisms and more, or as given."""
+    """Plot panels by title, two to a row, under one legend, if it has entries."""
     if not panels:
         raise ValueError("The table has no rows of the mechanisms that the figure shows.")
     columns = min(2, len(panels))
     height = math.ceil(len(panels) / columns)
     with style():
-        if legend and not handles:
-            present = {name for rows in panels.values() for name in rows["mechanism"]}
-            handles = [*(_entry(look) for name, look in LOOKS.items() if name in present), *more]
         # A single panel is half as wide, and so is its legend.
-        beside = 2 if columns == 1 else len(handles) if len(handles) < 7 else 4
-        lines = math.ceil(len(handles) / beside) if legend else 0
+        beside = 2 if columns == 1 else len(legend) if len(legend) < 7 else 4
+        lines = math.ceil(len(legend) / beside) if legend else 0
         figure = Figure(figsize=(PAGE_WIDTH * columns / 2, 0.11 + 0.17 * max(lines, 2) + 2.15 * height))
         axes = figure.subplots(height, columns, squeeze=False, sharex=share_x, sharey=share_y).ravel()
         for ax, letter, (title, rows) in zip(axes, _LETTERS, panels.items(), strict=False):
@@ -404,10 +402,16 @@ def _panels(
         figure.supylabel(ylabel, fontsize=9)
         if legend:
             figure.legend(
-                handles=list(handles), loc="outside upper center", ncols=beside,
+                handles=list(legend), loc="outside upper center", ncols=beside,
                 columnspacing=1.3, handlelength=2.6,
             )  # fmt: skip
     return figure
+
+
+def _mechanisms_in(panels: Mapping[str, pd.DataFrame]) -> list[Artist]:
+    """Return the entries of a legend of the mechanisms that panels show."""
+    present = {name for rows in panels.values() for name in rows["mechanism"]}
+    return [_entry(look) for name, look in LOOKS.items() if name in present]
 
 
 def _by_size(table: pd.DataFrame) -> dict[str, pd.DataFrame]:

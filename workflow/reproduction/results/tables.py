@@ -194,6 +194,7 @@ RESULTS = Schema(
 )
 
 
+# The parameters are the columns of the schema, by name: one list instead of two.
 def result(
     paper: str,
     experiment: str,
@@ -315,6 +316,7 @@ CHECKS = Schema(
 )
 
 
+# As of `result`.
 def check(
     paper: str,
     claim: str,
