@@ -8,17 +8,17 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.lopuhaa2024.catalogue import CALIBRATED as CALIBRATED_ROWS
-from papers.lopuhaa2024.catalogue import NOMINAL, STEPS
+from papers.lopuhaa2024.catalogue import NESTED_CLASSES, NOMINAL
 from reproduction.results.tables import SKIPPED, Schema, select
 
 _SETTING = {"size": "str", "instance": "str", "beta": "float64", "order": "float64", "epsilon": "float64"}
 _KEY = [*_SETTING]
 
-BOUGHT = Schema(
+STEPS = Schema(
     name="steps",
     columns={
         **_SETTING,
-        **dict.fromkeys(STEPS, "float64"),  # NMI; missing if the class was not asked for
+        **dict.fromkeys(NESTED_CLASSES, "float64"),  # NMI; missing if the class was not asked for
         "bound": "float64",  # NMI that no robust mechanism passes
         "nr": "float64",  # NMI without robustness
         "gain": "float64",  # of the optimum over F, as a factor of PolyOpt as published
@@ -58,11 +58,11 @@ def steps(classes: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        As `BOUGHT`, of the instances and levels that have PolyOpt as published, the optimum over F and NR.
+        As `STEPS`, of the instances and levels that have PolyOpt as published, the optimum over F and NR.
     """
     value, bound = (_wide(classes, "nmi", column) for column in ("value", "bound"))
     leak = _wide(classes, "worst_case_epsilon", "value")
-    frame = value[[*STEPS, "nr"]].assign(
+    frame = value[[*NESTED_CLASSES, "nr"]].assign(
         bound=bound["exact"],
         gain=value["exact"] / value["polyopt"],
         most=bound["exact"] / value["polyopt"],
@@ -72,7 +72,7 @@ def steps(classes: pd.DataFrame) -> pd.DataFrame:
     distance = frame["bound"] - frame["polyopt"]
     closed = ((frame["exact"] - frame["polyopt"]) / distance).where(distance > 1e-12)
     found = frame.assign(closed=closed).dropna(subset=["polyopt", "exact", "nr"])
-    return BOUGHT.conform(found.reset_index())
+    return STEPS.conform(found.reset_index())
 
 
 def calibrated(calibration: pd.DataFrame) -> pd.DataFrame:
@@ -112,4 +112,4 @@ def _wide(table: pd.DataFrame, metric: str, column: str) -> pd.DataFrame:
     """Return a column of the rows of a metric with one column per mechanism, of those that a table needs."""
     rows = select(table[table["status"] != SKIPPED], metric=metric)
     wide = rows.pivot_table(column, _KEY, "mechanism", aggfunc="first")
-    return wide.reindex(columns=[*STEPS, "nr"]).rename_axis(columns=None)
+    return wide.reindex(columns=[*NESTED_CLASSES, "nr"]).rename_axis(columns=None)

@@ -1,12 +1,17 @@
-"""The mechanisms of lopuhaa2024 and beyond: the one list of names, how they look, what is said of them.
+"""The mechanisms of lopuhaa2024 and beyond: one list of their names, classes and looks, and the statements.
 
 Standard library only, so that a configuration can be checked without a numerical library.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ldpfrontier.optimal.exact.separation import Pairs
+    from ldpfrontier.optimal.robust import Envelope
 
 #: What the note of a realized level says of the true distribution P*.
 COVERED, MISSED = "P* lies in F", "P* lies outside F"
@@ -54,9 +59,25 @@ class Mechanism:
         return {name: getattr(self, name) for name in ("label", "colour", "marker", "dash", "filled")}
 
 
-#: The classes of mechanisms with one guarantee; each contains those before it, but for the third, which does
-#: not contain the second.
-STEPS = ("polyopt", "polyopt_distinct", "projections", "projections_distinct", "exact")
+class Class(NamedTuple):
+    """A class of mechanisms as `ldpfrontier.optimal_robust` names it, and the classes that it contains."""
+
+    envelope: Envelope
+    pairs: Pairs
+    contains: tuple[str, ...] = ()
+
+
+#: The classes of mechanisms with one guarantee, from PolyOpt as published to the optimum over F. Each has in it
+#: those before it, but for the third, which does not contain the second.
+NESTED_CLASSES: Mapping[str, Class] = {
+    "polyopt": Class("simplex", "all"),
+    "polyopt_distinct": Class("simplex", "distinct", ("polyopt",)),
+    "projections": Class("projections", "all", ("polyopt",)),
+    "projections_distinct": Class("projections", "distinct", ("polyopt", "polyopt_distinct", "projections")),
+    "exact": Class(
+        "exact", "distinct", ("polyopt", "polyopt_distinct", "projections", "projections_distinct")
+    ),
+}
 
 #: By the name that configurations and tables use, in the order of legends. The colours are those of Okabe and
 #: Ito, and three of Tol's; marker, filling and dash differ too, so that curves can be told apart in grey.

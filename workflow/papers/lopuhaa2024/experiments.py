@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 import numpy as np
 import pandas as pd
@@ -16,17 +16,16 @@ from numpy.typing import ArrayLike
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.robust import Envelope, optimal_robust
+from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.catalogue import ESTIMATE, MECHANISMS, SET
+from papers.lopuhaa2024.catalogue import ESTIMATE, MECHANISMS, NESTED_CLASSES, SET
 from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, SKIPPED, Row, result
 
 PAPER = "lopuhaa2024"
@@ -86,28 +85,8 @@ class Problem:
         return cls(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds, max_nodes)
 
 
-class Class(NamedTuple):
-    """A class of mechanisms as `optimal_robust` names it, and the smaller ones that it contains."""
-
-    envelope: Envelope
-    pairs: Pairs
-    contains: tuple[str, ...] = ()
-
-
-#: The classes that the catalogue lists as steps.
-CLASSES: Mapping[str, Class] = {
-    "polyopt": Class("simplex", "all"),
-    "polyopt_distinct": Class("simplex", "distinct", ("polyopt",)),
-    "projections": Class("projections", "all", ("polyopt",)),
-    "projections_distinct": Class("projections", "distinct", ("polyopt", "polyopt_distinct", "projections")),
-    "exact": Class(
-        "exact", "distinct", ("polyopt", "polyopt_distinct", "projections", "projections_distinct")
-    ),
-}
-
-
 def _optimum(problem: Problem, name: str) -> Optimum:
-    envelope, pairs, contains = CLASSES[name]
+    envelope, pairs, contains = NESTED_CLASSES[name]
     inside = [problem.solved[other] for other in contains if other in problem.solved]
     return optimal_robust(
         problem.ball,
@@ -132,7 +111,7 @@ def _srr(problem: Problem) -> Channel:
 #: What makes each mechanism of the catalogue: an optimum, or a channel without a bound of its own. They are
 #: solved in this order, in which a class comes after those that it contains.
 SOLVERS: Mapping[str, Callable[[Problem], Optimum | Channel]] = {
-    **{name: partial(_optimum, name=name) for name in CLASSES},
+    **{name: partial(_optimum, name=name) for name in NESTED_CLASSES},
     "nr": lambda problem: problem.nonrobust,
     "ir": lambda problem: independent_reporting(problem.ball, problem.epsilon),
     "ir_tight": lambda problem: independent_reporting(problem.ball, problem.epsilon, distance="tight"),
@@ -237,7 +216,7 @@ def solve(
         except (ArithmeticError, RuntimeError) as error:
             error.add_note(f"In {name} at epsilon {epsilon:g}.")
             raise
-        if name in CLASSES and solution.channel is not None:
+        if name in NESTED_CLASSES and solution.channel is not None:
             problem.solved[name] = solution.channel
         yield solution
 
@@ -364,7 +343,7 @@ def classes(
     instance: str,
     beta: float = 0.05,
     order: float = 2.0,
-    mechanisms: Sequence[str] = (*CLASSES, "nr"),
+    mechanisms: Sequence[str] = (*NESTED_CLASSES, "nr"),
     tolerance: float = 1e-7,
     max_rounds: int = 300,
     max_nodes: int = 0,

@@ -17,7 +17,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
 from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, style
-from papers.lopuhaa2024.catalogue import MECHANISMS, STEPS
+from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES
 from papers.lopuhaa2024.notes import absent, tables
 from papers.lopuhaa2024.summaries import require_one, small_first
 from reproduction.plotting import Look
@@ -88,7 +88,7 @@ def fig2(table: pd.DataFrame) -> Figure:
             look = LOOKS[name]
             epsilon, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
             ax.plot(epsilon, value, markevery=_every(name, len(curve)), **_line(look))
-            if name in STEPS:
+            if name in NESTED_CLASSES:
                 bound = np.minimum(curve["bound"].to_numpy(), 1.0)
                 ax.fill_between(epsilon, value, bound, color=look.colour, alpha=0.18, linewidth=0)
                 if name == "exact":
@@ -101,7 +101,7 @@ def fig2(table: pd.DataFrame) -> Figure:
     rows = nmi.dropna(subset=["value"])
     found = set(rows["mechanism"])
     more: list[Artist] = [_entry(FRONTIER, linewidth=0.6)] if "exact" in found else []
-    if found & set(STEPS):
+    if found & set(NESTED_CLASSES):
         more.append(Patch(color="#666666", alpha=0.3, linewidth=0, label="certified gap"))
     panels = _by_pair(rows)
     return _panels(panels, panel, NMI, share_y=False, legend=[*_mechanisms_in(panels), *more])
@@ -113,7 +113,7 @@ def steps(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        As `beyond.BOUGHT`, of one setting. At every level the classes stand side by side, the smallest on the
+        As `beyond.STEPS`, of one setting. At every level the classes stand side by side, the smallest on the
         left, on a logarithmic axis; the number is the factor of the last over the first, the line above them
         the bound on all, the dotted one NR.
 
@@ -124,11 +124,11 @@ def steps(table: pd.DataFrame) -> Figure:
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         for place, row in enumerate(rows.sort_values("epsilon").to_dict("records")):
-            at = place + 0.15 * (np.arange(len(STEPS)) - 2.0)
-            values = np.array([row[name] for name in STEPS])
+            at = place + 0.15 * (np.arange(len(NESTED_CLASSES)) - 2.0)
+            values = np.array([row[name] for name in NESTED_CLASSES])
             there = np.isfinite(values)
             ax.plot(at[there], values[there], color="#999999", linewidth=0.7, zorder=2)
-            for x, value, name in zip(at, values, STEPS, strict=True):
+            for x, value, name in zip(at, values, NESTED_CLASSES, strict=True):
                 ax.plot([x], [value], **_line(LOOKS[name], linestyle="", zorder=3))
             ends = at[[0, -1]] + [-0.08, 0.08]
             ax.plot(ends, [row["bound"]] * 2, **FRONTIER.line(linewidth=0.9))
@@ -142,7 +142,7 @@ def steps(table: pd.DataFrame) -> Figure:
         lowest = float(rows["polyopt"].min())
         _shares(ax, lowest * min((lowest / _TOP) ** 0.2, 0.65))
 
-    shown = [_entry(LOOKS[name], linestyle="") for name in STEPS]
+    shown = [_entry(LOOKS[name], linestyle="") for name in NESTED_CLASSES]
     shown += [_entry(FRONTIER, linewidth=0.9), _entry(LOOKS["nr"])]
     return _panels(_by_pair(table), panel, NMI, share_x=False, share_y=False, legend=shown)
 

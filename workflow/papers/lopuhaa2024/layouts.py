@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.lopuhaa2024.catalogue import MECHANISMS, STATED, STEPS
+from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES, STATED
 from papers.lopuhaa2024.summaries import (
     ANSWERS,
     NO,
@@ -43,11 +43,11 @@ def steps(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        As `beyond.BOUGHT`.
+        As `beyond.STEPS`.
     """
     table = _sorted(table, "size")
     texts = _where(table)
-    texts |= {MECHANISMS[name].label: _numbers(table[name], ".4f") for name in STEPS}
+    texts |= {MECHANISMS[name].label: _numbers(table[name], ".4f") for name in NESTED_CLASSES}
     texts |= {
         "Bound": _numbers(table["bound"], ".4f"),
         MECHANISMS["nr"].label: _numbers(table["nr"], ".4f"),

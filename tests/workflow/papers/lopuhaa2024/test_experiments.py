@@ -14,9 +14,9 @@ from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from oracles.enumeration import robust_rays
 from papers.lopuhaa2024 import experiments
-from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES
 from papers.lopuhaa2024.example import extreme_rays, facets, worked_example
-from papers.lopuhaa2024.experiments import CLASSES, SOLVERS, Problem, evaluate, fig2, orders
+from papers.lopuhaa2024.experiments import SOLVERS, Problem, evaluate, fig2, orders
 from reproduction.plotting import Look
 from reproduction.results.tables import HEURISTIC, MEASURED, OPTIMAL, SKIPPED, TableError
 
@@ -44,10 +44,10 @@ def test_every_mechanism_of_the_catalogue_has_a_solver_and_a_look_of_its_own():
 
 def test_classes_are_solved_after_those_that_they_contain():
     solved = list(SOLVERS)
-    for name, members in CLASSES.items():
+    for name, members in NESTED_CLASSES.items():
         assert all(solved.index(other) < solved.index(name) for other in members.contains)
         for other in members.contains:
-            assert set(CLASSES[other].contains) <= set(members.contains)
+            assert set(NESTED_CLASSES[other].contains) <= set(members.contains)
 
 
 def test_an_optimum_starts_from_the_best_mechanism_that_its_class_contains(monkeypatch):
@@ -62,7 +62,7 @@ def test_an_optimum_starts_from_the_best_mechanism_that_its_class_contains(monke
     silent, good, better = (optimal_robust(ball, level).channel for level in (0.0, 0.3, 0.5))
     solved = {"srr": better, "polyopt": silent, "polyopt_distinct": better, "projections": good}
     problem = Problem(ball, 1.0, optimal_nonrobust(ball.centre, 1.0), 1e-7, 300, solved=solved)
-    for name in CLASSES:
+    for name in NESTED_CLASSES:
         evaluate(name, problem)
     assert starts["simplex", "all"] is None
     assert starts["simplex", "distinct"] is silent
@@ -90,7 +90,7 @@ def test_sweep_has_two_metrics_per_mechanism_and_what_nr_leaks(sweep):
     assert (certificates["value"] <= certificates["bound"]).all()
     assert (certificates["direction"] == "max").all()
     assert (certificates["privacy"] <= certificates["epsilon"] + 1e-9).all()
-    assert set(sweep.loc[sweep["certified"], "mechanism"]) == {*CLASSES, "nr"}
+    assert set(sweep.loc[sweep["certified"], "mechanism"]) == {*NESTED_CLASSES, "nr"}
     assert set(sweep.loc[sweep["status"] == HEURISTIC, "mechanism"]) == {"ir_optimal"}
     leaks = sweep[sweep["metric"] == "worst_case_epsilon"]
     assert (leaks["mechanism"] == "nr").all()
@@ -118,11 +118,11 @@ def test_closed_forms_carry_the_bound_of_nr(sweep):
 )
 def test_every_step_is_worth_at_least_as_much_and_nothing_passes_the_frontier(counts, order, long):
     levels, tolerance = ([0.1, 1.0], 1e-7) if long else ([1.0], 1e-2)
-    names = [*CLASSES, "nr"]
+    names = [*NESTED_CLASSES, "nr"]
     table = fig2(counts, levels, instance="a, b", order=order, mechanisms=names, tolerance=tolerance)
     rows = table[table["metric"] == "nmi"]
     value, bound = (rows.pivot_table(name, "epsilon", "mechanism") for name in ("value", "bound"))
-    for name, members in CLASSES.items():
+    for name, members in NESTED_CLASSES.items():
         for other in members.contains:
             assert (value[other] <= value[name] + 1e-9).all(), (other, name)
     assert (value["exact"] <= bound["exact"]).all()
