@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.types import FloatArray
 
-# Inequalities that join the working ones at a time; tuned on programs of 4 to 16 variables.
+# Inequalities that join the working ones at a time; tuned.
 _BATCH = 6
 
 # Most steps of a program; the bound holds after any number of them.

@@ -15,7 +15,7 @@ class ExactSettings:
     angle_accuracy: float = 1e-8
     # The same below order 1, where the ratio has kinks: a group may be anything from some share on.
     kink_angle_accuracy: float = 1e-12
-    # The same for cuts that need not be the worst, where the ratio is smooth. Tuned on Adult.
+    # The same for cuts that need not be the worst, where the ratio is smooth. Tuned.
     fast_angle_accuracy: float = 1e-3
     # Share of the budget that these leave unspent, so that rounding cannot exceed it.
     unspent_share: float = 1e-6
@@ -30,13 +30,13 @@ class ExactSettings:
     pull_margin: float = 2e-12
     max_pull_steps: int = 60
 
-    # Cut pool. Tuned on random tables of 4 to 16 cells.
+    # Cut pool. Tuned on small tables.
 
     # Cuts kept, and at work in a linear program, before unused ones are forgotten.
     max_cuts: int = 5_000
     working_cuts: int = 192
 
-    # Search, and branch and bound. Tuned on random tables of 4 to 16 cells.
+    # Search, and branch and bound. Tuned on small tables.
 
     # Share of the resolution that a column may lose when it is pulled into the cone.
     pull_loss: float = 0.05

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class PolyoptSettings:
     """Constants of the modules of this folder; gaps, losses and shares are relative.
 
-    "Insensitive" means: on Adult 16 x 7 at epsilon 0.3, 1 and 2 the value changes by less than the gap asked
-    for (1e-4), and the time by less than a fifth.
+    "Insensitive": over distinct pairs on Adult 16 x 7 at epsilon 0.3, 1 and 2 the value changes by less than
+    the gap asked for (1e-4), and the time by less than a fifth.
     """
 
     # Which method is used.
@@ -20,30 +20,32 @@ class PolyoptSettings:
     # Block vertices up to which those of a product are all kept, and not the ones alone that matter.
     max_kept_vertices: int = 50_000
 
-    # Tuning.
+    # Tuned on Adult.
 
-    # Gap of a decomposition that is a start only.
+    # Gap of a decomposition that is a start only. Insensitive from 1e-4 to 1e-2.
     start_gap: float = 1e-3
-    # Share of the tolerance that a decomposition or pricing may use up. Insensitive from 0.1 to 0.6.
+    # Share of the tolerance that a decomposition or pricing may use up. Insensitive from 0.1 to 0.3.
     inner_share: float = 0.3
-    # Multiple of the tolerance up to which the loss in coupling is worth completing. Insensitive from 0 to 5.
+    # Multiple of the tolerance up to which the loss in coupling is worth completing.
     completed_loss: float = 2.0
-    # Loss in coupling up to which distinct pairs start from the decomposition, and then go on with it.
-    start_loss: float = 1e-4
-    continued_loss: float = 1e-2
-    # Columns are generated to this share of the tolerance, or to that of the last excess, if it is more.
+    # Loss in coupling up to which distinct pairs start from the decomposition, and go on with it. Insensitive
+    # from 1e-4 to 1e-3 at the start, and from 1e-3 to 0.1 afterwards.
+    max_coupling_loss: float = 1e-3
+    # Columns are generated to this share of the tolerance, or to that of the last excess, if it is more. The
+    # latter is insensitive from 0.1 to 0.2.
     generated_share: float = 0.5
     generated_excess_share: float = 0.2
     # Rounds of column generation between two searches over all deltas. Insensitive from 20 to 200.
     turn_rounds: int = 50
-    # The bound of a search may be so many times the best reduced cost found. Insensitive from 1.1 to 1.8.
+    # The bound of a search may be so many times the best reduced cost found.
     bound_ratio: float = 1.3
     # Products with so large a share of the best reduced cost are named, their deltas in such a ratio or more.
+    # Insensitive from 0.05 to 0.2, and from 1.25 to 2.
     named_share: float = 0.2
     named_ratio: float = 1.25
-    # How much nearer to delta = 0 the first interval ends after a split.
+    # How much nearer to delta = 0 the first interval ends after a split. Insensitive from 4 to 16.
     first_split: float = 16.0
-    # Critical deltas inside an interval up to which it is split at one of them.
+    # Critical deltas inside an interval up to which it is split at one of them. Insensitive from 3 on.
     max_critical: int = 3
 
     # Limits, and rounding.

@@ -210,7 +210,7 @@ def _in_turns(
     used, bound = ProductFamily([all_pairs]), math.inf
     decomposition = Decomposition(all_pairs, epsilon)
     decomposition.solve(all_pairs.explore, gap=SETTINGS.start_gap)
-    if decomposable := decomposition.coupling_loss() <= SETTINGS.start_loss:
+    if decomposable := decomposition.coupling_loss() <= SETTINGS.max_coupling_loss:
         duals = decomposition.solve(all_pairs.explore).ravel()
         first.append(decomposition.columns())
     else:
@@ -235,7 +235,7 @@ def _in_turns(
                 gap = SETTINGS.inner_share * left
                 starts.append(decomposition.solve(used.explore, gap=gap).ravel())
                 generation.add(decomposition.columns())
-                decomposable = decomposition.coupling_loss() <= SETTINGS.continued_loss
+                decomposable = decomposition.coupling_loss() <= SETTINGS.max_coupling_loss
         turn = min(SETTINGS.turn_rounds, max_rounds - rounds)
         try:
             optimum, duals = generation.improve(starts, tolerance=left, max_rounds=turn)
