@@ -35,11 +35,11 @@ class UncertaintySettings:
     least_tangent_order: float = 1.0
 
     # Tuning. Nothing here changes a worst case by more than the accuracy asked for.
-    #: Times that tangents are moved towards the best share of the budget. (tuned on Adult)
+    #: Times that tangents are moved towards the best share of the budget.
     tangent_steps: int = 14
     #: Into how many intervals the shares are divided, while a pair may still leak more than the worst known.
     share_intervals: tuple[int, ...] = (2, 4, 8, 16)
-    #: Comparisons at a time, at first and at most. (tuned on Adult)
+    #: Comparisons at a time, at first and at most.
     batch_sizes: tuple[int, int] = (64, 1024)
 
 

@@ -57,7 +57,7 @@ class BodyRows(NamedTuple):
 
 
 class _Ball(NamedTuple):
-    """The ball of a body, and the prices of k(D) in A and in B."""
+    """A body's ball, and the prices of k(D) in A and in B."""
 
     r: FloatArray
     radius: float
@@ -74,12 +74,8 @@ class _Point(NamedTuple):
 
 
 @inner
-def _empty_point(n: int) -> _Point:
-    return _Point(np.empty(n), empty_extreme(n), empty_extreme(n))
-
-
-@inner
 def _copy_extreme(target: ExtremeMean, source: ExtremeMean) -> None:
+    """Copy what was found."""
     target.value[0], target.log_t[0] = source.value[0], source.log_t[0]
     target.budget_cost[0], target.price_binds[0] = source.budget_cost[0], source.price_binds[0]
     for u in range(target.R.size):
@@ -88,6 +84,7 @@ def _copy_extreme(target: ExtremeMean, source: ExtremeMean) -> None:
 
 @inner
 def _copy_point(target: _Point, source: _Point) -> None:
+    """Copy a vector, and what attains A and B."""
     for u in range(target.w.size):
         target.w[u] = source.w[u]
     _copy_extreme(target.A, source.A)
@@ -148,7 +145,7 @@ def _pull(ball: _Ball, point: _Point, top: float, bottom: float) -> None:
 def _pull_step_by_step(ball: _Ball, point: _Point, top: float, bottom: float) -> None:
     """Move a vector into a body where k(D) has a price: scale it, and raise all letters alike if need be.
 
-    A + k(D) and B - k(D) in units of their prices are R . w, the derivatives by the scale.
+    The derivatives of A and B by the scale are the means R . w, which are A + nu k(D) and B - nu k(D).
     """
     w, A, b = point.w, point.A, point.b
     for _ in range(_RESTORATION_STEPS):
@@ -387,7 +384,8 @@ def _ascend(rows: BodyRows, s: int, w: FloatArray, restore: Restore, max_steps: 
     """Take steps from one vector until none gains; change the vector, and return its value."""
     n, top, bottom = w.size, rows.top[s], rows.bottom[s]
     ball = _Ball(rows.r[s, :n], rows.radius[s], rows.order, rows.budget_multipliers[s])
-    point, trial = _Point(w, empty_extreme(n), empty_extreme(n)), _empty_point(n)
+    point = _Point(w, empty_extreme(n), empty_extreme(n))
+    trial = _Point(np.empty(n), empty_extreme(n), empty_extreme(n))
     if restore != Restore.NONE:
         _restore(ball, point, top, bottom, restore == Restore.BOTH_TIGHT)
     _pull(ball, point, top, bottom)

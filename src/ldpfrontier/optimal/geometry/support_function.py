@@ -13,10 +13,9 @@ the price does: the mean changes with k(D) by nu, which says ::
 
     R . x = nu e^(g D).
 
-Newton's method for log t from where the last search ended, as a step of an ascent changes t little.
-`divergence.minimizers` is the accurate version, for radii of any size and without a price.
-
-Vectors with two values, `two_valued_vertices`, see a ball of two cells only.
+Newton's method finds log t from where the last search ended, as a step of an ascent changes t little.
+`divergence.minimizers` is the accurate version, for radii of any size and without a price. Of a vector with
+two values (`two_valued_vertices`) only the mass of a set matters: the ball is one of two letters.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class ExtremeMean(NamedTuple):
 
 
 class Equation(IntEnum):
-    """What a vector that is x on a set and 0 off it is to meet."""
+    """An equation for the value x of a vector that is x on a set of letters and 0 off it."""
 
     DIFFERENCE = 0  # A - B = top - bottom
     UPPER = 1  # A = top
