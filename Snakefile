@@ -32,4 +32,3 @@ onstart:
 
 onsuccess:
     print(conclusion(workflow.dag), flush=True)
-

@@ -48,7 +48,9 @@ RESOURCES = Path(os.path.relpath(BASE / "resources"))
 RUN_TIMES = "logs/run_times.csv"
 PLAN = Plan(PAPERS, config, RESOURCES)
 PAPER_FILES = [os.path.relpath(PAPER_FOLDERS / key / "paper.yaml") for key in PAPERS]
-FINISHED = [path for paper in PAPERS.values() for path in PLAN.target_files(paper, config["figures"]["formats"])]
+FINISHED = [
+    path for paper in PAPERS.values() for path in PLAN.target_files(paper, config["figures"]["formats"])
+]
 
 if Path("results/tables").is_dir() and not any(Path(".snakemake/metadata").glob("*")):
     logger.warning(
