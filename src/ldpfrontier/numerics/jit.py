@@ -28,6 +28,11 @@ def inner(function: F) -> F:
     return cast(F, njit(**INNER)(function))
 
 
+def inlined(function: F) -> F:
+    """Compile as `inner` does, into the one function that calls it: calls with many arrays take long."""
+    return cast(F, njit(**INNER, forceinline=True)(function))
+
+
 def inner_without_nan(function: F) -> F:
     """Compile as `inner` does, numbers that are never NaN: then the order of a maximum does not matter."""
     return cast(F, njit(**INNER, fastmath={"nnan", "nsz"})(function))

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.jit import inlined, inner, kernel
 from ldpfrontier.numerics.kelley_2d import CuttingPlanes, minimize_planes
 from ldpfrontier.optimal.certificate.majorant import affine_minorant, evaluate
 from ldpfrontier.optimal.certificate.nodes import XI, BlockProblem, Nodes, T, split_node
@@ -33,8 +33,8 @@ _GRID_EXPONENT, _MAX_PLANES, _PLANE_GAIN = SETTINGS.grid_exponent, SETTINGS.max_
 _MIN_MULTIPLIER, _MULTIPLIER_GROWTH = SETTINGS.min_multiplier, SETTINGS.wide_ratio
 _RECTANGLE_WEIGHT, _MIN_WIDTH, _ZERO = SETTINGS.rectangle_weight, SETTINGS.min_width, SETTINGS.zero
 
-#: Places in `Workspace.loss`, after those of xi and eta.
-_T, _LETTER = 2, 3
+#: Place of t in `Workspace.loss`, after xi and eta.
+_T = 2
 
 
 class Corners(NamedTuple):
@@ -61,7 +61,7 @@ class Workspace(NamedTuple):
     v: FloatArray
     t: FloatArray  # (2,)
     minorant: FloatArray  # (2, 2)
-    loss: FloatArray  # (4,): what is lost in xi, eta, t and a letter
+    loss: FloatArray  # (3,): what is lost in xi, eta and t
 
 
 @inner
@@ -91,7 +91,7 @@ def _workspace(n: int, corners: int) -> Workspace:
         np.empty(corners),
         np.empty(2),
         np.empty((2, 2)),
-        np.empty(4),
+        np.empty(3),
     )
 
 
@@ -127,7 +127,7 @@ def _linear(ends: FloatArray, t: float) -> float:
     return float(ends[0] + t * (ends[1] - ends[0]))
 
 
-@inner
+@inlined
 def _tabulate(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> int:
     """Fill in what letters contribute at the ends of their grid intervals; return the number of ends of t."""
     t, grid = nodes.t_interval[c], space.spacing.size - 1
@@ -148,7 +148,7 @@ def _tabulate(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> 
     return count
 
 
-@inner
+@inlined
 def _tabulate_constraint(
     nodes: Nodes, c: int, problem: BlockProblem, side: int, count: int, space: Workspace
 ) -> None:
@@ -268,7 +268,7 @@ def _z_range(nodes: Nodes, c: int, r: FloatArray) -> tuple[float, float]:
     return least, most
 
 
-@inner
+@inlined
 def _bound_node(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> None:
     """Bound one node; if that is above the goal, tighten its intervals and say what to branch on."""
     t, minorant = nodes.t_interval[c], nodes.minorant[c]
@@ -297,7 +297,7 @@ def _bound_node(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -
         _tighten_letters(nodes, c, problem, scaled, corners, constant, space)
 
 
-@inner
+@inlined
 def _minimize_lagrangian(
     nodes: Nodes, c: int, problem: BlockProblem, corners: Corners, rest: float, space: Workspace
 ) -> tuple[float, tuple[float, float]]:
@@ -337,7 +337,7 @@ def _minimize_lagrangian(
     return best, best_x
 
 
-@inner
+@inlined
 def _choose_branch(
     nodes: Nodes,
     c: int,
@@ -370,7 +370,7 @@ def _choose_branch(
     _score_minorant(nodes, c, problem, (z, share), (height, inside, largest), space)
 
 
-@inner
+@inlined
 def _score_letters(
     nodes: Nodes, c: int, problem: BlockProblem, x: tuple[float, float], t: float, space: Workspace
 ) -> tuple[float, float]:
@@ -378,10 +378,10 @@ def _score_letters(
 
     Losses in xi, eta and t are added up in the workspace.
     """
-    r, planes, loss = problem.r, space.planes, space.loss
+    r, t_interval, planes, grid = problem.r, nodes.t_interval[c], space.planes, space.spacing.size - 1
     z = largest = 0.0
     for u in range(r.size):
-        mean = loss[_LETTER] = 0.0
+        mean = loss = 0.0
         for p in range(3):
             w = space.points[u, space.argmax[planes.active[p], u]]
             nodes.candidates[c, p, u] = w
@@ -389,82 +389,55 @@ def _score_letters(
         z += r[u] * mean
         for p in range(3):
             w = space.points[u, space.argmax[planes.active[p], u]]
-            loss[_LETTER] += (_xlogx(w) - _xlogx(mean)) * planes.weight[p]
+            loss += (_xlogx(w) - _xlogx(mean)) * planes.weight[p]
         for side in range(2):
-            if np.isinf(nodes.xi[c, 1] if side == 0 else nodes.eta[c, 1]):
-                _add_unused_loss(nodes, c, problem, side, u, (mean, t), space)
-            else:
-                _add_tangent_loss(nodes, c, problem, x, side, u, (mean, t), space)
-        if loss[_LETTER] * r[u] > largest:
-            largest = loss[_LETTER] * r[u]
+            ends, table = (nodes.xi[c], space.a) if side == 0 else (nodes.eta[c], space.b)
+            bound, sign = (problem.top, -1.0) if side == 0 else (problem.bottom, 1.0)
+            s, last = ends[0], ends[1]
+            first, second = sign * _linear(bound, t_interval[0]), sign * _linear(bound, t_interval[1])
+            v = sign * (mean - _linear(bound, t))
+            if np.isinf(last):
+                # Without a last end the constraint is not used, although the mean violates it.
+                if v < 0.0 and mean > 0.0:
+                    steep = r[u] * abs(1.0 + np.log(mean) - problem.gamma[u])
+                    space.loss[side] += steep / s
+                    # The bound may have moved as far within the interval of t.
+                    space.loss[_T] += steep * min(sign * _linear(bound, t) - min(first, second), -v)
+                continue
+            at_mean = _phi(max(1.0 + s * v, _ZERO), problem.g)
+            multiplier = max(x[side], _MIN_MULTIPLIER / s)
+            for p in range(3):
+                spot, end = space.argmax[planes.active[p], u], space.argmax_t[planes.active[p]]
+                w, weight = space.points[u, spot], planes.weight[p]
+                v, v_end = sign * (w - _linear(bound, t)), sign * (w - _linear(bound, t_interval[end]))
+                value, lost, bent = _tangent_losses(s, last, problem.g, v, v_end, table[end, 0, u, spot])
+                loss += weight * x[side] * (value - at_mean)
+                width = space.points[u, grid + spot % grid] - space.points[u, spot % grid]
+                # What the tangent in w and t loses, it does so where it is longest.
+                if abs(bound[1] - bound[0]) * (t_interval[1] - t_interval[0]) > width:
+                    space.loss[_T] += r[u] * (weight * multiplier * lost)
+                else:
+                    loss += weight * multiplier * lost
+                space.loss[side] += multiplier * bent * r[u] * weight
+        if loss * r[u] > largest:
+            largest = loss * r[u]
             nodes.branch_on[c], nodes.branch_at[c] = 2 + u, mean
     return z, largest
 
 
-@inner
-def _add_unused_loss(
-    nodes: Nodes,
-    c: int,
-    problem: BlockProblem,
-    side: int,
-    u: int,
-    point: tuple[float, float],
-    space: Workspace,
-) -> None:
-    """Add what a letter loses in xi or eta and in t, as without a bound on these no constraint is used."""
-    mean, t = point
-    t_interval = nodes.t_interval[c]
-    s = nodes.xi[c, 0] if side == 0 else nodes.eta[c, 0]
-    bound, sign = (problem.top, -1.0) if side == 0 else (problem.bottom, 1.0)
-    v = sign * (mean - _linear(bound, t))
-    if v < 0.0 and mean > 0.0:
-        steep = problem.r[u] * abs(1.0 + np.log(mean) - problem.gamma[u])
-        space.loss[side] += steep / s
-        # The bound may have moved as far within the interval of t.
-        first, second = sign * _linear(bound, t_interval[0]), sign * _linear(bound, t_interval[1])
-        space.loss[_T] += steep * min(sign * _linear(bound, t) - min(first, second), -v)
+@inlined
+def _tangent_losses(
+    s: float, last: float, g: float, v: float, v_end: float, tangent: float
+) -> tuple[float, float, float]:
+    """Return phi(1 + s v), and what the tangents in w, at v_end, and in xi or eta, at `last`, lose."""
+    lost = max(tangent - _phi(max(1.0 + s * v_end, _ZERO), g), 0.0)
+    value = _phi(max(1.0 + s * v, _ZERO), g)
+    v = max(v, -0.95 / last)
+    first = 1.0 + s * v
+    return value, lost, _phi(first, g) + (last - s) * v * _phi_slope(first, g) - _phi(1.0 + last * v, g)
 
 
-@inner
-def _add_tangent_loss(
-    nodes: Nodes,
-    c: int,
-    problem: BlockProblem,
-    x: tuple[float, float],
-    side: int,
-    u: int,
-    point: tuple[float, float],
-    space: Workspace,
-) -> None:
-    """Add what a letter loses by tangents of phi: in w, to itself or to t; in xi or eta, to these."""
-    mean, t = point
-    t_interval, g, r = nodes.t_interval[c], problem.g, problem.r
-    planes, loss, grid = space.planes, space.loss, space.spacing.size - 1
-    ends, table = (nodes.xi[c], space.a) if side == 0 else (nodes.eta[c], space.b)
-    bound, sign = (problem.top, -1.0) if side == 0 else (problem.bottom, 1.0)
-    s, last = ends[0], ends[1]
-    at_mean = _phi(max(1.0 + s * (sign * (mean - _linear(bound, t))), _ZERO), g)
-    for p in range(3):
-        spot, end = space.argmax[planes.active[p], u], space.argmax_t[planes.active[p]]
-        w = space.points[u, spot]
-        v = sign * (w - _linear(bound, t_interval[end]))
-        tangent_loss = max(table[end, 0, u, spot] - _phi(max(1.0 + s * v, _ZERO), g), 0.0)
-        v = sign * (w - _linear(bound, t))
-        loss[_LETTER] += planes.weight[p] * x[side] * (_phi(max(1.0 + s * v, _ZERO), g) - at_mean)
-        tangent_loss = planes.weight[p] * max(x[side], _MIN_MULTIPLIER / s) * tangent_loss
-        width = space.points[u, grid + spot % grid] - space.points[u, spot % grid]
-        # What the tangent loses, it does so where it is longest.
-        if abs(bound[1] - bound[0]) * (t_interval[1] - t_interval[0]) > width:
-            loss[_T] += r[u] * tangent_loss
-        else:
-            loss[_LETTER] += tangent_loss
-        v = max(v, -0.95 / last)
-        first = 1.0 + s * v
-        bent = _phi(first, g) + (last - s) * v * _phi_slope(first, g) - _phi(1.0 + last * v, g)
-        loss[side] += max(x[side], _MIN_MULTIPLIER / s) * bent * r[u] * planes.weight[p]
-
-
-@inner
+@inlined
 def _score_minorant(
     nodes: Nodes,
     c: int,
@@ -563,18 +536,17 @@ def search_best_first(nodes: Nodes, count: int, problem: BlockProblem, max_new: 
         Most nodes to add.
     """
     space = _workspace(problem.r.size, 2 * problem.majorant.breakpoints.size + 2)
-    for c in range(count):
-        if nodes.bound[c] == np.inf:
-            _bound_node(nodes, c, problem, space)
-    heap = [(-nodes.bound[c], c) for c in range(count) if nodes.bound[c] > problem.goal]
+    heap = [(-nodes.bound[c], c) for c in range(count) if problem.goal < nodes.bound[c] < np.inf]
     heapq.heapify(heap)
-    stop = count + max_new
-    while count < stop and len(heap) > 0:
+    unbounded, stop = [c for c in range(count) if nodes.bound[c] == np.inf], count + max_new
+    while True:
+        for c in unbounded:
+            _bound_node(nodes, c, problem, space)
+            if nodes.bound[c] > problem.goal:
+                heapq.heappush(heap, (-nodes.bound[c], c))
+        if count == stop or len(heap) == 0:
+            return count
         c = heapq.heappop(heap)[1]
         split_node(nodes, c, count, problem.g, problem.majorant.knots)
-        for half in (c, count):
-            _bound_node(nodes, half, problem, space)
-            if nodes.bound[half] > problem.goal:
-                heapq.heappush(heap, (-nodes.bound[half], half))
+        unbounded = [c, count]
         count += 1
-    return count
