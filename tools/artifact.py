@@ -53,7 +53,12 @@ def measure(*folders: Path) -> pd.DataFrame:
                     rows,
                     folder,
                     f"{paper.key}/{name}",
-                    (f"tables/{paper.key}/{name}.*", f"chunks/{paper.key}/{name}/**/*"),
+                    (
+                        f"tables/{paper.key}/{name}.*",
+                        f"chunks/{paper.key}/{name}/**/*",
+                        f"data/populations/{paper.key}/{name}.*",
+                        f"data/populations/{paper.key}/{name}/**/*",
+                    ),
                 )
             for name in paper.figures:
                 _enter(rows, folder, f"{paper.key}/figures/{name}", (f"figures/{paper.key}/{name}.*",))

@@ -1,6 +1,7 @@
 """Renew what is generated in the pages beside this file: `python tools/make_docs.py`.
 
-In own-data.md, what the commands print; api.md, all of it; the tables of artifact.md, and codecheck.yml.
+In own-data.md, what the commands print; api.md and rules.md, all of them; the tables of artifact.md, and
+codecheck.yml.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ sys.path[:0] = [str(SOURCE), str(DOCS.parent / "workflow"), str(DOCS.parent / "t
 import artifact  # noqa: E402
 
 import ldpfrontier  # noqa: E402
+import rules  # noqa: E402
 
 OWN_DATA, API = DOCS / "own-data.md", DOCS / "api.md"
 PROPERTIES = (property, cached_property)
@@ -119,4 +121,5 @@ def _signature(name: str, value: object) -> str:
 if __name__ == "__main__":
     artifact.renew()
     API.write_text(api(), encoding="utf-8")
+    rules.PAGE.write_text(rules.page(), encoding="utf-8")
     OWN_DATA.write_text(own_data(OWN_DATA.read_text(encoding="utf-8")), encoding="utf-8")

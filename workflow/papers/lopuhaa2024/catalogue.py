@@ -67,8 +67,8 @@ class Class(NamedTuple):
     contains: tuple[str, ...] = ()
 
 
-#: The classes of mechanisms with one guarantee, from PolyOpt as published to the optimum over F. Each has in it
-#: those before it, but for the third, which does not contain the second.
+#: The classes of mechanisms with one guarantee, from PolyOpt as published to the optimum over F. Each
+#: contains those before it, but for the third, which does not contain the second.
 NESTED_CLASSES: Mapping[str, Class] = {
     "polyopt": Class("simplex", "all"),
     "polyopt_distinct": Class("simplex", "distinct", ("polyopt",)),
