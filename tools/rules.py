@@ -187,7 +187,7 @@ def dry_run() -> str:
         [
             "## A dry run",
             "",
-            f"`snakemake -n {TARGET}` says which jobs a table needs; here is one of every rule, and its purpose:",
+            f"`snakemake -n {TARGET}` says which jobs a table needs; here is one of every rule:",
             "",
             "```",
             counted[0],
