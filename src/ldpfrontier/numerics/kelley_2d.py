@@ -33,6 +33,12 @@ class CuttingPlanes(NamedTuple):
     active: NDArray[np.int64]  # (3,): planes that are active, the last one first
     weight: FloatArray  # (3,): their weights, which add up to 1
 
+    @classmethod
+    def of(cls, m: int) -> CuttingPlanes:
+        """Return room for m planes."""
+        active = np.zeros(3, dtype=np.int64)
+        return cls(np.empty(m), np.empty((m, 2)), np.empty((m + 4, 3)), active, np.zeros(3))
+
 
 @inner
 def _set_weights(last: int, across: bool, planes: CuttingPlanes) -> None:

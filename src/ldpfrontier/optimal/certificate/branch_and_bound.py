@@ -27,6 +27,7 @@ from ldpfrontier.optimal.certificate.lagrangian_relaxation import search_best_fi
 from ldpfrontier.optimal.certificate.majorant import Majorant, constant
 from ldpfrontier.optimal.certificate.nodes import BlockProblem, Nodes, max_ratio
 from ldpfrontier.optimal.certificate.settings import SETTINGS
+from ldpfrontier.optimal.certificate.workspace import Workspace
 from ldpfrontier.optimal.geometry.ball_body import Body
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.divergence import divergence_cost, two_cell_range
@@ -81,6 +82,7 @@ class BranchAndBound:
         self._count, self._least = 0, -math.inf
         self._nodes = _first_nodes(xi, eta, self._first_t(moving), letter_caps)
         self._first = len(self._nodes.bound)
+        self._space = Workspace.of(r.size, self._problem.majorant.breakpoints.size)
 
     def _first_t(self, moving: bool) -> FloatArray:
         """Return the ends of the first intervals of t: knots, or 0 twice where nothing depends on t."""
@@ -106,7 +108,7 @@ class BranchAndBound:
             self._nodes = Nodes(
                 *(np.concatenate([x, np.empty((more, *x.shape[1:]), x.dtype)]) for x in self._nodes)
             )
-        self._count = search_best_first(self._nodes, self._count, problem, max_nodes)
+        self._count = search_best_first(self._nodes, self._count, problem, max_nodes, self._space)
         self._problem = problem
         self._least = max(self._least, target)
         return max(self._least, self._prior * float(self._nodes.bound[: self._count].max()))

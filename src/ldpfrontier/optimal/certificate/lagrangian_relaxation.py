@@ -16,83 +16,23 @@ from __future__ import annotations
 
 import heapq
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import inlined, inner, kernel
-from ldpfrontier.numerics.kelley_2d import CuttingPlanes, minimize_planes
+from ldpfrontier.numerics.kelley_2d import minimize_planes
 from ldpfrontier.optimal.certificate.majorant import affine_minorant, evaluate
 from ldpfrontier.optimal.certificate.nodes import XI, BlockProblem, Nodes, T, split_node
 from ldpfrontier.optimal.certificate.settings import SETTINGS
+from ldpfrontier.optimal.certificate.workspace import Corners, Workspace
 from ldpfrontier.types import FloatArray
 
-_MIN_GRID, _GRID_PER_LETTER = SETTINGS.min_grid, SETTINGS.grid_per_letter
-_GRID_EXPONENT, _MAX_PLANES, _PLANE_GAIN = SETTINGS.grid_exponent, SETTINGS.max_planes, SETTINGS.plane_gain
+_MAX_PLANES, _PLANE_GAIN = SETTINGS.max_planes, SETTINGS.plane_gain
 _MIN_MULTIPLIER, _MULTIPLIER_GROWTH = SETTINGS.min_multiplier, SETTINGS.wide_ratio
 _RECTANGLE_WEIGHT, _MIN_WIDTH, _ZERO = SETTINGS.rectangle_weight, SETTINGS.min_width, SETTINGS.zero
 
 #: Place of t in `Workspace.loss`, after xi and eta.
 _T = 2
-
-
-class Corners(NamedTuple):
-    """Number of ends of t, xi and eta at which a node is relaxed; a scalar without bound has none but one."""
-
-    t: int
-    xi: int
-    eta: int
-
-
-class Workspace(NamedTuple):
-    """Space that the relaxation of every node needs."""
-
-    spacing: FloatArray  # (intervals of the grid + 1,): their ends, as shares
-    a: FloatArray  # (2, 2, n, 2 intervals): tangents of phi in xi, at the ends of t, in corners
-    b: FloatArray  # the same in eta
-    base: FloatArray  # (2, n, 2 intervals): w log w - gamma w
-    points: FloatArray  # (n, 2 intervals): left ends of intervals, then right ends
-    argmax: NDArray[np.int64]  # (planes, n): the best points
-    argmax_t: NDArray[np.int64]  # (planes,): the best end of t
-    trial: NDArray[np.int64]  # (n,)
-    planes: CuttingPlanes
-    z: FloatArray  # (2 E + 2,): of the majorant's corners
-    v: FloatArray
-    t: FloatArray  # (2,)
-    minorant: FloatArray  # (2, 2)
-    loss: FloatArray  # (3,): what is lost in xi, eta and t
-
-
-@inner
-def _workspace(n: int, corners: int) -> Workspace:
-    """Return space for n letters and so many corners of the majorant."""
-    grid = max(_MIN_GRID, int(_GRID_PER_LETTER * n))
-    spacing = np.empty(grid + 1)
-    for j in range(grid + 1):
-        spacing[j] = (j / grid) ** _GRID_EXPONENT
-    return Workspace(
-        spacing,
-        np.empty((2, 2, n, 2 * grid)),
-        np.empty((2, 2, n, 2 * grid)),
-        np.empty((2, n, 2 * grid)),
-        np.empty((n, 2 * grid)),
-        np.zeros((_MAX_PLANES, n), dtype=np.int64),
-        np.zeros(_MAX_PLANES, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        CuttingPlanes(
-            np.empty(_MAX_PLANES),
-            np.empty((_MAX_PLANES, 2)),
-            np.empty((_MAX_PLANES + 4, 3)),
-            np.zeros(3, dtype=np.int64),
-            np.zeros(3),
-        ),
-        np.empty(corners),
-        np.empty(corners),
-        np.empty(2),
-        np.empty((2, 2)),
-        np.empty(3),
-    )
 
 
 @inner
@@ -521,7 +461,7 @@ def _tighten_letters(
 
 
 @kernel
-def search_best_first(nodes: Nodes, count: int, problem: BlockProblem, max_new: int) -> int:
+def search_best_first(nodes: Nodes, count: int, problem: BlockProblem, max_new: int, space: Workspace) -> int:
     """Bound nodes, and split the one with the largest bound again and again; return the new number of nodes.
 
     Parameters
@@ -534,8 +474,9 @@ def search_best_first(nodes: Nodes, count: int, problem: BlockProblem, max_new: 
         Nodes with bounds up to its goal are left alone.
     max_new : int
         Most nodes to add.
+    space : Workspace
+        For the letters and the majorant of the problem.
     """
-    space = _workspace(problem.r.size, 2 * problem.majorant.breakpoints.size + 2)
     heap = [(-nodes.bound[c], c) for c in range(count) if problem.goal < nodes.bound[c] < np.inf]
     heapq.heapify(heap)
     unbounded, stop = [c for c in range(count) if nodes.bound[c] == np.inf], count + max_new

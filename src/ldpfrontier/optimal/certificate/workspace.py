@@ -1,0 +1,60 @@
+"""Space for the relaxation of nodes, of which all nodes of a tree use the same."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpfrontier.numerics.kelley_2d import CuttingPlanes
+from ldpfrontier.optimal.certificate.settings import SETTINGS
+from ldpfrontier.types import FloatArray
+
+
+class Corners(NamedTuple):
+    """Number of ends of t, xi and eta at which a node is relaxed; a scalar without bound has none but one."""
+
+    t: int
+    xi: int
+    eta: int
+
+
+class Workspace(NamedTuple):
+    """What is tabulated of one node with n letters, and where its relaxation is attained."""
+
+    spacing: FloatArray  # (intervals of the grid + 1,): their ends, as shares
+    a: FloatArray  # (2, 2, n, 2 intervals): tangents of phi in xi, at the ends of t, in corners
+    b: FloatArray  # the same in eta
+    base: FloatArray  # (2, n, 2 intervals): w log w - gamma w
+    points: FloatArray  # (n, 2 intervals): left ends of intervals, then right ends
+    argmax: NDArray[np.int64]  # (planes, n): the best points
+    argmax_t: NDArray[np.int64]  # (planes,): the best end of t
+    trial: NDArray[np.int64]  # (n,)
+    planes: CuttingPlanes
+    z: FloatArray  # (2 E + 2,): of the majorant's corners
+    v: FloatArray
+    t: FloatArray  # (2,)
+    minorant: FloatArray  # (2, 2)
+    loss: FloatArray  # (3,): what is lost in xi, eta and t
+
+    @classmethod
+    def of(cls, n: int, breakpoints: int) -> Workspace:
+        """Return space for n letters, and so many breakpoints of the majorant."""
+        grid, m = max(SETTINGS.min_grid, int(SETTINGS.grid_per_letter * n)), SETTINGS.max_planes
+        return cls(
+            np.array([(j / grid) ** SETTINGS.grid_exponent for j in range(grid + 1)]),
+            np.empty((2, 2, n, 2 * grid)),
+            np.empty((2, 2, n, 2 * grid)),
+            np.empty((2, n, 2 * grid)),
+            np.empty((n, 2 * grid)),
+            np.zeros((m, n), dtype=np.int64),
+            np.zeros(m, dtype=np.int64),
+            np.zeros(n, dtype=np.int64),
+            CuttingPlanes.of(m),
+            np.empty(2 * breakpoints + 2),
+            np.empty(2 * breakpoints + 2),
+            np.empty(2),
+            np.empty((2, 2)),
+            np.empty(3),
+        )
