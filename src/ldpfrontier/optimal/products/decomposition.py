@@ -126,15 +126,13 @@ class Decomposition:
                 break
         return best
 
-    def refine(self, *, gap: float, rounds: int = SETTINGS.max_rounds) -> FloatArray:
+    def refine(self, *, gap: float) -> FloatArray:
         """Split classes and add vertices until the value of the LP hardly falls; return the duals.
 
         Parameters
         ----------
         gap : float
             Relative fall of the value by one more split that ends it.
-        rounds : int
-            Most linear programs to solve per split.
 
         Returns
         -------
@@ -144,12 +142,12 @@ class Decomposition:
         for _ in range(SETTINGS.max_splits):
             if not self._split(gap * self._value()):
                 break
-            self.converge(gap=gap, rounds=rounds)
+            self.converge(gap=gap)
         return self._duals
 
-    def converge(self, *, gap: float, rounds: int = SETTINGS.max_rounds) -> FloatArray:
+    def converge(self, *, gap: float) -> FloatArray:
         """Add vertices to the present classes until the value of the LP hardly falls; return the duals."""
-        for _ in range(rounds):
+        for _ in range(SETTINGS.max_rounds):
             value = self._solve_lp()
             least = SETTINGS.search_share * gap * abs(value)
             new = self._add_tangents(least)
@@ -157,14 +155,14 @@ class Decomposition:
                 break
         return self._duals
 
-    def solve_refined(self, explore: Explore, *, gap: float, rounds: int) -> FloatArray:
+    def solve_refined(self, explore: Explore, *, gap: float) -> FloatArray:
         """Solve, and refine if the coupling of the weights loses more than the gap; return the duals."""
         if all(own.is_whole for own in self._position):
-            duals = self.solve(explore, gap=gap, rounds=rounds)
+            duals = self.solve(explore, gap=gap)
             if self.coupling_loss() <= gap:
                 return duals
             self.refine(gap=gap)
-        return self.converge(gap=gap, rounds=rounds)
+        return self.converge(gap=gap)
 
     def vertices_in_use(self) -> list[set[int]]:
         """Return the vertices in the LP, for every block of the only product."""

@@ -417,7 +417,6 @@ class PricingProblem:
         count = max(1, math.ceil(math.log(high / low) / math.log(SETTINGS.band_ratio)))
         ends = itertools.pairwise(np.geomspace(low, high, count + 1))
         heap = [(-math.inf, n, _Band(float(a), float(b), 0, self)) for n, (a, b) in enumerate(ends)]
-        cells = int(np.clip(blocks / max(resolution, 1e-9), *SETTINGS.band_cells))
         found = [Priced(0.0, np.empty((0, blocks), dtype=np.int64), np.empty(0))]
         attained = ignored = 0.0
         while True:
@@ -429,9 +428,9 @@ class PricingProblem:
                 break
             heapq.heappop(heap)
             number = min(offers, SETTINGS.offers_of_half) if band.depth else offers
-            finer, depth = min(cells << band.depth, SETTINGS.max_cells), band.depth + 1
+            cells, depth = min(SETTINGS.band_cells << band.depth, SETTINGS.max_cells), band.depth + 1
             for a, b in band.children():
-                priced, spent, rest = band.problem.bound_band(a, b, finer, number, needed)
+                priced, spent, rest = band.problem.bound_band(a, b, cells, number, needed)
                 additions -= spent
                 closed = False
                 if priced.bound > needed:

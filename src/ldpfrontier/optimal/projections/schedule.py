@@ -24,7 +24,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.optimal.certificate.affine_bounds import AffineBounds
 from ldpfrontier.optimal.certificate.delta_sweep import DeltaSweep
 from ldpfrontier.optimal.certificate.dual_certificate import Certificate
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
@@ -111,20 +110,19 @@ def certified_bound(
     joint: Proximal | None = None
     while schedule.passes_left > 0:
         if joint is None:
-            duals = decomposition.solve(family.explore, gap=gap, rounds=SETTINGS.max_programs)
+            duals = decomposition.solve(family.explore, gap=gap)
             if decomposition.coupling_loss() > gap:
-                duals = decomposition.solve_refined(family.explore, gap=gap, rounds=SETTINGS.max_programs)
+                duals = decomposition.solve_refined(family.explore, gap=gap)
                 joint = Proximal(family, decomposition.columns(), utility)
         if joint is not None:
             _, duals = _improve_joint(family, joint, duals, gap, SETTINGS.joint_rounds_of_pass)
-        value, fit_loss = float(duals.sum()), SETTINGS.inner_share * schedule.slack
+        value = float(duals.sum())
         new = _search_deltas(sweep, duals, schedule.slack * value * _shares(family))
         # Duals of what was known before are not worth a certificate.
-        if (new or sweep.excess > fit_loss * value) and repeats > 1:
+        if (new or sweep.excess > SETTINGS.inner_share * schedule.slack * value) and repeats > 1:
             repeats -= 1
             continue
-        bounds = sweep.affine_bounds(max(fit_loss, SETTINGS.fit_loss_distinct if deltas else 0.0) * value)
-        certificate, aim = _certificate(family, duals, bounds, schedule.slack)
+        certificate, aim = _certificate(family, sweep, duals, schedule.slack)
         schedule.run(certificate, aim, value)
         if sweep.add_violations(certificate):
             sweep.polish(duals)
@@ -145,21 +143,15 @@ def searched_bound(family: BallFamily, decomposition: Decomposition, gap: float)
         As for `certified_bound`.
     """
     deltas, slack, bound = _covers_deltas(family), _final_slack(family), math.inf
-    # Over all pairs, the affine bounds are fitted as loosely as for a first pass.
-    fit_loss = (
-        max(SETTINGS.inner_share * slack, SETTINGS.fit_loss_distinct)
-        if deltas
-        else (SETTINGS.inner_share * SETTINGS.first_slack)
-    )
     passes = repeats = 1 if deltas else SETTINGS.search_passes
     sweep = DeltaSweep(family, SETTINGS.search_knots if deltas else 1)
     while passes > 0:
-        duals = decomposition.solve(family.explore, gap=gap, rounds=SETTINGS.max_programs)
+        duals = decomposition.solve(family.explore, gap=gap)
         value = float(duals.sum())
         if _search_deltas(sweep, duals) and repeats > 1:
             repeats -= 1
             continue
-        certificate, _ = _certificate(family, duals, sweep.affine_bounds(fit_loss * value), slack)
+        certificate, _ = _certificate(family, sweep, duals, slack)
         bound = min(bound, value + certificate.bound(len(duals) * SETTINGS.search_nodes))
         passes -= 1
         if sweep.add_violations(certificate):
@@ -185,10 +177,11 @@ def _search_deltas(sweep: DeltaSweep, duals: FloatArray, least_excess: FloatArra
 
 
 def _certificate(
-    family: BallFamily, duals: FloatArray, bounds: AffineBounds, slack: float
+    family: BallFamily, sweep: DeltaSweep, duals: FloatArray, slack: float
 ) -> tuple[Certificate, float]:
-    """Return a certificate of affine bounds raised by a slack, and the reduced cost that they prove then."""
-    room = slack * float(duals.sum())
+    """Return a certificate of affine bounds with a slack, and the reduced cost that they are to prove."""
+    value, least_loss = float(duals.sum()), SETTINGS.fit_loss_distinct if _covers_deltas(family) else 0.0
+    room, bounds = slack * value, sweep.affine_bounds(max(SETTINGS.inner_share * slack, least_loss) * value)
     aim = max(room, float(bounds.kappa().max()) + 0.5 * room)
     return Certificate(family, duals, bounds.with_slack(aim, _shares(family)), room / len(duals)), aim
 

@@ -11,9 +11,8 @@ class ProjectionsSettings:
 
     # Duals and joint columns. Tuned on Adult 16 x 7.
 
-    # Gap of the decomposition before its lists are shortened, and most linear programs after that.
+    # Gap of the decomposition before its lists are shortened.
     first_gap: float = 1e-3
-    max_programs: int = 60
     # Rounds of joint columns with more than a few sensitive values; between two passes of a certificate; and
     # after the last one.
     joint_rounds: int = 30
@@ -34,7 +33,6 @@ class ProjectionsSettings:
     closed_ratio: float = 1.5
     # A pass goes on until it closes, unless points are found above this multiple of its aim.
     continue_ratio: float = 1.25
-    max_passes: int = 16
     # Equal portions of the nodes of a pass, after each of which it may end.
     portions: int = 8
     # Share of the value that the fit of distinct pairs may lose however little the slack is: ends of classes
@@ -65,8 +63,9 @@ class ProjectionsSettings:
 
     # Limits.
 
-    # No finer gap is worked for.
+    # No finer gap is worked for; most passes of a certificate.
     finest_gap: float = 1e-4
+    max_passes: int = 16
     # Steps of the golden section for the multiplier of an output: they leave 3e-13 of its range.
     golden_steps: int = 60
     # Order of the divergence from which on k(D) is convex, so that multipliers are those of the duality.

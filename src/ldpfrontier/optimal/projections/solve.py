@@ -95,7 +95,7 @@ def mechanism_without_bound(
     """Return a good mechanism of the columns of a family, and the rounds, as `projected_mechanism` does."""
     tolerance = max(SETTINGS.finest_gap, tolerance)
     decomposition = _first_decomposition(family, tolerance)
-    duals = decomposition.solve_refined(family.explore, gap=tolerance, rounds=SETTINGS.max_programs)
+    duals = decomposition.solve_refined(family.explore, gap=tolerance)
     return _generate_joint(family, decomposition.columns(), duals, tolerance, max_rounds, start)
 
 
@@ -124,7 +124,7 @@ def _first_decomposition(family: DecomposableFamily, gap: float) -> Decompositio
     duals = decomposition.solve(family.explore_all_pairs, gap=SETTINGS.first_gap)
     if family.product(0, 0.0).size > POLYOPT.max_kept_vertices:
         decomposition.renumber_vertices(family.keep_best(duals, decomposition.vertices_in_use()))
-    decomposition.solve(family.explore, gap=gap, rounds=SETTINGS.max_programs)
+    decomposition.solve(family.explore, gap=gap)
     return decomposition
 
 
@@ -134,7 +134,7 @@ def _bounded_class(family: BallFamily, gap: float, max_nodes: int) -> ClassBound
     if max_nodes > 0:
         return certified_bound(family, decomposition, gap, max_nodes)
     bound = searched_bound(family, decomposition, gap)
-    duals = decomposition.solve_refined(family.explore, gap=gap, rounds=SETTINGS.max_programs)
+    duals = decomposition.solve_refined(family.explore, gap=gap)
     return ClassBound(decomposition.columns(), duals, bound)
 
 
