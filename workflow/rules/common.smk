@@ -76,14 +76,14 @@ def code(script, *names):
     return code_hash(BASE / "workflow/scripts" / script, *sorted({name.partition(":")[0] for name in names}))
 
 
-def fresh(call, *more):
-    """Return the hash of what a job of a call runs: its script, its function, and the schemas that it meets."""
+def code_of(call, *more):
+    """Return the hash of what a job of a call runs: its script, its function, and the schemas of its tables."""
     script = {Table: "compute.py", Layout: "layout.py"}.get(type(call), "figure.py")
     schemas = [table.schema_name for table in (*PLAN.input_tables(call), *more)]
     return code(script, call.function_name, *schemas)
 
 
-def of(wildcards, kind):
+def named(wildcards, kind):
     """Return the figure or the layout that the wildcards name."""
     found = getattr(PAPERS[wildcards.paper], f"{kind}s").get(wildcards[kind])
     if found is None:
@@ -91,41 +91,29 @@ def of(wildcards, kind):
     return found
 
 
-def told(call, part=None):
+def description(call, part=None):
+    """Return what a job is told: its function, its arguments, and the tables and counts that it reads."""
     return PLAN.job_description(call, PLAN.arguments(call, part))
 
 
-def reads(call, part=None):
-    """Return the hashes of code and configurations that made the files that a job reads, table by table."""
+def origins(call, part=None):
+    """Return, for every table that a job reads, the hashes of the code and of the configurations of its files."""
     return [
-        {"code": fresh(table, table), "configurations": configurations}
+        {"code": code_of(table, table), "configurations": configurations}
         for table, configurations in zip(
             PLAN.input_tables(call), PLAN.input_configurations(call, part), strict=True
         )
     ]
 
 
-# Functions of a table return functions of the wildcards: a rule of a table in parts has the wildcard `part`.
+def count_files(table, part=None):
+    """Return the files of the tables of counts that a job of a table reads."""
+    return PLAN.count_files(PLAN.arguments(table, part))
 
 
-def tables_read_by(table):
-    """Return a function of the wildcards: the files of the tables that a job of a table reads."""
-    return lambda wildcards: PLAN.input_files(table, wildcards.get("part"))
-
-
-def counts_read_by(table):
-    """Return a function of the wildcards: the tables of counts that a job of a table reads."""
-    return lambda wildcards: PLAN.count_files(PLAN.arguments(table, wildcards.get("part")))
-
-
-def made_by(table):
-    """Return a function of the wildcards: what made the tables that a job of a table reads."""
-    return lambda wildcards: reads(table, wildcards.get("part"))
-
-
-def call_of(table):
-    """Return a function of the wildcards: what a job of a table is told."""
-    return lambda wildcards: told(table, wildcards.get("part"))
+def by_part(function, table):
+    """Return a function of the wildcards that calls `function` with the table and the part that they name, if any."""
+    return lambda wildcards: function(table, wildcards.get("part"))
 
 
 def doubling(amount):
@@ -133,12 +121,12 @@ def doubling(amount):
     return lambda wildcards, attempt: amount * 2 ** (attempt - 1)
 
 
-def shown(kind):
-    """Return the options of `report`: what it says of a figure or a layout is in the paper's paper.yaml."""
+def report_options(kind):
+    """Return the options of `report` for figures or layouts: caption, category and labels."""
     return {
         "caption": "../report/caption.rst",
         "category": "{paper}",
-        "labels": lambda wildcards: dict(of(wildcards, kind).labels),
+        "labels": lambda wildcards: dict(named(wildcards, kind).labels),
     }
 
 
@@ -148,13 +136,14 @@ def figure_files():
         suffix: f"results/figures/{{paper}}/{{figure}}.{suffix}" for suffix in config["figures"]["formats"]
     }
     best = min(paths, key=["svg", "png", "pdf"].index)
-    return [report(path, **shown("figure")) if suffix == best else path for suffix, path in paths.items()]
+    options = report_options("figure")
+    return [report(path, **options) if suffix == best else path for suffix, path in paths.items()]
 
 
 def claim_code(script):
     """Return the hash of what decides claims, the schemas of the tables that claims are about included."""
     own = [f"papers.{key}.claims" for key in PAPERS if (PAPER_FOLDERS / key / "claims.py").is_file()]
-    return code(script, *own, *(table.schema_name for table in PLAN.tables))
+    return code(script, *own, *(table.schema_name for table in PLAN.tables if not table.population))
 
 
 def job_of(job):

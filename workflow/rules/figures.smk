@@ -3,7 +3,7 @@
 
 rule figure:
     input:
-        lambda wildcards: PLAN.input_files(of(wildcards, "figure")),
+        lambda wildcards: PLAN.input_files(named(wildcards, "figure")),
     output:
         figure_files(),
     log:
@@ -15,11 +15,11 @@ rule figure:
         "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        call=lambda wildcards: told(of(wildcards, "figure")),
-        reads=lambda wildcards: reads(of(wildcards, "figure")),
-        caption=lambda wildcards: of(wildcards, "figure").caption,
+        call=lambda wildcards: description(named(wildcards, "figure")),
+        reads=lambda wildcards: origins(named(wildcards, "figure")),
+        caption=lambda wildcards: named(wildcards, "figure").caption,
         dpi=config["figures"]["dpi"],
-        code=lambda wildcards: fresh(of(wildcards, "figure")),
+        code=lambda wildcards: code_of(named(wildcards, "figure")),
     message:
         "Draw {wildcards.figure} of {wildcards.paper}"
     script:
@@ -28,9 +28,9 @@ rule figure:
 
 rule layout:
     input:
-        lambda wildcards: PLAN.input_files(of(wildcards, "layout")),
+        lambda wildcards: PLAN.input_files(named(wildcards, "layout")),
     output:
-        report("results/tables/{paper}/{layout}.{suffix}", **shown("layout")),
+        report("results/tables/{paper}/{layout}.{suffix}", **report_options("layout")),
     log:
         "logs/{paper}/layouts/{layout}.{suffix}.log",
     benchmark:
@@ -42,10 +42,10 @@ rule layout:
         "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        call=lambda wildcards: told(of(wildcards, "layout")),
-        reads=lambda wildcards: reads(of(wildcards, "layout")),
-        caption=lambda wildcards: of(wildcards, "layout").caption,
-        code=lambda wildcards: fresh(of(wildcards, "layout")),
+        call=lambda wildcards: description(named(wildcards, "layout")),
+        reads=lambda wildcards: origins(named(wildcards, "layout")),
+        caption=lambda wildcards: named(wildcards, "layout").caption,
+        code=lambda wildcards: code_of(named(wildcards, "layout")),
     message:
         "Lay out {wildcards.layout} of {wildcards.paper} as {wildcards.suffix}"
     script:

@@ -11,14 +11,14 @@ for table in PLAN.tables:
     rule_name = f"{table.paper}_{table.name}"
     # results/tables/PAPER/TABLE.parquet, results/chunks/PAPER/TABLE/{part}.parquet, or in results/data/populations.
     file = PLAN.output(table)
-    job = f"{table.paper}/{table.name}" + "/{part}" * bool(table.parts)
+    job = f"{table.paper}/{table.name}/{{part}}" if table.parts else f"{table.paper}/{table.name}"
 
     rule:
         name:
             f"{rule_name}_part" if table.parts else rule_name
         input:
-            tables=tables_read_by(table),
-            counts=counts_read_by(table),
+            tables=by_part(PLAN.input_files, table),
+            counts=by_part(count_files, table),
         output:
             **({"csv": file.replace(".parquet", ".csv")} if file.startswith("results/tables") else {}),
             parquet=file,
@@ -36,10 +36,10 @@ for table in PLAN.tables:
             mem_mb=doubling(table.memory),
             runtime=doubling(table.minutes),
         params:
-            call=call_of(table),
-            reads=made_by(table),
+            call=by_part(description, table),
+            reads=by_part(origins, table),
             schema=table.schema_name,
-            code=fresh(table, table),
+            code=code_of(table, table),
         message:
             f"{'Draw' if table.population else 'Compute'} {table.name} of {table.paper}"
             + (", part {wildcards.part}" if table.parts else "")
@@ -66,7 +66,7 @@ for table in PLAN.tables:
             threads: 1
             params:
                 configuration=PLAN.configuration_of(table),
-                reads={"code": fresh(table, table), "configurations": PLAN.part_configurations(table)},
+                reads={"code": code_of(table, table), "configurations": PLAN.part_configurations(table)},
                 schema=table.schema_name,
                 code=code("collect.py", table.schema_name),
             message:

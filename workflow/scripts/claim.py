@@ -11,7 +11,7 @@ from reproduction.results.files import write_texts
 
 start(snakemake.log[0])
 paper = papers()[snakemake.params.paper]
-schemas = {name: load(table.schema_name) for name, table in paper.tables.items()}
+schemas = {name: load(table.schema_name) for name, table in paper.tables.items() if not table.population}
 tables = claims.ResultTables(Path(snakemake.params.tables) / paper.key, schemas)
 (claim,) = (claim for claim in claims.claims_of(paper) if claim.id == snakemake.wildcards.claim)
 (entry,) = claims.ledger_texts(claims.ledger([(claim, tables)])).to_dict("records")

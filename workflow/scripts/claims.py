@@ -13,7 +13,7 @@ from reproduction.results.files import csv, write_table, write_texts
 start(snakemake.log[0])
 entries, errata = [], []
 for paper in papers().values():
-    schemas = {name: load(table.schema_name) for name, table in paper.tables.items()}
+    schemas = {name: load(table.schema_name) for name, table in paper.tables.items() if not table.population}
     tables = claims.ResultTables(Path(snakemake.params.tables) / paper.key, schemas)
     entries += [(claim, tables) for claim in claims.claims_of(paper)]
     errata += claims.errata_of(paper)

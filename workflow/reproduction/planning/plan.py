@@ -167,12 +167,13 @@ class Plan:
         """
         key = table.paper, table.name
         if key not in self._configurations:
-            jobs = list(self.parts(table).values()) if table.parts else [self.arguments(table)]
-            if table.parts or _chosen(jobs[0]):
+            if table.parts:
+                jobs = self.parts(table).values()
                 elements = {x for arguments in jobs for x in self._elements(table, arguments)}
                 self._configurations[key] = configuration_hash({"settings": sorted(elements)})
             else:
-                self._configurations[key] = configuration_hash(self.job_description(table, jobs[0]))
+                description = self.job_description(table, self.arguments(table))
+                self._configurations[key] = configuration_hash(description)
         return self._configurations[key]
 
     def _configuration_of_part(self, table: Table, part: str) -> str:

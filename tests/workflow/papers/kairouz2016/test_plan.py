@@ -59,7 +59,9 @@ def test_thresholds_are_found_for_the_sizes_of_the_tables_only():
 
 def test_arguments_are_plain_and_fit_the_functions():
     for call in (*PAPER.tables.values(), *PAPER.figures.values()):
-        parts = call.part_arguments(DEFAULT).values() if getattr(call, "parts", None) else [call.resolve(DEFAULT)]
+        parts = (
+            call.part_arguments(DEFAULT).values() if getattr(call, "parts", None) else [call.resolve(DEFAULT)]
+        )
         for arguments in map(plain, parts):
             assert json.loads(json.dumps(arguments)) == arguments
         assert callable(load("kairouz2016", call.function))

@@ -51,7 +51,9 @@ PAPER = papers()["kalantari2018"]
 LEDGER = {claim.id: claim for claim in claims_of(PAPER)}
 LIMITS: dict[str, Any] = dict(PAPER.tables["checks"].arguments)
 GRID = [0.005, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.89]
-SOURCES = {size: part["sources"] for size, part in PAPER.tables["tradeoff"].part_arguments(CONFIGURATION).items()}
+SOURCES = {
+    size: part["sources"] for size, part in PAPER.tables["tradeoff"].part_arguments(CONFIGURATION).items()
+}
 BOUNDS = PAPER.tables["bounds"].resolve(CONFIGURATION)
 NONE = tradeoff({}, [])
 
