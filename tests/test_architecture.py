@@ -75,7 +75,7 @@ LAYERS = (
     {"reproduction.data"},
     {"reproduction.planning"},
     {"reproduction.results"},
-    {"reproduction", "reproduction.ledger"},
+    {"reproduction", "reproduction.ledger", "reproduction.data.populations"},
     {f"papers.{key}" for key in PAPERS} | {"papers"},
     {"reproduction.report"},
 )

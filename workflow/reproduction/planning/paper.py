@@ -26,6 +26,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -36,9 +37,6 @@ from typing import Any, TypeVar
 import yaml
 
 from reproduction.planning.entries import from_entry
-
-#: How the schema of a paper refers to the one with the definitions that all papers share.
-COMMON_SCHEMA = "../../schemas/common.schema.json"
 
 #: Where the papers are: the folder of the package `papers`.
 ROOT = Path(__file__).resolve().parents[2] / "papers"
@@ -244,8 +242,10 @@ class Paper:
         path = ROOT / self.key / "config.schema.json"
         if not path.is_file():
             return None
-        # The whole is one document, in which the definitions that all share are its own.
-        return dict(json.loads(path.read_text(encoding="utf-8").replace(f'"{COMMON_SCHEMA}#', '"#')))
+        # The whole is one document, in which the definitions that all papers share are its own.
+        return dict(
+            json.loads(re.sub(r'"[^"]*/common\.schema\.json#', '"#', path.read_text(encoding="utf-8")))
+        )
 
     def plan(self) -> ModuleType | None:
         """Import the paper's ``plan.py``; None if it has none."""
