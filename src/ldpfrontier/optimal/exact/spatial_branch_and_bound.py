@@ -142,9 +142,9 @@ class JointColumns:
             rows = rows[moving]
             if rows.size == 0:
                 break
-        return self.offer(points)
+        return self._offer(points)
 
-    def offer(self, columns: FloatArray) -> Columns:
+    def _offer(self, columns: FloatArray) -> Columns:
         """Return columns pulled into the cone; keep them, and the cuts met on the way."""
         inside, cuts = self.oracle.pull(columns)
         self.pool.add(cuts)
@@ -216,7 +216,7 @@ class JointColumns:
             points += weights * (1.0 - points)
             reduced = xlogy(points, points) @ self.scale - points @ duals
             if reduced.max() > best + 0.1 * self.resolution:
-                self.offer(points[np.argsort(-reduced, kind="stable")[:3]])
+                self._offer(points[np.argsort(-reduced, kind="stable")[:3]])
                 self.search(duals, self.found.vectors[-3:])
                 best = float((self.found.values - self.found.vectors @ duals).max())
             for node in kept:
@@ -304,7 +304,8 @@ def joint_optimum(
     utility = MutualInformation(ball.centre)
     family = JointColumns(Oracle(ball, epsilon, envelope, pairs), max_nodes)
     for columns in start_columns(start, utility):
-        family.offer(columns.vectors)
+        inside, _ = family.oracle.pull(columns.vectors)
+        family.found = Columns.join([family.found, utility.columns(inside)])
     _generate_by_search(family, tolerance, max_rounds)
     found = generate(
         family, family.found, utility, tolerance=tolerance, max_rounds=max_rounds, smoothing=(0.0,)

@@ -103,12 +103,12 @@ class DistinctPairsFamily:
 
     def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs of all joint columns from above; offer the best ones found."""
-        excess, products = self.search(duals, self.resolution)
+        excess, products = self.search(duals, self.resolution, effort=effort)
         offers = [x.price(duals, effort, GENERATION.batch)[1] for x in [self.all_pairs, *products]]
         return excess, Columns.join(offers)
 
     def search(
-        self, duals: FloatArray, slack: float, enough: float = 0.0
+        self, duals: FloatArray, slack: float, enough: float = 0.0, effort: int = 0
     ) -> tuple[float, list[BlockProduct]]:
         """Bound the reduced costs of all joint columns; name products worth adding.
 
@@ -122,6 +122,8 @@ class DistinctPairsFamily:
             In nats.
         enough : float
             An excess that is small enough, in nats.
+        effort : int
+            Of pricing a product (see `BlockProduct`).
 
         Returns
         -------
@@ -134,7 +136,7 @@ class DistinctPairsFamily:
             that are undominated at these duals, or were at earlier ones.
         """
         blocks = [self._block(BlockKey(s, 0.0, False)) for s in range(len(self.centre))]
-        bounds = FixedDeltaBounds(blocks, duals.reshape(self.centre.shape), self.epsilon, slack)
+        bounds = FixedDeltaBounds(blocks, duals.reshape(self.centre.shape), self.epsilon, slack, effort)
         best, bound, left = 0.0, 0.0, SETTINGS.max_intervals
         found: dict[tuple[int, float], float] = {}
 

@@ -221,10 +221,15 @@ class FixedDeltaBounds:
         In nats, > 0.
     slack : float
         How far bounds may be above the largest reduced costs, in nats.
+    effort : int
+        Of pricing (see `BlockProduct`).
     """
 
-    def __init__(self, blocks: Sequence[Block], duals: FloatArray, epsilon: float, slack: float) -> None:
+    def __init__(
+        self, blocks: Sequence[Block], duals: FloatArray, epsilon: float, slack: float, effort: int = 0
+    ) -> None:
         self._epsilon, self._slack, self._max_bound = epsilon, slack, 1.0 + epsilon
+        self._effort = effort
         self._vertices: dict[BlockKey, Vertices] = {}
         self._tangents: dict[tuple[int, float, float], tuple[float, float]] = {}
         self._tables = []
@@ -284,7 +289,10 @@ class FixedDeltaBounds:
             return max(kappa, 0.0)
         z, f, _ = zip(*self._product(s0, low, high), strict=True)
         span = sum(float(x.min()) for x in z), sum(float(x.max()) for x in z)
-        return price_combinations(z, f, (kappa, lam), span, self._slack, enough=enough)[0]
+        bound, _ = price_combinations(
+            z, f, (kappa, lam), span, self._slack, effort=self._effort, enough=enough
+        )
+        return bound
 
     def _tangent(self, s0: int, low: float, high: float) -> tuple[float, float]:
         """Return the least bound of tangents on the reduced costs of a product, and its slope."""
