@@ -12,11 +12,11 @@ import pandas as pd
 
 from falsified import Case, changed, of_checks
 from papers.kairouz2016.checks import theorems
-from papers.kairouz2016.experiments import sweep
 from papers.kairouz2016.populations import POPULATIONS
 from reproduction.ledger.claims import claims_of
 from reproduction.planning.paper import papers
 from reproduction.results.tables import RESULTS, result
+from support.instances import sweep
 
 LEDGER = {claim.id: claim for claim in claims_of(papers()["kairouz2016"])}
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from falsified import Case, Tables, measuring, of_checks
 from papers.liao2017 import summaries
+from papers.liao2017.random_hypotheses import random_hypotheses
 from papers.liao2017.theorems import theorems
 from reproduction.ledger.claims import claims_of
 from reproduction.planning.paper import papers
@@ -114,7 +115,7 @@ def _limit(made: pd.DataFrame) -> Case:
 @cache
 def cases() -> dict[str, Case]:
     """Return the cases of all claims, by id."""
-    made = theorems(seed=1, instances=1, letters=[2])
+    made = theorems(random_hypotheses(seed=1, instances=1, letters=[2]))
     return {
         "Li-T1": of_checks(
             "Li-T1",

@@ -111,9 +111,11 @@ def measures(
     """
     if utility not in UTILITIES:
         raise ValueError(f"The utility is {utility!r}; allowed are {', '.join(UTILITIES)}.")
-    chosen = {"population": PRIOR if utility == "mutual_information" else PAIR, "size": str(size)}
-    options = {"instance": numbers, "concentration": concentration}
-    rows = select(table, **chosen, **{k: v for k, v in options.items() if v is not None})
+    rows = select(table, population=PRIOR if utility == "mutual_information" else PAIR, size=str(size))
+    if concentration is not None:
+        rows = select(rows, concentration=concentration)
+    if numbers is not None:
+        rows = select(rows, instance=list(numbers))
     found = rows["instance"].unique().tolist()
     if not found or len(found) < len(numbers or ()):
         raise ValueError(f"The population lacks instances for {utility} with {size} inputs.")

@@ -11,7 +11,7 @@ import yaml
 
 from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
 from papers.kairouz2016 import plan
-from papers.kairouz2016.experiments import UTILITIES
+from papers.kairouz2016.instances import UTILITIES
 from reproduction.ledger import claims
 from reproduction.planning.paper import Parts, load, papers, plain
 
@@ -103,8 +103,8 @@ def test_contradictions_get_a_sentence(keys, sentence):
 
 
 def loaded(module):
-    code = f"import sys, {module}; print(*sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code = f"import sys; sys.path[:0] = ['src', 'workflow']; import {module}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     return set(run.stdout.split())
 
 
