@@ -35,7 +35,7 @@ _LOW_ORDER_BRACKETS, _LARGEST_EXPONENT = SETTINGS.low_order_brackets, SETTINGS.l
 
 
 class ComparedPairs(NamedTuple):
-    """ComparedPairs of sensitive values that are compared."""
+    """The pairs (s, t) of sensitive values whose means a privacy inequality compares."""
 
     larger: NDArray[np.intp]  # (pairs,): s, with the largest mean
     smaller: NDArray[np.intp]  # (pairs,): t, with the least mean
