@@ -69,9 +69,11 @@ def lowest(*sweeps: pd.DataFrame, stated: Mapping[str, Mapping[str, float]]) -> 
                 if ends[0] <= int(size) <= ends[1]
             }
             right.plot([*said], [*said.values()], **_CROSSES)
-            _sizes(right, shares["size"])
+            _set_size_axis(right, shares["size"])
             left.set(ylabel=f"{ACHIEVED[utility]} / OPT", xlim=(0.0, shares["epsilon"].max()))
-            left.set_title(f"({next(letters)}) {UTILITIES[utility]}, lowest of {_numbers(worst)}", loc="left")
+            left.set_title(
+                f"({next(letters)}) {UTILITIES[utility]}, lowest of {_count_text(worst)}", loc="left"
+            )
             right.set_title(f"({next(letters)}) {UTILITIES[utility]}, lowest over {EPSILON}", loc="left")
             least = min(worst["ratio"].min(), *said.values(), 1.0)
             left.set_ylim(np.floor(10.0 * least - 0.2) / 10.0, 1.02)
@@ -123,13 +125,13 @@ def thresholds(table: pd.DataFrame) -> Figure:
                 ax.fill_between(low.index, low, high, color=look.colour, alpha=0.15, linewidth=0)
                 ax.plot(part.median(), **look.line())
             ax.set_yscale("log")
-            ax.set_yticks(*_labelled(tick for tick in _LEVELS if bottom <= tick <= top))
+            ax.set_yticks(*_number_labels(tick for tick in _LEVELS if bottom <= tick <= top))
             ax.yaxis.set_minor_locator(NullLocator())
             ax.set_ylim(bottom, top)
-            _sizes(ax, rows["size"], few=True)
+            _set_size_axis(ax, rows["size"], few=True)
             ax.set_title(UTILITIES[utility], loc="left")
         axes[0].set_ylabel(f"threshold {EPSILON} (nats)")
-        figure.supxlabel(f"{_SIZE}; {_numbers(rows)} per size", fontsize=9)
+        figure.supxlabel(f"{_SIZE}; {_count_text(rows)} per size", fontsize=9)
         handles = [handle(STAIRCASES[name]) for name in ("binary", "rr")]
         words = "binary optimal up to", "randomized response optimal from"
         for entry, label in zip(handles, words, strict=True):
@@ -138,20 +140,20 @@ def thresholds(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _numbers(rows: pd.DataFrame) -> str:
+def _count_text(rows: pd.DataFrame) -> str:
     """Say how many instances a size has."""
     found = sorted(set(rows.groupby("size")["instance"].nunique()))
     return f"{' to '.join(map(str, (found[0], found[-1])[: len(found)]))} instances"
 
 
-def _sizes(ax: Axes, sizes: Iterable[int], few: bool = False) -> None:
+def _set_size_axis(ax: Axes, sizes: Iterable[int], few: bool = False) -> None:
     """Make the horizontal axis one of sizes, logarithmic; with few, every other one has a number."""
     found = sorted(set(sizes))
     ax.set_xscale("log")
-    ax.set_xticks(*_labelled(found[:: 2 if few and len(found) > 5 else 1]))
+    ax.set_xticks(*_number_labels(found[:: 2 if few and len(found) > 5 else 1]))
     ax.xaxis.set_minor_locator(NullLocator())
 
 
-def _labelled(values: Iterable[float]) -> tuple[list[float], list[str]]:
+def _number_labels(values: Iterable[float]) -> tuple[list[float], list[str]]:
     shown = [*values]
     return shown, [f"{value:,g}" if value >= 1000 else f"{value:g}" for value in shown]

@@ -27,11 +27,11 @@ def thresholds(tables: Tables, claim: Claim) -> Finding:
     exists = rows["value"].between(claim.arguments.get("least", 0.0), claim.arguments.get("most", np.inf))
     names = {"all_f": "every f-divergence at once", "mutual_information": "mutual information", "chi2": "χ²"}
     ranges = [
-        f"{names.get(utility, utility)} {_range(select(rows, metric=utility)['value'])}"
+        f"{names.get(utility, utility)} {_range_text(select(rows, metric=utility)['value'])}"
         for utility in utilities
         if (rows["metric"] == utility).any()
     ]
-    measured = f"ε* least / median / largest: {'; '.join(ranges)} ({_instances(rows)} instances)."
+    measured = f"ε* least / median / largest: {'; '.join(ranges)} ({_count_instances(rows)} instances)."
     lacking = rows.loc[~exists, ["size", "instance"]].drop_duplicates()
     where = ", ".join(f"k = {size}, {instance}" for size, instance in lacking.itertuples(index=False))
     first = select(rows, metric=utilities[0])["value"]
@@ -40,15 +40,15 @@ def thresholds(tables: Tables, claim: Claim) -> Finding:
         lacking.empty,
         f"No such ε* was found for {where}.",
         computed=f"ε* from {first.min():.3g} to {first.max():.3g}",
-        n=_instances(rows),
+        n=_count_instances(rows),
     )
 
 
-def _range(values: pd.Series[float]) -> str:
+def _range_text(values: pd.Series[float]) -> str:
     return f"{values.min():.3g} / {values.median():.3g} / {values.max():.3g}"
 
 
-def _instances(rows: pd.DataFrame) -> int:
+def _count_instances(rows: pd.DataFrame) -> int:
     return len(rows[["size", "instance"]].drop_duplicates())
 
 
@@ -160,13 +160,13 @@ def _minima(tables: Tables, claim: Claim, size: str, statistic: str) -> pd.Serie
     return rows["least"]
 
 
-def _within(stated: float, minima: pd.Series[float], claim: Claim) -> bool:
+def _may_be_drawn(stated: float, minima: pd.Series[float], claim: Claim) -> bool:
     """Tell whether a printed minimum, but for its rounding, may be that of a further population."""
     half = claim.arguments["rounding"]
     return bool(minima.min() - half <= stated <= minima.max() + half)
 
 
-def _spread(minima: pd.Series[float]) -> str:
+def _percents(minima: pd.Series[float]) -> str:
     return f"{minima.min():.1%} to {minima.max():.1%}"
 
 
@@ -181,14 +181,16 @@ def lows(tables: Tables, claim: Claim) -> Finding:
     least = _ratios(tables, claim, arguments["size"])[[*names]].min()
     minima = {name: _minima(tables, claim, arguments["size"], name) for name in names}
     measured = "; ".join(
-        f"{words} {least[name]:.1%}, and {_spread(minima[name])} over {len(minima[name])} fresh populations"
+        f"{words} {least[name]:.1%}, and {_percents(minima[name])} over {len(minima[name])} fresh populations"
         for name, words in names.items()
     )
     readings = {
         name: arguments[key] for name, key in (("text", "stated"), ("caption", "caption")) if key in arguments
     }
     outside = {
-        where: [f"{names[name]} {x:.0%}" for name, x in said.items() if not _within(x, minima[name], claim)]
+        where: [
+            f"{names[name]} {x:.0%}" for name, x in said.items() if not _may_be_drawn(x, minima[name], claim)
+        ]
         for where, said in readings.items()
     }
     agree = [where for where, cases in outside.items() if not cases]
@@ -201,7 +203,7 @@ def lows(tables: Tables, claim: Claim) -> Finding:
         bool(agree),
         f"No population of {arguments['instances']} instances has such minima ({differ}).",
         reading if differ else "",
-        computed="; ".join(_spread(minima[name]) for name in names),
+        computed="; ".join(_percents(minima[name]) for name in names),
         n=len(minima["rr"]),
     )
 
@@ -252,12 +254,14 @@ def better_of_two(tables: Tables, claim: Claim) -> Finding:
     minima = {k: _minima(tables, claim, k, "mixed") for k in stated}
     reached = {k: float((minima[k] >= share).mean()) for k, share in stated.items()}
     measured = "; ".join(
-        f"k = {k}: {least[k]:.1%} in the figure, {_spread(minima[k])} over {len(minima[k])} fresh "
+        f"k = {k}: {least[k]:.1%} in the figure, {_percents(minima[k])} over {len(minima[k])} fresh "
         "populations, of which "
         f"{reached[k]:.0%} reach {share:.0%}"
         for k, share in stated.items()
     )
-    outside = [f"k = {k}: {share:.0%}" for k, share in stated.items() if not _within(share, minima[k], claim)]
+    outside = [
+        f"k = {k}: {share:.0%}" for k, share in stated.items() if not _may_be_drawn(share, minima[k], claim)
+    ]
     rare = [
         f"{reached[k]:.0%} of them reach {share:.0%} at k = {k}"
         for k, share in stated.items()
@@ -273,7 +277,7 @@ def better_of_two(tables: Tables, claim: Claim) -> Finding:
         f"No population of {claim.arguments['instances']} instances has such a minimum "
         f"({'; '.join(outside)}).",
         reading if rare else "",
-        computed="; ".join(_spread(minima[k]) for k in stated),
+        computed="; ".join(_percents(minima[k]) for k in stated),
         n=min(map(len, minima.values())),
     )
 

@@ -57,15 +57,15 @@ def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> 
         for order, name in enumerate(("optimal", "binary", "rr", "geometric")):
             rows = normalized[normalized["mechanism"] == name]
             mean = rows.groupby("epsilon")["value"].mean()
-            _marked(left, mean, STAIRCASES[name], order)
+            _plot_with_markers(left, mean, STAIRCASES[name], order)
         left.set(
             xlabel=_LEVEL, ylabel=f"{ACHIEVED[utility]} / {POSSIBLE[utility]}, average", ylim=(0.0, 1.02)
         )
         shares = ratios(table, utility)
         for order, name in enumerate(("rr", "binary")):
-            _bundle(right, _by_instance(shares[name]), STAIRCASES[name], order)
+            _plot_instances(right, _by_instance(shares[name]), STAIRCASES[name], order)
             if name in stated:
-                _stated(right, stated[name], STAIRCASES[name])
+                _draw_stated_minimum(right, stated[name], STAIRCASES[name])
         right.set(xlabel=_LEVEL, ylabel=f"{ACHIEVED[utility]} / OPT", ylim=(0.0, 1.02))
         for ax, letter, title in zip(
             (left, right), _LETTERS, ("average", "each instance; marked: the lowest"), strict=False
@@ -73,7 +73,7 @@ def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> 
             ax.set_title(f"({letter}) {title}", loc="left")
             ax.set_xlim(0.0, table.loc[np.isfinite(table["epsilon"]), "epsilon"].max())
         figure.legend(
-            handles=[*map(handle, left_looks), _stated_handle()], loc="outside upper center", ncols=5,
+            handles=[*map(handle, left_looks), _stated_minimum_entry()], loc="outside upper center", ncols=5,
             columnspacing=1.4, handlelength=2.8,
         )  # fmt: skip
     return figure
@@ -99,7 +99,7 @@ def mixed(
     matplotlib.figure.Figure
         One panel per size; thin lines are instances and the marked line is the lowest of them.
     """
-    sizes = _sizes(table)
+    sizes = _alphabet_sizes(table)
     columns = min(2, len(sizes))
     height = math.ceil(len(sizes) / columns)
     curves = _by_instance(ratios(table, utility)[["binary", "rr"]].max(axis=1))
@@ -109,10 +109,10 @@ def mixed(
         axes = figure.subplots(height, columns, squeeze=False, sharex=True, sharey=True).ravel()
         low = min(axis[0], math.floor(20.0 * float(curves.min().min())) / 20.0)
         for ax, letter, size in zip(axes, _LETTERS, sizes, strict=False):
-            _bundle(ax, curves.loc[:, [size]], look, 0)
+            _plot_instances(ax, curves.loc[:, [size]], look, 0)
             if size in stated:
-                _stated(ax, stated[size], look)
-            ax.set_title(f"({letter}) {_alphabet(size)}", loc="left")
+                _draw_stated_minimum(ax, stated[size], look)
+            ax.set_title(f"({letter}) {_alphabet_text(size)}", loc="left")
             ax.set(xlim=(0.0, curves.index.max()), ylim=(low, axis[1]))
         for ax in axes[len(sizes) :]:
             ax.set_axis_off()
@@ -122,16 +122,19 @@ def mixed(
         lowest = handle(look)
         lowest.set_label("lowest of all")
         figure.legend(
-            handles=[thin, lowest, _stated_handle()], loc="outside upper center", ncols=3, handlelength=2.8
+            handles=[thin, lowest, _stated_minimum_entry()],
+            loc="outside upper center",
+            ncols=3,
+            handlelength=2.8,
         )
     return figure
 
 
-def _sizes(table: pd.DataFrame) -> list[str]:
+def _alphabet_sizes(table: pd.DataFrame) -> list[str]:
     return sorted(table["size"].unique(), key=int)
 
 
-def _alphabet(size: str) -> str:
+def _alphabet_text(size: str) -> str:
     return rf"$|\,\mathcal{{X}}\,|={size}$"
 
 
@@ -140,7 +143,7 @@ def _by_instance(values: pd.Series[float]) -> pd.DataFrame:
     return values.rename("ratio").reset_index().pivot_table("ratio", "epsilon", ["size", "instance"])
 
 
-def _marked(ax: Axes, curve: pd.Series[Any], look: Look, order: int) -> None:
+def _plot_with_markers(ax: Axes, curve: pd.Series[Any], look: Look, order: int) -> None:
     # Markers of neighbouring curves are shifted against each other, where there are many.
     every = max(1, len(curve) // 10)
     ax.plot(
@@ -149,7 +152,7 @@ def _marked(ax: Axes, curve: pd.Series[Any], look: Look, order: int) -> None:
     )  # fmt: skip
 
 
-def _bundle(ax: Axes, curves: pd.DataFrame, look: Look, order: int) -> None:
+def _plot_instances(ax: Axes, curves: pd.DataFrame, look: Look, order: int) -> None:
     """Draw a thin line per instance, and the lowest of them with the marker of the mechanism."""
     epsilon = curves.index.to_numpy(dtype=float)
     lines = [np.column_stack([epsilon, curves[name]]) for name in curves]
@@ -157,14 +160,14 @@ def _bundle(ax: Axes, curves: pd.DataFrame, look: Look, order: int) -> None:
     thin = LineCollection(lines, colors=look.colour, linewidths=0.5, alpha=0.3, zorder=2 + order / 10)
     thin.set_rasterized(True)
     ax.add_collection(thin)
-    _marked(ax, curves.min(axis=1), look, order)
+    _plot_with_markers(ax, curves.min(axis=1), look, order)
 
 
-def _stated(ax: Axes, level: float, look: Look) -> None:
+def _draw_stated_minimum(ax: Axes, level: float, look: Look) -> None:
     ax.axhline(level, color=look.colour, linewidth=0.8, linestyle=(0, (1, 2.5)), zorder=3)
 
 
-def _stated_handle() -> Line2D:
+def _stated_minimum_entry() -> Line2D:
     return Line2D(
         [], [], color="#555555", linewidth=0.8, linestyle=(0, (1, 2.5)), label="lowest that the paper states"
     )
@@ -229,32 +232,32 @@ def scaling(table: pd.DataFrame, utility: str, axes: Sequence[Sequence[float]]) 
             for shown in ("geometric", mechanism):
                 options = STAIRCASES[shown].line(linestyle="", markersize=3.4, markeredgewidth=0.7)
                 ax.plot(x, points[shown], **options)
-            ax.plot(x, points["optimal"], **_plus())
+            ax.plot(x, points["optimal"], **_plus_marker())
             unit = rf"$10^{{{exponent}}}$ {name}" if exponent else name
             ax.set_title(f"({letter}) {EPSILON} = {epsilon:g}", loc="left")
             ax.set(ylabel=f"{ACHIEVED[utility]} ({unit})")
             shown = points[["geometric", mechanism, "optimal"]]
-            ax.set_xlim(*_around(x.to_numpy(), ends[:2]))
-            ax.set_ylim(*_around(shown.to_numpy(), [end / 10.0**exponent for end in ends[2:]]))
+            ax.set_xlim(*_axis_limits(x.to_numpy(), ends[:2]))
+            ax.set_ylim(*_axis_limits(shown.to_numpy(), [end / 10.0**exponent for end in ends[2:]]))
         left.set_xlabel(SCALE[utility])
         right.set_xlabel(f"{POSSIBLE[utility]} ({name})")
         dots = [Line2D([], [], **STAIRCASES[m].line(linestyle="")) for m in ("binary", "rr", "geometric")]
         lines = [Line2D([], [], **options) for options in (*_EXPANSIONS.values(), _NO_LOSS)]
         figure.legend(
-            handles=[Line2D([], [], **_plus()), *dots, *lines], loc="outside upper center", ncols=7,
+            handles=[Line2D([], [], **_plus_marker()), *dots, *lines], loc="outside upper center", ncols=7,
             columnspacing=1.1, handlelength=1.8, handletextpad=0.5,
         )  # fmt: skip
     return figure
 
 
-def _around(values: FloatArray, ends: Sequence[float]) -> tuple[float, float]:
+def _axis_limits(values: FloatArray, ends: Sequence[float]) -> tuple[float, float]:
     """Return the ends of an axis, moved out where values are beyond them."""
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     room = 0.03 * (high - low)
     return (ends[0] if low >= ends[0] else low - room), (ends[1] if high <= ends[1] else high + room)
 
 
-def _plus() -> dict[str, Any]:
+def _plus_marker() -> dict[str, Any]:
     look = STAIRCASES["optimal"]
     return look.line(linestyle="", marker="+", markersize=3.0, markeredgewidth=0.6, zorder=5)
 
@@ -276,7 +279,7 @@ def thresholds(table: pd.DataFrame) -> Figure:
         A column per utility, a row per mechanism, an empirical distribution function per size. An infinite
         threshold keeps its curve below 1.
     """
-    sizes = _sizes(table)
+    sizes = _alphabet_sizes(table)
     known = set(table["metric"])
     utilities = [name for name in UTILITIES if name in known]
     with style():
@@ -309,7 +312,8 @@ def thresholds(table: pd.DataFrame) -> Figure:
             axes[row][0].set_ylabel(f"share of instances,\n{title} {EPSILON}")
         figure.supxlabel(f"threshold {EPSILON} (nats)", fontsize=9)
         handles = [
-            Line2D([], [], label=_alphabet(size), **graded(i, len(sizes))) for i, size in enumerate(sizes)
+            Line2D([], [], label=_alphabet_text(size), **graded(i, len(sizes)))
+            for i, size in enumerate(sizes)
         ]
         figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), handlelength=2.8)
     return figure

@@ -35,7 +35,7 @@ def instances(configuration: Configuration) -> dict[str, Arguments]:
             "concentration": float(paper["concentration"]),
         }
         for size, number in sorted(numbers.items())
-        for file, part in enumerate(_files(size, range(number)).names)
+        for file, part in enumerate(_instance_files(size, range(number)).names)
     }
 
 
@@ -48,11 +48,11 @@ def fresh_instances(configuration: Configuration) -> dict[str, Arguments]:
             "seed": configuration["seed"],
             "concentration": concentration,
         }
-        for part, (concentration, studies, groups) in _fresh(configuration).items()
+        for part, (concentration, studies, groups) in _fresh_parts(configuration).items()
     }
 
 
-def _files(size: int, numbers: Sequence[int]) -> Parts:
+def _instance_files(size: int, numbers: Sequence[int]) -> Parts:
     """Return the parts of the table of instances that have some of them."""
     return Parts(tuple(f"{size}/{file}" for file in sorted({i // INSTANCES_PER_FILE for i in numbers})))
 
@@ -99,7 +99,7 @@ def _cut(sizes: Iterable[int], total: int, step: int, rest: Arguments) -> dict[s
     """Cut the instances of every size into jobs; those of a job do not depend on how many there are."""
     return {
         f"{size}/{start // step}": {
-            "instances": _files(size, numbers),
+            "instances": _instance_files(size, numbers),
             "size": size,
             "numbers": list(numbers),
             **rest,
@@ -115,7 +115,7 @@ def scaling(configuration: Configuration, **_: Any) -> Arguments:
     paper = configuration["kairouz2016"]
     numbers = range(paper["instances"])
     return {
-        "instances": _files(paper["size"], numbers),
+        "instances": _instance_files(paper["size"], numbers),
         "numbers": list(numbers),
         "size": paper["size"],
         "epsilons": [float(epsilon) for epsilon in paper["scaling"]],
@@ -128,7 +128,7 @@ def expansions(configuration: Configuration) -> Arguments:
     paper = configuration["kairouz2016"]
     sizes, numbers = sorted(paper["sizes"]), range(paper["instances"])
     return {
-        "instances": Parts(tuple(part for size in sizes for part in _files(size, numbers).names)),
+        "instances": Parts(tuple(part for size in sizes for part in _instance_files(size, numbers).names)),
         "sizes": sizes,
         "numbers": list(numbers),
         "small": [float(epsilon) for epsilon in paper["expansions"]["small"]],
@@ -140,11 +140,11 @@ def populations(configuration: Configuration) -> dict[str, Arguments]:
     """Return the jobs of the table of populations: one for each job that draws instances of them."""
     return {
         part: {"fresh_instances": Parts((part,)), "studies": studies, "numbers": groups}
-        for part, (_, studies, groups) in _fresh(configuration).items()
+        for part, (_, studies, groups) in _fresh_parts(configuration).items()
     }
 
 
-def _fresh(configuration: Configuration) -> dict[str, tuple[float, list[Arguments], list[int]]]:
+def _fresh_parts(configuration: Configuration) -> dict[str, tuple[float, list[Arguments], list[int]]]:
     """Return, by part, a concentration, what is studied of the instances drawn with it, and some groups."""
     number, found = configuration["kairouz2016"]["populations"]["number"], _studies(configuration)
     return {

@@ -34,7 +34,7 @@ LARGEST = 12
 _TOLERANCE, _PIVOTS = 1e-9, 1000
 
 
-def _sound(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+def _population_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     yield (
         table["least"] < table["certified"] - ROUNDING,
         "has the least share {least} below its certificate {certified}",
@@ -60,7 +60,7 @@ POPULATIONS = Schema(
         "epsilon": "float64",  # nats
     },
     key=("utility", "size", "concentration", "statistic", "range", "population"),
-    rules=_sound,
+    rules=_population_rules,
 )
 
 
@@ -102,7 +102,7 @@ def populations(
     """
     rows: list[dict[str, Any]] = []
     for study in studies:
-        _check(study)
+        _require_study(study)
         found = dict(
             measures(fresh_instances, study["utility"], study["size"], concentration=study["concentration"])
         )
@@ -113,7 +113,7 @@ def populations(
     return POPULATIONS.table(rows)
 
 
-def _check(study: Mapping[str, Any]) -> None:
+def _require_study(study: Mapping[str, Any]) -> None:
     if not 2 <= study["size"] <= LARGEST:
         raise ValueError(
             f"The size is {study['size']}; allowed are 2 to {LARGEST}, as all 2^k columns are listed."

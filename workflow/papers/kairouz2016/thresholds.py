@@ -58,7 +58,7 @@ def thresholds(
 
     *RR* is optimal if and only if the prices its columns determine leave no staircase column a positive
     reduced cost (its basis is not degenerate), which is checked for all 2^k columns, to 1e-12: one by one up
-    to 20 inputs, with more of them as in `_many_pay`.
+    to 20 inputs, with more of them as in `_is_response_optimal`.
 
     For the pair P0, P1 the metric ``all_f`` is the threshold of binary for every f-divergence at once
     (Theorem 5): the largest epsilon at which no column has a likelihood ratio beyond the two of binary
@@ -141,7 +141,7 @@ def _response_threshold(measure: Measure) -> float:
     step = max(_ENTRIES >> k, 1)
     for first in range(0, len(grid), step):
         levels = grid[first : first + step]
-        fails = ~_response_pays(measure, levels)
+        fails = ~_where_response_is_optimal(measure, levels)
         if not fails.any():
             continue
         at = first + int(fails.argmax())
@@ -150,21 +150,21 @@ def _response_threshold(measure: Measure) -> float:
         low, high = float(grid[at]), float(grid[at - 1])
         while high - low > _WIDTH * min(1.0, high):
             middle = (low + high) / 2.0
-            pays = _response_pays(measure, np.array([middle])).all()
+            pays = _where_response_is_optimal(measure, np.array([middle])).all()
             low, high = (low, middle) if pays else (middle, high)
         return high
     return 0.0
 
 
-def _response_pays(measure: Measure, epsilons: FloatArray) -> NDArray[np.bool_]:
+def _where_response_is_optimal(measure: Measure, epsilons: FloatArray) -> NDArray[np.bool_]:
     """Return whether no column has a positive reduced cost at the prices of RR, for every epsilon."""
     if len(measure.prior) > LDP.max_listed_inputs:
-        return np.array([_many_pay(measure, epsilon) for epsilon in map(float, epsilons)])
+        return np.array([_is_response_optimal(measure, epsilon) for epsilon in map(float, epsilons)])
     family = Staircase(measure, epsilons[:, None])
     return np.asarray(family.reduced_costs(family.response_duals).max(axis=1) <= _PAID)
 
 
-def _many_pay(measure: Measure, epsilon: float) -> bool:
+def _is_response_optimal(measure: Measure, epsilon: float) -> bool:
     """Whether no column has a positive reduced cost at the prices of RR, without listing the columns.
 
     Of mutual information, a column with entries e^eps on T and 1 off it is worth m(P(T)), m concave with m(0)
@@ -185,10 +185,10 @@ def _many_pay(measure: Measure, epsilon: float) -> bool:
 
 
 def _dominance_threshold(pair: FDivergence) -> float:
-    return _first_run(lambda epsilon: _dominates(pair, epsilon))
+    return _first_run(lambda epsilon: _binary_dominates(pair, epsilon))
 
 
-def _dominates(pair: FDivergence, epsilon: float) -> bool:
+def _binary_dominates(pair: FDivergence, epsilon: float) -> bool:
     """Whether the likelihood ratios of binary are the extremes over all columns (kairouz2016, Lemma 24)."""
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     order = likelihood_ratio_order(pair)

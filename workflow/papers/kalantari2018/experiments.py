@@ -105,14 +105,16 @@ def _dp_rows(
 ) -> Iterator[Row]:
     row = partial(result, PAPER, experiment, name, size=str(sources.letters), unit="nats")
     for D, best in zip(grid, hamming_leakages(sources, grid, tolerance=tolerance), strict=True):
-        yield row("optimal", DP, best.value, distortion=D, privacy_limit=best.value, **_certificate(best))
+        yield row(
+            "optimal", DP, best.value, distortion=D, privacy_limit=best.value, **_certificate_columns(best)
+        )
         if sources.kind == "I":
             value, channel = class_one_leakage(sources.letters, D), class_one_channel(sources.letters, D)
-            yield row("theorem1", DP, distortion=D, **_attained(value, channel, best))
+            yield row("theorem1", DP, distortion=D, **_attained_columns(value, channel, best))
         elif sources.kind == "II":
             formula = class_two_leakage(sources, D)
             channel = class_two_channel(sources, formula)
-            yield row("theorem2", DP, distortion=D, **_attained(formula.value, channel, best))
+            yield row("theorem2", DP, distortion=D, **_attained_columns(formula.value, channel, best))
             yield row("printed", DP, class_two_leakage(sources, D, ordered=False).value, distortion=D)
         else:
             lower, upper = class_three_bounds(sources, D)
@@ -126,39 +128,39 @@ def _mi_rows(
     row = partial(result, PAPER, experiment, name, size=str(sources.letters))
     for D in grid:
         best = information_leakage(sources, D, tolerance=tolerance)
-        yield row("optimal", MI, best.value, unit="nats", distortion=D, **_certificate(best))
+        yield row("optimal", MI, best.value, unit="nats", distortion=D, **_certificate_columns(best))
         if sources.kind == "I":
             value = class_one_information(sources.letters, D)
-            yield row("lemma5", MI, unit="nats", distortion=D, **_closed_form(value, best))
+            yield row("lemma5", MI, unit="nats", distortion=D, **_formula_columns(value, best))
     if sources.kind == "II":
         yield row("lemma6", "threshold", sources.thresholds()[-2], unit="1")
 
 
-def _certificate(best: LeakageOptimum) -> dict[str, Any]:
+def _certificate_columns(best: LeakageOptimum) -> dict[str, Any]:
     """Return the columns of a certified leakage but its value."""
     return {
         "direction": best.direction,
         "bound": best.bound,
         "status": best.status,
         "iterations": best.iterations,
-        **_columns(best.channel),
+        **_channel_columns(best.channel),
     }
 
 
-def _closed_form(value: float, best: LeakageOptimum) -> dict[str, Any]:
+def _formula_columns(value: float, best: LeakageOptimum) -> dict[str, Any]:
     """Return the columns of a formula; one that is clearly below the certified bound makes no table."""
     bound = min(best.bound, value) if value > best.bound - _SOLVERS else best.bound
     return {"value": value, "direction": "min", "bound": bound, "status": CLOSED_FORM}
 
 
-def _attained(value: float, channel: Channel, best: LeakageOptimum) -> dict[str, Any]:
+def _attained_columns(value: float, channel: Channel, best: LeakageOptimum) -> dict[str, Any]:
     """Return the columns of a formula that a channel attains."""
     leaks = ldp_epsilon(channel)
     value = leaks if abs(value - leaks) < _ROUNDING else value
-    return {**_closed_form(value, best), "privacy_limit": leaks, **_columns(channel)}
+    return {**_formula_columns(value, best), "privacy_limit": leaks, **_channel_columns(channel)}
 
 
-def _columns(channel: Channel) -> dict[str, Any]:
+def _channel_columns(channel: Channel) -> dict[str, Any]:
     """Return the columns of a channel; an output that never occurs is none."""
     used = int((channel.matrix.max(axis=0) > 0).sum())
     return {"channel": channel, "outputs": used, "privacy": ldp_epsilon(channel)}

@@ -156,7 +156,7 @@ def _optima(table: pd.DataFrame, size: str, metric: str) -> Mapping[str, pd.Seri
 def _plot(ax: Axes, entries: Iterable[tuple[Look, pd.Series[float], dict[str, Any]]]) -> None:
     for order, (look, curve, options) in enumerate(entries):
         every = max(1, len(curve) // 12)
-        x, y, jump = _jumping(curve)
+        x, y, jump = _cut_at_jump(curve)
         line = look.line(**options)
         ax.plot(x, y, zorder=3 + order, markevery=(order * every // 5, every), **line)
         if jump is not None:
@@ -168,7 +168,7 @@ def _plot(ax: Axes, entries: Iterable[tuple[Look, pd.Series[float], dict[str, An
     ax.set_ylim(bottom=0.0)
 
 
-def _jumping(curve: pd.Series[float]) -> tuple[FloatArray, FloatArray, tuple[float, float] | None]:
+def _cut_at_jump(curve: pd.Series[float]) -> tuple[FloatArray, FloatArray, tuple[float, float] | None]:
     """Return a curve, cut where it jumps to 0: the place and the limit of the values before it.
 
     A curve that bends to 0 is there when its last step is continued.

@@ -71,7 +71,7 @@ def approximation(tables: Tables, claim: Claim) -> Finding:
         "not go to 1 with the "
         f"leakage: it is {near} at the least leakage computed. The optimum uses a rare output, W' "
         "two equally likely "
-        f"ones.{_other_start(tables['shares'], far)}"
+        f"ones.{_best_row_text(tables['shares'], far)}"
     )
     if steps and set(far) <= set(own["instance"]):
         words = " or ".join(f"1/{step}" for step in steps)
@@ -83,17 +83,17 @@ def approximation(tables: Tables, claim: Claim) -> Finding:
             f"curves of W' and of the certified optimum are at most {apart} of its height apart "
             f"there. {optima}"
         )
-        computed += f" of the optimum; {', '.join(_of_search(own, steps[0]))} of a search"
+        computed += f" of the optimum; {', '.join(_search_shares(own, steps[0]))} of a search"
         return finding(measured, True, "", reading, computed=computed, n=len(two))
     otherwise = f"{optima} No step of an exhaustive search explains all leakages named."
     return finding(measured, False, otherwise, computed=computed, n=len(two))
 
 
-def _of_search(own: pd.DataFrame, steps: int) -> list[str]:
+def _search_shares(own: pd.DataFrame, steps: int) -> list[str]:
     return [f"{x:.1%}" for x in select(own, steps=steps)["mean"]]
 
 
-def _other_start(shares: pd.DataFrame, instances: list[str]) -> str:
+def _best_row_text(shares: pd.DataFrame, instances: list[str]) -> str:
     """Say what W' has around its best nominal row instead of (1/2, 1/2), at the least leakage compared."""
     rows = select(shares, instance=instances).sort_values("leakage")
     share = (rows["eit_w0"] / rows["optimal"]).groupby(rows["instance"]).first().min()

@@ -111,9 +111,9 @@ def sweep(
     if min(shares, default=1.0) <= 0:
         raise ValueError(f"A share is {min(shares)}; every share of the entropy must be positive.")
     unit = euclidean(tested.distributions, least)
-    w = _start(unit, w0)
+    w = _nominal_row(unit, w0)
     row = _rows_of(experiment, instance, tested)
-    rows = list(_facts(row, measures, least))
+    rows = list(_fact_rows(row, measures, least))
     reach = unit.reach(w)
     kept = sorted(share for share in shares if share <= reach)
     notes = [""] * len(kept)
@@ -129,10 +129,10 @@ def sweep(
         for metric, measure in measures.items():
             best = _optima(measure, epsilon, tolerance, starts.get(metric))
             starts[metric] = best["optimal"].channel
-            rival = _rival(channel, measure, best["optimal"], CLOSED_FORM)
-            rows += _certified(row, "eit", epsilon, metric, measure, rival, note)
+            rival = _bounded_by(channel, measure, best["optimal"], CLOSED_FORM)
+            rows += _certified_rows(row, "eit", epsilon, metric, measure, rival, note)
             for mechanism, optimum in best.items():
-                rows += _certified(row, mechanism, epsilon, metric, measure, optimum)
+                rows += _certified_rows(row, mechanism, epsilon, metric, measure, optimum)
         rows.append(row("eit", "eit_leakage", perturbation.leakages.max(), unit="bits", epsilon=epsilon))
         rows.append(row("eit", "eit_utility", perturbation.value, unit="bits", epsilon=epsilon))
         _log.info("%s: share %.4g, epsilon %.4g bits", instance, share, epsilon)
@@ -159,7 +159,7 @@ def _least_entropy(tested: Hypotheses) -> float:
     return least
 
 
-def _start(unit: Perturbation, w0: Sequence[float] | None) -> FloatArray:
+def _nominal_row(unit: Perturbation, w0: Sequence[float] | None) -> FloatArray:
     size = max(unit.rank, 1) + 1
     return np.full(size, 1.0 / size) if w0 is None else np.array(w0, dtype=np.float64)
 
@@ -173,12 +173,12 @@ def _optima(
     return {**two, "optimal": solve(start=start)}
 
 
-def _rival(channel: Channel, measure: Hypotheses, best: Optimum, status: str) -> Optimum:
+def _bounded_by(channel: Channel, measure: Hypotheses, best: Optimum, status: str) -> Optimum:
     """Put a channel that is no optimum beside the bound of the best one."""
     return Optimum(channel, measure.utility(channel), best.bound, status, 0, "bits")
 
 
-def _certified(
+def _certified_rows(
     row: _Rows,
     mechanism: str,
     epsilon: float,
@@ -207,7 +207,7 @@ def _certified(
         )
 
 
-def _facts(row: _Rows, measures: Mapping[str, Hypotheses], least: float) -> Iterator[Row]:
+def _fact_rows(row: _Rows, measures: Mapping[str, Hypotheses], least: float) -> Iterator[Row]:
     """Give the utilities without privacy, and the least entropy."""
     for metric, measure in measures.items():
         full = float(measure.divergences.min()) * BITS
@@ -265,12 +265,12 @@ def comparison(
     measures, least = _measures(tested, None), _least_entropy(tested)
     unit = euclidean(tested.distributions, least)
     row = _rows_of("comparison", instance, tested)
-    rows = list(_facts(row, measures, least))
+    rows = list(_fact_rows(row, measures, least))
     for fraction in fractions:
         epsilon = fraction * least
         best = _optima(tested, epsilon, tolerance)
         compared = {mechanism: (optimum, "") for mechanism, optimum in best.items()}
-        tried = {"eit": [_start(unit, w0)]}
+        tried = {"eit": [_nominal_row(unit, w0)]}
         if unit.rank == 1:
             odds = np.arange(-12.0, 12.25, 0.25)
             tried["eit_w0"] = [np.array([1.0, math.exp(x)]) / (1.0 + math.exp(x)) for x in odds]
@@ -279,12 +279,12 @@ def comparison(
             if channels:
                 channel, w = max(channels, key=lambda pair: tested.utility(pair[0]))
                 note = "w_0 = (" + ", ".join(f"{x:.4g}" for x in w) + ")"
-                compared[mechanism] = (_rival(channel, tested, best["optimal"], CLOSED_FORM), note)
+                compared[mechanism] = (_bounded_by(channel, tested, best["optimal"], CLOSED_FORM), note)
         if tested.letters == 2:
-            searched = _rival(Search(tested, grid)(epsilon), tested, best["optimal"], HEURISTIC)
+            searched = _bounded_by(Search(tested, grid)(epsilon), tested, best["optimal"], HEURISTIC)
             compared["grid"] = (searched, f"exhaustive search in steps of 1/{grid}")
         for mechanism, (optimum, note) in compared.items():
-            rows += _certified(row, mechanism, epsilon, "relative_entropy", tested, optimum, note)
+            rows += _certified_rows(row, mechanism, epsilon, "relative_entropy", tested, optimum, note)
         _log.info("%s: epsilon %.4g bits", instance, epsilon)
     return RESULTS.table(rows)
 

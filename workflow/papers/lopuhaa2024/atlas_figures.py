@@ -115,7 +115,7 @@ def statements(table: pd.DataFrame) -> Figure:
                     Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="#000000", linewidth=0.8)
                 )
             held, asked = (rows["answer"] == YES).sum(), (rows["answer"] != UNKNOWN).sum()
-            ax.set_title(f"{_wrapped(words)}\n{held} of {asked} pairs", fontsize=7.0)
+            ax.set_title(f"{_two_lines(words)}\n{held} of {asked} pairs", fontsize=7.0)
         for ax in axes.ravel()[len(STATED) :]:
             ax.set_axis_off()
         labels = {YES: "holds", NO: "does not", UNKNOWN: "open, or a mechanism is missing"}
@@ -125,7 +125,7 @@ def statements(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _wrapped(words: str) -> str:
+def _two_lines(words: str) -> str:
     """Break a sentence into two lines of about the same length."""
     parts = words.split()
     ends = range(1, len(parts))

@@ -20,7 +20,7 @@ from reproduction.results.tables import SKIPPED, Schema, select
 _ROUNDING = 1e-9
 
 
-def _answered(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+def _answer_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     yield ~table["answer"].isin(ANSWERS), "has the unknown answer {answer}"
     yield ~table["statement"].isin([*STATED]), "has the unknown statement {statement}"
 
@@ -38,7 +38,7 @@ ATLAS = Schema(
         "measured": "float64",  # what decides, by the values as found; missing where a mechanism is
     },
     key=("size", "instance", "beta", "order", "statement"),
-    rules=_answered,
+    rules=_answer_rules,
 )
 
 

@@ -86,36 +86,38 @@ def worked_example() -> pd.DataFrame:
 _Quantity = tuple[str, float, float | None, int, str]
 
 
-def _each(names: Sequence[str], computed: Any, said: Any, digits: int = 4, note: str = "") -> list[_Quantity]:
+def _quantities(
+    names: Sequence[str], computed: Any, said: Any, digits: int = 4, note: str = ""
+) -> list[_Quantity]:
     values = zip(names, np.ravel(computed), np.ravel(said), strict=True)
     return [(name, float(c), float(p), digits, note) for name, c, p in values]
 
 
 def _example_1(ball: RenyiBall) -> Iterator[_Quantity]:
-    yield from _each([f"P-hat({cell})" for cell in _CELLS], ball.centre, [0.07, 0.10, 0.26, 0.57], 2)
+    yield from _quantities([f"P-hat({cell})" for cell in _CELLS], ball.centre, [0.07, 0.10, 0.26, 0.57], 2)
     yield "B", ball.radius, 0.0752, 4, ""
     yield "D_2(P-hat || P*)", renyi_divergence(ball.centre, _TRUTH, 2.0), 0.0281, 4, ""
 
 
 def _example_2(ball: RenyiBall) -> Iterator[_Quantity]:
     conditional = ["u1|s1", "u2|s1", "u1|s2", "u2|s2"]
-    yield from _each(["P-hat(s1)", "P-hat(s2)"], ball.sensitive, [0.17, 0.83], 2)
-    yield from _each(
+    yield from _quantities(["P-hat(s1)", "P-hat(s2)"], ball.sensitive, [0.17, 0.83], 2)
+    yield from _quantities(
         [f"P-hat({name})" for name in conditional], ball.conditionals, [0.4118, 0.5882, 0.3133, 0.6867]
     )
-    yield from _each(["B_s1", "B_s2"], ball.projected_radii, [0.3782, 0.0900], 4, _RADII)
+    yield from _quantities(["B_s1", "B_s2"], ball.projected_radii, [0.3782, 0.0900], 4, _RADII)
     L = ball.lower_bounds
-    yield from _each(
+    yield from _quantities(
         [f"L({name})" for name in conditional], L, [0.1620, 0.2829, 0.1923, 0.5337], 4, _FROM_RADII
     )
-    yield from _each(
+    yield from _quantities(
         [f"largest P({name}) over F" for name in conditional],
         1.0 - L[:, ::-1],
         [0.7171, 0.8380, 0.4663, 0.8077],
         4,
         _FROM_RADII,
     )
-    yield from _each(["rad_s1", "rad_s2"], ball.radii, [0.6107, 0.3061], 4, _FROM_RADII)
+    yield from _quantities(["rad_s1", "rad_s2"], ball.radii, [0.6107, 0.3061], 4, _FROM_RADII)
 
 
 def _example_3(ball: RenyiBall) -> Iterator[_Quantity]:
@@ -127,14 +129,16 @@ def _example_3(ball: RenyiBall) -> Iterator[_Quantity]:
     yield "vertices", len(vertices), 16, 0, ""
     for i, row in enumerate(_VERTICES, start=1):
         vertex, mu, theta = row[:4], row[4], row[5]
-        v = _nearest(vertices, vertex)
-        yield from _each([f"V[{i}]({cell})" for cell in _CELLS], v, vertex)
+        v = _nearest_row(vertices, vertex)
+        yield from _quantities([f"V[{i}]({cell})" for cell in _CELLS], v, vertex)
         positive = v > 0
         yield f"mu[{i}]", float((p * v)[positive] @ np.log(v[positive] / (p @ v))), mu, 4, ""
         used = np.abs(columns / columns.sum(axis=1, keepdims=True) - v).max(axis=1) < 1e-6
         yield f"theta[{i}]", float(columns[used].sum()), theta, 4, ""
     for i, column in enumerate(_POLYOPT, start=1):
-        yield from _each([f"PolyOpt(y{i}|{cell})" for cell in _CELLS], _nearest(columns, column), column)
+        yield from _quantities(
+            [f"PolyOpt(y{i}|{cell})" for cell in _CELLS], _nearest_row(columns, column), column
+        )
     yield "I_P-hat of PolyOpt", mutual_information(ball.centre, optimum.channel), 0.4228, 4, ""
     printed_channel = Channel(_POLYOPT.T / _POLYOPT.sum(axis=0)[:, None])
     own = mutual_information(_TRUTH, printed_channel)
@@ -155,14 +159,14 @@ def _example_3(ball: RenyiBall) -> Iterator[_Quantity]:
     yield "bound on I_P-hat of every robust mechanism", exact.upper_bound, None, 4, _NOT_PRINTED
 
 
-def _nearest(rows: FloatArray, target: FloatArray) -> FloatArray:
+def _nearest_row(rows: FloatArray, target: FloatArray) -> FloatArray:
     return np.asarray(rows[np.abs(rows - target).max(axis=1).argmin()])
 
 
 def _example_4(ball: RenyiBall) -> Iterator[_Quantity]:
     grr, srr = randomized_response(4, _EPSILON), secret_randomized_response(2, 2, _EPSILON)
-    yield from _each(["GRR(x|x)", "GRR(y|x)"], grr.matrix[0, :2], [0.4, 0.2], 1)
-    yield from _each(
+    yield from _quantities(["GRR(x|x)", "GRR(y|x)"], grr.matrix[0, :2], [0.4, 0.2], 1)
+    yield from _quantities(
         ["SRR(s,u|s,u)", "SRR(s,u'|s,u)", "SRR(s',u'|s,u)"], srr.matrix[0, :3], [0.444, 0.111, 0.222], 3
     )
     for name, channel, estimated, true in (("GRR", grr, 0.0419, 0.0412), ("SRR", srr, 0.1005, 0.0942)):
@@ -173,7 +177,7 @@ def _example_4(ball: RenyiBall) -> Iterator[_Quantity]:
 def _example_5(ball: RenyiBall) -> Iterator[_Quantity]:
     split = budget_split(ball, _EPSILON)
     note = "the expression repeats Example 2, but the printed d = 1.4591 is that of the computed radii"
-    yield from _each(["rad_s1 in d", "rad_s2 in d"], ball.radii, [0.6107, 0.3061], 4, note)
+    yield from _quantities(["rad_s1 in d", "rad_s2 in d"], ball.radii, [0.6107, 0.3061], 4, note)
     yield "d", split.distance, 1.4591, 4, ""
     yield "2/d", 2.0 / split.distance, 1.3707, 4, ""
     yield "2/d - 1", 2.0 / split.distance - 1.0, 0.3707, 4, ""
@@ -181,7 +185,7 @@ def _example_5(ball: RenyiBall) -> Iterator[_Quantity]:
     yield "optimal epsilon_2 / log 2", split.epsilon_2 / _EPSILON, 1, 4, ""
     Q = split.channel.matrix
     names = [f"IR({y}|{x})" for x in _CELLS for y in _CELLS]
-    yield from _each(names, Q, np.tile([[0.3517, 0.1483], [0.1483, 0.3517]], (2, 2)))
+    yield from _quantities(names, Q, np.tile([[0.3517, 0.1483], [0.1483, 0.3517]], (2, 2)))
     yield "I_P-hat of IR", mutual_information(ball.centre, split.channel), 0.0755, 4, ""
     yield "I_P* of IR", mutual_information(_TRUTH, split.channel), 0.0718, 4, ""
 

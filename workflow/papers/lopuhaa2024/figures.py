@@ -87,7 +87,7 @@ def fig2(table: pd.DataFrame) -> Figure:
         for name, curve in _curves(rows):
             look = LOOKS[name]
             epsilon, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
-            ax.plot(epsilon, value, markevery=_every(name, len(curve)), **_line(look))
+            ax.plot(epsilon, value, markevery=_marker_places(name, len(curve)), **_line(look))
             if name in NESTED_CLASSES:
                 bound = np.minimum(curve["bound"].to_numpy(), 1.0)
                 ax.fill_between(epsilon, value, bound, color=look.colour, alpha=0.18, linewidth=0)
@@ -137,10 +137,10 @@ def steps(table: pd.DataFrame) -> Figure:
                 f"×{row['gain']:.3g}", (place, row["polyopt"]), xytext=(0, -9), textcoords="offset points",
                 ha="center", va="top", fontsize=7.5,
             )  # fmt: skip
-        _levels(ax, rows["epsilon"])
+        _set_level_axis(ax, rows["epsilon"])
         # The lowest number stands below its marker.
         lowest = float(rows["polyopt"].min())
-        _shares(ax, lowest * min((lowest / _TOP) ** 0.2, 0.65))
+        _set_nmi_axis(ax, lowest * min((lowest / _TOP) ** 0.2, 0.65))
 
     shown = [_entry(LOOKS[name], linestyle="") for name in NESTED_CLASSES]
     shown += [_entry(FRONTIER, linewidth=0.9), _entry(LOOKS["nr"])]
@@ -175,8 +175,8 @@ def calibrated(table: pd.DataFrame) -> Figure:
             ax.plot([at, at], [before, after], color=look.colour, linewidth=0.9, zorder=2)
             for value, face in ((before, "white"), (after, look.colour)):
                 ax.plot([at], [value], **_line(look, linestyle="", markerfacecolor=face, zorder=3))
-        _levels(ax, rows["epsilon"])
-        _shares(ax, float(rows["nmi"].min()) / 1.5)
+        _set_level_axis(ax, rows["epsilon"])
+        _set_nmi_axis(ax, float(rows["nmi"].min()) / 1.5)
 
     found = [name for name in LOOKS if name in set(table["mechanism"])]
     shown = [_entry(FRONTIER, linewidth=0.9)]
@@ -204,7 +204,9 @@ def fig3(summary: pd.DataFrame, mechanisms: Sequence[str] = AVERAGED) -> Figure:
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         for name, curve in _curves(rows):
             look = LOOKS[name]
-            ax.plot(curve["epsilon"], curve["mean"], markevery=_every(name, len(curve)), **_line(look))
+            ax.plot(
+                curve["epsilon"], curve["mean"], markevery=_marker_places(name, len(curve)), **_line(look)
+            )
             ax.fill_between(
                 curve["epsilon"], curve["low"], curve["high"], color=look.colour, alpha=0.13, linewidth=0
             )
@@ -212,7 +214,7 @@ def fig3(summary: pd.DataFrame, mechanisms: Sequence[str] = AVERAGED) -> Figure:
         ax.set_ylim(0.0, 1.02)
         _note(ax, tables(rows.groupby("mechanism")["instances"].max()), top=True)
 
-    rows = select(_enough(summary), mechanism=list(mechanisms))
+    rows = select(_comparable_rows(summary), mechanism=list(mechanisms))
     panels = _by_size(rows)
     return _panels(panels, panel, f"mean of {NMI}", legend=_mechanisms_in(panels))
 
@@ -234,7 +236,7 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    rows = select(_enough(summary), mechanism=list(mechanisms))
+    rows = select(_comparable_rows(summary), mechanism=list(mechanisms))
     ends = rows[["low", "high", "epsilon"]].to_numpy().ravel()
     ends = ends[np.isfinite(ends) & (ends > 0)]
     bottom, top = ends.min(initial=0.05), ends.max(initial=5.0)
@@ -247,12 +249,12 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
             low, high = (np.clip(curve[end].to_numpy(), bottom / 10.0, top * 10.0) for end in ("low", "high"))
             ax.fill_between(epsilon, low, high, color=look.colour, alpha=0.18, linewidth=0)
             for end, place in ((low, 0), (high, 1)):
-                ax.plot(epsilon, end, markevery=_every(name, len(curve), place), **_line(look))
+                ax.plot(epsilon, end, markevery=_marker_places(name, len(curve), place), **_line(look))
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set_ylim(bottom / 1.15, top * 1.15)
-        _plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
-        _plain_ticks(ax.yaxis, ax.get_ylim(), (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100))
+        _set_plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
+        _set_plain_ticks(ax.yaxis, ax.get_ylim(), (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100))
         _note(ax, tables(rows.groupby("mechanism")["instances"].max()))
 
     panels, label = _by_size(rows), r"realized $\varepsilon^*$ (nats), middle half"
@@ -358,10 +360,10 @@ def gain(summary: pd.DataFrame) -> Figure:
             # Linear where the gains are nothing, logarithmic where they are large.
             left.set_yscale("symlog", linthresh=1.0)
             left.set_ylim(bottom=0.0)
-            _plain_ticks(left.yaxis, left.get_ylim(), (0, 1, 3, 10, 30, 100, 300, 1000, 3000))
+            _set_plain_ticks(left.yaxis, left.get_ylim(), (0, 1, 3, 10, 30, 100, 300, 1000, 3000))
             for ax in (left, right):
                 ax.set_xscale("log")
-                _plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
+                _set_plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
                 ax.set_xlabel(_LEVEL)
             if sizes:
                 left.legend(loc="lower left", title="size (tables)")
@@ -426,7 +428,7 @@ def _note(ax: Axes, text: str, *, top: bool = False) -> None:
     ax.text(*place[:2], text, transform=ax.transAxes, ha=place[2], va=place[3], fontsize=6.5, zorder=6)
 
 
-def _enough(summary: pd.DataFrame) -> pd.DataFrame:
+def _comparable_rows(summary: pd.DataFrame) -> pd.DataFrame:
     """Leave out what was computed on fewer tables than PolyOpt: means of different tables do not compare."""
     needed = select(summary, mechanism="polyopt").groupby("size")["instances"].max()
     return summary[summary["instances"] >= summary["size"].map(needed).fillna(0)]
@@ -453,14 +455,14 @@ def _line(look: Look, **options: Any) -> dict[str, Any]:
     return look.line(**sizes, **options)
 
 
-def _shares(ax: Axes, lowest: float) -> None:
+def _set_nmi_axis(ax: Axes, lowest: float) -> None:
     """Make the vertical axis one of NMI, logarithmic, from a lowest value on."""
     ax.set_yscale("log")
     ax.set_ylim(lowest, _TOP)
-    _plain_ticks(ax.yaxis, (lowest, _TOP), _FEW_SHARES if lowest > 0.02 else _SHARES)
+    _set_plain_ticks(ax.yaxis, (lowest, _TOP), _FEW_SHARES if lowest > 0.02 else _SHARES)
 
 
-def _levels(ax: Axes, epsilons: pd.Series[float]) -> None:
+def _set_level_axis(ax: Axes, epsilons: pd.Series[float]) -> None:
     """Make the horizontal axis one of a few privacy levels, evenly spaced."""
     found = sorted(set(epsilons))
     ax.set_xticks(range(len(found)), [f"{epsilon:g}" for epsilon in found])
@@ -477,13 +479,13 @@ def _curves(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
             yield name, curve
 
 
-def _every(name: str, points: int, place: int = 0) -> tuple[int, int]:
+def _marker_places(name: str, points: int, place: int = 0) -> tuple[int, int]:
     """Shift the markers of neighbouring curves against each other, where there are many points."""
     every = max(1, points // 8)
     return (list(LOOKS).index(name) + place) % every, every
 
 
-def _plain_ticks(axis: Axis, limits: tuple[float, float], values: Iterable[float]) -> None:
+def _set_plain_ticks(axis: Axis, limits: tuple[float, float], values: Iterable[float]) -> None:
     """Set the ticks of a logarithmic axis to plain numbers, those within the limits."""
     inside = [value for value in values if limits[0] <= value <= limits[1]]
     axis.set_ticks(inside, [np.format_float_positional(value, trim="-") for value in inside])

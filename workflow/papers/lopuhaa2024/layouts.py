@@ -31,7 +31,7 @@ def orderings(table: pd.DataFrame) -> pd.DataFrame:
     """
     table = _sorted(table, "size")
     ranked = (best_first(values) for _, values in table[list(MECHANISMS)].iterrows())
-    texts = _where(table) | {
+    texts = _name_columns(table) | {
         "best first": [" > ".join(MECHANISMS[name].label for name in names) for names in ranked],
     }
     return pd.DataFrame(texts | {words: table[name] for name, words in STATEMENTS.items()}, dtype="str")
@@ -46,14 +46,14 @@ def steps(table: pd.DataFrame) -> pd.DataFrame:
         As `beyond.STEPS`.
     """
     table = _sorted(table, "size")
-    texts = _where(table)
-    texts |= {MECHANISMS[name].label: _numbers(table[name], ".4f") for name in NESTED_CLASSES}
+    texts = _name_columns(table)
+    texts |= {MECHANISMS[name].label: _number_texts(table[name], ".4f") for name in NESTED_CLASSES}
     texts |= {
-        "Bound": _numbers(table["bound"], ".4f"),
-        MECHANISMS["nr"].label: _numbers(table["nr"], ".4f"),
-        "factor": _numbers(table["gain"], ".2f"),
-        "PolyOpt leaks": _numbers(table["leak"], ".4f"),
-        "optimum leaks": _numbers(table["leak_exact"], ".4f"),
+        "Bound": _number_texts(table["bound"], ".4f"),
+        MECHANISMS["nr"].label: _number_texts(table["nr"], ".4f"),
+        "factor": _number_texts(table["gain"], ".2f"),
+        "PolyOpt leaks": _number_texts(table["leak"], ".4f"),
+        "optimum leaks": _number_texts(table["leak_exact"], ".4f"),
     }
     return pd.DataFrame(texts, dtype="str")
 
@@ -67,14 +67,14 @@ def calibrated(table: pd.DataFrame) -> pd.DataFrame:
         As `beyond.CALIBRATED`.
     """
     table = _sorted(table, "size", "instance", "epsilon", "mechanism")
-    texts = _where(table) | {
+    texts = _name_columns(table) | {
         "mechanism": [MECHANISMS[name].label for name in table["mechanism"]],
-        "NMI": _numbers(table["nmi"], ".4f"),
-        "leaks": _numbers(table["realized"], ".4f"),
-        "asked for": _numbers(table["level"], ".4f"),
-        "then leaks": _numbers(table["realized_calibrated"], ".4f"),
-        "NMI then": _numbers(table["nmi_calibrated"], ".4f"),
-        "share of the optimum": _numbers(table["nmi_calibrated"] / table["exact"], ".1%"),
+        "NMI": _number_texts(table["nmi"], ".4f"),
+        "leaks": _number_texts(table["realized"], ".4f"),
+        "asked for": _number_texts(table["level"], ".4f"),
+        "then leaks": _number_texts(table["realized_calibrated"], ".4f"),
+        "NMI then": _number_texts(table["nmi_calibrated"], ".4f"),
+        "share of the optimum": _number_texts(table["nmi_calibrated"] / table["exact"], ".1%"),
     }
     return pd.DataFrame(texts, dtype="str")
 
@@ -124,7 +124,7 @@ def _sorted(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     )
 
 
-def _where(table: pd.DataFrame) -> dict[str, pd.Series[str]]:
+def _name_columns(table: pd.DataFrame) -> dict[str, pd.Series[str]]:
     """Return the columns that name a row, as texts."""
     return {
         "sensitive, public": table["instance"],
@@ -133,7 +133,7 @@ def _where(table: pd.DataFrame) -> dict[str, pd.Series[str]]:
     }
 
 
-def _numbers(column: pd.Series[float], form: str) -> pd.Series[str]:
+def _number_texts(column: pd.Series[float], form: str) -> pd.Series[str]:
     """Return numbers as texts, and what is missing as a dash."""
     return column.map(lambda x: "-" if math.isnan(x) else format(x, form))
 

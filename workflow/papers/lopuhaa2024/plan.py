@@ -49,7 +49,7 @@ def own_fig2(configuration: Mapping[str, Any]) -> _Parts:
     paper = configuration["lopuhaa2024"]
     return {
         name: {**part, "mechanisms": list(pair.get("mechanisms", paper["mechanisms"]))}
-        for pair in _own(configuration)
+        for pair in _own_pairs(configuration)
         for name, part in _chunks(paper, pair, values(paper["epsilon"]))
     }
 
@@ -69,7 +69,7 @@ def calibration(configuration: Mapping[str, Any]) -> _Parts:
     epsilons = sorted(map(float, paper["calibrated"]["epsilon"]))
     parts: _Parts = {}
     for pair in paper["pairs"][: paper["calibrated"]["pairs"]]:
-        study = _study(paper, pair, "calibrated")
+        study = _keys_of_study(paper, pair, "calibrated")
         own = {"mechanisms": list(study["mechanisms"]), "accuracy": float(study["accuracy"])}
         parts |= {name: {**part, **own} for name, part in _chunks(paper, pair, epsilons)}
     return parts
@@ -78,7 +78,7 @@ def calibration(configuration: Mapping[str, Any]) -> _Parts:
 def orders(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of the table of Renyi orders: pairs of attributes."""
     paper = configuration["lopuhaa2024"]
-    studies = {_file_name(pair): (pair, _study(paper, pair, "orders")) for pair in paper["pairs"]}
+    studies = {_file_name(pair): (pair, _keys_of_study(paper, pair, "orders")) for pair in paper["pairs"]}
     return {
         name: {
             **_counts(pair),
@@ -137,12 +137,12 @@ def _chunks(
         )
 
 
-def _own(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _own_pairs(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the user's own tables as pairs."""
     return [{"data": name, **entry} for name, entry in configuration.get("data", {}).items()]
 
 
-def _study(paper: Mapping[str, Any], pair: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _keys_of_study(paper: Mapping[str, Any], pair: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the keys of a study as they are for one pair."""
     return {**paper[name], **pair.get(name, {})}
 
@@ -180,20 +180,22 @@ def random_tables(configuration: Mapping[str, Any]) -> _Parts:
             "sensitive": sensitive,
             "public": public,
             "numbers": list(range(file * TABLES_PER_FILE, (file + 1) * TABLES_PER_FILE)),
-            **_drawn_from(configuration),
+            **_origin(configuration),
         }
         for (sensitive, public), number in sorted(numbers.items())
-        for file, part in enumerate(_files(_size(sensitive, public), range(number), TABLES_PER_FILE).names)
+        for file, part in enumerate(
+            _table_files(_size_name(sensitive, public), range(number), TABLES_PER_FILE).names
+        )
     }
 
 
 def fresh_tables(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of the fresh tables: a size and a concentration each."""
     fresh = configuration["lopuhaa2024"]["synthetic"]["fresh"]
-    usual = _drawn_from(configuration)
+    usual = _origin(configuration)
     concentrations = sorted({usual["concentration"], *map(float, fresh["concentrations"])})
     return {
-        f"{_size(sensitive, public)}/{concentration:g}": {
+        f"{_size_name(sensitive, public)}/{concentration:g}": {
             "sensitive": sensitive,
             "public": public,
             "tables": fresh["tables"],
@@ -216,12 +218,12 @@ def own_tables(configuration: Mapping[str, Any]) -> _Parts:
             "concentration": float(study["concentration"]),
             "seed": configuration["seed"],
         }
-        for pair in _own(configuration)
-        for file, part in enumerate(_files(pair["data"], range(_repetitions(pair)), OWN_PER_FILE).names)
+        for pair in _own_pairs(configuration)
+        for file, part in enumerate(_table_files(pair["data"], range(_repetitions(pair)), OWN_PER_FILE).names)
     }
 
 
-def _drawn_from(configuration: Mapping[str, Any]) -> dict[str, Any]:
+def _origin(configuration: Mapping[str, Any]) -> dict[str, Any]:
     study = configuration["lopuhaa2024"]["synthetic"]
     return {
         "records": study["records"],
@@ -230,12 +232,12 @@ def _drawn_from(configuration: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _size(sensitive: int, public: int) -> str:
+def _size_name(sensitive: int, public: int) -> str:
     """Name a size in the name of a part."""
     return f"{sensitive}x{public}"
 
 
-def _files(name: str, numbers: Sequence[int], each: int) -> Parts:
+def _table_files(name: str, numbers: Sequence[int], each: int) -> Parts:
     """Return the parts of a table of random tables that have some of them."""
     return Parts(tuple(f"{name}/{file}" for file in sorted({number // each for number in numbers})))
 
@@ -255,12 +257,12 @@ def own_study(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of the study of Figure 4 for tables of the user's own: two random tables each."""
     paper = configuration["lopuhaa2024"]
     parts: _Parts = {}
-    for pair in _own(configuration):
+    for pair in _own_pairs(configuration):
         name, mechanisms = pair["data"], list(pair.get("mechanisms", paper["mechanisms"]))
         for part, first in enumerate(range(0, _repetitions(pair), OWN_PER_JOB)):
             numbers = range(first, min(first + OWN_PER_JOB, _repetitions(pair)))
             parts[f"{name}/{part}"] = {
-                "own_tables": _files(name, numbers, OWN_PER_FILE),
+                "own_tables": _table_files(name, numbers, OWN_PER_FILE),
                 "numbers": list(numbers),
                 "epsilons": sorted(map(float, paper["synthetic"]["epsilon"])),
                 "betas": [float(paper["beta"])],
@@ -315,9 +317,9 @@ def _blocks(
         # Which tables are in a part does not depend on how many there are: more tables leave it as it is.
         for part in range(math.ceil(tables / per_job)):
             numbers = range(part * per_job, min((part + 1) * per_job, tables))
-            size = _size(block["sensitive"], block["public"])
+            size = _size_name(block["sensitive"], block["public"])
             parts[f"{block['name']}/{part}"] = {
-                "random_tables": _files(size, numbers, TABLES_PER_FILE),
+                "random_tables": _table_files(size, numbers, TABLES_PER_FILE),
                 "numbers": list(numbers),
                 "epsilons": sorted(map(float, epsilons)),
                 "betas": sorted(map(float, betas)),

@@ -78,7 +78,7 @@ STATEMENTS: Mapping[str, str] = {
 }
 
 
-def _answered(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+def _answer_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     for name in STATEMENTS:
         yield ~table[name].isin(ANSWERS), f"has the unknown answer {{{name}}} to {name}"
 
@@ -86,14 +86,14 @@ def _answered(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
 _RANKED = {**dict.fromkeys(MECHANISMS, "float64"), "ranking": "str", **dict.fromkeys(STATEMENTS, "str")}
 
 ORDERINGS = Schema(
-    name="orderings", columns=_columns(_INSTANCE, **_RANKED), key=tuple(_INSTANCE), rules=_answered
+    name="orderings", columns=_columns(_INSTANCE, **_RANKED), key=tuple(_INSTANCE), rules=_answer_rules
 )
 
 MEAN_ORDERINGS = Schema(
     name="orderings of means",
     columns=_columns([*_SETTING, "epsilon"], instances="Int64", **_RANKED),
     key=(*_SETTING, "epsilon"),
-    rules=_answered,
+    rules=_answer_rules,
 )
 
 
@@ -112,7 +112,7 @@ def orderings(fig2: pd.DataFrame) -> pd.DataFrame:
         the statements hold: `polyopt_leads` (above IR and SRR), `ir_above_srr`, `nr_leads` (not below any
         robust mechanism), `grr_last`.
     """
-    return ORDERINGS.conform(_ranked(_wide(fig2, "value", _INSTANCE)).reset_index())
+    return ORDERINGS.conform(_rank(_wide(fig2, "value", _INSTANCE)).reset_index())
 
 
 def mean_orderings(synthetic: pd.DataFrame) -> pd.DataFrame:
@@ -130,16 +130,16 @@ def mean_orderings(synthetic: pd.DataFrame) -> pd.DataFrame:
         computed on, and the columns of `ORDERINGS` about them. Other mechanisms have a mean if they were
         computed on the same instances.
     """
-    rows = _rows(synthetic, "nmi")
+    rows = _computed_rows(synthetic, "nmi")
     own = rows[rows["mechanism"].isin(OF_THE_PAPER)]
     made = own.groupby([*_SETTING, "instance"])["mechanism"].nunique().rename("made").reset_index()
     made = made[made["made"] == made.groupby(_SETTING)["made"].transform("max")]
     groups = _wide(rows.merge(made), "value", _INSTANCE).groupby([*_SETTING, "epsilon"])
-    ranked = _ranked(groups.mean().where(groups.count().eq(groups.size(), axis=0)))
+    ranked = _rank(groups.mean().where(groups.count().eq(groups.size(), axis=0)))
     return MEAN_ORDERINGS.conform(ranked.assign(instances=groups.size()).reset_index())
 
 
-def _ranked(wide: pd.DataFrame) -> pd.DataFrame:
+def _rank(wide: pd.DataFrame) -> pd.DataFrame:
     robust = wide[[name for name, mechanism in MECHANISMS.items() if mechanism.robust]].max(axis=1)
     compared = {
         "polyopt_leads": (wide["polyopt"], wide[["ir", "srr"]].max(axis=1)),
@@ -221,7 +221,7 @@ def gain_adult(fig2: pd.DataFrame) -> pd.DataFrame:
         gain=distinct / published - 1.0,
         at_least=distinct / bound["polyopt"] - 1.0,
         at_most=bound["polyopt_distinct"] / published - 1.0,
-        closed=_closed(value, "polyopt_distinct"),
+        closed=_closed_share(value, "polyopt_distinct"),
         privacy=privacy["polyopt_distinct"],
     )
     return GAIN_ADULT.conform(gains.dropna(subset=["gain"]).reset_index())
@@ -255,14 +255,14 @@ def gain(synthetic: pd.DataFrame) -> pd.DataFrame:
             gain=means["nmi"] / means["polyopt"] - 1.0,
             at_least=means["nmi"] / means["bound"] - 1.0,
             largest=gains.max(),
-            closed=_closed(means),
+            closed=_closed_share(means),
             over_ir=means["nmi"] / means["ir"],
         )
         frames.append(frame.join(_quantiles(gains)).drop(columns=["ir", "bound"]).reset_index())
     return GAIN.conform(pd.concat(frames))
 
 
-def _closed(nmi: pd.DataFrame, mechanism: str = "nmi") -> pd.Series[float]:
+def _closed_share(nmi: pd.DataFrame, mechanism: str = "nmi") -> pd.Series[float]:
     distance = nmi["nr"] - nmi["polyopt"]
     return ((nmi[mechanism] - nmi["polyopt"]) / distance).where(distance > _ROUNDING)
 
@@ -338,7 +338,7 @@ def fig3(synthetic: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         As `FIG3`. A mechanism that was computed on fewer instances than another is averaged over these.
     """
-    groups = _rows(synthetic, "nmi").groupby(_KEY)
+    groups = _computed_rows(synthetic, "nmi").groupby(_KEY)
     value = groups["value"]
     frame = pd.DataFrame(
         {"instances": value.size(), "mean": value.mean(), "standard_error": value.sem().fillna(0.0)}
@@ -359,7 +359,7 @@ def fig4(synthetic: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         As `FIG4`.
     """
-    rows = _rows(synthetic, "realized_epsilon")
+    rows = _computed_rows(synthetic, "realized_epsilon")
     rows = rows.assign(
         kept=rows["value"] <= rows["epsilon"] + PRIVACY_TOLERANCE,
         infinite=np.isinf(rows["value"]),
@@ -388,7 +388,7 @@ def fig5(synthetic: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     DataFrame
         As `FIG5`.
     """
-    rows = _at(_rows(synthetic, "utility_difference"), epsilon)
+    rows = _at_level(_computed_rows(synthetic, "utility_difference"), epsilon)
     groups = rows.assign(positive=rows["value"] > 0, absolute=rows["value"].abs()).groupby(_KEY)
     value = groups["value"]
     frame = pd.DataFrame(
@@ -418,7 +418,7 @@ def table2(beta: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     DataFrame
         As `TABLE2`. Only instances that a mechanism was computed on at every beta count.
     """
-    rows = _at(_rows(beta, "nmi"), epsilon)
+    rows = _at_level(_computed_rows(beta, "nmi"), epsilon)
     by = [name for name in _KEY if name != "beta"]
     reached = rows.groupby([*by, "instance"])["beta"].transform("nunique")
     value = rows[reached == rows["beta"].nunique()].groupby(_KEY)["value"]
@@ -427,17 +427,17 @@ def table2(beta: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     return TABLE2.conform(frame.assign(change=frame["nmi"] / first.reindex(frame.index) - 1.0))
 
 
-def _rows(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+def _computed_rows(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     return table[(table["metric"] == metric) & (table["status"] != SKIPPED)]
 
 
-def _at(rows: pd.DataFrame, epsilon: float) -> pd.DataFrame:
+def _at_level(rows: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     return rows[np.isclose(rows["epsilon"], epsilon)]
 
 
 def _wide(table: pd.DataFrame, column: str, by: Sequence[str]) -> pd.DataFrame:
     """Return a column of the NMI rows with one column per mechanism of the catalogue."""
-    wide = _rows(table, "nmi").pivot_table(column, list(by), "mechanism", aggfunc="first")
+    wide = _computed_rows(table, "nmi").pivot_table(column, list(by), "mechanism", aggfunc="first")
     return wide.reindex(columns=list(MECHANISMS)).rename_axis(columns=None)
 
 

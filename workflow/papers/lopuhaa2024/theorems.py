@@ -77,7 +77,7 @@ def check_theorems(
     return CHECKS.table(rows)
 
 
-def _compare(
+def _check_to_accuracy(
     claim: str,
     quantity: str,
     measured: float,
@@ -100,24 +100,30 @@ def _projections(ball: RenyiBall) -> Iterator[Row]:
         r = ball.conditionals[s]
         if np.isfinite(ball.projected_radii[s]):
             found = extreme(ball, partial(_group_divergence, s=s, r=r, order=ball.order))
-            yield _compare(
+            yield _check_to_accuracy(
                 "L-T1", f"radius B_{s + 1} of the projection", ball.projected_radii[s], "=", found, "nats"
             )
         for u, cell in enumerate(np.eye(r.size)):
             found = -extreme(ball, partial(_share, s=s, q=-cell))
-            yield _compare("L-P1", f"lower bound L({u + 1}|{s + 1})", ball.lower_bounds[s, u], "=", found)
+            yield _check_to_accuracy(
+                "L-P1", f"lower bound L({u + 1}|{s + 1})", ball.lower_bounds[s, u], "=", found
+            )
         subsets = np.array(np.meshgrid(*[(0.0, 1.0)] * r.size)).reshape(r.size, -1).T[1:-1]
         excess = [extreme(ball, partial(_share, s=s, q=q)) - float(q @ r) for q in subsets]
         # ||R - r||_1 is twice the largest excess of a subset.
         farthest = 2.0 * max(excess, default=0.0)
-        yield _compare("L-P1", f"l1 radius rad_{s + 1}", ball.radii[s], "=", farthest)
-        yield _compare("L-P2", f"bound d_{s + 1} on the l1 radius", ball.radius_bounds[s], ">=", farthest)
+        yield _check_to_accuracy("L-P1", f"l1 radius rad_{s + 1}", ball.radii[s], "=", farthest)
+        yield _check_to_accuracy(
+            "L-P2", f"bound d_{s + 1} on the l1 radius", ball.radius_bounds[s], ">=", farthest
+        )
         if ball.order == 2:
             # The condition of the proof has 2 p; that of the print chooses the larger bound more often.
             spread = math.expm1(ball.projected_radii[s])
             exact = spread >= (1.0 - r.min()) ** 2
             printed = float(ball.radius_bounds[s]) if exact else math.sqrt(spread)
-            yield _compare("L-P2", f"bound d_{s + 1} with the printed condition", printed, ">=", farthest)
+            yield _check_to_accuracy(
+                "L-P2", f"bound d_{s + 1} with the printed condition", printed, ">=", farthest
+            )
 
 
 def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Row]:
@@ -132,11 +138,13 @@ def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Row]:
         for name, (claim, channel) in mechanisms.items():
             worst, exact = worst_epsilon(ball, channel), ball.worst_case_epsilon(channel)
             at = f"{name} at epsilon = {epsilon:g}"
-            yield _compare(claim, f"largest eps* over F, {at}", worst, "<=", epsilon, "nats")
+            yield _check_to_accuracy(claim, f"largest eps* over F, {at}", worst, "<=", epsilon, "nats")
             note = "by one-dimensional search, against direct optimization"
-            yield _compare(claim, f"largest eps* by the ball, {at}", exact, "=", worst, "nats", note)
+            yield _check_to_accuracy(
+                claim, f"largest eps* by the ball, {at}", exact, "=", worst, "nats", note
+            )
             if claim == "L-T2":
-                yield _compare("L-T3", f"outputs, {at}", channel.n_outputs, "<=", channel.n_inputs)
+                yield _check_to_accuracy("L-T3", f"outputs, {at}", channel.n_outputs, "<=", channel.n_inputs)
 
 
 def _theorem_4(prior: FloatArray) -> Iterator[Row]:
@@ -151,8 +159,10 @@ def _theorem_4(prior: FloatArray) -> Iterator[Row]:
     for where, epsilon, relation in levels:
         value = mutual_information(prior, secret_randomized_response(a1, a2, epsilon))
         best = optimal_unconditional(prior, epsilon).value
-        yield _compare("L-T4", f"I(X; Y) of SRR, {where} the threshold", value, relation, best, "nats", note)
-    yield _compare("L-T4", "threshold, below and above", low, "<=", high, "nats", note)
+        yield _check_to_accuracy(
+            "L-T4", f"I(X; Y) of SRR, {where} the threshold", value, relation, best, "nats", note
+        )
+    yield _check_to_accuracy("L-T4", "threshold, below and above", low, "<=", high, "nats", note)
 
 
 # Direct optimization over F -------------------------------------------------------------------------------
@@ -218,7 +228,7 @@ def extreme(ball: RenyiBall, objective: _Objective, *, starts: int = 3) -> float
         return -_chain(x, objective((x**2 / (x @ x)).reshape(shape))[1].ravel())
 
     best = -math.inf
-    for start in _places(ball, starts):
+    for start in _starting_points(ball, starts):
         found = minimize(
             value, np.sqrt(np.maximum(start, 1e-8)), jac=slope, method="SLSQP", constraints=constraints,
             options={"maxiter": 300, "ftol": 1e-13},
@@ -230,7 +240,7 @@ def extreme(ball: RenyiBall, objective: _Objective, *, starts: int = 3) -> float
 
 
 @lru_cache(maxsize=1)
-def _places(ball: RenyiBall, number: int) -> FloatArray:
+def _starting_points(ball: RenyiBall, number: int) -> FloatArray:
     """Return places to start from, shape (number, cells): near the centre, and on the boundary."""
     centre = ball.centre.ravel()
     inside = 0.999 * centre + 0.001 / centre.size

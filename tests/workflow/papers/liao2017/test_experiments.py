@@ -203,7 +203,7 @@ def test_verdicts(tables: dict[str, pd.DataFrame]) -> None:
         "Li-F3": ANOTHER_READING,
     }
     assert "Pair 1, up to 0.5% of min H: at least 77.6%" in verdicts["Li-F2a"].measured
-    assert "With the best w_0 instead of (1/2, 1/2) W' has" in verdicts["Li-F2a"].explanation
+    assert "With the best $w_0$ instead of (1/2, 1/2) W' has" in verdicts["Li-F2a"].explanation
     assert "exhaustive search in steps of 1/100, which" in verdicts["Li-F3"].explanation
     assert "For Triple 2 the certified optimum has more" in verdicts["Li-F3"].explanation
 

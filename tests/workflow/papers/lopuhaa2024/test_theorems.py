@@ -109,4 +109,4 @@ def test_rows_are_judged():
         (math.inf, ">=", 1.0, True),
         (math.inf, "=", math.inf, True),
     ):
-        assert theorems._compare("L-T1", "q", measured, relation, limit)["holds"] is holds
+        assert theorems._check_to_accuracy("L-T1", "q", measured, relation, limit)["holds"] is holds
