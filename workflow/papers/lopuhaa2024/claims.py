@@ -252,7 +252,7 @@ def synthetic_means(tables: Tables, claim: Claim) -> Finding:
 # Privacy and utility under the truth ----------------------------------------------------------------------
 
 
-def _usual(table: pd.DataFrame, claim: Claim) -> pd.DataFrame:
+def _rows_of_setting(table: pd.DataFrame, claim: Claim) -> pd.DataFrame:
     """Return the rows of the paper's setting: `beta` and `order` of the arguments, and `epsilon` if given."""
     names = [name for name in ("beta", "order", "epsilon") if name in claim.arguments]
     for name in names:
@@ -264,7 +264,7 @@ def _usual(table: pd.DataFrame, claim: Claim) -> pd.DataFrame:
 
 def realized_privacy(tables: Tables, claim: Claim) -> Finding:
     """Compare the quartiles of the realized ε* of NR and PolyOpt with ε (Section 8.3)."""
-    summary = _usual(tables[claim.tables[0]], claim)
+    summary = _rows_of_setting(tables[claim.tables[0]], claim)
     nr, robust = (require_rows(select(summary, mechanism=name), name) for name in ("nr", "polyopt"))
     for part in (nr, robust):
         require_instances(int(part["instances"].max()), claim.arguments["instances"])
@@ -290,7 +290,9 @@ def realized_privacy(tables: Tables, claim: Claim) -> Finding:
 def nr_quantile(tables: Tables, claim: Claim) -> Finding:
     """Compare the printed quantile of NR with the range over samples of as many tables (Section 8.3)."""
     said, sample = claim.arguments["value"], claim.arguments["instances"]
-    drawn = select(_usual(tables[claim.tables[0]], claim), mechanism="nr", drawn=True, sample=sample)
+    drawn = select(
+        _rows_of_setting(tables[claim.tables[0]], claim), mechanism="nr", drawn=True, sample=sample
+    )
     drawn = require_rows(
         drawn[drawn["size"].map(cells) <= claim.arguments["small"]], f"samples of {sample} tables"
     )
@@ -318,7 +320,7 @@ def utility_difference(tables: Tables, claim: Claim) -> Finding:
     the standard deviations within which a share of positive differences is even.
     """
     arguments = claim.arguments
-    summary = _usual(tables[claim.tables[0]], claim)
+    summary = _rows_of_setting(tables[claim.tables[0]], claim)
     is_small = summary["size"].map(cells) <= arguments["small"]
     methods = summary["mechanism"].isin(arguments["methods"]) | (
         is_small & summary["mechanism"].isin(arguments["on_small"])
@@ -328,21 +330,27 @@ def utility_difference(tables: Tables, claim: Claim) -> Finding:
         require_rows(
             select(own, mechanism=name), f"{arguments['instances']} tables of {MECHANISMS[name].label}"
         )
-    # A share of fair coin tosses has the standard deviation 1/2 over the root of their number.
-    deviation = 0.5 / np.sqrt(own["instances"].astype("float64"))
-    uneven = ~((own["positive"] - 0.5).abs() <= arguments["deviations"] * deviation + 1e-9)
+    spare = _spare_tables(own, arguments["deviations"])
+    uneven = spare < 0
     wide = own[~(own["extreme"] < arguments["largest"])]
     other = summary[~summary.index.isin(own.index) & (summary["instances"] >= arguments["instances"])]
     measured = (
         f"Largest relative difference {own['extreme'].max():.2%}; share of positive ones "
         f"{own['positive'].min():.2f} to {own['positive'].max():.2f}."
     )
+    nearest, margin = own.iloc[[int(spare.argmin())]], int(spare.min())
+    if margin >= 0:
+        ((where, share),), (n,) = _labelled_values(nearest, "positive"), nearest["instances"]
+        measured += (
+            f" The margin is {margin} tables, on {where} ({share * n:.0f} of {n} positive): if"
+            f" {margin + 1} more had the commoner sign, the verdict would turn."
+        )
     beyond = other.loc[(other["positive"] - 0.5).abs().nlargest(1).index]
     measured += "".join(
-        f" Beyond the paper, {where}: {x:.0%} positive." for where, x in _cases(beyond, "positive")
+        f" Beyond the paper, {where}: {x:.0%} positive." for where, x in _labelled_values(beyond, "positive")
     )
-    cases = [f"{where}: {x:.1%} at the extreme" for where, x in _cases(wide, "extreme")]
-    cases += [f"{where}: {x:.0%} positive" for where, x in _cases(own[uneven], "positive")]
+    cases = [f"{where}: {x:.1%} at the extreme" for where, x in _labelled_values(wide, "extreme")]
+    cases += [f"{where}: {x:.0%} positive" for where, x in _labelled_values(own[uneven], "positive")]
     otherwise = f"Beyond {arguments['largest']:.0%}, or not symmetric: {'; '.join(cases)}."
     computed = (
         f"{own['extreme'].max():.2%}; {own['positive'].min():.0%} to {own['positive'].max():.0%} positive"
@@ -350,7 +358,18 @@ def utility_difference(tables: Tables, claim: Claim) -> Finding:
     return finding(measured, not cases, otherwise, computed=computed, n=int(own["instances"].min()))
 
 
-def _cases(rows: pd.DataFrame, name: str) -> Iterator[tuple[str, float]]:
+def _spare_tables(rows: pd.DataFrame, deviations: int) -> pd.Series[int]:
+    """Return how many tables of the rarer sign could have the other one; negative if too few are left.
+
+    Of n fair coin tosses, k heads are within d standard deviations if |2k - n| <= d sqrt(n).
+    """
+    n = rows["instances"]
+    surplus = (2 * (rows["positive"] * n).round().astype(int) - n).abs()
+    limit = n.map(lambda tables: math.isqrt(deviations**2 * tables))
+    return (limit - surplus) // 2
+
+
+def _labelled_values(rows: pd.DataFrame, name: str) -> Iterator[tuple[str, float]]:
     for mechanism, size, value in zip(rows["mechanism"], rows["size"], rows[name], strict=True):
         yield f"{MECHANISMS[mechanism].label} on {size}", value
 
@@ -362,7 +381,7 @@ def significance(tables: Tables, claim: Claim) -> Finding:
     """Measure how NMI changes with the significance level (Section 8.5)."""
     arguments = claim.arguments
     factor, largest = arguments["factor"], arguments["largest"]
-    summary = _usual(tables[claim.tables[0]], claim)
+    summary = _rows_of_setting(tables[claim.tables[0]], claim)
     change = _changes(summary, factor)
     ordered = sorted(change, key=small_first)
     ir = [change[size]["ir"] for size in ordered if "ir" in change[size]]

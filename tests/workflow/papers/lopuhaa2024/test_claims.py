@@ -249,6 +249,21 @@ def test_utility_difference():
         assert verdict("L-S84", fig5=fewer) == NOT_CHECKABLE
 
 
+@pytest.mark.parametrize(("positive", "margin"), [(50, 15), (54, 11), (62, 3), (36, 1), (35, 0), (65, 0)])
+def test_utility_difference_states_its_margin(positive, margin):
+    own = [("ir", "2 x 5"), ("polyopt", "2 x 5")]
+    table = pd.concat([differences(*own), differences(("srr", "15 x 16"), positive=positive)])
+    found = claims.decide(LEDGER["L-S84"], Tables(fig5=table))
+    assert found.verdict == REPRODUCED
+    assert f"The margin is {margin} tables" in found.measured
+    if positive != 50:
+        assert f"on SRR on 15 x 16 ({positive} of 100 positive)" in found.measured
+    for turned in (positive + margin + 1, positive - margin - 1):
+        table = pd.concat([differences(*own), differences(("srr", "15 x 16"), positive=turned)])
+        expected = NOT_REPRODUCED if abs(turned - 50) > 15 else REPRODUCED
+        assert verdict("L-S84", fig5=table) == expected
+
+
 # Significance level
 
 
