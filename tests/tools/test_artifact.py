@@ -107,9 +107,10 @@ def test_the_cost_of_a_claim_is_that_of_all_it_needs(artifact):
             {"name": "kairouz2016/thresholds", "jobs": 1, "seconds": 54, "memory": 200, "disk": 0.5},
             {"name": "kairouz2016/fig4", "jobs": 1, "seconds": 1, "memory": 200, "disk": 0.5},
             {"name": "kairouz2016/kl", "jobs": 4, "seconds": 581, "memory": 300, "disk": 1.5},
+            {"name": "kairouz2016/instances", "jobs": 1, "seconds": 1, "memory": 100, "disk": 0.1},
         ]
     )
-    assert artifact.cost(paper, one, rows) == ("60 s", "200 MB", "0.5 MB")
-    assert artifact.cost(paper, one, rows[1:]) == ("3 s + ?", "150 MB + ?", "0.0 MB + ?")
+    assert artifact.cost(paper, one, rows) == ("64 s", "200 MB", "0.6 MB")
+    assert artifact.cost(paper, one, rows[1:]) == ("7 s + ?", "150 MB + ?", "0.1 MB + ?")
     # A table made from others needs these too.
-    assert artifact.cost(paper, two, rows) == ("10 min", "300 MB", "2.0 MB")
+    assert artifact.cost(paper, two, rows) == ("10 min", "300 MB", "2.1 MB")
