@@ -174,7 +174,7 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
             "kairouz2016.scaling is [0.1]; allowed is a list with at least 2 entries",
         ),
         ("kairouz2016.thresholds", ["tv"], 'kairouz2016.thresholds[0] is "tv"; allowed is one of kl, chi2,'),
-        ("seed", True, "seed is true; allowed is a whole number at least 0."),
+        ("seed", True, "seed is true; allowed is a whole number at least 0 and at most 9223372036854775807."),
         ("zzz", 1, "Unknown key zzz; allowed are seed, adult, figures, data, kairouz2016,"),
         (
             "adult.source",
@@ -303,7 +303,9 @@ def test_papers_say_what_contradicts_what(found):
     own = {**{key: DEFAULT[key] for key in COMMON["required"]}, "seed": 2, "one2001": {"size": 3}}
     assert problems(own, found=found) == ["one2001.size is too large."]
     # Only of keys that are sound each for itself.
-    assert problems({**own, "seed": -1}, found=found) == ["seed is -1; allowed is a whole number at least 0."]
+    assert problems({**own, "seed": -1}, found=found) == [
+        "seed is -1; allowed is a whole number at least 0 and at most 9223372036854775807."
+    ]
 
 
 # Grids ----------------------------------------------------------------------------------------------------
