@@ -82,10 +82,12 @@ def certified(
     *,
     unit: Unit = "nats",
     noise: float = 0.0,
+    error: float | None = None,
 ) -> Optimum:
     """Put a channel, its value and an upper bound together, allowing for the bound's rounding.
 
-    The allowance is a share of the bound, so that a gap means the same at a utility of 1e-17 as at one of 1.
+    Without a derived error the allowance is a share of the bound, so that a gap means the same at a utility
+    of 1e-17 as at one of 1.
 
     Parameters
     ----------
@@ -95,13 +97,15 @@ def certified(
         Relative gap of an "optimal" result.
     noise : float
         Absolute rounding of the bound, in `unit`, where it was found as a difference of larger numbers.
+    error : float, optional
+        Derived error by which the bound is raised (`ldpfrontier.numerics.rounding`), in place of that share.
 
     Raises
     ------
     ArithmeticError
         If the value exceeds the bound by more than rounding: then one of the two is wrong.
     """
-    upper = bound + ROUNDING * abs(bound) + noise
+    upper = bound + (ROUNDING * abs(bound) if error is None else error) + noise
     if value > upper + BROKEN * abs(bound) + CANCELLED:
         raise ArithmeticError(
             f"The value {value!r} exceeds its upper bound {upper!r}; the certificate fails."

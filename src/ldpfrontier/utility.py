@@ -194,6 +194,21 @@ class FDivergence:
         return "nats" if self.kind == "kl" and self.f is None else "1"
 
     @cached_property
+    def difference(self) -> FloatArray:
+        """P0 / sum(P0) - P1 / sum(P1), shape (k,), with all digits where an input has nearly all of both."""
+        over = [math.fsum([*p.tolist(), -1.0]) for p in (self.p0, self.p1)]
+        return np.asarray((self.p0 - self.p1) - (over[0] * self.p0 - over[1] * self.p1))
+
+    def merged(self, groups: NDArray[np.int64], f: Callable[[FloatArray], FloatArray] | None) -> FDivergence:
+        """Return the utility of groups of inputs, for a generator, given the number of the group of each."""
+        p0, p1, difference = (
+            np.bincount(groups, weights=p).astype(float) for p in (self.p0, self.p1, self.difference)
+        )
+        utility = FDivergence(p0, p1, self.kind, f=f)
+        vars(utility)["difference"] = difference  # those of the sums have lost digits
+        return utility
+
+    @cached_property
     def prior(self) -> FloatArray:
         """The mixture (P0 + P1) / 2, shape (k,)."""
         return np.asarray((self.p0 + self.p1) / 2.0)
@@ -206,36 +221,49 @@ class FDivergence:
             return f_divergence(z0 / z0.sum(), z1 / z1.sum(), self.f)
         shared = z1 > 0
         with np.errstate(over="ignore"):
-            value = self.perspective(z1[shared], ((self.p0 - self.p1) @ matrix)[shared]).sum()
+            value = self.perspective(z1[shared], (self.difference @ matrix)[shared], z0[shared]).sum()
         if (escaped := float(z0[~shared].sum())) > 0:
             # The slope of f at infinity.
             value += escaped * {"kl": math.inf, "tv": 0.5, "chi2": math.inf, "hellinger": 0.5}[self.kind]
         return float(value)
 
-    def perspective(self, z1: FloatArray, difference: FloatArray) -> FloatArray:
+    def perspective(self, z1: FloatArray, difference: FloatArray, z0: FloatArray | None = None) -> FloatArray:
         """Return z1 f(z0 / z1) for z1 > 0 and z0 = z1 + difference, up to a multiple of the difference.
 
-        The multiple adds up to nothing over the outputs of a channel.
+        The multiple adds up to nothing over the outputs of a channel. An unlikely z0 should be given, as the
+        sum loses its digits.
         """
         if self.f is not None:
             return np.asarray(z1 * self.f(np.maximum(1.0 + difference / z1, 0.0)))
-        return _PERSPECTIVES[self.kind](z1, difference)
+        if z0 is None:
+            z0 = np.maximum(z1 + difference, 0.0)
+        return _PERSPECTIVES[self.kind](z1, difference, z0)
+
+    def slope(self, z1: FloatArray, difference: FloatArray, z0: FloatArray) -> FloatArray:
+        """Return by how much, per unit, rounding of the difference changes what `perspective` returns.
+
+        Of a generator of one's own that is not known, and 0.
+        """
+        if self.f is not None:
+            return np.zeros_like(z1)
+        return np.abs(_SLOPES[self.kind](z1, difference, z0))
 
     def columns(self, vectors: FloatArray) -> Columns:
         """Scale columns (m, k) to z0 + z1 = 2 and value them."""
         scaled = vectors / (vectors @ self.prior)[:, None]
-        return Columns(scaled, self.perspective(scaled @ self.p1, scaled @ (self.p0 - self.p1)))
+        return Columns(scaled, self.perspective(*(scaled @ p for p in (self.p1, self.difference, self.p0))))
 
     @cached_property
     def _masses(self) -> tuple[FloatArray, FloatArray]:
-        return np.clip(subset_sums(self.p1), 0.0, 1.0), subset_sums(self.p0 - self.p1)
+        return np.clip(subset_sums(self.p1), 0.0, 1.0), subset_sums(self.difference)
 
     def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1."""
         floor, share = np.exp(-epsilon), -np.expm1(-epsilon)
         z1, difference = floor + share * self._masses[0], share * self._masses[1]
         z = z1 + difference / 2.0
-        return z, self.perspective(z1, difference) / z
+        z0 = floor + share * np.maximum(subset_sums(self.p0), 0.0) if self.kind == "hellinger" else None
+        return z, self.perspective(z1, difference, z0) / z
 
     @cached_property
     def _divergence(self) -> float:
@@ -268,14 +296,27 @@ def _check_convex(f: Callable[[FloatArray], FloatArray]) -> None:
         raise ValueError(f"f is not convex near t = {t[1 + int(bad.argmax())]:.4g}; it must be convex.")
 
 
-def _hellinger(z1: FloatArray, difference: FloatArray) -> FloatArray:
-    root = np.sqrt(np.maximum(z1 + difference, 0.0)) + np.sqrt(z1)
-    return np.asarray((difference / root) ** 2 / 2.0)
+def _hellinger(z1: FloatArray, difference: FloatArray, z0: FloatArray) -> FloatArray:
+    return np.asarray((difference / (np.sqrt(z0) + np.sqrt(z1))) ** 2 / 2.0)
 
 
-_PERSPECTIVES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "kl": lambda z1, difference: z1 * relative_excess(difference / z1),
-    "tv": lambda z1, difference: np.abs(difference) / 2.0,
-    "chi2": lambda z1, difference: difference**2 / z1,
+def _log_ratio(z1: FloatArray, difference: FloatArray, z0: FloatArray) -> FloatArray:
+    # 1 + difference / z1 is 2^-53 at least, or 0.
+    return np.asarray(np.log1p(np.maximum(difference / z1, 2.0**-53 - 1.0)))
+
+
+_Perspective = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+
+_PERSPECTIVES: dict[str, _Perspective] = {
+    "kl": lambda z1, difference, z0: z1 * relative_excess(difference / z1),
+    "tv": lambda z1, difference, z0: np.abs(difference) / 2.0,
+    "chi2": lambda z1, difference, z0: difference**2 / z1,
     "hellinger": _hellinger,
+}
+
+_SLOPES: dict[str, _Perspective] = {
+    "kl": _log_ratio,
+    "tv": lambda z1, difference, z0: np.full_like(z1, 0.5),
+    "chi2": lambda z1, difference, z0: 2.0 * difference / z1,
+    "hellinger": lambda z1, difference, z0: difference / (np.sqrt(z0) + np.sqrt(z1)) ** 2,
 }

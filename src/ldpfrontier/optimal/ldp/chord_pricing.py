@@ -13,6 +13,10 @@ Few intervals need to be halved. The best column of ratio t takes the inputs tha
 above their price, by a gain that rises with t up to the input's own ratio P0 / P1 and falls from there on. So
 on an interval without that ratio it is between the gains by the chords before and after the interval. Where
 these agree in sign on all inputs but one at most, two columns are left, and each has its exact reduced cost.
+
+A bound is raised by its rounding: k operations times the sum of what is added up, of the inputs taken; and
+where the value of a column counts, by |f'| times the rounding of z0 - z1 (`ldpfrontier.numerics.rounding`).
+That the values of f are right to a factor only is left to the caller, as it multiplies the bound.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.types import FloatArray
@@ -50,7 +55,7 @@ def bound_reduced_costs(
     Returns
     -------
     bound : float
-        No column has a larger reduced cost, to rounding; at least the resolution.
+        No column has a larger reduced cost; at least the resolution.
     subsets : ndarray of bool, shape (m, k)
         Columns that have a positive one, the best in their neighbourhood.
     """
@@ -92,8 +97,8 @@ class ChordPricing:
     def __init__(self, utility: FDivergence, epsilon: float) -> None:
         self._utility, self._epsilon = utility, epsilon
         self._floor, self._share = math.exp(-epsilon), -math.expm1(-epsilon)
-        self._masses = self._share * np.stack([utility.p0 - utility.p1, utility.p1])
-        low, high = _log_ratio_range(utility, self._floor, self._share)
+        self._masses = self._share * np.stack([utility.difference, utility.p1])
+        low, high = log_ratio_range(utility, epsilon)
         self._own = input_log_ratios(utility)
         # One more interval on either side, so that those at the ends have neighbours.
         number = SETTINGS.first_intervals
@@ -113,42 +118,51 @@ class ChordPricing:
     def bound(self, duals: FloatArray, resolution: float, total: float) -> tuple[float, NDArray[np.bool_]]:
         """Bound the reduced costs of all columns; arguments and result are those of `bound_reduced_costs`."""
         level = step = resolution
+        # The duals may add up to more than said.
+        level_error = self._share * max(math.fsum(duals) - total, 0.0)
         found = [np.zeros((0, len(duals)), dtype=bool)]
         while True:
             # At duals raised by level * prior, no reduced cost above zero means none above the level.
             worst, top, subsets = self._search(duals + level * self._utility.prior, total + level)
             found.append(subsets)
             if not 0.0 < top < math.inf:
-                return level + max(worst, 0.0) * math.exp(self._epsilon), np.concatenate(found)
+                return level + max(worst, 0.0) + level_error, np.concatenate(found)
             step *= 2.0
             level += top + step
 
     def _search(self, duals: FloatArray, total: float) -> tuple[float, float, NDArray[np.bool_]]:
         """Search for columns of positive reduced cost, by chords of f.
 
-        Returns a bound of the reduced costs of all columns with entries 1 and e^-eps where none above zero is
-        found (no more than rounding, unless it was too much work), the largest one found per unit of
-        prior . v, and subsets with a positive one. The search stops where it finds any.
+        Returns a bound of the reduced costs of all columns, per unit of prior . v, where none above zero is
+        found (no more than rounding, unless it was too much work), the largest one found, and subsets with a
+        positive one. The search stops where it finds any.
         """
         terms = np.vstack([self._masses, self._share * duals])
         now, worst = self._first_intervals(terms), -math.inf
+        sizes, rounding = np.abs(terms), gamma(len(duals) + 24)
         for halving in range(SETTINGS.max_halvings):
             possible = self._possible(now)
             taken = (now.gains > 0.0) & possible
             bound = self._floor * (now.chords[:, 1] - total)
             bound = bound + np.einsum("ix,ix->i", taken.astype(float), now.gains)
+            size = np.abs(now.chords) @ sizes
+            size = np.einsum("ix,ix->i", (taken | (np.abs(now.gains) <= gamma(6) * size)).astype(float), size)
+            bound = bound + rounding * (size + self._floor * (np.abs(now.chords[:, 1]) + abs(total)))
             bound = np.where(np.isnan(bound), np.inf, bound)  # where f is not finite
-            reduced, ratio = self._reduced_costs(taken, terms, total)
+            ratio, errors = self._reduced_costs(taken, terms, total)
+            highest = ratio + errors
             if (top := float(ratio.max())) > 0.0:
                 return math.inf, top, taken[_peaks(ratio) if halving == 0 else ratio == top]
             loose = np.flatnonzero(~(bound <= 0.0))
             undecided = self._undecided(now, loose) & possible[loose]
             other = taken[loose] ^ undecided
-            other_reduced, ratio = self._reduced_costs(other, terms, total)
+            ratio, errors = self._reduced_costs(other, terms, total)
             if (top := float(ratio.max(initial=0.0))) > 0.0:
                 return math.inf, top, other[ratio == top]
             exact = undecided.sum(axis=1) <= 1
-            bound[loose[exact]] = np.maximum(reduced[loose], other_reduced)[exact]
+            # No column has less than the entries e^-eps, and so no smaller prior . v.
+            bound = np.where(bound > 0.0, bound / self._floor, bound)
+            bound[loose[exact]] = np.maximum(highest[loose], ratio + errors)[exact]
             halved = np.zeros(len(bound), dtype=bool)
             halved[loose[~exact]] = True
             middle = (now.low + now.high) / 2.0
@@ -195,11 +209,20 @@ class ChordPricing:
     def _reduced_costs(
         self, subsets: NDArray[np.bool_], terms: FloatArray, total: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the reduced costs of columns with entries 1 and e^-eps, and those per unit of prior . v."""
-        apart, z1, cost = terms @ subsets.T.astype(float)
-        z1 += self._floor
-        reduced = self._utility.perspective(z1, apart) - self._floor * total - cost
-        return reduced, reduced / (z1 + apart / 2.0)
+        """Return the reduced costs of columns per unit of prior . v, and their errors."""
+        inside = subsets.T.astype(float)
+        apart, z1, cost = terms @ inside
+        apart_size, _, cost_size = np.abs(terms) @ inside
+        z0, z1 = self._floor + self._share * (self._utility.p0 @ inside), self._floor + z1
+        values, z = self._utility.perspective(z1, apart, z0), z1 + apart / 2.0
+        size = (
+            values
+            + 2.0 * self._utility.slope(z1, apart, z0) * apart_size
+            + self._floor * abs(total)
+            + cost_size
+        )
+        reduced = values - self._floor * total - cost
+        return reduced / z, gamma(len(inside) + 24) * size / z
 
 
 class ListedPricing:
@@ -209,13 +232,21 @@ class ListedPricing:
         self._floor, self._share = math.exp(-epsilon), -math.expm1(-epsilon)
         self._inputs = np.arange(len(utility.prior))
         self._z, self._values = utility.patterns(epsilon)
+        floor, share = self._floor, self._share
+        apart = share * subset_sums(utility.difference)
+        z0, z1 = (floor + share * subset_sums(p) for p in (utility.p0, utility.p1))
+        size = share * subset_sums(np.abs(utility.difference))
+        self._sizes = self._values + 2.0 * utility.slope(z1, apart, z0) * size / self._z
 
     def bound(self, duals: FloatArray, resolution: float, total: float) -> tuple[float, NDArray[np.bool_]]:
         """Bound the reduced costs of all columns; arguments and result are those of `bound_reduced_costs`."""
         reduced = self._values - (self._floor * total + self._share * subset_sums(duals)) / self._z
         better = np.flatnonzero(reduced > resolution)
         better = better[np.argsort(-reduced[better], kind="stable")[: SETTINGS.offered_columns]]
-        return max(float(reduced.max()), resolution), (better[:, None] >> self._inputs & 1).astype(bool)
+        size = (self._floor * abs(total) + self._share * subset_sums(np.abs(duals))) / self._z
+        reduced = reduced + gamma(len(duals) + 24) * (self._sizes + size)
+        bound = float(reduced.max()) + self._share * max(math.fsum(duals) - total, 0.0)
+        return max(bound, resolution), (better[:, None] >> self._inputs & 1).astype(bool)
 
 
 def _signs(gains: FloatArray, rounding: FloatArray) -> NDArray[np.int8]:
@@ -229,14 +260,14 @@ def _peaks(values: FloatArray) -> NDArray[np.bool_]:
     return np.asarray((values > 0.0) & (values >= padded[:-2]) & (values >= padded[2:]))
 
 
-def _log_ratio_range(utility: FDivergence, floor: float, share: float) -> tuple[float, float]:
+def log_ratio_range(utility: FDivergence, epsilon: float) -> tuple[float, float]:
     """Return the least and the largest log(z0 / z1) of all columns, a little widened.
 
     They belong to the inputs before, and from, some place in the order of P0 / P1 (kairouz2016, Lemma 24).
     """
     inputs = np.stack([order := likelihood_ratio_order(utility), order[::-1]])
-    sums = np.cumsum(np.stack([utility.p0, utility.p1, utility.p0 - utility.p1])[:, inputs], axis=-1)
-    before, after = column_log_ratio(floor, share, *sums)
+    sums = np.cumsum(np.stack([utility.p0, utility.p1, utility.difference])[:, inputs], axis=-1)
+    before, after = column_log_ratio(math.exp(-epsilon), -math.expm1(-epsilon), *sums)
     low, high = float(before.min()), float(after.max())
     wider = SETTINGS.range_widening * max(high, -low, 0.0)
     return min(low, 0.0) - wider, max(high, 0.0) + wider
@@ -263,7 +294,7 @@ def chord(
     def direction(ratio: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         # (z0, z1) = (t, 1) or (1, 1 / t), so that neither end of the ratios is lost.
         z1, apart = np.exp(-np.maximum(ratio, 0.0)), np.sign(ratio) * -np.expm1(-np.abs(ratio))
-        return z1, apart, utility.perspective(z1, apart)
+        return z1, apart, utility.perspective(z1, apart, np.exp(np.minimum(ratio, 0.0)))
 
     (x, d, f), (y, e, g) = direction(low), direction(high)
     span = np.exp(np.minimum(high, 0.0) - np.maximum(low, 0.0)) * -np.expm1(low - high)
@@ -285,4 +316,6 @@ def likelihood_ratio_order(utility: FDivergence) -> NDArray[np.int64]:
 def input_log_ratios(utility: FDivergence) -> FloatArray:
     """Return log(P0 / P1) of every input; nan with probability 0 under both."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.log(utility.p0) - np.log(utility.p1))
+        ratio = utility.difference / utility.p1
+        small = np.abs(ratio) < 0.01  # where the logarithms lose digits
+        return np.where(small, np.log1p(np.where(small, ratio, 0.0)), np.log(utility.p0) - np.log(utility.p1))

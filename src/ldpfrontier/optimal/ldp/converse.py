@@ -17,6 +17,12 @@ least the largest m(s) - lam s with s <= r, and at most m(q) - lam q = z - 1 - l
 
 With nobody alone, the best z = eps t / (t - 1) gives I(X;Y) <= C(eps) = z - 1 - log z, whatever the prior and
 the number of inputs. With everybody alone the bound is the value of randomized response.
+
+**Digits.** Nothing here is a difference of numbers much larger than itself. The value of a likely set comes
+from the probability s of all others, m(1 - s) = t (s phi(1 / t - 1) - phi((1 / t - 1) s)). With x = (t - 1) s
+and y = (t - 1) q, m(s) - lam s = x log(1 + (y - x) / (1 + x)) + x - log(1 + x). Only lam is a difference of
+larger numbers. But every q proves a bound, and one that is larger by the rounding makes A the larger number
+of the two, which does not depend on lam.
 """
 
 from __future__ import annotations
@@ -24,11 +30,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.information import excess, relative_excess
+from ldpfrontier.numerics.rounding import EXCESS, UNIT_ROUNDOFF, column_value, gamma, normalization
 from ldpfrontier.types import FloatArray
 
 
@@ -39,7 +47,7 @@ class Converse:
     Attributes
     ----------
     bound : float
-        In nats.
+        In nats, raised by the error of its evaluation.
     duals : ndarray, shape (k,)
         No staircase column has a positive reduced cost, to rounding; their sum is the bound.
     target : float
@@ -69,17 +77,35 @@ class ColumnValue:
         """m'(0)."""
         return excess(self.rise)
 
-    def __call__(self, p: FloatArray) -> FloatArray:
-        """Return m(p) of an array."""
-        return np.asarray(p * self.slope_at_zero - relative_excess(self.rise * p))
+    def __call__(self, p: FloatArray, others: FloatArray | None = None) -> FloatArray:
+        """Return m(p) of an array; with all digits beyond 1/2 if the probability of the others is given."""
+        if others is None:
+            return np.asarray(p * self.slope_at_zero - relative_excess(self.rise * p))
+        likely = p > 0.5
+        s, fall = np.where(likely, others, p), math.expm1(-self.epsilon)
+        change, factor = np.where(likely, fall, self.rise), np.where(likely, math.exp(self.epsilon), 1.0)
+        phi = np.where(likely, excess(fall), self.slope_at_zero)
+        return np.asarray(factor * (s * phi - relative_excess(change * s)))
 
-    def at(self, p: float) -> float:
-        """Return m(p) of one p."""
-        return p * self.slope_at_zero - excess(self.rise * p)
+    def of_inputs(self, prior: FloatArray) -> FloatArray:
+        """Return m(P_x) of all inputs, with all digits."""
+        others = 1.0 - prior
+        likeliest = int(prior.argmax())
+        others[likeliest] = np.delete(prior, likeliest).sum()
+        return self(prior, others)
+
+    def per_unit(self, p: float, others: float) -> float:
+        """Return m(p) / Z, Z = 1 + (e^eps - 1) p, where 1 - p is the probability of the others."""
+        return float(self(np.array([p]), np.array([others]))[0]) / (1.0 + self.rise * p)
 
     def slope(self, p: float) -> float:
         """Return m'(p)."""
         return self.slope_at_zero - self.rise * math.log1p(self.rise * p)
+
+    def above_tangent(self, s: float, q: float) -> float:
+        """Return m(s) - m'(q) s for s <= q: at s = q, where the tangent in q meets the axis."""
+        x, y = self.rise * s, self.rise * q
+        return x * math.log1p((y - x) / (1.0 + x)) + (1.0 + x) * excess(-x / (1.0 + x))
 
     def inverse_slope(self, slopes: FloatArray) -> FloatArray:
         """Return the p at which m has the given slopes; below 0 for slopes above m'(0)."""
@@ -87,6 +113,15 @@ class ColumnValue:
             return np.asarray(
                 np.expm1(np.minimum((self.slope_at_zero - slopes) / self.rise, 700.0)) / self.rise
             )
+
+
+class _Proof(NamedTuple):
+    """What a q proves: A, lam, the bound raised by its error, and whether A is not below its lower limit."""
+
+    A: float
+    lam: float
+    bound: float
+    falls: bool
 
 
 def converse(prior: FloatArray, epsilon: float) -> Converse:
@@ -102,25 +137,37 @@ def converse(prior: FloatArray, epsilon: float) -> Converse:
         In nats, > 0.
     """
     value = ColumnValue(epsilon)
-    falling = np.sort(prior)[::-1]
-    total = np.append(0.0, np.cumsum(value(falling)))
+    order = np.argsort(-prior, kind="stable")
+    falling, values = prior[order], value.of_inputs(prior)
+    total = np.append(0.0, np.cumsum(values[order]))
     left = np.append(np.cumsum(falling[::-1])[::-1], 0.0)  # from the least on: 1 less the others loses digits
+    # Operations of a sum of probabilities, with the rounding of the prior, and of the two numbers around A.
+    mass = len(prior) + 4.0 + 2.0 * normalization(prior) / UNIT_ROUNDOFF
+    of_values, of_limits = gamma(column_value(epsilon) + mass), gamma(EXCESS + 30.0 + 2.0 * mass)
+    of_slope = gamma(EXCESS + 8.0)
 
-    def at(q: float) -> tuple[float, float, float, float]:
-        """Return the best A, its excess over the least before it is clipped, lam and the bound."""
-        alone = int(np.searchsorted(-falling, -q))
+    def at(q: float) -> _Proof:
+        # An input in doubt is not alone: the proof needs more of those that are.
+        alone = int(np.searchsorted(-falling, -q * (1.0 + gamma(mass))))
         rest, lam = float(left[alone]), value.slope(q)
-        least, most = (value.at(s) - lam * s for s in (min(q, rest), q))
-        equal = (lam * rest + float(total[alone])) / (value.rise + alone)
-        A = min(max(equal, least), most)
-        return A, equal - least, lam, max(A, (lam * rest + float(total[alone]) - alone * A) / value.rise)
+        least, most = (value.above_tangent(s, q) for s in (min(q, rest), q))
+        number = value.rise + alone
+        equal = (lam * rest + float(total[alone])) / number
+        error = of_slope * rest * (2.0 * value.slope_at_zero - lam) + of_values * float(total[alone])
+        error = (error + gamma(mass) * abs(lam) * rest) / number + gamma(8.0) * abs(equal)
+        bound, over = max(equal + error, least * (1.0 + of_limits)), equal + error - most * (1.0 - of_limits)
+        if over > 0.0:
+            bound = most * (1.0 + of_limits) + number / value.rise * (1.0 + gamma(8.0)) * over
+        return _Proof(min(max(equal, least), most), lam, bound, equal >= least)
 
-    low, high = 0.0, value.slope_at_zero / value.rise**2
+    low, high = 0.0, value.slope_at_zero / value.rise / value.rise
     while low < (middle := (low + high) / 2.0) < high:
-        low, high = (middle, high) if at(middle)[1] >= 0.0 else (low, middle)
-    q = min(low, high, key=lambda q: at(q)[3])
-    A, _, lam, bound = at(q)
-    alone = prior > q
-    duals = np.where(alone, value(prior) - A, lam * prior) / value.rise
-    duals = duals + max(bound - float(duals.sum()), 0.0) * prior
+        low, high = (middle, high) if at(middle).falls else (low, middle)
+    larger = [high * (1.0 + 2.0**j * UNIT_ROUNDOFF) for j in range(2, 16)]
+    q = min([low, high, *larger], key=lambda q: at(q).bound)
+    A, lam, bound, _ = at(q)
+    alone = prior > q * (1.0 + gamma(mass))
+    duals = np.where(alone, values - A, lam * prior) / value.rise
+    missing = bound - math.fsum(duals) + gamma(len(prior)) * float(np.abs(duals).sum())
+    duals = duals + max(missing, 0.0) * prior
     return Converse(bound, duals, min(q, float(prior[~alone].sum())), alone)

@@ -31,12 +31,13 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.highs import add_columns, new_lp, solve
+from ldpfrontier.numerics.rounding import column_value, gamma, normalization, storage
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.ldp.converse import converse
 from ldpfrontier.optimal.ldp.settings import SETTINGS
-from ldpfrontier.optimum import Optimum, certified, uninformative
+from ldpfrontier.optimum import ROUNDING, Optimum, certified, uninformative
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import MutualInformation, Utility
 
@@ -71,7 +72,20 @@ def optimal_exact_cover(
             if closed or rounds >= max_rounds or not better.size:
                 break
             cover.add(better)
-    return certified(cover.channel(best), cover.value(best), bound, tolerance, rounds, unit=utility.unit)
+    error = ROUNDING
+    if isinstance(utility, MutualInformation):
+        # g by as much as column values and the sums of probabilities in them are, as a factor.
+        of_values = gamma(column_value(epsilon) + 2.0 * cover.inputs)
+        error = of_values + 2.0 * normalization(utility.prior) + storage(epsilon)
+    return certified(
+        cover.channel(best),
+        cover.value(best),
+        bound,
+        tolerance,
+        rounds,
+        unit=utility.unit,
+        error=error * bound,
+    )
 
 
 def _starting_sets(cover: ExactCover, start: Channel | None) -> Subsets:
@@ -149,6 +163,10 @@ class ExactCover:
         return z, values * z
 
     @cached_property
+    def _largest_value(self) -> float:
+        return float((self.column_values[1] / self.column_values[0]).max())
+
+    @cached_property
     def objective_unit(self) -> float:
         """The largest g, by which objective values are divided, over their size; 0 if g is 0 throughout."""
         return max(float(self.column_values[1].max()), 0.0) / SETTINGS.lp_utility_size
@@ -196,20 +214,34 @@ class ExactCover:
 
     def price(self, weights: Weights) -> tuple[float, Subsets]:
         """Return a bound on the utility of every mechanism, and the nonempty sets of largest reduced cost."""
-        reduced = self._reduced_costs(weights.duals, weights.objective)
-        per_unit = reduced / self.column_values[0]
-        raised = max(float(reduced.max()), 0.0) * self.inputs / self.share
+        lam, (z, g) = weights.objective, self.column_values
+        duals = self._shifted(weights.duals, lam)
+        reduced = self._reduced_costs(duals, lam)
+        per_unit = reduced / z
         better = 1 + np.flatnonzero(reduced[1:] > NUMERICS.lp_tolerance * self.objective_unit)
-        return weights.objective + min(float(per_unit.max()), raised), _largest(per_unit, better)
+        # Of a set that matters, beta adds up to no more than g + lam Z, beside what is below zero.
+        rounding, below = 2.0 * gamma(self.inputs + 8), float(np.maximum(-duals, 0.0).sum())
+        per_unit_error = rounding * (self._largest_value + abs(lam))
+        best = float((per_unit + rounding * below / z).max() if below > 0.0 else per_unit.max())
+        raised = max(float(reduced.max()), 0.0) + rounding * (float(g.max()) + abs(lam) + below)
+        excess = min(best + per_unit_error, raised * self.inputs / self.share)
+        # The shifted beta may add up to more than they should.
+        share = self.share * lam
+        missing = max(math.fsum([*duals.tolist(), -share]) + gamma(4) * abs(share), 0.0)
+        return lam + excess + missing, _largest(per_unit, better)
 
     def best_subsets(self, duals: FloatArray) -> Subsets:
         """Return the sets with the largest reduced costs, positive or not, at duals alpha of `Staircase`."""
-        reduced = self._reduced_costs(self.share * duals, float(duals.sum()))
+        objective = float(duals.sum())
+        reduced = self._reduced_costs(self._shifted(self.share * duals, objective), objective)
         return _largest(reduced / self.column_values[0], np.arange(1, len(reduced)))
 
+    def _shifted(self, duals: FloatArray, objective: float) -> FloatArray:
+        """Return beta, all shifted alike so that they sum to (1 - e^-eps) lam."""
+        return duals + (self.share * objective - float(duals.sum())) / self.inputs
+
     def _reduced_costs(self, duals: FloatArray, objective: float) -> FloatArray:
-        """Return r(T) of all sets, with all beta shifted alike so that they sum to (1 - e^-eps) lam."""
-        duals = duals + (self.share * objective - float(duals.sum())) / self.inputs
+        """Return r(T) of all sets."""
         return np.asarray(self.column_values[1] - subset_sums(duals) - self.floor * objective)
 
 

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.highs import add_rows, new_lp, solve
+from ldpfrontier.numerics.rounding import EXCESS, gamma, normalization, storage
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.ldp.chord_pricing import (
     ChordPricing,
@@ -38,6 +39,7 @@ from ldpfrontier.optimal.ldp.chord_pricing import (
     chord,
     column_log_ratio,
     likelihood_ratio_order,
+    log_ratio_range,
 )
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimum import ROUNDING, Optimum, certified, uninformative
@@ -97,12 +99,13 @@ def best_partition(utility: FDivergence, epsilon: float) -> Partition:
     k = len(order)
     # Of the blocks i..j, each summed by itself: differences of sums would lose an unlikely one.
     block = np.triu(np.ones((k, k), dtype=bool))
-    mass, difference = (
-        np.cumsum(np.where(block, p[order], 0.0), axis=1) for p in (utility.p1, utility.p0 - utility.p1)
+    z0, z1, difference = (
+        start + share * np.cumsum(np.where(block, p[order], 0.0), axis=1).ravel()
+        for start, p in ((floor, utility.p0), (floor, utility.p1), (0.0, utility.difference))
     )
     # worth[j, i]: of the block i..j-1, and -inf where j <= i.
     worth = np.full((k + 1, k + 1), -np.inf)
-    values = utility.perspective((floor + share * mass).ravel(), (share * difference).ravel())
+    values = utility.perspective(z1, difference, z0)
     worth[1:, :k] = np.where(block, values.reshape(k, k), -np.inf).T
     value = 0.0
     ends = [0, k]
@@ -140,14 +143,47 @@ def optimal_divergence(utility: FDivergence, epsilon: float, *, tolerance: float
     if len(merged.prior) == 1:
         # Ratios that are equal to rounding: what they could still tell is no more than without privacy.
         nothing = uninformative(len(groups), utility.unit)
-        return certified(nothing.channel, 0.0, utility.divergence(), tolerance, unit=utility.unit)
+        bound = _divergence_above(utility)
+        return certified(nothing.channel, 0.0, bound, tolerance, unit=utility.unit, error=0.0)
     # A generator of one's own may lose digits where numbers near one cancel.
     noise = 0.0 if utility.f is None else ROUNDING
     partition = best_partition(merged, epsilon)
     channel = block_response(partition.labels[groups], partition.blocks, epsilon)
     rounds, bound = _certify(merged, partition, epsilon, tolerance, min(max_rounds, SETTINGS.price_rounds))
-    bound = min(bound, utility.divergence())
-    return certified(channel, partition.value, bound, tolerance, rounds, unit=utility.unit, noise=noise)
+    bound = min(bound * (1.0 + _value_error(utility, epsilon)), _divergence_above(utility))
+    bound += _merging_error(utility, merged, groups, epsilon)
+    error = (ROUNDING if noise else storage(epsilon)) * bound + noise
+    return certified(channel, partition.value, bound, tolerance, rounds, unit=utility.unit, error=error)
+
+
+def _value_error(utility: FDivergence, epsilon: float) -> float:
+    """Return the relative error of the values of all columns, and of the normalization of P0 and P1."""
+    return gamma(EXCESS + 8.0) + (2.0 + epsilon) * max(normalization(utility.p0), normalization(utility.p1))
+
+
+def _divergence_above(utility: FDivergence) -> float:
+    """Return the utility without privacy, raised by its rounding; inf where a term is."""
+    value, occurs = utility.divergence(), utility.p1 > 0
+    if not math.isfinite(value) or utility.f is not None:
+        return value
+    p1, apart = utility.p1[occurs], utility.difference[occurs]
+    size = utility.slope(p1, apart, utility.p0[occurs]) * np.where(apart == 0.0, 0.0, np.abs(apart))
+    error = gamma(EXCESS + len(p1)) * value + gamma(8) * float(size[np.isfinite(size)].sum())
+    return value + error + 4.0 * normalization(utility.p1) * value
+
+
+def _merging_error(
+    utility: FDivergence, merged: FDivergence, groups: NDArray[np.int64], epsilon: float
+) -> float:
+    """Return what inputs can tell whose ratios P0 / P1 are equal to rounding only."""
+    part = np.divide(utility.prior, merged.prior[groups], out=np.zeros(len(groups)), where=utility.prior > 0)
+    moved = np.abs(utility.difference - merged.difference[groups] * part)
+    apart = float(moved[moved > gamma(16) * np.abs(utility.difference)].sum())
+    if apart == 0.0:
+        return 0.0
+    low, high = log_ratio_range(merged, epsilon)
+    ratios = np.array([low, high])
+    return 2.0 * apart * float(merged.slope(np.ones(2), np.expm1(ratios), np.exp(ratios)).max())
 
 
 def _certify(
@@ -203,7 +239,7 @@ def _tangents(utility: FDivergence, partition: Partition, epsilon: float) -> tup
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     masses = [
         np.bincount(partition.labels, weights=p, minlength=partition.blocks).astype(float)
-        for p in (utility.p0, utility.p1, utility.p0 - utility.p1)
+        for p in (utility.p0, utility.p1, utility.difference)
     ]
     z1, apart = floor + share * masses[1], share * masses[2]
     ratio = np.clip(
@@ -287,7 +323,7 @@ class _DualProgram:
         """Require that some subsets have no positive reduced cost."""
         floor, share = math.exp(-self._epsilon), -math.expm1(-self._epsilon)
         u = self._utility
-        z1, apart = floor + share * (subsets @ u.p1), share * (subsets @ (u.p0 - u.p1))
+        z1, apart = floor + share * (subsets @ u.p1), share * (subsets @ u.difference)
         worth = (u.perspective(z1, apart) - self._partition.value * floor) / share
         add_rows(self._lp, worth / self._unit, subsets @ self._basis)
 
@@ -333,8 +369,7 @@ def merge_equal_ratios(utility: FDivergence) -> tuple[FDivergence, NDArray[np.in
     step &= p0[:-1] + p1[:-1] > 0
     groups = np.empty(len(order), dtype=np.int64)
     groups[order] = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(step)])
-    sums = [np.bincount(groups, weights=p).astype(float) for p in (utility.p0, utility.p1)]
-    return FDivergence(sums[0], sums[1], utility.kind, f=utility.f and _flat_at_one(utility.f)), groups
+    return utility.merged(groups, utility.f and _flat_at_one(utility.f)), groups
 
 
 def _flat_at_one(f: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], FloatArray]:

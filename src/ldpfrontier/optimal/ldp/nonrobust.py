@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution
+from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import Optimum, certified
@@ -72,11 +73,14 @@ def optimal_nonrobust(
         MutualInformation(sensitive), epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
     )
     channel, complete = _reveal(joint, staircase.channel)
-    rest = _conditional_entropy(joint)
+    rest = _conditional_entropy(joint) / math.fsum(joint.ravel())
     value, bound = rest + staircase.value, rest + staircase.upper_bound
+    # Operations of sums over a row; of the logarithms, where one counts 1.5 times, and of their sum.
+    of_sums, of_entropy = gamma(a2 := joint.shape[1]), gamma(joint.size + 6.0 * a2 + 20.0)
+    error = of_entropy * rest + 2.0 * of_sums * staircase.upper_bound + gamma(16) * bound
     if not complete:
         value = min(value, MutualInformation(joint)(channel))
-    return certified(channel, value, bound, float(tolerance), staircase.iterations)
+    return certified(channel, value, bound, float(tolerance), staircase.iterations, error=error)
 
 
 def _conditional_entropy(joint: FloatArray) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.rounding import normalization, storage
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import balanced_set
 from ldpfrontier.optimal.column_generation.smoothed import generate
@@ -45,6 +46,7 @@ def optimal_packing(
     """
     prior = utility.prior
     k, limit = len(prior), converse(prior, epsilon)
+    error = storage(epsilon) * limit.bound
     small = k <= SETTINGS.max_generation_inputs
     most = max(SETTINGS.max_channel_entries // k, 2)
     # Where even the inputs alone are too many outputs, only the likeliest are.
@@ -62,19 +64,19 @@ def optimal_packing(
         found.append(inside)
         if len(alone) + number <= k:
             channel, value = _mechanism(prior, alone, inside, copies, epsilon)
-            packed = certified(channel, value, limit.bound, tolerance, unit=utility.unit)
+            packed = certified(channel, value, limit.bound, tolerance, unit=utility.unit, error=error)
             if packed.gap <= tolerance or not small:
                 return packed
             best = packed if best is None or packed.value > best.value else best
     if epsilon < SETTINGS.least_generation_epsilon:
         channel, value = _two_halves(prior, epsilon, deviation)
-        halved = certified(channel, value, limit.bound, tolerance, unit=utility.unit)
+        halved = certified(channel, value, limit.bound, tolerance, unit=utility.unit, error=error)
         return halved if best is None or halved.value > best.value else best
     sets = np.unique(np.hstack(found), axis=1).T
     first = [utility.columns(np.where(sets, 1.0, math.exp(-epsilon)))]
     if start is not None:
         first.append(utility.columns(np.compress(start.matrix.any(axis=0), start.matrix, axis=1).T))
-    return generate(
+    generated = generate(
         SetFamily(prior, epsilon, cost),
         Columns.join(first),
         utility,
@@ -82,6 +84,8 @@ def optimal_packing(
         max_rounds=min(max_rounds, SETTINGS.generation_work // k**2),
         stable_duals=limit.duals,
     )
+    bound = min(generated.bound * (1.0 + 2.0 * normalization(prior)), limit.bound)
+    return certified(generated.channel, generated.value, bound, tolerance, generated.iterations, error=error)
 
 
 def _designs(masses: FloatArray, target: float, most: int, deviation: float) -> list[tuple[int, int]]:
@@ -178,5 +182,6 @@ def _mechanism(
     matrix[:, len(alone) :] /= copies
     total = floor * (len(alone) + bins / copies) + share
     m = ColumnValue(epsilon)
-    value = float(m(prior[alone]).sum()) + float(m(prior @ inside).sum()) / copies
+    packed = m(prior @ inside, prior @ ~inside)
+    value = float(m.of_inputs(prior)[alone].sum()) + float(packed.sum()) / copies
     return Channel(matrix / total), max(value * floor / total, 0.0)

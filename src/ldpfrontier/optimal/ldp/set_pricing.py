@@ -7,6 +7,10 @@ At dual prices alpha, a set T of probability P(T) has the reduced cost (see `con
 Inputs are decided one after the other, the likeliest first. With the inputs to come taken for divisible, the
 numerator has a closed form: they are taken in the order of c_x / P_x as long as that is below the slope m'.
 This bounds every completion of a partial set; sets whose bound is too low are dropped.
+
+**Rounding.** With V the largest m(p) / Z, Z = 1 + (t - 1) p, the costs of a set of positive reduced cost add
+up to V Z at most, beside those below zero. So per unit of Z the error is 2 k operations times V, the sum of
+|alpha| and that of the costs below zero, with what the formula for m loses (`ldpfrontier.numerics.rounding`).
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF, column_value, gamma
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.ldp.converse import ColumnValue
 from ldpfrontier.optimal.ldp.settings import SETTINGS
@@ -60,18 +65,22 @@ class SetFamily:
             density = cost / mass
         cheap = np.argsort(density, kind="stable")
         until = value.inverse_slope(density)
-        p, spent, bound = np.zeros(1), np.full(1, float(duals.sum())), self.resolution
+        dominant = bool(mass[0] > 0.5)
+        p, others = np.zeros(1), np.zeros(1)
+        spent, bound = np.full(1, float(duals.sum())), self.resolution
         width = SETTINGS.pricing_widths[effort] // len(mass)
         history: list[tuple[NDArray[np.int64], NDArray[np.bool_]]] = []
         for i in range(len(mass)):
             rest = cheap[cheap > i]
             parent, taken = np.tile(np.arange(len(p)), 2), np.repeat([False, True], len(p))
             p, spent = p[parent] + taken * mass[i], spent[parent] + taken * cost[i]
-            gain = _best_completion(value, p, mass[rest], cost[rest], until[rest]) - spent
+            others = others[parent] + ~taken * mass[i]
+            whole = _best_completion(value, p, others, mass[rest], cost[rest], until[rest], dominant)
+            gain = whole - spent
             kept = np.flatnonzero(gain > self.resolution)
             if len(kept) > width:
                 # Of sets that are equally likely, the cheapest is as good as any.
-                likely = np.rint(p[kept] * 2.0**50)
+                likely = _rounded(p[kept], others[kept])
                 ranked = np.lexsort((spent[kept], likely))
                 kept = kept[ranked[np.append(True, np.diff(likely[ranked]) > 0)]]
             if len(kept) > width:
@@ -79,9 +88,9 @@ class SetFamily:
                 ranked = np.argsort(-gain, kind="stable")
                 kept, bound = kept[ranked[:width]], max(bound, float(gain[ranked[width]]))
             history.append((parent[kept], taken[kept]))
-            p, spent = p[kept], spent[kept]
-        reduced = (value(p) - spent) / (1.0 + value.rise * p)
-        bound = max(bound, float(reduced.max(initial=0.0)))
+            p, others, spent = p[kept], others[kept], spent[kept]
+        reduced = (value(p, others) - spent) / (1.0 + value.rise * p)
+        bound = max(bound, float(reduced.max(initial=0.0))) + self._error(value, duals)
         best = np.argsort(-reduced, kind="stable")[: GENERATION.batch]
         sets = np.zeros((len(best), len(mass)), dtype=bool)
         for x, (parent, taken) in zip(order[::-1], reversed(history), strict=True):
@@ -90,11 +99,44 @@ class SetFamily:
         utility = MutualInformation(self.prior)
         return bound, utility.columns(np.where(sets, 1.0, math.exp(-self.epsilon)))
 
+    def _error(self, value: ColumnValue, duals: FloatArray) -> float:
+        """Return the error of the reduced costs per unit of Z, in nats."""
+        likeliest = int(self.prior.argmax())
+        rest = float(np.delete(self.prior, likeliest).sum())
+        best = (self.epsilon * (1.0 + 1.0 / value.rise) - 1.0) / value.rise
+        most = value.per_unit(min(best, 1.0 if rest >= 0.5 else rest), 1.0)
+        lost = 0.0
+        if rest >= 0.5:
+            lost = 4.0 * UNIT_ROUNDOFF * min(value.rise, 1.0)  # where the formula for m is the shorter one
+        else:
+            most = max(most, value.per_unit(1.0 - rest, rest))
+        costs = float(np.abs(duals).sum()) + value.rise * float(np.maximum(-duals, 0.0).sum())
+        # And two sets are alike if they agree to 46 bits.
+        return (
+            gamma(2 * len(duals) + 16) * 2.0 * (most + costs)
+            + (gamma(column_value(self.epsilon)) + 2.0**-45) * most
+            + lost
+        )
+
+
+def _rounded(p: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the probability of sets, or beyond 1/2 that of the others below 0, rounded to 46 bits."""
+    share, power = np.frexp(np.where(p > 0.5, -others - 1e-300, p))
+    return np.asarray(np.ldexp(np.rint(share * 2.0**46), power))
+
 
 def _best_completion(
-    value: ColumnValue, p: FloatArray, mass: FloatArray, cost: FloatArray, until: FloatArray
+    value: ColumnValue,
+    p: FloatArray,
+    others: FloatArray,
+    mass: FloatArray,
+    cost: FloatArray,
+    until: FloatArray,
+    dominant: bool,
 ) -> FloatArray:
     """Return the largest m(p + s) less the cost of s, for s made of divisible items, for all p.
+
+    The inputs decided against have the probabilities `others`, which count if one outweighs the rest.
 
     The items are in the order of cost / mass, the slope of m at `until`: they are taken as long as p + s is
     below that.
@@ -109,6 +151,9 @@ def _best_completion(
     j = whole[part]
     taken[part] = until[j] - p[part]
     price[part] += cost[j] / mass[j] * (taken[part] - before[j])
+    if dominant:
+        left = others + np.maximum(float(mass.sum()) - taken, 0.0)
+        return np.asarray(value(p + taken, left) - price)
     x = value.rise * (p + taken)
     # `ColumnValue` keeps more digits where x is small, which is of no use here and takes longer.
     return np.asarray((p + taken) * value.slope_at_zero - ((1.0 + x) * np.log1p(x) - x) - price)

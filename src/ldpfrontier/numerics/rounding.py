@@ -1,0 +1,57 @@
+r"""By how much rounding can move a bound: the errors that every optimum under local privacy is raised by.
+
+**Counting.** With u = 2^-53, n operations that each have a relative error of at most u leave a relative error
+of at most gamma(n) = n u / (1 - n u) (Higham, Accuracy and Stability, Lemma 3.1). A sum of n terms, in any
+order, is wrong by at most gamma(n - 1) sum |x_i|, and a scalar product by gamma(n) sum |x_i y_i|. So an error
+is a number of operations times a sum of magnitudes, taken from the numbers of the evaluation itself.
+
+**Functions.** exp, expm1, log and log1p are taken to be wrong by 2 u. phi(t) = (1 + t) log(1 + t) - t is a
+series for |t| < 0.05. By its formula, each term is at most 41 phi(t) elsewhere, with three operations on the
+first and one on the difference; a t that is itself wrong by 2 u counts 4: `EXCESS` operations. A staircase
+column has the value m(p) = p phi(d) - phi(d p), p <= 1/2, d = e^eps - 1 or e^-eps - 1. Both terms add up to at
+most 3 m(p) for |d| <= 1, and to at most 2 eps / log 2 times m(p) beyond, where phi has 8 operations or less:
+`column_value(eps)` operations.
+
+**Priors.** A bound holds for the distribution p / sum(p), divided exactly. m is concave and 0 at both ends,
+so a relative change of both p and 1 - p by delta changes m(p) by 2 delta at most, relatively, and with it the
+information of every mechanism and the optimum. delta is |sum(p) - 1|, found without rounding.
+
+**Multiplicative errors.** If all column values are right to a factor 1 + e, so are the utilities of all
+mechanisms, which are sums of them with positive weights, and the optimum. Only what is subtracted from the
+values, the duals, has an error of its own.
+
+**Storage.** Entries of a channel are rounded to 3 u, so that it is private at eps + 6 u. No utility grows by
+more than (2 / eps + 2) h, relatively, as eps does by a small h. `storage(eps)` allows for that as far as it
+is below 1e-12; at smaller eps a channel as stored can have more than the bound, at its larger level.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ldpfrontier.types import FloatArray
+
+#: Half the distance of 1 to the next float.
+UNIT_ROUNDOFF = 2.0**-53
+#: Operations that the relative error of phi is worth.
+EXCESS = 170
+
+
+def gamma(operations: float) -> float:
+    """Return the relative error that a number of operations can leave."""
+    return operations * UNIT_ROUNDOFF / (1.0 - operations * UNIT_ROUNDOFF)
+
+
+def column_value(epsilon: float) -> float:
+    """Return the operations that the relative error of the value of a staircase column is worth."""
+    return 3.0 * EXCESS + 24.0 * epsilon
+
+
+def normalization(prior: FloatArray) -> float:
+    """Return how far the sum of a prior is from 1, without rounding."""
+    return abs(math.fsum([*prior.ravel().tolist(), -1.0]))
+
+
+def storage(epsilon: float) -> float:
+    """Return the relative utility that rounding of its entries can add to a channel, 1e-12 at most."""
+    return min(6.0 * UNIT_ROUNDOFF * (2.0 / epsilon + 2.0), 1e-12)
