@@ -6,19 +6,23 @@ order, is wrong by at most gamma(n - 1) sum |x_i|, and a scalar product by gamma
 is a number of operations times a sum of magnitudes, taken from the numbers of the evaluation itself.
 
 **Functions.** exp, expm1, log and log1p are taken to be wrong by 2 u. phi(t) = (1 + t) log(1 + t) - t is a
-series for |t| < 0.05. By its formula, each term is at most 41 phi(t) elsewhere, with three operations on the
-first and one on the difference; a t that is itself wrong by 2 u counts 4: `EXCESS` operations. A staircase
-column has the value m(p) = p phi(d) - phi(d p), p <= 1/2, d = e^eps - 1 or e^-eps - 1. Both terms add up to at
-most 3 m(p) for |d| <= 1, and to at most 2 eps / log 2 times m(p) beyond, where phi has 8 operations or less:
-`column_value(eps)` operations.
+series for |t| < 0.05. By its formula, each term is at most 41 phi(t) elsewhere, with three operations on
+the first and one on the difference; a t that is itself wrong by 2 u counts 4: `EXCESS` operations. A
+staircase column has the value m(p) = p phi(d) - phi(d p), p <= 1/2, d = e^eps - 1 or e^-eps - 1. Both terms
+add up to at most 3 m(p) for |d| <= 1, and to at most 2 eps / log 2 times m(p) beyond, where phi has 8
+operations or less: `column_value(eps)` operations.
 
 **Priors.** A bound holds for the distribution p / sum(p), divided exactly. m is concave and 0 at both ends,
 so a relative change of both p and 1 - p by delta changes m(p) by 2 delta at most, relatively, and with it the
 information of every mechanism and the optimum. delta is |sum(p) - 1|, found without rounding.
 
-**Multiplicative errors.** If all column values are right to a factor 1 + e, so are the utilities of all
-mechanisms, which are sums of them with positive weights, and the optimum. Only what is subtracted from the
-values, the duals, has an error of its own.
+**Values.** If all column values are right to a factor 1 + e, so are the utilities of all mechanisms, which
+are sums of them with positive weights, and the optimum: the bound is raised by that factor.
+
+**Duals.** The price of a column with entries 1 on T and e^-eps off it is e^-eps A + (1 - e^-eps) alpha(T),
+A the sum of alpha. n operations on it do no more than duals alpha + gamma(n) |alpha| in the second term, of
+which all columns of a mechanism pay at most 1 - e^-eps times the sum: so they raise a bound by gamma(n) (1
+- e^-eps) sum |alpha|, whatever the probability of a column. The difference of A from the sum costs as much.
 
 **Storage.** Entries of a channel are rounded to 3 u, so that it is private at eps + 6 u. No utility grows by
 more than (2 / eps + 2) h, relatively, as eps does by a small h. `storage(eps)` allows for that as far as it

@@ -14,9 +14,9 @@ above their price, by a gain that rises with t up to the input's own ratio P0 / 
 on an interval without that ratio it is between the gains by the chords before and after the interval. Where
 these agree in sign on all inputs but one at most, two columns are left, and each has its exact reduced cost.
 
-A bound is raised by its rounding: k operations times the sum of what is added up, of the inputs taken; and
-where the value of a column counts, by |f'| times the rounding of z0 - z1 (`ldpfrontier.numerics.rounding`).
-That the values of f are right to a factor only is left to the caller, as it multiplies the bound.
+A bound is raised by what rounding does to prices and to chords, k operations times the sum of what is added
+up. Values of columns are right to a factor that is left to the caller, unless inputs of both signs of P0 -
+P1 cancel in z0 - z1 (`ldpfrontier.numerics.rounding`).
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence
+
+#: Size in values of columns up to which their rounding is a factor.
+VALUE_SIZE = 8.0
 
 
 def bound_reduced_costs(
@@ -118,15 +121,14 @@ class ChordPricing:
     def bound(self, duals: FloatArray, resolution: float, total: float) -> tuple[float, NDArray[np.bool_]]:
         """Bound the reduced costs of all columns; arguments and result are those of `bound_reduced_costs`."""
         level = step = resolution
-        # The duals may add up to more than said.
-        level_error = self._share * max(math.fsum(duals) - total, 0.0)
+        error = _price_error(duals, total, self._share)
         found = [np.zeros((0, len(duals)), dtype=bool)]
         while True:
             # At duals raised by level * prior, no reduced cost above zero means none above the level.
             worst, top, subsets = self._search(duals + level * self._utility.prior, total + level)
             found.append(subsets)
             if not 0.0 < top < math.inf:
-                return level + max(worst, 0.0) + level_error, np.concatenate(found)
+                return level + max(worst, 0.0) + error, np.concatenate(found)
             step *= 2.0
             level += top + step
 
@@ -139,15 +141,15 @@ class ChordPricing:
         """
         terms = np.vstack([self._masses, self._share * duals])
         now, worst = self._first_intervals(terms), -math.inf
-        sizes, rounding = np.abs(terms), gamma(len(duals) + 24)
+        sizes, rounding = np.abs(terms[:2]), gamma(len(duals) + 24)
         for halving in range(SETTINGS.max_halvings):
             possible = self._possible(now)
             taken = (now.gains > 0.0) & possible
             bound = self._floor * (now.chords[:, 1] - total)
             bound = bound + np.einsum("ix,ix->i", taken.astype(float), now.gains)
-            size = np.abs(now.chords) @ sizes
+            size = np.abs(now.chords[:, :2]) @ sizes
             size = np.einsum("ix,ix->i", (taken | (np.abs(now.gains) <= gamma(6) * size)).astype(float), size)
-            bound = bound + rounding * (size + self._floor * (np.abs(now.chords[:, 1]) + abs(total)))
+            bound = bound + rounding * (size + self._floor * np.abs(now.chords[:, 1]))
             bound = np.where(np.isnan(bound), np.inf, bound)  # where f is not finite
             ratio, errors = self._reduced_costs(taken, terms, total)
             highest = ratio + errors
@@ -212,17 +214,11 @@ class ChordPricing:
         """Return the reduced costs of columns per unit of prior . v, and their errors."""
         inside = subsets.T.astype(float)
         apart, z1, cost = terms @ inside
-        apart_size, _, cost_size = np.abs(terms) @ inside
         z0, z1 = self._floor + self._share * (self._utility.p0 @ inside), self._floor + z1
         values, z = self._utility.perspective(z1, apart, z0), z1 + apart / 2.0
-        size = (
-            values
-            + 2.0 * self._utility.slope(z1, apart, z0) * apart_size
-            + self._floor * abs(total)
-            + cost_size
-        )
+        size = np.abs(terms[0]) @ inside * self._utility.slope(z1, apart, z0)
         reduced = values - self._floor * total - cost
-        return reduced / z, gamma(len(inside) + 24) * size / z
+        return reduced / z, _value_error(len(inside), values, size) / z
 
 
 class ListedPricing:
@@ -236,17 +232,27 @@ class ListedPricing:
         apart = share * subset_sums(utility.difference)
         z0, z1 = (floor + share * subset_sums(p) for p in (utility.p0, utility.p1))
         size = share * subset_sums(np.abs(utility.difference))
-        self._sizes = self._values + 2.0 * utility.slope(z1, apart, z0) * size / self._z
+        size = size * utility.slope(z1, apart, z0) / self._z
+        self._errors = _value_error(len(utility.prior), self._values, size)
 
     def bound(self, duals: FloatArray, resolution: float, total: float) -> tuple[float, NDArray[np.bool_]]:
         """Bound the reduced costs of all columns; arguments and result are those of `bound_reduced_costs`."""
         reduced = self._values - (self._floor * total + self._share * subset_sums(duals)) / self._z
         better = np.flatnonzero(reduced > resolution)
         better = better[np.argsort(-reduced[better], kind="stable")[: SETTINGS.offered_columns]]
-        size = (self._floor * abs(total) + self._share * subset_sums(np.abs(duals))) / self._z
-        reduced = reduced + gamma(len(duals) + 24) * (self._sizes + size)
-        bound = float(reduced.max()) + self._share * max(math.fsum(duals) - total, 0.0)
+        bound = float((reduced + self._errors).max()) + _price_error(duals, total, self._share)
         return max(bound, resolution), (better[:, None] >> self._inputs & 1).astype(bool)
+
+
+def _price_error(duals: FloatArray, total: float, share: float) -> float:
+    """Return what prices are wrong by, and what duals cost that add up to more than the total."""
+    size = share * float(np.abs(duals).sum()) + abs(total)
+    return share * max(math.fsum(duals) - total, 0.0) + gamma(2 * len(duals) + 24) * size
+
+
+def _value_error(inputs: int, values: FloatArray, size: FloatArray) -> FloatArray:
+    """Return the error of values beyond `VALUE_SIZE` times their own size, where z0 - z1 has lost digits."""
+    return gamma(inputs + 24) * np.maximum(2.0 * size - VALUE_SIZE * values, 0.0)
 
 
 def _signs(gains: FloatArray, rounding: FloatArray) -> NDArray[np.int8]:

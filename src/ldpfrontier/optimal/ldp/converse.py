@@ -168,6 +168,5 @@ def converse(prior: FloatArray, epsilon: float) -> Converse:
     A, lam, bound, _ = at(q)
     alone = prior > q * (1.0 + gamma(mass))
     duals = np.where(alone, values - A, lam * prior) / value.rise
-    missing = bound - math.fsum(duals) + gamma(len(prior)) * float(np.abs(duals).sum())
-    duals = duals + max(missing, 0.0) * prior
+    duals = duals + max(bound - float(duals.sum()), 0.0) * prior
     return Converse(bound, duals, min(q, float(prior[~alone].sum())), alone)

@@ -163,10 +163,6 @@ class ExactCover:
         return z, values * z
 
     @cached_property
-    def _largest_value(self) -> float:
-        return float((self.column_values[1] / self.column_values[0]).max())
-
-    @cached_property
     def objective_unit(self) -> float:
         """The largest g, by which objective values are divided, over their size; 0 if g is 0 throughout."""
         return max(float(self.column_values[1].max()), 0.0) / SETTINGS.lp_utility_size
@@ -214,21 +210,17 @@ class ExactCover:
 
     def price(self, weights: Weights) -> tuple[float, Subsets]:
         """Return a bound on the utility of every mechanism, and the nonempty sets of largest reduced cost."""
-        lam, (z, g) = weights.objective, self.column_values
+        lam = weights.objective
         duals = self._shifted(weights.duals, lam)
         reduced = self._reduced_costs(duals, lam)
-        per_unit = reduced / z
+        per_unit = reduced / self.column_values[0]
         better = 1 + np.flatnonzero(reduced[1:] > NUMERICS.lp_tolerance * self.objective_unit)
-        # Of a set that matters, beta adds up to no more than g + lam Z, beside what is below zero.
-        rounding, below = 2.0 * gamma(self.inputs + 8), float(np.maximum(-duals, 0.0).sum())
-        per_unit_error = rounding * (self._largest_value + abs(lam))
-        best = float((per_unit + rounding * below / z).max() if below > 0.0 else per_unit.max())
-        raised = max(float(reduced.max()), 0.0) + rounding * (float(g.max()) + abs(lam) + below)
-        excess = min(best + per_unit_error, raised * self.inputs / self.share)
-        # The shifted beta may add up to more than they should.
+        raised = max(float(reduced.max()), 0.0) * self.inputs / self.share
+        # The shifted beta may add up to more than they should, and prices are rounded.
         share = self.share * lam
-        missing = max(math.fsum([*duals.tolist(), -share]) + gamma(4) * abs(share), 0.0)
-        return lam + excess + missing, _largest(per_unit, better)
+        error = max(math.fsum([*duals.tolist(), -share]), 0.0)
+        error += gamma(self.inputs + 8) * (float(np.abs(duals).sum()) + 2.0 * abs(lam))
+        return lam + min(float(per_unit.max()), raised) + error, _largest(per_unit, better)
 
     def best_subsets(self, duals: FloatArray) -> Subsets:
         """Return the sets with the largest reduced costs, positive or not, at duals alpha of `Staircase`."""

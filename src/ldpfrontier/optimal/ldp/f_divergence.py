@@ -34,6 +34,7 @@ from ldpfrontier.numerics.highs import add_rows, new_lp, solve
 from ldpfrontier.numerics.rounding import EXCESS, gamma, normalization, storage
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.ldp.chord_pricing import (
+    VALUE_SIZE,
     ChordPricing,
     ListedPricing,
     chord,
@@ -158,7 +159,8 @@ def optimal_divergence(utility: FDivergence, epsilon: float, *, tolerance: float
 
 def _value_error(utility: FDivergence, epsilon: float) -> float:
     """Return the relative error of the values of all columns, and of the normalization of P0 and P1."""
-    return gamma(EXCESS + 8.0) + (2.0 + epsilon) * max(normalization(utility.p0), normalization(utility.p1))
+    operations = EXCESS + (VALUE_SIZE + 1.0) * (len(utility.prior) + 24.0)
+    return gamma(operations) + (2.0 + epsilon) * max(normalization(utility.p0), normalization(utility.p1))
 
 
 def _divergence_above(utility: FDivergence) -> float:

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.rounding import normalization, storage
+from ldpfrontier.numerics.rounding import column_value, gamma, normalization, storage
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import balanced_set
 from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.ldp.converse import ColumnValue, converse
-from ldpfrontier.optimal.ldp.set_pricing import SetFamily
+from ldpfrontier.optimal.ldp.set_pricing import ALIKE, SetFamily
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
@@ -68,23 +68,30 @@ def optimal_packing(
             if packed.gap <= tolerance or not small:
                 return packed
             best = packed if best is None or packed.value > best.value else best
-    if epsilon < SETTINGS.least_generation_epsilon:
+    if best is None or epsilon < SETTINGS.least_generation_epsilon:
         channel, value = _two_halves(prior, epsilon, deviation)
         halved = certified(channel, value, limit.bound, tolerance, unit=utility.unit, error=error)
-        return halved if best is None or halved.value > best.value else best
+        best = halved if best is None or halved.value > best.value else best
+    if epsilon < SETTINGS.least_generation_epsilon:
+        return best
     sets = np.unique(np.hstack(found), axis=1).T
     first = [utility.columns(np.where(sets, 1.0, math.exp(-epsilon)))]
     if start is not None:
         first.append(utility.columns(np.compress(start.matrix.any(axis=0), start.matrix, axis=1).T))
-    generated = generate(
-        SetFamily(prior, epsilon, cost),
-        Columns.join(first),
-        utility,
-        tolerance=tolerance,
-        max_rounds=min(max_rounds, SETTINGS.generation_work // k**2),
-        stable_duals=limit.duals,
-    )
-    bound = min(generated.bound * (1.0 + 2.0 * normalization(prior)), limit.bound)
+    try:
+        generated = generate(
+            SetFamily(prior, epsilon, cost),
+            Columns.join(first),
+            utility,
+            tolerance=tolerance,
+            max_rounds=min(max_rounds, SETTINGS.generation_work // k**2),
+            stable_duals=limit.duals,
+        )
+    except (ArithmeticError, RuntimeError, ValueError):
+        return best  # columns in ratio 1e8 and a prior below 1e-12 are beyond the digits of a linear program
+    of_values = gamma(column_value(epsilon) + 16.0) + ALIKE + 2.0 * normalization(prior)
+    bound = generated.bound * (1.0 + of_values) + max(limit.bound - float(limit.duals.sum()), 0.0)
+    bound = min(bound, limit.bound)
     return certified(generated.channel, generated.value, bound, tolerance, generated.iterations, error=error)
 
 

@@ -8,9 +8,8 @@ Inputs are decided one after the other, the likeliest first. With the inputs to 
 numerator has a closed form: they are taken in the order of c_x / P_x as long as that is below the slope m'.
 This bounds every completion of a partial set; sets whose bound is too low are dropped.
 
-**Rounding.** With V the largest m(p) / Z, Z = 1 + (t - 1) p, the costs of a set of positive reduced cost add
-up to V Z at most, beside those below zero. So per unit of Z the error is 2 k operations times V, the sum of
-|alpha| and that of the costs below zero, with what the formula for m loses (`ldpfrontier.numerics.rounding`).
+What rounding does to prices is added to a bound, by how much m is wrong is a factor that the caller allows
+for (`ldpfrontier.numerics.rounding`).
 """
 
 from __future__ import annotations
@@ -21,12 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF, column_value, gamma
+from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF, gamma
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.ldp.converse import ColumnValue
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, MutualInformation
+
+#: Sets of inputs that are equally likely to 46 bits have the same m to a factor of this above 1.
+ALIKE = 2.0**-45
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class SetFamily:
         until = value.inverse_slope(density)
         dominant = bool(mass[0] > 0.5)
         p, others = np.zeros(1), np.zeros(1)
-        spent, bound = np.full(1, float(duals.sum())), self.resolution
+        spent, bound = np.full(1, math.fsum(duals)), self.resolution
         width = SETTINGS.pricing_widths[effort] // len(mass)
         history: list[tuple[NDArray[np.int64], NDArray[np.bool_]]] = []
         for i in range(len(mass)):
@@ -101,22 +103,12 @@ class SetFamily:
 
     def _error(self, value: ColumnValue, duals: FloatArray) -> float:
         """Return the error of the reduced costs per unit of Z, in nats."""
-        likeliest = int(self.prior.argmax())
-        rest = float(np.delete(self.prior, likeliest).sum())
-        best = (self.epsilon * (1.0 + 1.0 / value.rise) - 1.0) / value.rise
-        most = value.per_unit(min(best, 1.0 if rest >= 0.5 else rest), 1.0)
-        lost = 0.0
-        if rest >= 0.5:
-            lost = 4.0 * UNIT_ROUNDOFF * min(value.rise, 1.0)  # where the formula for m is the shorter one
-        else:
-            most = max(most, value.per_unit(1.0 - rest, rest))
-        costs = float(np.abs(duals).sum()) + value.rise * float(np.maximum(-duals, 0.0).sum())
-        # And two sets are alike if they agree to 46 bits.
-        return (
-            gamma(2 * len(duals) + 16) * 2.0 * (most + costs)
-            + (gamma(column_value(self.epsilon)) + 2.0**-45) * most
-            + lost
-        )
+        size = -math.expm1(-self.epsilon) * float(np.abs(duals).sum())
+        error = gamma(2 * len(duals) + 16) * size + max(math.fsum(duals) - float(duals.sum()), 0.0)
+        if self.prior.max() <= 0.5:
+            # The shorter formula for m, and beyond 1/2 sets that are alike.
+            error += 4.0 * UNIT_ROUNDOFF * min(value.rise, 1.0) + ALIKE * min(self.epsilon, 1.0) ** 2
+        return error
 
 
 def _rounded(p: FloatArray, others: FloatArray) -> FloatArray:
