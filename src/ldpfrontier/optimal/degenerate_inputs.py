@@ -151,7 +151,8 @@ def scaled_down(
     # Absolute rounding of the bound at the level above is relative here.
     bound = fine.upper_bound + SETTINGS.bound_noise
     if deviation < 1.0:
-        bound *= (1.0 + deviation) / (1.0 - deviation) / factor**2
+        # Twice, as the square may overflow; up by the least number, as the result may be below all others.
+        bound = bound * (1.0 + deviation) / (1.0 - deviation) / factor / factor + math.ulp(0.0)
     return channel, bound
 
 

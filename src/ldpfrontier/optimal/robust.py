@@ -112,8 +112,8 @@ def optimal_robust(
     Notes
     -----
     Larger classes than the published one are tried on tables of up to 30 sensitive values, and up to 2^20
-    subsets of public values in all; envelopes other than the simplex also at levels from 0.01 to 15 and
-    orders from 1/4 to 4 alone. Elsewhere, and where linear programs fail because cells of the table differ by
+    subsets of public values in all; envelopes other than the simplex also at levels from 0.01 to 15,
+    orders from 1/4 to 4 and radii from 1e-20 alone. Elsewhere, and where linear programs fail because cells of the table differ by
     more than about 1e9, the mechanism is the best that is known to be in the class, and the bound is that of
     `optimal_nonrobust`. Below 1e-4 nats mechanism and bound are scaled from that level (`degenerate_inputs`),
     to a gap of about 1e-3.
@@ -175,10 +175,11 @@ def _larger_classes_are_tried(ball: RenyiBall) -> bool:
 
 
 def _envelope_is_tried(ball: RenyiBall, epsilon: float) -> bool:
-    """Tell whether table, level and order allow for another envelope than the simplex."""
+    """Tell whether table, radius, level and order allow for another envelope than the simplex."""
     low, high = SETTINGS.envelope_epsilons
     least, most = SETTINGS.envelope_orders
-    return low <= epsilon <= high and least <= ball.order <= most and _larger_classes_are_tried(ball)
+    wide = ball.radius >= SETTINGS.least_envelope_radius
+    return wide and low <= epsilon <= high and least <= ball.order <= most and _larger_classes_are_tried(ball)
 
 
 def _check_level(

@@ -20,6 +20,8 @@ class OptimalSettings:
     #: Levels and orders between which more than the simplex is tried.
     envelope_epsilons: tuple[float, float] = (0.01, 15.0)
     envelope_orders: tuple[float, float] = (0.25, 4.0)
+    #: Radius below which nothing but the simplex is tried: the gap of its class to NR is below 1e-9 there.
+    least_envelope_radius: float = 1e-20
     #: Cells of a table up to which columns are found jointly; nodes per pricing there, by default; and the
     #: finest relative gap.
     max_joint_cells: int = 16

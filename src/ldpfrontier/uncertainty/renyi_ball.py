@@ -353,6 +353,7 @@ class RenyiBall:
 
     def radius_at(self, share: FloatArray, p: FloatArray) -> FloatArray:
         """Return the divergence in nats that a group of weight `p` may have with a `share` of the budget."""
+        share, p = as_numbers(share, "share"), as_numbers(p, "p")
         g = self.exponent
         if math.isinf(self.radius):
             return np.full(np.broadcast_shapes(share.shape, p.shape), np.inf)

@@ -306,3 +306,22 @@ def test_calibration_at_tiny_levels():
         found = calibrated(lambda e: randomized_response(6, e), BALL, epsilon)
         assert found.realized <= epsilon
         assert BALL.worst_case_epsilon(found.channel) == pytest.approx(epsilon, rel=1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [1e-155, 1e-160, 1e-200, 1e-300, 5e-324])
+def test_bounds_of_levels_whose_square_underflows(epsilon):
+    for pairs in ("all", "distinct"):
+        optimum = optimal_robust(BALL, epsilon, pairs=pairs)
+        assert 0.0 <= optimum.value <= optimum.bound <= 1e-7
+        assert optimum.bound > 0.0
+    assert optimal_unconditional(BALL.centre, epsilon).bound > 0.0
+
+
+@pytest.mark.parametrize("radius", [1e-21, 1e-100, 1e-300])
+@pytest.mark.parametrize(("envelope", "pairs"), KINDS[2:])
+def test_a_radius_next_to_zero_has_nearly_the_optimum_of_none(radius, envelope, pairs):
+    ball = RenyiBall(BALL.centre, radius)
+    optimum = optimal_robust(ball, 1.0, envelope=envelope, pairs=pairs)
+    assert optimum.value == pytest.approx(optimal_nonrobust(ball.centre, 1.0).value, rel=1e-9)
+    assert optimum.status == "optimal"
+    assert ball.projected_epsilon(optimum.channel) <= 1.0 + 1e-9

@@ -439,3 +439,12 @@ def test_samples_sum_to_one_even_when_a_direction_ends_next_to_the_estimate() ->
     P = ball.sample(np.random.default_rng(0), 1000)
     np.testing.assert_allclose(P.sum(axis=(1, 2)), 1.0, atol=1e-12)
     assert all(ball.contains(p, 1e-9) for p in P)
+
+
+def test_a_share_is_a_number():
+    ball = RenyiBall.confidence(COUNTS)
+    assert ball.radius_at(1.0, 1.0) == pytest.approx(ball.radius)
+    with pytest.raises(ValueError, match="share"):
+        ball.radius_at("x", 0.5)
+    with pytest.raises(ValueError, match="p"):
+        ball.radius_at(0.5, "x")
