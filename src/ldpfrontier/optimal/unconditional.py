@@ -26,11 +26,11 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.information import entropy
+from ldpfrontier.information import entropy, excess, relative_excess
 from ldpfrontier.numerics.arguments import as_count, as_distribution, as_instance, as_number
+from ldpfrontier.numerics.rounding import EXCESS, column_value, gamma, normalization
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import generate
@@ -118,7 +118,12 @@ def optimal_unconditional(
     if optimum is None:
         return best_fallback(joint, epsilon, given, distinct=True, tolerance=tolerance)
     if level == epsilon:
-        channel, bound = optimum.channel, optimum.upper_bound + SETTINGS.bound_noise
+        channel = optimum.channel
+        if not _columns_are_listed(joint.shape):
+            bound = optimum.upper_bound + SETTINGS.bound_noise
+        else:
+            of_values = gamma(column_value(epsilon) + 2.0 * joint.size) + 2.0 * normalization(joint)
+            bound = optimum.upper_bound * (1.0 + of_values)
     else:
         scaled, bound = scaled_down(optimum, joint, lower, epsilon, distinct=True)
         channel = max([scaled, *given], key=utility)
@@ -138,7 +143,7 @@ def _solve(
         rounds = min(max_rounds, max(SETTINGS.unconditional_work // joint.size**3, 1))
         lower = np.zeros(joint.shape)
         return polyopt_distinct(joint, lower, epsilon, tolerance=tolerance, max_rounds=rounds, start=start)
-    utility, family = MutualInformation(joint), Unconditional(joint, epsilon)
+    utility, family = MutualInformation(joint), Unconditional(joint, epsilon, raised=True)
     columns = Columns.join([utility.columns(family.response), *start_columns(start, utility)])
     return generate(family, columns, utility, tolerance=tolerance, max_rounds=max_rounds)
 
@@ -246,6 +251,8 @@ class Unconditional:
         With a1 >= 2.
     epsilon : float
         In nats, > 0.
+    raised : bool
+        Whether reduced costs are raised by the rounding of their evaluation.
 
     Raises
     ------
@@ -255,6 +262,7 @@ class Unconditional:
 
     prior: FloatArray
     epsilon: float
+    raised: bool = False
     efforts: int = 1
 
     def __post_init__(self) -> None:
@@ -293,18 +301,20 @@ class Unconditional:
         return np.asarray(np.linalg.solve(columns.vectors, columns.values))
 
     @cached_property
-    def _blocks(self) -> tuple[FloatArray, FloatArray]:
-        """Z and mu / Z of the columns of V1, shape (a1, 2^a2) each."""
+    def _blocks(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Z, mu / Z and the size of what mu / Z is a difference of, for columns of V1, shape (a1, 2^a2)."""
         inside = np.array([subset_sums(row) for row in self.prior])
         outside = self.prior.sum(axis=1, keepdims=True) - inside
-        z = 1.0 + math.expm1(self.epsilon) * inside + math.expm1(-self.epsilon) * outside
-        weighted = self.epsilon * (math.exp(self.epsilon) * inside - math.exp(-self.epsilon) * outside)
-        return z, (weighted - xlogy(z, z)) / z
+        rise, fall = math.expm1(self.epsilon), math.expm1(-self.epsilon)
+        apart = rise * inside + fall * outside
+        z, less = 1.0 + apart, relative_excess(apart)
+        gain = excess(rise) * inside + excess(fall) * outside
+        return z, (gain - less) / z, (gain + less) / z
 
     def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
         """Return the largest reduced cost over all columns, exactly, and the best columns."""
         a1, a2 = self.prior.shape
-        z, values = self._blocks
+        z, values, sizes = self._blocks
         table = duals.reshape(a1, a2)
         inside = np.array([subset_sums(row) for row in table])
         outside = table.sum(axis=1, keepdims=True) - inside
@@ -312,11 +322,18 @@ class Unconditional:
         reduced = values - cost / z
         best = np.argsort(-reduced, axis=None, kind="stable")[: GENERATION.batch]
         columns = MutualInformation(self.prior).columns(self._vectors(*np.unravel_index(best, reduced.shape)))
-        excess = float(reduced.max())
+        largest, error = float(reduced.max()), 0.0
+        if self.raised:
+            # Prices: of columns as a whole as much as duals that are larger, and the constant terms.
+            size, operations = float(np.abs(duals).sum()), 2.0 * duals.size + 16.0
+            largest = float(
+                (reduced + gamma(EXCESS + operations) * sizes + 3.0 * gamma(operations) * size / z).max()
+            )
+            error = gamma(operations) * size + max(math.fsum(duals) - float(duals.sum()), 0.0)
         if self._everywhere is None:
-            return excess, columns
+            return largest + error, columns
         other, more = self._everywhere.price(duals, effort)
-        return max(excess, other), Columns(
+        return max(largest, other) + error, Columns(
             np.vstack([columns.vectors, more.vectors]), np.concatenate([columns.values, more.values])
         )
 
