@@ -326,7 +326,7 @@ def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
         (["design", "--data", ".", *QUICK[3:]], ".: Is a directory."),
         ([*APPLY, "--seed", "1"], "--seed and --insecure go together"),
         ([*APPLY, "--insecure"], "--seed and --insecure go together"),
-        ([*APPLY[:-1], "people.csv"], "people.csv is the file that is read; the reports need"),
+        ([*APPLY[:-1], "people.csv"], "people.csv is the file that is read; the output needs"),
         ([*APPLY, "--keep", "name"], "The column 'name' is not in people.csv; it has illness, region, age."),
         ([*APPLY, "--column", "age", "--keep", "age"], "The column 'age' cannot be kept; the reports"),
         ([*ESTIMATE, "--column", "answer"], "The column 'answer' is not in out.csv; it has report."),
