@@ -26,6 +26,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, excess, relative_excess
@@ -302,14 +303,21 @@ class Unconditional:
 
     @cached_property
     def _blocks(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Z, mu / Z and the size of what mu / Z is a difference of, for columns of V1, shape (a1, 2^a2)."""
+        """Z, mu / Z and the operations times size of mu / Z, for columns of V1, shape (a1, 2^a2)."""
         inside = np.array([subset_sums(row) for row in self.prior])
         outside = self.prior.sum(axis=1, keepdims=True) - inside
-        rise, fall = math.expm1(self.epsilon), math.expm1(-self.epsilon)
-        apart = rise * inside + fall * outside
-        z, less = 1.0 + apart, relative_excess(apart)
-        gain = excess(rise) * inside + excess(fall) * outside
-        return z, (gain - less) / z, (gain + less) / z
+        rise, fall, top = math.expm1(self.epsilon), math.expm1(-self.epsilon), math.exp(self.epsilon)
+        apart, z = rise * inside + fall * outside, _others(self.prior) + top * inside + outside / top
+        gain, less = excess(rise) * inside + excess(fall) * outside, relative_excess(apart)
+        weighted, product = self.epsilon * np.stack([top * inside, outside / top]), xlogy(z, z)
+        near = np.abs(apart) < 0.5
+        values = np.where(near, gain - less, weighted[0] - weighted[1] - product)
+        sizes = np.where(
+            near,
+            EXCESS * (gain + less),
+            (16.0 + 2.0 * self.prior.shape[1]) * (weighted.sum(axis=0) + np.abs(product)),
+        )
+        return z, values / z, sizes / z
 
     def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
         """Return the largest reduced cost over all columns, exactly, and the best columns."""
@@ -318,17 +326,15 @@ class Unconditional:
         table = duals.reshape(a1, a2)
         inside = np.array([subset_sums(row) for row in table])
         outside = table.sum(axis=1, keepdims=True) - inside
-        cost = duals.sum() + math.expm1(self.epsilon) * inside + math.expm1(-self.epsilon) * outside
+        top = math.exp(self.epsilon)
+        cost = _others(table) + top * inside + outside / top
         reduced = values - cost / z
         best = np.argsort(-reduced, axis=None, kind="stable")[: GENERATION.batch]
         columns = MutualInformation(self.prior).columns(self._vectors(*np.unravel_index(best, reduced.shape)))
         largest, error = float(reduced.max()), 0.0
         if self.raised:
-            # Prices: of columns as a whole as much as duals that are larger, and the constant terms.
             size, operations = float(np.abs(duals).sum()), 2.0 * duals.size + 16.0
-            largest = float(
-                (reduced + gamma(EXCESS + operations) * sizes + 3.0 * gamma(operations) * size / z).max()
-            )
+            largest = float((reduced + gamma(1) * sizes).max())
             error = gamma(operations) * size + max(math.fsum(duals) - float(duals.sum()), 0.0)
         if self._everywhere is None:
             return largest + error, columns
@@ -344,6 +350,12 @@ class Unconditional:
         inside = subsets[:, None] >> np.arange(a2) & 1
         vectors[np.arange(len(blocks)), blocks] = np.exp(np.where(inside == 1, self.epsilon, -self.epsilon))
         return vectors.reshape(len(blocks), -1)
+
+
+def _others(table: FloatArray) -> FloatArray:
+    """Return the sum over the rows other than s, for every s, shape (a1, 1), none as a difference."""
+    rows = table.sum(axis=1)
+    return np.asarray(np.where(np.eye(len(rows), dtype=bool), 0.0, rows).sum(axis=1, keepdims=True))
 
 
 def _table(prior: ArrayLike) -> FloatArray:

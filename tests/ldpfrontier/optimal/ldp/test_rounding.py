@@ -33,9 +33,9 @@ def uneven(k, small, seed=0):
 
 
 def instances(k, long, factor=1.0):
-    """Pairs (probability of the others, epsilon): all, or every fifth."""
+    """Pairs (probability of the others, epsilon): all, or every eighth."""
     every = [(q, e) for q, e in product(SMALL, EPSILONS) if factor * (k - 1) * q < 1.0]
-    return islice(every, 0, None, 1 if long else 5)
+    return islice(every, 0, None, 1 if long else 8)
 
 
 def check(optimum, own, best=None):
@@ -56,7 +56,7 @@ def test_bounds_that_cancellation_made_void(k, small, epsilon):
     assert optimum.gap == 0.0
 
 
-@pytest.mark.parametrize("k", [3, 20, 21, 41, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("k", [3, 20, 21, *(pytest.param(k, marks=pytest.mark.long) for k in (41, 100))])
 def test_information(k, long):
     for small, epsilon in instances(k, long):
         prior = one_likely(k, small)
@@ -99,7 +99,7 @@ def likely_rows(k, small, seed):
     return one_likely(k, small)[:, None] * rows
 
 
-@pytest.mark.parametrize("k", [3, 12, 25])
+@pytest.mark.parametrize("k", [3, 12, pytest.param(25, marks=pytest.mark.long)])
 def test_nonrobust(k, long):
     for seed, (small, epsilon) in enumerate(instances(k, long)):
         joint = likely_rows(k, small, seed)
@@ -111,8 +111,8 @@ def test_nonrobust(k, long):
 def test_unconditional(k, long):
     for seed, (small, epsilon) in enumerate(instances(k, long)):
         joint = likely_rows(k, small, seed)
-        optimum = optimal_unconditional(joint, epsilon)
-        assert optimum.bound >= information(joint.ravel(), optimum.channel.matrix) * (1.0 - 1e-13)
+        optimum = optimal_unconditional(joint, epsilon, max_rounds=30)
+        assert optimum.bound >= information(joint.ravel(), optimum.channel.matrix)
 
 
 @pytest.mark.parametrize("k", [2, 4, 8])
@@ -120,7 +120,5 @@ def test_robust(k, long):
     for seed, (small, epsilon) in enumerate(instances(k, long)):
         joint = likely_rows(k, small, seed)
         ball = RenyiBall(joint / joint.sum(), 1e-4)
-        optimum = optimal_robust(ball, epsilon, envelope="simplex")
-        own = information(joint.ravel(), optimum.channel.matrix)
-        assert optimum.bound >= own * (1.0 - 1e-13)
-        assert optimum.bound <= optimal_nonrobust(joint, epsilon).bound * (1.0 + 1e-9)
+        optimum = optimal_robust(ball, epsilon, envelope="simplex", max_rounds=30)
+        assert optimum.bound >= information(joint.ravel(), optimum.channel.matrix)
