@@ -31,6 +31,7 @@ from ldpfrontier.optimal.degenerate_inputs import (
 from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import level_over, shared_budget_mechanism
@@ -104,7 +105,7 @@ def optimal_robust(
     ------
     Intractable
         If the table has more than 1000 cells, or more than 20 public values occur together with one
-        sensitive value.
+        sensitive value, or 20 of them with more than 20 sensitive values (so many subsets are listed).
     ValueError
         If a number is out of range, `envelope` or `pairs` is none of those named, or `start` has another
         number of inputs or is not in the class.
@@ -112,10 +113,12 @@ def optimal_robust(
     Notes
     -----
     Larger classes than the published one are tried on tables of up to 30 sensitive values, and up to 2^20
-    subsets of public values in all; envelopes other than the simplex also at levels from 0.01 to 15,
-    orders from 1/4 to 4 and radii from 1e-20 alone. Elsewhere, and where linear programs fail because cells of the table differ by
-    more than about 1e9, the mechanism is the best that is known to be in the class, and the bound is that of
-    `optimal_nonrobust`. Below 1e-4 nats mechanism and bound are scaled from that level (`degenerate_inputs`),
+    subsets of public values in all; envelopes other than the simplex also at levels from 0.01 to 15, orders
+    from 1/4 to 4 and radii from 1e-20 alone. Elsewhere, and where linear programs fail because cells of the
+    table differ by more than about 1e9, the mechanism is the best that is known to be in the class, and the
+    bound is that of `optimal_nonrobust`. On tables of more than 400 cells the weights of a relaxation are
+    coupled into a mechanism, without column generation, and of more than 30 sensitive values distinct pairs
+    add a bound alone. Below 1e-4 nats mechanism and bound are scaled from that level (`degenerate_inputs`),
     to a gap of about 1e-3.
     """
     as_instance(ball, RenyiBall, "The ball")
@@ -165,13 +168,23 @@ def _check_choices(ball: RenyiBall, envelope: str, pairs: str, start: Channel | 
             f"The table has {ball.centre.shape[0]} x {ball.centre.shape[1]} cells; at most"
             f" {SETTINGS.max_cells:,} are supported, as each is a row of a linear program."
         )
+    few = (ball.centre > 0).sum(axis=1).max() <= 20  # more are refused by the blocks themselves
+    if few and (subsets := _count_subsets(ball)) > SETTINGS.max_block_subsets:
+        raise Intractable(
+            f"The public values that occur with a sensitive one have {subsets:,} subsets in all; at most"
+            f" {SETTINGS.max_block_subsets:,} are supported, those of 20 x 20 cells, as all are listed."
+        )
 
 
 def _larger_classes_are_tried(ball: RenyiBall) -> bool:
     """Tell whether a table is small enough for more than the published class."""
+    return len(ball.centre) <= SETTINGS.max_sensitive and _count_subsets(ball) <= SETTINGS.max_subsets
+
+
+def _count_subsets(ball: RenyiBall) -> int:
+    """Return the number of subsets of the public values that occur with a sensitive one, over all of them."""
     occupied = (ball.centre > 0).sum(axis=1)
-    subsets = int((2 ** np.minimum(occupied, 40)).sum())
-    return len(occupied) <= SETTINGS.max_sensitive and subsets <= SETTINGS.max_subsets
+    return int((2 ** np.minimum(occupied, 40)).sum())
 
 
 def _envelope_is_tried(ball: RenyiBall, epsilon: float) -> bool:
@@ -216,7 +229,8 @@ def _within_simplex(
     centre, lower, larger = ball.centre, ball.lower_bounds, None
     if (smaller := perturbed_bounds(lower, -1)) is not None:
         larger, lower = perturbed_bounds(lower, 1), smaller
-    tried = _larger_classes_are_tried(ball)
+    tall = centre.size > POLYOPT.max_master_inputs and _count_subsets(ball) <= SETTINGS.max_subsets
+    tried = tall or _larger_classes_are_tried(ball)
     polyopt = _polyopt(
         centre, lower, epsilon, distinct and tried, tolerance, max_rounds, start if exact_class else None
     )

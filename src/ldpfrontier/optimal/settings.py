@@ -14,6 +14,8 @@ class OptimalSettings:
     max_epsilon: float = 30.0
     #: Cells of a table: each is a row of a linear program.
     max_cells: int = 1_000
+    #: Subsets of public values of any table, over the sensitive ones: vertices of blocks, which are listed.
+    max_block_subsets: int = 20 * 2**20
     #: Sensitive values, and subsets of public ones, up to which more than the published class is tried.
     max_sensitive: int = 30
     max_subsets: int = 2**20

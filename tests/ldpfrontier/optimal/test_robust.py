@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from ldpfrontier.information import entropy
 from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.polyopt import solve
+from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import certified
 from ldpfrontier.privacy import rldp_epsilon
@@ -156,3 +159,38 @@ def test_other_errors() -> None:
         optimal_nonrobust(np.array([0.5, 0.5]), 1.0)
     with pytest.raises(ArithmeticError, match="the certificate fails"):
         certified(Channel(np.eye(2)), 1.0, 0.5, 1e-7)
+
+
+@pytest.mark.parametrize(("shape", "epsilon"), [((41, 10), 1.0), ((250, 4), 1.0), ((500, 2), 4.0)])
+def test_tall_tables_are_solved_without_a_restricted_master(shape: tuple[int, int], epsilon: float) -> None:
+    ball = RenyiBall.confidence(np.random.default_rng(1).integers(1, 500, shape))
+    optimum = optimal_robust(ball, epsilon)
+    assert optimum.gap <= 3e-5
+    assert optimum.channel.n_outputs <= ball.centre.size  # lopuhaa2024, Theorem 3
+    solve.check_class(optimum.channel, ball.lower_bounds, epsilon, distinct=False)
+    if len(ball.centre) < 100:
+        assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
+    distinct = optimal_robust(ball, epsilon, pairs="distinct")
+    assert optimum.value <= distinct.value * (1 + 1e-12)
+    assert optimum.value <= distinct.bound <= optimal_nonrobust(ball.centre, epsilon).bound
+    kept = optimal_robust(ball, epsilon, start=optimum.channel)
+    assert kept.value >= optimum.value * (1 - 1e-12)
+
+
+def test_tall_tables_agree_with_column_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    ball = RenyiBall.confidence(np.random.default_rng(2).integers(1, 500, (24, 3)))
+    for epsilon in (0.5, 3.0, 8.0):
+        optimum = optimal_robust(ball, epsilon)
+        with monkeypatch.context() as patched:
+            patched.setattr(solve, "SETTINGS", replace(POLYOPT, max_master_inputs=0))
+            coupled = optimal_robust(ball, epsilon)
+        assert coupled.value <= optimum.bound * (1 + 1e-9)
+        assert optimum.value <= coupled.bound * (1 + 1e-9)
+        assert coupled.channel.n_outputs <= ball.centre.size
+
+
+def test_so_many_subsets_are_not_listed() -> None:
+    ball = RenyiBall.confidence(np.random.default_rng(1).integers(1, 500, (21, 20)))
+    for envelope in ("simplex", "projections", "exact"):
+        with pytest.raises(Intractable, match=r"22,020,096 subsets in all; at most 20,971,520"):
+            optimal_robust(ball, 1.0, envelope=envelope)

@@ -210,3 +210,13 @@ def test_errors_are_sentences():
         response_threshold([[0.5, 0.5]], largest=31.0)
     with pytest.raises(ValueError, match=r"must be \(a1, a2\)"):
         optimal_unconditional([0.5, 0.5], 1.0)
+
+
+@pytest.mark.parametrize(("shape", "epsilon"), [((41, 10), 1.0), ((250, 4), 1.0), ((250, 4), 4.0)])
+def test_tall_tables_have_an_honest_bound(shape, epsilon):
+    prior = np.random.default_rng(1).integers(1, 500, shape) / 1.0
+    prior /= prior.sum()
+    optimum = optimal_unconditional(prior, epsilon)
+    assert optimum.gap <= 1e-3
+    assert optimum.value >= MutualInformation(prior)(secret_randomized_response(*shape, epsilon))
+    assert optimum.channel.n_outputs <= prior.size

@@ -14,6 +14,8 @@ class ColumnGenerationSettings:
     metric_floor: float = 1e-3
     #: Steps of the interior point method, after which the last one is used.
     max_interior_steps: int = 60
+    #: Weights of columns up to which there is nothing but rounding, as masses are cut in nearly one place.
+    least_coupled_weight: float = 1e-13
     #: Relative gap below which the proximal rounds become many; no finer one is worked for.
     finest_gap: float = 3e-5
 

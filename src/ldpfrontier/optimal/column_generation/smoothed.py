@@ -96,13 +96,50 @@ class Master:
     def channel(self, weights: FloatArray) -> Channel:
         """Build the channel with columns theta_j v_j, its row sums exact to rounding."""
         support = np.flatnonzero(weights > NUMERICS.lp_tolerance)
-        basis = np.array([self.vectors[j] for j in support]).T
-        # The LP meets its rows within that tolerance; one least-squares step removes that residual.
-        residual = 1.0 - basis @ weights[support]
-        exact = weights[support] + np.linalg.lstsq(basis, residual, rcond=None)[0]
-        if exact.min() < 0 or np.abs(1.0 - basis @ exact).max() > np.abs(residual).max():
-            exact = weights[support]
-        return Channel(basis * exact)
+        return _weighted(np.array([self.vectors[j] for j in support]).T, weights[support])
+
+
+def _weighted(basis: FloatArray, weights: FloatArray) -> Channel:
+    """Build the channel with columns theta_j v_j from those v_j with a positive weight, (inputs, columns)."""
+    # The weights meet the rows within a tolerance; one least-squares step removes that residual.
+    residual = 1.0 - basis @ weights
+    exact = weights + np.linalg.lstsq(basis, residual, rcond=None)[0]
+    if exact.min() < 0 or np.abs(1.0 - basis @ exact).max() > np.abs(residual).max():
+        exact = weights
+    return Channel(basis * exact)
+
+
+def basic_channel(columns: Columns, weights: FloatArray) -> Channel:
+    """Build a channel of at most as many columns as inputs, worth as much, from weighted ones.
+
+    The weights are moved along null vectors of the columns, each in the direction in which the utility does
+    not fall, until one of them is zero: the way from a feasible point of the column LP to a vertex.
+
+    Parameters
+    ----------
+    columns : Columns, n of them
+    weights : ndarray, shape (n,)
+        Positive, with sum_j theta_j v_j = 1.
+    """
+    kept = weights > SETTINGS.least_coupled_weight
+    columns, weights = Columns(columns.vectors[kept], columns.values[kept]), weights[kept]
+    scaled, left = columns.vectors.T * weights, np.ones(weights.size)
+    gains = columns.values * weights
+    # Orthogonal to all rows of the program.
+    null = np.linalg.qr(scaled.T, mode="complete")[0][:, len(scaled) :]
+    for _ in range(null.shape[1]):
+        direction = null[:, 0] if gains @ null[:, 0] >= 0.0 else -null[:, 0]
+        falling = np.flatnonzero(direction < 0.0)
+        steps = left[falling] / -direction[falling]
+        out = falling[steps.argmin()]
+        left = np.maximum(left + steps.min() * direction, 0.0)
+        left[out] = 0.0
+        pivot = int(np.abs(null[out]).argmax())
+        null -= np.outer(null[:, pivot] / null[out, pivot], null[out])
+        null = np.delete(null, pivot, axis=1)
+        null[out] = 0.0
+    support = np.flatnonzero(left)
+    return _weighted(columns.vectors[support].T, (left * weights)[support])
 
 
 def best_channel(columns: Columns) -> Channel:

@@ -20,6 +20,11 @@ class PolyoptSettings:
     # Block vertices up to which those of a product are all kept, and not the ones alone that matter.
     max_kept_vertices: int = 50_000
 
+    # Special values up to which their products are used for mechanisms over distinct pairs of larger tables.
+    max_special: int = 30
+    # Inputs up to which restricted masters are solved: their programs are dense.
+    max_master_inputs: int = 400
+
     # Tuned on Adult.
 
     # Gap of a decomposition that is a start only. Insensitive from 1e-4 to 1e-2.

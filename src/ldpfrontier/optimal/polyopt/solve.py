@@ -28,9 +28,11 @@ from contextlib import suppress
 import numpy as np
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.information import entropy
+from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal, generate_proximal
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.column_generation.smoothed import generate
+from ldpfrontier.optimal.column_generation.smoothed import basic_channel, generate
 from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctPairsFamily
 from ldpfrontier.optimal.polyopt.settings import SETTINGS
@@ -71,10 +73,13 @@ def check_class(channel: Channel, lower: FloatArray, epsilon: float, *, distinct
     mean = np.einsum("su,suy->sy", lower, blocks)
     rest = np.maximum(1.0 - lower.sum(axis=1), 0.0)[:, None]
     A, B = rest * blocks.max(axis=1) + mean, rest * blocks.min(axis=1) + mean
-    ratios = log_ratio(*np.broadcast_arrays(A[:, None], B[None]))
     if distinct:
-        ratios[np.diag_indices(len(lower))] = 0.0
-    if (worst := float(ratios.max())) > allowed_level(epsilon) + SETTINGS.level_rounding:
+        # Of all s' != s the least B is the least of all, or the second least where that is the one of s.
+        least = np.sort(B, axis=0)[:2]
+        B = np.where(np.arange(len(B))[:, None] == B.argmin(axis=0), least[1], least[0])
+    else:
+        A, B = A.max(axis=0), B.min(axis=0)
+    if (worst := max(float(log_ratio(A, B).max()), 0.0)) > allowed_level(epsilon) + SETTINGS.level_rounding:
         raise ValueError(
             f"The start is private at level {worst:.9g} by the inequalities of its class; epsilon is"
             f" {epsilon:.9g}."
@@ -127,6 +132,8 @@ def _published(
     decomposition = Decomposition(product, epsilon)
     share = SETTINGS.inner_share
     fine, first = max(PRODUCTS.finest_gap, share * tolerance), start_columns(start, utility)
+    if product.centre.size > SETTINGS.max_master_inputs:
+        return _coupled(product, decomposition, utility, start, fine, tolerance)
     if product.size > SETTINGS.max_exact_vertices:
         aim = max(tolerance, GENERATION.finest_gap)
         duals = decomposition.solve(product.explore, gap=max(SETTINGS.start_gap, fine)).ravel()
@@ -154,6 +161,32 @@ def _published(
     return optimum, duals
 
 
+def _coupled(
+    product: BlockProduct,
+    decomposition: Decomposition,
+    utility: MutualInformation,
+    start: Channel | None,
+    gap: float,
+    tolerance: float,
+) -> tuple[Optimum, FloatArray]:
+    """Return the mechanism of the coupling, without a restricted master, and duals.
+
+    A dense program of more than 400 rows takes minutes, and of so many values little is lost in coupling.
+    """
+    duals = decomposition.solve(product.explore, gap=gap).ravel()
+    bound = min(float(duals.sum()), entropy(product.centre))
+    channels = [] if start is None else [start]
+    channels.append(basic_channel(*decomposition.weighted_columns()))
+    best, aim = max(channels, key=utility), max(tolerance, GENERATION.finest_gap)
+    if bound - utility(best) > aim * bound:
+        with suppress(ArithmeticError, RuntimeError, ValueError):  # what was found before holds
+            refined = decomposition.refine(gap=SETTINGS.inner_share * aim).ravel()
+            product.resolution = SETTINGS.inner_share * aim * bound
+            bound = min(bound, float(refined.sum()) + product.price(refined, 0)[0])
+            best = max(best, basic_channel(*decomposition.weighted_columns()), key=utility)
+    return certified(best, utility(best), bound, tolerance), duals
+
+
 def polyopt_distinct(
     centre: FloatArray,
     lower: FloatArray,
@@ -170,6 +203,8 @@ def polyopt_distinct(
     """
     utility = MutualInformation(centre)
     family = DistinctPairsFamily(centre, lower, epsilon)
+    if centre.size > SETTINGS.max_master_inputs and len(centre) > SETTINGS.max_special:
+        return _distinct_from_all_pairs(family, epsilon, utility, start, tolerance)
     all_pairs, first = family.all_pairs, start_columns(start, utility)
     small = all_pairs.size <= SETTINGS.max_exact_vertices
     # Without critical deltas inside (0, epsilon) there is a product per special value and no interval.
@@ -189,6 +224,26 @@ def polyopt_distinct(
         stable_duals=duals,
         smoothing=(0.0,) if small else GENERATION.smoothing,
     )
+
+
+def _distinct_from_all_pairs(
+    family: DistinctPairsFamily,
+    epsilon: float,
+    utility: MutualInformation,
+    start: Channel | None,
+    tolerance: float,
+) -> Optimum:
+    """Return the best mechanism of all pairs, with a bound on those of distinct pairs at its duals.
+
+    Every sensitive value has products of its own, whose programs have a row for every other one.
+    """
+    optimum, duals = _published(family.all_pairs, epsilon, utility, None, tolerance, 1)
+    channels = [optimum.channel, secret_randomized_response(*family.centre.shape, epsilon)]
+    best = max([*channels, *([] if start is None else [start])], key=utility)
+    aim = max(tolerance, GENERATION.finest_gap)
+    excess, _ = family.search(duals, aim * optimum.value, aim * optimum.value)
+    bound = min(float(duals.sum()) + excess, entropy(family.centre))
+    return certified(best, utility(best), bound, tolerance)
 
 
 def _in_turns(

@@ -180,6 +180,15 @@ class Decomposition:
             classes[0].product.columns(coupling.choice) for classes, coupling in self._couplings()
         )
 
+    def weighted_columns(self) -> tuple[Columns, FloatArray]:
+        """Return few such columns, with weights that make a mechanism of them."""
+        columns, weights = [], []
+        for classes, (choice, mass, *_) in self._couplings(sweeps=1):
+            product = classes[0].product
+            columns.append(product.columns(choice))
+            weights.append(mass * sum(b.z[i] for b, i in zip(product.blocks, choice.T, strict=True)))
+        return Columns.join(columns), np.concatenate(weights)
+
     def coupling_loss(self) -> float:
         """Return the share of the value of the last LP that is lost in coupling its weights."""
         return sum(loss for loss, _ in self._losses()) / abs(self._value())
@@ -193,7 +202,9 @@ class Decomposition:
             losses += zip(each.tolist(), classes, strict=True)
         return sorted(losses, key=lambda loss: loss[0])
 
-    def _couplings(self) -> Iterator[tuple[list[ProductClass], Coupling]]:
+    def _couplings(
+        self, sweeps: int = SETTINGS.coupling_sweeps
+    ) -> Iterator[tuple[list[ProductClass], Coupling]]:
         """Couple classes of nearly the same mean of Z together; yield them with their coupling."""
         weights = self._weights()
         found = sorted((z / theta, n, own) for n, (theta, z, own) in enumerate(self._totals()))
@@ -206,7 +217,8 @@ class Decomposition:
                 if own.product is first.product and mean <= SETTINGS.coupling_ratio * least
             ]
             found = [entry for entry in found if entry[2] not in together]
-            yield together, couple(first.product.blocks, [(weights[own], own.low) for own in together])
+            own_weights = [(weights[own], own.low) for own in together]
+            yield together, couple(first.product.blocks, own_weights, sweeps)
 
     def _weights(self) -> dict[ProductClass, Weights]:
         """Return the block weights of every class in the last LP."""

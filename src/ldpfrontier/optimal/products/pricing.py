@@ -400,8 +400,12 @@ class PricingProblem:
         if offers < reduced.size:  # sorting all of them takes longer than the rest
             few = np.flatnonzero(reduced >= np.partition(reduced, -max(offers, 1))[-max(offers, 1)])
         best = few[np.argsort(-reduced[few], kind="stable")][:offers]
-        places = np.unravel_index(best, np.diff(self.first).tolist())
-        choice = self.vertices[np.column_stack(places) + self.first[:-1]]
+        places, sizes = np.zeros((best.size, len(self.first) - 1), dtype=np.int64), np.diff(self.first)
+        open_blocks = np.flatnonzero(sizes > 1)  # fewer than arrays have dimensions
+        if open_blocks.size:
+            own = np.unravel_index(best, sizes[open_blocks].tolist())
+            places[:, open_blocks] = np.column_stack(own)
+        choice = self.vertices[places + self.first[:-1]]
         return Priced(float(reduced.max(initial=0.0)), choice, reduced[best])
 
     def search_bands(
