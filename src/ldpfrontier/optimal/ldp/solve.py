@@ -82,6 +82,9 @@ def optimal_ldp(
     ValueError
         If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
     """
+    if not hasattr(utility, "prior"):
+        name = type(utility).__name__
+        raise ValueError(f"The utility is a {name}; it must be a MutualInformation or an FDivergence.")
     epsilon = checked_epsilon(epsilon, MAX_EPSILON)
     tolerance, max_rounds = checked_effort(tolerance, max_rounds)
     k = len(utility.prior)

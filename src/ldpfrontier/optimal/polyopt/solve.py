@@ -238,7 +238,8 @@ def _distinct_from_all_pairs(
     Every sensitive value has products of its own, whose programs have a row for every other one.
     """
     optimum, duals = _published(family.all_pairs, epsilon, utility, None, tolerance, 1)
-    channels = [optimum.channel, secret_randomized_response(*family.centre.shape, epsilon)]
+    a1, a2 = family.centre.shape
+    channels = [optimum.channel, secret_randomized_response(a1, a2, epsilon)]
     best = max([*channels, *([] if start is None else [start])], key=utility)
     aim = max(tolerance, GENERATION.finest_gap)
     excess, _ = family.search(duals, aim * optimum.value, aim * optimum.value)

@@ -284,3 +284,9 @@ def test_errors():
         optimal_ldp(FDivergence(half, half), -1.0)
     with pytest.raises(ValueError, match="The start has 3 inputs; it must have 2"):
         optimal_ldp(MutualInformation(half), 1.0, start=randomized_response(3, 1.0))
+
+
+@pytest.mark.parametrize("utility", [[0.5, 0.5], np.array([0.5, 0.5]), None, "kl"])
+def test_a_distribution_is_no_utility(utility):
+    with pytest.raises(ValueError, match="must be a MutualInformation or an FDivergence"):
+        optimal_ldp(utility, 1.0)
