@@ -41,6 +41,7 @@ class Calibration:
     channel: Channel
 
 
+# Longer than other functions: the search keeps its state in local variables.
 def calibrated(
     family: Callable[[float], Channel],
     ball: RenyiBall,

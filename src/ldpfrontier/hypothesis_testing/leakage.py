@@ -57,6 +57,7 @@ _ROUNDING = 1e-9
 _MARGIN = 1e-12
 
 
+# Longer than other functions: the cases that need no search come first, one after the other.
 def optimal_leakage(
     hypotheses: ArrayLike,
     leakage: ArrayLike,

@@ -255,6 +255,7 @@ def _warn(text: str) -> None:
 # Arguments ------------------------------------------------------------------------------------------------
 
 
+# Longer than other functions: a statement for every option.
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=PROGRAM, description=_DESCRIPTION)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
