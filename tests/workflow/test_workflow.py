@@ -163,6 +163,7 @@ def bytes_of(directory, parts):
         str(path.relative_to(directory)): path.read_bytes()
         for part in parts
         for path in sorted((directory / "results" / part).rglob("*.*"))
+        if path.is_file()
     }
 
 
