@@ -335,7 +335,7 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
         certificate[name] = math.inf if certificate[name] is None else certificate[name]
     for name in ("epsilon", "level", "ldp_level", "nmi", "bound"):
         certificate[name] = as_number(
-            certificate[name], name, "a number, 0 or more", least=0.0, infinite=True
+            certificate[name], name, "a number, 0 or more", least=0.0, infinite=name.endswith("level")
         )
     weights = np.array([list(map(int, row.split())) for row in content["weights"]], dtype=np.int64)
     private = PrivateChannel(table, weights, Certificate(**certificate))
@@ -353,7 +353,7 @@ def _digest(content: Mapping[str, Any]) -> str:
 
 
 class _NotPlain(ValueError):
-    """What no channel file has: NaN or an infinity, which JSON lacks, or a key twice."""
+    """A channel file that is not strict JSON: it has NaN, an infinity, or a key twice."""
 
 
 def _refuse(name: str) -> float:

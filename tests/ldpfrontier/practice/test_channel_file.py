@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -191,3 +192,27 @@ def test_a_channel_is_written_as_json(private, tmp_path):
     with pytest.raises(ValueError, match=r"ends in '\.csv'; a channel is written to a \.json file"):
         private.write(tmp_path / "c.csv")
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "sentence"),
+    [
+        ("abc", "epsilon is 'abc'; it must be a number"),
+        (None, "epsilon is None; it must be a number"),
+        (True, "epsilon is True; it must be a number"),
+        # Written as 1e999, which JSON allows and Python reads as infinity.
+        (math.inf, "epsilon is inf; it must be a number"),
+    ],
+)
+def test_a_level_that_is_no_finite_number_is_refused(path, epsilon, sentence):
+    rewritten(path, lambda content: content["certificate"].update(epsilon=epsilon))
+    path.write_text(path.read_text(encoding="utf-8").replace("Infinity", "1e999"), encoding="utf-8")
+    with pytest.raises(ChannelFileError, match=re.escape(sentence)):
+        read_channel(path)
+
+
+def test_a_key_twice_is_refused(path):
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("{", '{"version": 7, ', 1), encoding="utf-8")
+    with pytest.raises(ChannelFileError, match="it has the key 'version' twice"):
+        read_channel(path)

@@ -27,7 +27,7 @@ def atlas(
     tolerance: float = 1e-3,
     max_rounds: int = 60,
 ) -> pd.DataFrame:
-    """Compute the mechanisms on one table of counts, the dear ones on small tables only.
+    """Compute the mechanisms on one table of counts, the expensive ones on small tables only.
 
     Metrics as in `experiments.fig2`; what is left out is skipped, and its note says why.
 

@@ -290,7 +290,7 @@ def sensitivity(
     variants: Iterable[tuple[str, str, Tables]],
     changes: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """Return the verdicts of claims by other tables: which of them hang on what a paper leaves open.
+    """Return the verdicts of claims by other tables: which depend on what a paper leaves open.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def record_times(jobs: Iterable[tuple[Job, Path]], path: Path | str) -> None:
 
 
 def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
-    """Return what is said before a run: how many jobs it has, about how long they take, and where to look.
+    """Return the text printed before a run: its jobs, about how long they take, and where results go.
 
     Parameters
     ----------
