@@ -18,7 +18,7 @@ def replacing(path: Path | str) -> Iterator[Path]:
 
     What `path` links to is replaced, not the link. A device or a pipe cannot be replaced: it is given itself
     and written to. While the block runs the temporary file is locked, so that one which a killed process left
-    behind is told from one in use; the next call for the same path removes it.
+    behind is told from one in use; the next call for the same path that succeeds removes it.
 
     Raises
     ------
@@ -32,19 +32,32 @@ def replacing(path: Path | str) -> Iterator[Path]:
             raise OSError(code, "this is not a file, so nothing is written to it", str(path))
         yield target
         return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    remove_abandoned(target)
+    if not target.parent.is_dir():
+        _make_folder(target.parent, path)
     # The suffix stays last because some writers choose the format by it.
     partial = target.with_name(f".{uuid.uuid4().hex}.{target.name}")
     # Like a file that is opened for writing, before it has any content.
-    descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    try:
+        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    except OSError as error:  # of the path that was asked for, not of a name that nobody knows
+        raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield partial
         os.replace(partial, target)
+        remove_abandoned(target)
     finally:
         partial.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def _make_folder(folder: Path, path: Path | str) -> None:
+    """Make a folder and those that it lies in; an error names the path that needs it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        code = errno.ENOTDIR if isinstance(error, FileExistsError) else error.errno
+        raise OSError(code, os.strerror(code or 0), str(path)) from None
 
 
 def remove_abandoned(path: Path | str) -> list[Path]:

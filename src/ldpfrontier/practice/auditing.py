@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, chdtrc
 
+from ldpfrontier.numerics.arguments import as_count
 from ldpfrontier.practice.channel_file import ACCURACY, PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT
@@ -24,6 +25,9 @@ TRIED = 500
 
 #: Samples drawn at a time.
 BATCH = 1 << 17
+
+#: Most samples: some minutes of work.
+MOST_SAMPLES = 1_000_000_000
 
 #: Below this probability, samples do not come from the stored channel.
 UNLIKELY = 1e-6
@@ -97,10 +101,9 @@ def audit_channel(
     """
     if not 0 < confidence < 1:
         raise ValueError(f"The confidence is {confidence}; it must lie strictly between 0 and 1.")
-    if samples < 0 or (samples and pairs is not None):
-        raise ValueError(
-            f"The number of samples is {samples}; it must be 0 or more, and 0 if pairs are given."
-        )
+    allowed = f"0 or more, at most {MOST_SAMPLES:,}, and 0 if pairs are given"
+    most = MOST_SAMPLES if pairs is None else 0
+    samples = as_count(samples, "The number of samples", allowed, most=most)
     stated, level = private.certificate.level, private.level()
     problems = []
     if level > stated + 2 * ACCURACY:

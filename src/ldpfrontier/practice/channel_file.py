@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ import numpy as np
 from ldpfrontier.atomic import replacing
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_number
+from ldpfrontier.practice import channel_content as content_of
 from ldpfrontier.practice.counts import CountTable
-from ldpfrontier.practice.records import Label, said
+from ldpfrontier.practice.records import check_columns, said
 from ldpfrontier.practice.sampling import (
     BITS,
     check_weights,
@@ -296,52 +297,74 @@ def read_channel(path: Path | str) -> PrivateChannel:
     """
     try:
         content = json.loads(
-            Path(path).read_text(encoding="utf-8"), parse_constant=_refuse, object_pairs_hook=_unique
+            Path(path).read_text(encoding="utf-8"),
+            parse_constant=_refuse,
+            parse_int=_whole,
+            object_pairs_hook=_unique,
         )
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ChannelFileError(f"{path} is JSON, but no channel of ldp-frontier.")
     except (UnicodeDecodeError, json.JSONDecodeError, _NotPlain) as error:
         raise ChannelFileError(f"{path} is not a channel file: {error}.") from None
-    if content.get("version") != VERSION:
+    except RecursionError:
+        raise ChannelFileError(f"{path} is not a channel file: it is nested too deeply.") from None
+    if (version := content.get("version")) != VERSION or isinstance(version, bool):
         raise ChannelFileError(
-            f"{path} is a channel file of version {content.get('version')}; this program reads version"
-            f" {VERSION}."
+            f"{path} is a channel file of version {version!r}; this program reads version {VERSION}."
         )
     if content.pop("content_sha256", None) != _digest(content):
         raise ChannelFileError(f"{path} was changed after it was written; design the channel again.")
     try:
         return _parsed(content)
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+    except ValueError as error:
         raise ChannelFileError(f"{path} is not a valid channel: {error}") from None
 
 
 def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
-    design = content["design"]
-
-    def labels(name: str) -> tuple[Label, ...]:
-        return tuple(tuple(map(str, label)) for label in design[name])
-
-    table = CountTable(
-        tuple(map(str, design["sensitive"])),
-        tuple(map(str, design["useful"])),
-        labels("rows"),
-        labels("columns"),
-        np.array(design["counts"], dtype=np.int64),
-        str(design["source"]),
-        str(design["sha256"]),
+    """Return the channel that a file holds; a ValueError where it holds something else."""
+    content_of.members(
+        content, "The file", ("format", "version", "certificate", "design", "outputs", "bits", "weights")
     )
-    certificate = dict(content["certificate"])
-    for name in ("level", "ldp_level"):
-        certificate[name] = math.inf if certificate[name] is None else certificate[name]
-    for name in ("epsilon", "level", "ldp_level", "nmi", "bound"):
-        certificate[name] = as_number(
-            certificate[name], name, "a number, 0 or more", least=0.0, infinite=name.endswith("level")
-        )
-    weights = np.array([list(map(int, row.split())) for row in content["weights"]], dtype=np.int64)
-    private = PrivateChannel(table, weights, Certificate(**certificate))
+    design = content_of.members(
+        content["design"],
+        "The design",
+        ("source", "sha256", "sensitive", "useful", "rows", "columns", "counts"),
+    )
+    sensitive, useful = (content_of.texts(design[name], name) for name in ("sensitive", "useful"))
+    check_columns(sensitive, useful, None)
+    table = CountTable(
+        sensitive,
+        useful,
+        content_of.labels(design["rows"], "rows", len(sensitive)),
+        content_of.labels(design["columns"], "columns", len(useful)),
+        content_of.counts(design["counts"]),
+        content_of.text(design["source"], "source"),
+        content_of.text(design["sha256"], "sha256"),
+    )
+    private = PrivateChannel(
+        table, content_of.weights(content["weights"]), _certificate(content["certificate"])
+    )
     if content["bits"] != BITS or content["outputs"] != list(private.outputs):
         raise ValueError("its outputs are not those of its weights.")
+    ball_of(table, private.certificate.beta, private.certificate.order)
     return private
+
+
+def _certificate(content: Any) -> Certificate:
+    values = content_of.members(
+        content, "The certificate", tuple(field.name for field in fields(Certificate))
+    )
+    for name in ("level", "ldp_level"):
+        values[name] = math.inf if values[name] is None else values[name]
+    for name in ("epsilon", "level", "ldp_level", "nmi", "bound"):
+        values[name] = as_number(
+            values[name], name, "a number, 0 or more", least=0.0, infinite=name.endswith("level")
+        )
+    for name in ("mechanism", "code_version"):
+        values[name] = content_of.text(values[name], name)
+    if (values["beta"] is None) != (values["order"] is None):
+        raise ValueError("beta and order belong together; either both are null or neither.")
+    return Certificate(**values)
 
 
 def _finite(value: Any) -> Any:
@@ -358,6 +381,13 @@ class _NotPlain(ValueError):
 
 def _refuse(name: str) -> float:
     raise _NotPlain(f"it has the number {name}")
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python reads no more than some thousand digits
+        raise _NotPlain(f"it has a number of {len(digits):,} digits") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,9 @@ PROGRAM = "ldp-frontier"
 
 #: Exit status of an audit that found something, and of an error.
 FOUND, FAILED, INTERRUPTED = 1, 2, 130
+
+#: Most letters of an error: a name in it may be a whole file.
+LONGEST = 1000
 
 _DESCRIPTION = (
     "Design a privacy mechanism for one table, privatize records with it, estimate from them, audit it."
@@ -71,21 +76,35 @@ class Progress:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit status: 0, 1 of an audit that found something, 2 of an error."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A value that a terminal has no letter for must not end a command that has written its files.
+        sys.stdout.reconfigure(errors="backslashreplace")
     parser = _parser()
     options = parser.parse_args(arguments)
+    if any("\0" in argument for argument in arguments or ()):
+        parser.error("an argument has a NUL character, which no name of a file has")
     if options.run is apply and (options.seed is not None) != options.insecure:
         parser.error("--seed and --insecure go together; without both, reports are drawn securely")
+    if options.run is design and options.data is not None and options.count is not None:
+        parser.error("--count is for --table; records of --data count once each")
     try:
         return int(options.run(options))
     except OSError as problem:
-        where = f"{problem.filename}: " if problem.filename else ""
-        print(f"{PROGRAM}: {where}{problem.strerror or problem}.", file=sys.stderr)
+        where = f"{problem.filename or repr(problem.filename)}: " if problem.filename is not None else ""
+        _say(f"{where}{problem.strerror or problem}.")
     except (ValueError, ArithmeticError, RuntimeError, MissingExtra) as problem:
-        print(f"{PROGRAM}: {problem}", file=sys.stderr)
+        _say(str(problem))
     except KeyboardInterrupt:
         print(f"{PROGRAM}: interrupted; nothing was written.", file=sys.stderr)
         return INTERRUPTED
     return FAILED
+
+
+def _say(sentence: str) -> None:
+    """Say why a command failed, on one line that a terminal can show."""
+    plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence)
+    shown = plain if len(plain) <= LONGEST else f"{plain[: LONGEST // 2]} ... {plain[-LONGEST // 2 :]}"
+    print(f"{PROGRAM}: {shown}", file=sys.stderr)
 
 
 # The four commands ----------------------------------------------------------------------------------------
@@ -99,13 +118,15 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.outputs import check_outputs
     from ldpfrontier.practice.texts import design_text, wrapped
 
-    check_outputs(written_files(options.out), [options.data or options.table])
-    if options.data:
+    source = options.table if options.data is None else options.data
+    check_outputs(written_files(options.out), [source])
+    if options.data is not None:
         counting = Progress("{:,} records counted")
         table = count_records(options.data, options.sensitive, options.useful, progress=counting)
         counting.end()
     else:
-        table = read_count_table(options.table, options.sensitive, options.useful, count=options.count)
+        count = "count" if options.count is None else options.count
+        table = read_count_table(options.table, options.sensitive, options.useful, count=count)
     epsilon, robust = options.epsilon, {"beta": options.beta, "order": options.alpha}
     if epsilon is None:
         search = Progress("looking for the least epsilon, at {:.3f}")
@@ -115,7 +136,7 @@ def design(options: argparse.Namespace) -> int:
         search.end()
     solving = Progress("solving for {}")
     made = design_channel(
-        table, epsilon, mechanisms=[options.mechanism] if options.mechanism else None,
+        table, epsilon, mechanisms=None if options.mechanism is None else [options.mechanism],
         records=options.records, progress=solving, **robust,
     )  # fmt: skip
     solving.end()
@@ -166,9 +187,12 @@ def apply(options: argparse.Namespace) -> int:
     if options.insecure:
         import numpy as np
 
+        from ldpfrontier.numerics.arguments import as_count
+
+        seed = as_count(options.seed, "The seed", "a whole number, 0 or more")
         _warn("INSECURE: the reports are drawn from a seed. Whoever knows it, or guesses it, can undo them;")
         _warn("INSECURE: they are good for tests and examples, and protect nobody.")
-        source = np.random.default_rng(options.seed).bytes
+        source = np.random.default_rng(seed).bytes
     working = Progress("{:,} records privatized")
     done = privatize_file(
         private, options.data, options.out,
@@ -194,25 +218,28 @@ def apply(options: argparse.Namespace) -> int:
 
 def estimate(options: argparse.Namespace) -> int:
     """Estimate a distribution."""
-    from ldpfrontier.atomic import write_text
+    from ldpfrontier.atomic import replacing
     from ldpfrontier.practice.channel_file import read_channel
     from ldpfrontier.practice.estimation import count_reports, estimate_distribution
     from ldpfrontier.practice.outputs import check_outputs
     from ldpfrontier.practice.texts import estimate_csv, estimate_text
 
-    outputs = [path for path in (options.out, options.picture) if path]
+    outputs = [path for path in (options.out, options.picture) if path is not None]
     check_outputs(outputs, [options.channel, options.data])
     private = read_channel(options.channel)
     reading = Progress("{:,} reports read")
     counts = count_reports(private, options.data, column=options.column, progress=reading)
     reading.end()
     found = estimate_distribution(private, counts, confidence=options.confidence)
-    if options.picture:
-        from ldpfrontier.practice.pictures import draw, estimate_picture
+    with ExitStack() as stack:  # both or none
+        if options.out is not None:
+            partial = stack.enter_context(replacing(options.out))
+            partial.write_text(estimate_csv(found), encoding="utf-8", newline="\n")
+        if options.picture is not None:
+            from ldpfrontier.practice.pictures import check_picture, draw, estimate_picture
 
-        draw(estimate_picture(found), options.picture)
-    if options.out:
-        write_text(estimate_csv(found), options.out)
+            check_picture(options.picture)
+            draw(estimate_picture(found), stack.enter_context(replacing(options.picture)))
     print(estimate_text(found))
     if outputs:
         print(f"\nWritten: {', '.join(outputs)}.")
@@ -273,9 +300,7 @@ def _parser() -> argparse.ArgumentParser:
     table.add_argument(
         "--table", metavar="CSV", help="counts: a row per combination of values, with a header"
     )
-    one.add_argument(
-        "--count", default="count", metavar="COLUMN", help="of --table: the column of the counts (count)"
-    )
+    one.add_argument("--count", metavar="COLUMN", help="of --table: the column of the counts (count)")
     one.add_argument(
         "--sensitive", nargs="+", required=True, metavar="COLUMN", help="what is to be protected"
     )

@@ -141,9 +141,12 @@ def _table(
     counts = [[found.get(row + column, 0) for column in columns] for row in rows]
     with open(path, "rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return CountTable(
-        tuple(sensitive), tuple(useful), rows, columns, np.array(counts), Path(path).name, digest
-    )
+    return CountTable(tuple(sensitive), tuple(useful), rows, columns, np.array(counts), _name(path), digest)
+
+
+def _name(path: Path | str) -> str:
+    """Return the name of a file as a text that can be written, whatever its bytes are."""
+    return Path(path).name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class Codes:

@@ -365,8 +365,8 @@ def least_epsilon(
     utility = as_number(utility, "The utility", "a number strictly between 0 and 1")
     if not 0 < utility < 1:
         raise ValueError(f"The utility is {utility}; it must lie strictly between 0 and 1.")
-    names = [mechanism] if mechanism else ["polyopt", "exact"] if table.useful else ["ldp", "grr"]
-    if not mechanism and table.useful and table.counts.size > POLYOPT_CELLS:
+    names = [mechanism] if mechanism is not None else ["polyopt", "exact"] if table.useful else ["ldp", "grr"]
+    if mechanism is None and table.useful and table.counts.size > POLYOPT_CELLS:
         names = ["exact"]
     h = entropy(table.distribution)
 

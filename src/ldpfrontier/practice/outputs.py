@@ -24,6 +24,9 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
     sources = [Path(source) for source in inputs]
     seen: dict[Path, Path] = {}
     for target in map(Path, outputs):
+        if not target.name or "\0" in str(target):
+            raise ValueError(f"{str(target)!r} is no name of a file; an output needs one.")
+        _check_folder(target)
         for source in sources:
             if target.exists() and source.exists() and target.samefile(source):
                 same = "" if target == source else f" {source},"
@@ -31,5 +34,25 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
         if target.exists() and not (target.is_file() or target.is_char_device() or target.is_fifo()):
             kind = "a folder" if target.is_dir() else "not a file"
             raise ValueError(f"{target} is {kind}; an output must be a file.")
+        if target.is_symlink() and not target.exists() and _loops(target):
+            raise ValueError(f"{target} is a link that leads back to itself; an output must be a file.")
         if (other := seen.setdefault(target.resolve(), target)) is not target:
             raise ValueError(f"{other} and {target} are one file; two outputs need two files.")
+
+
+def _check_folder(target: Path) -> None:
+    """Refuse an output that would lie in a file, not in a folder."""
+    for above in target.parents:
+        if above.is_dir():
+            return
+        if above.exists() or above.is_symlink():
+            raise ValueError(f"{target} would lie in {above}, which is no folder.")
+
+
+def _loops(target: Path) -> bool:
+    """Tell whether a link leads to no path, since it leads back to itself."""
+    try:
+        target.resolve()
+    except (OSError, RuntimeError):
+        return True
+    return False

@@ -33,11 +33,21 @@ def draw(figure: Figure, path: Path | str) -> None:
     ValueError
         If the suffix is none of a picture.
     """
+    check_picture(path)
+    save(figure, path)
+
+
+def check_picture(path: Path | str) -> None:
+    """Check that a path ends as one of a picture.
+
+    Raises
+    ------
+    ValueError
+    """
     if Path(path).suffix not in FORMATS:
         raise ValueError(
             f"{path} ends in {Path(path).suffix!r}; a picture is written to a .pdf, .svg or .png file."
         )
-    save(figure, path)
 
 
 def channel_picture(private: PrivateChannel) -> Figure:

@@ -100,13 +100,16 @@ def privatize_file(
     check_outputs([target], [path])
     if column in keep:
         raise ValueError(f"The column {column!r} cannot be kept; the reports have this name.")
+    if not column:
+        raise ValueError("The column of the reports is ''; it needs a name.")
+    if twice := [name for name in keep if keep.count(name) > 1]:
+        raise ValueError(f"The column {twice[0]!r} is to be kept twice; allowed is once.")
     attributes = private.table.attributes
     codes = Codes(path, attributes, private.table.labels)
     sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
     cut = len(attributes)
     counts = np.zeros(len(private.weights), dtype=np.int64)
     done = 0
-    removed = remove_abandoned(target)
     with replacing(target) as partial, open(partial, "w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow([*keep, column])
@@ -116,4 +119,5 @@ def privatize_file(
             reports = map(private.outputs.__getitem__, sampler.draw(inputs).tolist())
             writer.writerows((*record[cut:], report) for record, report in zip(chunk, reports, strict=True))
             done += len(chunk)
+        removed = remove_abandoned(target)
     return Privatized(done, bool((counts == private.table.counts.ravel()).all()), removed)

@@ -60,7 +60,7 @@ def count_values(
         of a sensitive and a useful value, or if a count is no whole number, 0 or more.
     """
     columns = (*sensitive, *useful)
-    _check_columns(sensitive, useful, count)
+    check_columns(sensitive, useful, count)
     found = Counter[Label]()
     done = 0
     for chunk in read_chunks(path, columns if count is None else (*columns, count), progress=progress):
@@ -158,6 +158,8 @@ def check_present(path: Path | str, columns: Sequence[str], label: Label, record
                 f"{where} of {path} has {value!r} as its {name}; missing values need a name of their own,"
                 " such as 'unknown'."
             )
+        if "\0" in value:
+            raise ValueError(f"{path} has {value!r} as a {name}; a NUL character is no part of a text.")
 
 
 def _places(path: Path | str, header: Sequence[str] | None, columns: Sequence[str]) -> list[int]:
@@ -170,7 +172,13 @@ def _places(path: Path | str, header: Sequence[str] | None, columns: Sequence[st
     return [header.index(name) for name in columns]
 
 
-def _check_columns(sensitive: Sequence[str], useful: Sequence[str], count: str | None) -> None:
+def check_columns(sensitive: Sequence[str], useful: Sequence[str], count: str | None) -> None:
+    """Refuse no sensitive column, and one that is named twice or has the counts.
+
+    Raises
+    ------
+    ValueError
+    """
     names = [*sensitive, *useful]
     if not sensitive:
         raise ValueError("No column is sensitive; at least one must be.")

@@ -200,7 +200,10 @@ def test_what_is_no_record_of_the_channel_gets_a_sentence(private, pairs, old, n
     ("arguments", "sentence"),
     [
         ({"samples": -1}, "The number of samples is -1; it must be 0 or more"),
-        ({"samples": 5, "pairs": [[1]]}, "The number of samples is 5; it must be 0 or more, and 0 if pairs"),
+        (
+            {"samples": 5, "pairs": [[1]]},
+            "The number of samples is 5; it must be 0 or more, at most 1,000,000,000, and 0 if pairs",
+        ),
         ({"pairs": [[1]]}, r"The pairs have shape \(1, 1\); they must be \(6, 6\)"),
         ({"confidence": 1.0}, "The confidence is 1.0; it must lie strictly between 0 and 1"),
     ],

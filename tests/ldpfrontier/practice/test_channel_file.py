@@ -155,9 +155,15 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
     [
         (lambda c: c["weights"].pop(), "The channel has 5 inputs; the table has 6 values"),
         (lambda c: c["weights"].__setitem__(0, "1 2 3 4 5 6"), "Row 0 of the weights sums to 21"),
-        (lambda c: c["weights"].__setitem__(0, "1 2"), "is not a valid channel: .*inhomogeneous"),
-        (lambda c: c["weights"].__setitem__(0, f"{2**70} 0 0 0 0 0"), "is not a valid channel: .*too large"),
-        (lambda c: c.pop("design"), "is not a valid channel: 'design'"),
+        (
+            lambda c: c["weights"].__setitem__(0, "1 2"),
+            "is not a valid channel: weights has rows of different lengths",
+        ),
+        (
+            lambda c: c["weights"].__setitem__(0, f"{2**70} 0 0 0 0 0"),
+            "allowed are whole numbers from 0 to 2.62",
+        ),
+        (lambda c: c.pop("design"), "is not a valid channel: The file lacks 'design'"),
         (lambda c: c["design"]["counts"].pop(), "is not a valid channel: The counts have shape"),
         (lambda c: c["certificate"].pop("epsilon"), "is not a valid channel: .*epsilon"),
         (lambda c: c.update(bits=53), "its outputs are not those of its weights"),

@@ -1,0 +1,277 @@
+"""Malformed files: every command that reads one ends with a sentence and leaves every file as it was."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from support.malformed import APPLY, AUDIT, ESTIMATE, RECORDS, TABLE, fill, refused
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder, before = tmp_path_factory.mktemp("made"), Path.cwd()
+    try:
+        fill(folder)
+    finally:
+        os.chdir(before)
+    return folder
+
+
+@pytest.fixture
+def here(made, tmp_path, monkeypatch):
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    (tmp_path / "nowhere.csv").symlink_to("missing/file.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+#: Name: content, and part of the sentence. Given as people.csv, with the columns illness, region and age.
+BAD_RECORDS = {
+    "a byte order mark alone": (b"\xef\xbb\xbf", "people.csv is empty; a row of column names is needed."),
+    "spaces alone": (b"  \n", "The column 'illness' is not in people.csv; it has   ."),
+    "empty lines alone": (b"\n\n\n\n", "people.csv is empty; a row of column names is needed."),
+    "UTF-16": (
+        "illness,region,age\nno,north,old\n".encode("utf-16"),
+        "people.csv is not UTF-8: it has the byte 0xff after record 0;",
+    ),
+    "UTF-32": (
+        "illness,region,age\nno,north,old\n".encode("utf-32"),
+        "people.csv is not UTF-8: it has the byte 0xff after record 0;",
+    ),
+    "Latin-1 header": (
+        "illness,région,age\nno,north,old\n".encode("latin-1"),
+        "people.csv is not UTF-8: it has the byte 0xe9 after record 0;",
+    ),
+    "Latin-1 later": (
+        b"illness,region,age\n" + b"no,north,old\n" * 40000 + b"no,n\xf6rd,old\n",
+        "people.csv is not UTF-8: it has the byte 0xf6 after record",
+    ),
+    "a half character at the end": (
+        b"illness,region,age\nno,north,old\nno,north,\xc3",
+        "people.csv is not UTF-8: it has the byte 0xc3 after record 0;",
+    ),
+    "surrogates": (
+        b"illness,region,age\nno,\xed\xa0\x80,old\n",
+        "people.csv is not UTF-8: it has the byte 0xed after record 0;",
+    ),
+    "compressed": (
+        bytes([31, 139, 8, 0]) + bytes(range(256)),
+        "people.csv is not UTF-8: it has the byte 0x8b after record 0;",
+    ),
+    "zip archive": (
+        b"PK\x03\x04" + bytes(range(256)),
+        "people.csv is not UTF-8: it has the byte 0x80 after record 0;",
+    ),
+    "NUL bytes": (bytes(1000), "The column 'illness' is not in people.csv; it has"),
+    "a NUL in a field": (
+        b"illness,region,age\nno,no\x00rth,old\nyes,north,old\n",
+        "people.csv has 'no\\x00rth' as a region; a NUL character is no",
+    ),
+    "carriage returns alone": (
+        b"illness,region,age\rno,north\r",
+        "Record 1 of people.csv has 2 fields; its header has 3.",
+    ),
+    "semicolons": (
+        b"illness;region;age\nno;north;old\n",
+        "The column 'illness' is not in people.csv; it has",
+    ),
+    "tabs": (b"illness\tregion\tage\nno\tnorth\told\n", "The column 'illness' is not in people.csv; it has"),
+    "capital letters": (
+        b"Illness,Region,Age\nno,north,old\n",
+        "The column 'illness' is not in people.csv; it has Illness,",
+    ),
+    "spaces in the header": (
+        b"illness, region, age\nno,north,old\n",
+        "The column 'region' is not in people.csv; it has illness,",
+    ),
+    "a column twice": (
+        b"illness,region,age,age\nno,north,old,old\n",
+        "The column 'age' is twice in people.csv; it has illness,",
+    ),
+    "the sensitive column twice": (
+        b"illness,illness,region,age\nno,no,north,old\n",
+        "The column 'illness' is twice in people.csv; it has illness,",
+    ),
+    "no header": (
+        b"no,north,old\nyes,south,old\n",
+        "The column 'illness' is not in people.csv; it has no, north,",
+    ),
+    "one field more, late": (
+        b"illness,region,age\n" + b"no,north,old\n" * 20000 + b"no,north,old,x\n",
+        "Record 20001 of people.csv has 4 fields; its header has 3.",
+    ),
+    "a comma at the end of each row": (
+        b"illness,region,age\nno,north,old,\n",
+        "Record 1 of people.csv has 4 fields; its header has 3.",
+    ),
+    "quote inside a field": (
+        b'illness,region,age\n"no"x,north,old\n',
+        "people.csv is not a CSV file: ',' expected after '\"', after",
+    ),
+    "quote never closed": (
+        b'illness,region,age\nno,north,"old\nyes,south,old\n' * 3,
+        "people.csv is not a CSV file: ',' expected after '\"', after",
+    ),
+    "quote in the header": (
+        b'"illness,region,age\nno,north,old\n',
+        "people.csv is not a CSV file: unexpected end of data, after",
+    ),
+    "a field of 200,000 letters": (
+        b"illness,region,age\nno,north," + b"x" * 200_000 + b"\n",
+        "people.csv is not a CSV file: field larger than field limit",
+    ),
+    "missing: spaces": (
+        b"illness,region,age\nno,north,   \nyes,north,old\n",
+        "A record of people.csv has '   ' as its age; missing values",
+    ),
+    "missing: NAN": (
+        b"illness,region,age\nNAN,north,old\nyes,north,old\n",
+        "A record of people.csv has 'NAN' as its illness; missing",
+    ),
+    "missing: no-break space": (
+        "illness,region,age\nno,\u00a0,old\n".encode(),
+        "A record of people.csv has '\\xa0' as its region; missing",
+    ),
+    "JSON": (
+        b'{"illness": ["no"], "region": ["north"]}',
+        "The column 'illness' is not in people.csv; it has {\"illness\":",
+    ),
+    "HTML": (
+        b"<!DOCTYPE html>\n<html><body>404</body></html>\n",
+        "The column 'illness' is not in people.csv; it has <!DOCTYPE",
+    ),
+}
+
+
+@pytest.mark.parametrize("which", BAD_RECORDS)
+@pytest.mark.parametrize("command", ["design", "apply", "audit"])
+def test_records(here, capsys, which, command):
+    data, sentence = BAD_RECORDS[which]
+    (here / "people.csv").write_bytes(data)
+    if command == "design":
+        refused(here, capsys, [*RECORDS, "people.csv", "--useful", "region", "age"], sentence)
+    elif command == "apply":
+        # What is missing is named with its record.
+        refused(here, capsys, APPLY, sentence.removeprefix("A record").partition("; a NUL")[0][:25])
+    else:
+        refused(here, capsys, [*AUDIT, "--data", "people.csv"], "people.csv")
+
+
+BAD_COUNTS = {
+    "a count with a comma": (
+        'illness,region,count\nno,north,"1,000"\n',
+        "Row 1 of table.csv has the count '1,000'; counts must be",
+    ),
+    "a count with a sign": (
+        "illness,region,count\nno,north,+1\n",
+        "Row 1 of table.csv has the count '+1'; counts must be whole",
+    ),
+    "a count with an exponent": (
+        "illness,region,count\nno,north,1e3\n",
+        "Row 1 of table.csv has the count '1e3'; counts must be whole",
+    ),
+    "a count with a point": (
+        "illness,region,count\nno,north,16.0\n",
+        "Row 1 of table.csv has the count '16.0'; counts must be whole",
+    ),
+    "a count in hexadecimal": (
+        "illness,region,count\nno,north,0x10\n",
+        "Row 1 of table.csv has the count '0x10'; counts must be whole",
+    ),
+    "a count with an underscore": (
+        "illness,region,count\nno,north,1_000\n",
+        "Row 1 of table.csv has the count '1_000'; counts must be",
+    ),
+    "a count in Arabic digits": (
+        "illness,region,count\nno,north,٣\n",
+        "Row 1 of table.csv has the count '٣'; counts must be whole",
+    ),
+    "a superscript as a count": (
+        "illness,region,count\nno,north,²\n",
+        "Row 1 of table.csv has the count '²'; counts must be whole",
+    ),
+    "an infinite count": (
+        "illness,region,count\nno,north,inf\n",
+        "Row 1 of table.csv has the count 'inf'; counts must be whole",
+    ),
+    "a count of 16 digits": (
+        "illness,region,count\nno,north,9999999999999999\nyes,north,1\n",
+        "Row 1 of table.csv has the count '9999999999999999'; counts",
+    ),
+    "a count of 400 digits": (
+        f"illness,region,count\nno,north,{'9' * 400}\n",
+        "Row 1 of table.csv has the count '",
+    ),
+    "a count of 5,000 digits": (
+        f"illness,region,count\nno,north,{'9' * 5000}\n",
+        "Row 1 of table.csv has the count '",
+    ),
+    "counts that add up to more than 2^53": (
+        "illness,region,count\n"
+        + "".join(f"{s},{u},999999999999999\n" for s in ("no", "yes") for u in range(9)),
+        "The counts have shape (2, 9); they must be whole numbers, 0",
+    ),
+    "counts of rows that add up": (
+        "illness,region,count\n" + "no,a,999999999999999\nyes,a,1\n" * 10_000,
+        "The counts have shape (2, 1); they must be whole numbers, 0",
+    ),
+    "all counts 0": (
+        "illness,region,count\nno,north,0\nyes,south,0\n",
+        "table.csv counts no record; at least one is needed.",
+    ),
+    "one sensitive value": (
+        "illness,region,count\nno,north,3\nno,south,4\n",
+        "illness has the single value 'no'; there is nothing to hide.",
+    ),
+    "one record": (
+        "illness,region,count\nno,north,1\nyes,south,0\n",
+        "All records are equal; there is nothing to report.",
+    ),
+    "no counts": ("illness,region\nno,north\n", "The column 'count' is not in table.csv; it has illness,"),
+    "counts twice": (
+        "illness,region,count,count\nno,north,1,1\n",
+        "The column 'count' is twice in table.csv; it has illness,",
+    ),
+    "1,001 values": (
+        "illness,region,count\n" + "".join(f"{i},a,1\n" for i in range(1001)),
+        "table.csv has more than 1000 combinations of illness, region",
+    ),
+    "1,024 pairs": (
+        "illness,region,count\n" + "".join(f"{i},{i},1\n" for i in range(32)),
+        "table.csv has 32 x 32 sensitive and useful values; at most",
+    ),
+}
+
+
+@pytest.mark.parametrize("which", BAD_COUNTS)
+def test_counts(here, capsys, which):
+    text, sentence = BAD_COUNTS[which]
+    (here / "table.csv").write_text(text, encoding="utf-8")
+    refused(here, capsys, [*TABLE, "table.csv"], sentence)
+
+
+BAD_REPORTS = {
+    "of another channel": (
+        "report\ny1\ny99\n",
+        "Record 2 of reports.csv has 'y99' as its report; the channel",
+    ),
+    "numbers": ("report\n1\n2\n", "Record 1 of reports.csv has '1' as its report; the channel"),
+    "capital letters": ("report\nY1\n", "Record 1 of reports.csv has 'Y1' as its report; the channel"),
+    "spaces": ("report\ny1 \n", "Record 1 of reports.csv has 'y1 ' as its report; the channel"),
+    "missing": ('report\ny1\n""\n', "Record 2 of reports.csv has '' as its report; missing values"),
+    "none": ("report\n", "reports.csv has no records; at least one is needed."),
+    "two columns": ("report,report\ny1,y1\n", "The column 'report' is twice in reports.csv; it has report,"),
+    "no header": ("y1\ny2\n", "The column 'report' is not in reports.csv; it has y1."),
+    "an empty header": ('""\ny1\n', "The column 'report' is not in reports.csv; it has ."),
+}
+
+
+@pytest.mark.parametrize("which", BAD_REPORTS)
+def test_reports(here, capsys, which):
+    text, sentence = BAD_REPORTS[which]
+    (here / "reports.csv").write_text(text, encoding="utf-8")
+    refused(here, capsys, [*ESTIMATE, "--out", "e.csv", "--picture", "e.svg"], sentence)
