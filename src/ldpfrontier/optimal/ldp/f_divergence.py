@@ -289,11 +289,12 @@ class _DualProgram:
         self._basis[np.arange(len(both)), right - 1] = both * (1.0 - part)
         self._basis[np.arange(len(both)), right] += both * part
         # Few inputs have a variable each, many share those of the price per unit.
-        scale = (
-            np.maximum(self._basis.max(axis=0), 1e-300)
-            if len(knots) <= SETTINGS.price_knots
-            else np.ones(len(knots))
-        )
+        scale = np.ones(len(knots))
+        if len(knots) <= SETTINGS.price_knots:
+            # A knot between two inputs has no mass of its own; its scale is that of the knots around it.
+            size = np.log(np.maximum(self._basis.max(axis=0), 1e-300))
+            used = np.flatnonzero(self._basis.any(axis=0))
+            scale = np.exp(np.interp(np.arange(len(knots)), used, size[used]))
         self._basis /= scale
         self._unit = partition.value or 1.0
         self._lp = new_lp()
