@@ -25,10 +25,11 @@ from support.blocks import random_majorant
 ORDERS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0)
 #: By how much, relative to the magnitudes in a value, a point may be above the bound of its node.
 ROUNDING = 1e-9
-#: Points are this far inside what their own A and B allow, relative.
-INSIDE = 1e-12
-#: By how much rounding may move the ends of nodes, relative: at radii of 1e-6, where means cancel.
-ENDS = 1e-10
+#: Points are this far inside what their A and B allow, relative: more than these are rounded by at radii of
+#: 1e-6, where they cancel.
+INSIDE = 1e-11
+#: By how much rounding may move the ends of nodes, relative: where means cancel at radii of 1e-6.
+ENDS = 1e-11
 
 
 @dataclass
@@ -168,7 +169,8 @@ def into_body(
     points = np.maximum(a[:, None] + x[:, None] * w, 0.0)
     # Rounding and the shift count: what is in is decided by the means of the points themselves.
     A, B = means(body, points)
-    inside = (at(problem.top, t) >= A) & (at(problem.bottom, t) <= B)
+    top, bottom = at(problem.top, t) * (1.0 - 0.5 * INSIDE), at(problem.bottom, t) * (1.0 + 0.5 * INSIDE)
+    inside = (top >= A) & (bottom <= B)
     return points[inside], t[inside]
 
 
@@ -269,9 +271,8 @@ def compare(problem: Problem, w: FloatArray, t: FloatArray) -> Found:
         # What is above the goal must be in a node; rounding of the ends may put it just beside one.
         lost = ~held & (value[part] > goal + 1e-9 * (size[part] + 1.0))
         if lost.any():
-            margin = ENDS * max(problem.top)
             own_v = v[lost]
-            near = (own_v >= nodes.low[:count] - margin) & (own_v <= nodes.high[:count] + margin)
+            near = (own_v >= nodes.low[:count] * (1.0 - ENDS)) & (own_v <= nodes.high[:count] * (1.0 + ENDS))
             near = near.all(axis=2)
             near &= (s[lost] >= nodes.t_interval[:count, 0]) & (s[lost] <= nodes.t_interval[:count, 1])
             for own, ends in ((xi, nodes.xi[:count]), (eta, nodes.eta[:count])):
