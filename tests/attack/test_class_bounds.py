@@ -36,7 +36,7 @@ def check(instance: Instance, **effort: int):
     return row, found
 
 
-@pytest.mark.parametrize(("number", "envelope"), [(0, "projections"), (2, "projections"), (3, "exact")])
+@pytest.mark.parametrize(("number", "envelope"), [(0, "projections"), (2, "projections"), (6, "exact")])
 def test_no_mechanism_found_exceeds_the_bound_of_its_class(number, envelope):
     instance = random_instance(number, most_cells=20)
     instance.envelope, instance.max_nodes = envelope, 500

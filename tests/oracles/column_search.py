@@ -103,15 +103,21 @@ class Cone:
             own = largest(new)
             c, d = np.where(left, new, d), np.where(left, c, new)
             at_c, at_d = np.where(left, own, at_d), np.where(left, at_c, own)
-        # The pairs that decide get prices of their own.
-        for _ in range(4):
-            flat = gaps.reshape(m, -1)
+        # The pairs that decide get prices of their own, until the largest bound of a column is one of these.
+        flat, at = gaps.reshape(m, -1), at.reshape(m, -1)
+        refined = np.zeros(flat.shape, dtype=bool)
+        for _ in range(a1 * a1):
             pair = flat.argmax(axis=1)
-            s, t = np.unravel_index(pair, (a1, a1))
-            nu = at[np.arange(m), s, t]
-            own = self._priced_pair(V, s, t, 0.6 * nu, np.minimum(1.6 * nu + 1e-3 * high, high))
-            flat[np.arange(m), pair] = np.minimum(flat.max(axis=1), own)
-        return gaps
+            left = np.flatnonzero(~refined[np.arange(m), pair])
+            if not left.size:
+                break
+            pair = pair[left]
+            nu = at[left, pair]
+            bottom, top = nu / 2.5, np.where(nu > 0.0, np.minimum(2.5 * nu, high[left]), 0.01 * high[left])
+            own = self._priced_pair(V[left], *np.unravel_index(pair, (a1, a1)), bottom, top)
+            flat[left, pair] = np.minimum(flat[left, pair], own)
+            refined[left, pair] = True
+        return flat.reshape(gaps.shape)
 
     def _priced_pair(self, V, s, t, low, top):
         """The least bound over prices between two of one pair of groups for each column."""
@@ -125,7 +131,7 @@ class Cone:
 
         c, d = top - golden * (top - low), low + golden * (top - low)
         at_c, at_d = value(c), value(d)
-        for _ in range(14):
+        for _ in range(32):
             left = at_c <= at_d
             low, top = np.where(left, low, c), np.where(left, d, top)
             new = np.where(left, top - golden * (top - low), low + golden * (top - low))
