@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_instance, as_number
+from ldpfrontier.numerics.arguments import as_instance, as_number, check_callable
 from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -94,6 +94,7 @@ def calibrated(
         is feasible, not even 0.
     """
     as_instance(ball, RenyiBall, "The ball")
+    check_callable(family, "The family")
     epsilon = checked_epsilon(epsilon, MAX_EPSILON)
     top = max(MOST, epsilon)
     if most is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -68,6 +68,8 @@ class Channel:
             labels = getattr(self, name)
             if labels is None:
                 continue
+            if not isinstance(labels, Iterable) or (isinstance(labels, np.ndarray) and labels.ndim == 0):
+                raise ValueError(f"The {name} are {labels!r}; they must be a label for each.")
             labels = tuple(labels)
             if len(labels) != length:
                 raise ValueError(f"The channel has {length} {name} but {len(labels)} labels for them.")

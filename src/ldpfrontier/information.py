@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import rel_entr, xlogy
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_distribution, as_instance, as_number
+from ldpfrontier.numerics.arguments import as_distribution, as_flag, as_instance, as_number
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.types import FloatArray
 
@@ -30,7 +30,7 @@ BITS = 1.0 / math.log(2.0)
 
 
 def _unit(nats: float, bits: bool) -> float:
-    return nats * BITS if bits else nats
+    return nats * BITS if as_flag(bits, "bits") else nats
 
 
 def entropy(p: ArrayLike, *, bits: bool = False) -> float:

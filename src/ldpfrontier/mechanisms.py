@@ -70,6 +70,9 @@ def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -
     ValueError
         If `epsilon` is out of range.
     """
+    if not isinstance(utility, (MutualInformation, FDivergence)):
+        name = type(utility).__name__
+        raise ValueError(f"The utility is a {name}; it must be a MutualInformation or an FDivergence.")
     lie = math.exp(-checked_epsilon(epsilon, MAX_EPSILON))
     inside = utility.p0 >= utility.p1 if isinstance(utility, FDivergence) else utility.balanced
     Q = np.where(inside[:, None] == np.array([True, False]), 1.0, lie)

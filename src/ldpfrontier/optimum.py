@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_count, as_number
+from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 
 Unit = Literal["nats", "bits", "1"]
 
@@ -153,7 +153,10 @@ def check_start(start: Channel | None, inputs: int) -> None:
     Raises
     ------
     ValueError
-        If their number is another.
+        If it is no channel, or their number is another.
     """
-    if start is not None and start.n_inputs != inputs:
+    if start is None:
+        return
+    as_instance(start, Channel, "The start")
+    if start.n_inputs != inputs:
         raise ValueError(f"The start has {start.n_inputs} inputs; it must have {inputs}.")

@@ -129,6 +129,9 @@ def budget_split(
 
 
 def _distance(ball: RenyiBall, distance: Distance) -> float:
+    if not isinstance(distance, str):
+        distance_of = type(distance).__name__
+        raise ValueError(f'distance is a {distance_of}; allowed are "published" and "tight".')
     R = ball.conditionals
     apart = np.abs(R[:, None] - R[None]).sum(axis=2)
     if distance == "published":

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import excess, f_divergence, mutual_information, relative_excess
-from ldpfrontier.numerics.arguments import as_distribution
+from ldpfrontier.numerics.arguments import as_distribution, check_callable
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.numerics.subset_sums import balanced_set, subset_sums
 from ldpfrontier.optimum import Unit
@@ -184,8 +184,9 @@ class FDivergence:
                 f"p0 has {self.p0.size} entries and p1 has {self.p1.size}; they must be equally many."
             )
         if self.f is not None:
+            check_callable(self.f, "f")
             _check_convex(self.f)
-        elif self.kind not in _PERSPECTIVES:
+        elif not isinstance(self.kind, str) or self.kind not in _PERSPECTIVES:
             raise ValueError(f"kind is {self.kind!r}; allowed are {', '.join(_PERSPECTIVES)}.")
 
     @property

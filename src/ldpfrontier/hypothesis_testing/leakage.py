@@ -110,7 +110,7 @@ def optimal_leakage(
     if ((bits > 0) & (bits < LEAST_LEAKAGE * (1.0 - 1e-12))).any():
         least = float(bits[bits > 0].min())
         raise ValueError(f"The leakage is {least:g}; a limit must be 0, or {LEAST_LEAKAGE:g} bits or more.")
-    if not (outputs is None or (np.ndim(outputs) == 0 and outputs == 2)):
+    if not (outputs is None or (isinstance(outputs, (int, float, np.number)) and outputs == 2)):
         raise ValueError(f"outputs is {outputs!r}; it must be 2, or None for any number of outputs.")
     M = tested.letters
     if outputs == 2 and M != 2:

@@ -99,6 +99,8 @@ def as_numbers(values: ArrayLike, name: str) -> FloatArray:
         array = np.asarray(values)
     except ValueError:
         raise ValueError(f"{name} has rows of different lengths; they must be equally long.") from None
+    except (TypeError, AttributeError, OverflowError):
+        raise ValueError(f"{name} is {_shown(values)}; it must be an array of numbers.") from None
     if array.dtype.kind in "fiu":
         return np.array(array, dtype=np.float64)
     if array.dtype.kind == "O":
@@ -110,6 +112,11 @@ def as_numbers(values: ArrayLike, name: str) -> FloatArray:
         raise ValueError(f"{name} has the entry {entry}; every entry must be a number.")
     shown = _shown(array.ravel()[0]) if array.size else _shown(values)
     raise ValueError(f"{name} has the entry {shown}; every entry must be a number.")
+
+
+def are_counts(values: FloatArray) -> bool:
+    """Tell whether numbers are whole, 0 or more and 2^53 at most together: exact as floats."""
+    return bool((values >= 0).all() and (values == np.rint(values)).all() and values.sum() <= 2**53)
 
 
 def as_distribution(p: ArrayLike, name: str = "p") -> FloatArray:
@@ -147,6 +154,30 @@ def as_distribution(p: ArrayLike, name: str = "p") -> FloatArray:
             f"{name} sums to {total:.12g}; a distribution must sum to 1 (within {SETTINGS.sum_tolerance:g})."
         )
     return np.maximum(array, 0.0)
+
+
+def as_flag(value: Any, name: str) -> bool:
+    """Return a truth value.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} is {_shown(value)}; it must be True or False.")
+    return bool(value)
+
+
+def check_callable(value: Any, name: str) -> None:
+    """Check that an argument can be called.
+
+    Raises
+    ------
+    ValueError
+    """
+    if not callable(value):
+        raise ValueError(f"{name} is {_shown(value)}; it must be a function.")
 
 
 def as_instance(value: Any, kind: type, name: str) -> None:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, chdtrc
 
-from ldpfrontier.numerics.arguments import as_count
+from ldpfrontier.numerics.arguments import are_counts, as_count, as_instance, as_numbers
 from ldpfrontier.practice.channel_file import ACCURACY, PrivateChannel
 from ldpfrontier.practice.counts import Codes
-from ldpfrontier.practice.estimation import REPORT
-from ldpfrontier.practice.records import read_chunks
+from ldpfrontier.practice.estimation import REPORT, as_confidence
+from ldpfrontier.practice.records import as_text, read_chunks
 from ldpfrontier.practice.sampling import Sampler, exact_level
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.types import FloatArray, IntArray
@@ -99,8 +99,8 @@ def audit_channel(
     ValueError
         If the samples are negative or do not fit, or both kinds are given.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"The confidence is {confidence}; it must lie strictly between 0 and 1.")
+    as_instance(private, PrivateChannel, "The channel")
+    confidence = as_confidence(confidence)
     allowed = f"0 or more, at most {MOST_SAMPLES:,}, and 0 if pairs are given"
     most = MOST_SAMPLES if pairs is None else 0
     samples = as_count(samples, "The number of samples", allowed, most=most)
@@ -112,12 +112,13 @@ def audit_channel(
     if drawn := samples > 0:
         pairs = _drawn(private, samples, sampler or Sampler(private.weights))
     if pairs is not None:
-        counts = np.asarray(pairs)
-        if counts.shape != private.weights.shape or (counts < 0).any() or not counts.any():
+        numbers = as_numbers(pairs, "The pairs")
+        if numbers.shape != private.weights.shape or not are_counts(numbers) or not numbers.any():
             raise ValueError(
-                f"The pairs have shape {counts.shape}; they must be {private.weights.shape}, 0 or more, and"
-                " not all 0."
+                f"The pairs have shape {numbers.shape}; they must be {private.weights.shape}, whole numbers,"
+                " 0 or more, and not all 0."
             )
+        counts = numbers.astype(np.int64)
         samples = int(counts.sum())
         lower = level_from_below(_grouped(private, counts), confidence)
         fit = goodness(private.channel.matrix, counts)
@@ -216,6 +217,8 @@ def count_pairs(
     ValueError
         If the file is no CSV file, lacks a column, has no records, or a value that is none of the channel.
     """
+    as_instance(private, PrivateChannel, "The channel")
+    as_text(column, "column")
     attributes = private.table.attributes
     inputs = Codes(path, attributes, private.table.labels)
     outputs = Codes(path, (column,), [(report,) for report in private.outputs])

@@ -22,7 +22,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_number
 from ldpfrontier.practice import channel_content as content_of
 from ldpfrontier.practice.counts import CountTable
-from ldpfrontier.practice.records import check_columns, said
+from ldpfrontier.practice.records import as_path, check_columns, said
 from ldpfrontier.practice.sampling import (
     BITS,
     check_weights,
@@ -295,9 +295,10 @@ def read_channel(path: Path | str) -> PrivateChannel:
     ChannelFileError
         If it is not a file of a channel, is of another version, or was changed after it was written.
     """
+    path = as_path(path)
     try:
         content = json.loads(
-            Path(path).read_text(encoding="utf-8"),
+            path.read_text(encoding="utf-8"),
             parse_constant=_refuse,
             parse_int=_whole,
             object_pairs_hook=_unique,

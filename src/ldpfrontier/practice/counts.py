@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from ldpfrontier.numerics.arguments import as_numbers
-from ldpfrontier.practice.records import Label, check_present, count_values, said
+from ldpfrontier.numerics.arguments import are_counts, as_instance, as_numbers
+from ldpfrontier.practice.records import Label, as_texts, check_present, count_values, said
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -44,10 +45,16 @@ class CountTable:
     sha256: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("sensitive", "useful"):
+            object.__setattr__(self, name, as_texts(getattr(self, name), f"The names of the {name} columns"))
+        for name, columns in (("rows", self.sensitive), ("columns", self.useful)):
+            object.__setattr__(self, name, _labels(getattr(self, name), name, len(columns)))
+        as_instance(self.source, str, "The source")
+        as_instance(self.sha256, str, "The hash")
         table = as_numbers(self.counts, "The table of counts")
         fits = table.shape == (len(self.rows), len(self.columns))
         # 2^53: as `RenyiBall.confidence`.
-        if not fits or not (table >= 0).all() or table.sum() > 2**53 or (table != np.rint(table)).any():
+        if not fits or not are_counts(table):
             raise ValueError(
                 f"The counts have shape {table.shape}; they must be whole numbers, 0 or more and 2^53 at most"
                 f" together, for {len(self.rows)} x {len(self.columns)} pairs of values."
@@ -142,6 +149,18 @@ def _table(
     with open(path, "rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return CountTable(tuple(sensitive), tuple(useful), rows, columns, np.array(counts), _name(path), digest)
+
+
+def _labels(values: Sequence[Label], name: str, parts: int) -> tuple[Label, ...]:
+    """Return labels, each a text per column, no two alike; a ValueError for anything else."""
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise ValueError(f"{name} is a {type(values).__name__}; it must be a sequence of labels.")
+    labels = tuple(as_texts(value, f"A label of {name}") for value in values)
+    if wrong := [label for label in labels if len(label) != parts]:
+        raise ValueError(f"{name} has the label {wrong[0]!r}; it must have {parts} texts, one per column.")
+    if twice := [label for label, times in Counter(labels).items() if times > 1]:
+        raise ValueError(f"{name} has the label {twice[0]!r} twice; a label is there once.")
+    return labels
 
 
 def _name(path: Path | str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response, secret_randomized_response
-from ldpfrontier.numerics.arguments import as_count, as_number
+from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
@@ -23,6 +23,7 @@ from ldpfrontier.optimum import Optimum, checked_epsilon
 from ldpfrontier.practice.channel_file import Certificate, PrivateChannel, ball_of, private_weights
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.estimation import inversion, quantities
+from ldpfrontier.practice.records import as_text, as_texts
 from ldpfrontier.practice.sampling import exact_channel, exact_level
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.two_reports import independent_reporting
@@ -268,9 +269,14 @@ def design_channel(
     ValueError
         If an argument is out of range or a mechanism unknown.
     """
+    as_instance(table, CountTable, "The table")
+    if mechanisms is not None:
+        mechanisms = as_texts(mechanisms, "mechanisms")
     epsilon = checked_epsilon(epsilon)
     if not 0 < epsilon <= MOST:
         raise ValueError(f"epsilon is {epsilon:g}; a design needs one above 0 and at most {MOST:g}.")
+    if beta is None or order is None:
+        raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
     records = table.records if records is None else records
     records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
     methods = ROBUST_METHODS if table.useful else LDP_METHODS
@@ -362,6 +368,9 @@ def least_epsilon(
     ValueError
         If the utility is out of range, or is not reached at any level up to 16.
     """
+    as_instance(table, CountTable, "The table")
+    if mechanism is not None:
+        as_text(mechanism, "mechanism")
     utility = as_number(utility, "The utility", "a number strictly between 0 and 1")
     if not 0 < utility < 1:
         raise ValueError(f"The utility is {utility}; it must lie strictly between 0 and 1.")

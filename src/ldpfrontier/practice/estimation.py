@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, xlogy
 
+from ldpfrontier.numerics.arguments import are_counts, as_instance, as_number, as_numbers
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes, CountTable
-from ldpfrontier.practice.records import Label, read_chunks
+from ldpfrontier.practice.records import Label, as_text, read_chunks
 from ldpfrontier.types import FloatArray, IntArray
 
 #: The column that reports are written to.
@@ -228,6 +229,20 @@ class Estimate:
         return [row for row in self.frequencies if row.quantity.attributes == attributes]
 
 
+def as_confidence(value: object) -> float:
+    """Return a confidence level as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is no number strictly between 0 and 1.
+    """
+    confidence = as_number(value, "The confidence", "a number strictly between 0 and 1", infinite=True)
+    if not 0 < confidence < 1:
+        raise ValueError(f"The confidence is {confidence}; it must lie strictly between 0 and 1.")
+    return confidence
+
+
 def estimate_distribution(
     private: PrivateChannel, counts: ArrayLike, *, confidence: float = 0.95
 ) -> Estimate:
@@ -251,15 +266,17 @@ def estimate_distribution(
     ValueError
         If the counts do not fit the channel, or there are none.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"The confidence is {confidence}; it must lie strictly between 0 and 1.")
-    found = np.asarray(counts)
+    as_instance(private, PrivateChannel, "The channel")
+    confidence = as_confidence(confidence)
+    found = as_numbers(counts, "The counts of reports")
     matrix = private.channel.matrix
-    if found.shape != (matrix.shape[1],) or (found < 0).any() or (total := int(found.sum())) == 0:
+    if found.shape != (matrix.shape[1],) or not are_counts(found) or found.sum() == 0:
         raise ValueError(
-            f"The counts of reports have shape {found.shape} and sum to {found.sum()}; there must be"
-            f" {matrix.shape[1]}, 0 or more, and at least one report."
+            f"The counts of reports have shape {found.shape} and sum to {found.sum():g}; there must be"
+            f" {matrix.shape[1]} whole numbers, 0 or more, and at least one report."
         )
+    found = found.astype(np.int64)
+    total = int(found.sum())
     frequencies = found / total
     linear = inversion(matrix, private.table)
     unbiased = linear.estimate(frequencies)
@@ -293,7 +310,8 @@ def count_reports(
     ValueError
         If the file is no CSV file, lacks the column, has no records, or one that is no report of the channel.
     """
-    codes = Codes(path, (column,), [(report,) for report in private.outputs])
+    as_instance(private, PrivateChannel, "The channel")
+    codes = Codes(path, (as_text(column, "column"),), [(report,) for report in private.outputs])
     counts = np.zeros(len(private.outputs), dtype=np.int64)
     for chunk in read_chunks(path, (column,), progress=progress):
         counts += np.bincount(codes(chunk, int(counts.sum())), minlength=counts.size)

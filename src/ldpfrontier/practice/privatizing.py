@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from ldpfrontier.atomic import remove_abandoned, replacing
+from ldpfrontier.numerics.arguments import as_instance, check_callable
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT
 from ldpfrontier.practice.outputs import check_outputs
-from ldpfrontier.practice.records import Label, read_chunks
+from ldpfrontier.practice.records import Label, as_path, as_text, as_texts, read_chunks, said
 from ldpfrontier.practice.sampling import Sampler, Source
 
 
@@ -36,9 +37,25 @@ def privatize(
     ValueError
         If a record is none that the channel knows.
     """
-    inputs = Codes("the records", private.table.attributes, private.table.labels)(records)
+    as_instance(private, PrivateChannel, "The channel")
+    if isinstance(records, str) or not isinstance(records, Sequence):
+        raise ValueError(f"The records are a {type(records).__name__}; they must be a sequence of labels.")
+    records = [as_texts(record, f"Record {number}") for number, record in enumerate(records, start=1)]
+    attributes = private.table.attributes
+    if wrong := [record for record in records if len(record) != len(attributes)]:
+        raise ValueError(
+            f"A record is {wrong[0]!r}; it must have the {len(attributes)} values of {said(attributes)}."
+        )
+    check_source(source)
+    inputs = Codes("the records", attributes, private.table.labels)(records)
     sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
     return [private.outputs[output] for output in sampler.draw(inputs)]
+
+
+def check_source(source: Source | None) -> None:
+    """Check that random bytes, if not those of the operating system, come from a function."""
+    if source is not None:
+        check_callable(source, "The source of random bytes")
 
 
 @dataclass(frozen=True)
@@ -96,7 +113,10 @@ def privatize_file(
         If the file is no CSV file, lacks a column, has no records, or a value that the channel does not know;
         or if both paths are one file, or a column that is kept has the name of the reports.
     """
-    path, target = Path(path), Path(target)
+    as_instance(private, PrivateChannel, "The channel")
+    path, target = as_path(path), as_path(target)
+    keep, column = as_texts(keep, "keep"), as_text(column, "column")
+    check_source(source)
     check_outputs([target], [path])
     if column in keep:
         raise ValueError(f"The column {column!r} cannot be kept; the reports have this name.")

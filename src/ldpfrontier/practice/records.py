@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
+from os import PathLike
 from pathlib import Path
 
 #: A value of one attribute, or of several together: a text per column.
@@ -29,6 +30,32 @@ _MISSING = {"", "nan"}
 def said(label: Label) -> str:
     """Return a label as one text: its parts, separated by commas."""
     return ", ".join(label)
+
+
+def as_path(value: object) -> Path:
+    """Return the path of a file; a ValueError for what is no text and no path, such as a number."""
+    if not isinstance(value, (str, PathLike)):
+        raise ValueError(f"The path is a {type(value).__name__}; it must be a text or a Path.")
+    if "\0" in str(value):
+        raise ValueError(f"The path is {str(value)!r}; no name of a file has a NUL character.")
+    return Path(value)
+
+
+def as_text(value: object, name: str) -> str:
+    """Return a text; a ValueError for anything else."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is a {type(value).__name__}; it must be a text.")
+    return value
+
+
+def as_texts(values: object, name: str) -> Label:
+    """Return texts in their order; a ValueError for anything else, such as one text alone."""
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise ValueError(f"{name} is a {type(values).__name__}; it must be a sequence of texts.")
+    for value in values:
+        if not isinstance(value, str):
+            raise ValueError(f"{name} has a {type(value).__name__}; it must be a sequence of texts.")
+    return tuple(values)
 
 
 def count_values(
@@ -59,6 +86,10 @@ def count_values(
         If the file is no CSV file, lacks a column or a value, has no records, or more than 1000 combinations
         of a sensitive and a useful value, or if a count is no whole number, 0 or more.
     """
+    sensitive = as_texts(sensitive, "The names of the sensitive columns")
+    useful = as_texts(useful, "The names of the useful columns")
+    if count is not None:
+        as_text(count, "count")
     columns = (*sensitive, *useful)
     check_columns(sensitive, useful, count)
     found = Counter[Label]()
@@ -115,6 +146,8 @@ def read_chunks(
         another number of fields than there are columns.
     """
     done = 0
+    as_texts(columns, "The names of the columns")
+    as_path(path)
     with open(path, encoding="utf-8-sig", newline="") as stream:
         # Strict: else a quote that is never closed swallows the rest of the file.
         rows = filter(None, csv.reader(stream, strict=True))

@@ -215,7 +215,7 @@ BAD_ARGUMENTS = {
     "estimate": [
         ("--confidence 0", "The confidence is 0.0; it must lie strictly"),
         ("--confidence 1", "The confidence is 1.0; it must lie strictly"),
-        ("--confidence nan", "The confidence is nan; it must lie strictly"),
+        ("--confidence nan", "The confidence is nan; it must be a number strictly"),
         ("--confidence -0.5", "The confidence is -0.5; it must lie strictly"),
         ("--confidence inf", "The confidence is inf; it must lie strictly"),
         ("--confidence 95%", "argument --confidence: invalid float value: '95%'"),
@@ -244,7 +244,7 @@ BAD_ARGUMENTS = {
         ("--samples DIGITS", "The number of samples is 999"),
         ("--samples 10000000000000", "The number of samples is 10000000000000; it must"),
         ("--samples 5 --confidence 0", "The confidence is 0.0; it must lie strictly"),
-        ("--confidence nan", "The confidence is nan; it must lie strictly"),
+        ("--confidence nan", "The confidence is nan; it must be a number strictly"),
         ("--data reports.csv", "The column 'illness' is not in reports.csv; it"),
         ("--data people.csv --column region", "Record 1 of people.csv has 'north' as its region;"),
         ("--data folder.csv", "folder.csv: Is a directory."),

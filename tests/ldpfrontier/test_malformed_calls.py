@@ -1,0 +1,277 @@
+"""Malformed arguments of the public functions: answered, or refused with a sentence of this package."""
+
+import inspect
+import traceback
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpfrontier as l
+from support.owndata import channel_of, records_of, small_table, write_records
+
+PACKAGE = Path(l.__file__).parent
+COUNTS = np.array([[15, 5, 10], [10, 35, 25]])
+PRIOR = np.array([0.2, 0.3, 0.5])
+PAIR = np.array([[0.2, 0.8], [0.6, 0.4]])
+
+
+class Strange:
+    """Something that is no number and no sequence, and says nothing of use about itself."""
+
+    __array__ = None
+
+
+#: In the place of any argument.
+HOSTILE = {
+    "None": None,
+    "True": True,
+    "a text": "abc",
+    "an empty text": "",
+    "bytes": b"ab",
+    "NaN": float("nan"),
+    "inf": float("inf"),
+    "-inf": float("-inf"),
+    "-1": -1,
+    "-1.5": -1.5,
+    "1e308": 1e308,
+    "5e-324": 5e-324,
+    "10^400": 10**400,
+    "-10^400": -(10**400),
+    "a fraction": Fraction(10**400, 3),
+    "a complex number": 1 + 2j,
+    "an empty list": [],
+    "a list of None": [None],
+    "a list of lists of texts": [["a"], ["b"]],
+    "rows of different lengths": [[0.5], [0.25, 0.25]],
+    "NaN in an array": np.array([[np.nan, 1.0], [0.5, 0.5]]),
+    "a complex array": np.eye(2) + 1j,
+    "an array of truth values": np.eye(2, dtype=bool),
+    "an array of objects": np.array([object(), object()], dtype=object),
+    "an array without dimensions": np.array(0.5),
+    "a masked array": np.ma.masked_array([0.5, 0.5], mask=[False, True]),
+    "four dimensions": np.full((1, 2, 1, 2), 0.25),
+    "no rows": np.zeros((0, 3)),
+    "dates": np.array(["2026-01-01"], dtype="datetime64[D]"),
+    "a structured array": np.zeros(2, dtype=[("a", float)]),
+    "a set": {0.5},
+    "a dictionary": {"a": 0.5},
+    "a generator": iter([0.5, 0.5]),
+    "a function": len,
+    "a class": l.Channel,
+    "a strange object": Strange(),
+    "a table of texts": pd.DataFrame({"a": ["x", "y"]}),
+    "a series with a gap": pd.Series([0.5, None]),
+    "pandas.NA": pd.NA,
+    "NaT": pd.NaT,
+    "a category": pd.Categorical(["a", "b"]),
+}
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """Return a call of every public name that does, by its name."""
+    folder = tmp_path_factory.mktemp("good")
+    people = small_table()
+    write_records(folder / "people.csv", people, records_of(people))
+    (folder / "table.csv").write_text("illness,region,count\nno,n,3\nyes,n,4\nyes,s,5\n", encoding="utf-8")
+    private = channel_of(people, "srr")
+    private.write(folder / "channel.json")
+    l.privatize_file(private, folder / "people.csv", folder / "both.csv", keep=people.attributes)
+    ball, utility = l.RenyiBall.confidence(COUNTS), l.MutualInformation(PRIOR)
+    channel, square = l.randomized_response(3, 1.0), l.randomized_response(6, 1.0)
+    own = {
+        "path": folder / "people.csv", "sensitive": ("illness",), "useful": ("region", "age"),
+    }  # fmt: skip
+    return {
+        "Channel": {"matrix": np.eye(2), "inputs": ("a", "b"), "outputs": ("c", "d")},
+        "MutualInformation": {"prior": PRIOR},
+        "FDivergence": {"p0": PAIR[0], "p1": PAIR[1], "kind": "kl", "f": None},
+        "RenyiBall": {"centre": COUNTS / 100.0, "radius": 0.1, "order": 2.0},
+        "RenyiBall.confidence": {"counts": COUNTS, "beta": 0.05, "order": 2.0},
+        "RenyiBall.worst_case_epsilon": {"self": ball, "channel": square, "tol": 1e-10},
+        "SourceSet": {"distributions": PAIR},
+        "CountTable": {
+            "sensitive": ("s",),
+            "useful": ("u",),
+            "rows": (("0",), ("1",)),
+            "columns": (("a",), ("b",), ("c",)),
+            "counts": COUNTS,
+            "source": "x",
+            "sha256": "y",
+        },
+        "entropy": {"p": PRIOR, "bits": False},
+        "mutual_information": {"prior": PRIOR, "channel": channel, "bits": False},
+        "ldp_epsilon": {"channel": channel},
+        "rldp_epsilon": {"channel": square, "conditionals": ball.conditionals},
+        "randomized_response": {"k": 3, "epsilon": 1.0},
+        "geometric_mechanism": {"k": 3, "epsilon": 1.0},
+        "binary_mechanism": {"utility": utility, "epsilon": 1.0},
+        "quaternary_mechanism": {"epsilon": 1.0, "delta": 0.1},
+        "secret_randomized_response": {"a1": 2, "a2": 3, "epsilon": 1.0},
+        "optimal_ldp": {
+            "utility": utility,
+            "epsilon": 1.0,
+            "tolerance": 1e-9,
+            "max_rounds": 9,
+            "start": channel,
+        },
+        "optimal_nonrobust": {
+            "estimate": ball.centre,
+            "epsilon": 1.0,
+            "tolerance": 1e-9,
+            "max_rounds": 9,
+            "start": None,
+        },
+        "optimal_unconditional": {
+            "prior": ball.centre,
+            "epsilon": 1.0,
+            "tolerance": 1e-9,
+            "max_rounds": 9,
+            "start": square,
+        },
+        "optimal_robust": {
+            "ball": ball,
+            "epsilon": 1.0,
+            "envelope": "simplex",
+            "pairs": "all",
+            "tolerance": 1e-6,
+            "max_rounds": 9,
+            "max_nodes": 0,
+            "start": square,
+        },
+        "improved_reporting": {"ball": ball, "epsilon": 1.0, "splits": 3, "sweeps": 1, "tolerance": 1e-6},
+        "independent_reporting": {"ball": ball, "epsilon": 1.0, "distance": "published", "prior": None},
+        "budget_split": {"ball": ball, "epsilon": 1.0, "distance": "published", "prior": None},
+        "calibrated": {
+            "family": lambda level: l.randomized_response(6, level),
+            "ball": ball,
+            "epsilon": 1.0,
+            "most": None,
+            "tol": 1e-6,
+        },
+        "optimal_leakage": {
+            "hypotheses": PAIR,
+            "leakage": 0.1,
+            "outputs": None,
+            "order": 1.0,
+            "tolerance": None,
+            "max_rounds": 9,
+            "start": None,
+        },
+        "hamming_leakage": {
+            "sources": l.SourceSet(PAIR),
+            "distortion": 0.2,
+            "tolerance": 1e-9,
+            "max_rounds": 9,
+            "start": None,
+        },
+        "information_leakage": {"sources": PAIR, "distortion": 0.2, "tolerance": 1e-9, "max_rounds": 9},
+        "count_records": own,
+        "read_count_table": {
+            "path": folder / "table.csv",
+            "sensitive": ["illness"],
+            "useful": ["region"],
+            "count": "count",
+        },
+        "read_channel": {"path": folder / "channel.json"},
+        "design_channel": {
+            "table": people,
+            "epsilon": 1.0,
+            "mechanisms": ["srr"],
+            "beta": 0.05,
+            "order": 2.0,
+            "records": 100,
+        },
+        "least_epsilon": {"table": people, "utility": 0.1, "mechanism": "srr", "beta": 0.05, "order": 2.0},
+        "privatize": {"private": private, "records": people.labels, "source": None},
+        "privatize_file": {
+            "private": private,
+            "path": folder / "people.csv",
+            "target": folder / "out.csv",
+            "keep": ("age",),
+            "column": "report",
+            "source": None,
+        },
+        "count_reports": {"private": private, "path": folder / "both.csv", "column": "report"},
+        "estimate_distribution": {
+            "private": private,
+            "counts": [5] * private.weights.shape[1],
+            "confidence": 0.95,
+        },
+        "audit_channel": {"private": private, "samples": 10, "pairs": None, "confidence": 0.95},
+        "count_pairs": {"private": private, "path": folder / "both.csv", "column": "report"},
+    }
+
+
+NAMES = [
+    *("Channel", "MutualInformation", "FDivergence", "RenyiBall", "RenyiBall.confidence"),
+    *("RenyiBall.worst_case_epsilon", "SourceSet", "CountTable", "entropy", "mutual_information"),
+    *("ldp_epsilon", "rldp_epsilon", "randomized_response", "geometric_mechanism", "binary_mechanism"),
+    *("quaternary_mechanism", "secret_randomized_response", "optimal_ldp", "optimal_nonrobust"),
+    *("optimal_unconditional", "optimal_robust", "improved_reporting", "independent_reporting"),
+    *("budget_split", "calibrated", "optimal_leakage", "hamming_leakage", "information_leakage"),
+    *("count_records", "read_count_table", "read_channel", "design_channel", "least_epsilon", "privatize"),
+    *("privatize_file", "count_reports", "estimate_distribution", "audit_channel", "count_pairs"),
+]
+
+#: What its users make of others: results, and an error.
+RESULTS = {
+    "Audit",
+    "BudgetSplit",
+    "Calibration",
+    "Design",
+    "Estimate",
+    "Intractable",
+    "Optimum",
+    "PrivateChannel",
+}
+
+
+def test_every_public_name_is_attacked(good):
+    assert set(NAMES) == set(good)
+    assert {name.partition(".")[0] for name in NAMES} | RESULTS == set(l.__all__)
+
+
+def allowed(function, argument, value):
+    """Tell whether an argument may have a value: its default, or a function that fails by itself."""
+    if value is None:
+        return inspect.signature(function).parameters[argument].default is None
+    return argument in ("f", "family", "source") and callable(value)
+
+
+def hostile(name):
+    """A value of its own for every call, as a generator is used up."""
+    return iter([0.5, 0.5]) if name == "a generator" else HOSTILE[name]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", NAMES)
+def test_malformed_arguments(good, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments, function = dict(good[name]), l
+    for part in name.split("."):
+        function = getattr(function, part)
+    if "self" in arguments:
+        function = getattr(arguments.pop("self"), name.split(".")[1])
+    function(**arguments)
+    wrong, refused = [], 0
+    for argument in arguments:
+        for what in HOSTILE:
+            if allowed(function, argument, value := hostile(what)):
+                continue
+            try:
+                function(**{**arguments, argument: value})
+            except (ValueError, l.Intractable, OSError) as error:
+                refused += 1
+                inner = traceback.extract_tb(error.__traceback__)[-1].filename
+                if not isinstance(error, OSError) and (
+                    "ldpfrontier" not in inner or not str(error).endswith(".")
+                ):
+                    wrong.append(f"{argument} = {what}: {error!r} of {inner}")
+            except Exception as error:
+                wrong.append(f"{argument} = {what}: {error!r}")
+    assert not wrong
+    assert refused > 0
