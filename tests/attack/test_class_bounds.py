@@ -119,3 +119,16 @@ def test_the_search_finds_what_the_library_does_from_nothing():
         cone_of(instance), np.ones((1, 3, 6)), np.random.default_rng(0), starts=60, rounds=14
     )
     assert alone.value >= 0.98 * row.library
+
+
+def test_a_bound_of_a_level_that_is_too_low_is_exceeded():
+    instance = random_instance(0)
+    instance.max_nodes = 2_000
+    row, _ = attack(instance, starts=8, rounds=1, steps=2)
+    cone = cone_of(instance)
+    larger = Cone(cone.P, cone.radius, cone.order, 1.1 * cone.epsilon, cone.distinct)
+    found = best_mechanism(
+        larger, np.ones((1, *cone.P.shape)), np.random.default_rng(0), starts=60, rounds=14
+    )
+    assert found.value > row.bound
+    assert found.level > 1.05 * instance.epsilon
