@@ -28,8 +28,10 @@ from ldpfrontier.optimal.degenerate_inputs import (
     solve_or_none,
     with_floor,
 )
-from ldpfrontier.optimal.exact.separation import Pairs
+from ldpfrontier.optimal.exact.joint_ascent import ascended_mechanism
+from ldpfrontier.optimal.exact.separation import Oracle, Pairs
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
+from ldpfrontier.optimal.geometry.settings import SETTINGS as GEOMETRY
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
@@ -89,7 +91,8 @@ def optimal_robust(
         per pass over the blocks: by default none; 100,000 take 10 to 20 s, and minutes with distinct pairs.
         With none, the bound is that of `optimal_nonrobust`. On larger tables the exact envelope gives a
         mechanism whose groups share the budget of F at a few multipliers (`projections.budget_multiplier`),
-        and with nodes a lower bound than that one, on every robust mechanism.
+        improved by joint ascent up to 30 cells (`exact.joint_ascent`), and with nodes a lower bound than that
+        one, on every robust mechanism.
     start : Channel, optional
         A mechanism of the class at this epsilon, whose columns are among the first, so that the result does
         at least as well: with distinct pairs the published optimum, say. Of no use, and only its size is
@@ -151,7 +154,8 @@ def optimal_robust(
             )
             if optimum is not None:
                 return optimum
-    return _within_simplex(ball, epsilon, envelope == "simplex", distinct, tolerance, max_rounds, start)
+    found = _within_simplex(ball, epsilon, envelope == "simplex", distinct, tolerance, max_rounds, start)
+    return _bounded_by_nonrobust(found, ball.centre, epsilon, tolerance)
 
 
 def _check_choices(ball: RenyiBall, envelope: str, pairs: str, start: Channel | None) -> None:
@@ -168,7 +172,8 @@ def _check_choices(ball: RenyiBall, envelope: str, pairs: str, start: Channel | 
             f"The table has {ball.centre.shape[0]} x {ball.centre.shape[1]} cells; at most"
             f" {SETTINGS.max_cells:,} are supported, as each is a row of a linear program."
         )
-    few = (ball.centre > 0).sum(axis=1).max() <= 20  # more are refused by the blocks themselves
+    # More letters are refused by the blocks themselves.
+    few = (ball.centre > 0).sum(axis=1).max() <= GEOMETRY.max_letters
     if few and (subsets := _count_subsets(ball)) > SETTINGS.max_block_subsets:
         raise Intractable(
             f"The public values that occur with a sensitive one have {subsets:,} subsets in all; at most"
@@ -247,6 +252,17 @@ def _within_simplex(
     else:
         channels += _polyopt_with_floors(centre, lower, epsilon, distinct, tolerance, max_rounds)
     return best_fallback(centre, epsilon, channels, distinct=distinct, tolerance=tolerance, bound=bound)
+
+
+def _bounded_by_nonrobust(optimum: Optimum, centre: FloatArray, epsilon: float, tolerance: float) -> Optimum:
+    """Return an optimum with the bound of NR if that is lower."""
+    # NR has the utility H(U|S) at least: below that, as usual, it need not be solved.
+    if optimum.upper_bound <= entropy(centre) - entropy(centre.sum(axis=1)):
+        return optimum
+    bound = optimal_nonrobust(centre, epsilon).upper_bound
+    if bound >= optimum.upper_bound:
+        return optimum
+    return certified(optimum.channel, optimum.value, bound, tolerance, optimum.iterations, error=0.0)
 
 
 def _polyopt(
@@ -330,7 +346,16 @@ def _beyond_simplex(
             ball, products.epsilon, tolerance=tolerance, max_rounds=max_rounds, start=channel
         )
         rounds += more
+        if ball.centre.size <= SETTINGS.max_ascent_cells:
+            channel = _ascended(ball, products.epsilon, channel)
         bound = frontier_bound(ball, epsilon, nodes) if nodes > 0 else math.inf
     value = MutualInformation(ball.centre)(channel)
     bound = min(bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
     return certified(channel, value, bound, tolerance, rounds)
+
+
+def _ascended(ball: RenyiBall, epsilon: float, channel: Channel) -> Channel:
+    """Return a better mechanism private over F by joint ascent, or the one given."""
+    found = ascended_mechanism(Oracle(ball, epsilon), channel)
+    # Rounding may put columns beyond the level, and never costs what there was.
+    return found if ball.worst_case_epsilon(found) <= allowed_level(epsilon) else channel

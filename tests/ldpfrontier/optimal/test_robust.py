@@ -194,3 +194,13 @@ def test_so_many_subsets_are_not_listed() -> None:
     for envelope in ("simplex", "projections", "exact"):
         with pytest.raises(Intractable, match=r"22,020,096 subsets in all; at most 20,971,520"):
             optimal_robust(ball, 1.0, envelope=envelope)
+
+
+@pytest.mark.parametrize("pairs", ["all", "distinct"])
+def test_bounds_next_to_a_known_distribution_are_not_above_its_own(pairs):
+    """At tiny radii the bound of PolyOpt, with its own gap, may be above that of the larger class."""
+    centre = np.random.default_rng(11).dirichlet(np.ones(12)).reshape(4, 3)
+    for radius in (1e-12, 1e-8, 1e-4):
+        for epsilon in (0.5, 4.0):
+            found = optimal_robust(RenyiBall(centre, radius), epsilon, pairs=pairs)
+            assert found.value <= found.bound <= optimal_nonrobust(centre, epsilon).bound

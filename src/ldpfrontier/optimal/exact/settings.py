@@ -58,5 +58,26 @@ class ExactSettings:
     # Linear programs of one optimum, after which searches, and branch and bound, end.
     max_programs: int = 100_000
 
+    # Joint ascent of the columns of a mechanism. Tuned on random tables of 18 to 30 cells.
+
+    # Mass that may be mixed with constants, and the share of it, per column, below which cuts are left out.
+    mixed_share: float = 1e-3
+    cut_share: float = 0.2
+    # Share of the mixture that its worst cut asks a column for, below which its other ones are left out.
+    cut_ratio: float = 0.3
+    # Cuts that a column keeps from one ascent to the next, as a multiple of the cells.
+    kept_cuts: int = 4
+    # Weight of a column from which on it counts.
+    least_used: float = 1e-9
+    # Relative rise of the value that counts as one.
+    least_rise: float = 1e-4
+    # Programs of one step of an ascent; its steps; searches between ascents; and starts of a search.
+    max_rise_steps: int = 80
+    max_rises: int = 12
+    max_searches: int = 10
+    search_starts: int = 40
+    # Accuracy of these searches, relative to the value.
+    search_resolution: float = 3e-3
+
 
 SETTINGS = ExactSettings()

@@ -17,9 +17,15 @@ from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.ball_body import polish
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.products.ball_family import BallFamily
-from ldpfrontier.optimal.projections.solve import frontier_bound, projected_mechanism
+from ldpfrontier.optimal.projections.solve import frontier_bound, inscribed_ball, projected_mechanism
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.uncertainty.divergence import least_mean, minimizers, renyi_divergences
+from ldpfrontier.uncertainty.divergence import (
+    least_mean,
+    minimizers,
+    push_out,
+    random_targets,
+    renyi_divergences,
+)
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from reproduction.data.catalogue import data_set
 from support.blocks import extreme_means, function_values, random_body
@@ -213,3 +219,35 @@ def test_bad_arguments():
         ValueError, match=r"The start is private at level .* over the projections; epsilon is 1"
     ):
         optimal_robust(ball, 1.0, envelope="projections", start=Channel(np.eye(4)))
+
+
+@pytest.mark.parametrize("order", [0.25, 0.5, 0.7, 0.95])
+@settings(max_examples=15, deadline=None)
+@given(seed=seeds)
+def test_an_inscribed_ball_of_order_1_lies_within_half_budgets(order, seed):
+    """Its boundary is inside, and no larger ball is: two cells of a group reach its radius."""
+    rng = np.random.default_rng(seed)
+    centre = rng.dirichlet(np.full(12, 0.7)).reshape(3, 4)
+    ball = RenyiBall(centre, 10 ** rng.uniform(-4, -0.5), order)
+    inner = inscribed_ball(ball)
+    assert inner.order == 1.0
+    half, ratios = np.full(3, 0.5), []
+    mine, own = inner.radius_at(half, ball.sensitive), ball.radius_at(half, ball.sensitive)
+    for r, radius, limit in zip(ball.conditionals, mine, own, strict=True):
+        targets = random_targets(rng, 400, 4)
+        for letters in range(1, 15):  # two cells: a set of letters and the others
+            chosen = np.array([letters >> u & 1 for u in range(4)], dtype=float)
+            targets = np.vstack([targets, r * chosen / (r @ chosen)])
+        R = push_out(np.tile(r, (len(targets), 1)), targets, np.full(len(targets), radius), 1.0)
+        spent = renyi_divergences(np.tile(r, (len(R), 1)), R, order)
+        assert (spent <= limit * (1.0 + 1e-7) + 1e-13).all()
+        ratios.append(spent.max() / limit)
+    assert max(ratios) > 0.99 or not np.isfinite(own).any()
+
+
+def test_below_order_1_bounds_are_below_that_of_a_known_distribution():
+    counts = np.random.default_rng(3).multinomial(400, np.full(18, 1 / 18)).reshape(6, 3)
+    ball = RenyiBall.confidence(counts, order=0.7)
+    nr = optimal_nonrobust(ball.centre, 0.3).upper_bound
+    optimum = optimal_robust(ball, 0.3, envelope="exact", tolerance=1e-3, max_nodes=1_500)
+    assert optimum.value <= optimum.upper_bound < 0.9 * nr

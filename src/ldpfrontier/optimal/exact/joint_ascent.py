@@ -1,0 +1,178 @@
+r"""Ascent of a whole mechanism, all of its columns at once, among those private under an uncertainty set.
+
+With w_j = theta_j v_j, a weight times a column, the column LP is ::
+
+    maximize sum_j mu(w_j)   subject to   sum_j w_j = 1,  w_j in C,
+
+C the cone of private columns (`separation`). As mu is sublinear, mu(w) >= grad mu(v) . w for all w, with
+equality at the multiples of v. So the linear program over all w_j together, with the gradients at the present
+columns in place of mu, has a solution that is worth at least as much as they are: a step of the
+convex-concave procedure. Of C the program knows cuts, and every column has its own: those that were violated
+near it. Cuts are added until mixing the w_j with constants, to move them into the cone, costs next to nothing
+(Kelley's method). The columns reached join a restricted master, so that no step loses.
+
+Unlike in column generation no prices have to settle, which takes most of the rounds there when columns fill
+a smooth cone. But columns only move to where their gradients point. Between ascents, new ones are searched
+for at the duals of the master, as on small tables (`spatial_branch_and_bound`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.highs import add_columns, add_rows, new_lp, solve
+from ldpfrontier.optimal.column_generation.smoothed import Master
+from ldpfrontier.optimal.exact.separation import Oracle
+from ldpfrontier.optimal.exact.settings import SETTINGS
+from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns
+from ldpfrontier.optimal.polyopt.solve import start_columns
+from ldpfrontier.types import FloatArray
+from ldpfrontier.utility import Columns
+
+
+class MechanismAscent:
+    """Columns of a cone with the cuts that hold next to them, and the best mechanism made of them.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Of the cone.
+
+    Attributes
+    ----------
+    value : float
+        Utility of the best mixture of the columns, in nats; 0 at first, that of the constant column.
+    duals : ndarray, shape (a1 a2,)
+        Of the restricted master.
+    """
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.family = JointColumns(oracle, max_nodes=0)
+        self.oracle, self.utility = oracle, self.family.utility
+        self._master = Master(self.utility.prior.size)
+        self._cuts = list[FloatArray]()  # of every column of the master, (cuts, a1 a2) each
+        self.value, self.duals = 0.0, np.zeros(self.utility.prior.size)
+        self._weights = np.zeros(0)
+        self.add(self.family.found)
+
+    def add(self, columns: Columns) -> bool:
+        """Add columns of the cone; return whether the value rises."""
+        return self._add(columns, list(self.oracle.fast_cuts(columns.vectors)))
+
+    def _add(self, columns: Columns, cuts: list[FloatArray]) -> bool:
+        """Add columns of the cone with cuts that hold next to them; return whether the value rises."""
+        before = self.value
+        self._master.add(columns)
+        self._cuts += cuts
+        self.value, self._weights, self.duals = self._master.solve()
+        return self.value > before * (1.0 + SETTINGS.least_rise)
+
+    @property
+    def channel(self) -> Channel:
+        """The best mechanism made of the columns."""
+        return self._master.channel(self._weights)
+
+    @property
+    def support(self) -> FloatArray:
+        """The columns of that mechanism, shape (m, a1 a2)."""
+        return np.array([self._master.vectors[j] for j in self._used()])
+
+    def _used(self) -> list[int]:
+        """Return the numbers of the columns in use."""
+        return [int(j) for j in np.flatnonzero(self._weights > SETTINGS.least_used)]
+
+    def rise(self, max_steps: int) -> bool:
+        """Move all columns once along their gradients; return whether the value rises."""
+        prior, v = self.utility.prior, self.support
+        cuts = [self._cuts[j] for j in self._used()]
+        m, n = v.shape
+        lp = new_lp()
+        # Cuts are added to a solved program, which keeps its basis dual feasible.
+        lp.setOptionValue("simplex_strategy", 1)
+        for _ in range(n):
+            lp.addRow(1.0, 1.0, 0, np.empty(0, dtype=np.int32), np.empty(0))
+        slopes = prior * np.log(np.maximum(v, SETTINGS.gradient_floor))
+        add_columns(lp, slopes.ravel(), np.tile(np.eye(n), (m, 1)))
+        for j, own in enumerate(cuts):
+            _add_cuts(lp, own, np.full(len(own), j), m)
+        for _ in range(max_steps):
+            w = np.maximum(solve(lp)[1].reshape(m, n), 0.0)
+            z = w @ prior
+            live = np.flatnonzero(z > SETTINGS.least_used)
+            ends = w[live] / z[live, None]
+            found = self.oracle.fast_cuts(ends)
+            excess = np.maximum(np.einsum("mpx,mx->mp", found, ends), 0.0)
+            mixed = excess / (excess + math.expm1(self.oracle.epsilon))
+            largest = mixed.max(axis=1, keepdims=True)
+            # Cuts that hardly ask for a mixture would make the program longer, and its solution no better.
+            least = SETTINGS.cut_share * SETTINGS.mixed_share / len(live)
+            violated = (mixed > SETTINGS.cut_ratio * largest) & (mixed * z[live, None] > least)
+            rows, _ = np.nonzero(violated)
+            if float(largest[:, 0] @ z[live]) <= SETTINGS.mixed_share or not rows.size:
+                break
+            for k in np.unique(rows):
+                cuts[live[k]] = np.vstack([cuts[live[k]], found[k][violated[k]]])
+            _add_cuts(lp, found[violated], live[rows], m)
+        inside, _ = self.oracle.pull(ends)
+        return self._add(
+            self.utility.columns(inside), [_nearest(cuts[j], end) for j, end in zip(live, ends, strict=True)]
+        )
+
+    def search(self, starts: int) -> bool:
+        """Search for columns at the duals of the master, from some starts; return whether the value rises."""
+        self.family.set_accuracy(self.value, SETTINGS.search_resolution * self.value)
+        near = self.family.starts(self.support)
+        chosen = near[self.family.rng.permutation(len(near))[:starts]]
+        return self.add(self.family.search(self.duals, chosen))
+
+
+def _add_cuts(lp: highspy.Highs, cuts: FloatArray, owners: NDArray[np.integer], m: int) -> None:
+    """Require that cuts, (k, n), hold for the columns of these numbers among m, (k,)."""
+    k, n = cuts.shape
+    rows = np.zeros((k, m, n))
+    rows[np.arange(k), owners] = -cuts / np.abs(cuts).max(axis=1, keepdims=True)
+    add_rows(lp, np.zeros(k), rows.reshape(k, m * n))
+
+
+def _nearest(cuts: FloatArray, column: FloatArray) -> FloatArray:
+    """Return the cuts that are nearest to being violated by a column, the last ones first among equals."""
+    slack = (cuts @ column) / np.abs(cuts).max(axis=1)
+    return cuts[np.argsort(-slack, kind="stable")[: SETTINGS.kept_cuts * column.size]]
+
+
+def ascended_mechanism(oracle: Oracle, start: Channel) -> Channel:
+    """Return a mechanism of columns of a cone, at least as good as one given, by ascents and searches.
+
+    The work is limited by numbers of linear programs, never by time.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Of the cone.
+    start : Channel
+        A mechanism of columns of the cone, as far as rounding allows.
+
+    Returns
+    -------
+    Channel
+        The start where linear programs fail before anything better is found.
+    """
+    ascent = MechanismAscent(oracle)
+    try:
+        for columns in start_columns(start, ascent.utility):
+            inside, _ = oracle.pull(columns.vectors)
+            ascent.add(ascent.utility.columns(inside))
+        for _ in range(SETTINGS.max_searches):
+            for _ in range(SETTINGS.max_rises):
+                if not ascent.rise(SETTINGS.max_rise_steps):
+                    break
+            if not ascent.search(SETTINGS.search_starts):
+                break
+    except RuntimeError:  # HiGHS gives up some programs
+        pass
+    return max((ascent.channel, start), key=ascent.utility)
