@@ -29,7 +29,13 @@ def inner(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Compile as `inner` does, into the one function that calls it: calls with many arrays take long."""
+    """Put a function in place of its calls, before types are found: it is compiled with its caller only."""
+    # What `inner` compiles is optimized once by itself, and again in every function around it.
+    return cast(F, njit(**INNER, inline="always")(function))
+
+
+def inlined_late(function: F) -> F:
+    """Compile as `inner` does, into all that call it: for loops to be optimized by themselves first."""
     return cast(F, njit(**INNER, forceinline=True)(function))
 
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.jit import inlined, inner, kernel
 from ldpfrontier.optimal.geometry.settings import SETTINGS
 from ldpfrontier.optimal.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean
 from ldpfrontier.types import FloatArray
@@ -73,7 +73,7 @@ class _Point(NamedTuple):
     b: ExtremeMean
 
 
-@inner
+@inlined
 def _copy_extreme(target: ExtremeMean, source: ExtremeMean) -> None:
     """Copy what was found."""
     target.value[0], target.log_t[0] = source.value[0], source.log_t[0]
@@ -82,7 +82,7 @@ def _copy_extreme(target: ExtremeMean, source: ExtremeMean) -> None:
         target.R[u], target.x[u] = source.R[u], source.x[u]
 
 
-@inner
+@inlined
 def _copy_point(target: _Point, source: _Point) -> None:
     """Copy a vector, and what attains A and B."""
     for u in range(target.w.size):
@@ -91,7 +91,15 @@ def _copy_point(target: _Point, source: _Point) -> None:
     _copy_extreme(target.b, source.b)
 
 
-@inner
+@inlined
+def _copy_start(target: _Point, source: _Point) -> None:
+    """Copy a vector, and from where A and B are searched."""
+    for u in range(target.w.size):
+        target.w[u] = source.w[u]
+    target.A.log_t[0], target.b.log_t[0] = source.A.log_t[0], source.b.log_t[0]
+
+
+@inlined
 def _find_extremes(ball: _Ball, point: _Point) -> None:
     """Find A and B of the vector of a point."""
     prices = ball.budget_multipliers
@@ -141,7 +149,7 @@ def _pull(ball: _Ball, point: _Point, top: float, bottom: float) -> None:
         b.x[u] *= scale
 
 
-@inner
+@inlined
 def _pull_step_by_step(ball: _Ball, point: _Point, top: float, bottom: float) -> None:
     """Move a vector into a body where k(D) has a price: scale it, and raise all letters alike if need be.
 
@@ -272,7 +280,7 @@ def _solve_pair(aa: float, ab: float, bb: float, a: float, b: float) -> tuple[fl
     return (a * bb - b * ab) / det, (b * aa - a * ab) / det
 
 
-@inner
+@inlined
 def _restore(ball: _Ball, point: _Point, top: float, bottom: float, tight: bool) -> None:
     """Move a vector to its body by relative changes of its letters: what is zero stays zero.
 
@@ -296,7 +304,7 @@ def _restore(ball: _Ball, point: _Point, top: float, bottom: float, tight: bool)
             w[u] *= 1.0 + min(max((x * A.R[u] + y * b.R[u]) * w[u], -0.5), 0.5)
 
 
-@inner
+@inlined
 def _linearize(
     rows: BodyRows, s: int, point: _Point, place: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -346,54 +354,44 @@ def _nonzero_letters(w: FloatArray, r: FloatArray, least: float, letters: NDArra
     return m
 
 
-@inner
-def _step(
-    rows: BodyRows, s: int, place: NDArray[np.int64], value: float, point: _Point, trial: _Point
-) -> float:
-    """Move a point to the best of four trials, if any gains; return its value.
-
-    These are the whole step and a part of it, with the curvature of f and without.
-    """
-    n, m, top, bottom = point.w.size, place.size, rows.top[s], rows.bottom[s]
-    ball = _Ball(rows.r[s, :n], rows.radius[s], rows.order, rows.budget_multipliers[s])
-    system, right, curvature = _linearize(rows, s, point, place)
-    reach = _TRUST_RADIUS * _largest(point.w)
-    for curved in (True, False):
-        matrix, d = system.copy(), right.copy()
-        if curved:
-            for i in range(m):
-                matrix[i, i] += curvature[i]
-        if not _eliminate(matrix, d):
-            continue
-        share = min(reach / max(_largest(d[:m]), 1e-300), 1.0)
-        for _ in range(2):
-            _copy_point(trial, point)
-            for i in range(m):
-                trial.w[place[i]] = max(point.w[place[i]] + share * d[i], 0.0)
-            _pull(ball, trial, top, bottom)
-            new = _value(trial.w, rows.prior[s, :n], rows.prices[s, :n])
-            if new > value + _LEAST_GAIN * abs(value):
-                value = new
-                _copy_point(point, trial)
-            share *= _STEP_SHRINKAGE
-    return value
-
-
-@inner
+@inlined
 def _ascend(rows: BodyRows, s: int, w: FloatArray, restore: Restore, max_steps: int) -> float:
-    """Take steps from one vector until none gains; change the vector, and return its value."""
+    """Take steps from one vector until none gains; change the vector, and return its value.
+
+    A step is the best of four trials: all of it and a part of it, with the curvature of f and without.
+    """
     n, top, bottom = w.size, rows.top[s], rows.bottom[s]
+    prior, prices = rows.prior[s, :n], rows.prices[s, :n]
     ball = _Ball(rows.r[s, :n], rows.radius[s], rows.order, rows.budget_multipliers[s])
     point = _Point(w, empty_extreme(n), empty_extreme(n))
     trial = _Point(np.empty(n), empty_extreme(n), empty_extreme(n))
     if restore != Restore.NONE:
         _restore(ball, point, top, bottom, restore == Restore.BOTH_TIGHT)
     _pull(ball, point, top, bottom)
-    value = _value(w, rows.prior[s, :n], rows.prices[s, :n])
+    value = _value(w, prior, prices)
     letters = np.empty(n, dtype=np.int64)
     for _ in range(max_steps):
-        m = _nonzero_letters(w, ball.r, _TOLERANCE * top, letters)
-        before, value = value, _step(rows, s, letters[:m], value, point, trial)
+        place = letters[: _nonzero_letters(w, ball.r, _TOLERANCE * top, letters)]
+        system, right, curvature = _linearize(rows, s, point, place)
+        before, reach = value, _TRUST_RADIUS * _largest(w)
+        for curved in (True, False):
+            matrix, d = system.copy(), right.copy()
+            if curved:
+                for i in range(place.size):
+                    matrix[i, i] += curvature[i]
+            if not _eliminate(matrix, d):
+                continue
+            share = min(reach / max(_largest(d[: place.size]), 1e-300), 1.0)
+            for _ in range(2):
+                _copy_start(trial, point)
+                for i in range(place.size):
+                    trial.w[place[i]] = max(w[place[i]] + share * d[i], 0.0)
+                _pull(ball, trial, top, bottom)
+                new = _value(trial.w, prior, prices)
+                if new > value + _LEAST_GAIN * abs(value):
+                    value = new
+                    _copy_point(point, trial)
+                share *= _STEP_SHRINKAGE
         if value == before:
             break
     return value

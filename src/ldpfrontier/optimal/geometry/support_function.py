@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.jit import inlined_late, inner, kernel
 from ldpfrontier.optimal.geometry.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.settings import SETTINGS as BALL_SETTINGS
@@ -120,7 +120,7 @@ def _spare_at_price(moment: float, nu: float, D: float, g: float) -> float:
     return float((np.log(moment / nu) - g * D) / (1.0 + g))
 
 
-@inner
+@inlined_late
 def _search(
     r: FloatArray,
     z: FloatArray,
