@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +26,8 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.column_generation.proximal_bundle import ProximalFamily, generate_proximal
 from ldpfrontier.optimal.column_generation.smoothed import best_channel, generate
+from ldpfrontier.optimal.geometry.ball_body import Body
+from ldpfrontier.optimal.geometry.block_key import BlockKey
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.products.ball_family import BallFamily
@@ -108,8 +111,8 @@ def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int) -> float:
 
     With half of the budget each, any two groups can have theirs at once, so a robust mechanism is private
     over the projections of half budgets, for distinct pairs: their class contains it. So does that of any
-    sets within these. Below order 1 balls of order 1 within the half budgets take their place: certificates of
-    the half budgets themselves hardly came below the bound of `optimal_nonrobust` with 40,000 nodes.
+    sets within these. Below order 1 balls of order 1 within the half budgets take their place: certificates
+    of the half budgets themselves hardly came below the bound of `optimal_nonrobust` with 40,000 nodes.
 
     Parameters
     ----------
@@ -120,48 +123,66 @@ def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int) -> float:
     max_nodes : int
         Nodes to look at, see `Certificate`.
     """
-    inner = ball if ball.order >= 1 else inscribed_ball(ball)
-    family = BallFamily(inner, epsilon, distinct=True, share=0.5)
+    if ball.order >= 1:
+        family = BallFamily(ball, epsilon, distinct=True, share=0.5)
+    else:
+        family = InscribedFamily(
+            RenyiBall(ball.centre, ball.radius, 1.0), epsilon, True, radii=inscribed_radii(ball)
+        )
     return _bounded_class(family, SETTINGS.finest_gap, max_nodes).bound
 
 
-def inscribed_ball(ball: RenyiBall) -> RenyiBall:
-    r"""Return a ball of order 1 whose projections at half of its budget are within those of a lower order.
+@dataclass(eq=False)
+class InscribedFamily(BallFamily):
+    """As `BallFamily`, but with given radii of the projections, nats, shape (a1,)."""
+
+    radii: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def _new_body(self, key: BlockKey) -> Body:
+        """Return a new body, with its first vertices."""
+        (s, _, _), ball, shift = key, self.ball, key.shift
+        ratio, scale = self.epsilon + shift, math.exp(-0.5 * shift)
+        return Body(ball.conditionals[s], float(self.radii[s]), ball.order, ball.centre[s], ratio, scale)
+
+
+def inscribed_radii(ball: RenyiBall) -> FloatArray:
+    r"""Return radii, (a1,), of balls of order 1 within the projections at half budget, of a lower order.
 
     For one group with centre r, the least D_1(r || R) is sought among all R beyond the radius, those with
     D_alpha(r || R) >= rho. At the least one D_alpha = rho, as both divergences fall on the way to r; and with
     x = r/R the Lagrange condition is ::
 
-        x_u - l x_u^alpha = m     for all u with r_u > 0,
+        x_u - l x_u^alpha = m     for all u with R_u > 0,
 
     l >= 0. The left-hand side is convex in x_u, so x_u has at most two values: on a set T of letters and off
     it. Such R are determined by R(T), the least or the largest one within the radius, and their divergences
-    are those of two cells. So the least of these over all T is a radius of order 1 within rho; it is at least
-    rho, as Renyi divergences do not fall with the order, and about rho/alpha if rho is small. The radius of
-    the ball is the largest one at which no group exceeds its own.
+    are those of two cells. So the least of these over all T is a radius of order 1 within rho. It is at least
+    rho, as Renyi divergences do not fall with the order, and about rho/alpha if rho is small; with an empty
+    cell off T and no other, where all orders agree, it is rho.
 
     Parameters
     ----------
     ball : RenyiBall
         Of an order below 1, with radius > 0.
     """
-    radius = math.inf
-    for p, r in zip(ball.sensitive, ball.conditionals, strict=True):
-        within = _radius_within(r[r > 0], float(ball.radius_at(np.array(0.5), p)), ball.order)
-        radius = min(radius, 2.0 * p * within if p > 0 else math.inf)
-    return RenyiBall(ball.centre, radius * (1.0 - 1e-9), 1.0)  # rounding errs on the side of less
+    halves = ball.radius_at(np.full(len(ball.centre), 0.5), ball.sensitive)
+    found = [
+        _radius_within(r, float(rho), ball.order) for r, rho in zip(ball.conditionals, halves, strict=True)
+    ]
+    return np.array(found)
 
 
 def _radius_within(r: FloatArray, radius: float, order: float) -> float:
-    """Return the largest radius of order 1 within one of a lower order, around r > 0; or that radius."""
-    if math.isinf(radius) or r.size > UNCERTAINTY.max_subset_values:
+    """Return the largest radius of order 1 within one of a lower order, or that radius for many letters."""
+    if math.isinf(radius) or (r == 0).any() or r.size > UNCERTAINTY.max_subset_values:
         return radius
     mass = np.clip(subset_sums(r)[1:-1], 0.0, 1.0)
     least = two_cell_range(mass, np.full(mass.size, radius), order)[0]
     # Sets that may vanish have an infinite divergence of order 1. The largest R(T) is the least one off T.
     mass, least = mass[least > 0], least[least > 0]
     pairs = np.stack([mass, 1.0 - mass], axis=1), np.stack([least, 1.0 - least], axis=1)
-    return max(radius, float(renyi_divergences(*pairs, 1.0).min(initial=math.inf)))
+    within = float(renyi_divergences(*pairs, 1.0).min(initial=math.inf))
+    return max(radius, within * (1.0 - 1e-9))  # rounding errs on the side of less
 
 
 def _first_decomposition(family: DecomposableFamily, gap: float) -> Decomposition:
