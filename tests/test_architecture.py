@@ -69,6 +69,7 @@ LAYERS = (
     {"ldpfrontier.optimal.products"},
     {"ldpfrontier.optimal.polyopt", "ldpfrontier.optimal.certificate"},
     {"ldpfrontier.optimal.projections", "ldpfrontier.optimal.exact"},
+    {"ldpfrontier.optimal.conditional"},
     {"ldpfrontier.optimal"},
     {"ldpfrontier.practice"},
     {"reproduction.planning.entries"},

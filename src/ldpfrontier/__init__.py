@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ldpfrontier.practice.design import Design, design_channel, least_epsilon
     from ldpfrontier.practice.estimation import Estimate, count_reports, estimate_distribution
     from ldpfrontier.practice.privatizing import privatize, privatize_file
-    from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
+    from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
     from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -63,6 +63,7 @@ __all__ = [
     "binary_mechanism",
     "budget_split",
     "calibrated",
+    "conditional_epsilon",
     "count_pairs",
     "count_records",
     "count_reports",
@@ -123,6 +124,7 @@ _HOMES = {
     "improved_reporting": "optimal.improved_reporting",
     "independent_reporting": "two_reports",
     "information_leakage": "hamming.mi_leakage",
+    "conditional_epsilon": "privacy",
     "ldp_epsilon": "privacy",
     "least_epsilon": "practice.design",
     "mutual_information": "information",

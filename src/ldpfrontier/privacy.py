@@ -36,6 +36,36 @@ def ldp_epsilon(channel: Channel) -> float:
     return float(log_ratio(channel.matrix.max(axis=0), channel.matrix.min(axis=0)).max())
 
 
+def conditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
+    """Smallest level at which the channel protects S from those who know U, in nats.
+
+    The maximum over u, outputs y and pairs s, s' of log Q(y|s,u) / Q(y|s',u), where Q(y|s,u) is the entry of
+    the input (s, u); 0/0 = 1, x/0 = inf. By mixing, it is also the level for everyone to whom S and U are
+    independent given what he knows, whatever he believes of U.
+
+    Parameters
+    ----------
+    channel : Channel
+        Its inputs are the pairs (s, u) in row-major order.
+    shape : (int, int)
+        Numbers a1 and a2 of sensitive and useful values.
+
+    Raises
+    ------
+    ValueError
+        If it is not a `Channel`, or has not a1 a2 inputs.
+    """
+    as_instance(channel, Channel, "The channel")
+    sizes = as_numbers(shape, "The shape")
+    if sizes.shape != (2,) or (sizes < 1).any() or sizes.prod() != channel.n_inputs:
+        raise ValueError(
+            f"The shape is {shape}; it must be two whole numbers whose product is {channel.n_inputs}, the"
+            " number of inputs of the channel."
+        )
+    blocks = channel.matrix.reshape(int(sizes[0]), int(sizes[1]), -1)
+    return float(log_ratio(blocks.max(axis=0), blocks.min(axis=0)).max())
+
+
 def delta_at(channel: Channel, epsilon: float) -> float:
     """Smallest delta for which the channel is (epsilon, delta)-LDP (kairouz2016, (33)).
 

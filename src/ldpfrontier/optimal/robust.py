@@ -21,6 +21,7 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
+from ldpfrontier.optimal.conditional.solve import check_levels, two_level_optimum
 from ldpfrontier.optimal.degenerate_inputs import (
     best_fallback,
     perturbed_bounds,
@@ -57,6 +58,7 @@ def optimal_robust(
     max_rounds: int = 300,
     max_nodes: int | None = None,
     start: Channel | None = None,
+    conditional_epsilon: float | None = None,
 ) -> Optimum:
     r"""Find the best robustly private mechanism of a class for an uncertainty set, with a certificate.
 
@@ -99,6 +101,12 @@ def optimal_robust(
         checked, where no LP is solved: at epsilon 0, at radius 0 (see `optimal_nonrobust`), with distinct
         pairs of one sensitive value.
 
+    conditional_epsilon : float, optional
+        The level in nats, 0 to 30, of S for those who know U: v_{s,u} <= e^k v_{s',u} for all u and s != s'
+        (`optimal.conditional`). By default, as for inf, there is no such demand, and mechanisms may give S
+        away to those who know U. With it, `max_nodes` is used as above, larger tables have a mechanism that
+        compares all pairs, found by a search, and `start` must have both levels.
+
     Returns
     -------
     Optimum
@@ -131,11 +139,27 @@ def optimal_robust(
     if max_nodes is not None:
         max_nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
     _check_choices(ball, envelope, pairs, start)
+    level = math.inf if conditional_epsilon is None else _checked_conditional(conditional_epsilon)
     distinct = pairs == "distinct" or envelope == "exact"
     if distinct and ball.centre.shape[0] == 1:
         # With one sensitive value there is nothing to hide: the identity is best.
         h = entropy(ball.centre)
         return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance)
+    if level < math.inf and epsilon > 0 and len(ball.centre) > 1:
+        pairs = "distinct" if distinct else "all"
+        if start is not None:
+            check_levels(start, ball, epsilon, level, envelope, pairs)
+        return two_level_optimum(
+            ball,
+            epsilon,
+            level,
+            envelope=envelope,
+            pairs=pairs,
+            tolerance=tolerance,
+            max_rounds=max_rounds,
+            max_nodes=max_nodes,
+            start=start,
+        )
     if ball.radius == 0:
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if epsilon == 0:
@@ -158,14 +182,24 @@ def optimal_robust(
     return _bounded_by_nonrobust(found, ball.centre, epsilon, tolerance)
 
 
+def _checked_conditional(level: float) -> float:
+    """Return the conditional level asked for, in nats, as a float; inf is no demand."""
+    as_number(level, "conditional_epsilon", "a number of nats, 0 or more, or inf", least=0.0, infinite=True)
+    if SETTINGS.max_epsilon < level < math.inf:
+        raise ValueError(
+            f"conditional_epsilon is {level}; it must be at most {SETTINGS.max_epsilon:g} nats, or inf."
+        )
+    return float(level)
+
+
 def _check_choices(ball: RenyiBall, envelope: str, pairs: str, start: Channel | None) -> None:
     """Refuse a start of the wrong size, an unknown envelope or kind of pairs, and a table too large."""
     if start is not None:
         as_instance(start, Channel, "The start")
     check_start(start, ball.centre.size)
-    if pairs not in ("all", "distinct"):
+    if not isinstance(pairs, str) or pairs not in ("all", "distinct"):
         raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
-    if envelope not in ("simplex", "projections", "exact"):
+    if not isinstance(envelope, str) or envelope not in ("simplex", "projections", "exact"):
         raise ValueError(f"envelope is {envelope!r}; it must be 'simplex', 'projections' or 'exact'.")
     if ball.centre.size > SETTINGS.max_cells:
         raise Intractable(

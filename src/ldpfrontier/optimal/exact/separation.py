@@ -6,9 +6,16 @@ A column v is in the cone if ::
 
 for all pairs of conditional distributions (R_s, R_t) in the envelope: for s != t those that some P in F has
 (``"exact"``; `budget_split` says which these are), or all pairs of the projections F_{U|s} and F_{U|t}
-(``"projections"``, a larger envelope and a smaller cone). For a column outside, the oracle returns the
-inequality that it violates most for every (s, t), a *cut*. Those returned so far make a polyhedron around the
-cone (`cut_pool`).
+(``"projections"``, a larger envelope and a smaller cone), or all pairs of the simplices of PolyOpt around
+these (``"simplex"``, the largest envelope). For a column outside, the oracle returns the inequality that it
+violates most for every (s, t), a *cut*. Those returned so far make a polyhedron around the cone (`cut_pool`).
+
+With a conditional level k, columns are also private for one who knows u ::
+
+    v_{s,u} <= e^k v_{t,u}   for all u and s != t,
+
+which are finitely many cuts. Raising every v_{t,u} to e^-k max_s v_{s,u} meets them, and mixing with the
+constant column keeps them.
 """
 
 from __future__ import annotations
@@ -25,9 +32,10 @@ from ldpfrontier.optimal.exact.budget_split import Accuracy, Ball, ComparedPairs
 from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.divergence import minimizers
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
-Conditionals = Literal["exact", "projections"]
+Conditionals = Literal["exact", "projections", "simplex"]
 Pairs = Literal["all", "distinct"]
 
 
@@ -40,16 +48,61 @@ class Oracle:
     ball : RenyiBall
     epsilon : float
         Privacy level of the cone, in nats.
-    envelope : {"exact", "projections"}
-        Whether two sensitive values share the budget or each has all of it.
+    envelope : {"exact", "projections", "simplex"}
+        Whether two sensitive values share the budget, or each has all of it, or a simplex around that.
     pairs : {"all", "distinct"}
         Whether a sensitive value is also compared with itself, both sides at full budget.
+    conditional_epsilon : float
+        Level of S given U = u that columns may have, in nats, 0 or more; inf is no demand.
     """
 
     ball: RenyiBall
     epsilon: float
     envelope: Conditionals = "exact"
     pairs: Pairs = "distinct"
+    conditional_epsilon: float = math.inf
+
+    @property
+    def prior(self) -> FloatArray:
+        """Distribution of the inputs of columns, under which their utility counts, shape (a1, a2)."""
+        return self.ball.centre
+
+    def entry_bounds(self) -> FloatArray:
+        """Return upper bounds on the entries of columns v with P-hat . v = 1, shape (a1 a2,)."""
+        # Averages of two groups differ by at most e^eps and have the mean 1: R . v_s <= e^(2 eps).
+        return math.exp(2.0 * self.epsilon) / self._largest_probabilities.ravel()
+
+    @cached_property
+    def _largest_probabilities(self) -> FloatArray:
+        """The largest R_s(u) over the projections, shape (a1, a2)."""
+        ball = self.ball
+        a1, a2 = ball.centre.shape
+        unit, s = np.tile(np.eye(a2), (a1, 1)), np.repeat(np.arange(a1), a2)
+        found = minimizers(ball.conditionals[s], -unit, ball.projected_radii[s], ball.order)
+        return -found.value.reshape(a1, a2)
+
+    @cached_property
+    def conditional_cuts(self) -> FloatArray:
+        """The cuts a . v <= 0 of the conditional level, shape (cuts, a1 a2); none where it is infinite."""
+        a1, a2 = self.ball.centre.shape
+        if math.isinf(self.conditional_epsilon):
+            return np.zeros((0, a1 * a2))
+        cells = np.arange(a1 * a2).reshape(a1, a2)
+        s, t = np.array(list(itertools.permutations(range(a1), 2)), dtype=np.intp).reshape(-1, 2).T
+        cuts = np.zeros((len(s) * a2, a1 * a2))
+        rows = np.arange(len(cuts))
+        cuts[rows, cells[s].ravel()] = math.exp(-self.conditional_epsilon)
+        cuts[rows, cells[t].ravel()] = -1.0
+        return cuts
+
+    def raised(self, columns: FloatArray) -> FloatArray:
+        """Return columns, (m, a1 a2), with entries raised until they meet the conditional level."""
+        if math.isinf(self.conditional_epsilon):
+            return columns
+        blocks = columns.reshape(-1, *self.ball.centre.shape)
+        factor = math.exp(-self.conditional_epsilon * (1.0 - SETTINGS.conditional_margin))
+        least = factor * blocks.max(axis=1, keepdims=True)
+        return np.asarray(np.maximum(blocks, least).reshape(columns.shape))
 
     @cached_property
     def _pairs(self) -> ComparedPairs:
@@ -92,8 +145,41 @@ class Oracle:
         """Return the two means, (m, pairs, 2), and the cut, (m, pairs, a1 a2), of every worst pair found."""
         m, shape = len(columns), self.ball.centre.shape
         factor = math.exp(self.epsilon)
+        if self.envelope == "simplex":
+            blocks = columns.reshape(m, *shape)
+            means, of_larger, of_smaller = self._simplex_cuts(blocks, blocks, factor)
+            return means, (of_larger + of_smaller).reshape(*means.shape[:2], -1)
         means, cuts = worst_pairs(columns.reshape(m, *shape), self._pairs, self._ball, factor, accuracy)
         return means, cuts.reshape(*means.shape[:2], -1)
+
+    def _simplex_cuts(
+        self, larger: FloatArray, smaller: FloatArray, factor: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the two means, and both parts of the cuts, where R_s is any distribution with R_s >= L_s.
+
+        Parameters
+        ----------
+        larger, smaller : ndarray, shape (m, a1, a2)
+            The vectors whose largest mean counts, and those whose least one does.
+        factor : float
+            e^eps.
+
+        Returns
+        -------
+        means : ndarray, shape (m, pairs, 2)
+        of_larger, of_smaller : ndarray, shape (m, pairs, a1, a2)
+        """
+        lower, a2 = self.ball.lower_bounds, larger.shape[2]
+        rest = np.maximum(1.0 - lower.sum(axis=1), 0.0)[:, None]
+        above = lower + rest * np.eye(a2)[larger.argmax(axis=2)]
+        below = lower + rest * np.eye(a2)[smaller.argmin(axis=2)]
+        s, t, _ = self._pairs
+        A, B = (above * larger).sum(axis=2), (below * smaller).sum(axis=2)
+        of_larger = np.zeros((len(larger), len(s), *lower.shape))
+        of_smaller, pairs = np.zeros_like(of_larger), np.arange(len(s))
+        of_larger[:, pairs, s] = above[:, s]
+        of_smaller[:, pairs, t] = -factor * below[:, t]
+        return np.stack([A[:, s], B[:, t]], axis=2), of_larger, of_smaller
 
     def levels(self, columns: FloatArray) -> FloatArray:
         """Return the realized levels of columns, in nats, shape (m,)."""
@@ -102,7 +188,8 @@ class Oracle:
     def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mix columns with the constant one, no more than needed for the level epsilon.
 
-        Newton's method from outside: the weight is that of the most violated cut.
+        Newton's method from outside: the weight is that of the most violated cut. Before that, entries are
+        raised to meet the conditional level.
 
         Returns
         -------
@@ -110,7 +197,7 @@ class Oracle:
         cuts : ndarray, shape (any, inputs)
             The cuts met on the way.
         """
-        inside, cuts = columns.copy(), []
+        inside, cuts = self.raised(columns).copy(), []
         rows = np.arange(len(columns))
         for step in range(SETTINGS.max_pull_steps):
             # Levels over a tiny set are noisy: a wider margin, should the usual one not do.

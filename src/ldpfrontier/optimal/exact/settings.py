@@ -29,6 +29,8 @@ class ExactSettings:
     # Columns are pulled to this far (nats) below epsilon, so that rounding does not lift them above it.
     pull_margin: float = 2e-12
     max_pull_steps: int = 60
+    # Share of a conditional level that is left to rounding.
+    conditional_margin: float = 1e-12
 
     # Cut pool. Tuned on small tables.
 

@@ -38,7 +38,6 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import minimizers
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
 
@@ -74,8 +73,10 @@ class JointColumns:
     efforts: int = 2
 
     def __post_init__(self) -> None:
-        self.utility = MutualInformation(self.oracle.ball.centre)
-        self.pool = CutPool(self.scale)
+        self.utility = MutualInformation(self.oracle.prior)
+        conditional = self.oracle.conditional_cuts
+        self.pool = CutPool(self.scale, permanent=len(conditional))
+        self.pool.add(conditional)
         self.rng = np.random.default_rng(0)
         self.found = self.utility.columns(np.ones((1, self.scale.size)))
         self.set_accuracy(0.0, 1e-3)
@@ -95,20 +96,15 @@ class JointColumns:
 
     def _upper_bounds(self) -> FloatArray:
         """Return upper bounds on the entries of columns, (a1 a2,), and fill the pool."""
-        ball, E = self.oracle.ball, math.exp(self.oracle.epsilon)
-        a1, a2 = ball.centre.shape
-        unit = np.tile(np.eye(a2), (a1, 1))
-        s = np.repeat(np.arange(a1), a2)
-        largest = -minimizers(ball.conditionals[s], -unit, ball.projected_radii[s], ball.order)[0]
-        # Averages of two groups differ by at most e^eps and have the mean 1: R . v_s <= e^(2 eps).
-        top = E * E / largest
-        low = np.zeros(a1 * a2)
-        cuts = self.oracle.worst(np.vstack([np.eye(a1 * a2) + 1e-3, 1.001 - np.eye(a1 * a2)]))[1]
-        self.pool.add(cuts.reshape(-1, a1 * a2))
+        top = self.oracle.entry_bounds()
+        n = len(top)
+        low = np.zeros(n)
+        cuts = self.oracle.worst(np.vstack([np.eye(n) + 1e-3, 1.001 - np.eye(n)]))[1]
+        self.pool.add(cuts.reshape(-1, n))
         for _ in range(8):
             corners = []
-            for x in range(a1 * a2):
-                found = self.pool.maximize(np.eye(a1 * a2)[x], low, top)
+            for x in range(n):
+                found = self.pool.maximize(np.eye(n)[x], low, top)
                 if found is not None:
                     top[x] = min(top[x], found[0] * (1.0 + 1e-9))
                     corners.append(found[1])
@@ -134,6 +130,7 @@ class JointColumns:
             slopes = self.scale * (np.log(np.maximum(points[rows], SETTINGS.gradient_floor)) + 1.0) - duals
             found = [self.pool.maximize(slope, zero, self.top) for slope in slopes]
             ends = np.array([points[i] if x is None else x[1] for i, x in zip(rows, found, strict=True)])
+            ends = self.oracle.raised(ends)
             outside = self._add_cuts(ends) > self._weight
             reduced = xlogy(ends, ends) @ self.scale - ends @ duals
             # Outside the cone the reduced cost falls with every new inequality; inside it rises.
@@ -169,7 +166,7 @@ class JointColumns:
 
     def revealing_columns(self) -> FloatArray:
         """Return columns that tell one letter of every group, the best if P is known exactly; 64 at most."""
-        a1, a2 = self.oracle.ball.centre.shape
+        a1, a2 = self.oracle.prior.shape
         letters = np.array(list(itertools.islice(itertools.product(range(a2), repeat=a1), 64)))
         blocks = np.zeros((len(letters), a1, a2))
         np.put_along_axis(blocks, letters[:, :, None], 1.0, axis=2)
@@ -211,7 +208,7 @@ class JointColumns:
             kept = [node for node in bounded if node is not None]
             if not kept:
                 continue
-            points = np.array([node.v for node in kept])
+            points = self.oracle.raised(np.array([node.v for node in kept]))
             weights = self._add_cuts(points)[:, None]
             points += weights * (1.0 - points)
             reduced = xlogy(points, points) @ self.scale - points @ duals
@@ -277,6 +274,7 @@ def joint_optimum(
     max_rounds: int = 40,
     max_nodes: int = 20_000,
     start: Channel | None = None,
+    conditional_epsilon: float = math.inf,
 ) -> Optimum:
     """Find the best mechanism with all columns in the cone, with a certificate.
 
@@ -287,7 +285,7 @@ def joint_optimum(
     ----------
     ball, epsilon, start
         As for `optimal_robust`.
-    envelope, pairs
+    envelope, pairs, conditional_epsilon
         As for `Oracle`.
     tolerance : float
         Relative gap at which to stop.
@@ -301,17 +299,24 @@ def joint_optimum(
     Optimum
         Inputs (s, u) in row-major order; the bound is at most that of `optimal_nonrobust`.
     """
-    utility = MutualInformation(ball.centre)
-    family = JointColumns(Oracle(ball, epsilon, envelope, pairs), max_nodes)
+    family = JointColumns(Oracle(ball, epsilon, envelope, pairs, conditional_epsilon), max_nodes)
+    found = solve_jointly(family, tolerance, max_rounds, start)
+    bound = min(found.upper_bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
+    return certified(found.channel, found.value, bound, tolerance, found.iterations)
+
+
+def solve_jointly(
+    family: JointColumns, tolerance: float, max_rounds: int, start: Channel | None = None
+) -> Optimum:
+    """Solve the column LP over a family by search, and by branch and bound; arguments as `joint_optimum`."""
+    utility = family.utility
     for columns in start_columns(start, utility):
         inside, _ = family.oracle.pull(columns.vectors)
         family.found = Columns.join([family.found, utility.columns(inside)])
     _generate_by_search(family, tolerance, max_rounds)
-    found = generate(
+    return generate(
         family, family.found, utility, tolerance=tolerance, max_rounds=max_rounds, smoothing=(0.0,)
     )
-    bound = min(found.bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
-    return certified(found.channel, found.value, bound, tolerance, found.iterations)
 
 
 def _generate_by_search(family: JointColumns, tolerance: float, max_rounds: int) -> None:

@@ -1,0 +1,68 @@
+r"""A bound on robust mechanisms with a conditional level, by what they tell of U, and of S given U.
+
+By the chain rule I(S, U; Y) = I(U; Y) + I(S; Y | U). A mechanism with the conditional level k is k-LDP for
+S given any u, so that I(S; Y | U) <= sum_u P(u) OPT_LDP(P_{S|u}, k) (kairouz2016). And I(U; Y) is the utility
+of the averages of its columns, whose cone has few variables (`public_columns`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.optimal.conditional.public_columns import PublicOracle
+from ldpfrontier.optimal.conditional.settings import SETTINGS
+from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
+from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, solve_jointly
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimum import Optimum
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
+
+
+def conditional_bound(ball: RenyiBall, epsilon: float, conditional_epsilon: float, max_nodes: int) -> float:
+    """Return an upper bound on the utility of all mechanisms with both levels; inf where none is looked for.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    epsilon, conditional_epsilon : float
+        Levels in nats, > 0 and >= 0.
+    max_nodes : int
+        Most nodes per pricing of the averages.
+    """
+    level, many = conditional_epsilon, ball.centre.shape[1] > SETTINGS.max_public_values
+    if many or level > SETTINGS.max_bounded_level:
+        return math.inf
+    family = JointColumns(PublicOracle(ball, epsilon, conditional_epsilon=level), max_nodes)
+    averages = solve_jointly(family, SETTINGS.public_tolerance, SETTINGS.public_rounds)
+    return averages.upper_bound + _sensitive_bound(ball, level)
+
+
+def _sensitive_bound(ball: RenyiBall, level: float) -> float:
+    """Return the largest I(S; Y | U) at a conditional level, a bound on it, in nats."""
+    if level == 0.0:
+        return 0.0
+    total = ball.centre.sum(axis=0)
+    bounds = [
+        p * optimal_ldp(MutualInformation(column / p), level).upper_bound
+        for p, column in zip(total, ball.centre.T, strict=True)
+        if p > 0.0
+    ]
+    return math.fsum(bounds)
+
+
+def public_optimum(
+    ball: RenyiBall, epsilon: float, envelope: Conditionals, pairs: Pairs, max_nodes: int
+) -> Optimum:
+    """Return the best mechanism that sees u alone, with a bound: the conditional level 0.
+
+    Arguments are those of `Oracle` and `JointColumns`; the channel has an input for every pair (s, u).
+    """
+    oracle = PublicOracle(ball, epsilon, envelope, pairs, 0.0)
+    found = solve_jointly(JointColumns(oracle, max_nodes), SETTINGS.public_tolerance, SETTINGS.public_rounds)
+    channel = Channel(np.tile(found.channel.matrix, (len(ball.centre), 1)))
+    return replace(found, channel=channel)

@@ -1,0 +1,144 @@
+r"""Robust mechanisms with a second level: of S for those who know the useful value u.
+
+A mechanism that is (eps, F)-RLDP (lopuhaa2024) may give S away to one who knows u. With the conditional level
+k its columns also satisfy ::
+
+    v_{s,u} <= e^k v_{s',u}   for all u and s != s'.
+
+That protects from everyone for whom S and U are independent given what he knows, whatever he believes of U:
+if q is his distribution of U, then P(y|s) = sum_u q_u Q(y|s,u) <= e^k sum_u q_u Q(y|s',u) = e^k P(y|s'). At
+k = 0 the mechanism sees u alone, and tells of s what u does, at most e^eps by (eps, F)-RLDP. At k = eps it is
+still far from unconditional privacy, which compares different u as well.
+
+Tables of few cells are solved jointly (`exact`), with a certificate. On larger ones columns are searched for
+(`search`), and mechanisms that see u alone are solved jointly in their a2 variables (`public_columns`).
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.optimal.conditional.bound import conditional_bound, public_optimum
+from ldpfrontier.optimal.conditional.search import searched_mechanism
+from ldpfrontier.optimal.conditional.settings import SETTINGS
+from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
+from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class
+from ldpfrontier.optimal.projections.budget_multiplier import level_over
+from ldpfrontier.optimal.projections.solve import frontier_bound
+from ldpfrontier.optimum import Optimum, certified
+from ldpfrontier.privacy import conditional_epsilon
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
+
+
+def check_levels(
+    channel: Channel, ball: RenyiBall, epsilon: float, level: float, envelope: Conditionals, pairs: Pairs
+) -> None:
+    """Check that a mechanism has both levels, the first one over the envelope.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    conditional = conditional_epsilon(channel, ball.centre.shape)
+    if conditional > allowed_level(level):
+        raise ValueError(
+            f"The start tells those who know the useful value up to {conditional:.9g} nats;"
+            f" conditional_epsilon is {level:.9g}."
+        )
+    if envelope == "simplex":
+        check_class(channel, ball.lower_bounds, epsilon, distinct=pairs == "distinct")
+        return
+    limit, over = allowed_level(epsilon), "the projections"
+    realized = ball.projected_epsilon(channel)
+    if realized > limit and envelope == "exact":
+        realized, over = level_over(ball, channel, epsilon), "the uncertainty set"
+    if realized > limit:
+        raise ValueError(
+            f"The start is private at level {realized:.9g} over {over}; epsilon is {epsilon:.9g}."
+        )
+
+
+def two_level_optimum(
+    ball: RenyiBall,
+    epsilon: float,
+    level: float,
+    *,
+    envelope: Conditionals,
+    pairs: Pairs,
+    tolerance: float,
+    max_rounds: int,
+    max_nodes: int | None,
+    start: Channel | None,
+) -> Optimum:
+    """Return a good mechanism with both levels, and a bound on all of them.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+        With a positive radius and at least two sensitive values.
+    epsilon, level : float
+        In nats: eps > 0 over the envelope, and k >= 0 given u, finite.
+    envelope, pairs, tolerance, max_rounds, max_nodes
+        As in `optimal_robust`.
+    start : Channel, optional
+        A mechanism with both levels.
+    """
+    response = secret_randomized_response(len(ball.centre), ball.centre.shape[1], min(epsilon, level))
+    channels, bound, rounds = [response, *([] if start is None else [start])], math.inf, 0
+    nodes = SETTINGS.joint_nodes if max_nodes is None else max_nodes
+    # What linear programs cannot solve leaves the response and the start, with the bound of NR.
+    with suppress(ArithmeticError, RuntimeError):
+        if not _is_solved(ball, epsilon):
+            pass
+        elif ball.centre.size <= SETTINGS.max_joint_cells:
+            optimum = joint_optimum(
+                ball,
+                epsilon,
+                envelope=envelope,
+                pairs=pairs,
+                tolerance=max(tolerance, SETTINGS.joint_tolerance),
+                max_nodes=nodes,
+                start=start,
+                conditional_epsilon=level,
+            )
+            channels.append(optimum.channel)
+            bound, rounds = optimum.upper_bound, optimum.iterations
+        elif level == 0.0 and ball.centre.shape[1] <= SETTINGS.max_public_values:
+            optimum = public_optimum(ball, epsilon, envelope, pairs, nodes)
+            channels.append(optimum.channel)
+            bound, rounds = optimum.upper_bound, optimum.iterations
+        else:
+            channel, rounds = searched_mechanism(
+                ball, epsilon, level, envelope, tolerance=tolerance, max_rounds=max_rounds, start=start
+            )
+            channels.append(channel)
+            if nodes > 0 and max_nodes is not None:
+                bound = conditional_bound(ball, epsilon, level, nodes)
+                bound = min(bound, frontier_bound(ball, epsilon, nodes))
+    utility = MutualInformation(ball.centre)
+    for channel in sorted(channels, key=utility, reverse=True):
+        with suppress(ValueError):  # rounding may put a mechanism beyond its level, never the response
+            check_levels(channel, ball, epsilon, level, envelope, pairs)
+            best = channel
+            break
+    bound = min(bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
+    return certified(best, utility(best), bound, tolerance, rounds)
+
+
+def _is_solved(ball: RenyiBall, epsilon: float) -> bool:
+    """Tell whether table, radius, order and level are among those that programs are solved for."""
+    low, high = SETTINGS.epsilons
+    least, most = SETTINGS.orders
+    return (
+        SETTINGS.least_radius <= ball.radius < math.inf
+        and low <= epsilon <= high
+        and least <= ball.order <= most
+        and ball.centre.size <= SETTINGS.max_cells
+    )
