@@ -27,6 +27,15 @@ which all columns of a mechanism pay at most 1 - e^-eps times the sum: so they r
 **Storage.** Entries of a channel are rounded to 3 u, so that it is private at eps + 6 u. No utility grows by
 more than (2 / eps + 2) h, relatively, as eps does by a small h. `storage(eps)` allows for that as far as it
 is below 1e-12; at smaller eps a channel as stored can have more than the bound, at its larger level.
+
+**Which bounds have which error.** Derived, as above: those of `optimal_ldp` and `optimal_nonrobust`, and of
+`optimal_unconditional` where columns are listed. Derived for the vertices as they are listed, in
+`optimal.products.pricing_error`, with the share 1e-12 (`optimum.ROUNDING`) for the rounding of the vertices
+and of the stored channel: those of PolyOpt for all pairs (`optimal.polyopt.solve`: duals, decomposition,
+pricing of products), and so of `optimal_unconditional` on larger tables. An allowance that is stated and not
+derived, the share 1e-12 alone or with the folder's own constants: PolyOpt for distinct pairs, whose
+products change with delta; the projections and the shared budget, whose vertices come from Newton's method;
+branch and bound over bodies (`optimal.certificate`) and over the columns of F (`optimal.exact`).
 """
 
 from __future__ import annotations

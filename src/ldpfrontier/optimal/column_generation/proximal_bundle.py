@@ -24,7 +24,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
 from ldpfrontier.optimal.column_generation.settings import SETTINGS
-from ldpfrontier.optimal.column_generation.smoothed import Family, Master
+from ldpfrontier.optimal.column_generation.smoothed import Error, Family, Master
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, Utility
@@ -44,6 +44,7 @@ def generate_proximal(
     *,
     tolerance: float,
     max_rounds: int,
+    error: Error | None = None,
 ) -> tuple[Optimum, FloatArray]:
     """Solve the column LP over a family by proximal column generation, to a certified gap.
 
@@ -56,6 +57,8 @@ def generate_proximal(
         What the columns are worth: the value reported is recomputed from the channel.
     duals, tolerance, max_rounds
         See `Proximal.improve`.
+    error : callable, optional
+        See `Proximal`.
 
     Returns
     -------
@@ -63,7 +66,7 @@ def generate_proximal(
     duals : ndarray, shape (inputs,)
         Duals of the bound: no column has a positive reduced cost.
     """
-    return Proximal(family, start, utility).improve(duals, tolerance=tolerance, max_rounds=max_rounds)
+    return Proximal(family, start, utility, error).improve(duals, tolerance=tolerance, max_rounds=max_rounds)
 
 
 class Proximal:
@@ -73,9 +76,14 @@ class Proximal:
     ----------
     family, start, utility
         See `generate_proximal`.
+    error : callable, optional
+        By how much rounding can have lowered a bound, given its duals: it is raised by that.
     """
 
-    def __init__(self, family: ProximalFamily, start: Columns, utility: Utility) -> None:
+    def __init__(
+        self, family: ProximalFamily, start: Columns, utility: Utility, error: Error | None = None
+    ) -> None:
+        self._error = error
         self._family, self._utility, self._tau, self._effort = family, utility, 1.0, 0
         self._master = Master(family.scale.size, unit=max(float(start.values.max()), 1e-6))
         self._master.add(start)
@@ -135,7 +143,9 @@ class Proximal:
             self._adapt_tau(predicted / max(bound - value, 1e-300))
         channel = self._master.channel(weights)
         utility = self._utility
-        return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit), stable
+        noise = 0.0 if self._error is None else self._error(stable)
+        value = utility(channel)
+        return certified(channel, value, bound, tolerance, rounds, unit=utility.unit, noise=noise), stable
 
     def add(self, columns: Columns) -> None:
         """Add columns to the master and to the pool."""

@@ -16,7 +16,7 @@ columns of large reduced cost mu(v) - alpha . v for the restricted master, the L
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -30,6 +30,9 @@ from ldpfrontier.optimal.column_generation.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, Utility
+
+#: By how much rounding can have lowered a bound, in the unit of the utility, given its duals.
+Error = Callable[[FloatArray], float]
 
 
 class Family(Protocol):
@@ -158,6 +161,7 @@ def generate(
     max_rounds: int,
     stable_duals: FloatArray | None = None,
     smoothing: Sequence[float] = SETTINGS.smoothing,
+    error: Error | None = None,
 ) -> Optimum:
     """Solve the column LP over a family by column generation, to a certified gap.
 
@@ -177,6 +181,8 @@ def generate(
         first upper bound, and they steady the duals at which columns are priced.
     smoothing : sequence of float
         As `ColumnGenerationSettings.smoothing`, the last one 0; used with `stable_duals` only.
+    error : callable, optional
+        By how much rounding can have lowered the bound, given its duals: it is raised by that.
 
     Returns
     -------
@@ -216,4 +222,5 @@ def generate(
         elif not improving:
             break
     channel = master.channel(weights)
-    return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit)
+    noise = 0.0 if error is None or stable is None else error(stable)
+    return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit, noise=noise)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
@@ -38,6 +39,7 @@ from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctPairsFamily
 from ldpfrontier.optimal.polyopt.settings import SETTINGS
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.products.pricing import BlockProduct, ProductFamily
+from ldpfrontier.optimal.products.pricing_error import pricing_error
 from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.privacy import log_ratio
@@ -130,7 +132,7 @@ def _published(
 ) -> tuple[Optimum, FloatArray]:
     """Return the optimum of PolyOpt as published, and good duals."""
     decomposition = Decomposition(product, epsilon)
-    share = SETTINGS.inner_share
+    share, error = SETTINGS.inner_share, partial(pricing_error, [product])
     fine, first = max(PRODUCTS.finest_gap, share * tolerance), start_columns(start, utility)
     if product.centre.size > SETTINGS.max_master_inputs:
         return _coupled(product, decomposition, utility, start, fine, tolerance)
@@ -141,7 +143,7 @@ def _published(
             duals = decomposition.solve(product.explore, gap=fine).ravel()
             first.append(decomposition.columns())
             found = generate_proximal(
-                product, Columns.join(first), utility, [duals], tolerance=tolerance, max_rounds=1
+                product, Columns.join(first), utility, [duals], tolerance=tolerance, max_rounds=1, error=error
             )
             if found[0].gap <= aim or max_rounds == 1:
                 return found
@@ -150,13 +152,20 @@ def _published(
             duals = decomposition.refine(gap=share * aim).ravel()
             first.append(decomposition.columns())
         return generate_proximal(
-            product, Columns.join(first), utility, [duals], tolerance=tolerance, max_rounds=max_rounds
+            *(product, Columns.join(first), utility, [duals]),
+            tolerance=tolerance,
+            max_rounds=max_rounds,
+            error=error,
         )
     duals = decomposition.solve(product.explore, gap=fine).ravel()
     columns = Columns.join([decomposition.columns(), *first])
     product.resolution = share * tolerance * float(duals.sum())
     optimum = generate(
-        product, columns, utility, tolerance=tolerance, max_rounds=max_rounds, stable_duals=duals
+        *(product, columns, utility),
+        tolerance=tolerance,
+        max_rounds=max_rounds,
+        stable_duals=duals,
+        error=error,
     )
     return optimum, duals
 
@@ -174,7 +183,7 @@ def _coupled(
     A dense program of more than 400 rows takes minutes, and of so many values little is lost in coupling.
     """
     duals = decomposition.solve(product.explore, gap=gap).ravel()
-    bound = min(float(duals.sum()), entropy(product.centre))
+    bound, noise = min(float(duals.sum()), entropy(product.centre)), pricing_error([product], duals)
     channels = [] if start is None else [start]
     channels.append(basic_channel(*decomposition.weighted_columns()))
     best, aim = max(channels, key=utility), max(tolerance, GENERATION.finest_gap)
@@ -182,9 +191,11 @@ def _coupled(
         with suppress(ArithmeticError, RuntimeError, ValueError):  # what was found before holds
             refined = decomposition.refine(gap=SETTINGS.inner_share * aim).ravel()
             product.resolution = SETTINGS.inner_share * aim * bound
-            bound = min(bound, float(refined.sum()) + product.price(refined, 0)[0])
+            excess = product.price(refined, 0)[0]
+            noise = max(noise, pricing_error([product], refined + excess * product.scale))
+            bound = min(bound, float(refined.sum()) + excess)
             best = max(best, basic_channel(*decomposition.weighted_columns()), key=utility)
-    return certified(best, utility(best), bound, tolerance), duals
+    return certified(best, utility(best), bound, tolerance, noise=noise), duals
 
 
 def polyopt_distinct(
