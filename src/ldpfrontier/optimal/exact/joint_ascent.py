@@ -167,11 +167,14 @@ def ascended_mechanism(oracle: Oracle, start: Channel) -> Channel:
         for columns in start_columns(start, ascent.utility):
             inside, _ = oracle.pull(columns.vectors)
             ascent.add(ascent.utility.columns(inside))
+        idle = 0
         for _ in range(SETTINGS.max_searches):
             for _ in range(SETTINGS.max_rises):
                 if not ascent.rise(SETTINGS.max_rise_steps):
                     break
-            if not ascent.search(SETTINGS.search_starts):
+            # Starts are random, so that another search may find what the last one has missed.
+            idle = 0 if ascent.search(SETTINGS.search_starts) else idle + 1
+            if idle == SETTINGS.idle_searches:
                 break
     except RuntimeError:  # HiGHS gives up some programs
         pass

@@ -73,10 +73,12 @@ class ExactSettings:
     least_used: float = 1e-9
     # Relative rise of the value that counts as one.
     least_rise: float = 1e-4
-    # Programs of one step of an ascent; its steps; searches between ascents; and starts of a search.
+    # Programs of one step of an ascent; its steps; searches between ascents, and those in a row that find
+    # nothing; and starts of a search.
     max_rise_steps: int = 80
     max_rises: int = 12
-    max_searches: int = 10
+    max_searches: int = 16
+    idle_searches: int = 4
     search_starts: int = 40
     # Accuracy of these searches, relative to the value.
     search_resolution: float = 3e-3
