@@ -77,6 +77,10 @@ def relative_excess(t: FloatArray) -> FloatArray:
     return power_excess(t, 1.0)
 
 
+#: Below this probability of an output, Q / M is taken apart: it may be beyond the largest float.
+LEAST_QUOTIENT = 1e-200
+
+
 @kernel
 def _mean_excess(p: FloatArray, Q: FloatArray, M: FloatArray) -> float:
     """Return sum_xy p(x) M(y) phi(Q(y|x)/M(y) - 1) over all x and y that have a probability."""
@@ -87,6 +91,8 @@ def _mean_excess(p: FloatArray, Q: FloatArray, M: FloatArray) -> float:
             for y in range(M.size):
                 if Q[x, y] == 0.0:  # phi(-1) is 1, and large channels are mostly zeros
                     row += M[y]
+                elif 0.0 < M[y] < LEAST_QUOTIENT:
+                    row += Q[x, y] * (math.log(Q[x, y]) - math.log(M[y])) - (Q[x, y] - M[y])
                 elif M[y] > 0.0:
                     row += M[y] * excess((Q[x, y] - M[y]) / M[y])
             total += p[x] * row

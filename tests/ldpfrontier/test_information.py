@@ -15,6 +15,7 @@ from ldpfrontier.information import (
     renyi_divergence,
     total_variation,
 )
+from ldpfrontier.optimal.unconditional import optimal_unconditional
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -142,3 +143,10 @@ def test_errors():
         renyi_divergence([1.0], [1.0], -1)
     with pytest.raises(ValueError, match="q sums to"):
         kl_divergence([1.0], [0.5])
+
+
+@pytest.mark.parametrize("rare", [1e-200, 1e-250, 2.5e-307, 1e-323])
+def test_an_output_next_to_impossible_tells_next_to_nothing(rare):
+    prior = np.array([0.5, 0.5, rare])
+    assert mutual_information(prior, Channel(np.eye(3))) == pytest.approx(math.log(2.0), rel=1e-15)
+    assert optimal_unconditional(prior[None], 1.0).value == pytest.approx(math.log(2.0), rel=1e-15)
