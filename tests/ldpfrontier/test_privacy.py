@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import quaternary_mechanism
-from ldpfrontier.privacy import delta_at, error_region, ldp_epsilon, rldp_epsilon
+from ldpfrontier.privacy import conditional_epsilon, delta_at, error_region, ldp_epsilon, rldp_epsilon
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -162,3 +162,25 @@ def test_error_region_needs_two_inputs():
 def test_a_matrix_in_the_place_of_a_channel_gets_a_sentence(measure):
     with pytest.raises(ValueError, match="The channel is a list; it must be a Channel"):
         measure([[0.5, 0.5], [0.25, 0.75]])
+
+
+@given(seeds, st.integers(1, 4), st.integers(1, 4), st.integers(1, 3))
+def test_conditional_epsilon_is_the_largest_level_given_u(seed, a1, a2, outputs):
+    rng = np.random.default_rng(seed)
+    Q = rng.dirichlet(np.full(outputs, 0.5), size=a1 * a2)
+    Q[rng.random(Q.shape) < 0.1] = 0.0
+    Q[Q.sum(axis=1) == 0, 0] = 1.0
+    Q /= Q.sum(axis=1, keepdims=True)
+    expected = 0.0
+    for u, s, t, y in itertools.product(range(a2), range(a1), range(a1), range(outputs)):
+        p, q = Q[s * a2 + u, y], Q[t * a2 + u, y]
+        expected = max(expected, 0.0 if p == 0 else math.inf if q == 0 else math.log(p / q))
+    channel = Channel(Q)
+    assert conditional_epsilon(channel, (a1, a2)) == pytest.approx(expected, abs=1e-12)
+    assert conditional_epsilon(channel, (a1, a2)) <= ldp_epsilon(channel) + 1e-12
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2,), (4, 1, 1), (-2, -2), "ab"])
+def test_conditional_epsilon_needs_the_shape_of_the_inputs(shape):
+    with pytest.raises(ValueError, match=r"The shape|shape"):
+        conditional_epsilon(Channel(np.ones((4, 1))), shape)

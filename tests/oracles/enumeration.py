@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import ppl
@@ -46,7 +46,9 @@ class Enumerated:
         return float(reduced.max()), Columns(self.columns.vectors[best], self.columns.values[best])
 
 
-def robust_rays(lower: FloatArray, epsilon: float, pairs: Pairs) -> FloatArray:
+def robust_rays(
+    lower: FloatArray, epsilon: float, pairs: Pairs, conditional_epsilon: float = math.inf
+) -> FloatArray:
     """List the extreme rays of {v >= 0 : A_s(v) <= e^eps B_s'(v)} in exact arithmetic.
 
     The numbers L and e^eps are rounded down to multiples of 2^-44 first: that cone lies inside the true one,
@@ -60,6 +62,8 @@ def robust_rays(lower: FloatArray, epsilon: float, pairs: Pairs) -> FloatArray:
         In nats.
     pairs : {"all", "distinct"}
         Over which (s, s') the inequalities run: all, as published, or s != s', which the guarantee needs.
+    conditional_epsilon : float
+        Level in nats given U, v_{s,u} <= e^k v_{s',u}; inf is no demand.
 
     Returns
     -------
@@ -71,11 +75,13 @@ def robust_rays(lower: FloatArray, epsilon: float, pairs: Pairs) -> FloatArray:
     Intractable
         If the table has more than 12 cells.
     """
-    return _rays(tuple(map(tuple, lower.tolist())), epsilon, pairs)
+    return _rays(tuple(map(tuple, lower.tolist())), epsilon, pairs, conditional_epsilon)
 
 
 @cache
-def _rays(bounds: tuple[tuple[float, ...], ...], epsilon: float, pairs: Pairs) -> FloatArray:
+def _rays(
+    bounds: tuple[tuple[float, ...], ...], epsilon: float, pairs: Pairs, conditional_epsilon: float
+) -> FloatArray:
     """Return what `robust_rays` does, which several tests ask of the same tables."""
     lower = np.array(bounds)
     a1, a2 = lower.shape
@@ -100,6 +106,12 @@ def _rays(bounds: tuple[tuple[float, ...], ...], epsilon: float, pairs: Pairs) -
                 row[t * a2 + x] += top * weights[t][x]
             row[s * a2 + u] -= UNIT * rest[s]
             row[t * a2 + w] += top * rest[t]
+            system.insert(ppl.Linear_Expression(row, 0) >= 0)
+    if math.isfinite(conditional_epsilon):
+        level = math.floor(math.exp(conditional_epsilon) * UNIT)
+        for (s, t), u in product(permutations(range(a1), 2), range(a2)):
+            row = [0] * (a1 * a2)
+            row[s * a2 + u], row[t * a2 + u] = -UNIT, level
             system.insert(ppl.Linear_Expression(row, 0) >= 0)
     generators = ppl.C_Polyhedron(system).minimized_generators()
     rays = []
