@@ -29,7 +29,7 @@ class OptimalSettings:
     max_joint_cells: int = 16
     joint_nodes: int = 20_000
     joint_tolerance: float = 1e-4
-    #: Cells up to which a mechanism over F is improved by joint ascent: seconds, and up to 3% of utility.
+    #: Cells up to which a mechanism over F is improved by joint ascent: seconds, and up to 6% of utility.
     max_ascent_cells: int = 30
     #: Rounds over distinct pairs of an unconditional optimum, times the cube of the cells.
     unconditional_work: int = 200_000_000
