@@ -105,6 +105,7 @@ def good(tmp_path_factory):
         "entropy": {"p": PRIOR, "bits": False},
         "mutual_information": {"prior": PRIOR, "channel": channel, "bits": False},
         "ldp_epsilon": {"channel": channel},
+        "conditional_epsilon": {"channel": square, "shape": (2, 3)},
         "rldp_epsilon": {"channel": square, "conditionals": ball.conditionals},
         "randomized_response": {"k": 3, "epsilon": 1.0},
         "geometric_mechanism": {"k": 3, "epsilon": 1.0},
@@ -209,7 +210,14 @@ def good(tmp_path_factory):
 NAMES = [
     *("Channel", "MutualInformation", "FDivergence", "RenyiBall", "RenyiBall.confidence"),
     *("RenyiBall.worst_case_epsilon", "SourceSet", "CountTable", "entropy", "mutual_information"),
-    *("ldp_epsilon", "rldp_epsilon", "randomized_response", "geometric_mechanism", "binary_mechanism"),
+    *(
+        "ldp_epsilon",
+        "conditional_epsilon",
+        "rldp_epsilon",
+        "randomized_response",
+        "geometric_mechanism",
+        "binary_mechanism",
+    ),
     *("quaternary_mechanism", "secret_randomized_response", "optimal_ldp", "optimal_nonrobust"),
     *("optimal_unconditional", "optimal_robust", "improved_reporting", "independent_reporting"),
     *("budget_split", "calibrated", "optimal_leakage", "hamming_leakage", "information_leakage"),
