@@ -77,7 +77,7 @@ class CertificateSchedule:
             spent = certificate.node_count >= self.pass_nodes
             if excess <= closing and (spent or not is_final):
                 break
-            if spent and certificate.known_kappa > closing:
+            if spent and certificate.known_kappa > SETTINGS.continue_ratio * aim:
                 break
         closed = excess <= closing
         self.bound, self.passes_left = min(self.bound, value + excess), self.passes_left - 1

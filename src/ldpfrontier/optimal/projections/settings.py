@@ -28,10 +28,11 @@ class ProjectionsSettings:
     first_slack: float = 3e-2
     final_slack_all_pairs: float = 2e-4
     final_slack_distinct: float = 4e-4
-    # The slack is divided by this after a pass that closes, whose bound is up to a multiple of its aim. A
-    # pass goes on until it closes, unless points are found above that multiple.
+    # The slack is divided by this after a pass that closes, whose bound is up to a multiple of its aim.
     slack_divisor: float = 3.0
-    closed_ratio: float = 1.25
+    closed_ratio: float = 1.5
+    # A pass goes on until it closes, unless points are found above this multiple of its aim.
+    continue_ratio: float = 1.25
     # Equal portions of the nodes of a pass, after each of which it may end.
     portions: int = 8
     # Share of the value that the fit of distinct pairs may lose however little the slack is: ends of classes
