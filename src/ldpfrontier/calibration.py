@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_instance, as_number, check_callable
 from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
+from ldpfrontier.privacy import conditional_epsilon as measured_conditional
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
@@ -34,11 +36,15 @@ class Calibration:
         Its worst realized epsilon over the uncertainty set in nats, with 1e-10 of the smaller of it and 1,
         and 1e-14, added for rounding unless it is 0; never above the level allowed.
     channel : Channel
+    conditional : float
+        Its level for those who know the useful value (`privacy.conditional_epsilon`), in nats, with up to
+        1e-14 taken for 0.
     """
 
     nominal: float
     realized: float
     channel: Channel
+    conditional: float
 
 
 # Longer than other functions: the search keeps its state in local variables.
@@ -49,6 +55,7 @@ def calibrated(
     *,
     most: float | None = None,
     tol: float = 1e-6,
+    conditional_epsilon: float | None = None,
 ) -> Calibration:
     """Find the largest nominal level at which a family is really private at level epsilon over the ball.
 
@@ -65,6 +72,9 @@ def calibrated(
     stretch within one cell may be missed, or one above two infeasible doublings, and levels below the result
     may be infeasible.
 
+    With a second level, `conditional_epsilon`, a nominal level is feasible only if the channel also keeps S
+    from those who know the useful value U, at that level. What is said above then holds for both together.
+
     Parameters
     ----------
     family : callable
@@ -80,6 +90,9 @@ def calibrated(
     tol : float
         Accuracy of the nominal level, relative to the larger of epsilon and the level (to the larger of 1
         and the level if epsilon is 0).
+    conditional_epsilon : float, optional
+        Level allowed of S for those who know U (`privacy.conditional_epsilon`), in nats, 0 to 300; by
+        default, as for inf, there is no such demand.
 
     Returns
     -------
@@ -108,6 +121,15 @@ def calibrated(
     tol = as_number(tol, "tol", "a number strictly between 0 and 1")
     if not 0 < tol < 1:
         raise ValueError(f"tol is {tol}; it must lie strictly between 0 and 1.")
+    limit = math.inf
+    if conditional_epsilon is not None:
+        limit = as_number(
+            conditional_epsilon, "conditional_epsilon", "a privacy level, 0 or more", least=0.0, infinite=True
+        )
+        if MAX_EPSILON < limit < math.inf:
+            raise ValueError(
+                f"conditional_epsilon is {limit}; it must be at most {MAX_EPSILON:g} nats, or inf."
+            )
 
     def at(nominal: float) -> Calibration:
         channel = family(nominal)
@@ -116,13 +138,17 @@ def calibrated(
         # Two upper bounds that are exact where nothing is told, of anything or of S.
         silent = worst <= ACCURACY and 0.0 in (ldp_epsilon(channel), ball.projected_epsilon(channel))
         realized = 0.0 if silent else worst + ACCURACY * min(1.0, worst) + ROUNDING
-        return Calibration(nominal, realized, channel)
+        conditional = measured_conditional(channel, ball.centre.shape)
+        return Calibration(nominal, realized, channel, 0.0 if conditional <= ROUNDING else conditional)
+
+    def feasible(found: Calibration) -> bool:
+        return found.realized <= epsilon and found.conditional <= limit
 
     best: Calibration | None = None
     high, misses = min(max(epsilon, ACCURACY), top), 0
     while True:
         found = at(high)
-        best, misses = (found, 0) if found.realized <= epsilon else (best, misses + 1)
+        best, misses = (found, 0) if feasible(found) else (best, misses + 1)
         if misses == 2 or high == top:
             break
         high = min(2.0 * high, top)
@@ -131,22 +157,24 @@ def calibrated(
 
     for level in np.linspace(best.nominal if best else 0.0, high, CELLS + 1)[-2:0:-1].tolist():
         found = at(level)
-        if found.realized <= epsilon:
+        if feasible(found):
             best = found
             break
         high = level
     best = best or at(0.0)
-    if best.realized > epsilon:
+    if not feasible(best):
+        to = "" if best.realized > epsilon else " to those who know the useful value"
+        leak, allowed = (best.conditional, limit) if to else (best.realized, epsilon)
         raise ValueError(
-            f"The family leaks {best.realized:.6g} nats at the nominal level 0, and more than the"
-            f" {epsilon:g} allowed at every level tried; a family that tells nothing at 0 can be calibrated."
+            f"The family leaks {leak:.6g} nats{to} at the nominal level 0, and more than the"
+            f" {allowed:g} allowed at every level tried; a family that tells nothing at 0 can be calibrated."
         )
     while high - best.nominal > tol * max(epsilon or 1.0, best.nominal):
         middle = 0.5 * (best.nominal + high)
         if not best.nominal < middle < high:
             break
         found = at(middle)
-        if found.realized <= epsilon:
+        if feasible(found):
             best = found
         else:
             high = middle

@@ -15,7 +15,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal.improved_reporting import improved_reporting
-from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
 from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from reproduction.data.catalogue import data_set
@@ -220,7 +220,87 @@ def test_the_tolerance_is_that_of_the_nominal_level(tol: float) -> None:
     assert TABLE.worst_case_epsilon(family(found.nominal * (1 + tol) + 2e-10)) > 1.0
 
 
+# The level given U ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("conditional", [0.25, 1.0, 4.0])
+def test_the_smaller_of_two_levels_binds(conditional: float) -> None:
+    """Randomized response at level l, like the report of S in independent reporting, has it given U."""
+    family = FAMILIES["GRR"](TABLE)
+    free = calibrated(family, TABLE, 1.0)
+    found = calibrated(family, TABLE, 1.0, conditional_epsilon=conditional)
+    assert free.conditional == pytest.approx(free.nominal, rel=1e-9)
+    assert found.nominal == pytest.approx(min(conditional, free.nominal), rel=1.1e-6, abs=1.1e-6)
+    assert found.conditional == pytest.approx(found.nominal, rel=1e-9)
+    assert found.conditional <= conditional
+    assert found.realized <= 1.0
+
+
+@pytest.mark.parametrize("name", ["SRR", "IR"])
+@pytest.mark.parametrize("ball", [TABLE, FALLING, JUMPING])
+def test_both_levels_are_kept_and_hardly_more(ball: RenyiBall, name: str) -> None:
+    family = FAMILIES[name](ball)
+    free = calibrated(family, ball, 1.0, tol=1e-4)
+    limit = 0.6 * free.conditional
+    found = calibrated(family, ball, 1.0, tol=1e-4, conditional_epsilon=limit)
+    blocks = found.channel.matrix.reshape(*ball.centre.shape, -1)
+    ratios = [blocks[s, u] / blocks[t, u] for u in range(blocks.shape[1]) for s, t in np.ndindex(2, 2)]
+    assert math.log(max(float(ratio.max()) for ratio in ratios)) <= found.conditional + 1e-12 <= limit + 1e-12
+    assert found.realized <= 1.0
+    if free.conditional == 0.0:  # all of the level is spent on U: there is no more to ask for
+        assert found.nominal == free.nominal
+        return
+    assert found.nominal < free.nominal
+    after = family(found.nominal * (1 + 1.1e-4))
+    assert (
+        max(conditional_epsilon(after, ball.centre.shape) / limit, ball.worst_case_epsilon(after)) > 1 - 1e-9
+    )
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_no_demand_is_an_infinite_level(name: str) -> None:
+    family = FAMILIES[name](TABLE)
+    free, found = (calibrated(family, TABLE, 0.7, tol=1e-3, conditional_epsilon=k) for k in (None, math.inf))
+    assert (free.nominal, free.conditional) == (found.nominal, found.conditional)
+    assert free.conditional == conditional_epsilon(free.channel, (2, 3))
+
+
+def test_at_level_zero_given_u_nothing_is_told_of_s_but_by_u() -> None:
+    found = calibrated(FAMILIES["GRR"](TABLE), TABLE, 1.0, conditional_epsilon=0.0)
+    assert (found.nominal, found.conditional) == (0.0, 0.0)
+
+    def public(level: float) -> Channel:
+        return Channel(np.tile(randomized_response(3, level).matrix, (2, 1)))
+
+    found = calibrated(public, TABLE, 0.4, conditional_epsilon=0.0)
+    assert found.conditional == 0.0
+    assert found.nominal > 0.4
+    assert found.realized == pytest.approx(0.4, rel=1e-5)
+
+
+def test_a_family_that_gives_s_away_to_those_who_know_u_is_refused() -> None:
+    """Whether s = u tells nothing of S alone where U is uniform, and all of it to those who know U."""
+    ball = RenyiBall(np.full((2, 2), 0.25), 0.0)
+
+    def same(level: float) -> Channel:
+        return Channel(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]))
+
+    assert calibrated(same, ball, 1.0).conditional == math.inf
+    with pytest.raises(ValueError, match="leaks inf nats to those who know the useful value at the nominal"):
+        calibrated(same, ball, 1.0, conditional_epsilon=5.0)
+
+
 # Arguments ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", [-0.1, math.nan, "1"])
+def test_the_level_given_u_is_checked(level) -> None:
+    with pytest.raises(ValueError, match=r"conditional_epsilon is .*; it must be a privacy level, 0 or more"):
+        calibrated(FAMILIES["GRR"](TABLE), TABLE, 1.0, conditional_epsilon=level)
+    with pytest.raises(
+        ValueError, match=r"conditional_epsilon is 301\.0; it must be at most 300 nats, or inf"
+    ):
+        calibrated(FAMILIES["GRR"](TABLE), TABLE, 1.0, conditional_epsilon=301.0)
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, math.inf, math.nan])
