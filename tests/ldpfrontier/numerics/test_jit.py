@@ -9,7 +9,7 @@ import pytest
 
 import ldpfrontier
 
-INNER = "inlined", "inner", "inner_without_nan"
+INNER = "inlined", "inlined_late", "inner", "inner_without_nan"
 PACKAGE = Path(ldpfrontier.__file__).parent
 TREES = {path: ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")}
 TESTS = {path: ast.parse(path.read_text()) for path in Path(__file__).parent.rglob("*.py")}
