@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ldpfrontier.practice.design import Design, design_channel, least_epsilon
     from ldpfrontier.practice.estimation import Estimate, count_reports, estimate_distribution
     from ldpfrontier.practice.privatizing import privatize, privatize_file
-    from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon
+    from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
     from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -91,6 +91,7 @@ __all__ = [
     "read_count_table",
     "rldp_epsilon",
     "secret_randomized_response",
+    "unconditional_epsilon",
 ]
 
 #: The module that defines each name, as imported above for type checkers.
@@ -141,6 +142,7 @@ _HOMES = {
     "read_count_table": "practice.counts",
     "rldp_epsilon": "privacy",
     "secret_randomized_response": "mechanisms",
+    "unconditional_epsilon": "privacy",
 }
 
 

@@ -55,6 +55,39 @@ def conditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
     ValueError
         If it is not a `Channel`, or has not a1 a2 inputs.
     """
+    blocks = _blocks(channel, shape)
+    return float(log_ratio(blocks.max(axis=0), blocks.min(axis=0)).max())
+
+
+def unconditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
+    """Smallest level at which the channel protects S under every distribution of (S, U), in nats.
+
+    The maximum over outputs y, s != s' and all u, u' of log Q(y|s,u) / Q(y|s',u') (lopuhaa2024, Proposition
+    3); 0/0 = 1, x/0 = inf. With one sensitive value it is 0.
+
+    Parameters
+    ----------
+    channel, shape
+        As in `conditional_epsilon`.
+
+    Raises
+    ------
+    ValueError
+        As in `conditional_epsilon`.
+    """
+    blocks = _blocks(channel, shape)
+    if blocks.shape[0] == 1:
+        return 0.0
+    largest, smallest = blocks.max(axis=1), blocks.min(axis=1)
+    # The least entry of another s: the least of all, and for the s that has it the second least.
+    first, second = np.partition(smallest, 1, axis=0)[:2]
+    s = smallest.argmin(axis=0)
+    others = np.where(np.arange(blocks.shape[0])[:, None] == s, second, first)
+    return float(log_ratio(largest, others).max())
+
+
+def _blocks(channel: Channel, shape: tuple[int, int]) -> FloatArray:
+    """Return the entries of a channel by s, u and output."""
     as_instance(channel, Channel, "The channel")
     sizes = as_numbers(shape, "The shape")
     if sizes.shape != (2,) or (sizes < 1).any() or sizes.prod() != channel.n_inputs:
@@ -62,8 +95,7 @@ def conditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
             f"The shape is {shape}; it must be two whole numbers whose product is {channel.n_inputs}, the"
             " number of inputs of the channel."
         )
-    blocks = channel.matrix.reshape(int(sizes[0]), int(sizes[1]), -1)
-    return float(log_ratio(blocks.max(axis=0), blocks.min(axis=0)).max())
+    return channel.matrix.reshape(int(sizes[0]), int(sizes[1]), -1)
 
 
 def delta_at(channel: Channel, epsilon: float) -> float:

@@ -264,10 +264,11 @@ def draw_calibrated(rng: np.random.Generator) -> Arguments:
         "most": float(rng.choice([20.0, 300.0, 1e-6, 0.0])),
         "tol": float(rng.choice([1e-6, 1e-2])),
         "secret": bool(rng.integers(2)),
+        "conditional": None if rng.integers(2) else float(level(rng, 1e-8, 20.0)),
     }
 
 
-def check_calibrated(ball, epsilon, most, tol, secret) -> None:
+def check_calibrated(ball, epsilon, most, tol, secret, conditional) -> None:
     a1, a2 = ball.centre.shape
 
     def family(nominal):
@@ -275,10 +276,11 @@ def check_calibrated(ball, epsilon, most, tol, secret) -> None:
             return secret_randomized_response(a1, a2, nominal)
         return randomized_response(a1 * a2, nominal)
 
-    found = calibrated(family, ball, epsilon, most=most, tol=tol)
+    found = calibrated(family, ball, epsilon, most=most, tol=tol, conditional_epsilon=conditional)
     assert 0 <= found.nominal <= float(most)
     assert found.realized <= float(epsilon)
     assert ball.worst_case_epsilon(found.channel) <= float(epsilon)
+    assert found.conditional <= (math.inf if conditional is None else conditional)
 
 
 # Own data ------------------------------------------------------------------------------------------------

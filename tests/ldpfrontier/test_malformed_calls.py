@@ -106,6 +106,7 @@ def good(tmp_path_factory):
         "mutual_information": {"prior": PRIOR, "channel": channel, "bits": False},
         "ldp_epsilon": {"channel": channel},
         "conditional_epsilon": {"channel": square, "shape": (2, 3)},
+        "unconditional_epsilon": {"channel": square, "shape": (2, 3)},
         "rldp_epsilon": {"channel": square, "conditionals": ball.conditionals},
         "randomized_response": {"k": 3, "epsilon": 1.0},
         "geometric_mechanism": {"k": 3, "epsilon": 1.0},
@@ -213,6 +214,7 @@ NAMES = [
     *(
         "ldp_epsilon",
         "conditional_epsilon",
+        "unconditional_epsilon",
         "rldp_epsilon",
         "randomized_response",
         "geometric_mechanism",

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import quaternary_mechanism
-from ldpfrontier.privacy import conditional_epsilon, delta_at, error_region, ldp_epsilon, rldp_epsilon
+from ldpfrontier.privacy import (
+    conditional_epsilon,
+    delta_at,
+    error_region,
+    ldp_epsilon,
+    rldp_epsilon,
+    unconditional_epsilon,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -165,22 +172,44 @@ def test_a_matrix_in_the_place_of_a_channel_gets_a_sentence(measure):
 
 
 @given(seeds, st.integers(1, 4), st.integers(1, 4), st.integers(1, 3))
-def test_conditional_epsilon_is_the_largest_level_given_u(seed, a1, a2, outputs):
+def test_conditional_and_unconditional_epsilon_against_all_pairs_of_people(seed, a1, a2, outputs):
     rng = np.random.default_rng(seed)
     Q = rng.dirichlet(np.full(outputs, 0.5), size=a1 * a2)
     Q[rng.random(Q.shape) < 0.1] = 0.0
     Q[Q.sum(axis=1) == 0, 0] = 1.0
     Q /= Q.sum(axis=1, keepdims=True)
-    expected = 0.0
-    for u, s, t, y in itertools.product(range(a2), range(a1), range(a1), range(outputs)):
-        p, q = Q[s * a2 + u, y], Q[t * a2 + u, y]
-        expected = max(expected, 0.0 if p == 0 else math.inf if q == 0 else math.log(p / q))
+    given_u = expected = 0.0
+    for (s, u), (t, v) in itertools.permutations(itertools.product(range(a1), range(a2)), 2):
+        for p, q in zip(Q[s * a2 + u], Q[t * a2 + v], strict=True):
+            level = 0.0 if p == 0 or s == t else math.inf if q == 0 else math.log(p / q)
+            expected = max(expected, level)
+            given_u = max(given_u, level if u == v else 0.0)
     channel = Channel(Q)
-    assert conditional_epsilon(channel, (a1, a2)) == pytest.approx(expected, abs=1e-12)
-    assert conditional_epsilon(channel, (a1, a2)) <= ldp_epsilon(channel) + 1e-12
+    assert conditional_epsilon(channel, (a1, a2)) == pytest.approx(given_u, abs=1e-12)
+    assert unconditional_epsilon(channel, (a1, a2)) == pytest.approx(expected, abs=1e-12)
+    assert unconditional_epsilon(channel, (a1, a2)) <= ldp_epsilon(channel) + 1e-12
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (4, 1), (2, 2), (2, 3), (3, 2)])
+def test_unconditional_epsilon_against_distributions(shape):
+    """It is reached by distributions of people with known U, and no distribution of (S, U) exceeds it."""
+    rng = np.random.default_rng(3)
+    matrix = rng.dirichlet(np.ones(3), size=shape[0] * shape[1])
+    matrix[0, 1] += matrix[0, 0]
+    matrix[0, 0] = 0.0
+    for Q in (matrix, rng.dirichlet(np.full(3, 5.0), size=shape[0] * shape[1])):
+        channel = Channel(Q)
+        level = unconditional_epsilon(channel, shape)
+        points = [np.eye(shape[1])[list(us)] for us in np.ndindex(*[shape[1]] * shape[0])]
+        reached = float(np.max(rldp_epsilon(channel, np.array(points))))
+        assert level == pytest.approx(reached, rel=1e-12, abs=1e-15) or level == reached
+        mixed = rng.dirichlet(np.full(shape[1], 0.3), size=(200, shape[0]))
+        assert (rldp_epsilon(channel, mixed) <= level + 1e-12).all()
+    assert unconditional_epsilon(Channel(np.eye(4)), (1, 4)) == 0.0
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (2,), (4, 1, 1), (-2, -2), "ab"])
-def test_conditional_epsilon_needs_the_shape_of_the_inputs(shape):
-    with pytest.raises(ValueError, match=r"The shape|shape"):
-        conditional_epsilon(Channel(np.ones((4, 1))), shape)
+def test_levels_of_pairs_need_the_shape_of_the_inputs(shape):
+    for measure in (conditional_epsilon, unconditional_epsilon):
+        with pytest.raises(ValueError, match=r"The shape|shape"):
+            measure(Channel(np.ones((4, 1))), shape)

@@ -75,7 +75,7 @@ channels.append(private.channel)
 assert all(isinstance(channel, l.Channel) for channel in channels)
 l.entropy(prior), l.mutual_information(prior, channels[0]), l.ldp_epsilon(channels[0])
 l.rldp_epsilon(channels[5], ball.conditionals), ball.worst_case_epsilon(channels[5])
-l.conditional_epsilon(channels[5], (2, 3))
+l.conditional_epsilon(channels[5], (2, 3)), l.unconditional_epsilon(channels[5], (2, 3))
 assert set(l.__all__) - set(vars(l)) == {
     "Audit", "BudgetSplit", "Calibration", "Design", "Estimate", "Intractable", "Optimum", "PrivateChannel"
 }

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal import unconditional
@@ -21,6 +20,7 @@ from ldpfrontier.optimal.unconditional import (
     response_excess,
     response_threshold,
 )
+from ldpfrontier.privacy import unconditional_epsilon
 from ldpfrontier.types import Intractable
 from ldpfrontier.utility import MutualInformation
 from oracles.enumeration import polyopt_enumerated, robust_rays
@@ -30,15 +30,6 @@ SHAPES = [(2, 2), (2, 3), (3, 2), (2, 5), (4, 2), (3, 3)]
 
 def random_prior(shape: tuple[int, int], seed: int = 0) -> np.ndarray:
     return np.random.default_rng([seed, *shape]).dirichlet(np.full(math.prod(shape), 0.5)).reshape(shape)
-
-
-def unconditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
-    """Proposition 3: the largest log ratio between entries of a column with different s."""
-    Q = channel.matrix.reshape(*shape, -1)
-    largest, smallest = Q.max(axis=1), Q.min(axis=1)
-    ratios = largest[:, None] / smallest[None]
-    ratios[np.diag_indices(shape[0])] = 1.0
-    return float(np.log(ratios.max()))
 
 
 def lemma_columns(a1: int, a2: int, epsilon: float) -> np.ndarray:

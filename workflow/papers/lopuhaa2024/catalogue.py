@@ -19,6 +19,13 @@ COVERED, MISSED = "P* lies in F", "P* lies outside F"
 #: The experiments of mechanisms as they are, and asked for as much as they may leak.
 NOMINAL, CALIBRATED = "nominal", "calibrated"
 
+#: Metrics of the level of S in a channel: over F, for those who know nothing else of a person; under every
+#: distribution of (S, U); and of the whole input (S, U), between any two people.
+OVER_SET, EVERYWHERE, ANY_INPUTS = "worst_case_epsilon", "unconditional_epsilon", "ldp_epsilon"
+
+#: The best mechanism that is private under every distribution of (S, U).
+UNCONDITIONAL = "unconditional"
+
 #: For which distributions a mechanism is private, the most of them first.
 PROJECTIONS, SET, ESTIMATE = "projections of F", "F", "P-hat"
 

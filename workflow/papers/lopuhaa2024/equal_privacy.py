@@ -103,7 +103,7 @@ def calibration(
             value = mutual_information(ball.centre, found.channel)
             best = replace(
                 solution, channel=found.channel, status=HEURISTIC, value=value, bound=bound,
-                privacy=found.realized, iterations=None,
+                privacy=found.realized, iterations=None, conditional_privacy=found.conditional,
             )  # fmt: skip
             add(CALIBRATED, best, found.nominal, ball.worst_case_epsilon(found.channel))
     return RESULTS.table(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypedDict
@@ -21,11 +21,19 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum
-from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
 from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.catalogue import ESTIMATE, MECHANISMS, NESTED_CLASSES, SET
+from papers.lopuhaa2024.catalogue import (
+    ANY_INPUTS,
+    ESTIMATE,
+    EVERYWHERE,
+    MECHANISMS,
+    NESTED_CLASSES,
+    OVER_SET,
+    SET,
+)
 from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, SKIPPED, Row, result
 
 PAPER = "lopuhaa2024"
@@ -142,6 +150,10 @@ class Solution:
         NR, under P-hat alone; nats.
     iterations : int or None
         Of an optimum.
+    conditional_epsilon : float
+        Level given U asked for, nats; inf: no demand.
+    conditional_privacy : float
+        Level of S for those who know U that the channel has (`privacy.conditional_epsilon`), nats.
     note : str
     """
 
@@ -153,6 +165,8 @@ class Solution:
     bound: float = math.nan
     privacy: float = math.nan
     iterations: int | None = None
+    conditional_epsilon: float = math.inf
+    conditional_privacy: float = math.nan
     note: str = ""
 
     def certified(self, place: Place, h: float) -> Iterator[Row]:
@@ -168,14 +182,18 @@ class Solution:
             PAPER, mechanism=self.mechanism, metric=metric, value=value, unit=unit, epsilon=self.epsilon,
             direction="max", bound=bound, status=self.status, channel=self.channel,
             iterations=self.iterations, privacy=self.privacy,
-            privacy_limit=math.nan if self.channel is None else self.epsilon, note=self.note, **place,
+            privacy_limit=math.nan if self.channel is None else self.epsilon,
+            conditional_epsilon=self.conditional_epsilon, conditional_privacy=self.conditional_privacy,
+            note=self.note, **place,
         )  # fmt: skip
 
     def measured(self, place: Place, metric: str, value: float, unit: str, note: str = "") -> Row:
         """Return the row of a metric that is measured and not limited by epsilon."""
         return result(
             PAPER, mechanism=self.mechanism, metric=metric, value=value, unit=unit, epsilon=self.epsilon,
-            channel=self.channel, iterations=self.iterations, privacy=self.privacy, note=note, **place,
+            channel=self.channel, iterations=self.iterations, privacy=self.privacy,
+            conditional_epsilon=self.conditional_epsilon, conditional_privacy=self.conditional_privacy,
+            note=note, **place,
         )  # fmt: skip
 
 
@@ -243,6 +261,7 @@ def evaluate(mechanism: str, problem: Problem) -> Solution:
         bound=bound,
         privacy=_level(ball, channel, listed.private),
         iterations=iterations,
+        conditional_privacy=conditional_epsilon(channel, ball.centre.shape),
     )
 
 
@@ -251,6 +270,14 @@ def _level(ball: RenyiBall, channel: Channel, private: str) -> float:
     if private == ESTIMATE:
         return float(rldp_epsilon(channel, ball.conditionals))
     return ball.worst_case_epsilon(channel) if private == SET else ball.projected_epsilon(channel)
+
+
+#: What a channel promises for S to other attackers than those of its guarantee, by metric.
+_LEVELS: Mapping[str, Callable[[RenyiBall, Channel], float]] = {
+    OVER_SET: lambda ball, channel: ball.worst_case_epsilon(channel),
+    EVERYWHERE: lambda ball, channel: unconditional_epsilon(channel, ball.centre.shape),
+    ANY_INPUTS: lambda ball, channel: ldp_epsilon(channel),
+}
 
 
 def place_of(experiment: str, instance: str, beta: float, ball: RenyiBall) -> Place:
@@ -276,8 +303,10 @@ def fig2(
     """Compute the mutual information of the mechanisms on one table of counts (lopuhaa2024, Figure 2).
 
     Every mechanism has the metrics ``mutual_information`` (nats, under P-hat) and ``nmi`` (divided by H(X)),
-    with certificates as in `Solution`. What NR leaks over F is its metric ``worst_case_epsilon``, which is
-    measured and not limited by epsilon.
+    with certificates as in `Solution`. Its levels against other attackers are measured, in nats, and epsilon
+    does not limit them: ``worst_case_epsilon`` over F, for those who know nothing else of a person;
+    ``unconditional_epsilon`` under every distribution of (S, U); ``ldp_epsilon`` between any two people. The
+    level for those who know U is the column `conditional_privacy` of every row.
 
     Parameters
     ----------
@@ -308,7 +337,8 @@ def fig2(
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("fig2", instance, beta, ball)
-    return RESULTS.table(rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds))
+    rows = rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds, levels=[*_LEVELS])
+    return RESULTS.table(rows)
 
 
 def orders(
@@ -355,9 +385,10 @@ def classes(
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("classes", instance, beta, ball)
-    return RESULTS.table(
-        rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds, leaks=True, max_nodes=max_nodes)
+    rows = rows_of(
+        ball, place, epsilons, mechanisms, tolerance, max_rounds, levels=[OVER_SET], max_nodes=max_nodes
     )
+    return RESULTS.table(rows)
 
 
 def rows_of(
@@ -368,7 +399,7 @@ def rows_of(
     tolerance: float,
     max_rounds: int,
     *,
-    leaks: bool = False,
+    levels: Collection[str] = (),
     max_nodes: int = 0,
 ) -> Iterator[Row]:
     """Compute mechanisms at some privacy levels: their NMI, certified, and what they leak over F.
@@ -380,8 +411,8 @@ def rows_of(
         Where the rows belong.
     epsilons, mechanisms, tolerance, max_rounds, max_nodes
         As for `solve`, in nats.
-    leaks : bool
-        Whether to say what all mechanisms leak over F, and not only those that are not robust.
+    levels : collection of str
+        Levels of S to measure, as in `fig2`; over F it is measured in any case of what is not robust.
     """
     h = entropy(ball.centre)
     for epsilon in epsilons:
@@ -391,9 +422,11 @@ def rows_of(
         for solution in found:
             rows = list(solution.certified(place, h))
             yield from rows
-            if solution.channel is not None and (leaks or not MECHANISMS[solution.mechanism].robust):
-                leak = ball.worst_case_epsilon(solution.channel)
-                yield solution.measured(place, "worst_case_epsilon", leak, "nats")
+            channel = solution.channel
+            if channel is not None:
+                always = [] if MECHANISMS[solution.mechanism].robust else [OVER_SET]
+                for metric in dict.fromkeys([*always, *levels]):
+                    yield solution.measured(place, metric, _LEVELS[metric](ball, channel), "nats")
             _log.info(
                 "%s, order %g, epsilon %g: %s is %s, nmi %.6f <= %.6f %s",
                 place["instance"], ball.order, epsilon, solution.mechanism, solution.status,

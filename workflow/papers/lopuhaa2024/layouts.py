@@ -79,6 +79,46 @@ def calibrated(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(texts, dtype="str")
 
 
+def two_levels(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay optima with a second level out: a row per pair, privacy level and level k, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `attackers.TWO_LEVELS`.
+    """
+    table = _sorted(table, "size", "instance", "epsilon", "conditional_epsilon")
+    texts = _name_columns(table) | {
+        "k": _level_texts(table["conditional_epsilon"], ".4g"),
+        "NMI": _number_texts(table["nmi"], ".4f"),
+        "Bound": _number_texts(table["bound"], ".4f"),
+        "share of k = ∞": _number_texts(table["kept"], ".1%"),
+        "level given U": _level_texts(table["realized"], ".4f"),
+        "PolyOpt": _number_texts(table["polyopt"], ".4f"),
+        "every distribution": _number_texts(table["unconditional"], ".4f"),
+    }
+    return pd.DataFrame(texts, dtype="str")
+
+
+def attackers(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay levels for different attackers out: a row per pair, level and mechanism, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `attackers.ATTACKERS`.
+    """
+    table = _sorted(table, "size", "instance", "epsilon", "mechanism")
+    texts = _name_columns(table) | {
+        "mechanism": [MECHANISMS[name].label for name in table["mechanism"]],
+        "over F": _level_texts(table["over_set"], ".4f"),
+        "given U": _level_texts(table["given_useful"], ".4f"),
+        "every distribution": _level_texts(table["everywhere"], ".4f"),
+        "of (S, U)": _level_texts(table["any_inputs"], ".4f"),
+    }
+    return pd.DataFrame(texts, dtype="str")
+
+
 def atlas_statements(table: pd.DataFrame) -> pd.DataFrame:
     """Count on how many pairs of attributes each statement of section 8.1 holds.
 
@@ -136,6 +176,11 @@ def _name_columns(table: pd.DataFrame) -> dict[str, pd.Series[str]]:
 def _number_texts(column: pd.Series[float], form: str) -> pd.Series[str]:
     """Return numbers as texts, and what is missing as a dash."""
     return column.map(lambda x: "-" if math.isnan(x) else format(x, form))
+
+
+def _level_texts(column: pd.Series[float], form: str) -> pd.Series[str]:
+    """Return privacy levels as texts, an infinite one as its sign."""
+    return _number_texts(column, form).replace("inf", "∞")
 
 
 def table2(table: pd.DataFrame, digits: int = 4) -> pd.DataFrame:

@@ -75,6 +75,20 @@ def calibration(configuration: Mapping[str, Any]) -> _Parts:
     return parts
 
 
+def second_level(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the table of optima with a second level: one or more per pair."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["second_level"]
+    epsilons = sorted(map(float, study["epsilon"]))
+    own = {"levels": sorted(map(float, study["levels"])), "max_nodes": study["max_nodes"]}
+    own |= _solver(paper, study)
+    return {
+        name: {**part, **own}
+        for pair in paper["pairs"][: study["pairs"]]
+        for name, part in _chunks(paper, {"chunks": 1, **pair}, epsilons)
+    }
+
+
 def orders(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of the table of Renyi orders: pairs of attributes."""
     paper = configuration["lopuhaa2024"]

@@ -94,18 +94,18 @@ def read_table(
     """
     try:
         stored = pq.read_table(path, page_checksum_verification=True)
+        # The names of columns and the metadata are read here, and have no checksum.
+        metadata, frame = _metadata(stored.schema), stored.to_pandas()
     except FileNotFoundError:
         raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise TableError(f"{path} is not a complete Parquet file: {error}. {_REMEDY}") from None
-    metadata = _metadata(stored.schema)
     for name, value in (expected or {}).items():
         if metadata.get(name) != value:
             raise TableError(
                 f"{path} was made by another {_WORDS.get(name, name)} than is asked for now"
                 f" ({name} {str(metadata.get(name))[:12]}, expected {value[:12]}). {_REMEDY}"
             )
-    frame = stored.to_pandas()
     checked = schema.conform(frame)
     key = list(schema.key)
     if not checked[key].equals(frame[key].astype(checked[key].dtypes.to_dict())):

@@ -144,6 +144,16 @@ def _result_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
         ~skipped & ~(table["privacy"] <= table["privacy_limit"] + PRIVACY_TOLERANCE),
         "has the privacy level {privacy}; its limit is {privacy_limit}",
     )
+    demanded = np.isfinite(table["conditional_epsilon"])
+    limit = table["conditional_epsilon"] + PRIVACY_TOLERANCE
+    yield (
+        table["conditional_privacy"] < 0,
+        "has the level {conditional_privacy} given U; a level is 0 or more",
+    )
+    yield (
+        ~skipped & demanded & ~(table["conditional_privacy"] <= limit),
+        "has the level {conditional_privacy} given U; its limit is {conditional_epsilon}",
+    )
     yield (
         ~skipped & ~(table["row_sum_error"] <= ROW_SUM_TOLERANCE),
         "has row sums that are off by {row_sum_error}; allowed is 1e-9",
@@ -174,6 +184,10 @@ RESULTS = Schema(
         "iterations": "Int64",
         "privacy": "float64",  # what the channel is certified to guarantee, in epsilon_unit
         "privacy_limit": "float64",  # what it must guarantee
+        # Level of the sensitive S for those who know the useful U, in epsilon_unit: what is asked for (inf:
+        # nothing), and that of the channel; missing where inputs are no pairs (s, u), or there is no channel.
+        "conditional_epsilon": "float64",
+        "conditional_privacy": "float64",
         "epsilon_unit": "str",
         "row_sum_error": "float64",
         "note": "str",
@@ -188,6 +202,7 @@ RESULTS = Schema(
         "distortion",
         "mechanism",
         "epsilon",
+        "conditional_epsilon",
         "metric",
     ),
     rules=_result_rules,
@@ -218,6 +233,8 @@ def result(
     iterations: int | None = None,
     privacy: float | None = None,
     privacy_limit: float | None = None,
+    conditional_epsilon: float = math.inf,
+    conditional_privacy: float = math.nan,
     note: str = "",
 ) -> Row:
     """Build a row of `RESULTS`; without a status it is a measurement.
@@ -257,6 +274,8 @@ def result(
         "iterations": iterations,
         "privacy": float(limit if privacy is None else privacy),
         "privacy_limit": float(limit),
+        "conditional_epsilon": float(conditional_epsilon),
+        "conditional_privacy": float(conditional_privacy),
         "epsilon_unit": epsilon_unit,
         "row_sum_error": 0.0 if channel is None else channel.row_sum_error,
         "note": note,

@@ -62,7 +62,10 @@ def test_the_atlas_has_the_rows_of_figure_2():
     more = {"instance": "a, b", "mechanisms": [*FIVE], "tolerance": 1e-3, "max_rounds": 30}
     table = atlas(COUNTS, EPSILONS, cells={}, **more)
     expected = fig2(COUNTS, EPSILONS, **more)
-    pd.testing.assert_frame_equal(table.assign(experiment="fig2"), expected)
+    # But for what robust mechanisms tell attackers.
+    same = expected["metric"].isin(["mutual_information", "nmi"])
+    same |= (expected["metric"] == "worst_case_epsilon") & (expected["mechanism"] == "nr")
+    pd.testing.assert_frame_equal(table.assign(experiment="fig2"), expected[same].reset_index(drop=True))
 
 
 def test_dear_mechanisms_are_left_out_of_large_tables_with_a_reason():

@@ -14,11 +14,11 @@ from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.geometry import vertex_list
 from ldpfrontier.practice.figure_style import save
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024 import beyond, figures, layouts
+from papers.lopuhaa2024 import beyond, beyond_figures, figures, layouts
 from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES
 from papers.lopuhaa2024.equal_privacy import calibration
 from papers.lopuhaa2024.experiments import classes
-from papers.lopuhaa2024.figures import FRONTIER, LOOKS
+from papers.lopuhaa2024.panels import FRONTIER, LOOKS
 from reproduction.results.tables import SKIPPED, select
 
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
@@ -132,7 +132,7 @@ def test_only_robust_mechanisms_can_be_calibrated():
 
 def test_figure_of_the_steps_shows_the_table(nested, tmp_path):
     table = beyond.steps(nested)
-    figure = figures.steps(table)
+    figure = beyond_figures.steps(table)
     (ax,) = figure.axes
     assert ax.get_title(loc="left") == "(a) a, b (2 × 3)"
     assert [text.get_text() for text in ax.get_xticklabels()] == ["0.6", "1"]
@@ -150,7 +150,7 @@ def test_figure_of_the_steps_shows_the_table(nested, tmp_path):
 
 def test_figure_of_equal_realized_privacy_shows_both(equal, tmp_path):
     table = beyond.calibrated(equal)
-    figure = figures.calibrated(table)
+    figure = beyond_figures.calibrated(table)
     (ax,) = figure.axes
     row = table.set_index(["mechanism", "epsilon"]).loc[("grr", 1.0)]
     shown = [line.get_ydata()[0] for line in ax.lines if line.get_label() == LOOKS["grr"].label]

@@ -18,7 +18,7 @@ from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES
 from papers.lopuhaa2024.example import extreme_rays, facets, worked_example
 from papers.lopuhaa2024.experiments import SOLVERS, Problem, evaluate, fig2, orders
 from reproduction.plotting import Look
-from reproduction.results.tables import HEURISTIC, MEASURED, OPTIMAL, SKIPPED, TableError
+from reproduction.results.tables import HEURISTIC, MEASURED, OPTIMAL, SKIPPED, TableError, select
 
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
 #: Of the optima: what holds for them holds also for coarse ones.
@@ -84,8 +84,8 @@ def test_the_order_of_the_mechanisms_does_not_matter(sweep):
 # Tables of counts
 
 
-def test_sweep_has_two_metrics_per_mechanism_and_what_nr_leaks(sweep):
-    assert len(sweep) == 2 * (2 * len(MECHANISMS) + 1)
+def test_sweep_has_two_metrics_per_mechanism_and_what_attackers_learn(sweep):
+    assert len(sweep) == 2 * 5 * len(MECHANISMS)
     certificates = sweep[sweep["status"] != MEASURED]
     assert (certificates["value"] <= certificates["bound"]).all()
     assert (certificates["direction"] == "max").all()
@@ -93,9 +93,26 @@ def test_sweep_has_two_metrics_per_mechanism_and_what_nr_leaks(sweep):
     assert set(sweep.loc[sweep["certified"], "mechanism"]) == {*NESTED_CLASSES, "nr"}
     assert set(sweep.loc[sweep["status"] == HEURISTIC, "mechanism"]) == {"ir_optimal"}
     leaks = sweep[sweep["metric"] == "worst_case_epsilon"]
-    assert (leaks["mechanism"] == "nr").all()
-    assert (leaks["value"] > leaks["epsilon"]).all()  # NR is private under P-hat only
+    # NR is private under P-hat only.
+    assert ((leaks["value"] > leaks["epsilon"] + 1e-9) == (leaks["mechanism"] == "nr")).all()
     assert (leaks["status"] == MEASURED).all()
+
+
+def test_what_attackers_of_different_knowledge_learn(sweep):
+    """Randomized response tells all of them eps at most; only they and what is split does so of U."""
+    wide = sweep.pivot_table("value", ["mechanism", "epsilon"], "metric").reset_index()
+    wide["given"] = (
+        sweep[sweep["metric"] == "nmi"]
+        .sort_values(["mechanism", "epsilon"])["conditional_privacy"]
+        .to_numpy()
+    )
+    at = wide.set_index("mechanism")
+    for metric in ("unconditional_epsilon", "ldp_epsilon", "given"):
+        np.testing.assert_allclose(at.loc["grr", metric], at.loc["grr", "epsilon"], rtol=1e-9)
+    for metric in ("unconditional_epsilon", "given"):
+        np.testing.assert_allclose(at.loc["srr", metric], at.loc["srr", "epsilon"], rtol=1e-9)
+    assert (at.loc["ir", "given"] <= at.loc["ir", "epsilon"] + 1e-9).all()
+    assert (at.loc[["nr", "exact"], "given"] > at.loc[["nr", "exact"], "epsilon"] + 1).all()
 
 
 def test_rows_say_where_they_belong(sweep):
@@ -103,7 +120,13 @@ def test_rows_say_where_they_belong(sweep):
         assert set(sweep[column]) == {value}
     assert set(sweep["order"]) == {2.0}
     units = dict(zip(sweep["metric"], sweep["unit"], strict=True))
-    assert units == {"mutual_information": "nats", "nmi": "1", "worst_case_epsilon": "nats"}
+    assert units == {
+        "mutual_information": "nats",
+        "nmi": "1",
+        "worst_case_epsilon": "nats",
+        "unconditional_epsilon": "nats",
+        "ldp_epsilon": "nats",
+    }
 
 
 def test_closed_forms_carry_the_bound_of_nr(sweep):
@@ -156,7 +179,7 @@ def test_several_orders(sweep):
     assert set(found["experiment"]) == {"orders"}
     assert found.groupby("order")["value"].size().to_dict() == {1.0: 4, 2.0: 4}
     # Order 2 is that of Figure 2.
-    same = sweep[(sweep["epsilon"] == 1.0) & sweep["mechanism"].isin(names)]
+    same = select(sweep, epsilon=1.0, mechanism=names, metric=["mutual_information", "nmi"])
     assert found[found["order"] == 2.0]["value"].tolist() == same["value"].tolist()
 
 

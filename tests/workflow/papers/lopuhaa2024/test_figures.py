@@ -10,7 +10,7 @@ from ldpfrontier.practice.figure_style import save
 from papers.lopuhaa2024 import figures, notes, summaries
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.experiments import fig2
-from papers.lopuhaa2024.figures import LOOKS, NMI
+from papers.lopuhaa2024.panels import LOOKS, NMI
 from reproduction.results.tables import RESULTS, SKIPPED, result, select
 
 COUNTS = np.array([[30, 10], [20, 40]])

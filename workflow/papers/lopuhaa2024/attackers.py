@@ -1,0 +1,137 @@
+"""Tables of lopuhaa2024 about attackers whom RLDP does not consider, and what protection from them costs.
+
+(eps, F)-RLDP bounds P(y | s) / P(y | s'): what a report tells about S to someone who knows nothing else of
+the person. Someone who knows the useful value u compares Q(y | s, u) with Q(y | s', u), which the guarantee
+does not bound. NMI is I(X; Y) / H(X) under the estimate P-hat.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from papers.lopuhaa2024.catalogue import ANY_INPUTS, EVERYWHERE, OVER_SET, UNCONDITIONAL
+from reproduction.results.tables import PRIVACY_TOLERANCE, SKIPPED, Schema, select
+
+_PLACE = {"size": "str", "instance": "str", "beta": "float64", "order": "float64"}
+
+#: What one level may pass another by, nats: the worst level over F is the result of a search.
+_LEVEL = PRIVACY_TOLERANCE
+
+#: What NMI may lose with a larger level given U: rounding.
+_NMI = 1e-12
+
+
+def _attacker_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+    for less, more, words in (
+        ("given_useful", "everywhere", "given U above that under every distribution"),
+        ("over_set", "everywhere", "over F above that under every distribution"),
+        ("everywhere", "any_inputs", "under every distribution above that between any two people"),
+    ):
+        # Infinite levels are equal.
+        yield table[less] > table[more] + _LEVEL, f"has the level {{{less}}} {words}, {{{more}}}"
+
+
+ATTACKERS = Schema(
+    name="attackers",
+    columns={
+        **_PLACE,
+        "mechanism": "str",
+        "epsilon": "float64",
+        # Levels in nats.
+        "over_set": "float64",  # of S over F, for those who know nothing else of a person
+        "given_useful": "float64",  # of S for those who know U
+        "everywhere": "float64",  # of S under every distribution of (S, U)
+        "any_inputs": "float64",  # of (S, U): local differential privacy
+    },
+    key=(*_PLACE, "mechanism", "epsilon"),
+    rules=_attacker_rules,
+)
+
+
+def _level_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+    # The rows are sorted by level, the last column of the key.
+    groups = table.groupby([*_PLACE, "epsilon"], sort=False)
+    yield groups["nmi"].diff() < -_NMI, "has the NMI {nmi}, below that of a smaller level given U"
+    yield groups["bound"].diff() < -_NMI, "has the bound {bound}, below that of a smaller level given U"
+    yield table["nmi"] > table["bound"], "has the NMI {nmi} above its bound {bound}"
+    least = table["unconditional"].where(table["conditional_epsilon"] >= table["epsilon"])
+    yield least > table["nmi"] + _NMI, "has less NMI than the unconditional optimum, {unconditional}"
+
+
+TWO_LEVELS = Schema(
+    name="two levels",
+    columns={
+        **_PLACE,
+        "epsilon": "float64",
+        "conditional_epsilon": "float64",  # level given U, nats; inf: no demand
+        "nmi": "float64",  # of the optimum over F with that level
+        "bound": "float64",  # NMI that no such mechanism passes
+        "realized": "float64",  # level given U that it has, nats
+        "optimum": "float64",  # NMI of the optimum over F, with no demand
+        "kept": "float64",  # share of that NMI
+        "polyopt": "float64",  # NMI of PolyOpt, with no demand; missing if it was skipped
+        "unconditional": "float64",  # of the best mechanism that is private under every distribution
+    },
+    key=(*_PLACE, "epsilon", "conditional_epsilon"),
+    rules=_level_rules,
+)
+
+
+def attackers(fig2: pd.DataFrame) -> pd.DataFrame:
+    """Put the levels of every mechanism for attackers of different knowledge side by side.
+
+    Parameters
+    ----------
+    fig2 : DataFrame
+        As `experiments.fig2` returns it, of any number of instances.
+
+    Returns
+    -------
+    DataFrame
+        As `ATTACKERS`; what was skipped has no row.
+    """
+    rows = fig2[fig2["status"] != SKIPPED]
+
+    def column(metric: str, of: str = "value") -> pd.Series[float]:
+        return select(rows, metric=metric).set_index([*ATTACKERS.key])[of]
+
+    levels = {
+        "over_set": column(OVER_SET),
+        "given_useful": column(OVER_SET, "conditional_privacy"),
+        "everywhere": column(EVERYWHERE),
+        "any_inputs": column(ANY_INPUTS),
+    }
+    return ATTACKERS.conform(pd.DataFrame(levels).reset_index())
+
+
+def two_levels(second_level: pd.DataFrame) -> pd.DataFrame:
+    """Put the optima with a second level beside those without one, PolyOpt and the unconditional optimum.
+
+    Parameters
+    ----------
+    second_level : DataFrame
+        As `second_level.second_level` returns it, of any number of instances.
+
+    Returns
+    -------
+    DataFrame
+        As `TWO_LEVELS`, which is refused if NMI falls where the level given U grows.
+    """
+    rows = select(second_level[second_level["status"] != SKIPPED], metric="nmi")
+    key = [*_PLACE, "epsilon"]
+    optima = select(rows, mechanism="exact")
+    others = {
+        "optimum": select(optima, conditional_epsilon=math.inf),
+        "polyopt": select(rows, mechanism="polyopt"),
+        "unconditional": select(rows, mechanism=UNCONDITIONAL),
+    }
+    frame = optima[[*key, "conditional_epsilon", "value", "bound", "conditional_privacy"]].rename(
+        columns={"value": "nmi", "conditional_privacy": "realized"}
+    )
+    for name, found in others.items():
+        frame = frame.join(found.set_index(key)["value"].rename(name), on=key)
+    return TWO_LEVELS.conform(frame.assign(kept=frame["nmi"] / frame["optimum"]))

@@ -1,0 +1,179 @@
+"""Figures of lopuhaa2024 about what lies past PolyOpt: larger classes, equal realized privacy, two levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from ldpfrontier.practice.figure_style import EPSILON
+from papers.lopuhaa2024.catalogue import NESTED_CLASSES
+from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI, by_pair, entry, line, plot_panels, set_plain_ticks
+from reproduction.plotting import Look, graded
+
+#: In the legend, of mechanisms as they are.
+_HOLLOW = Look("hollow: as it is", "#333333", "o", "", filled=False)
+
+#: The marker of equal levels, and the columns and dashes of what has no second level, by label.
+_SAME_LEVEL: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 7.5, "markerfacecolor": "none"}
+_WITHOUT_SECOND_LEVEL: Mapping[str, tuple[str, Any]] = {
+    "PolyOpt": ("polyopt", (0, (5, 1.5))),
+    "unconditional optimum": ("unconditional", (0, (1, 1.2))),
+}
+
+#: Ticks of a logarithmic axis of NMI, of one or two decades and of more, and its upper end.
+_FEW_SHARES, _SHARES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1), (1e-5, 1e-4, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)
+_TOP = 1.4
+
+
+def steps(table: pd.DataFrame) -> Figure:
+    """Plot what each larger class of mechanisms buys, one panel per pair of attributes.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `beyond.STEPS`, of one setting. At every level the classes stand side by side, the smallest on the
+        left, on a logarithmic axis; the number is the factor of the last over the first, the line above them
+        the bound on all, the dotted one NR.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+
+    def panel(ax: Axes, rows: pd.DataFrame) -> None:
+        for place, row in enumerate(rows.sort_values("epsilon").to_dict("records")):
+            at = place + 0.15 * (np.arange(len(NESTED_CLASSES)) - 2.0)
+            values = np.array([row[name] for name in NESTED_CLASSES])
+            there = np.isfinite(values)
+            ax.plot(at[there], values[there], color="#999999", linewidth=0.7, zorder=2)
+            for x, value, name in zip(at, values, NESTED_CLASSES, strict=True):
+                ax.plot([x], [value], **line(LOOKS[name], linestyle="", zorder=3))
+            ends = at[[0, -1]] + [-0.08, 0.08]
+            ax.plot(ends, [row["bound"]] * 2, **FRONTIER.line(linewidth=0.9))
+            ax.plot(ends, [row["nr"]] * 2, **LOOKS["nr"].line())
+            ax.annotate(
+                f"×{row['gain']:.3g}", (place, row["polyopt"]), xytext=(0, -9), textcoords="offset points",
+                ha="center", va="top", fontsize=7.5,
+            )  # fmt: skip
+        _set_level_axis(ax, rows["epsilon"])
+        # The lowest number stands below its marker.
+        lowest = float(rows["polyopt"].min())
+        _set_nmi_axis(ax, lowest * min((lowest / _TOP) ** 0.2, 0.65))
+
+    shown = [entry(LOOKS[name], linestyle="") for name in NESTED_CLASSES]
+    shown += [entry(FRONTIER, linewidth=0.9), entry(LOOKS["nr"])]
+    return plot_panels(by_pair(table), panel, NMI, share_x=False, share_y=False, legend=shown)
+
+
+def calibrated(table: pd.DataFrame) -> Figure:
+    """Plot mechanisms as they are and at equal realized privacy, one panel per pair of attributes.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `beyond.CALIBRATED`, of one setting. A mechanism is hollow as it is and full where it leaks what is
+        allowed; the optimum over F and the bound on all robust mechanisms are beside them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+
+    def panel(ax: Axes, rows: pd.DataFrame) -> None:
+        levels = sorted(set(rows["epsilon"]))
+        present = [name for name in LOOKS if name in set(rows["mechanism"])]
+        shift = dict(zip(present, np.linspace(-0.3, 0.3, len(present)), strict=True))
+        for row in rows.to_dict("records"):
+            look, place = LOOKS[row["mechanism"]], levels.index(row["epsilon"])
+            at = place + shift[row["mechanism"]]
+            before, after = row["nmi"], row["nmi_calibrated"]
+            if row["mechanism"] == "exact":
+                ax.plot([place - 0.4, place + 0.4], [row["bound"]] * 2, **FRONTIER.line(linewidth=0.9))
+                before, after = after, before
+            ax.plot([at, at], [before, after], color=look.colour, linewidth=0.9, zorder=2)
+            for value, face in ((before, "white"), (after, look.colour)):
+                ax.plot([at], [value], **line(look, linestyle="", markerfacecolor=face, zorder=3))
+        _set_level_axis(ax, rows["epsilon"])
+        _set_nmi_axis(ax, float(rows["nmi"].min()) / 1.5)
+
+    found = [name for name in LOOKS if name in set(table["mechanism"])]
+    shown = [entry(FRONTIER, linewidth=0.9)]
+    shown += [entry(LOOKS[name], linestyle="", markerfacecolor=LOOKS[name].colour) for name in found]
+    shown += [entry(_HOLLOW, linestyle="")]
+    return plot_panels(by_pair(table), panel, NMI, share_x=False, share_y=False, legend=shown)
+
+
+def two_levels(table: pd.DataFrame) -> Figure:
+    """Plot the cost of a level for those who know the useful value, one panel per pair of attributes.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `attackers.TWO_LEVELS`, of one setting. The horizontal axis is the level k given U, linear below 1
+        and with infinity at its end; each colour is a privacy level epsilon over F, and the open circle is at
+        k = epsilon. Beside the optimum, with a band up to its bound, are PolyOpt (dashed) and the
+        unconditional optimum (dotted).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    epsilons = sorted(set(table["epsilon"]))
+    colours = {epsilon: graded(i, len(epsilons))["color"] for i, epsilon in enumerate(epsilons)}
+    levels = sorted(set(table["conditional_epsilon"]))
+    finite = [level for level in levels if math.isfinite(level)]
+    end = 2.0 * max(finite, default=1.0)
+
+    def panel(ax: Axes, rows: pd.DataFrame) -> None:
+        for epsilon, curve in rows.groupby("epsilon"):
+            curve = curve.sort_values("conditional_epsilon")
+            colour = colours[epsilon]
+            at = np.minimum(curve["conditional_epsilon"].to_numpy(), end)
+            ax.plot(at, curve["nmi"], color=colour, marker="o", markersize=3.0)
+            ax.fill_between(at, curve["nmi"], np.minimum(curve["bound"], 1.0), color=colour, alpha=0.18, lw=0)
+            same = curve["conditional_epsilon"] == epsilon
+            ax.plot(at[same], curve["nmi"][same], color=colour, **_SAME_LEVEL)
+            for name, dash in _WITHOUT_SECOND_LEVEL.values():
+                ax.plot([0.0, end], [curve[name].iloc[0]] * 2, color=colour, linestyle=dash, linewidth=0.9)
+        ax.set_xscale("symlog", linthresh=1.0)
+        ticks = [level for level in finite if level == 0.0 or level >= 0.3]
+        ax.set_xticks([*ticks, end], [*(f"{level:g}" for level in ticks), "∞"])
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.set_xlim(-0.06, 1.15 * end)
+        ax.set_ylim(0.0, 1.02)
+
+    shown: list[Artist] = [
+        Line2D([], [], color=colour, marker="o", markersize=3.0, label=f"{EPSILON} = {epsilon:g}")
+        for epsilon, colour in colours.items()
+    ]
+    shown += [Line2D([], [], color="#333333", label=f"$k$ = {EPSILON}", **_SAME_LEVEL)]
+    shown += [
+        Line2D([], [], color="#333333", linestyle=dash, linewidth=0.9, label=label)
+        for label, (_, dash) in _WITHOUT_SECOND_LEVEL.items()
+    ]
+    label = "level $k$ of $S$ for those who know $U$ (nats)"
+    return plot_panels(by_pair(table), panel, NMI, xlabel=label, share_x=False, share_y=False, legend=shown)
+
+
+def _set_nmi_axis(ax: Axes, lowest: float) -> None:
+    """Make the vertical axis one of NMI, logarithmic, from a lowest value on."""
+    ax.set_yscale("log")
+    ax.set_ylim(lowest, _TOP)
+    set_plain_ticks(ax.yaxis, (lowest, _TOP), _FEW_SHARES if lowest > 0.02 else _SHARES)
+
+
+def _set_level_axis(ax: Axes, epsilons: pd.Series[float]) -> None:
+    """Make the horizontal axis one of a few privacy levels, evenly spaced."""
+    found = sorted(set(epsilons))
+    ax.set_xticks(range(len(found)), [f"{epsilon:g}" for epsilon in found])
+    ax.set_xlim(-0.55, len(found) - 0.45)
+    ax.grid(visible=False, axis="x")

@@ -1,0 +1,123 @@
+"""Panels of the figures of lopuhaa2024: one per pair of attributes or per size, under one legend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, style
+from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.summaries import require_one, small_first
+from reproduction.plotting import Look
+from reproduction.results.tables import select
+
+#: How the mechanisms look, in the order of the legend.
+LOOKS = {name: Look(**mechanism.look) for name, mechanism in MECHANISMS.items()}
+
+#: What no robust mechanism passes: the bound of the optimum over F.
+FRONTIER = Look("Certified bound", LOOKS["exact"].colour, "", "-")
+
+NMI = r"$I_{\hat P}(X;Y)\,/\,H(X)$"
+LEVEL = f"privacy level {EPSILON} (nats)"
+
+#: Of the panels, in their order.
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+#: Sizes of markers that look smaller than they are, points.
+_SIZES = {"*": 6.0, "X": 4.5}
+
+
+def plot_panels(
+    panels: Mapping[str, pd.DataFrame],
+    panel: Callable[[Axes, pd.DataFrame], None],
+    ylabel: str,
+    *,
+    xlabel: str | None = LEVEL,
+    legend: Sequence[Artist] = (),
+    share_x: bool = True,
+    share_y: bool = True,
+) -> Figure:
+    """Plot panels by title, two to a row, under one legend, if it has entries."""
+    if not panels:
+        raise ValueError("The table has no rows of the mechanisms that the figure shows.")
+    columns = min(2, len(panels))
+    height = math.ceil(len(panels) / columns)
+    with style():
+        # A single panel is half as wide, and so is its legend.
+        beside = 2 if columns == 1 else len(legend) if len(legend) < 7 else 4
+        lines = math.ceil(len(legend) / beside) if legend else 0
+        figure = Figure(figsize=(PAGE_WIDTH * columns / 2, 0.11 + 0.17 * max(lines, 2) + 2.15 * height))
+        axes = figure.subplots(height, columns, squeeze=False, sharex=share_x, sharey=share_y).ravel()
+        for ax, letter, (title, rows) in zip(axes, LETTERS, panels.items(), strict=False):
+            panel(ax, rows)
+            ax.set_title(f"({letter}) {title.replace(' x ', ' × ')}", loc="left")
+        for ax in axes[len(panels) :]:
+            ax.set_axis_off()
+        # Panels with nothing below them carry the labels of the shared axis.
+        for ax in axes[max(len(panels) - columns, 0) : len(panels)]:
+            ax.tick_params(labelbottom=True)
+        if xlabel:
+            figure.supxlabel(xlabel, fontsize=9)
+        figure.supylabel(ylabel, fontsize=9)
+        if legend:
+            figure.legend(
+                handles=list(legend), loc="outside upper center", ncols=beside,
+                columnspacing=1.3, handlelength=2.6,
+            )  # fmt: skip
+    return figure
+
+
+def mechanisms_in(panels: Mapping[str, pd.DataFrame]) -> list[Artist]:
+    """Return the entries of a legend of the mechanisms that panels show."""
+    present = {name for rows in panels.values() for name in rows["mechanism"]}
+    return [entry(look) for name, look in LOOKS.items() if name in present]
+
+
+def by_size(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of a table of one setting by size, the small ones first."""
+    require_one(table, "beta", "order")
+    return {size: select(table, size=size) for size in sorted(table["size"].unique(), key=small_first)}
+
+
+def note(ax: Axes, text: str, *, top: bool = False) -> None:
+    """Write a remark into a corner of a panel: on the left at the top, or on the right at the bottom."""
+    place = (0.02, 0.98, "left", "top") if top else (0.98, 0.02, "right", "bottom")
+    ax.text(*place[:2], text, transform=ax.transAxes, ha=place[2], va=place[3], fontsize=6.5, zorder=6)
+
+
+def by_pair(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of a table of one setting by pair of attributes and size, the small ones first."""
+    require_one(table, "beta", "order")
+    pairs = table[["size", "instance"]].drop_duplicates().itertuples(index=False, name=None)
+    return {
+        f"{instance} ({size})": select(table, size=size, instance=instance)
+        for size, instance in sorted(pairs, key=lambda pair: (small_first(pair[0])[0], pair[1]))
+    }
+
+
+def entry(look: Look, **options: Any) -> Line2D:
+    """Return the legend entry of a look, with options of its own."""
+    return Line2D([], [], **line(look, **options))
+
+
+def line(look: Look, **options: Any) -> dict[str, Any]:
+    """Return the options of a line whose markers look equally large."""
+    sizes = {"markersize": _SIZES[look.marker]} if look.marker in _SIZES else {}
+    return look.line(**sizes, **options)
+
+
+def set_plain_ticks(axis: Axis, limits: tuple[float, float], values: Iterable[float]) -> None:
+    """Set the ticks of a logarithmic axis to plain numbers, those within the limits."""
+    inside = [value for value in values if limits[0] <= value <= limits[1]]
+    axis.set_ticks(inside, [np.format_float_positional(value, trim="-") for value in inside])
+    axis.set_minor_locator(NullLocator())

@@ -1,0 +1,150 @@
+"""lopuhaa2024 with a second level: the optimum over F that protects S from those who know U as well.
+
+A mechanism has two levels: eps over the uncertainty set F, for those who know nothing else of a person, and k
+for those who know the person's useful value (`ldpfrontier.optimal.conditional`). At k = infinity there is no
+second demand.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimal.settings import SETTINGS
+from ldpfrontier.optimal.unconditional import optimal_unconditional
+from ldpfrontier.optimum import Optimum
+from ldpfrontier.privacy import conditional_epsilon
+from ldpfrontier.types import Intractable
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024.catalogue import UNCONDITIONAL
+from papers.lopuhaa2024.experiments import Solution, place_of
+from reproduction.results.tables import BOUNDED, OPTIMAL, RESULTS, SKIPPED, Row, relative_gap
+
+_log = logging.getLogger(__name__)
+
+
+# More than eight parameters: they are the keys of the configuration that reach a job by name.
+def second_level(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    levels: Sequence[float],
+    *,
+    instance: str,
+    beta: float = 0.05,
+    order: float = 2.0,
+    tolerance: float = 1e-3,
+    max_rounds: int = 300,
+    max_nodes: int = 0,
+) -> pd.DataFrame:
+    """Compute the optimum over F with a second level, given U, on one table of counts.
+
+    The mechanism "exact" is the optimum with the level `conditional_epsilon` given U, and at inf the optimum
+    over F. Beside it, with no second demand, are PolyOpt ("polyopt") and the best mechanism that is private
+    under every distribution of (S, U) ("unconditional"), whose level given U is at most eps by itself.
+    Metrics are ``mutual_information`` and ``nmi`` as in `experiments.fig2`.
+
+    Parameters
+    ----------
+    counts, instance, beta, order, tolerance, max_rounds
+        As in `experiments.fig2`.
+    epsilons : sequence of float
+        Privacy levels over F in nats.
+    levels : sequence of float
+        Levels given U in nats, 0 to 30; k = eps and infinity are always there.
+    max_nodes : int
+        Most nodes of branch and bound, on tables too large for joint columns, for the bound of every optimum
+        over F; with 0 it is that of NR.
+
+    Returns
+    -------
+    DataFrame
+        As `tables.RESULTS`.
+
+    Raises
+    ------
+    TableError, ValueError
+        As `experiments.fig2`.
+    """
+    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
+    place, h = place_of("second_level", instance, beta, ball), entropy(ball.centre)
+    nodes = max_nodes if ball.centre.size > SETTINGS.max_joint_cells else None
+    rows: list[Row] = []
+    for epsilon in epsilons:
+        for solution in _solve(ball, epsilon, levels, tolerance, max_rounds, nodes):
+            rows += solution.certified(place, h)
+            _log.info(
+                "%s, epsilon %g, level %g given U: %s has nmi %.6f <= %.6f",
+                instance, epsilon, solution.conditional_epsilon, solution.mechanism,
+                solution.value / (h or 1.0), solution.bound / (h or 1.0),
+            )  # fmt: skip
+    return RESULTS.table(rows)
+
+
+def _solve(
+    ball: RenyiBall,
+    epsilon: float,
+    levels: Sequence[float],
+    tolerance: float,
+    max_rounds: int,
+    max_nodes: int | None,
+) -> Iterator[Solution]:
+    """Yield the two mechanisms to compare with, and the optima by their level given U, at one epsilon."""
+    everywhere = min(optimal_nonrobust(ball.centre, epsilon).upper_bound, entropy(ball.centre))
+
+    def solution(name: str, level: float, found: Optimum, bound: float) -> Solution:
+        channel, tight = found.channel, relative_gap(found.value, bound) <= tolerance
+        realized = ball.worst_case_epsilon if name == "exact" else ball.projected_epsilon
+        return Solution(
+            name, epsilon, channel, OPTIMAL if tight else BOUNDED, found.value, bound, realized(channel),
+            found.iterations, level, conditional_epsilon(channel, ball.centre.shape),
+        )  # fmt: skip
+
+    known: list[Channel] = []
+    for name in (UNCONDITIONAL, "polyopt"):
+        try:
+            if name == UNCONDITIONAL:
+                found = optimal_unconditional(
+                    ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds
+                )
+            else:
+                found = optimal_robust(ball, epsilon, tolerance=tolerance, max_rounds=max_rounds)
+        except Intractable as reason:
+            yield Solution(name, epsilon, None, SKIPPED, note=str(reason))
+            continue
+        known.append(found.channel)
+        yield solution(name, math.inf, found, min(found.upper_bound, everywhere))
+    solved: list[tuple[float, Optimum]] = []
+    for level in sorted({*map(float, levels), float(epsilon), math.inf}):
+        # A channel that has the level k has every larger one; some have a small one without being asked.
+        starts = [other for other in known if conditional_epsilon(other, ball.centre.shape) <= level]
+        try:
+            found = optimal_robust(
+                ball,
+                epsilon,
+                envelope="exact",
+                pairs="distinct",
+                tolerance=tolerance,
+                max_rounds=max_rounds,
+                max_nodes=max_nodes,
+                start=max(starts, key=lambda channel: mutual_information(ball.centre, channel), default=None),
+                conditional_epsilon=level,
+            )
+        except Intractable as reason:
+            yield Solution("exact", epsilon, None, SKIPPED, conditional_epsilon=level, note=str(reason))
+            continue
+        known.append(found.channel)
+        solved.append((level, found))
+    # The optimum grows with the level: a bound at one level is a bound at every smaller one.
+    bound = everywhere
+    for level, found in reversed(solved):
+        bound = min(bound, found.upper_bound)
+        yield solution("exact", level, found, bound)
