@@ -5,34 +5,12 @@ import os
 import shlex
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
 from ldpfrontier import read_channel
 from ldpfrontier.practice.cli import main
-from support.malformed import APPLY, AUDIT, DESIGN, ESTIMATE, RECORDS, TABLE, contents, fill, refused
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder, before = tmp_path_factory.mktemp("made"), Path.cwd()
-    try:
-        fill(folder)
-    finally:
-        os.chdir(before)
-    return folder
-
-
-@pytest.fixture
-def here(made, tmp_path, monkeypatch):
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "loop.csv").symlink_to("loop.csv")
-    (tmp_path / "loop.json").symlink_to("loop.json")
-    (tmp_path / "nowhere.csv").symlink_to("missing/file.csv")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
+from support.malformed import APPLY, AUDIT, DESIGN, ESTIMATE, RECORDS, TABLE, contents, refused
 
 #: Calls that would do, but for what follows.
 CALLS = {

@@ -1,33 +1,8 @@
 """Malformed files: every command that reads one ends with a sentence and leaves every file as it was."""
 
-import os
-import shutil
-from pathlib import Path
-
 import pytest
 
-from support.malformed import APPLY, AUDIT, ESTIMATE, RECORDS, TABLE, fill, refused
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder, before = tmp_path_factory.mktemp("made"), Path.cwd()
-    try:
-        fill(folder)
-    finally:
-        os.chdir(before)
-    return folder
-
-
-@pytest.fixture
-def here(made, tmp_path, monkeypatch):
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "loop.csv").symlink_to("loop.csv")
-    (tmp_path / "loop.json").symlink_to("loop.json")
-    (tmp_path / "nowhere.csv").symlink_to("missing/file.csv")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
+from support.malformed import APPLY, AUDIT, ESTIMATE, RECORDS, TABLE, refused
 
 #: Name: content, and part of the sentence. Given as people.csv, with the columns illness, region and age.
 BAD_RECORDS = {
