@@ -17,7 +17,7 @@ for all of them.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import highspy
 import numpy as np
@@ -26,12 +26,11 @@ from numpy.typing import NDArray
 from ldpfrontier.numerics.highs import new_lp
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.optimal.conditional.settings import SETTINGS
+from ldpfrontier.optimal.exact.separation import Conditionals
 from ldpfrontier.optimal.geometry.support_function import empty_extreme, extreme_mean
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.divergence import divergence_cost
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-
-Conditionals = Literal["simplex", "projections", "exact"]
 
 _INFINITE = highspy.kHighsInf
 

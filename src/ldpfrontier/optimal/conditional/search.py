@@ -20,8 +20,9 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal.column_generation.proximal_bundle import proximal_duals
 from ldpfrontier.optimal.column_generation.smoothed import Master
-from ldpfrontier.optimal.conditional.cone_program import Conditionals, ConeProgram
+from ldpfrontier.optimal.conditional.cone_program import ConeProgram
 from ldpfrontier.optimal.conditional.settings import SETTINGS
+from ldpfrontier.optimal.exact.separation import Conditionals
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
