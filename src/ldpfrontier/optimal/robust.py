@@ -37,7 +37,7 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.products.ball_family import BallFamily
-from ldpfrontier.optimal.projections.budget_multiplier import level_over, shared_budget_mechanism
+from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
 from ldpfrontier.optimal.projections.solve import frontier_bound, projected_mechanism
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
@@ -168,13 +168,14 @@ def optimal_robust(
         if start is not None:
             check_class(start, ball.lower_bounds, epsilon, distinct=distinct)
     else:
-        _check_level(start, ball, epsilon, envelope)
+        if start is not None:
+            check_level(start, ball, epsilon, envelope)
         if _envelope_is_tried(ball, epsilon):
             optimum = solve_or_none(
                 lambda: _beyond_simplex(
                     ball, epsilon, envelope, distinct, tolerance, max_rounds, max_nodes, start
                 ),
-                lambda channel: _check_level(channel, ball, epsilon, envelope),
+                lambda channel: check_level(channel, ball, epsilon, envelope),
             )
             if optimum is not None:
                 return optimum
@@ -232,21 +233,6 @@ def _envelope_is_tried(ball: RenyiBall, epsilon: float) -> bool:
     least, most = SETTINGS.envelope_orders
     wide = ball.radius >= SETTINGS.least_envelope_radius
     return wide and low <= epsilon <= high and least <= ball.order <= most and _larger_classes_are_tried(ball)
-
-
-def _check_level(
-    channel: Channel | None, ball: RenyiBall, epsilon: float, envelope: Literal["projections", "exact"]
-) -> None:
-    """Refuse a mechanism that is not private over the projections, or over F itself."""
-    if channel is None:
-        return
-    limit = allowed_level(epsilon)
-    level, over = ball.projected_epsilon(channel), "the projections"
-    if level > limit and envelope == "exact":
-        # Over F itself the level is less, and takes longer to find.
-        level, over = level_over(ball, channel, epsilon), "the uncertainty set"
-    if level > limit:
-        raise ValueError(f"The start is private at level {level:.9g} over {over}; epsilon is {epsilon:.9g}.")
 
 
 def _within_simplex(

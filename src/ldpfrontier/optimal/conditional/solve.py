@@ -28,7 +28,7 @@ from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class
-from ldpfrontier.optimal.projections.budget_multiplier import level_over
+from ldpfrontier.optimal.projections.budget_multiplier import check_level
 from ldpfrontier.optimal.projections.solve import frontier_bound
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.privacy import conditional_epsilon
@@ -54,15 +54,8 @@ def check_levels(
         )
     if envelope == "simplex":
         check_class(channel, ball.lower_bounds, epsilon, distinct=pairs == "distinct")
-        return
-    limit, over = allowed_level(epsilon), "the projections"
-    realized = ball.projected_epsilon(channel)
-    if realized > limit and envelope == "exact":
-        realized, over = level_over(ball, channel, epsilon), "the uncertainty set"
-    if realized > limit:
-        raise ValueError(
-            f"The start is private at level {realized:.9g} over {over}; epsilon is {epsilon:.9g}."
-        )
+    else:
+        check_level(channel, ball, epsilon, envelope)
 
 
 def two_level_optimum(

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,6 +155,25 @@ def level_over(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
     """Return a level of a channel over F, in nats: by multipliers if that is epsilon, else the worst one."""
     bound = level_by_multiplier(ball, channel, epsilon)
     return bound if bound <= allowed_level(epsilon) else ball.worst_case_epsilon(channel)
+
+
+def check_level(
+    channel: Channel, ball: RenyiBall, epsilon: float, envelope: Literal["projections", "exact"]
+) -> None:
+    """Check that a mechanism is private over the projections, or over F itself.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    limit = allowed_level(epsilon)
+    level, over = ball.projected_epsilon(channel), "the projections"
+    if level > limit and envelope == "exact":
+        # Over F itself the level is less, and takes longer to find.
+        level, over = level_over(ball, channel, epsilon), "the uncertainty set"
+    if level > limit:
+        raise ValueError(f"The start is private at level {level:.9g} over {over}; epsilon is {epsilon:.9g}.")
 
 
 def level_by_multiplier(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
