@@ -23,7 +23,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.highs import new_lp
+from ldpfrontier.numerics.highs import new_lp, solve
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.optimal.conditional.settings import SETTINGS
 from ldpfrontier.optimal.exact.separation import Conditionals
@@ -143,8 +143,8 @@ class ConeProgram:
             if idle.size:
                 self._lp.deleteRows(len(idle), idle.astype(np.int32))
 
-    def step(self, cost: FloatArray) -> FloatArray | None:
-        """Return a column of the cone for which cost . v is nearly largest; None where HiGHS gives up.
+    def step(self, cost: FloatArray) -> FloatArray:
+        """Return a column of the cone for which cost . v is nearly largest.
 
         The program knows some cuts only. Those that its solution violates are added, and the solution is
         mixed with the constant column until it is in the cone.
@@ -157,18 +157,17 @@ class ConeProgram:
         -------
         ndarray, shape (2, a1 a2)
             The column, with P-hat . v = 1, and the solution of the program, to go on from.
+
+        Raises
+        ------
+        RuntimeError
+            If HiGHS gives up.
         """
         (a1, a2), lp = self._shape, self._lp
         objective = np.concatenate([cost.reshape(a1, a2).sum(axis=0), cost, np.zeros(2)])
         self._drop_cuts()
         lp.changeColsCost(self._variables, np.arange(self._variables, dtype=np.int32), objective)
-        lp.run()
-        if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            lp.clearSolver()
-            lp.run()
-            if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-                return None
-        found = np.asarray(lp.getSolution().col_value)
+        _, found, _ = solve(lp)
         v = np.maximum(found[:a2] + found[a2:-2].reshape(a1, a2), 0.0)
         inside, least, largest = self._mixed(v, max(float(found[-1]), 0.0))
         b, nu = found[-2:]

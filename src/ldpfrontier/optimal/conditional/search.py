@@ -67,9 +67,10 @@ class ColumnSearch:
         prior, v, best, end = self._cone.prior, start, -math.inf, None
         for _ in range(SETTINGS.max_steps):
             slopes = prior * (np.log(np.maximum(v, SETTINGS.gradient_floor)) + 1.0) - duals
-            if (found := self._cone.step(slopes)) is None:
+            try:
+                inside, v = self._cone.step(slopes)
+            except RuntimeError:  # HiGHS gives up some programs
                 break
-            inside, v = found
             reduced = float(xlogy(inside, inside) @ prior - inside @ duals)
             if reduced > best:
                 best, end = reduced, inside
