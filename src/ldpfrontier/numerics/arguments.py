@@ -50,7 +50,7 @@ def as_number(
     number = _number(value)
     # Comparisons with NaN are false.
     if not least <= number <= most or (math.isinf(number) and not infinite):
-        raise ValueError(f"{name} is {_shown(value)}; it must be {allowed}.")
+        raise ValueError(f"{name} is {excerpt(value)}; it must be {allowed}.")
     return number
 
 
@@ -73,7 +73,7 @@ def as_count(value: Any, name: str, allowed: str, *, least: int = 0, most: int |
     """
     number = as_number(value, name, allowed, least=least, most=math.inf if most is None else most)
     if not number.is_integer():
-        raise ValueError(f"{name} is {_shown(value)}; it must be {allowed}.")
+        raise ValueError(f"{name} is {excerpt(value)}; it must be {allowed}.")
     return int(value)
 
 
@@ -100,7 +100,7 @@ def as_numbers(values: ArrayLike, name: str) -> FloatArray:
     except ValueError:
         raise ValueError(f"{name} has rows of different lengths; they must be equally long.") from None
     except (TypeError, AttributeError, OverflowError):
-        raise ValueError(f"{name} is {_shown(values)}; it must be an array of numbers.") from None
+        raise ValueError(f"{name} is {excerpt(values)}; it must be an array of numbers.") from None
     if array.dtype.kind in "fiu":
         return np.array(array, dtype=np.float64)
     if array.dtype.kind == "O":
@@ -108,10 +108,10 @@ def as_numbers(values: ArrayLike, name: str) -> FloatArray:
         missing = np.isnan(numbers_)
         if not missing.any():
             return numbers_.reshape(array.shape)
-        entry = _shown(array.ravel()[int(missing.argmax())])
+        entry = excerpt(array.ravel()[int(missing.argmax())])
         raise ValueError(f"{name} has the entry {entry}; every entry must be a number.")
-    shown = _shown(array.ravel()[0]) if array.size else _shown(values)
-    raise ValueError(f"{name} has the entry {shown}; every entry must be a number.")
+    entry = excerpt(array.ravel()[0]) if array.size else excerpt(values)
+    raise ValueError(f"{name} has the entry {entry}; every entry must be a number.")
 
 
 def are_counts(values: FloatArray) -> bool:
@@ -165,7 +165,7 @@ def as_flag(value: Any, name: str) -> bool:
         If it is something else.
     """
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} is {_shown(value)}; it must be True or False.")
+        raise ValueError(f"{name} is {excerpt(value)}; it must be True or False.")
     return bool(value)
 
 
@@ -177,7 +177,7 @@ def check_callable(value: Any, name: str) -> None:
     ValueError
     """
     if not callable(value):
-        raise ValueError(f"{name} is {_shown(value)}; it must be a function.")
+        raise ValueError(f"{name} is {excerpt(value)}; it must be a function.")
 
 
 def as_instance(value: Any, kind: type, name: str) -> None:
@@ -190,6 +190,12 @@ def as_instance(value: Any, kind: type, name: str) -> None:
     """
     if not isinstance(value, kind):
         raise ValueError(f"{name} is a {type(value).__name__}; it must be a {kind.__name__}.")
+
+
+def excerpt(value: Any) -> str:
+    """Return a value for a message: numbers as people write them, the rest as code, at most 80 characters."""
+    text = str(value) if isinstance(value, (numbers.Real, Decimal)) else repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _number(value: Any) -> float:
@@ -208,9 +214,3 @@ def _number(value: Any) -> float:
         return math.inf if number > 0 else -math.inf
     except ValueError:  # a signalling NaN
         return math.nan
-
-
-def _shown(value: Any) -> str:
-    """Show a value in a sentence: numbers as people write them, anything else as code, shortened."""
-    text = str(value) if isinstance(value, (numbers.Real, Decimal)) else repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

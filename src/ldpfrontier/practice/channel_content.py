@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ldpfrontier.numerics.arguments import as_count
+from ldpfrontier.numerics.arguments import as_count, excerpt
 from ldpfrontier.practice.records import Label
 from ldpfrontier.types import IntArray
-
-#: Most of a value that a sentence shows.
-_SHOWN = 60
 
 
 def members(value: Any, name: str, names: tuple[str, ...]) -> dict[str, Any]:
@@ -22,10 +19,10 @@ def members(value: Any, name: str, names: tuple[str, ...]) -> dict[str, Any]:
     ValueError
     """
     if not isinstance(value, dict):
-        raise ValueError(f"{name} is {_shown(value)}; it must be an object.")
+        raise ValueError(f"{name} is {excerpt(value)}; it must be an object.")
     if different := sorted(set(names) ^ set(value)):
         said = "lacks" if different[0] in names else "has no member"
-        raise ValueError(f"{name} {said} {_shown(different[0])}; its members are {', '.join(names)}.")
+        raise ValueError(f"{name} {said} {excerpt(different[0])}; its members are {', '.join(names)}.")
     return dict(value)
 
 
@@ -37,7 +34,7 @@ def text(value: Any, name: str) -> str:
     ValueError
     """
     if not isinstance(value, str):
-        raise ValueError(f"{name} is {_shown(value)}; it must be a text.")
+        raise ValueError(f"{name} is {excerpt(value)}; it must be a text.")
     return value
 
 
@@ -49,7 +46,7 @@ def texts(value: Any, name: str) -> Label:
     ValueError
     """
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        raise ValueError(f"{name} is {_shown(value)}; it must be a list of texts.")
+        raise ValueError(f"{name} is {excerpt(value)}; it must be a list of texts.")
     return tuple(value)
 
 
@@ -61,13 +58,13 @@ def labels(value: Any, name: str, parts: int) -> tuple[Label, ...]:
     ValueError
     """
     if not isinstance(value, list):
-        raise ValueError(f"{name} is {_shown(value)}; it must be a list of values.")
+        raise ValueError(f"{name} is {excerpt(value)}; it must be a list of values.")
     found = tuple(texts(entry, f"A value of {name}") for entry in value)
     if wrong := [label for label in found if len(label) != parts]:
-        raise ValueError(f"{name} has the value {_shown(list(wrong[0]))}; it must have {parts} texts.")
+        raise ValueError(f"{name} has the value {excerpt(list(wrong[0]))}; it must have {parts} texts.")
     if len(set(found)) < len(found):
         twice = next(label for label in found if found.count(label) > 1)
-        raise ValueError(f"{name} has {_shown(list(twice))} twice; a value is there once.")
+        raise ValueError(f"{name} has {excerpt(list(twice))} twice; a value is there once.")
     return found
 
 
@@ -79,7 +76,7 @@ def counts(value: Any) -> IntArray:
     ValueError
     """
     if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
-        raise ValueError(f"counts is {_shown(value)}; it must be a list of rows.")
+        raise ValueError(f"counts is {excerpt(value)}; it must be a list of rows.")
     if len({len(row) for row in value}) > 1:
         raise ValueError("counts has rows of different lengths; they must be equally long.")
     allowed = "a whole number, 0 to 2^53"
@@ -98,12 +95,7 @@ def weights(value: Any) -> IntArray:
         raise ValueError("weights has rows of different lengths; they must be equally long.")
     # Of 19 digits at most, as 2^62 is.
     if wrong := [n for row in rows for n in row if not (n.isascii() and n.isdigit() and len(n) <= 19)]:
-        raise ValueError(f"weights has {_shown(wrong[0])}; allowed are whole numbers from 0 to 2^62.")
+        raise ValueError(f"weights has {excerpt(wrong[0])}; allowed are whole numbers from 0 to 2^62.")
     if any(int(n) >= 2**63 for row in rows for n in row):
         raise ValueError("A weight is out of range; allowed are whole numbers from 0 to 2^62.")
     return np.array([list(map(int, row)) for row in rows], dtype=np.int64)
-
-
-def _shown(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 3]}..."
