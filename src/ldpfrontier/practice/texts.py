@@ -33,7 +33,8 @@ def design_text(made: Design, best: Candidate) -> str:
     lines = [["", "mechanism", "NMI", "bound", "realized", "rank"]]
     lines[0] += [f"error: {', '.join(group)}" for group in groups]
     lines[0] += ["what it is"]
-    for c in sorted(made.candidates, key=lambda c: -c.nmi if c.channel else math.inf):
+    # By the NMI that is printed: rounding does not decide between equal ones.
+    for c in sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf):
         mark = "->" if c is best else ""
         if c.channel is None:
             lines.append([mark, c.name, *["-"] * (4 + len(groups)), c.note])
