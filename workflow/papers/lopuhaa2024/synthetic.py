@@ -58,10 +58,8 @@ def study(
         Significance levels of the uncertainty set F.
     order : float
         Renyi order of F.
-    mechanisms : sequence of str
-        Names in the catalogue.
-    tolerance, max_rounds
-        As in `optimal_robust`.
+    mechanisms, tolerance, max_rounds
+        As in `experiments.fig2`.
 
     Returns
     -------
