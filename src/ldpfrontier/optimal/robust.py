@@ -238,7 +238,7 @@ def _envelope_is_tried(ball: RenyiBall, epsilon: float) -> bool:
 def _within_simplex(
     ball: RenyiBall,
     epsilon: float,
-    exact_class: bool,
+    polyopt_asked: bool,
     distinct: bool,
     tolerance: float,
     max_rounds: int,
@@ -248,7 +248,7 @@ def _within_simplex(
 
     Parameters
     ----------
-    exact_class : bool
+    polyopt_asked : bool
         Whether the class asked for is that of PolyOpt, whose bound then holds; `start` is of that class.
     """
     centre, lower, larger = ball.centre, ball.lower_bounds, None
@@ -257,10 +257,10 @@ def _within_simplex(
     tall = centre.size > POLYOPT.max_master_inputs and _count_subsets(ball) <= SETTINGS.max_subsets
     tried = tall or _larger_classes_are_tried(ball)
     polyopt = _polyopt(
-        centre, lower, epsilon, distinct and tried, tolerance, max_rounds, start if exact_class else None
+        centre, lower, epsilon, distinct and tried, tolerance, max_rounds, start if polyopt_asked else None
     )
     bound = math.inf
-    if exact_class and (tried or not distinct):
+    if polyopt_asked and (tried or not distinct):
         if larger is not None:
             outer = _polyopt(centre, larger, epsilon, distinct, tolerance, max_rounds, None)
             bound = math.inf if outer is None else outer.upper_bound
