@@ -16,7 +16,7 @@ from ldpfrontier.practice.channel_file import ACCURACY, PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT, as_confidence
 from ldpfrontier.practice.records import as_text, read_chunks
-from ldpfrontier.practice.sampling import Sampler, exact_level
+from ldpfrontier.practice.sampling import Sampler, sampled_level
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.types import FloatArray, IntArray
 
@@ -133,7 +133,7 @@ def audit_channel(
                 f" {fit:.1e}."
             )
     return Audit(
-        stated, level, exact_level(private.weights), samples, lower, confidence, fit, tuple(problems)
+        stated, level, sampled_level(private.weights), samples, lower, confidence, fit, tuple(problems)
     )
 
 

@@ -26,9 +26,9 @@ from ldpfrontier.practice.records import as_path, check_columns, said
 from ldpfrontier.practice.sampling import (
     BITS,
     check_weights,
-    exact_channel,
-    exact_level,
     known_answers,
+    sampled_channel,
+    sampled_level,
     whole_weights,
 )
 from ldpfrontier.types import IntArray
@@ -114,7 +114,7 @@ class PrivateChannel:
     @cached_property
     def channel(self) -> Channel:
         """The channel as floating-point numbers, with its labels."""
-        return Channel(exact_channel(self.weights).matrix, self.table.labels, self.outputs)
+        return Channel(sampled_channel(self.weights).matrix, self.table.labels, self.outputs)
 
     @property
     def ball(self) -> RenyiBall | None:
@@ -244,11 +244,11 @@ def ball_of(table: CountTable, beta: float | None, order: float | None) -> Renyi
 
 def realized_level(weights: IntArray, ball: RenyiBall | None) -> float:
     """Return the level of a sampled channel over F, or for every distribution, in nats, rounded upwards."""
-    everywhere = exact_level(weights)
+    everywhere = sampled_level(weights)
     if ball is None or everywhere == 0.0:
         return everywhere
     # What holds for every distribution holds for those of F.
-    return min(everywhere, ball.worst_case_epsilon(exact_channel(weights)) + ACCURACY)
+    return min(everywhere, ball.worst_case_epsilon(sampled_channel(weights)) + ACCURACY)
 
 
 def private_weights(channel: Channel, ball: RenyiBall | None, epsilon: float) -> IntArray:

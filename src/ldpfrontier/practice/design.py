@@ -24,7 +24,7 @@ from ldpfrontier.practice.channel_file import Certificate, PrivateChannel, ball_
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.estimation import inversion, quantities
 from ldpfrontier.practice.records import as_text, as_texts
-from ldpfrontier.practice.sampling import exact_channel, exact_level
+from ldpfrontier.practice.sampling import sampled_channel, sampled_level
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.types import FloatArray, Intractable
@@ -224,10 +224,10 @@ class Design:
             mechanism=candidate.name,
             epsilon=self.epsilon,
             level=math.nan,
-            ldp_level=exact_level(weights),
+            ldp_level=sampled_level(weights),
             beta=self.beta,
             order=self.order,
-            nmi=mutual_information(prior, exact_channel(weights)) / entropy(prior),
+            nmi=mutual_information(prior, sampled_channel(weights)) / entropy(prior),
             bound=self.bound,
             code_version=import_module("ldpfrontier").__version__,
         )

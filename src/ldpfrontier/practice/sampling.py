@@ -62,12 +62,12 @@ def check_weights(weights: IntArray) -> None:
             raise ValueError(f"Row {place} of the weights sums to {sum(row)}; it must sum to 2^62 = {TOTAL}.")
 
 
-def exact_channel(weights: IntArray) -> Channel:
+def sampled_channel(weights: IntArray) -> Channel:
     """Return the channel that is sampled, as floating-point numbers."""
     return Channel(np.ldexp(weights.astype(np.float64), -BITS))
 
 
-def exact_level(weights: IntArray) -> float:
+def sampled_level(weights: IntArray) -> float:
     """Least epsilon for which the channel that is sampled is epsilon-LDP, in nats, from its whole numbers.
 
     Rounded upwards, by 1e-15 and its own rounding; exactly 0 if nothing is told.

@@ -10,7 +10,7 @@ import pytest
 
 from ldpfrontier import Channel, PrivateChannel, design_channel, ldp_epsilon, read_channel
 from ldpfrontier.practice.channel_file import ChannelFileError, private_weights
-from ldpfrontier.practice.sampling import TOTAL, exact_channel, exact_level
+from ldpfrontier.practice.sampling import TOTAL, sampled_channel, sampled_level
 from support.owndata import channel_of, flat, rewritten
 
 
@@ -36,7 +36,7 @@ def test_what_is_sampled_keeps_the_level_that_was_asked_for(table, mechanism, ep
     assert certificate.level <= epsilon
     assert certificate.level == private.level()
     # Another path: the level over F of the same numbers.
-    assert certificate.level >= made.ball.worst_case_epsilon(exact_channel(private.weights)) - 1e-12
+    assert certificate.level >= made.ball.worst_case_epsilon(sampled_channel(private.weights)) - 1e-12
     # Next to nothing is paid for it.
     assert certificate.nmi == pytest.approx(made.candidates[0].nmi, rel=1e-5)
 
@@ -45,7 +45,7 @@ def test_what_is_sampled_keeps_the_level_that_was_asked_for(table, mechanism, ep
 @pytest.mark.parametrize("mechanism", ["ldp", "binary", "grr"])
 def test_without_useful_columns_the_level_is_that_of_whole_numbers(table, mechanism, epsilon):
     private = channel_of(flat(table), mechanism, epsilon)
-    assert private.certificate.level == private.certificate.ldp_level == exact_level(private.weights)
+    assert private.certificate.level == private.certificate.ldp_level == sampled_level(private.weights)
     assert epsilon * (1 - 1e-6) < private.certificate.level <= epsilon
     assert private.scope == "for every distribution"
 

@@ -15,9 +15,9 @@ from ldpfrontier.practice.sampling import (
     TOTAL,
     Sampler,
     check_weights,
-    exact_channel,
-    exact_level,
     known_answers,
+    sampled_channel,
+    sampled_level,
     whole_weights,
 )
 from support.owndata import seeded
@@ -35,34 +35,34 @@ def test_rows_of_whole_numbers_sum_to_the_total_and_are_the_nearest(inputs, outp
     weights = whole_weights(matrix)
     check_weights(weights)
     # A row of floating-point numbers sums to 1 within some 1e-15, which its largest entry takes.
-    assert np.abs(exact_channel(weights).matrix - matrix).max() < 1e-14
+    assert np.abs(sampled_channel(weights).matrix - matrix).max() < 1e-14
     rest = np.sort(np.abs(weights - np.ldexp(matrix, BITS)), axis=1)[:, :-1]
     assert rest.max(initial=0.0) <= 0.5
 
 
 def test_equal_rows_stay_equal():
     row = random_matrix(1, 9)
-    assert exact_level(whole_weights(np.repeat(row, 4, axis=0))) == 0.0
+    assert sampled_level(whole_weights(np.repeat(row, 4, axis=0))) == 0.0
 
 
-def test_the_exact_level_is_that_of_fractions_and_above_it():
+def test_the_sampled_level_is_that_of_fractions_and_above_it():
     for _ in range(20):
         weights = whole_weights(random_matrix(4, 5) + 0.01)
         ratio = max(Fraction(int(column.max()), int(column.min())) for column in weights.T)
-        level = exact_level(weights)
+        level = sampled_level(weights)
         # The logarithm of a fraction near 1 is that of what it has more than 1.
         assert level >= math.log1p(float(ratio - 1))
         assert level == pytest.approx(math.log(ratio), rel=1e-13)
     weights = whole_weights(np.array([[0.5, 0.5, 0.0], [0.25, 0.25, 0.5]]))
-    assert exact_level(weights) == math.inf
-    assert exact_level(weights[:, [1, 0, 2]][:1]) == 0.0
+    assert sampled_level(weights) == math.inf
+    assert sampled_level(weights[:, [1, 0, 2]][:1]) == 0.0
 
 
 def test_a_channel_that_rounding_makes_unequal_is_told_from_its_ideal():
     """The level of a channel as floating-point numbers may be below that of what is sampled."""
     weights = whole_weights(np.full((2, 3), 1 / 3))
     weights[0] += np.array([1, -1, 0])
-    assert 0 < exact_level(weights) < 1e-15 + 1e-14
+    assert 0 < sampled_level(weights) < 1e-15 + 1e-14
 
 
 # Outputs --------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_the_tables_beside_a_channel_are_enough_for_another_language(private, tm
 def p_values(weights, drawn, runs: int, records: int) -> list[float]:
     """Return the p-value of chi-squared for every run, over all inputs."""
     found = []
-    matrix = exact_channel(weights).matrix
+    matrix = sampled_channel(weights).matrix
     inputs = np.repeat(np.arange(len(matrix)), records)
     for _ in range(runs):
         outputs = drawn.draw(inputs)
@@ -194,4 +194,4 @@ def test_weights_that_are_no_channel_are_refused(weights, sentence):
 
 
 def test_the_channel_of_whole_numbers_is_a_channel():
-    assert isinstance(exact_channel(whole_weights(random_matrix(3, 3))), Channel)
+    assert isinstance(sampled_channel(whole_weights(random_matrix(3, 3))), Channel)
