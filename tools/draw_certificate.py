@@ -1,7 +1,7 @@
 r"""Draw docs/img/certificate.png, the picture of a certificate in docs/beyond.md.
 
 The example is small enough to list all columns that the closed forms give: income and relationship of Adult
-(2 x 6), exact projections, all pairs, level 1. With c the dual prices of the best mixture of these columns,
+(2 x 6), projections of F, all pairs, level 1. With c the dual prices of the best mixture of these columns,
 
     f_s(w) = sum_u P_su w_u log w_u - c_s . w   and   z_s(w) = P_s . w
 

@@ -2,8 +2,8 @@ r"""The best robustly private mechanism under the uncertainty set itself, for ta
 
 A mechanism is (eps, F)-RLDP (lopuhaa2024) if all its columns v are in the cone of `separation`: no P in F
 lets an output tell two sensitive values apart by more than e^eps. PolyOpt is the optimum over polyhedral
-cones inside. Here the column LP is solved over the cone itself, or over the one of the exact projections of
-F, by column generation. A column, scaled to P-hat . v = 1, has the reduced cost ::
+cones inside. Here the column LP is solved over the cone itself, or over the one of the projections of F,
+by column generation. A column, scaled to P-hat . v = 1, has the reduced cost ::
 
     rho(v) = sum_x P-hat_x v_x log v_x - alpha . v
 

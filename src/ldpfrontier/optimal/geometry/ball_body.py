@@ -1,4 +1,4 @@
-r"""Convex bodies of blocks, from which columns that are private over the exact projections are made.
+r"""Convex bodies of blocks, from which columns that are private over the projections of F are made.
 
 The block polytopes of PolyOpt (`polytope`) come from a simplex around each projection F_{U|s}. With the
 projection itself, a Renyi ball with centre r and radius B, a block is a convex body ::

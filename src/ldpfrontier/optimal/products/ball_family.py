@@ -1,4 +1,4 @@
-r"""The columns that are private over the exact projections of an uncertainty set: products of convex bodies.
+r"""The columns that are private over the projections of an uncertainty set: products of convex bodies.
 
 A column v is allowed if A_s(v) <= e^eps B_s'(v), with A_s and B_s the largest and the least mean of v_s over
 the projection F_{U|s}: for all pairs (s, s'), or for s != s' only. As for PolyOpt (lopuhaa2024, section 5;

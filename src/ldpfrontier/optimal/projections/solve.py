@@ -1,4 +1,4 @@
-r"""Mechanisms private over the exact projections of the uncertainty set, and bounds on all that are.
+r"""Mechanisms private over the projections of the uncertainty set, and bounds on all that are.
 
 With A_s and B_s the largest and the least mean of v_s over the projection F_{U|s}, the problem is ::
 

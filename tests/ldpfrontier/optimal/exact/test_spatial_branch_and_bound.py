@@ -117,7 +117,7 @@ def test_any_order(order: float) -> None:
 
 @pytest.mark.parametrize(("shape", "seed"), [((2, 2), 0), ((2, 3), 1), ((3, 2), 2)])
 def test_classes_contain_one_another(shape: tuple[int, int], seed: int) -> None:
-    """PolyOpt, exact projections, the set itself, the estimate alone."""
+    """PolyOpt, the projections, the set itself, the estimate alone."""
     ball, epsilon = random_ball(shape, seed)
     for pairs in ("all", "distinct"):
         projections = joint_optimum(ball, epsilon, envelope="projections", pairs=pairs, tolerance=1e-2)

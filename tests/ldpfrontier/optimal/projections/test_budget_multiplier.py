@@ -225,7 +225,7 @@ def test_several_multipliers_are_one_family():
 
 @pytest.mark.parametrize(("epsilon", "nmi"), [(0.3, 0.236), (2.0, 0.458)])
 def test_sharing_the_budget_is_worth_much_on_adult(epsilon, nmi):
-    # The exact projections have 0.179 and 0.443, the bounds on all robust mechanisms are 0.250 and 0.472.
+    # The projections allow for 0.179 and 0.443, the bounds on all robust mechanisms are 0.250 and 0.472.
     adult = data_set("adult")
     counts = adult.contingency(adult.read(BUNDLED), "education", "marital-status").counts
     ball = RenyiBall.confidence(counts)

@@ -1,4 +1,4 @@
-"""Bodies of the exact projections: their vertices, covers and mechanisms, against independent paths."""
+"""Bodies of the projections of F: their vertices, covers and mechanisms, against independent paths."""
 
 from __future__ import annotations
 
