@@ -23,9 +23,9 @@ from ldpfrontier.types import FloatArray
 
 
 def critical_levels(lower: FloatArray) -> FloatArray:
-    """Return the levels epsilon at which vertices of K_s appear or vanish: e^epsilon = 1 + D / l, sorted.
+    """Return the levels epsilon at which vertices of K_s appear or vanish: e^epsilon = 1 + rest / l, sorted.
 
-    Between two of them every vertex moves along a line as e^epsilon grows; D and l are those of `Block`.
+    Between two of them every vertex moves along a line as e^epsilon grows; rest and l are those of `Block`.
 
     Parameters
     ----------
@@ -38,19 +38,19 @@ def critical_levels(lower: FloatArray) -> FloatArray:
         In nats.
     """
     mass = subset_sums(lower[lower > 0])
-    D = max(1.0 - float(lower.sum()), SETTINGS.least_rest)
-    return np.unique(np.log1p(D / mass[mass > 0]))
+    rest = max(1.0 - float(lower.sum()), SETTINGS.least_rest)
+    return np.unique(np.log1p(rest / mass[mass > 0]))
 
 
 class Block(VertexList):
     r"""The vertices of one K_s.
 
-    With l = L(T), D = 1 - S and d = (e^eps - 1) / D, every vertex takes one value on T, one off T, and
+    With l = L(T), rest = 1 - S and d = (e^eps - 1) / rest, every vertex takes one value on T, one off T, and
     possibly a third at one further letter j:
 
     - 1 - d l + d on T, 1 - d l off T, if 1 - d l >= 0;
     - the constants 1 and e^eps;
-    - e^eps / (D + l) on T, 0 off T, if that meets the lower constraint;
+    - e^eps / (rest + l) on T, 0 off T, if that meets the lower constraint;
     - d on T, (1 - d l) / L_j in (0, d) at j, 0 elsewhere, T possibly empty.
 
     Parameters
@@ -69,8 +69,8 @@ class Block(VertexList):
         super().__init__(prior)
         L = self.lower = self.fold(np.where(prior > 0, lower, 0.0))
         top = math.exp(epsilon)
-        D = max(1.0 - L.sum(), SETTINGS.least_rest)
-        d = (top - 1.0) / D
+        rest = max(1.0 - L.sum(), SETTINGS.least_rest)
+        d = (top - 1.0) / rest
         mass = subset_sums(L)
         subsets = np.arange(len(mass), dtype=np.int32)
         proper = (subsets > 0) & (subsets < len(mass) - 1)
@@ -78,10 +78,10 @@ class Block(VertexList):
         positive = subsets[proper & (d * mass <= 1.0)]
         floor = 1.0 - d * mass[positive]
         # Where d l = 1 both families have the vertex.
-        zero = subsets[proper & (mass * top >= (D + mass) * (1.0 - SETTINGS.overlap))]
+        zero = subsets[proper & (mass * top >= (rest + mass) * (1.0 - SETTINGS.overlap))]
         sets = [positive, np.zeros(2, dtype=np.int32), zero]
         low = [floor, np.array([1.0, top]), np.zeros(len(zero))]
-        high = [floor + d, np.array([1.0, top]), top / (D + mass[zero])]
+        high = [floor + d, np.array([1.0, top]), top / (rest + mass[zero])]
         third_letter, third_value = [np.empty(0, dtype=np.int64)], [np.empty(0)]
         for j in np.flatnonzero(L > 0):
             value = (1.0 - d * mass) / L[j]

@@ -66,17 +66,17 @@ class Vertices(NamedTuple):
 
 @inner
 def _increment(level: float, lower_sums: FloatArray) -> tuple[float, float]:
-    """Return D = 1 - S, and d = (e^level - 1) / D, by how much the entries of a vertex differ."""
-    D = max(1.0 - lower_sums[-1], 1e-15)
-    return D, (math.exp(level) - 1.0) / D
+    """Return rest = 1 - S, and d = (e^level - 1) / rest, by how much the entries of a vertex differ."""
+    rest = max(1.0 - lower_sums[-1], 1e-15)
+    return rest, (math.exp(level) - 1.0) / rest
 
 
 @inner
-def _two_values(level: float, mass: float, D: float, d: float) -> tuple[float, float]:
+def _two_values(level: float, mass: float, rest: float, d: float) -> tuple[float, float]:
     """Return the values off and on a set with L(T) = mass of the vertex with two values (`Block`)."""
     if d * mass <= 1.0:
         return 1.0 - d * mass, 1.0 - d * mass + d
-    return 0.0, math.exp(level) / (D + mass)
+    return 0.0, math.exp(level) / (rest + mass)
 
 
 @inner
@@ -88,7 +88,7 @@ def _xlogx(x: float) -> float:
 def _all_vertices(level: float, tables: _BlockTables) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
     """Return z, f and numbers of all vertices of a block: the constants 1 and e^level first and last."""
     lower, prior, duals, _, lower_sums, prior_sums, dual_sums = tables
-    D, d = _increment(level, lower_sums)
+    rest, d = _increment(level, lower_sums)
     room, count = 2 * len(lower_sums) + len(lower), 0
     z, f, numbers = np.empty(room), np.empty(room), np.empty(room, dtype=np.int64)
     for T in range(len(lower_sums)):
@@ -99,19 +99,19 @@ def _all_vertices(level: float, tables: _BlockTables) -> tuple[FloatArray, Float
                 longer[0][i], longer[1][i], longer[2][i] = z[i], f[i], numbers[i]
             z, f, numbers = longer
         mass, inside, cost = lower_sums[T], prior_sums[T], dual_sums[T]
-        low, high = _two_values(level, mass, D, d)
+        low, high = _two_values(level, mass, rest, d)
         outside = prior_sums[-1] - inside
         z[count] = low * outside + high * inside
         f[count] = _xlogx(low) * outside + _xlogx(high) * inside - low * (dual_sums[-1] - cost) - high * cost
         numbers[count] = T * _LETTERS
         count += 1
-        rest = 1.0 - d * mass
-        if rest > 0.0:
+        left = 1.0 - d * mass
+        if left > 0.0:
             for j in range(len(lower)):
-                if rest >= d * lower[j]:
+                if left >= d * lower[j]:
                     break
                 if T >> j & 1 == 0:
-                    third = rest / lower[j]
+                    third = left / lower[j]
                     z[count] = d * inside + third * prior[j]
                     f[count] = _xlogx(d) * inside + _xlogx(third) * prior[j] - d * cost - third * duals[j]
                     numbers[count] = T * _LETTERS + j + 1
@@ -155,11 +155,11 @@ def _prefiltered(z: FloatArray, f: FloatArray, least: float, most: float) -> NDA
 @kernel
 def _vectors(level: float, tables: _BlockTables, numbers: NDArray[np.int64]) -> FloatArray:
     """Return the vertices with given numbers, shape (m, letters), letters in the order of the block."""
-    D, d = _increment(level, tables.lower_sums)
+    rest, d = _increment(level, tables.lower_sums)
     w = np.empty((len(numbers), len(tables.lower)))
     for i in range(len(numbers)):
         T, third = numbers[i] // _LETTERS, numbers[i] % _LETTERS - 1
-        low, high = _two_values(level, tables.lower_sums[T], D, d)
+        low, high = _two_values(level, tables.lower_sums[T], rest, d)
         if third >= 0:
             low, high = 0.0, d
         for j in range(len(tables.lower)):
