@@ -119,13 +119,13 @@ def budget_split(
     d = _distance(ball, distance)
 
     def information(epsilon_2: FloatArray) -> FloatArray:
-        return _report_information(p, epsilon - epsilon_2, _delta(epsilon_2, d))
+        return _report_information(p, epsilon - epsilon_2, _delta_2(epsilon_2, d))
 
     best = _maximize(information, epsilon, d)
-    delta = float(_delta(np.array([best]), d)[0])
+    delta_2 = float(_delta_2(np.array([best]), d)[0])
     a1, a2 = p.shape
-    channel = unlimited_response(a1, epsilon - best).kron(unlimited_response(a2, delta))
-    return BudgetSplit(channel, epsilon - best, best, delta, d, float(information(np.array([best]))[0]))
+    channel = unlimited_response(a1, epsilon - best).kron(unlimited_response(a2, delta_2))
+    return BudgetSplit(channel, epsilon - best, best, delta_2, d, float(information(np.array([best]))[0]))
 
 
 def _distance(ball: RenyiBall, distance: Distance) -> float:
@@ -142,7 +142,7 @@ def _distance(ball: RenyiBall, distance: Distance) -> float:
     raise ValueError(f'distance is {distance!r}; allowed are "published" and "tight".')
 
 
-def _delta(epsilon_2: FloatArray, d: float) -> FloatArray:
+def _delta_2(epsilon_2: FloatArray, d: float) -> FloatArray:
     """delta_2 of lopuhaa2024, Theorem 5; U says nothing about S if d = 0, and may be released as it is."""
     if d == 0:
         return np.full(np.shape(epsilon_2), np.inf)
@@ -189,7 +189,7 @@ def _maximize(function: _Function, epsilon: float, d: float) -> float:
     if epsilon == 0 or d == 0:
         return 0.0
     even = np.linspace(0.0, epsilon, 129)
-    last = float(_delta(np.array([epsilon]), d)[0])
+    last = float(_delta_2(np.array([epsilon]), d)[0])
     with np.errstate(over="ignore"):
         steep = np.log1p(0.5 * d * np.expm1(np.linspace(0.0, last, 129)[:-1]))
     grid = np.unique(np.clip(np.concatenate([even, steep[np.isfinite(steep)]]), 0.0, epsilon))

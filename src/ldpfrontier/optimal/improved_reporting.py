@@ -131,14 +131,14 @@ def improved_reporting(
 
     def split_at(epsilon_2: float, rounds: int) -> BudgetSplit:
         """Return the two reports at one split, after some rounds of improvement."""
-        epsilon_1, delta = epsilon - epsilon_2, math.log1p(2.0 * math.expm1(epsilon_2) / d)
+        epsilon_1, delta_2 = epsilon - epsilon_2, math.log1p(2.0 * math.expm1(epsilon_2) / d)
         first = component(p.sum(axis=1)[None], epsilon_1)
         for _ in range(rounds):
-            second = component(first.matrix.T @ p, delta)
+            second = component(first.matrix.T @ p, delta_2)
             if rounds > 1:
                 first = component(second.matrix.T @ p.T, epsilon_1)
         channel = first.kron(second)
-        return BudgetSplit(channel, epsilon_1, epsilon_2, delta, d, mutual_information(p, channel))
+        return BudgetSplit(channel, epsilon_1, epsilon_2, delta_2, d, mutual_information(p, channel))
 
     def information(split: BudgetSplit) -> float:
         return split.information
