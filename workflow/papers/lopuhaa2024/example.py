@@ -151,7 +151,7 @@ def _example_3(ball: RenyiBall) -> Iterator[_Quantity]:
     exact = optimal_robust(ball, _EPSILON, envelope="exact", start=projections.channel)
     for name, channel in (
         ("PolyOpt, distinct pairs", distinct.channel),
-        ("exact projections", projections.channel),
+        ("the projections of F", projections.channel),
         ("the optimum over F", exact.channel),
     ):
         yield f"I_P-hat of {name}", mutual_information(ball.centre, channel), None, 4, _NOT_PRINTED

@@ -222,7 +222,7 @@ def test_larger_classes_in_the_example():
     computed = worked_example().set_index("quantity")["computed"]
     distinct, projections, exact = (
         computed[f"I_P-hat of {name}"]
-        for name in ("PolyOpt, distinct pairs", "exact projections", "the optimum over F")
+        for name in ("PolyOpt, distinct pairs", "the projections of F", "the optimum over F")
     )
     # With two public values the simplex around a projection is the projection.
     assert computed["I_P-hat of PolyOpt"] + 0.1 < distinct == pytest.approx(projections, abs=1e-7)
