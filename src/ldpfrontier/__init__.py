@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         quaternary_mechanism,
         randomized_response,
         secret_randomized_response,
+        subset_selection,
     )
     from ldpfrontier.optimal.improved_reporting import improved_reporting
     from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
@@ -91,6 +92,7 @@ __all__ = [
     "read_count_table",
     "rldp_epsilon",
     "secret_randomized_response",
+    "subset_selection",
     "unconditional_epsilon",
 ]
 
@@ -142,6 +144,7 @@ _HOMES = {
     "read_count_table": "practice.counts",
     "rldp_epsilon": "privacy",
     "secret_randomized_response": "mechanisms",
+    "subset_selection": "mechanisms",
     "unconditional_epsilon": "privacy",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -14,6 +15,9 @@ from ldpfrontier.utility import FDivergence, MutualInformation
 
 #: Largest alphabet of a square channel: 800 MB.
 MAX_LETTERS = 10_000
+
+#: Most subsets that subset selection lists.
+MAX_SUBSETS = 10_000
 
 
 def randomized_response(k: int, epsilon: float) -> Channel:
@@ -43,6 +47,67 @@ def randomized_response(k: int, epsilon: float) -> Channel:
     """
     k = _size(k, "k")
     return unlimited_response(k, checked_epsilon(epsilon, MAX_EPSILON))
+
+
+def subset_selection(k: int, epsilon: float) -> Channel:
+    """Report a set of d letters, which has the input more often than others (Ye and Barg 2018).
+
+    All sets of d letters are outputs. One with the input has e^epsilon times the probability of one without:
+    exactly epsilon-LDP for d < k. At d near k / (e^epsilon + 1) the largest mean square error of estimated
+    frequencies is the least of all epsilon-LDP mechanisms up to a factor that goes to 1 as k grows (M. Ye and
+    A. Barg, Optimal schemes for discrete distribution estimation under locally differential privacy, IEEE
+    Transactions on Information Theory 64(8), 2018). d is the one with the least error at the uniform
+    distribution; d = 1 is randomized response.
+
+    Parameters
+    ----------
+    k : int
+        Size of the alphabet, 1 or more.
+    epsilon : float
+        Privacy level in nats, 0 to 300.
+
+    Returns
+    -------
+    Channel
+        Outputs are the sets in lexicographic order.
+
+    Raises
+    ------
+    Intractable
+        If there are more than 10,000 such sets.
+    ValueError
+        If `k` or `epsilon` is out of range.
+    """
+    k = _size(k, "k")
+    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
+    near = k / (math.exp(epsilon) + 1.0)
+    sizes = {max(1, min(d, k - 1)) for d in (math.floor(near), math.ceil(near))}
+
+    def contrast(d: int) -> float:
+        """Return the ratio of the error to that of the frequency of sets with a letter: less is better."""
+        inside, outside = _share_of_sets(k, d, epsilon)
+        mean = d / k
+        return mean * (1.0 - mean) / (inside - outside) ** 2 if inside > outside else math.inf
+
+    d = min(sorted(sizes), key=contrast) if k > 1 else 1
+    if (number := math.comb(k, d)) > MAX_SUBSETS:
+        raise Intractable(
+            f"Subset selection of {d} of {k} letters has {number:,} outputs; at most {MAX_SUBSETS:,} are"
+            " listed."
+        )
+    inside = np.array([[x in chosen for chosen in itertools.combinations(range(k), d)] for x in range(k)])
+    Q = np.where(inside, 1.0, math.exp(-epsilon))
+    return Channel(Q / Q.sum(axis=1, keepdims=True))
+
+
+def _share_of_sets(k: int, d: int, epsilon: float) -> tuple[float, float]:
+    """Return how likely a letter is in the reported set if it is the input, and if another letter is."""
+    low = math.exp(-epsilon)
+    total = math.comb(k - 1, d - 1) + math.comb(k - 1, d) * low
+    inside = math.comb(k - 1, d - 1) / total
+    # Of another letter x': sets with x' and the input, and with x' alone.
+    with_both = math.comb(k - 2, d - 2) if d >= 2 else 0
+    return inside, (with_both + math.comb(k - 2, d - 1) * low) / total
 
 
 def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -> Channel:

@@ -113,6 +113,7 @@ def good(tmp_path_factory):
         "binary_mechanism": {"utility": utility, "epsilon": 1.0},
         "quaternary_mechanism": {"epsilon": 1.0, "delta": 0.1},
         "secret_randomized_response": {"a1": 2, "a2": 3, "epsilon": 1.0},
+        "subset_selection": {"k": 3, "epsilon": 1.0},
         "optimal_ldp": {
             "utility": utility,
             "epsilon": 1.0,
@@ -220,7 +221,13 @@ NAMES = [
         "geometric_mechanism",
         "binary_mechanism",
     ),
-    *("quaternary_mechanism", "secret_randomized_response", "optimal_ldp", "optimal_nonrobust"),
+    *(
+        "quaternary_mechanism",
+        "secret_randomized_response",
+        "subset_selection",
+        "optimal_ldp",
+        "optimal_nonrobust",
+    ),
     *("optimal_unconditional", "optimal_robust", "improved_reporting", "independent_reporting"),
     *("budget_split", "calibrated", "optimal_leakage", "hamming_leakage", "information_leakage"),
     *("count_records", "read_count_table", "read_channel", "design_channel", "least_epsilon", "privatize"),

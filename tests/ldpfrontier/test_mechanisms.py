@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -14,9 +15,11 @@ from ldpfrontier.mechanisms import (
     quaternary_mechanism,
     randomized_response,
     secret_randomized_response,
+    subset_selection,
 )
 from ldpfrontier.numerics.subset_sums import balanced_set
 from ldpfrontier.privacy import delta_at, ldp_epsilon
+from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import FDivergence, MutualInformation
 
@@ -25,6 +28,42 @@ COUNTS = np.array([[7, 10], [26, 57]])
 LOG2 = math.log(2)
 
 seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(1, 1.0), (2, 0.5), (5, 0.2), (8, 1.0), (8, 3.0), (6, 0.0)])
+def test_subset_selection(k, epsilon):
+    """The sets are those of Ye and Barg, and no other size has a smaller error."""
+    channel = subset_selection(k, epsilon)
+    if k > 1:
+        assert ldp_epsilon(channel) == pytest.approx(epsilon, abs=1e-12)
+    sizes = {d for d in range(1, k + 1) if math.comb(k, d) == channel.n_outputs}
+    d = min(sizes)
+    if d == 1:
+        np.testing.assert_allclose(channel.matrix, randomized_response(k, epsilon).matrix, rtol=1e-12)
+    if epsilon > 0 and k > 2:
+        near = k / (math.exp(epsilon) + 1.0)
+        assert any(max(1, side) in (d, k - d) for side in (math.floor(near), math.ceil(near)))
+        errors = []
+        for size in range(1, k):
+            sets = np.array([[x in s for s in itertools.combinations(range(k), size)] for x in range(k)])
+            Q = np.where(sets, 1.0, math.exp(-epsilon))
+            Q /= Q.sum(axis=1, keepdims=True)
+            errors.append(total_error(Q))
+        assert total_error(channel.matrix) == pytest.approx(min(errors), rel=1e-9)
+
+
+def total_error(Q):
+    """Return the sum of the variances of the best unbiased estimates from a report of a uniform letter."""
+    k = len(Q)
+    m = Q.mean(axis=0)
+    return float(np.trace(np.linalg.inv((Q / m) @ Q.T)) - 1.0 / k)
+
+
+def test_subset_selection_that_cannot_be_listed_is_refused():
+    with pytest.raises(
+        Intractable, match=r"Subset selection of 20 of 40 letters has 137,846,528,820 outputs"
+    ):
+        subset_selection(40, 0.01)
 
 
 @given(st.integers(1, 30), st.floats(0, 60))

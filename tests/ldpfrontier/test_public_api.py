@@ -47,6 +47,7 @@ channels = [
     l.binary_mechanism(utility, 1.0),
     l.geometric_mechanism(3, 1.0),
     l.secret_randomized_response(2, 3, 1.0),
+    l.subset_selection(4, 1.0),
     l.quaternary_mechanism(1.0, 0.1),
     l.independent_reporting(ball, 1.0),
     l.improved_reporting(ball, 1.0).channel,
@@ -64,8 +65,8 @@ channels = [
     l.information_leakage(pair, 0.2).channel,
 ]
 people = l.CountTable(("s",), ("u",), (("0",), ("1",)), (("a",), ("b",), ("c",)), table)
-made = l.design_channel(people, 1.0, mechanisms=["polyopt", "srr"])
-private = made.private(made.best())
+made = l.design_channel(people, 1.0, against="outsider", mechanisms=["polyopt", "srr"])
+private = made.private(made.best("information"))
 reports = l.privatize(private, people.labels)
 counts = np.array([reports.count(report) for report in private.outputs])
 l.estimate_distribution(private, counts), l.audit_channel(private, samples=100)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ldpfrontier import CountTable, PrivateChannel, design_channel
+from ldpfrontier.practice.attackers import Attacker
 from reproduction.data.catalogue import data_set
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,8 +39,10 @@ def flat(table: CountTable) -> CountTable:
     return CountTable(table.attributes, (), table.labels, ((),), counts, table.source)
 
 
-def channel_of(table: CountTable, mechanism: str, epsilon: float = 1.0) -> PrivateChannel:
-    made = design_channel(table, epsilon, mechanisms=[mechanism])
+def channel_of(
+    table: CountTable, mechanism: str, epsilon: float = 1.0, against: Attacker = "outsider"
+) -> PrivateChannel:
+    made = design_channel(table, epsilon, against=against, mechanisms=[mechanism])
     return made.private(made.candidates[0])
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, chdtrc
 
 from ldpfrontier.numerics.arguments import are_counts, as_count, as_instance, as_numbers
-from ldpfrontier.practice.channel_file import ACCURACY, PrivateChannel
+from ldpfrontier.practice.attackers import ACCURACY, Levels
+from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT, as_confidence
 from ldpfrontier.practice.records import as_text, read_chunks
-from ldpfrontier.practice.sampling import Sampler, sampled_level
+from ldpfrontier.practice.sampling import Sampler
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.types import FloatArray, IntArray
 
@@ -40,15 +41,16 @@ class Audit:
     Attributes
     ----------
     stated : float
-        Level of the certificate, nats.
+        Level of the certificate, nats, for those that the channel protects from.
     level : float
-        Level of the stored matrix, nats: over F, or for every distribution if nothing is useful.
-    ldp_level : float
-        Level for every distribution and for all of a record, nats; inf if there is none.
+        That level of the stored matrix, nats.
+    levels : Levels
+        All levels of the stored matrix, nats.
     samples : int
         How many samples there are; 0 if none were asked for.
     lower : float
-        With probability `confidence` the level of what was sampled is at least this, nats.
+        With probability `confidence` the level of what was sampled is at least this, nats, for those that the
+        channel protects from.
     confidence : float
     fit : float
         Probability of samples as far from the stored channel as these, if they come from it (chi-squared);
@@ -59,7 +61,7 @@ class Audit:
 
     stated: float
     level: float
-    ldp_level: float
+    levels: Levels
     samples: int
     lower: float
     confidence: float
@@ -82,7 +84,8 @@ def audit_channel(
     private : PrivateChannel
     samples : int
         How many records to privatize: as many with each sensitive value, of a distribution in F under which
-        the channel tells much of it.
+        the channel tells much of it; and if it protects from insiders or anyone, every second one of a value
+        that is as likely as any other.
     pairs : array_like of int, shape (inputs, outputs), optional
         Instead of samples: how often each input got each output, as `count_pairs` returns it.
     confidence : float
@@ -104,40 +107,77 @@ def audit_channel(
     allowed = f"0 or more, at most {MOST_SAMPLES:,}, and 0 if pairs are given"
     most = MOST_SAMPLES if pairs is None else 0
     samples = as_count(samples, "The number of samples", allowed, most=most)
-    stated, level = private.certificate.level, private.level()
+    against, claimed, levels = private.certificate.against, private.certificate.levels, private.levels()
+    stated, level = claimed.against(against), levels.against(against)
     problems = []
     if level > stated + 2 * ACCURACY:
         problems.append(f"The matrix is private at level {level:.6f}; its certificate states {stated:.6f}.")
-    lower, fit = 0.0, math.nan
-    if drawn := samples > 0:
-        pairs = _drawn(private, samples, sampler or Sampler(private.weights))
-    if pairs is not None:
-        numbers = as_numbers(pairs, "The pairs")
-        if numbers.shape != private.weights.shape or not are_counts(numbers) or not numbers.any():
-            raise ValueError(
-                f"The pairs have shape {numbers.shape}; they must be {private.weights.shape}, whole numbers,"
-                " 0 or more, and not all 0."
-            )
-        counts = numbers.astype(np.int64)
-        samples = int(counts.sum())
-        lower = level_from_below(_grouped(private, counts), confidence)
+    problems += [
+        f"The matrix has the level {found:.6f} for {name}; its certificate states {said:.6f}."
+        for (name, found), said in zip(asdict(levels).items(), asdict(claimed).values(), strict=True)
+        if found > said + 2 * ACCURACY and not problems
+    ]
+    lower, fit, seen = 0.0, math.nan, 0
+    if samples or pairs is not None:
+        of_set, of_inputs = (
+            _drawn(private, samples, sampler or Sampler(private.weights))
+            if pairs is None
+            else [_checked_pairs(private, pairs)] * 2
+        )
+        counts = of_set + of_inputs if pairs is None else of_set
+        seen = int(counts.sum())
+        lower = _level_seen(private, of_set, of_inputs, confidence)
         fit = goodness(private.channel.matrix, counts)
         if lower > stated:
+            outside = "" if pairs is None else _outside(private, counts)
             problems.append(
                 f"With confidence {confidence:g} the samples are private at no level below {lower:.6f};"
-                f" {stated:.6f} is stated{'' if drawn else _outside(private, counts)}."
+                f" {stated:.6f} is stated{outside}."
             )
         if fit < UNLIKELY:
             problems.append(
                 "The samples do not come from the stored matrix: such a distance has the probability"
                 f" {fit:.1e}."
             )
-    return Audit(
-        stated, level, sampled_level(private.weights), samples, lower, confidence, fit, tuple(problems)
-    )
+    return Audit(stated, level, levels, seen, lower, confidence, fit, tuple(problems))
 
 
-def level_from_below(counts: IntArray, confidence: float) -> float:
+def _checked_pairs(private: PrivateChannel, pairs: ArrayLike) -> IntArray:
+    numbers = as_numbers(pairs, "The pairs")
+    if numbers.shape != private.weights.shape or not are_counts(numbers) or not numbers.any():
+        raise ValueError(
+            f"The pairs have shape {numbers.shape}; they must be {private.weights.shape}, whole numbers,"
+            " 0 or more, and not all 0."
+        )
+    return numbers.astype(np.int64)
+
+
+def _level_seen(private: PrivateChannel, of_set: IntArray, of_inputs: IntArray, confidence: float) -> float:
+    """Bound the level of samples from below, for those that the channel protects from.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    of_set : ndarray of int, shape (inputs, outputs)
+        Samples of a distribution of F, which outsiders compare by s.
+    of_inputs : ndarray of int, shape (inputs, outputs)
+        Samples that the others compare by (s, u).
+    confidence : float
+    """
+    a1, a2 = private.table.counts.shape
+    s, u = np.divmod(np.arange(a1 * a2), a2)
+    against = private.certificate.against
+    if against == "anyone":
+        return level_from_below(of_inputs, confidence, s[:, None] != s)
+    groups = of_set.reshape(a1, a2, -1).sum(axis=1)
+    if against == "outsider":
+        return level_from_below(groups, confidence)
+    each = 0.5 + confidence / 2.0
+    given = level_from_below(of_inputs, each, (s[:, None] != s) & (u[:, None] == u))
+    return max(level_from_below(groups, each), given)
+
+
+def level_from_below(counts: IntArray, confidence: float, compared: NDArray[np.bool_] | None = None) -> float:
     """Bound the privacy level of what was sampled from below.
 
     Clopper-Pearson limits of the probability of every output in every group, with the error shared evenly
@@ -149,13 +189,17 @@ def level_from_below(counts: IntArray, confidence: float) -> float:
     counts : ndarray of int, shape (groups, outputs)
     confidence : float
         In (0, 1): with this probability the bound is right.
+    compared : ndarray of bool, shape (groups, groups), optional
+        Which groups are compared; by default all pairs of different ones.
 
     Returns
     -------
     float
         Nats, 0 or more.
     """
-    counts = counts[counts.sum(axis=1) > 0]
+    there = counts.sum(axis=1) > 0
+    apart = ~np.eye(len(counts), dtype=bool) if compared is None else compared
+    counts, apart = counts[there], apart[np.ix_(there, there)]
     totals = counts.sum(axis=1, keepdims=True)
     error = (1.0 - confidence) / (2.0 * counts.size)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -164,9 +208,7 @@ def level_from_below(counts: IntArray, confidence: float) -> float:
             counts < totals, betaincinv(counts + 1, np.maximum(totals - counts, 1), 1.0 - error), 1.0
         )
         ratios = np.log(low)[:, None] - np.log(high)[None]
-    groups = len(counts)
-    ratios[np.arange(groups), np.arange(groups)] = 0.0
-    return max(float(ratios.max(initial=0.0)), 0.0)
+    return max(float(ratios[apart].max(initial=0.0)), 0.0)
 
 
 def goodness(matrix: FloatArray, counts: IntArray) -> float:
@@ -232,20 +274,24 @@ def count_pairs(
     return counts
 
 
-def _drawn(private: PrivateChannel, samples: int, sampler: Sampler) -> IntArray:
-    """Privatize records, as many with each sensitive value, of a distribution under which much is told."""
+def _drawn(private: PrivateChannel, samples: int, sampler: Sampler) -> tuple[IntArray, IntArray]:
+    """Privatize records as `audit_channel` says: those that outsiders compare, and the others."""
     a1, a2 = private.table.counts.shape
     rng = np.random.default_rng()
-    inputs = _telling(private, rng)
-    counts = np.zeros(private.weights.shape, dtype=np.int64)
-    for begin in range(0, samples, BATCH):
-        groups = np.arange(begin, min(begin + BATCH, samples)) % a1
-        x = np.empty(groups.size, dtype=np.int64)
-        for s in range(a1):
-            members = groups == s
-            x[members] = s * a2 + rng.choice(a2, size=int(members.sum()), p=inputs[s])
-        np.add.at(counts, (x, sampler.draw(x)), 1)
-    return counts
+    share = {"outsider": 1.0, "insider": 0.5, "anyone": 0.0}[private.certificate.against]
+    telling, even = _telling(private, rng), np.full((a1, a2), 1.0 / a2)
+    found = []
+    for conditionals, part in ((telling, round(share * samples)), (even, samples - round(share * samples))):
+        counts = np.zeros(private.weights.shape, dtype=np.int64)
+        for begin in range(0, part, BATCH):
+            groups = np.arange(begin, min(begin + BATCH, part)) % a1
+            x = np.empty(groups.size, dtype=np.int64)
+            for s in range(a1):
+                members = groups == s
+                x[members] = s * a2 + rng.choice(a2, size=int(members.sum()), p=conditionals[s])
+            np.add.at(counts, (x, sampler.draw(x)), 1)
+        found.append(counts)
+    return found[0], found[1]
 
 
 def _outside(private: PrivateChannel, counts: IntArray) -> str:
@@ -268,9 +314,3 @@ def _telling(private: PrivateChannel, rng: np.random.Generator) -> FloatArray:
     conditionals = np.divide(joint, weight, out=np.full_like(joint, 1.0 / a2), where=weight > 0)
     levels = rldp_epsilon(private.channel, conditionals)
     return np.asarray(conditionals[int(levels.argmax())])
-
-
-def _grouped(private: PrivateChannel, counts: IntArray) -> IntArray:
-    """Add up what has the same sensitive value; if all of a record is sensitive, each input is a group."""
-    a1, a2 = private.table.counts.shape
-    return np.asarray(counts.reshape(a1, a2, -1).sum(axis=1))

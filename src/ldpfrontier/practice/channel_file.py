@@ -21,6 +21,14 @@ from ldpfrontier.atomic import replacing
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_number
 from ldpfrontier.practice import channel_content as content_of
+from ldpfrontier.practice.attackers import (
+    ATTACKERS,
+    Attacker,
+    Levels,
+    promise_of,
+    scope_of,
+    whole_levels,
+)
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.records import as_path, check_columns, said
 from ldpfrontier.practice.sampling import (
@@ -28,16 +36,12 @@ from ldpfrontier.practice.sampling import (
     check_weights,
     known_answers,
     sampled_channel,
-    sampled_level,
     whole_weights,
 )
 from ldpfrontier.types import IntArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
-FORMAT, VERSION = "ldp-frontier channel", 1
-
-#: What `RenyiBall.worst_case_epsilon` may lack, nats; it is added to be on the safe side.
-ACCURACY = 1e-10
+FORMAT, VERSION = "ldp-frontier channel", 2
 
 #: How many random bytes are in the file with the outputs that they give.
 ANSWERS = 64
@@ -55,13 +59,12 @@ class Certificate:
     ----------
     mechanism : str
         Its name in `ldpfrontier.practice.design`.
+    against : {"outsider", "insider", "anyone"}
+        Whom the level asked for holds for.
     epsilon : float
         Privacy level asked for, nats.
-    level : float
-        Privacy level verified, nats, at most `epsilon`: for every distribution if nothing is useful, else for
-        every distribution of the uncertainty set F.
-    ldp_level : float
-        Level in nats that holds for every distribution and for all of a record; inf if there is none.
+    levels : Levels
+        Privacy levels verified, nats; for those that are protected from at most `epsilon`.
     beta, order : float or None
         Significance level and Renyi order of F; None if nothing is useful.
     nmi, bound : float
@@ -71,14 +74,19 @@ class Certificate:
     """
 
     mechanism: str
+    against: Attacker
     epsilon: float
-    level: float
-    ldp_level: float
+    levels: Levels
     beta: float | None
     order: float | None
     nmi: float
     bound: float
     code_version: str = ""
+
+    @property
+    def level(self) -> float:
+        """The level for those that are protected from, nats."""
+        return self.levels.against(self.against)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,42 +126,43 @@ class PrivateChannel:
 
     @property
     def ball(self) -> RenyiBall | None:
-        """The uncertainty set F over which the level holds; None if it holds for every distribution."""
+        """The uncertainty set F; None if all of a record is sensitive."""
         return ball_of(self.table, self.certificate.beta, self.certificate.order)
 
     @property
     def scope(self) -> str:
-        """For what the level holds, in words."""
-        certificate = self.certificate
-        if not self.table.useful or certificate.beta is None:
-            return "for every distribution"
-        return (
-            f"of {said(self.table.sensitive)} over F (confidence {1.0 - certificate.beta:g},"
-            f" order {certificate.order:g})"
-        )
+        """Whom the level holds for, in words."""
+        certificate, table = self.certificate, self.table
+        return scope_of(certificate.against, table.useful, certificate.beta, certificate.order)
 
     def promise(self) -> str:
-        """Say what is guaranteed."""
-        return f"Private at level {self.certificate.level:.6f} {self.scope}."
+        """Say what is guaranteed, and what is not."""
+        levels, table = self.certificate.levels, self.table
+        promised = promise_of(self.certificate.level, table.sensitive, self.scope)
+        if table.useful and self.certificate.against == "outsider":
+            limit = "no level" if math.isinf(levels.insider) else f"level {levels.insider:.2f}"
+            return f"{promised} It does not protect from someone who knows {said(table.useful)}: {limit}."
+        return promised
 
-    def level(self) -> float:
-        """Compute the privacy level again, in nats."""
-        return realized_level(self.weights, self.ball)
+    def levels(self) -> Levels:
+        """Compute the privacy levels again, in nats."""
+        return whole_levels(self.weights, self.table.counts.shape, self.ball)
 
     def verified(self) -> PrivateChannel:
-        """Return the channel with the level that it has in its certificate.
+        """Return the channel with the levels that it has in its certificate.
 
         Raises
         ------
         ValueError
-            If that is above the level asked for.
+            If the one for those that it protects from is above the level asked for.
         """
-        level = self.level()
+        levels = self.levels()
+        level = levels.against(self.certificate.against)
         if not level <= self.certificate.epsilon:
             raise ValueError(
                 f"The channel is private at level {level:.9g}; {self.certificate.epsilon:.9g} is asked for."
             )
-        return replace(self, certificate=replace(self.certificate, level=level))
+        return replace(self, certificate=replace(self.certificate, levels=levels))
 
     # Files ------------------------------------------------------------------------------------------------
 
@@ -163,7 +172,7 @@ class PrivateChannel:
         content = {
             "format": FORMAT,
             "version": VERSION,
-            "certificate": {name: _finite(value) for name, value in asdict(self.certificate).items()},
+            "certificate": _finite(asdict(self.certificate)),
             "design": {
                 "source": table.source,
                 "sha256": table.sha256,
@@ -242,16 +251,9 @@ def ball_of(table: CountTable, beta: float | None, order: float | None) -> Renyi
     return RenyiBall.confidence(table.counts, beta=beta, order=order)
 
 
-def realized_level(weights: IntArray, ball: RenyiBall | None) -> float:
-    """Return the level of a sampled channel over F, or for every distribution, in nats, rounded upwards."""
-    everywhere = sampled_level(weights)
-    if ball is None or everywhere == 0.0:
-        return everywhere
-    # What holds for every distribution holds for those of F.
-    return min(everywhere, ball.worst_case_epsilon(sampled_channel(weights)) + ACCURACY)
-
-
-def private_weights(channel: Channel, ball: RenyiBall | None, epsilon: float) -> IntArray:
+def private_weights(
+    channel: Channel, table: CountTable, ball: RenyiBall | None, epsilon: float, against: Attacker
+) -> IntArray:
     """Round a channel to one that can be sampled and is private at level epsilon, verified.
 
     Rounding may cost a little privacy. Where it does, or where the level cannot be told from one above
@@ -261,10 +263,14 @@ def private_weights(channel: Channel, ball: RenyiBall | None, epsilon: float) ->
     ----------
     channel : Channel
         Private at level epsilon, to rounding.
-    ball : RenyiBall, optional
-        The uncertainty set over which; else for every distribution.
+    table : CountTable
+        Its values are the inputs.
+    ball : RenyiBall or None
+        The uncertainty set F; None if all of a record is sensitive.
     epsilon : float
         Nats.
+    against : {"outsider", "insider", "anyone"}
+        Whom the level has to hold for.
 
     Returns
     -------
@@ -281,7 +287,7 @@ def private_weights(channel: Channel, ball: RenyiBall | None, epsilon: float) ->
     mean = matrix.mean(axis=0)
     for share in (0.0, *(2.0**-power for power in range(50, 19, -3))):
         weights = whole_weights((1.0 - share) * matrix + share * mean)
-        level = realized_level(weights, ball)
+        level = whole_levels(weights, table.counts.shape, ball).against(against)
         if level <= epsilon:
             return weights
     raise ValueError(f"The channel is private at level {level:.9g}; {epsilon:.9g} is allowed.")
@@ -355,20 +361,26 @@ def _certificate(content: Any) -> Certificate:
     values = content_of.members(
         content, "The certificate", tuple(field.name for field in fields(Certificate))
     )
-    for name in ("level", "ldp_level"):
-        values[name] = math.inf if values[name] is None else values[name]
-    for name in ("epsilon", "level", "ldp_level", "nmi", "bound"):
-        values[name] = as_number(
-            values[name], name, "a number, 0 or more", least=0.0, infinite=name.endswith("level")
-        )
-    for name in ("mechanism", "code_version"):
+    levels = content_of.members(values["levels"], "levels", tuple(field.name for field in fields(Levels)))
+    for name, level in levels.items():
+        level = math.inf if level is None else level
+        levels[name] = as_number(level, f"The level {name}", "a number, 0 or more", least=0.0, infinite=True)
+    values["levels"] = Levels(**levels)
+    for name in ("epsilon", "nmi", "bound"):
+        values[name] = as_number(values[name], name, "a number, 0 or more", least=0.0)
+    for name in ("mechanism", "against", "code_version"):
         values[name] = content_of.text(values[name], name)
+    if values["against"] not in ATTACKERS:
+        raise ValueError(f"against is {values['against']!r}; allowed are {', '.join(ATTACKERS)}.")
     if (values["beta"] is None) != (values["order"] is None):
         raise ValueError("beta and order belong together; either both are null or neither.")
     return Certificate(**values)
 
 
 def _finite(value: Any) -> Any:
+    """Return a value of JSON, which has no infinity."""
+    if isinstance(value, dict):
+        return {name: _finite(entry) for name, entry in value.items()}
     return None if isinstance(value, float) and math.isinf(value) else value
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldpfrontier.extras import MissingExtra
+from ldpfrontier.practice.layout import wrapped
 
 if TYPE_CHECKING:
     from ldpfrontier.practice.channel_file import PrivateChannel
@@ -20,6 +21,9 @@ PROGRAM = "ldp-frontier"
 
 #: Exit status of an audit that found something, and of an error.
 FOUND, FAILED, INTERRUPTED = 1, 2, 130
+
+#: The error that numbers of reports are given for, unless one is asked for.
+USUAL_ERROR = 0.01
 
 #: Most letters of an error: a name in it may be a whole file.
 LONGEST = 1000
@@ -31,14 +35,17 @@ _DESCRIPTION = (
 _DESIGN = """\
 Solve mechanisms for a table and write the chosen one.
 
-With --useful, what is sensitive is protected over the uncertainty set F, the
-confidence set of the distribution of the table; without, all of a record is
-sensitive and is protected for every distribution (epsilon-LDP). The utility
-is the normalized mutual information (NMI) I(X; Y) / H(X) of a record X and
-its report Y.
+A privacy level L means that a report changes the odds between any two
+sensitive values by at most a factor e^L. It holds for the attackers of
+--against: an outsider knows nothing else about the person, an insider knows
+the useful value as well, and anyone may know or believe anything. Without
+--useful all of a record is sensitive, and the level holds for anyone. What
+nobody knows exactly is the distribution of the table: for outsiders the level
+holds over its confidence set F.
 
 The table is treated as public: its counts are written into the channel file.
-The guarantee is for records that are privatized later, not for the table."""
+The level is for people who report later, each once, not for those who were
+counted."""
 
 _APPLY = """\
 Write a report for every record of a CSV file, in the order of the records,
@@ -85,6 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("an argument has a NUL character, which no name of a file has")
     if options.run is apply and (options.seed is not None) != options.insecure:
         parser.error("--seed and --insecure go together; without both, reports are drawn securely")
+    if options.run is design and options.epsilon is options.utility is options.error is None:
+        parser.error("one of --epsilon, --utility and --error is needed")
     if options.run is design and options.data is not None and options.count is not None:
         parser.error("--count is for --table; records of --data count once each")
     try:
@@ -116,7 +125,7 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.counts import count_records, read_count_table
     from ldpfrontier.practice.design import design_channel, least_epsilon
     from ldpfrontier.practice.outputs import check_outputs
-    from ldpfrontier.practice.texts import design_text, wrapped
+    from ldpfrontier.practice.texts import choice_text, design_text
 
     source = options.table if options.data is None else options.data
     check_outputs(written_files(options.out), [source])
@@ -127,41 +136,34 @@ def design(options: argparse.Namespace) -> int:
     else:
         count = "count" if options.count is None else options.count
         table = read_count_table(options.table, options.sensitive, options.useful, count=count)
-    epsilon, robust = options.epsilon, {"beta": options.beta, "order": options.alpha}
+    choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
+    choice["records"] = options.records
+    epsilon = options.epsilon
     if epsilon is None:
         search = Progress("looking for the least epsilon, at {:.3f}")
-        epsilon = least_epsilon(
-            table, options.utility, mechanism=options.mechanism, progress=search, **robust
-        )
+        aim = {"utility": options.utility, "error": options.error if options.utility is None else None}
+        epsilon = least_epsilon(table, **aim, mechanism=options.mechanism, progress=search, **choice)
         search.end()
     solving = Progress("solving for {}")
-    made = design_channel(
-        table, epsilon, mechanisms=None if options.mechanism is None else [options.mechanism],
-        records=options.records, progress=solving, **robust,
-    )  # fmt: skip
+    names = None if options.mechanism is None else [options.mechanism]
+    made = design_channel(table, epsilon, mechanisms=names, progress=solving, **choice)
     solving.end()
-    best = made.best(options.prefer)
+    best = made.best(options.purpose)
     private = made.private(best)
     draw, no_picture = _channel_drawing(private)
     paths = private.write(options.out, draw)
-    print(design_text(made, best))
-    print(f"\nChosen: {best.name}. {private.promise()}")
+    print(design_text(made, best, options.error or USUAL_ERROR))
+    print(f"\nChosen: {best.name}, for {options.purpose}, at epsilon {epsilon:g}.")
+    for words in (private.promise(), choice_text(made, best)):
+        print(wrapped(words) + "\n" if words else "", end="")
     print(f"Written: {', '.join(map(str, paths))}.{no_picture}")
     print()
     print(
         wrapped(
-            f"The table {table.source} is treated as public: its counts are in {options.out}. The guarantee"
-            " is for records that are privatized later with this channel, not for those that were counted."
+            f"The table {table.source} is treated as public: its counts are in {options.out}. The promise is"
+            " for people who report once with this channel, not for those that were counted."
         )
     )
-    if best.rank < table.counts.size:
-        print()
-        print(
-            wrapped(
-                f"The channel has rank {best.rank} with {table.counts.size} values: not all frequencies can"
-                " be estimated from its reports. --prefer frequencies chooses a mechanism that shows them."
-            )
-        )
     return 0
 
 
@@ -199,7 +201,8 @@ def apply(options: argparse.Namespace) -> int:
         keep=tuple(options.keep), column=options.column, source=source, progress=working,
     )  # fmt: skip
     working.end()
-    print(f"{done.records:,} records privatized. {private.promise()}")
+    print(f"{done.records:,} records privatized.")
+    print(wrapped(private.promise()))
     print(f"Written: {options.out}.")
     if done.removed:
         _warn(
@@ -250,7 +253,7 @@ def audit(options: argparse.Namespace) -> int:
     """Audit a channel."""
     from ldpfrontier.practice.auditing import audit_channel, count_pairs
     from ldpfrontier.practice.channel_file import read_channel
-    from ldpfrontier.practice.texts import columns, number
+    from ldpfrontier.practice.texts import audit_text
 
     private = read_channel(options.channel)
     pairs = None
@@ -259,19 +262,7 @@ def audit(options: argparse.Namespace) -> int:
         pairs = count_pairs(private, options.data, column=options.column, progress=reading)
         reading.end()
     found = audit_channel(private, samples=options.samples or 0, pairs=pairs, confidence=options.confidence)
-    lines = [["stated level", f"{found.stated:.6f}", private.scope]]
-    lines += [["level of the matrix", f"{found.level:.6f}", "computed from its whole numbers"]]
-    lines += [["level of the matrix", number(found.ldp_level, 6), "for every distribution, all of a record"]]
-    if found.samples:
-        lines += [
-            ["level of samples", f">= {found.lower:.6f}", f"confidence {found.confidence:g}"],
-            ["samples", f"{found.samples:,}", f"fit: probability {found.fit:.3g} of a larger distance"],
-        ]
-    print(columns(lines))
-    for problem in found.problems:
-        print(f"WRONG: {problem}")
-    if not found.problems:
-        print("Nothing is wrong.")
+    print(audit_text(found, private))
     return FOUND if found.problems else 0
 
 
@@ -308,20 +299,30 @@ def _parser() -> argparse.ArgumentParser:
         "--useful", nargs="+", default=[], metavar="COLUMN",
         help="what else is to be reported; several columns are taken together. None: all is sensitive",
     )  # fmt: skip
-    goal = one.add_mutually_exclusive_group(required=True)
+    one.add_argument(
+        "--against", choices=["outsider", "insider", "anyone"], default="insider",
+        help="whom the level has to hold for: who knows nothing else about a person; who knows what is useful"
+        " as well; or whatever they know or believe (insider)",
+    )  # fmt: skip
+    goal = one.add_mutually_exclusive_group()
     goal.add_argument("--epsilon", type=float, metavar="NATS", help="privacy level, above 0 and at most 20")
     goal.add_argument(
         "--utility", type=float, metavar="NMI",
         help="instead: the least epsilon, to 0.001, at which the NMI is this, between 0 and 1",
     )  # fmt: skip
     one.add_argument(
-        "--mechanism", metavar="NAME",
-        help="solve this one only: with --useful polyopt, exact, ir, ir_optimal, srr, grr or ldp;"
-        " without it ldp, binary or grr (default: the best of all)",
+        "--error", type=float, metavar="E",
+        help="root mean square error of estimated frequencies: with --epsilon, the tables say how many"
+        " reports give it (0.01); without, the least epsilon, to 0.001, at which --records reports do",
     )  # fmt: skip
     one.add_argument(
-        "--prefer", choices=["utility", "frequencies"], default="utility",
-        help="best is: what tells most of a record, or what frequencies are estimated from best (utility)",
+        "--for", dest="purpose", choices=["frequencies", "information"], default="frequencies",
+        help="choose what frequencies are estimated from best, or what tells most of a record (frequencies)",
+    )  # fmt: skip
+    one.add_argument(
+        "--mechanism", metavar="NAME",
+        help="solve this one only, of those that the tables list; polyopt is there --against outsider"
+        " (default: the best of all)",
     )  # fmt: skip
     one.add_argument("--beta", type=float, default=0.05, help="1 - confidence of F (0.05)")
     one.add_argument("--alpha", type=float, default=2.0, help="Renyi order of F (2)")

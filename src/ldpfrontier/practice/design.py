@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.mechanisms import binary_mechanism, randomized_response, secret_randomized_response
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
-from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import Optimum, checked_epsilon
+from ldpfrontier.practice.attackers import (
+    ATTACKERS,
+    Attacker,
+    Guess,
+    Levels,
+    best_guesses,
+    measured_levels,
+    whole_levels,
+)
 from ldpfrontier.practice.channel_file import Certificate, PrivateChannel, ball_of, private_weights
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.estimation import inversion, quantities
+from ldpfrontier.practice.methods import BOUNDING, LDP_METHODS, ROBUST_METHODS, Method, Problem
 from ldpfrontier.practice.records import as_text, as_texts
-from ldpfrontier.practice.sampling import sampled_channel, sampled_level
-from ldpfrontier.privacy import ldp_epsilon
-from ldpfrontier.two_reports import independent_reporting
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.practice.sampling import sampled_channel
+from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import MutualInformation
 
-Preference = Literal["utility", "frequencies"]
-
-#: When an optimum is good enough: relative gap, and rounds.
-TOLERANCE, ROUNDS = 1e-3, 30
+Purpose = Literal["frequencies", "information"]
 
 #: Cells of a table up to which PolyOpt is solved unless it is asked for: above, it may take minutes.
 POLYOPT_CELLS = 120
@@ -45,76 +45,8 @@ MOST = 20.0
 #: Levels that `least_epsilon` tells apart, per nat.
 STEPS = 1000
 
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What mechanisms are made for; the uncertainty set is None if all of a record is sensitive."""
-
-    prior: FloatArray
-    ball: RenyiBall | None
-    epsilon: float
-    solved: dict[str, Channel] = field(default_factory=dict)
-
-    @property
-    def robust(self) -> RenyiBall:
-        """The uncertainty set, of mechanisms that need one."""
-        assert self.ball is not None
-        return self.ball
-
-    def ldp(self) -> Optimum:
-        """Solve for the best mechanism that is private for every distribution and all of a record."""
-        return optimal_ldp(MutualInformation(self.prior), self.epsilon)
-
-    def polyopt(self) -> Optimum:
-        """Solve for PolyOpt."""
-        return optimal_robust(self.robust, self.epsilon, tolerance=TOLERANCE, max_rounds=ROUNDS)
-
-    def exact(self) -> Optimum:
-        """Solve for the best mechanism that is private over F, not worse than PolyOpt if that is solved."""
-        return optimal_robust(
-            self.robust, self.epsilon, envelope="exact", tolerance=TOLERANCE, max_rounds=ROUNDS,
-            start=self.solved.get("polyopt"),
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Method:
-    """A mechanism that is offered: what it is in words, how it is made, and whether it keeps the level."""
-
-    title: str
-    solve: Callable[[Problem], Optimum | Channel]
-    private: bool = True
-
-
-def _secret(problem: Problem) -> Channel:
-    a1, a2 = problem.robust.centre.shape
-    return secret_randomized_response(a1, a2, problem.epsilon)
-
-
-_RESPONSE = Method("randomized response", lambda p: randomized_response(p.prior.size, p.epsilon))
-
-#: What is offered if all of a record is sensitive.
-LDP_METHODS: Mapping[str, Method] = {
-    "ldp": Method("best that is private for every distribution", Problem.ldp),
-    "binary": Method("one bit", lambda p: binary_mechanism(MutualInformation(p.prior), p.epsilon)),
-    "grr": _RESPONSE,
-}
-
-#: What is offered if some of it is not; PolyOpt first, from which the optimum over F starts.
-ROBUST_METHODS: Mapping[str, Method] = {
-    "polyopt": Method("PolyOpt", Problem.polyopt),
-    "exact": Method("best that is private over F", Problem.exact),
-    "ir": Method("independent reports", lambda p: independent_reporting(p.robust, p.epsilon)),
-    "ir_optimal": Method(
-        "independent reports, improved", lambda p: improved_reporting(p.robust, p.epsilon).channel
-    ),
-    "srr": Method("secret randomized response", _secret),
-    "grr": _RESPONSE,
-    "ldp": LDP_METHODS["ldp"],
-    "nr": Method(
-        "not private over F", lambda p: optimal_nonrobust(p.robust.centre, p.epsilon), private=False
-    ),
-}
+#: By how much a level may be above the one asked for before it is rounded to whole numbers, nats.
+LEVEL_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +59,15 @@ class Candidate:
     title : str
         What it is.
     private : bool
-        Whether it keeps the level asked for.
+        Whether it has the level asked for, against those that it is asked for.
     channel : Channel or None
         None if it is out of reach; `note` says why.
     nmi : float
         I(X; Y) / H(X) at the distribution of the table.
-    level : float
-        Level it really has, nats: over F, or for every distribution if nothing is useful.
+    levels : Levels or None
+        That it really has, nats.
+    guesses : tuple of Guess
+        How often an outsider and an insider guess the sensitive value right.
     rank : int
         Of the channel.
     errors : tuple of float
@@ -148,10 +82,16 @@ class Candidate:
     private: bool
     channel: Channel | None
     nmi: float = math.nan
-    level: float = math.nan
+    levels: Levels | None = None
+    guesses: tuple[Guess, ...] = ()
     rank: int = 0
     errors: tuple[float, ...] = ()
     note: str = ""
+
+    @property
+    def error(self) -> float:
+        """Root mean square error of the frequencies of all of a record; NaN if they are not shown."""
+        return self.errors[0] if self.errors else math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,17 +103,20 @@ class Design:
     table : CountTable
     epsilon : float
         Nats.
+    against : {"outsider", "insider", "anyone"}
+        Whom the level has to hold for.
     beta, order : float or None
         Significance level and Renyi order of the uncertainty set F; None if all of a record is sensitive.
     records : int
         For which the errors are.
     candidates : list of Candidate
     bound : float
-        No mechanism that keeps the level has a larger normalized mutual information.
+        No mechanism that has the level has a larger normalized mutual information.
     """
 
     table: CountTable
     epsilon: float
+    against: Attacker
     beta: float | None
     order: float | None
     records: int
@@ -185,28 +128,48 @@ class Design:
         """The uncertainty set."""
         return ball_of(self.table, self.beta, self.order)
 
-    def best(self, prefer: Preference = "utility") -> Candidate:
-        """Return the best candidate that keeps the level.
+    def best(self, purpose: Purpose = "frequencies") -> Candidate:
+        """Return the best candidate that has the level.
 
         Parameters
         ----------
-        prefer : {"utility", "frequencies"}
-            What tells most, or from what the frequencies of all of a record are estimated best.
+        purpose : {"frequencies", "information"}
+            From what the frequencies of all of a record are estimated best, or what tells most of a record.
 
         Raises
         ------
         ValueError
-            If there is none.
+            If there is none, or the purpose is unknown.
         """
+        if purpose not in get_args(Purpose):
+            raise ValueError(f"The purpose is {purpose!r}; allowed are {', '.join(get_args(Purpose))}.")
         usable = [c for c in self.candidates if c.channel is not None and c.private]
-        if prefer == "frequencies":
-            usable = [c for c in usable if math.isfinite(c.errors[0])]
+        if purpose == "frequencies":
+            usable = [c for c in usable if math.isfinite(c.error)]
         if not usable:
             why = "; ".join(
                 f"{c.name}: {c.note or 'not private, or of too small a rank'}" for c in self.candidates
             )
             raise ValueError(f"No mechanism is left to choose from ({why}).")
-        return max(usable, key=lambda c: c.nmi if prefer == "utility" else -c.errors[0])
+        return max(usable, key=lambda c: c.nmi if purpose == "information" else -c.error)
+
+    def reports_for(self, candidate: Candidate, error: float) -> float:
+        """Return from how many reports all frequencies of a record have an error, as a root mean square.
+
+        Parameters
+        ----------
+        candidate : Candidate
+        error : float
+            In (0, 1).
+
+        Returns
+        -------
+        float
+            A whole number; inf if the channel does not show them.
+        """
+        if not math.isfinite(candidate.error):
+            return math.inf
+        return max(math.ceil(self.records * (candidate.error / error) ** 2), 1)
 
     def private(self, candidate: Candidate) -> PrivateChannel:
         """Make a candidate a channel to sample from, and verify its level.
@@ -218,13 +181,13 @@ class Design:
         """
         if candidate.channel is None:
             raise ValueError(f"{candidate.name} is out of reach here. {candidate.note}")
-        weights = private_weights(candidate.channel, self.ball, self.epsilon)
+        weights = private_weights(candidate.channel, self.table, self.ball, self.epsilon, self.against)
         prior = self.table.distribution.ravel()
         certificate = Certificate(
             mechanism=candidate.name,
+            against=self.against,
             epsilon=self.epsilon,
-            level=math.nan,
-            ldp_level=sampled_level(weights),
+            levels=whole_levels(weights, self.table.counts.shape, self.ball),
             beta=self.beta,
             order=self.order,
             nmi=mutual_information(prior, sampled_channel(weights)) / entropy(prior),
@@ -234,10 +197,12 @@ class Design:
         return PrivateChannel(self.table, weights, certificate).verified()
 
 
+# More than eight parameters, all but two with a usual value: they are the options of the command.
 def design_channel(
     table: CountTable,
     epsilon: float,
     *,
+    against: Attacker = "insider",
     mechanisms: Sequence[str] | None = None,
     beta: float = 0.05,
     order: float = 2.0,
@@ -246,8 +211,11 @@ def design_channel(
 ) -> Design:
     """Solve mechanisms for a table at one privacy level.
 
-    Without useful columns a mechanism is private if it is epsilon-LDP; with them if it is
-    (epsilon, F)-RLDP, F the confidence set of the distribution of the table (lopuhaa2024, Definition 1).
+    A level L means that a report changes the odds between two values of what is sensitive by at most a factor
+    e^L. Without useful columns all of a record is sensitive, and the level holds whatever someone knows
+    (epsilon-LDP). With them it holds for outsiders, who know nothing else about a person, over the
+    confidence set F of the distribution of the table ((epsilon, F)-RLDP, lopuhaa2024, Definition 1); for
+    insiders as well, who know the useful value; or for anyone (lopuhaa2024, section 6).
 
     Parameters
     ----------
@@ -255,8 +223,11 @@ def design_channel(
         What is known publicly: the level holds for records that are privatized later, not for this table.
     epsilon : float
         Nats, above 0 and at most 20.
+    against : {"outsider", "insider", "anyone"}
+        Whom the level has to hold for; of no effect without useful columns.
     mechanisms : sequence of str, optional
-        Of `LDP_METHODS` or `ROBUST_METHODS`; by default all, but PolyOpt on tables with more than 120 cells.
+        Of `LDP_METHODS`, or of `ROBUST_METHODS` of the attacker; by default all, but PolyOpt on tables with
+        more than 120 cells.
     beta, order : float
         As in `RenyiBall.confidence`.
     records : int, optional
@@ -277,17 +248,20 @@ def design_channel(
         raise ValueError(f"epsilon is {epsilon:g}; a design needs one above 0 and at most {MOST:g}.")
     if beta is None or order is None:
         raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
+    if against not in ATTACKERS:
+        raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
     records = table.records if records is None else records
     records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
-    methods = ROBUST_METHODS if table.useful else LDP_METHODS
+    methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
     if unknown := [name for name in mechanisms or () if name not in methods]:
-        raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(methods)}.")
+        whom = f" against {against}" if table.useful else ""
+        raise ValueError(f"The mechanism is {unknown[0]!r}; allowed{whom} are {', '.join(methods)}.")
     prior = table.distribution
     h = entropy(prior)
     if h == 0:
         raise ValueError("All records are equal; there is nothing to report.")
     ball = ball_of(table, beta, order)
-    problem = Problem(prior.ravel(), ball, epsilon)
+    problem = Problem(prior.ravel(), ball, epsilon, against if table.useful else "anyone")
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
     candidates = []
     for name, method in methods.items():
@@ -299,20 +273,21 @@ def design_channel(
             progress(name)
         try:
             found = method.solve(problem)
-        except Intractable as reason:
+            channel = found.channel if isinstance(found, Optimum) else found
+            candidates.append(_measured(name, method, channel, table, problem, records))
+        except (Intractable, ArithmeticError, RuntimeError, ValueError) as reason:
+            # What cannot be computed is a row; the others go on.
             candidates.append(Candidate(name, method.title, method.private, None, note=str(reason)))
             continue
-        channel = found.channel if isinstance(found, Optimum) else found
         problem.solved[name] = channel
-        if isinstance(found, Optimum) and name == "exact":
+        if isinstance(found, Optimum) and name == BOUNDING[problem.against] and table.useful:
             bound = min(bound, found.upper_bound)
-        candidates.append(_measured(name, method, channel, table, ball, records))
     beta_of, order_of = (beta, order) if table.useful else (None, None)
-    return Design(table, epsilon, beta_of, order_of, records, candidates, bound / h)
+    return Design(table, epsilon, problem.against, beta_of, order_of, records, candidates, bound / h)
 
 
 def _measured(
-    name: str, method: Method, channel: Channel, table: CountTable, ball: RenyiBall | None, records: int
+    name: str, method: Method, channel: Channel, table: CountTable, problem: Problem, records: int
 ) -> Candidate:
     prior = table.distribution.ravel()
     linear = inversion(channel.matrix, table)
@@ -320,13 +295,15 @@ def _measured(
     asked = [quantity.attributes for quantity in quantities(table)[0]]
     groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
     squares = [np.mean([e**2 for e, a in zip(errors, asked, strict=True) if a == group]) for group in groups]
+    levels = measured_levels(channel, table.counts.shape, problem.ball)
     return Candidate(
         name=name,
         title=method.title,
-        private=method.private,
+        private=method.private and levels.against(problem.against) <= problem.epsilon + LEVEL_TOLERANCE,
         channel=channel,
         nmi=mutual_information(prior, channel) / entropy(prior),
-        level=ldp_epsilon(channel) if ball is None else ball.worst_case_epsilon(channel),
+        levels=levels,
+        guesses=best_guesses(channel, table.distribution) if table.useful else (),
         rank=linear.rank,
         errors=tuple(math.sqrt(square) for square in squares),
     )
@@ -334,60 +311,72 @@ def _measured(
 
 def least_epsilon(
     table: CountTable,
-    utility: float,
+    utility: float | None = None,
     *,
+    error: float | None = None,
+    against: Attacker = "insider",
     mechanism: str | None = None,
     beta: float = 0.05,
     order: float = 2.0,
+    records: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> float:
-    """Find the least privacy level at which a mechanism reaches a utility, to 0.001.
+    """Find the least privacy level at which a mechanism reaches a utility, or an error, to 0.001.
 
     The utility of the optima grows with epsilon, and that of the closed forms does as well wherever it was
-    looked at; bisection rests on that.
+    looked at, and errors fall; bisection rests on that.
 
     Parameters
     ----------
     table : CountTable
-    utility : float
+    utility : float, optional
         Normalized mutual information I(X; Y) / H(X) to reach, in (0, 1).
+    error : float, optional
+        Instead: root mean square error of the frequencies of all of a record to reach, in (0, 1).
+    against, beta, order, records
+        As in `design_channel`.
     mechanism : str, optional
-        By default the optimum.
-    beta, order : float
-        As in `RenyiBall.confidence`.
+        By default the best for the purpose.
     progress : callable, optional
         Called with every level tried.
 
     Returns
     -------
     float
-        A multiple of 0.001, in nats: the utility is reached there, and not 0.001 below.
+        A multiple of 0.001, in nats: the aim is reached there, and not 0.001 below.
 
     Raises
     ------
     ValueError
-        If the utility is out of range, or is not reached at any level up to 16.
+        If the aim is out of range, is not reached at any level up to 16, or is not one of the two.
     """
     as_instance(table, CountTable, "The table")
     if mechanism is not None:
         as_text(mechanism, "mechanism")
-    utility = as_number(utility, "The utility", "a number strictly between 0 and 1")
-    if not 0 < utility < 1:
-        raise ValueError(f"The utility is {utility}; it must lie strictly between 0 and 1.")
-    names = [mechanism] if mechanism is not None else ["polyopt", "exact"] if table.useful else ["ldp", "grr"]
-    if mechanism is None and table.useful and table.counts.size > POLYOPT_CELLS:
-        names = ["exact"]
+    if (utility is None) == (error is None):
+        raise ValueError("A utility or an error is needed, and one of the two alone.")
+    name, given = ("utility", utility) if error is None else ("error", error)
+    aim = as_number(given, f"The {name}", "a number strictly between 0 and 1")
+    if not 0 < aim < 1:
+        raise ValueError(f"The {name} is {aim}; it must lie strictly between 0 and 1.")
+    names = [mechanism] if mechanism is not None else _quick_first(table, name == "utility", against)
     h = entropy(table.distribution)
 
     def reached(step: int) -> bool:
         level = step / STEPS
         if progress:
             progress(level)
-        if min(optimal_nonrobust(table.distribution, level).upper_bound / h, 1.0) < utility:
+        if error is None and min(optimal_nonrobust(table.distribution, level).upper_bound / h, 1.0) < aim:
             return False
-        made = (design_channel(table, level, mechanisms=[name], beta=beta, order=order) for name in names)
+        made = (
+            design_channel(
+                table, level, against=against, mechanisms=[name], beta=beta, order=order, records=records
+            )
+            for name in names
+        )
+        found = (c for design in made for c in design.candidates if c.private)
         # One after the other: the last one takes longest, and mostly the first one tells.
-        return any(c.nmi >= utility for design in made for c in design.candidates)
+        return any(c.nmi >= aim if error is None else c.error <= aim for c in found)
 
     # From above: levels near 0 take longest.
     low, high = 0, STEPS
@@ -396,10 +385,23 @@ def least_epsilon(
             high *= 2
             if 2 * high > MOST * STEPS:
                 raise ValueError(
-                    f"A utility of {utility} is not reached at any level up to {high / STEPS:g}."
+                    f"{'An' if error else 'A'} {name} of {aim} is not reached at any level up to"
+                    f" {high / STEPS:g}."
                 )
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) else (middle, high)
     return high / STEPS
+
+
+def _quick_first(table: CountTable, information: bool, against: Attacker) -> list[str]:
+    """Return mechanisms of which one has the most information, or the least error, the quick ones first."""
+    if not table.useful:
+        return ["ldp", "grr"] if information else ["grr", "subset", "ldp"]
+    if against == "anyone":
+        return ["unconditional"] if information else ["srr", "grr", "subset", "unconditional"]
+    if information:
+        first = ["polyopt"] if against == "outsider" and table.counts.size <= POLYOPT_CELLS else []
+        return [*first, "exact"]
+    return ["srr", "grr", "subset", "ldp", "exact"]

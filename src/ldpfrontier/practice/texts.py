@@ -5,45 +5,143 @@ from __future__ import annotations
 import csv
 import io
 import math
-import textwrap
+from dataclasses import asdict
 
+from ldpfrontier.practice.auditing import Audit
+from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.estimation import Estimate, Frequency
-
-WIDTH = 100
-
-
-def wrapped(text: str) -> str:
-    """Break a paragraph into lines."""
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+from ldpfrontier.practice.layout import columns, number, wrapped
+from ldpfrontier.practice.records import said
 
 
-def design_text(made: Design, best: Candidate) -> str:
-    """Return the table of mechanisms, the chosen one marked."""
+def design_text(made: Design, best: Candidate, error: float) -> str:
+    """Return the tables of mechanisms, the chosen one marked: whom they protect from, and what they keep.
+
+    Parameters
+    ----------
+    made : Design
+    best : Candidate
+    error : float
+        From how many reports frequencies have this error is in the second table.
+    """
+    table = made.table
+    size = f"{len(table.rows)} x {len(table.columns)}" if table.useful else f"{len(table.rows)}"
+    head = f"{table.source}: {table.records:,} records, {size} values of {', '.join(table.attributes)}"
+    # By the NMI that is printed: rounding does not decide between equal ones.
+    order = sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf)
+    return "\n\n".join([head, _protection(made, order, best), _use(made, order, best, error)])
+
+
+def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
+    table = made.table
+    secret = said(table.sensitive)
+    words = [
+        "WHOM IT PROTECTS FROM. A level L means that a report changes the odds between any two values of"
+        f" {secret} by at most a factor e^L; 'none' means that some report gives a value away. Asked for:"
+        f" {made.epsilon:g} (a factor {math.exp(made.epsilon):.4g}) for {_WHOM[made.against]}."
+    ]
+    head = ["", "mechanism", "record"]
+    if table.useful:
+        words.append(
+            f"An outsider knows nothing else about the person, an insider knows {said(table.useful)}, and"
+            f" anyone may know or believe anything; 'record' is the level of {', '.join(table.attributes)}"
+            f" together. Best guess: how often the best guess of {secret} is right without > with a report."
+        )
+        head = ["", "mechanism", "outsider", "insider", "anyone", "record"]
+        head += ["best guess: outsider", "insider"]
+    lines = [[*head, "what it is"]]
+    for c in order:
+        mark = "->" if c is best else ""
+        if c.levels is None:
+            lines.append([mark, c.name, *["-"] * (len(head) - 2), c.note])
+            continue
+        levels = asdict(c.levels).values() if table.useful else [c.levels.record]
+        guesses = [f"{guess.before:.3f} > {guess.after:.3f}" for guess in c.guesses]
+        lines.append([mark, c.name, *(number(level, 3) for level in levels), *guesses, c.title])
+    return "\n".join([*map(wrapped, words), columns(lines)])
+
+
+def _use(made: Design, order: list[Candidate], best: Candidate, error: float) -> str:
     table = made.table
     groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
-    where = "over F" if table.useful else "for every distribution"
-    size = f"{len(table.rows)} x {len(table.columns)}" if table.useful else f"{len(table.rows)}"
-    head = [
-        f"{table.source}: {table.records:,} records, {size} values of {', '.join(table.attributes)}",
-        f"epsilon {made.epsilon:g}: no mechanism that is private {where} has an NMI above {made.bound:.4f}",
-        f"error: root mean square error of frequencies estimated from {made.records:,} reports, by columns",
-        "",
-    ]
-    lines = [["", "mechanism", "NMI", "bound", "realized", "rank"]]
-    lines[0] += [f"error: {', '.join(group)}" for group in groups]
-    lines[0] += ["what it is"]
-    # By the NMI that is printed: rounding does not decide between equal ones.
-    for c in sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf):
-        mark = "->" if c is best else ""
+    words = (
+        "WHAT IT IS GOOD FOR. NMI: the share of the information of a record that its report has; no"
+        f" mechanism with the level asked for has more than {made.bound:.4f}. Error: root mean square error"
+        f" of the frequencies estimated from {made.records:,} reports, below the range of these frequencies;"
+        " '-' means that they cannot be estimated from any number of reports. Reports: how many give an error"
+        f" of {error:g} for {', '.join(table.attributes)}."
+    )
+    ranges = [_range(made, place) for place in range(len(groups))]
+    lines = [["", "mechanism", "NMI", *(f"error: {', '.join(group)}" for group in groups), "reports"]]
+    lines.append(["", "", "", *(f"of {low:.4f} to {high:.4f}" for low, high in ranges), f"for {error:g}"])
+    for c in order:
         if c.channel is None:
-            lines.append([mark, c.name, *["-"] * (4 + len(groups)), c.note])
             continue
-        errors = [">1" if error > 1 else number(error, 4) for error in c.errors]
-        bound = f"{made.bound:.4f}" if c.private else "-"
-        numbers = [f"{c.nmi:.4f}", bound, number(c.level, 4), str(c.rank)]
-        lines.append([mark, c.name, *numbers, *errors, c.title])
-    return "\n".join(head) + columns(lines)
+        errors = [">1" if e > 1 else number(e, 4) for e in c.errors]
+        needed = made.reports_for(c, error)
+        reports = "-" if math.isinf(needed) else f"{needed:,.0f}"
+        lines.append(["->" if c is best else "", c.name, f"{c.nmi:.4f}", *errors, reports])
+    return wrapped(words) + "\n" + columns(lines)
+
+
+#: Attackers in words.
+_WHOM = {"outsider": "outsiders", "insider": "insiders and outsiders", "anyone": "anyone"}
+
+
+def _range(made: Design, group: int) -> tuple[float, float]:
+    """Return the least and the largest frequency of all of a record, of what is sensitive, or useful."""
+    joint = made.table.distribution
+    found = (joint, joint.sum(axis=1), joint.sum(axis=0))[group]
+    return float(found.min()), float(found.max())
+
+
+def choice_text(made: Design, best: Candidate) -> str:
+    """Return what to mind of the chosen mechanism: an error that is too large for what is to be estimated."""
+    k = made.table.counts.size
+    if math.isfinite(best.error) and best.error <= 0.5 / k:
+        return ""
+    try:
+        other = made.best("frequencies")
+    except ValueError:
+        return "No mechanism here shows all frequencies: reports give information, not estimates."
+    if math.isnan(best.error):
+        words = f"Not all frequencies can be estimated from reports of {best.name}, however many there are."
+    else:
+        words = (
+            f"{made.records:,} reports are too few for estimates from {best.name}: the error"
+            f" {'above 1' if best.error > 1 else format(best.error, '.4f')} is more than half of the mean"
+            f" frequency {1 / k:.4f}; from {made.reports_for(best, 0.5 / k):,.0f} reports on it is less."
+        )
+    if other is not best:
+        words += (
+            f" {other.name}, which --for frequencies chooses, has the error {other.error:.4f}, and one of"
+            f" less than half of the mean frequency from {made.reports_for(other, 0.5 / k):,.0f} reports on."
+        )
+    return words
+
+
+def audit_text(found: Audit, private: PrivateChannel) -> str:
+    """Return what was promised and what was seen."""
+    useful = private.table.useful
+    levels = {"outsiders": found.levels.outsider, "insiders": found.levels.insider}
+    levels |= {"anyone": found.levels.anyone, "all of a record": found.levels.record}
+    shown = levels if useful else {"anyone": found.levels.record}
+    words = ", ".join(f"{number(level, 6)} for {name}" for name, level in shown.items())
+    lines = [
+        f"Promised: {private.promise()}",
+        f"Seen in the matrix: level {words}, computed from its whole numbers.",
+    ]
+    if found.samples:
+        lines.append(
+            f"Seen in {found.samples:,} samples: a level of at least {found.lower:.6f}, with confidence"
+            f" {found.confidence:g}; a larger distance from the matrix has the probability {found.fit:.3g}."
+        )
+    lines += [f"WRONG: {problem}" for problem in found.problems]
+    if not found.problems:
+        more = f", and {found.samples:,} samples do not contradict it" if found.samples else ""
+        lines.append(f"The matrix has the level that is promised{more}.")
+    return "\n".join(map(wrapped, lines))
 
 
 def estimate_text(found: Estimate) -> str:
@@ -77,18 +175,3 @@ def estimate_csv(found: Estimate) -> str:
         numbers = ["" if math.isnan(x) else repr(x) for x in (row.likely, row.unbiased, row.low, row.high)]
         writer.writerow([", ".join(row.quantity.attributes), ", ".join(row.quantity.value), *numbers])
     return stream.getvalue()
-
-
-def number(value: float, digits: int) -> str:
-    """Return a number as a text: ``-`` if there is none, ``none`` if no limit holds."""
-    return "-" if math.isnan(value) else "none" if math.isinf(value) else f"{value:.{digits}f}"
-
-
-def columns(lines: list[list[str]]) -> str:
-    """Return lines of cells as a table of texts; line ends within a cell become spaces."""
-    lines = [[" ".join(cell.split()) for cell in line] for line in lines]
-    widths = [max(len(line[i]) for line in lines if len(line) > i) for i in range(max(map(len, lines)))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip()
-        for line in lines
-    )

@@ -2,23 +2,30 @@
 
 import csv
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import beta
 
-from ldpfrontier import Channel, PrivateChannel, audit_channel, count_pairs, privatize, privatize_file
+from ldpfrontier import PrivateChannel, audit_channel, count_pairs, privatize, privatize_file
 from ldpfrontier.practice.auditing import goodness, level_from_below
-from ldpfrontier.practice.channel_file import private_weights
-from ldpfrontier.practice.sampling import TOTAL, Sampler
+from ldpfrontier.practice.sampling import TOTAL, Sampler, whole_weights
 from support.owndata import channel_of, flat, records_of, seeded, write_records
 
 
 def weaker(private: PrivateChannel, epsilon: float) -> Sampler:
     """Return a sampler of the same mechanism at another level: an error in a formula, say."""
-    other = channel_of(private.table, private.certificate.mechanism, epsilon)
+    certificate = private.certificate
+    other = channel_of(private.table, certificate.mechanism, epsilon, certificate.against)
     return Sampler(other.weights, seeded(1))
+
+
+def stating(private: PrivateChannel, **levels: float) -> PrivateChannel:
+    """Return the channel with other levels in its certificate."""
+    certificate = private.certificate
+    return replace(private, certificate=replace(certificate, levels=replace(certificate.levels, **levels)))
 
 
 # From below -----------------------------------------------------------------------------------------------
@@ -45,7 +52,7 @@ def test_an_output_of_one_group_alone_tells_much():
 
 def test_the_lower_bound_is_rarely_above_the_level():
     """At most in the share of audits that the confidence leaves."""
-    weights = private_weights(Channel(np.array([[0.7, 0.3], [0.3, 0.7]])), None, 1.0)
+    weights = whole_weights(np.array([[0.7, 0.3], [0.3, 0.7]]))
     sampler, level = Sampler(weights, seeded(2)), math.log(7 / 3)
     above = 0
     for _ in range(300):
@@ -70,10 +77,28 @@ def test_a_good_channel_is_not_accused(table, mechanism):
         assert found.fit > 1e-4
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "against"), [("exact", "insider"), ("srr", "insider"), ("srr", "anyone"), ("ldp", "anyone")]
+)
+def test_what_protects_from_more_attackers_is_audited_for_them(table, mechanism, against):
+    private = channel_of(table, mechanism, 1.0, against)
+    found = audit_channel(private, samples=200_000, sampler=Sampler(private.weights, seeded(7)))
+    assert found.problems == ()
+    assert found.samples == 200_000
+    assert 0.8 < found.lower <= found.level == found.stated <= 1.0
+    # Samples of a channel for outsiders tell insiders more.
+    leaky = channel_of(table, "exact")
+    shaped = np.zeros((6, private.weights.shape[1]))
+    shaped[:, : leaky.weights.shape[1]] = leaky.channel.matrix[:, : shaped.shape[1]]
+    shaped[:, -1] += 1.0 - shaped.sum(axis=1)
+    told = audit_channel(private, samples=100_000, sampler=Sampler(whole_weights(shaped), seeded(8)))
+    assert any("private at no level below" in problem for problem in told.problems)
+
+
 def test_a_channel_for_every_distribution_is_not_accused(response):
     found = audit_channel(response, samples=200_000, sampler=Sampler(response.weights, seeded(3)))
     assert found.problems == ()
-    assert 0.8 < found.lower <= found.level == found.ldp_level
+    assert 0.8 < found.lower <= found.level == found.levels.record
 
 
 def test_the_worst_distributions_are_looked_for(table):
@@ -93,9 +118,13 @@ def test_without_samples_the_matrix_is_audited(private):
 
 
 def test_a_certificate_that_says_too_little_is_found(private):
-    bold = replace(private, certificate=replace(private.certificate, level=0.7))
-    (problem,) = audit_channel(bold).problems
+    (problem,) = audit_channel(stating(private, outsider=0.7)).problems
     assert problem == "The matrix is private at level 1.000000; its certificate states 0.700000."
+    # What it says of those that it does not protect from is checked, too.
+    (problem,) = audit_channel(stating(private, insider=0.7)).problems
+    assert re.fullmatch(
+        r"The matrix has the level \d+\.\d+ for insider; its certificate states 0.700000.", problem
+    )
 
 
 @pytest.mark.parametrize("which", ["private", "response"])

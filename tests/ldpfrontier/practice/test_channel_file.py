@@ -8,8 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldpfrontier import Channel, PrivateChannel, design_channel, ldp_epsilon, read_channel
+from ldpfrontier import (
+    Channel,
+    PrivateChannel,
+    conditional_epsilon,
+    design_channel,
+    ldp_epsilon,
+    read_channel,
+    unconditional_epsilon,
+)
 from ldpfrontier.practice.channel_file import ChannelFileError, private_weights
+from ldpfrontier.practice.methods import ROBUST_METHODS
 from ldpfrontier.practice.sampling import TOTAL, sampled_channel, sampled_level
 from support.owndata import channel_of, flat, rewritten
 
@@ -30,38 +39,59 @@ def path(private, tmp_path):
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 6.0])
 @pytest.mark.parametrize("mechanism", ["exact", "polyopt", "ir", "ir_optimal", "srr", "grr", "ldp"])
 def test_what_is_sampled_keeps_the_level_that_was_asked_for(table, mechanism, epsilon):
-    made = design_channel(table, epsilon, mechanisms=[mechanism])
+    made = design_channel(table, epsilon, against="outsider", mechanisms=[mechanism])
     private = made.private(made.candidates[0])
     certificate = private.certificate
-    assert certificate.level <= epsilon
-    assert certificate.level == private.level()
-    # Another path: the level over F of the same numbers.
-    assert certificate.level >= made.ball.worst_case_epsilon(sampled_channel(private.weights)) - 1e-12
+    assert certificate.level == certificate.levels.outsider <= epsilon
+    assert certificate.levels == private.levels()
+    # Another path: the levels of the same numbers as floats.
+    sampled = sampled_channel(private.weights)
+    assert certificate.level >= made.ball.worst_case_epsilon(sampled) - 1e-12
+    others = [
+        conditional_epsilon(sampled, (2, 3)),
+        unconditional_epsilon(sampled, (2, 3)),
+        ldp_epsilon(sampled),
+    ]
+    levels = certificate.levels
+    assert [levels.insider, levels.anyone, levels.record] == pytest.approx(others, rel=1e-12, abs=1e-14)
     # Next to nothing is paid for it.
     assert certificate.nmi == pytest.approx(made.candidates[0].nmi, rel=1e-5)
 
 
+@pytest.mark.parametrize("against", ["insider", "anyone"])
+@pytest.mark.parametrize("mechanism", ["exact", "unconditional", "srr", "subset", "ldp"])
+def test_whoever_it_protects_from_has_the_level(table, mechanism, against):
+    if mechanism not in ROBUST_METHODS[against]:
+        pytest.skip("not offered")
+    private = channel_of(table, mechanism, 0.7, against)
+    levels = private.certificate.levels
+    assert max(levels.outsider, levels.insider) <= 0.7
+    assert against == "insider" or levels.anyone <= 0.7
+    assert private.certificate.level == levels.against(against)
+    assert "or who knows the person's region, age" in private.promise() or against == "anyone"
+
+
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 15.0])
-@pytest.mark.parametrize("mechanism", ["ldp", "binary", "grr"])
+@pytest.mark.parametrize("mechanism", ["ldp", "binary", "subset", "grr"])
 def test_without_useful_columns_the_level_is_that_of_whole_numbers(table, mechanism, epsilon):
     private = channel_of(flat(table), mechanism, epsilon)
-    assert private.certificate.level == private.certificate.ldp_level == sampled_level(private.weights)
+    assert private.certificate.level == private.certificate.levels.record == sampled_level(private.weights)
     assert epsilon * (1 - 1e-6) < private.certificate.level <= epsilon
-    assert private.scope == "for every distribution"
+    assert private.scope == "whatever someone knows or believes about the person"
 
 
 def test_a_channel_that_is_not_private_is_refused(table):
     identity = Channel(np.eye(6))
     with pytest.raises(ValueError, match=r"The channel is private at level inf|at level \d"):
-        private_weights(identity, None, 1.0)
-    made = design_channel(table, 1.0, mechanisms=["nr"])
+        private_weights(identity, flat(table), None, 1.0, "anyone")
+    made = design_channel(table, 1.0, against="outsider", mechanisms=["nr"])
     with pytest.raises(ValueError, match=r"The channel is private at level \d.*; 1 is allowed"):
         made.private(made.candidates[0])
 
 
-def test_outputs_that_never_occur_are_dropped():
-    matrix = np.array([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0]])
-    assert private_weights(Channel(matrix), None, 1.0).shape == (2, 2)
+def test_outputs_that_never_occur_are_dropped(table):
+    matrix = np.repeat([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0]], 3, axis=0)
+    assert private_weights(Channel(matrix), flat(table), None, 1.0, "anyone").shape == (6, 2)
 
 
 def test_weights_must_fit_the_table(table, private):
@@ -70,7 +100,7 @@ def test_weights_must_fit_the_table(table, private):
 
 
 def test_a_certificate_that_says_too_little_is_seen(private):
-    bold = replace(private, certificate=replace(private.certificate, epsilon=0.5, level=0.5))
+    bold = replace(private, certificate=replace(private.certificate, epsilon=0.5))
     with pytest.raises(ValueError, match=r"The channel is private at level 1; 0\.5 is asked for"):
         bold.verified()
 
@@ -94,10 +124,11 @@ def test_a_channel_is_read_as_it_was_written(request, tmp_path, which):
 
 
 def test_a_channel_without_a_level_for_every_distribution(private, tmp_path):
-    endless = replace(private, certificate=replace(private.certificate, ldp_level=math.inf))
+    levels = replace(private.certificate.levels, record=math.inf)
+    endless = replace(private, certificate=replace(private.certificate, levels=levels))
     endless.write(tmp_path / "c.json")
     assert "Infinity" not in (tmp_path / "c.json").read_text(encoding="utf-8")
-    assert read_channel(tmp_path / "c.json").certificate.ldp_level == math.inf
+    assert read_channel(tmp_path / "c.json").certificate.levels.record == math.inf
 
 
 def test_labels_of_any_kind_are_kept(table, private, tmp_path):
@@ -106,7 +137,7 @@ def test_labels_of_any_kind_are_kept(table, private, tmp_path):
     assert read_channel(tmp_path / "c.json").table.labels == odd.labels
 
 
-@pytest.mark.parametrize("part", ["weights", "level", "beta", "counts", "illness", "source"])
+@pytest.mark.parametrize("part", ["weights", "outsider", "beta", "counts", "illness", "source"])
 def test_a_file_that_was_edited_is_refused(path, part):
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     place = next(i for i, line in enumerate(lines) if f'"{part}"' in line)
@@ -134,8 +165,8 @@ def test_the_layout_of_a_file_does_not_count(path, private):
         ("[]", "is JSON, but no channel of ldp-frontier"),
         ('{"format": "another"}', "is JSON, but no channel of ldp-frontier"),
         ('{"format": "ldp-frontier channel", "x": NaN}', "is not a channel file: it has the number NaN"),
-        ('{"format": "ldp-frontier channel", "version": 2}', "of version 2; this program reads version 1"),
-        ('{"format": "ldp-frontier channel"}', "of version None; this program reads version 1"),
+        ('{"format": "ldp-frontier channel", "version": 1}', "of version 1; this program reads version 2"),
+        ('{"format": "ldp-frontier channel"}', "of version None; this program reads version 2"),
     ],
 )
 def test_what_is_no_channel_file_is_refused(tmp_path, text, sentence):
@@ -166,6 +197,8 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
         (lambda c: c.pop("design"), "is not a valid channel: The file lacks 'design'"),
         (lambda c: c["design"]["counts"].pop(), "is not a valid channel: The counts have shape"),
         (lambda c: c["certificate"].pop("epsilon"), "is not a valid channel: .*epsilon"),
+        (lambda c: c["certificate"].update(against="all"), "against is 'all'; allowed are outsider, insider"),
+        (lambda c: c["certificate"]["levels"].pop("insider"), "levels lacks 'insider'"),
         (lambda c: c.update(bits=53), "its outputs are not those of its weights"),
     ],
 )
@@ -176,7 +209,7 @@ def test_a_file_with_a_good_hash_that_is_no_channel_is_refused(path, change, sen
 
 
 def test_a_forged_certificate_is_not_believed(path):
-    rewritten(path, lambda content: content["certificate"].update(epsilon=0.1, level=0.1))
+    rewritten(path, lambda content: content["certificate"].update(epsilon=0.1))
     with pytest.raises(ValueError, match=r"private at level 1; 0\.1 is asked for"):
         read_channel(path).verified()
 

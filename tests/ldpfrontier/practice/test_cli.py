@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ldpfrontier
-from ldpfrontier import read_channel
+from ldpfrontier import design_channel, read_channel
 from ldpfrontier.practice.cli import main
 from ldpfrontier.practice.records import read_chunks
 from support.owndata import records_of, rewritten, small_table, write_records
@@ -18,7 +18,7 @@ from support.owndata import records_of, rewritten, small_table, write_records
 ROOT = Path(__file__).resolve().parents[3]
 COMMANDS = ("design", "apply", "estimate", "audit")
 DESIGN = ["design", "--data", "people.csv", "--sensitive", "illness", "--useful", "region", "age"]
-QUICK = [*DESIGN, "--epsilon", "1", "--mechanism", "polyopt"]
+QUICK = [*DESIGN, "--epsilon", "1", "--mechanism", "srr"]
 APPLY = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]
 ESTIMATE = ["estimate", "--channel", "channel.json", "--data", "out.csv"]
 AUDIT = ["audit", "--channel", "channel.json"]
@@ -66,7 +66,7 @@ def test_from_a_table_to_its_distribution(here, capsys):
     said = capsys.readouterr()
     assert said.err == ""
     assert "people.csv: 1,340 records, 2 x 3 values of illness, region, age" in said.out
-    for name in ("exact", "polyopt", "ir", "ir_optimal", "srr", "grr", "ldp", "nr"):
+    for name in ("exact", "unconditional", "ir", "ir_optimal", "srr", "subset", "grr", "ldp", "nr"):
         assert f" {name} " in said.out
     assert "->  exact" in said.out
     assert "people.csv is treated as public: its counts are in here/c.json" in " ".join(said.out.split())
@@ -78,7 +78,8 @@ def test_from_a_table_to_its_distribution(here, capsys):
 
     assert main(["apply", "--channel", "here/c.json", "--data", "people.csv", "--out", "out.csv"]) == 0
     said = capsys.readouterr()
-    assert said.out.startswith("1,340 records privatized. Private at level 1.000000 of illness over F")
+    assert said.out.startswith("1,340 records privatized.\nA report changes the odds between any two values")
+    assert "or who knows the person's region, age." in " ".join(said.out.split())
     assert "warning: these records have the very counts that the channel was designed from" in said.err
     assert sum(len(chunk) for chunk in read_chunks("out.csv", ["report"])) == 1340
 
@@ -98,8 +99,9 @@ def test_from_a_table_to_its_distribution(here, capsys):
 
     assert main(["audit", "--channel", "here/c.json", "--samples", "20000"]) == 0
     said = capsys.readouterr()
-    assert said.out.endswith("Nothing is wrong.\n")
-    assert "level of samples" in said.out
+    assert said.out.startswith("Promised: A report changes the odds")
+    assert "Seen in 20,000 samples: a level of at least" in " ".join(said.out.split())
+    assert " ".join(said.out.split()).endswith("promised, and 20,000 samples do not contradict it.")
 
 
 def test_a_table_of_counts_without_useful_columns(here, capsys):
@@ -107,7 +109,7 @@ def test_a_table_of_counts_without_useful_columns(here, capsys):
     arguments = ["design", "--table", "t.csv", "--count", "n", "--sensitive", "s", "--epsilon", "0.5"]
     assert main(arguments) == 0
     said = capsys.readouterr().out
-    assert "Private at level 0.500000 for every distribution." in said
+    assert "(level 0.500000), whatever someone knows or believes" in " ".join(said.split())
     assert "binary" in said
     private = read_channel("channel.json")
     assert private.ball is None
@@ -118,13 +120,13 @@ def test_a_table_of_counts_without_useful_columns(here, capsys):
 def test_the_least_epsilon_for_a_utility(here, capsys):
     assert main([*DESIGN, "--utility", "0.3", "--mechanism", "grr"]) == 0
     epsilon = read_channel("channel.json").certificate.epsilon
-    assert f"epsilon {epsilon:g}: no mechanism" in capsys.readouterr().out
+    assert f"at epsilon {epsilon:g}." in capsys.readouterr().out
     assert read_channel("channel.json").certificate.nmi >= 0.3 - 1e-6
 
 
 def test_a_channel_that_loses_information_says_so(here, capsys):
-    assert main([*DESIGN, "--epsilon", "0.3", "--mechanism", "ir"]) == 0
-    assert "not all frequencies can be estimated" in " ".join(capsys.readouterr().out.split())
+    assert main([*DESIGN, "--epsilon", "0.3", "--mechanism", "ir", "--for", "information"]) == 0
+    assert "No mechanism here shows all frequencies" in " ".join(capsys.readouterr().out.split())
     assert main(APPLY) == 0
     capsys.readouterr()
     assert main([*ESTIMATE, "--picture", "e.svg"]) == 0
@@ -157,10 +159,36 @@ def test_columns_may_be_kept_and_the_result_audited(ready, capsys):
 
 def test_an_audit_that_finds_something_has_the_status_1(ready, capsys):
     level = read_channel(ready / "channel.json").certificate.level
-    rewritten(ready / "channel.json", lambda c: c["certificate"].update(level=0.2))
+    low = {"outsider": 0.2, "insider": 0.2}
+    rewritten(ready / "channel.json", lambda c: c["certificate"]["levels"].update(low))
     assert main(AUDIT) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"WRONG: The matrix is private at level {level:.6f}; its certificate states 0.200000." in said
+
+
+def test_whom_a_channel_protects_from_is_said_at_every_step(here, capsys):
+    outsider = [*DESIGN, "--epsilon", "1", "--mechanism", "exact", "--against", "outsider"]
+    assert main(outsider) == 0
+    assert main(APPLY) == 0
+    assert main(AUDIT) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.count("It does not protect from someone who knows region, age: level ") == 3
+    assert main([*DESIGN, "--epsilon", "1", "--mechanism", "srr", "--against", "anyone"]) == 0
+    assert "whatever someone knows or believes about the person" in " ".join(capsys.readouterr().out.split())
+    assert read_channel("channel.json").certificate.against == "anyone"
+
+
+def test_an_error_that_is_too_large_is_named(here, capsys):
+    assert main([*DESIGN, "--epsilon", "0.1", "--records", "50", "--mechanism", "srr"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "50 reports are too few for estimates from srr: the error" in said
+    assert main([*DESIGN, "--error", "0.03", "--records", "4000", "--mechanism", "grr"]) == 0
     said = capsys.readouterr().out
-    assert f"WRONG: The matrix is private at level {level:.6f}; its certificate" in said
+    assert "reports are too few" not in said
+    epsilon = read_channel("channel.json").certificate.epsilon
+    made = design_channel(small_table(), epsilon, mechanisms=["grr"], records=4000)
+    assert made.candidates[0].error <= 0.03
+    assert "for 0.03" in said
 
 
 def test_records_with_quotes_and_line_ends_go_through(here, capsys):
@@ -291,7 +319,7 @@ def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
     path = ready / "channel.json"
     text = path.read_text(encoding="utf-8")
     for old, new, sentence in [
-        ('"version": 1', '"version": 2', "is a channel file of version 2; this program reads version 1"),
+        ('"version": 2', '"version": 1', "is a channel file of version 1; this program reads version 2"),
         ('"epsilon": 1.0', '"epsilon": 0.1', "channel.json was changed after it was written"),
         ('"ldp-frontier channel"', '"song"', "channel.json is JSON, but no channel of ldp-frontier"),
         ("{", "", "channel.json is not a channel file: "),
@@ -309,14 +337,14 @@ def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
     [
         ([], "the following arguments are required"),
         (["improve"], "invalid choice: 'improve'"),
-        ([*DESIGN], "one of the arguments --epsilon --utility is required"),
+        ([*DESIGN], "one of --epsilon, --utility and --error is needed"),
         ([*DESIGN, "--epsilon", "1", "--utility", "0.5"], "not allowed with argument"),
         ([*DESIGN, "--epsilon", "much"], "invalid float value: 'much'"),
         ([*DESIGN, "--epsilon", "nan"], "epsilon is nan; it must be a finite number"),
         ([*DESIGN, "--epsilon", "-1"], "epsilon is -1.0; it must be a finite number, 0 or more"),
         ([*DESIGN, "--epsilon", "0"], "epsilon is 0; a design needs one above 0"),
         ([*DESIGN, "--utility", "1.5"], "The utility is 1.5; it must lie strictly between 0 and 1"),
-        ([*DESIGN, "--epsilon", "1", "--mechanism", "magic"], "The mechanism is 'magic'; allowed are"),
+        ([*DESIGN, "--epsilon", "1", "--mechanism", "magic"], "The mechanism is 'magic'; allowed against"),
         ([*DESIGN, "--epsilon", "1", "--mechanism", "nr"], "No mechanism is left to choose from (nr:"),
         ([*DESIGN, "--epsilon", "1", "--beta", "2"], "beta is 2.0; a significance level lies"),
         ([*QUICK, "--out", "channel.txt"], "channel.txt ends in '.txt'; a channel is written to"),

@@ -10,14 +10,18 @@ from ldpfrontier import (
     CountTable,
     MutualInformation,
     RenyiBall,
+    conditional_epsilon,
     design_channel,
     entropy,
+    ldp_epsilon,
     least_epsilon,
     mutual_information,
     optimal_ldp,
     optimal_robust,
+    unconditional_epsilon,
 )
-from ldpfrontier.practice.design import LDP_METHODS, ROBUST_METHODS
+from ldpfrontier.practice.attackers import ATTACKERS
+from ldpfrontier.practice.methods import LDP_METHODS, ROBUST_METHODS
 from support.owndata import flat
 
 
@@ -25,61 +29,101 @@ def by_name(design):
     return {candidate.name: candidate for candidate in design.candidates}
 
 
-@pytest.fixture(scope="module")
-def made(table):
-    return design_channel(table, 1.0)
-
-
 # What is offered ------------------------------------------------------------------------------------------
 
 
-def test_every_mechanism_keeps_its_level_and_stays_below_the_bound(table, made):
+@pytest.mark.parametrize("against", ATTACKERS)
+def test_every_mechanism_keeps_its_levels_and_stays_below_the_bound(table, against):
+    made = design_channel(table, 1.0, against=against)
     ball = RenyiBall.confidence(table.counts)
-    assert list(by_name(made)) == list(ROBUST_METHODS)
+    assert list(by_name(made)) == list(ROBUST_METHODS[against])
     for candidate in made.candidates:
-        level = ball.worst_case_epsilon(candidate.channel)
-        assert candidate.level == pytest.approx(level)
-        nmi = mutual_information(table.distribution, candidate.channel) / entropy(table.distribution)
+        channel, levels = candidate.channel, candidate.levels
+        assert levels.outsider == pytest.approx(ball.worst_case_epsilon(channel))
+        assert levels.insider == conditional_epsilon(channel, (2, 3))
+        assert levels.anyone == unconditional_epsilon(channel, (2, 3))
+        assert levels.record == ldp_epsilon(channel)
+        nmi = mutual_information(table.distribution, channel) / entropy(table.distribution)
         assert candidate.nmi == pytest.approx(nmi)
         assert len(candidate.errors) == 3
         if candidate.private:
-            assert level <= 1.0 + 1e-9
+            assert levels.against(against) <= 1.0 + 1e-9
             assert nmi <= made.bound
     assert not by_name(made)["nr"].private
-    assert by_name(made)["nr"].level > 1.0
+    assert by_name(made)["nr"].levels.outsider > 1.0
 
 
-def test_the_best_is_the_optimum_over_f_and_nr_is_never_chosen(table, made):
-    best = made.best()
+def test_the_best_against_outsiders_gives_s_away_to_insiders(table):
+    made = design_channel(table, 1.0, against="outsider")
+    best = made.best("information")
     assert best.name == "exact"
     assert best.nmi >= by_name(made)["polyopt"].nmi
     assert best.nmi >= 0.99 * made.bound
-    best = optimal_robust(RenyiBall.confidence(table.counts), 1.0, envelope="exact")
-    assert made.bound * entropy(table.distribution) >= best.value
+    assert best.levels.insider > 10.0
+    insider = best.guesses[1]
+    assert insider.after > insider.before + 0.05
+    found = optimal_robust(RenyiBall.confidence(table.counts), 1.0, envelope="exact")
+    assert made.bound * entropy(table.distribution) >= found.value
     only = design_channel(table, 1.0, mechanisms=["nr"])
     with pytest.raises(ValueError, match=r"No mechanism is left to choose from \(nr: not private"):
         only.best()
 
 
+def test_protection_from_more_attackers_costs_information(table):
+    best = {against: design_channel(table, 1.0, against=against).best("information") for against in ATTACKERS}
+    values = [best[against].nmi for against in ATTACKERS]
+    assert values[0] > values[1] > values[2]
+    assert best["insider"].levels.insider <= 1.0
+    assert best["anyone"].levels.anyone <= 1.0 + 1e-9
+    # Without a word insiders are meant.
+    assert design_channel(table, 1.0, mechanisms=["srr"]).against == "insider"
+
+
+def test_guesses_are_those_of_bayes(table):
+    made = design_channel(table, 2.0, mechanisms=["grr", "exact"])
+    for candidate in made.candidates:
+        joint = table.distribution[:, :, None] * candidate.channel.matrix.reshape(2, 3, -1)
+        outsider, insider = candidate.guesses
+        assert outsider.before == pytest.approx(max(table.distribution.sum(axis=1)))
+        after = sum(max(joint[s, :, y].sum() for s in range(2)) for y in range(joint.shape[2]))
+        assert outsider.after == pytest.approx(after)
+        after = sum(max(joint[:, u, y]) for u in range(3) for y in range(joint.shape[2]))
+        assert insider.after == pytest.approx(after)
+        assert outsider.before <= insider.before <= insider.after + 1e-12
+
+
 def test_the_bound_holds_for_the_best_that_is_known(table):
     made = design_channel(flat(table), 1.0)
     assert list(by_name(made)) == list(LDP_METHODS)
+    assert made.against == "anyone"
     best = optimal_ldp(MutualInformation(table.distribution), 1.0)
     assert made.bound * entropy(table.distribution) == pytest.approx(best.bound)
-    assert made.best().name == "ldp"
-    assert made.best().nmi * entropy(table.distribution) == pytest.approx(best.value)
+    assert made.best("information").name == "ldp"
+    assert made.best("information").nmi * entropy(table.distribution) == pytest.approx(best.value)
     assert all(len(candidate.errors) == 1 for candidate in made.candidates)
 
 
-def test_frequencies_may_count_more_than_utility(table):
-    made = design_channel(table, 0.4, mechanisms=["ir", "srr", "grr", "ldp"])
-    best = made.best("frequencies")
-    assert math.isfinite(best.errors[0])
+def test_frequencies_count_unless_information_does(table):
+    made = design_channel(table, 0.4, mechanisms=["ir", "srr", "grr", "subset", "ldp"])
+    best = made.best()
+    assert math.isfinite(best.error)
     assert best.rank == 6
-    assert best.errors[0] == min(c.errors[0] for c in made.candidates if math.isfinite(c.errors[0]))
+    assert best.error == min(c.error for c in made.candidates if math.isfinite(c.error))
+    assert made.best("information").nmi == max(c.nmi for c in made.candidates)
     blind = design_channel(table, 0.4, mechanisms=["ir"])
     with pytest.raises(ValueError, match=r"No mechanism is left .*ir: not private, or of too small a rank"):
         blind.best("frequencies")
+    with pytest.raises(ValueError, match="The purpose is 'utility'; allowed are frequencies, information"):
+        made.best("utility")
+
+
+def test_reports_for_an_error_are_enough(table):
+    made = design_channel(table, 1.0, mechanisms=["grr", "ir"], records=500)
+    grr = by_name(made)["grr"]
+    needed = made.reports_for(grr, 0.02)
+    again = design_channel(table, 1.0, mechanisms=["grr"], records=int(needed)).candidates[0]
+    assert 0.0199 < again.error <= 0.02
+    assert made.reports_for(by_name(made)["ir"], 0.02) == math.inf
 
 
 def test_errors_shrink_with_the_number_of_records(table):
@@ -91,11 +135,11 @@ def test_errors_shrink_with_the_number_of_records(table):
 def test_what_is_out_of_reach_says_why():
     columns = tuple((str(i),) for i in range(21))
     wide = CountTable(("s",), ("u",), (("a",), ("b",)), columns, np.arange(1, 43).reshape(2, 21))
-    made = design_channel(wide, 0.5, mechanisms=["polyopt", "srr"])
+    made = design_channel(wide, 0.5, against="outsider", mechanisms=["polyopt", "srr"])
     polyopt = by_name(made)["polyopt"]
     assert polyopt.channel is None
     assert "at most 20 are supported" in polyopt.note
-    assert made.best().name == "srr"
+    assert made.best("information").name == "srr"
     with pytest.raises(ValueError, match=r"polyopt is out of reach here\. A block has 21 public values"):
         made.private(polyopt)
 
@@ -103,8 +147,8 @@ def test_what_is_out_of_reach_says_why():
 def test_an_empty_group_is_no_obstacle(table):
     counts = np.vstack([table.counts, np.zeros((1, 3), dtype=int)])
     wider = replace(table, rows=(*table.rows, ("zz",)), counts=counts)
-    made = design_channel(wider, 1.0, mechanisms=["polyopt", "ir", "srr", "grr"])
-    private = made.private(made.best())
+    made = design_channel(wider, 1.0, against="outsider", mechanisms=["polyopt", "ir", "srr", "grr"])
+    private = made.private(made.best("information"))
     assert private.certificate.level <= 1.0
 
 
@@ -120,8 +164,9 @@ def test_an_empty_group_is_no_obstacle(table):
         ({"epsilon": math.nan}, "epsilon is nan; it must be a finite number"),
         (
             {"epsilon": 1.0, "mechanisms": ["binary"]},
-            "The mechanism is 'binary'; allowed are polyopt, exa",
+            "The mechanism is 'binary'; allowed against insider are unconditional, exa",
         ),
+        ({"epsilon": 1.0, "against": "all"}, "against is 'all'; allowed are outsider, insider, anyone"),
         ({"epsilon": 1.0, "beta": 0.0}, "beta is 0.0; a significance level lies"),
         ({"epsilon": 1.0, "order": -1.0}, "The order of the ball is -1.0"),
         ({"epsilon": 1.0, "records": 0}, "The number of records is 0; it must be a whole number, at least 1"),
@@ -145,10 +190,9 @@ def test_where_all_records_are_equal_nothing_is_reported():
     ("utility", "mechanism"), [(0.5, "polyopt"), (0.3, "grr"), (0.02, "srr"), (0.9, "ir")]
 )
 def test_the_least_level_reaches_the_utility_and_the_one_below_does_not(table, utility, mechanism):
-    epsilon = least_epsilon(table, utility, mechanism=mechanism)
-    names = [mechanism] if mechanism else ["polyopt", "exact"]
+    epsilon = least_epsilon(table, utility, against="outsider", mechanism=mechanism)
     reached, missed = (
-        max(c.nmi for c in design_channel(table, level, mechanisms=names).candidates)
+        design_channel(table, level, against="outsider", mechanisms=[mechanism]).candidates[0].nmi
         for level in (epsilon, epsilon - 0.001)
     )
     assert missed < utility <= reached
@@ -157,12 +201,15 @@ def test_the_least_level_reaches_the_utility_and_the_one_below_does_not(table, u
 
 def test_the_least_level_of_the_best_mechanism(table):
     small = replace(table, columns=table.columns[:2], counts=table.counts[:, :2])
-    epsilon = least_epsilon(small, 0.9)
-    values = [design_channel(small, level).best().nmi for level in (epsilon - 0.002, epsilon)]
+    epsilon = least_epsilon(small, 0.9, against="outsider")
+    values = [
+        design_channel(small, level, against="outsider").best("information").nmi
+        for level in (epsilon - 0.002, epsilon)
+    ]
     # The optimum is certified to a part in a thousand, and so is the level.
     assert values[0] < 0.9 * (1 + 1e-3)
     assert values[1] >= 0.9
-    assert least_epsilon(small, 0.9, mechanism="polyopt") > epsilon
+    assert least_epsilon(small, 0.9, against="outsider", mechanism="polyopt") > epsilon
 
 
 def test_the_least_level_without_useful_columns(table):
@@ -178,6 +225,19 @@ def test_the_levels_that_are_tried_are_told(table):
     least_epsilon(table, 0.3, mechanism="grr", progress=tried.append)
     assert tried[0] == 1.0
     assert len(tried) < 30
+
+
+@pytest.mark.parametrize("useful", [True, False])
+def test_the_least_level_for_an_error(table, useful):
+    counted = table if useful else flat(table)
+    epsilon = least_epsilon(counted, error=0.03, records=4000)
+    errors = [
+        design_channel(counted, level, records=4000).best().error for level in (epsilon - 0.002, epsilon)
+    ]
+    assert errors[0] > 0.03 * (1 - 1e-2)
+    assert errors[1] <= 0.03
+    with pytest.raises(ValueError, match="A utility or an error is needed, and one of the two alone"):
+        least_epsilon(table, 0.3, error=0.03)
 
 
 @pytest.mark.parametrize("utility", [0.0, 1.0, -1.0, math.nan])

@@ -59,15 +59,15 @@ BAD_CHANNELS = {
         "channel.json is JSON, but no channel of ldp-frontier.",
     ),
     "no hash": (
-        '{"format": "ldp-frontier channel", "version": 1}',
+        '{"format": "ldp-frontier channel", "version": 2}',
         "channel.json was changed after it was written; design the",
     ),
     "a hash of another type": (
-        '{"format": "ldp-frontier channel", "version": 1, "content_sha256": 5}',
+        '{"format": "ldp-frontier channel", "version": 2, "content_sha256": 5}',
         "channel.json was changed after it was written; design the",
     ),
     "a lone surrogate": (
-        '{"format": "ldp-frontier channel", "version": 1, "x": "\\ud800"}',
+        '{"format": "ldp-frontier channel", "version": 2, "x": "\\ud800"}',
         "channel.json was changed after it was written; design the",
     ),
 }
@@ -137,9 +137,11 @@ WRONG = {
     ),
     "epsilon: huge": (put("certificate", "epsilon", value=10**400), "epsilon is 1"),
     "level: a text": (
-        put("certificate", "level", value="low"),
-        "level is 'low'; it must be a number, 0 or more.",
+        put("certificate", "levels", "insider", value="low"),
+        "The level insider is 'low'; it must be a number, 0 or more.",
     ),
+    "levels: a number": (put("certificate", "levels", value=1.0), "levels is 1.0; it must be an object."),
+    "against: a list": (put("certificate", "against", value=["insider"]), "against is ['insider']; it must"),
     "nmi: null": (put("certificate", "nmi", value=None), "nmi is None; it must be a number, 0 or more."),
     "beta: a text": (
         put("certificate", "beta", value="0.05"),

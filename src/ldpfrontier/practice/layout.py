@@ -1,0 +1,29 @@
+"""Texts for a terminal: paragraphs, numbers, and tables of them. Loads nothing."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+
+#: Letters of a line.
+WIDTH = 100
+
+
+def wrapped(text: str) -> str:
+    """Break a paragraph into lines."""
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def number(value: float, digits: int) -> str:
+    """Return a number as a text: ``-`` if there is none, ``none`` if no limit holds."""
+    return "-" if math.isnan(value) else "none" if math.isinf(value) else f"{value:.{digits}f}"
+
+
+def columns(lines: list[list[str]]) -> str:
+    """Return lines of cells as a table of texts; line ends within a cell become spaces."""
+    lines = [[" ".join(cell.split()) for cell in line] for line in lines]
+    widths = [max(len(line[i]) for line in lines if len(line) > i) for i in range(max(map(len, lines)))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip()
+        for line in lines
+    )

@@ -1,0 +1,134 @@
+"""The mechanisms that are offered for a table, by the attackers that they have to protect from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.mechanisms import (
+    binary_mechanism,
+    randomized_response,
+    secret_randomized_response,
+    subset_selection,
+)
+from ldpfrontier.optimal.improved_reporting import improved_reporting
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimal.unconditional import optimal_unconditional
+from ldpfrontier.optimum import Optimum
+from ldpfrontier.practice.attackers import Attacker
+from ldpfrontier.two_reports import independent_reporting
+from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
+
+#: When an optimum is good enough: relative gap, and rounds.
+TOLERANCE, ROUNDS = 1e-3, 30
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What mechanisms are made for; the uncertainty set is None if all of a record is sensitive."""
+
+    prior: FloatArray
+    ball: RenyiBall | None
+    epsilon: float
+    against: Attacker
+    solved: dict[str, Channel] = field(default_factory=dict)
+
+    @property
+    def robust(self) -> RenyiBall:
+        """The uncertainty set, of mechanisms that need one."""
+        assert self.ball is not None
+        return self.ball
+
+    def ldp(self) -> Optimum:
+        """Solve for the best mechanism that is private for every distribution and all of a record."""
+        return optimal_ldp(MutualInformation(self.prior), self.epsilon)
+
+    def polyopt(self) -> Optimum:
+        """Solve for PolyOpt."""
+        return optimal_robust(self.robust, self.epsilon, tolerance=TOLERANCE, max_rounds=ROUNDS)
+
+    def exact(self) -> Optimum:
+        """Solve for the best mechanism over F, which has the level given U as well if insiders are attackers.
+
+        It is not worse than what is solved before it.
+        """
+        insider = self.against == "insider"
+        return optimal_robust(
+            self.robust, self.epsilon, envelope="exact", tolerance=TOLERANCE, max_rounds=ROUNDS,
+            start=self.solved.get("unconditional" if insider else "polyopt"),
+            conditional_epsilon=self.epsilon if insider else None,
+        )  # fmt: skip
+
+    def unconditional(self) -> Optimum:
+        """Solve for the best mechanism that is private under every distribution."""
+        return optimal_unconditional(self.robust.centre, self.epsilon, tolerance=TOLERANCE, max_rounds=ROUNDS)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A mechanism that is offered: what it is in words, how it is made, and whether it may be chosen."""
+
+    title: str
+    solve: Callable[[Problem], Optimum | Channel]
+    private: bool = True
+
+
+def _secret(problem: Problem) -> Channel:
+    a1, a2 = problem.robust.centre.shape
+    return secret_randomized_response(a1, a2, problem.epsilon)
+
+
+#: What is offered if all of a record is sensitive.
+LDP_METHODS: Mapping[str, Method] = {
+    "ldp": Method("most information of all that protect the whole record", Problem.ldp),
+    "binary": Method("one bit", lambda p: binary_mechanism(MutualInformation(p.prior), p.epsilon)),
+    "subset": Method("subset selection", lambda p: subset_selection(p.prior.size, p.epsilon)),
+    "grr": Method("randomized response", lambda p: randomized_response(p.prior.size, p.epsilon)),
+}
+
+_UNCONDITIONAL = Method("most information of all that protect from anyone", Problem.unconditional)
+
+#: What is offered in any case if some of a record is useful.
+_ROBUST: Mapping[str, Method] = {
+    "srr": Method("secret randomized response", _secret),
+    "subset": LDP_METHODS["subset"],
+    "grr": LDP_METHODS["grr"],
+    "ldp": LDP_METHODS["ldp"],
+    "nr": Method(
+        "for comparison: no protection if the table is not exact",
+        lambda p: optimal_nonrobust(p.robust.centre, p.epsilon),
+        private=False,
+    ),
+}
+
+_INDEPENDENT: Mapping[str, Method] = {
+    "ir": Method("independent reports", lambda p: independent_reporting(p.robust, p.epsilon)),
+    "ir_optimal": Method(
+        "independent reports, improved", lambda p: improved_reporting(p.robust, p.epsilon).channel
+    ),
+}
+
+#: What is offered if some of a record is useful, by attacker; first what an optimum starts from.
+ROBUST_METHODS: Mapping[Attacker, Mapping[str, Method]] = {
+    "outsider": {
+        "polyopt": Method("PolyOpt", Problem.polyopt),
+        "exact": Method("most information of all that protect from outsiders", Problem.exact),
+        **_INDEPENDENT,
+        **_ROBUST,
+    },
+    "insider": {
+        "unconditional": _UNCONDITIONAL,
+        "exact": Method("most information of all that protect from insiders and outsiders", Problem.exact),
+        **_INDEPENDENT,
+        **_ROBUST,
+    },
+    "anyone": {"unconditional": _UNCONDITIONAL, **_ROBUST},
+}
+
+#: The mechanism whose bound holds for all that protect from an attacker.
+BOUNDING: Mapping[Attacker, str] = {"outsider": "exact", "insider": "exact", "anyone": "unconditional"}

@@ -1,0 +1,66 @@
+"""Levels for attackers of different knowledge, from whole numbers."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpfrontier import RenyiBall
+from ldpfrontier.practice.attackers import ATTACKERS, Levels, measured_levels, whole_levels
+from ldpfrontier.practice.sampling import sampled_channel, whole_weights
+
+
+def ratio(weights, pairs) -> Fraction | float:
+    """Return the largest ratio of two entries of a column over some pairs of rows, exactly."""
+    worst = Fraction(1)
+    for x, z in pairs:
+        for high, low in zip(weights[x].tolist(), weights[z].tolist(), strict=True):
+            if high and not low:
+                return math.inf
+            if high:
+                worst = max(worst, Fraction(high, low))
+    return worst
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 3), st.integers(1, 4))
+def test_levels_of_whole_numbers_are_not_below_those_of_fractions(seed, a1, a2, outputs):
+    rng = np.random.default_rng(seed)
+    matrix = rng.dirichlet(np.full(outputs, 0.5), size=a1 * a2)
+    matrix[rng.random(matrix.shape) < 0.1] = 0.0
+    matrix[matrix.sum(axis=1) == 0, 0] = 1.0
+    weights = whole_weights(matrix / matrix.sum(axis=1, keepdims=True))
+    ball = RenyiBall.confidence(rng.integers(1, 50, (a1, a2)))
+    levels = whole_levels(weights, (a1, a2), ball)
+    rows = list(itertools.permutations(range(a1 * a2), 2))
+    apart = [(x, z) for x, z in rows if x // a2 != z // a2]
+    given_u = [(x, z) for x, z in apart if x % a2 == z % a2]
+    for level, pairs in ((levels.insider, given_u), (levels.anyone, apart), (levels.record, rows)):
+        exact = ratio(weights, pairs)
+        if exact == math.inf:
+            assert level == math.inf
+        else:
+            # log1p keeps the digits of a ratio near 1.
+            assert level == pytest.approx(math.log1p(float(exact - 1)), rel=1e-12, abs=3e-15)
+            assert level >= math.log1p(float(exact - 1))
+    assert levels.outsider <= levels.anyone <= levels.record
+    assert levels.insider <= levels.anyone
+    sampled = measured_levels(sampled_channel(weights), (a1, a2), ball)
+    assert levels.outsider >= sampled.outsider - 1e-12 or levels.outsider == levels.anyone
+
+
+def test_a_stronger_attacker_has_no_smaller_level():
+    levels = Levels(outsider=1.0, insider=0.5, anyone=2.0, record=3.0)
+    assert [levels.against(attacker) for attacker in ATTACKERS] == [1.0, 1.0, 2.0]
+    assert Levels(0.5, 1.0, 2.0, 3.0).against("insider") == 1.0
+
+
+def test_without_useful_values_all_levels_are_one():
+    weights = whole_weights(np.array([[0.75, 0.25], [0.25, 0.75]]))
+    levels = whole_levels(weights, (2, 1), None)
+    assert levels == Levels(*[levels.record] * 4)
+    assert levels.record == pytest.approx(math.log(3))
