@@ -47,7 +47,6 @@ channels = [
     l.binary_mechanism(utility, 1.0),
     l.geometric_mechanism(3, 1.0),
     l.secret_randomized_response(2, 3, 1.0),
-    l.subset_selection(4, 1.0),
     l.quaternary_mechanism(1.0, 0.1),
     l.independent_reporting(ball, 1.0),
     l.improved_reporting(ball, 1.0).channel,
@@ -63,6 +62,7 @@ channels = [
     l.optimal_leakage(pair, 0.1, outputs=2).channel,
     l.hamming_leakage(l.SourceSet(pair), 0.2).channel,
     l.information_leakage(pair, 0.2).channel,
+    l.subset_selection(4, 1.0),
 ]
 people = l.CountTable(("s",), ("u",), (("0",), ("1",)), (("a",), ("b",), ("c",)), table)
 made = l.design_channel(people, 1.0, against="outsider", mechanisms=["polyopt", "srr"])
