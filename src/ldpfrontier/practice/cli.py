@@ -150,6 +150,11 @@ def design(options: argparse.Namespace) -> int:
     solving.end()
     best = made.best(options.purpose)
     private = made.private(best)
+    if options.useful and options.alpha > 2.0:
+        _warn(
+            f"of order {options.alpha:g} F may have the true distribution much less often than with confidence"
+            f" {1.0 - options.beta:g}: the quantile that its size comes from is exact for large tables alone."
+        )
     draw, no_picture = _channel_drawing(private)
     paths = private.write(options.out, draw)
     print(design_text(made, best, options.error or USUAL_ERROR))

@@ -255,7 +255,8 @@ def design_channel(
     methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
     if unknown := [name for name in mechanisms or () if name not in methods]:
         whom = f" against {against}" if table.useful else ""
-        raise ValueError(f"The mechanism is {unknown[0]!r}; allowed{whom} are {', '.join(methods)}.")
+        offered = [name for name, method in methods.items() if method.private]
+        raise ValueError(f"The mechanism is {unknown[0]!r}; allowed{whom} are {', '.join(offered)}.")
     prior = table.distribution
     h = entropy(prior)
     if h == 0:
