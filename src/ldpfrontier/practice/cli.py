@@ -152,8 +152,8 @@ def design(options: argparse.Namespace) -> int:
     private = made.private(best)
     if options.useful and options.alpha > 2.0:
         _warn(
-            f"of order {options.alpha:g} F may have the true distribution much less often than with confidence"
-            f" {1.0 - options.beta:g}: the quantile that its size comes from is exact for large tables alone."
+            f"of order {options.alpha:g} F may have the true distribution much less often than with"
+            f" confidence {1.0 - options.beta:g}: the quantile that its size comes from is exact for large tables alone."
         )
     draw, no_picture = _channel_drawing(private)
     paths = private.write(options.out, draw)
