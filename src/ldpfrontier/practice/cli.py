@@ -153,7 +153,8 @@ def design(options: argparse.Namespace) -> int:
     if options.useful and options.alpha > 2.0:
         _warn(
             f"of order {options.alpha:g} F may have the true distribution much less often than with"
-            f" confidence {1.0 - options.beta:g}: the quantile that its size comes from is exact for large tables alone."
+            f" confidence {1.0 - options.beta:g}: the quantile that its size comes from is exact for large"
+            " tables alone."
         )
     draw, no_picture = _channel_drawing(private)
     paths = private.write(options.out, draw)
