@@ -106,8 +106,11 @@ def attackers(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        As `attackers.ATTACKERS`.
+        As `attackers.ATTACKERS`. Of its privacy levels those nearest to 0.3, 1 and 3 nats are shown.
     """
+    epsilons = table["epsilon"].unique()
+    shown = {epsilons[np.abs(epsilons - level).argmin()] for level in (0.3, 1.0, 3.0)}
+    table = table[table["epsilon"].isin(shown)]
     table = _sorted(table, "size", "instance", "epsilon", "mechanism")
     texts = _name_columns(table) | {
         "mechanism": [MECHANISMS[name].label for name in table["mechanism"]],
