@@ -13,6 +13,7 @@ from scipy.special import betaincinv, chdtrc
 
 from ldpfrontier.numerics.arguments import are_counts, as_count, as_instance, as_numbers
 from ldpfrontier.practice.attackers import ACCURACY, Levels
+from ldpfrontier.practice.binning import translations_for
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT, as_confidence
@@ -246,9 +247,10 @@ def count_pairs(
     path: Path | str,
     *,
     column: str = REPORT,
+    missing: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> IntArray:
-    """Count the pairs of a record and its report in a CSV file that has both.
+    """Count the pairs of a record and its report in a file that has both, read as `privatize_file` does.
 
     Returns
     -------
@@ -257,7 +259,7 @@ def count_pairs(
     Raises
     ------
     ValueError
-        If the file is no CSV file, lacks a column, has no records, or a value that is none of the channel.
+        If the file is no such file, lacks a column, has no records, or a value that is none of the channel.
     """
     as_instance(private, PrivateChannel, "The channel")
     as_text(column, "column")
@@ -266,7 +268,8 @@ def count_pairs(
     outputs = Codes(path, (column,), [(report,) for report in private.outputs])
     counts = np.zeros(private.weights.shape, dtype=np.int64)
     done = 0
-    for chunk in read_chunks(path, (*attributes, column), progress=progress):
+    made = translations_for(path, attributes, private.table.labels, missing)
+    for chunk in read_chunks(path, (*attributes, column), translations=made, progress=progress):
         x = inputs([record[:-1] for record in chunk], done)
         y = outputs([record[-1:] for record in chunk], done)
         np.add.at(counts, (x, y), 1)

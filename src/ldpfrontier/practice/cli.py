@@ -121,6 +121,7 @@ def _say(sentence: str) -> None:
 
 def design(options: argparse.Namespace) -> int:
     """Design a channel."""
+    from ldpfrontier.practice.binning import parsed_bins
     from ldpfrontier.practice.channel_file import written_files
     from ldpfrontier.practice.counts import count_records, read_count_table
     from ldpfrontier.practice.design import design_channel, least_epsilon
@@ -129,13 +130,16 @@ def design(options: argparse.Namespace) -> int:
 
     source = options.table if options.data is None else options.data
     check_outputs(written_files(options.out), [source])
+    reading = {"missing": options.missing, "bins": parsed_bins(options.bins)}
     if options.data is not None:
         counting = Progress("{:,} records counted")
-        table = count_records(options.data, options.sensitive, options.useful, progress=counting)
+        table = count_records(options.data, options.sensitive, options.useful, progress=counting, **reading)
         counting.end()
     else:
         count = "count" if options.count is None else options.count
-        table = read_count_table(options.table, options.sensitive, options.useful, count=count)
+        table = read_count_table(options.table, options.sensitive, options.useful, count=count, **reading)
+    for hint in table.hints:
+        _warn(hint)
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
     choice["records"] = options.records
     epsilon = options.epsilon
@@ -204,7 +208,8 @@ def apply(options: argparse.Namespace) -> int:
     working = Progress("{:,} records privatized")
     done = privatize_file(
         private, options.data, options.out,
-        keep=tuple(options.keep), column=options.column, source=source, progress=working,
+        keep=tuple(options.keep), column=options.column, missing=options.missing, source=source,
+        progress=working,
     )  # fmt: skip
     working.end()
     print(f"{done.records:,} records privatized.")
@@ -265,7 +270,9 @@ def audit(options: argparse.Namespace) -> int:
     pairs = None
     if options.data:
         reading = Progress("{:,} records read")
-        pairs = count_pairs(private, options.data, column=options.column, progress=reading)
+        pairs = count_pairs(
+            private, options.data, column=options.column, missing=options.missing, progress=reading
+        )
         reading.end()
     found = audit_channel(private, samples=options.samples or 0, pairs=pairs, confidence=options.confidence)
     print(audit_text(found, private))
@@ -293,9 +300,13 @@ def _parser() -> argparse.ArgumentParser:
 
     one = command("design", "find the best mechanism for a table", _DESIGN)
     table = one.add_mutually_exclusive_group(required=True)
-    table.add_argument("--data", metavar="CSV", help="records: a row each, with a header")
     table.add_argument(
-        "--table", metavar="CSV", help="counts: a row per combination of values, with a header"
+        "--data",
+        metavar="FILE",
+        help="records: CSV with a header and any usual separator, or Parquet; - is the standard input",
+    )
+    table.add_argument(
+        "--table", metavar="FILE", help="counts: the same, with a row per combination of values"
     )
     one.add_argument("--count", metavar="COLUMN", help="of --table: the column of the counts (count)")
     one.add_argument(
@@ -305,6 +316,11 @@ def _parser() -> argparse.ArgumentParser:
         "--useful", nargs="+", default=[], metavar="COLUMN",
         help="what else is to be reported; several columns are taken together. None: all is sensitive",
     )  # fmt: skip
+    one.add_argument(
+        "--bins", nargs="+", default=[], metavar="COLUMN=N",
+        help="groups of numbers: N of about as many records each, or COLUMN=18,40,65, where they begin",
+    )  # fmt: skip
+    _missing_argument(one)
     one.add_argument(
         "--against", choices=["outsider", "insider", "anyone"], default="insider",
         help="whom the level has to hold for: who knows nothing else about a person; who knows what is useful"
@@ -352,6 +368,7 @@ def _parser() -> argparse.ArgumentParser:
         help="columns to copy as they are; what they tell is not limited",
     )  # fmt: skip
     _column_argument(two)
+    _missing_argument(two)
     two.add_argument("--seed", type=int, help="make the reports predictable; only with --insecure")
     two.add_argument("--insecure", action="store_true", help="allow --seed: no protection, for tests only")
 
@@ -374,6 +391,7 @@ def _parser() -> argparse.ArgumentParser:
         help="records with their reports, as apply --keep writes them if all columns of the channel are kept",
     )  # fmt: skip
     _column_argument(four)
+    _missing_argument(four)
     _confidence_argument(four, "of the lower bound")
     return parser
 
@@ -384,6 +402,12 @@ def _channel_argument(parser: argparse.ArgumentParser) -> None:
 
 def _column_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--column", default="report", help="name of the column of the reports (report)")
+
+
+def _missing_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--missing", metavar="VALUE", help="take missing values for this value, such as unknown (refuse them)"
+    )
 
 
 def _confidence_argument(parser: argparse.ArgumentParser, of: str) -> None:

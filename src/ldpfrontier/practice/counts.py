@@ -12,7 +12,17 @@ from typing import NoReturn
 import numpy as np
 
 from ldpfrontier.numerics.arguments import are_counts, as_instance, as_numbers
-from ldpfrontier.practice.records import Label, as_texts, check_present, count_values, said
+from ldpfrontier.practice.binning import Bins, in_order, translations_of
+from ldpfrontier.practice.reading import close_name, is_standard_input, shown
+from ldpfrontier.practice.records import (
+    Label,
+    as_texts,
+    check_columns,
+    check_present,
+    count_values,
+    numeric_hint,
+    said,
+)
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -81,6 +91,13 @@ class CountTable:
         return tuple(row + column for row in self.rows for column in self.columns)
 
     @property
+    def hints(self) -> tuple[str, ...]:
+        """A sentence for every column that has many values, all of them numbers."""
+        values = zip(*self.labels, strict=True)
+        hints = (numeric_hint(name, texts) for name, texts in zip(self.attributes, values, strict=True))
+        return tuple(filter(None, hints))
+
+    @property
     def records(self) -> int:
         """How many records were counted."""
         return int(self.counts.sum())
@@ -96,31 +113,45 @@ def count_records(
     sensitive: Sequence[str],
     useful: Sequence[str] = (),
     *,
+    missing: str | None = None,
+    bins: Mapping[str, Bins] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> CountTable:
-    """Count the records of a CSV file.
+    """Count the records of a file.
 
     Parameters
     ----------
     path : path
-        A CSV file in UTF-8 with a row of column names.
+        A CSV file in UTF-8 with a row of column names, whose fields are separated by commas, semicolons, tabs
+        or vertical bars, or a Parquet file; ``-`` is the standard input.
     sensitive, useful : sequence of str
         Columns; several together are one attribute, whose values are the combinations that occur.
+    missing : str, optional
+        A value that stands for missing ones; without it they are refused.
+    bins : mapping of str to int or sequence of float, optional
+        Columns of numbers that are put into groups: how many, of about as many records each, or the numbers
+        at which they begin. A group is named by its interval, as in ``[18,40)``.
     progress : callable, optional
         Called with the number of records read so far.
 
     Raises
     ------
     ValueError
-        If the file is no CSV file, lacks a column or a value, has no records, or more than 1000 values.
+        If the file is no such file, lacks a column or a value, has no records, or more than 1000 values.
     """
-    return _table(path, sensitive, useful, count_values(path, sensitive, useful, progress=progress))
+    return _counted(path, sensitive, useful, None, missing=missing, bins=bins, progress=progress)
 
 
 def read_count_table(
-    path: Path | str, sensitive: Sequence[str], useful: Sequence[str] = (), *, count: str = "count"
+    path: Path | str,
+    sensitive: Sequence[str],
+    useful: Sequence[str] = (),
+    *,
+    count: str = "count",
+    missing: str | None = None,
+    bins: Mapping[str, Bins] | None = None,
 ) -> CountTable:
-    """Read a CSV file of counts: a row for every combination of values, with how often it occurs.
+    """Read a file of counts: a row for every combination of values, with how often it occurs.
 
     Parameters
     ----------
@@ -130,25 +161,42 @@ def read_count_table(
         As in `count_records`.
     count : str
         Column of the counts.
+    missing, bins
+        As in `count_records`.
 
     Raises
     ------
     ValueError
         As in `count_records`, and if a count is no whole number, 0 or more.
     """
-    return _table(path, sensitive, useful, count_values(path, sensitive, useful, count=count))
+    return _counted(path, sensitive, useful, count, missing=missing, bins=bins)
 
 
-def _table(
-    path: Path | str, sensitive: Sequence[str], useful: Sequence[str], found: Mapping[Label, int]
+def _counted(
+    path: Path | str,
+    sensitive: Sequence[str],
+    useful: Sequence[str],
+    count: str | None,
+    *,
+    missing: str | None,
+    bins: Mapping[str, Bins] | None,
+    progress: Callable[[int], None] | None = None,
 ) -> CountTable:
+    sensitive = as_texts(sensitive, "The names of the sensitive columns")
+    useful = as_texts(useful, "The names of the useful columns")
+    check_columns(sensitive, useful, count)
+    made = translations_of(
+        path, (*sensitive, *useful), missing=missing, bins=bins, count=count, progress=progress
+    )
+    digest = hashlib.sha256()
+    found = count_values(
+        path, sensitive, useful, count=count, translations=made, digest=digest, progress=progress
+    )
     cut = len(sensitive)
-    rows = tuple(sorted({label[:cut] for label in found}))
-    columns = tuple(sorted({label[cut:] for label in found}))
+    rows = tuple(sorted({label[:cut] for label in found}, key=in_order))
+    columns = tuple(sorted({label[cut:] for label in found}, key=in_order))
     counts = [[found.get(row + column, 0) for column in columns] for row in rows]
-    with open(path, "rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return CountTable(tuple(sensitive), tuple(useful), rows, columns, np.array(counts), _name(path), digest)
+    return CountTable(sensitive, useful, rows, columns, np.array(counts), _name(path), digest.hexdigest())
 
 
 def _labels(values: Sequence[Label], name: str, parts: int) -> tuple[Label, ...]:
@@ -165,6 +213,8 @@ def _labels(values: Sequence[Label], name: str, parts: int) -> tuple[Label, ...]
 
 def _name(path: Path | str) -> str:
     """Return the name of a file as a text that can be written, whatever its bytes are."""
+    if is_standard_input(path):
+        return shown(path)
     return Path(path).name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -204,11 +254,12 @@ class Codes:
         for place, (name, value) in enumerate(zip(self._columns, label, strict=True)):
             known = sorted({other[place] for other in self._numbers})
             if value not in known:
-                shown = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
+                some = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
                 raise ValueError(
-                    f"Record {record} of {self._path} has {value!r} as its {name}; the channel knows {shown}."
+                    f"Record {record} of {shown(self._path)} has {value!r} as its {name}; the channel knows"
+                    f" {some}.{close_name(value, known)}"
                 )
         raise ValueError(
-            f"Record {record} of {self._path} is {said(label)!r}, a combination that the table from which the"
-            " channel was designed does not have; a row with the count 0 makes one known."
+            f"Record {record} of {shown(self._path)} is {said(label)!r}, a combination that the table from"
+            " which the channel was designed does not have; a row with the count 0 makes one known."
         )

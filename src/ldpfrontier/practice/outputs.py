@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from ldpfrontier.practice.reading import is_standard_input
+
 
 def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -> None:
     """Refuse outputs that are inputs, by any name or link, or one another, or no files.
@@ -24,6 +26,8 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
     sources = [Path(source) for source in inputs]
     seen: dict[Path, Path] = {}
     for target in map(Path, outputs):
+        if is_standard_input(target):
+            raise ValueError("'-' is no name of a file; an output is written whole or not at all, to a file.")
         if not target.name or "\0" in str(target):
             raise ValueError(f"{str(target)!r} is no name of a file; an output needs one.")
         _check_folder(target)

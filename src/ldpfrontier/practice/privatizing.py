@@ -11,6 +11,7 @@ import numpy as np
 
 from ldpfrontier.atomic import remove_abandoned, replacing
 from ldpfrontier.numerics.arguments import as_instance, check_callable
+from ldpfrontier.practice.binning import translations_for
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT
@@ -85,22 +86,26 @@ def privatize_file(
     *,
     keep: Label = (),
     column: str = REPORT,
+    missing: str | None = None,
     source: Source | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Privatized:
-    """Write a report for every record of a CSV file, in the order of the records.
+    """Write a report for every record of a file, in the order of the records.
 
     Parameters
     ----------
     private : PrivateChannel
     path : path
-        A CSV file with the columns that the channel is for.
+        A CSV or Parquet file with the columns that the channel is for, or ``-``, the standard input. Numbers
+        go into the groups of the channel, if it was designed with some.
     target : path
         A CSV file; it is there in full, or as it was before.
     keep : tuple of str
         Columns that are copied as they are: what they tell of a record is not limited.
     column : str
         Of the reports.
+    missing : str, optional
+        A value of the channel that stands for missing ones.
     source : callable, optional
         Takes a number and returns that many random bytes; by default those of the operating system. Anything
         else is no protection.
@@ -127,13 +132,14 @@ def privatize_file(
     attributes = private.table.attributes
     codes = Codes(path, attributes, private.table.labels)
     sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
+    made = translations_for(path, attributes, private.table.labels, missing)
     cut = len(attributes)
     counts = np.zeros(len(private.weights), dtype=np.int64)
     done = 0
     with replacing(target) as partial, open(partial, "w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow([*keep, column])
-        for chunk in read_chunks(path, (*attributes, *keep), progress=progress):
+        for chunk in read_chunks(path, (*attributes, *keep), translations=made, progress=progress):
             inputs = codes([record[:cut] for record in chunk], done)
             counts += np.bincount(inputs, minlength=counts.size)
             reports = map(private.outputs.__getitem__, sampler.draw(inputs).tolist())

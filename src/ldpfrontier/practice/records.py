@@ -1,18 +1,17 @@
-"""Records and counts in CSV files, read as streams, without a numerical library.
+"""Records and counts in files, read as streams, without a numerical library.
 
 Columns are read as texts, as they are: ``"01"`` and ``"1"`` are two values.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+
+from ldpfrontier.practice.reading import Digest, read_columns, shown
 
 #: A value of one attribute, or of several together: a text per column.
 Label = tuple[str, ...]
@@ -23,8 +22,16 @@ CHUNK = 16_384
 #: Most values of a table: what is solved and stored grows with the square of it.
 MOST_VALUES = 1_000
 
-_WHOLE = re.compile(r"[0-9]+")
+#: Values of a column, all of them numbers, from which on groups of them are proposed.
+MANY_NUMBERS = 20
+
+#: A whole number, maybe as a library writes it that takes it for a measurement: 16.0.
+_WHOLE = re.compile(r"([0-9]{1,15})(?:\.0*)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = {"", "nan"}
+
+#: Makes one value of another, such as a group of a number.
+Translation = Callable[[str], str]
 
 
 def said(label: Label) -> str:
@@ -64,26 +71,32 @@ def count_values(
     useful: Sequence[str] = (),
     *,
     count: str | None = None,
+    translations: Mapping[str, Translation] | None = None,
+    digest: Digest | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> dict[Label, int]:
-    """Count how often each combination of values occurs in a CSV file.
+    """Count how often each combination of values occurs in a file.
 
     Parameters
     ----------
     path : path
-        A CSV file in UTF-8 with a row of column names.
+        A CSV file in UTF-8 with a row of column names, or a Parquet file; ``-`` is the standard input.
     sensitive, useful : sequence of str
         Columns of the values, in their order.
     count : str, optional
         Column that says how often a row occurs: a whole number. Rows with the same values are added up, and a
         count of 0 makes values known. Without it every row occurs once.
+    translations : mapping of str to callable, optional
+        What becomes of the values of a column.
+    digest : optional
+        A hash, which is fed with the bytes of the file.
     progress : callable, optional
         Called with the number of rows read so far.
 
     Raises
     ------
     ValueError
-        If the file is no CSV file, lacks a column or a value, has no records, or more than 1000 combinations
+        If the file is no such file, lacks a column or a value, has no records, or more than 1000 combinations
         of a sensitive and a useful value, or if a count is no whole number, 0 or more.
     """
     sensitive = as_texts(sensitive, "The names of the sensitive columns")
@@ -94,29 +107,34 @@ def count_values(
     check_columns(sensitive, useful, count)
     found = Counter[Label]()
     done = 0
-    for chunk in read_chunks(path, columns if count is None else (*columns, count), progress=progress):
+    asked = columns if count is None else (*columns, count)
+    for chunk in read_chunks(path, asked, translations=translations, digest=digest, progress=progress):
         if count is None:
             found.update(chunk)
         else:
             for row, (*values, number) in enumerate(chunk, start=done + 1):
-                if not _WHOLE.fullmatch(number.strip()) or len(number) > 15:
-                    raise ValueError(
-                        f"Row {row} of {path} has the count {number!r}; counts must be whole numbers, 0 or"
-                        " more."
-                    )
-                found[tuple(values)] += int(number)
+                found[tuple(values)] += whole_count(path, row, number)
         done += len(chunk)
-        _check_number(path, columns, found)
+        _check_number(path, sensitive, useful, found)
     for label in found:
         check_present(path, columns, label)
-    cut = len(sensitive)
-    rows, others = ({label[part] for label in found} for part in (slice(cut), slice(cut, None)))
-    if len(rows) * len(others) > MOST_VALUES:
-        raise ValueError(
-            f"{path} has {len(rows)} x {len(others)} sensitive and useful values; at most {MOST_VALUES}"
-            " pairs are allowed. Merge values into groups first."
-        )
     return dict(found)
+
+
+def whole_count(path: Path | str, row: int, number: str) -> int:
+    """Return the count of a row.
+
+    Raises
+    ------
+    ValueError
+        If it is no whole number.
+    """
+    if not (whole := _WHOLE.fullmatch(number.strip())):
+        raise ValueError(
+            f"Row {row} of {shown(path)} has the count {number!r}; counts must be whole numbers, 0 or more,"
+            " of at most 15 digits with nothing between them."
+        )
+    return int(whole[1])
 
 
 def read_chunks(
@@ -124,57 +142,69 @@ def read_chunks(
     columns: Sequence[str],
     size: int = CHUNK,
     *,
+    translations: Mapping[str, Translation] | None = None,
+    digest: Digest | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[list[Label]]:
-    """Yield the values of some columns of a CSV file, a chunk of records at a time.
+    """Yield the values of some columns of a file, a chunk of records at a time.
 
     Parameters
     ----------
     path : path
-        A CSV file in UTF-8 with a row of column names. Fields may be quoted; empty lines do not count.
+        A CSV file in UTF-8 with a row of column names, or a Parquet file; ``-`` is the standard input. Fields
+        may be quoted; empty lines do not count.
     columns : sequence of str
         At least one.
     size : int
         Records in a chunk.
+    translations : mapping of str to callable, optional
+        What becomes of the values of a column where it is named first.
+    digest : optional
+        A hash, which is fed with the bytes of the file.
     progress : callable, optional
         Called with the number of records yielded so far, when the next are asked for.
 
     Raises
     ------
     ValueError
-        If the file is not UTF-8, is empty, lacks a column or has it twice, has no records, or a record has
-        another number of fields than there are columns.
+        If the file is neither, lacks a column or has it twice, has no records, or a record has another number
+        of fields than there are columns.
     """
     done = 0
-    as_texts(columns, "The names of the columns")
+    columns = as_texts(columns, "The names of the columns")
     as_path(path)
-    with open(path, encoding="utf-8-sig", newline="") as stream:
-        # Strict: else a quote that is never closed swallows the rest of the file.
-        rows = filter(None, csv.reader(stream, strict=True))
-        try:
-            header = next(rows, None)
-            places = _places(path, header, columns)
-            width = len(header or ())
-            while chunk := list(islice(rows, size)):
-                if set(map(len, chunk)) != {width}:
-                    place = next(place for place, row in enumerate(chunk) if len(row) != width)
-                    raise ValueError(
-                        f"Record {done + place + 1} of {path} has {len(chunk[place])} fields; its header has"
-                        f" {width}."
-                    )
-                done += len(chunk)
-                yield list(zip(*(map(itemgetter(place), chunk) for place in places), strict=True))
-                if progress:
-                    progress(done)
-            if not done:
-                raise ValueError(f"{path} has no records; at least one is needed.")
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{path} is not UTF-8: it has the byte 0x{error.object[error.start]:02x} after record {done};"
-                " save it as UTF-8."
-            ) from None
-        except csv.Error as error:
-            raise ValueError(f"{path} is not a CSV file: {error}, after record {done}.") from None
+    memories = {columns.index(name): _Memory(made) for name, made in (translations or {}).items()}
+    for values in read_columns(path, columns, size, digest):
+        chunk = list(zip(*_translated(values, memories), strict=True))
+        done += len(chunk)
+        yield chunk
+        if progress:
+            progress(done)
+
+
+def _translated(values: list[Iterable[str]], memories: Mapping[int, _Memory]) -> list[Iterable[str]]:
+    return [
+        map(memories[place].__getitem__, texts) if place in memories else texts
+        for place, texts in enumerate(values)
+    ]
+
+
+class _Memory(dict[str, str]):
+    """Values with what became of them: most columns have few."""
+
+    def __init__(self, translation: Translation) -> None:
+        super().__init__()
+        self._translation = translation
+
+    def __missing__(self, value: str) -> str:
+        if len(self) >= CHUNK:
+            self.clear()
+        return self.setdefault(value, self._translation(value))
+
+
+def is_missing(value: str) -> bool:
+    """Tell whether a value says that there is none."""
+    return value.strip().lower() in _MISSING
 
 
 def check_present(path: Path | str, columns: Sequence[str], label: Label, record: int | None = None) -> None:
@@ -185,24 +215,16 @@ def check_present(path: Path | str, columns: Sequence[str], label: Label, record
     ValueError
     """
     for name, value in zip(columns, label, strict=True):
-        if value.strip().lower() in _MISSING:
+        if is_missing(value):
             where = f"Record {record}" if record else "A record"
             raise ValueError(
-                f"{where} of {path} has {value!r} as its {name}; missing values need a name of their own,"
-                " such as 'unknown'."
+                f"{where} of {shown(path)} has {value!r} as its {name}; missing values need a name of their"
+                " own, such as 'unknown' (--missing unknown)."
             )
         if "\0" in value:
-            raise ValueError(f"{path} has {value!r} as a {name}; a NUL character is no part of a text.")
-
-
-def _places(path: Path | str, header: Sequence[str] | None, columns: Sequence[str]) -> list[int]:
-    if header is None:
-        raise ValueError(f"{path} is empty; a row of column names is needed.")
-    for name in columns:
-        if (times := header.count(name)) != 1:
-            found = "twice" if times else "not"
-            raise ValueError(f"The column {name!r} is {found} in {path}; it has {', '.join(header)}.")
-    return [header.index(name) for name in columns]
+            raise ValueError(
+                f"{shown(path)} has {value!r} as a {name}; a NUL character is no part of a text."
+            )
 
 
 def check_columns(sensitive: Sequence[str], useful: Sequence[str], count: str | None) -> None:
@@ -221,12 +243,46 @@ def check_columns(sensitive: Sequence[str], useful: Sequence[str], count: str | 
         raise ValueError(f"The column {count!r} has the counts; it can be neither sensitive nor useful.")
 
 
-def _check_number(path: Path | str, columns: Sequence[str], found: Mapping[Label, int]) -> None:
-    if len(found) <= MOST_VALUES:
+def as_finite(text: str) -> float | None:
+    """Return the number that a text is, with a decimal point; None if it is none, or not finite."""
+    if not _NUMBER.fullmatch(text.strip()):
+        return None
+    number = float(text)
+    return number if abs(number) < float("inf") else None
+
+
+def numeric_hint(name: str, values: Iterable[str]) -> str:
+    """Return a sentence for a column that has many values, all of them numbers; nothing for others."""
+    texts = {value for value in values if not is_missing(value)}
+    if len(texts) < MANY_NUMBERS or any(as_finite(text) is None for text in texts):
+        return ""
+    option = f"{name}=5"
+    quoted = f"'{option}'" if re.search(r"[^\w=.-]", option) else option
+    return f"The {len(texts)} values of {name} are numbers: --bins {quoted} makes 5 groups of them."
+
+
+def _check_number(
+    path: Path | str, sensitive: Sequence[str], useful: Sequence[str], found: Mapping[Label, int]
+) -> None:
+    """Refuse too many values as soon as they are seen.
+
+    Raises
+    ------
+    ValueError
+    """
+    cut, columns = len(sensitive), (*sensitive, *useful)
+    rows, others = ({label[part] for label in found} for part in (slice(cut), slice(cut, None)))
+    if len(rows) * len(others) <= MOST_VALUES:
         return
-    sizes = {name: len({label[place] for label in found}) for place, name in enumerate(columns)}
-    name = max(sizes, key=sizes.__getitem__)
+    values = {name: {label[place] for label in found} for place, name in enumerate(columns)}
+    name = max(values, key=lambda name: len(values[name]))
+    advice = numeric_hint(name, values[name]) or "Merge values into groups first."
+    if len(found) > MOST_VALUES:
+        raise ValueError(
+            f"{shown(path)} has more than {MOST_VALUES} combinations of {said(columns)} ({name} alone has"
+            f" {len(values[name])} values or more). {advice}"
+        )
     raise ValueError(
-        f"{path} has more than {MOST_VALUES} combinations of {said(tuple(columns))} ({name} alone has"
-        f" {sizes[name]} values or more); merge values into groups first."
+        f"{shown(path)} has {len(rows)} x {len(others)} sensitive and useful values or more; at most"
+        f" {MOST_VALUES} pairs are allowed. {advice}"
     )

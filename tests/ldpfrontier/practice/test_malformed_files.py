@@ -11,11 +11,11 @@ BAD_RECORDS = {
     "empty lines alone": (b"\n\n\n\n", "people.csv is empty; a row of column names is needed."),
     "UTF-16": (
         "illness,region,age\nno,north,old\n".encode("utf-16"),
-        "people.csv is not UTF-8: it has the byte 0xff after record 0;",
+        "people.csv is no UTF-8 but UTF-16, as Excel's 'Unicode text' is;",
     ),
     "UTF-32": (
         "illness,region,age\nno,north,old\n".encode("utf-32"),
-        "people.csv is not UTF-8: it has the byte 0xff after record 0;",
+        "people.csv is no UTF-8 but UTF-16, as Excel's 'Unicode text' is;",
     ),
     "Latin-1 header": (
         "illness,région,age\nno,north,old\n".encode("latin-1"),
@@ -35,11 +35,11 @@ BAD_RECORDS = {
     ),
     "compressed": (
         bytes([31, 139, 8, 0]) + bytes(range(256)),
-        "people.csv is not UTF-8: it has the byte 0x8b after record 0;",
+        "people.csv is compressed with gzip; give what gunzip -c prints to",
     ),
     "zip archive": (
         b"PK\x03\x04" + bytes(range(256)),
-        "people.csv is not UTF-8: it has the byte 0x80 after record 0;",
+        "people.csv is a zip archive, as .xlsx and .ods files are; save",
     ),
     "NUL bytes": (bytes(1000), "The column 'illness' is not in people.csv; it has"),
     "a NUL in a field": (
@@ -51,10 +51,22 @@ BAD_RECORDS = {
         "Record 1 of people.csv has 2 fields; its header has 3.",
     ),
     "semicolons": (
-        b"illness;region;age\nno;north;old\n",
-        "The column 'illness' is not in people.csv; it has",
+        b"illness;region;age\nno;north;old;\n",
+        "Record 1 of people.csv has 4 fields; its header has 3, separated by semicolons.",
     ),
-    "tabs": (b"illness\tregion\tage\nno\tnorth\told\n", "The column 'illness' is not in people.csv; it has"),
+    "tabs": (
+        b"illness\tregion\tage\nno\tnorth\n",
+        "Record 1 of people.csv has 2 fields; its header has 3, separated by tabs.",
+    ),
+    "colons": (b"illness:region:age\nno:north:old\n", "The column 'illness' is not in people.csv; it has"),
+    "an old Excel file": (
+        b"\xd0\xcf\x11\xe0" + bytes(100),
+        "people.csv is an old Excel file (.xls); save the",
+    ),
+    "a Parquet file that was cut": (
+        b"PAR1" + bytes(100),
+        "people.csv is not a Parquet file that can be read:",
+    ),
     "capital letters": (
         b"Illness,Region,Age\nno,north,old\n",
         "The column 'illness' is not in people.csv; it has Illness,",
@@ -113,11 +125,11 @@ BAD_RECORDS = {
     ),
     "JSON": (
         b'{"illness": ["no"], "region": ["north"]}',
-        "The column 'illness' is not in people.csv; it has {\"illness\":",
+        "people.csv is JSON, not a table; CSV and Parquet files are read.",
     ),
     "HTML": (
         b"<!DOCTYPE html>\n<html><body>404</body></html>\n",
-        "The column 'illness' is not in people.csv; it has <!DOCTYPE",
+        "people.csv is a page (HTML or XML), not a table; CSV and",
     ),
 }
 
@@ -150,8 +162,8 @@ BAD_COUNTS = {
         "Row 1 of table.csv has the count '1e3'; counts must be whole",
     ),
     "a count with a point": (
-        "illness,region,count\nno,north,16.0\n",
-        "Row 1 of table.csv has the count '16.0'; counts must be whole",
+        "illness,region,count\nno,north,16.5\n",
+        "Row 1 of table.csv has the count '16.5'; counts must be whole",
     ),
     "a count in hexadecimal": (
         "illness,region,count\nno,north,0x10\n",
@@ -217,7 +229,7 @@ BAD_COUNTS = {
     ),
     "1,024 pairs": (
         "illness,region,count\n" + "".join(f"{i},{i},1\n" for i in range(32)),
-        "table.csv has 32 x 32 sensitive and useful values; at most",
+        "table.csv has 32 x 32 sensitive and useful values or more; at most",
     ),
 }
 

@@ -1,0 +1,280 @@
+"""What becomes of values before they are counted: groups of numbers, and a name for what is missing.
+
+A group of numbers is named by its interval, closed on the left, as in ``[18,40)``; the first and the last one
+have no end, so that every number is in a group. The names say all there is to know: who has the labels of a
+channel can put a number into its group.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from ldpfrontier.numerics.arguments import as_count
+from ldpfrontier.practice.reading import is_standard_input, shown
+from ldpfrontier.practice.records import Translation, as_finite, as_text, is_missing, read_chunks, whole_count
+
+#: Number of groups of about as many records each, or the numbers at which groups begin.
+Bins = int | Sequence[float]
+
+#: Most groups of a column: as many values as a table may have.
+MOST_BINS = 1_000
+
+#: Texts that mean that there is no value in a column of numbers, beside those of every column.
+_NO_NUMBER = {"na", "n/a", "null", "none", "."}
+
+_INTERVAL = re.compile(r"(?:\(-inf|\[([^,\[\]()]+)),(?:inf|([^,\[\]()]+))\)")
+
+
+class Groups:
+    """Puts numbers into intervals.
+
+    Parameters
+    ----------
+    path : path
+        Of the records, for errors.
+    column : str
+    edges : sequence of float
+        Where a new interval begins: rising, at least one.
+    missing : str, optional
+        What a missing value becomes; without it, it stays what it is.
+
+    Raises
+    ------
+    ValueError
+        If the edges are none.
+    """
+
+    def __init__(
+        self, path: Path | str, column: str, edges: Sequence[float], missing: str | None = None
+    ) -> None:
+        self._path, self._column, self._missing = path, column, missing
+        self._edges = [float(edge) for edge in edges]
+        rising = all(low < high for low, high in pairwise(self._edges))
+        if not self._edges or not rising or not all(map(math.isfinite, self._edges)):
+            raise ValueError(
+                f"The groups of {column!r} begin at {', '.join(map(_short, edges)) or 'no number'}; they must"
+                " begin at rising, finite numbers, at least one."
+            )
+        ends = ["-inf", *map(_short, self._edges), "inf"]
+        self.labels = tuple(
+            f"{'[' if place else '('}{low},{high})" for place, (low, high) in enumerate(pairwise(ends))
+        )
+
+    def __call__(self, value: str) -> str:
+        """Return the interval of a number.
+
+        Raises
+        ------
+        ValueError
+            If it is none.
+        """
+        number = as_finite(value)
+        if number is not None:
+            return self.labels[bisect_right(self._edges, number)]
+        if _lacks_number(value):
+            return value if self._missing is None else self._missing
+        raise ValueError(
+            f"{shown(self._path)} has {value!r} as its {self._column}, of which groups are to be made; its"
+            " values must be finite numbers, with a decimal point and nothing between thousands."
+        )
+
+
+def interval_start(label: str) -> float | None:
+    """Return where the interval begins that a value is the name of; None if it is no such name."""
+    if not (found := _INTERVAL.fullmatch(label)) or not any(found.groups()):
+        return None
+    low, high = (None if text is None else as_finite(text) for text in found.groups())
+    if (low is None and found[1] is not None) or (high is None and found[2] is not None):
+        return None
+    return -math.inf if low is None else low
+
+
+def in_order(label: Sequence[str]) -> list[tuple[float, str]]:
+    """Return a key to sort labels by: intervals by where they begin, and then texts."""
+    starts = map(interval_start, label)
+    return [(math.inf if start is None else start, text) for start, text in zip(starts, label, strict=True)]
+
+
+def parsed_bins(words: Iterable[str]) -> dict[str, Bins]:
+    """Return groups that are written as ``COLUMN=5`` or ``COLUMN=18,40,65``, by their column.
+
+    Raises
+    ------
+    ValueError
+        If one is written in another way, or a column has groups twice.
+    """
+    found: dict[str, Bins] = {}
+    for word in words:
+        column, equals, text = word.rpartition("=")
+        numbers = [as_finite(part) for part in text.removesuffix(",").split(",")]
+        if not equals or not column or None in numbers:
+            raise ValueError(
+                f"--bins has {word!r}; it must be COLUMN=N, N the number of groups, or COLUMN=A,B,..., the"
+                " numbers at which groups begin (COLUMN=A, with its comma, for one)."
+            )
+        if column in found:
+            raise ValueError(f"--bins names the column {column!r} twice; allowed is once.")
+        found[column] = [float(n) for n in numbers if n is not None] if "," in text else _groups(column, text)
+    return found
+
+
+def _groups(column: str, number: object) -> int:
+    if isinstance(number, str):
+        number = int(number) if re.fullmatch(r"[0-9]{1,9}", number) else number
+    allowed = f"a whole number from 2 to {MOST_BINS:,}"
+    return as_count(number, f"The number of groups of {column!r}", allowed, least=2, most=MOST_BINS)
+
+
+def translations_of(
+    path: Path | str,
+    columns: Sequence[str],
+    *,
+    missing: str | None = None,
+    bins: Mapping[str, Bins] | None = None,
+    count: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, Translation]:
+    """Return what becomes of the values of columns.
+
+    Parameters
+    ----------
+    path : path
+        Of the records: if groups are to have about as many records each, it is read once more.
+    columns : sequence of str
+    missing : str, optional
+        What missing values become.
+    bins : mapping of str to int or sequence of float, optional
+        By column: how many groups, or where they begin.
+    count : str, optional
+        Column of the counts of a table of counts.
+    progress : callable, optional
+        Called with the number of records read.
+
+    Raises
+    ------
+    ValueError
+        If the name of missing values is one of them, a column with groups is not among those that are read,
+        or has values that are no numbers.
+    """
+    missing = _missing_name(missing)
+    made: dict[str, Translation] = {}
+    if missing is not None:
+        name = missing
+        made = dict.fromkeys(columns, lambda value: name if is_missing(value) else value)
+    for column, wanted in (bins or {}).items():
+        if column not in columns:
+            raise ValueError(
+                f"The column {column!r} is to be put into groups; it is none of {', '.join(columns)}, which"
+                " are sensitive or useful."
+            )
+        if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+            edges = wanted
+        else:
+            number = _groups(column, wanted)
+            edges = _quantiles(path, column, number, count, progress)
+        made[column] = Groups(path, column, edges, missing)
+    return made
+
+
+def translations_for(
+    path: Path | str, attributes: Sequence[str], labels: Sequence[Sequence[str]], missing: str | None = None
+) -> dict[str, Translation]:
+    """Return what becomes of the values of a channel's columns: numbers go into the channel's groups.
+
+    Parameters
+    ----------
+    path : path
+        Of the records, for errors.
+    attributes : sequence of str
+        The columns of the channel.
+    labels : sequence of tuple of str
+        What it knows, a value per column.
+    missing : str, optional
+        What missing values become.
+
+    Raises
+    ------
+    ValueError
+        If the name of missing values is one of them.
+    """
+    made = translations_of(path, attributes, missing=missing)
+    for place, column in enumerate(attributes):
+        values = {label[place] for label in labels}
+        starts = {start for value in values if (start := interval_start(value)) is not None}
+        if -math.inf not in starts or len(starts) == 1:
+            continue
+        groups = Groups(path, column, sorted(starts - {-math.inf}), missing)
+        if values.issuperset(groups.labels):
+            made[column] = _unless_known(groups, values)
+    return made
+
+
+def _unless_known(groups: Groups, values: set[str]) -> Translation:
+    # A value of the channel stays what it is, as does what is no number: it is refused with its record.
+    return lambda value: value if value in values or not _grouped(value) else groups(value)
+
+
+def _grouped(value: str) -> bool:
+    return as_finite(value) is not None or _lacks_number(value)
+
+
+def _lacks_number(value: str) -> bool:
+    return is_missing(value) or value.strip().lower() in _NO_NUMBER
+
+
+def _missing_name(missing: object) -> str | None:
+    if missing is None:
+        return None
+    name = as_text(missing, "The name of missing values")
+    if is_missing(name) or "\0" in name:
+        raise ValueError(
+            f"The name of missing values is {name!r}, which is a missing value itself; a name such as"
+            " 'unknown' is needed."
+        )
+    return name
+
+
+def _quantiles(
+    path: Path | str,
+    column: str,
+    number: int,
+    count: str | None,
+    progress: Callable[[int], None] | None,
+) -> list[float]:
+    """Return numbers of a column at which groups of about as many records each begin."""
+    if is_standard_input(path):
+        raise ValueError(
+            f"Groups of {column!r} with as many records each need two readings of the records, and the"
+            " standard input can be read once; say where the groups begin, or name a file."
+        )
+    values, times = array("d"), array("q")
+    check = Groups(path, column, [0.0])
+    for chunk in read_chunks(path, (column,) if count is None else (column, count), progress=progress):
+        for row, (text, *counts) in enumerate(chunk, start=len(values) + 1):
+            value = as_finite(text)
+            if value is None:
+                check(text)  # raises unless it is missing
+            values.append(math.nan if value is None else value)
+            times.append(whole_count(path, row, counts[0]) if counts else 1)
+    known = np.frombuffer(values)
+    order = np.argsort(known, kind="stable")[: int(np.isfinite(known).sum())]
+    known, total = known[order], np.cumsum(np.frombuffer(times, dtype=np.int64)[order], dtype=np.float64)
+    if not known.size or known[0] == known[-1]:
+        raise ValueError(
+            f"{shown(path)} has fewer than two numbers as {column}; groups of them cannot be made."
+        )
+    places = np.searchsorted(total, total[-1] * np.arange(1, number) / number, side="right")
+    edges = np.unique(known[np.minimum(places, known.size - 1)])
+    return [float(edge) for edge in edges if edge > known[0]] or [float(known[known > known[0]][0])]
+
+
+def _short(edge: object) -> str:
+    return repr(edge).removesuffix(".0") if isinstance(edge, float) else str(edge)

@@ -1,0 +1,283 @@
+"""Open tables as people have them: CSV files with any usual separator, Parquet files, the standard input.
+
+What a file is is told by its first bytes, not by its name. A CSV file is read once and as a stream, so that a
+pipe will do.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from difflib import get_close_matches
+from itertools import islice, product
+from operator import itemgetter
+from os import PathLike
+from pathlib import Path
+from typing import Protocol
+
+from ldpfrontier.extras import extra
+
+#: Stands for the standard input where the path of a file is asked for.
+STANDARD_INPUT = "-"
+
+#: Separators of fields that are recognised, with their names; the first one if several fit.
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
+#: Bytes of a file that are looked at before it is read: its header must lie in them to be recognised.
+START = 1 << 16
+
+#: First bytes of files that are no text: what they are, and what helps.
+_SIGNATURES = {
+    b"PK\x03\x04": "a zip archive, as .xlsx and .ods files are; save the sheet as CSV in UTF-8.",
+    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save the sheet as CSV in UTF-8.",
+    b"\x1f\x8b": "compressed with gzip; give what gunzip -c prints to the standard input, as the file '-'.",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; give what zstd -dc prints to the standard input, '-'.",
+    b"$FL2": "an SPSS file (.sav); save it as CSV in UTF-8.",
+    b"<stata_dta>": "a Stata file (.dta); save it as CSV in UTF-8.",
+    b"SQLite format 3\0": "an SQLite database; write the table to a CSV file.",
+    b"\xff\xfe": "no UTF-8 but UTF-16, as Excel's 'Unicode text' is; save it as UTF-8.",
+    b"\xfe\xff": "no UTF-8 but UTF-16, as Excel's 'Unicode text' is; save it as UTF-8.",
+}
+
+#: Names that a column of counts often has.
+_COUNTS = {"count", "counts", "freq", "frequency", "n", "number", "total", "weight", "weights", "records"}
+
+
+class Digest(Protocol):
+    """What `hashlib` makes: a hash that is fed with bytes."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take more bytes in."""
+
+
+class _Hashed(io.RawIOBase):
+    """The bytes of another stream, which go through a hash on their way."""
+
+    def __init__(self, stream: io.RawIOBase | io.BufferedIOBase, digest: Digest | None) -> None:
+        self._stream, self._digest = stream, digest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        size = self._stream.readinto(buffer) or 0
+        if self._digest is not None:
+            self._digest.update(bytes(buffer[:size]))
+        return size
+
+
+def shown(path: Path | str) -> str:
+    """Return how a file is named in sentences."""
+    return "the standard input" if is_standard_input(path) else str(path)
+
+
+def is_standard_input(path: object) -> bool:
+    """Tell whether a path stands for the standard input."""
+    return isinstance(path, (str, PathLike)) and str(path) == STANDARD_INPUT
+
+
+def read_columns(
+    path: Path | str, columns: Sequence[str], size: int, digest: Digest | None = None
+) -> Iterator[list[Iterable[str]]]:
+    """Yield the values of some columns of a table, a chunk of records at a time.
+
+    Parameters
+    ----------
+    path : path
+        A CSV file in UTF-8 with a row of column names, or a Parquet file; ``-`` is the standard input.
+    columns : sequence of str
+        At least one.
+    size : int
+        Most records in a chunk.
+    digest : optional
+        Fed with the bytes of the file.
+
+    Yields
+    ------
+    list of iterable of str
+        The values of each column, which can be iterated over once.
+
+    Raises
+    ------
+    ValueError
+        If the file is neither, lacks a column or has it twice, has no records, or a record has another number
+        of fields than there are columns.
+    """
+    with ExitStack() as stack:
+        raw: io.RawIOBase | io.BufferedIOBase
+        if is_standard_input(path):
+            if sys.stdin is None:
+                raise ValueError("The standard input is closed; there is nothing to read.")
+            raw = sys.stdin.buffer  # type: ignore[assignment]
+        else:
+            raw = stack.enter_context(open(path, "rb", buffering=0))
+        stream = stack.enter_context(io.BufferedReader(_Hashed(raw, digest), START))
+        start = stream.peek(START)[:START]
+        if start.startswith(b"PAR1"):
+            yield from _parquet_columns(path, columns, size)
+            while stream.read(START):  # for the hash; the library reads the file in its own order
+                pass
+            return
+        for signature, sentence in _SIGNATURES.items():
+            if start.startswith(signature):
+                raise ValueError(f"{shown(path)} is {sentence}")
+        text = stack.enter_context(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
+        yield from _csv_columns(text, path, start, columns, size)
+
+
+def close_name(name: str, known: Iterable[str]) -> str:
+    """Return a question for the name that may be meant, with a space before it; nothing if none is close."""
+    names = {other.strip().casefold(): other for other in reversed(list(known))}
+    found = get_close_matches(name.strip().casefold(), names, n=1)
+    return f" Did you mean {names[found[0]]!r}?" if found else ""
+
+
+def places_of(path: Path | str, header: Sequence[str] | None, columns: Sequence[str]) -> list[int]:
+    """Return where columns are in a header.
+
+    Raises
+    ------
+    ValueError
+        If there is no header, or a column is not in it, or twice.
+    """
+    if header is None:
+        raise ValueError(f"{shown(path)} is empty; a row of column names is needed.")
+    for name in columns:
+        if (times := header.count(name)) != 1:
+            found = "twice" if times else "not"
+            has = f"The column {name!r} is {found} in {shown(path)}; it has {', '.join(header)}."
+            raise ValueError(has + ("" if times else _meant(name, header)))
+    return [header.index(name) for name in columns]
+
+
+def _meant(name: str, header: Sequence[str]) -> str:
+    counts = [other for other in header if other.strip().casefold() in _COUNTS]
+    if name == "count" and len(counts) == 1:
+        return f" Did you mean {counts[0]!r}, as in --count {counts[0]}?"
+    return close_name(name, header)
+
+
+# CSV files ------------------------------------------------------------------------------------------------
+
+
+def _csv_columns(
+    text: io.TextIOWrapper, path: Path | str, start: bytes, columns: Sequence[str], size: int
+) -> Iterator[list[Iterable[str]]]:
+    """Yield the values of columns of a CSV file whose first bytes are known."""
+    separator, quote = _dialect(start, columns)
+    # Strict: else a quote that is never closed swallows the rest of the file.
+    rows = filter(None, csv.reader(text, strict=True, delimiter=separator, quotechar=quote))
+    done = 0
+    try:
+        header = next(rows, None)
+        if header is not None and not set(columns) <= set(header):
+            with suppress(csv.Error, UnicodeDecodeError):
+                _check_kind(path, header, columns, list(islice(rows, 100)))
+        places = places_of(path, header, columns)
+        width = len(header or ())
+        while chunk := list(islice(rows, size)):
+            if set(map(len, chunk)) != {width}:
+                place = next(place for place, row in enumerate(chunk) if len(row) != width)
+                by = "" if separator == "," else f", separated by {SEPARATORS[separator]}"
+                raise ValueError(
+                    f"Record {done + place + 1} of {shown(path)} has {len(chunk[place])} fields; its header"
+                    f" has {width}{by}."
+                )
+            done += len(chunk)
+            yield [map(itemgetter(place), chunk) for place in places]
+        if not done:
+            raise ValueError(f"{shown(path)} has no records; at least one is needed.")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{shown(path)} is not UTF-8: it has the byte 0x{error.object[error.start]:02x} after record"
+            f" {done}; save it as UTF-8."
+        ) from None
+    except csv.Error as error:
+        raise ValueError(f"{shown(path)} is not a CSV file: {error}, after record {done}.") from None
+
+
+def _dialect(start: bytes, columns: Sequence[str]) -> tuple[str, str]:
+    """Return the separator and the quotation mark with which the header has most of the columns."""
+    text = start.decode("utf-8-sig", errors="replace")
+    wanted = set(columns)
+
+    def fits(dialect: tuple[str, str]) -> tuple[int, bool]:
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=dialect[0], quotechar=dialect[1])
+        try:
+            header = next(filter(None, rows), [])
+        except csv.Error:
+            return 0, False
+        found = len(wanted.intersection(header))
+        if dialect[1] == "'" and found < len(wanted):
+            return 0, False
+        return found, dialect[1] == '"' and len(header) > 1
+
+    # The first one of the best: commas and double quotation marks if nothing is better.
+    return max(product(SEPARATORS, "\"'"), key=fits)
+
+
+def _check_kind(
+    path: Path | str, header: Sequence[str], columns: Sequence[str], records: Sequence[Sequence[str]]
+) -> None:
+    """Say what a file without the right columns may be: no table, or a table that is wide.
+
+    Raises
+    ------
+    ValueError
+    """
+    first = header[0].lstrip()
+    if first[:2] in ('{"', "[{", "[[", '["') or first in ("{", "["):
+        raise ValueError(f"{shown(path)} is JSON, not a table; CSV and Parquet files are read.")
+    if first[:9].lower() in ("<!doctype", "<html", "<html>") or first.startswith("<?xml"):
+        raise ValueError(f"{shown(path)} is a page (HTML or XML), not a table; CSV and Parquet are read.")
+    more = [place for place, name in enumerate(header) if name not in columns]
+    numbers = [
+        place for place in more if all(len(row) > place and row[place].strip().isdigit() for row in records)
+    ]
+    if "count" in columns and "count" not in header and records and len(numbers) > 1:
+        some = [header[place] for place in numbers]
+        lacking = next((name for name in columns if name not in header and name != "count"), None)
+        if lacking is not None and not close_name(lacking, header):
+            names = ", ".join(map(repr, some[:3])) + (", ..." if len(some) > 3 else "")
+            raise ValueError(
+                f"The column {lacking!r} is not in {shown(path)}, whose columns {names} have whole numbers:"
+                " it looks like a cross table, with a column per value. A table of counts has a row per"
+                f" combination of values, with the columns {', '.join(columns)}; pandas.melt and R's"
+                " as.data.frame(table) make one."
+            )
+
+
+# Parquet files --------------------------------------------------------------------------------------------
+
+
+def _parquet_columns(path: Path | str, columns: Sequence[str], size: int) -> Iterator[list[Iterable[str]]]:
+    """Yield the values of columns of a Parquet file, as the texts that Python has for them."""
+    if is_standard_input(path):
+        raise ValueError("The standard input is a Parquet file, which cannot be read from a pipe; name it.")
+    with extra("parquet"):
+        import pyarrow
+        import pyarrow.parquet
+    try:
+        with open(path, "rb") as stream, pyarrow.parquet.ParquetFile(stream) as table:
+            places_of(path, table.schema_arrow.names, columns)
+            for name in columns:
+                kind = table.schema_arrow.field(name).type
+                if pyarrow.types.is_nested(kind) or pyarrow.types.is_binary(kind):
+                    raise ValueError(
+                        f"The column {name!r} of {path} is of type {kind}; values must be texts, numbers or"
+                        " dates."
+                    )
+            if not table.metadata.num_rows:
+                raise ValueError(f"{path} has no records; at least one is needed.")
+            for batch in table.iter_batches(size, columns=list(columns)):
+                yield [map(_as_text, batch.column(name).to_pylist()) for name in columns]
+    except pyarrow.ArrowException as error:
+        raise ValueError(f"{path} is not a Parquet file that can be read: {error}") from None
+
+
+def _as_text(value: object) -> str:
+    """Return a value as a CSV file would have it; what is missing is empty."""
+    return "" if value is None else str(value)

@@ -1,0 +1,247 @@
+"""Tables as people have them: separators, quotation marks, Parquet, the standard input, groups, hints."""
+
+import hashlib
+import io
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from ldpfrontier import CountTable, count_records, privatize_file, read_count_table
+from ldpfrontier.practice.binning import Groups, interval_start, translations_for
+from ldpfrontier.practice.cli import main
+from support.owndata import channel_of, records_of
+
+RECORDS = [("a", "x", "1"), ("a", "y", "2"), ("b", "x", "3"), ("b", "x", "4")]
+
+
+def written(path, separator=",", quote="", end="\n", start=""):
+    rows = [("s", "u", "age"), *RECORDS]
+    text = end.join(separator.join(f"{quote}{value}{quote}" for value in row) for row in rows)
+    path.write_bytes((start + text + end).encode())
+    return path
+
+
+def counts_of(path, **more):
+    return count_records(path, ["s"], ["u"], **more).counts.tolist()
+
+
+# What is recognised ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("quote", ["", '"', "'"])
+def test_separators_and_quotation_marks_are_recognised(tmp_path, separator, quote):
+    assert counts_of(written(tmp_path / "in.csv", separator, quote)) == [[1, 1], [2, 0]]
+    excel = written(tmp_path / "in.csv", separator, quote, "\r\n", "\ufeff")
+    assert counts_of(excel) == [[1, 1], [2, 0]]
+
+
+def test_a_separator_is_recognised_by_the_columns_that_are_asked_for(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("name, given;s;u\nDoe, J.;a;x\nRoe, R.;b;y\n", encoding="utf-8")
+    assert counts_of(path) == [[1, 0], [0, 1]]
+
+
+def test_parquet_files_are_read_as_csv_files_are(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    columns = {"s": ["a", "b", "a", None], "u": pyarrow.array([1, 2, 1, 2]), "x": [0.5, 1.0, 0.5, math.nan]}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "in.parquet")
+    found = count_records(tmp_path / "in.parquet", ["s"], ["u", "x"], missing="unknown")
+    assert found.rows == (("a",), ("b",), ("unknown",))
+    assert found.columns == (("1", "0.5"), ("2", "1.0"), ("2", "unknown"))
+    assert found.sha256 == hashlib.sha256((tmp_path / "in.parquet").read_bytes()).hexdigest()
+    with pytest.raises(ValueError, match=r"'S' is not in .*in\.parquet; it has s, u, x\. Did you mean 's'\?"):
+        count_records(tmp_path / "in.parquet", ["S"])
+    parquet.write_table(pyarrow.table({"s": [["a"], ["b"]]}), tmp_path / "in.parquet")
+    with pytest.raises(ValueError, match=r"The column 's' of .* is of type list<.*values must be texts"):
+        count_records(tmp_path / "in.parquet", ["s"])
+    parquet.write_table(pyarrow.table({"s": pyarrow.array([], pyarrow.string())}), tmp_path / "in.parquet")
+    with pytest.raises(ValueError, match="has no records"):
+        count_records(tmp_path / "in.parquet", ["s"])
+
+
+def test_without_pyarrow_a_parquet_file_names_the_extra(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "in.csv").write_bytes(b"PAR1")
+    words = ["--sensitive", "s", "--epsilon", "1", "--out", str(tmp_path / "c.json")]
+    assert main(["design", "--data", str(tmp_path / "in.csv"), *words]) == 2
+    assert "pyarrow is not installed; pip install 'ldpfrontier[parquet]'" in capsys.readouterr().err
+
+
+def given(monkeypatch, data):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_the_standard_input_is_read_once_and_hashed(tmp_path, monkeypatch):
+    path = written(tmp_path / "in.csv", ";")
+    given(monkeypatch, path.read_bytes())
+    found = count_records("-", ["s"], ["u"])
+    assert found.counts.tolist() == [[1, 1], [2, 0]]
+    assert (found.source, found.sha256) == (
+        "the standard input",
+        hashlib.sha256(path.read_bytes()).hexdigest(),
+    )
+    for data, sentence in [
+        (b"", "the standard input is empty; a row of column names is needed"),
+        (b"PAR1", "The standard input is a Parquet file, which cannot be read from a pipe"),
+        (b"s,v\na,b\n", "The column 'u' is not in the standard input; it has s, v"),
+    ]:
+        given(monkeypatch, data)
+        with pytest.raises(ValueError, match=sentence):
+            count_records("-", ["s"], ["u"])
+    with pytest.raises(ValueError, match="the standard input can be read once; say where the groups begin"):
+        count_records("-", ["s"], ["age"], bins={"age": 2})
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ValueError, match="The standard input is closed"):
+        count_records("-", ["s"], ["u"])
+
+
+def test_records_from_the_standard_input_are_privatized(tmp_path, monkeypatch, private, table):
+    rows = "".join(",".join(record) + "\n" for record in records_of(table))
+    given(monkeypatch, ("illness,region,age\n" + rows).encode())
+    assert privatize_file(private, "-", tmp_path / "out.csv").records == table.records
+
+
+# What is close --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("S,u,count\na,x,1\n", r"The column 's' is not in .*; it has S, u, count\. Did you mean 'S'\?"),
+        ("s, u,count\na,x,1\n", r"The column 'u' is not in .*Did you mean ' u'\?"),
+        ("s,u,Freq\na,x,1\n", r"'count' is not in .*Did you mean 'Freq', as in --count Freq\?"),
+        (
+            "s,north,south,west\na,1,2,3\nb,4,5,6\n",
+            r"The column 'u' is not in .*, whose columns 'north', 'south', 'west' have whole numbers: it"
+            r" looks like a cross table.*with the columns s, u, count; pandas\.melt",
+        ),
+    ],
+)
+def test_what_is_nearly_right_gets_a_question(tmp_path, text, sentence):
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=sentence):
+        read_count_table(tmp_path / "t.csv", ["s"], ["u"])
+
+
+def test_a_value_that_is_nearly_known_gets_a_question(tmp_path, private):
+    (tmp_path / "in.csv").write_text("illness,region,age\nno,North,old\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"knows 'north', 'south'\. Did you mean 'north'\?"):
+        privatize_file(private, tmp_path / "in.csv", tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize("count", ["16.0", "16.", "16.000", " 16 "])
+def test_counts_may_be_written_as_measurements(tmp_path, count):
+    (tmp_path / "t.csv").write_text(f"s,u,count\na,x,{count}\nb,x,1\n", encoding="utf-8")
+    assert read_count_table(tmp_path / "t.csv", ["s"], ["u"]).counts.tolist() == [[16], [1]]
+
+
+def test_too_many_values_are_refused_before_the_rest_is_read(tmp_path):
+    seen = []
+    rows = "".join(f"{i},a\n" for i in range(100_000))
+    (tmp_path / "in.csv").write_text(f"s,u\n{rows}", encoding="utf-8")
+    with pytest.raises(ValueError, match="more than 1000 combinations"):
+        count_records(tmp_path / "in.csv", ["s"], ["u"], progress=seen.append)
+    assert seen == []
+
+
+# Missing values and groups --------------------------------------------------------------------------------
+
+
+def test_missing_values_become_a_value(tmp_path):
+    (tmp_path / "in.csv").write_text("s,u\na,x\n,x\nNaN,x\nNA, \n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"missing values need a name of their own.*\(--missing unknown\)"):
+        counts_of(tmp_path / "in.csv")
+    found = count_records(tmp_path / "in.csv", ["s"], ["u"], missing="unknown")
+    assert found.rows == (("NA",), ("a",), ("unknown",))
+    assert found.columns == (("unknown",), ("x",))
+    assert found.counts.tolist() == [[1, 0], [0, 1], [0, 2]]
+
+
+def test_numbers_are_put_into_groups(tmp_path):
+    ages = [3, 18, 17.5, 40, 64.9, 65, 200, -1]
+    (tmp_path / "in.csv").write_text("s,age\n" + "".join(f"a,{age}\nb,{age}\n" for age in ages))
+    found = count_records(tmp_path / "in.csv", ["s"], ["age"], bins={"age": [18, 40, 65]})
+    assert found.columns == (("(-inf,18)",), ("[18,40)",), ("[40,65)",), ("[65,inf)",))
+    assert found.counts.tolist() == [[3, 1, 2, 2]] * 2
+    found = count_records(tmp_path / "in.csv", ["s"], ["age"], bins={"age": 4})
+    assert found.columns == (("(-inf,17.5)",), ("[17.5,40)",), ("[40,65)",), ("[65,inf)",))
+    assert found.counts.tolist() == [[2] * 4] * 2
+
+
+def test_groups_have_about_as_many_records_each(tmp_path):
+    rng = np.random.default_rng(0)
+    incomes = np.round(rng.lognormal(10, 1, 5000), 2)
+    path = tmp_path / "in.csv"
+    path.write_text("s,income\n" + "".join(f"{i % 2},{x}\n" for i, x in enumerate(incomes)))
+    counts = count_records(path, ["s"], ["income"], bins={"income": 7}).counts.sum(axis=0)
+    assert counts.size == 7
+    assert counts.max() - counts.min() <= 2
+    path.write_text("s,n,count\n" + "".join(f"{s},{n},{10 ** (6 - n)}\n" for s in "ab" for n in range(6)))
+    found = read_count_table(path, ["s"], ["n"], bins={"n": 3})
+    assert found.columns == (("(-inf,1)",), ("[1,inf)",))  # most are 0
+    path.write_text("s,n\na,1\nb,1\n")
+    with pytest.raises(ValueError, match="has fewer than two numbers as n; groups of them cannot be made"):
+        count_records(path, ["s"], ["n"], bins={"n": 3})
+
+
+def test_a_channel_puts_numbers_into_its_own_groups(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("s,age\n" + "".join(f"{'ab'[i % 2]},{i}\n" for i in range(100)) + "a,NA\nb,\n")
+    table = count_records(path, ["s"], ["age"], missing="unknown", bins={"age": 3})
+    assert table.columns == (("(-inf,33)",), ("[33,66)",), ("[66,inf)",), ("unknown",))
+    private = channel_of(table, "grr")
+    done = privatize_file(private, path, tmp_path / "out.csv", keep=("age",), missing="unknown")
+    assert done.designed_from
+    with open(tmp_path / "out.csv", encoding="utf-8") as stream:
+        assert [line.partition(",")[0] for line in stream][:3] == ["age", "0", "1"]
+    with pytest.raises(ValueError, match=r"Record 101 of .* has 'NA' as its age; the channel knows"):
+        privatize_file(private, path, tmp_path / "out.csv")
+    path.write_text('s,age\na,1000000\nb,"[33,66)"\na,-5.5\nb,unknown\n')
+    assert privatize_file(private, path, tmp_path / "out.csv").records == 4
+    path.write_text("s,age\na,many\n")
+    with pytest.raises(
+        ValueError, match=r"Record 1 of .* has 'many' as its age; the channel knows '\(-inf,33\)'"
+    ):
+        privatize_file(private, path, tmp_path / "out.csv")
+
+
+def test_labels_that_only_look_like_intervals_are_left_alone():
+    assert [interval_start(text) for text in ("(-inf,3)", "[3,4.5)", "[-1e3,inf)")] == [
+        -math.inf,
+        3.0,
+        -1000.0,
+    ]
+    for text in ("(-inf,inf)", "[3,4]", "(3,4)", "[a,b)", "[3,4,5)", "3", ""):
+        assert interval_start(text) is None
+    # No interval of numbers below 3: these are names.
+    assert translations_for("in.csv", ["u"], [("[3,4)",), ("[4,inf)",)]) == {}
+    assert translations_for("in.csv", ["u"], [("(-inf,3)",), ("[4,inf)",)]) == {}
+    assert list(translations_for("in.csv", ["u"], [("(-inf,4)",), ("[4,inf)",)])) == ["u"]
+
+
+@pytest.mark.parametrize("edges", [[], [1.0, 1.0], [2.0, 1.0], [math.nan], [0.0, math.inf]])
+def test_edges_that_are_none_get_a_sentence(edges):
+    with pytest.raises(ValueError, match="they must begin at rising, finite numbers, at least one"):
+        Groups("in.csv", "age", edges)
+
+
+def test_a_column_of_many_numbers_gets_a_hint(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{'ab'[i % 2]},{i % 43 / 10}\n" for i in range(430))
+    (tmp_path / "in.csv").write_text(f"s,petal length\n{rows}")
+    design = ["design", "--data", "in.csv", "--sensitive", "s", "--useful", "petal length", "--epsilon", "1"]
+    assert main([*design, "--mechanism", "grr"]) == 0
+    hint = (
+        "warning: The 43 values of petal length are numbers: --bins 'petal length=5' makes 5 groups of them."
+    )
+    assert hint in capsys.readouterr().err
+    assert main([*design, "--mechanism", "grr", "--bins", "petal length=5"]) == 0
+    said = capsys.readouterr()
+    assert "warning" not in said.err
+    assert "2 x 5 values" in said.out
+    assert CountTable(("s",), (), (("a",), ("b",)), ((),), np.array([[1], [2]])).hints == ()
