@@ -122,13 +122,12 @@ def parsed_bins(words: Iterable[str]) -> dict[str, Bins]:
             )
         if column in found:
             raise ValueError(f"--bins names the column {column!r} twice; allowed is once.")
-        found[column] = [float(n) for n in numbers if n is not None] if "," in text else _groups(column, text)
+        edges = [number for number in numbers if number is not None]
+        found[column] = edges if "," in text else _groups(column, edges[0])
     return found
 
 
 def _groups(column: str, number: object) -> int:
-    if isinstance(number, str):
-        number = int(number) if re.fullmatch(r"[0-9]{1,9}", number) else number
     allowed = f"a whole number from 2 to {MOST_BINS:,}"
     return as_count(number, f"The number of groups of {column!r}", allowed, least=2, most=MOST_BINS)
 

@@ -19,8 +19,8 @@ const secure = () => globalThis.crypto.getRandomValues(new Uint8Array(8));
  * An Error is thrown if the channel is none, or a record is none that the channel knows.
  */
 export function reporter(channel, random = secure) {
-  if (channel?.format !== "ldp-frontier channel" || channel.version !== 1) {
-    throw new Error("This is no channel of ldp-frontier of version 1.");
+  if (channel?.format !== "ldp-frontier channel" || BigInt(channel.bits) !== BITS) {
+    throw new Error(`This is no channel of ldp-frontier with probabilities in multiples of 2^-${BITS}.`);
   }
   const { sensitive, useful, rows, columns } = channel.design;
   const attributes = [...sensitive, ...useful];
@@ -45,7 +45,6 @@ export function reporter(channel, random = secure) {
 function drawn(thresholds, bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, 8);
   const number = view.getBigUint64(0, true) >> (64n - BITS);
-  // All of them are compared, so that the time taken tells little of the report.
   return thresholds.reduce((count, threshold) => count + (threshold <= number ? 1 : 0), 0);
 }
 

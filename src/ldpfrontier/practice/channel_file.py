@@ -191,7 +191,12 @@ class PrivateChannel:
             json.dumps({**content, "content_sha256": _digest(content)}, indent=1, ensure_ascii=False) + "\n"
         )
 
-    def write(self, path: Path | str, draw: Callable[[Path], None] | None = None) -> list[Path]:
+    def write(
+        self,
+        path: Path | str,
+        draw: Callable[[Path], None] | None = None,
+        more: Mapping[str, str] | None = None,
+    ) -> list[Path]:
         """Write the file, and beside it tables of the matrix, of the thresholds and of known answers.
 
         Parameters
@@ -201,6 +206,8 @@ class PrivateChannel:
             ``.answers.csv``, the picture with ``.svg``, in the place of ``.json``.
         draw : callable, optional
             Draws the picture to a path.
+        more : mapping of str to str, optional
+            Texts that are written as well, by the suffix that takes the place of ``.json``.
 
         Returns
         -------
@@ -208,29 +215,31 @@ class PrivateChannel:
             What was written: everything, or nothing if there is an error.
         """
         path = Path(path)
-        files = written_files(path)
+        check_name(path)
         inputs = [list(label) for label in self.table.labels]
         thresholds = np.cumsum(self.weights, axis=1).tolist()
         head = [*self.table.attributes, *self.outputs]
         probabilities = [[repr(float(p)) for p in row] for row in self.channel.matrix]
         answers = [[*inputs[x], data, self.outputs[y]] for x, data, y in known_answers(self.weights, ANSWERS)]
-        texts = [
-            self.text(),
-            _csv(head, inputs, probabilities),
-            _csv(head, inputs, thresholds),
-            _csv([*self.table.attributes, "bytes", "report"], answers),
-        ]
+        texts = {
+            ".json": self.text(),
+            ".matrix.csv": _csv(head, inputs, probabilities),
+            ".thresholds.csv": _csv(head, inputs, thresholds),
+            ".answers.csv": _csv([*self.table.attributes, "bytes", "report"], answers),
+            **(more or {}),
+        }
+        files = [path.with_suffix(suffix) for suffix in (*texts, *([".svg"] if draw else []))]
         with ExitStack() as stack:
-            for target, text in zip(files, texts, strict=False):
+            for target, text in zip(files, texts.values(), strict=False):
                 partial = stack.enter_context(replacing(target))
                 partial.write_text(text, encoding="utf-8", newline="\n")
             if draw:
                 draw(stack.enter_context(replacing(files[-1])))
-        return files if draw else files[:-1]
+        return files
 
 
 def written_files(path: Path | str) -> list[Path]:
-    """Return the files that `PrivateChannel.write` writes for a path: four texts, and the picture.
+    """Return the files that the command `design` writes for a path.
 
     Raises
     ------
@@ -238,10 +247,20 @@ def written_files(path: Path | str) -> list[Path]:
         If the path does not end in ``.json``.
     """
     path = Path(path)
+    check_name(path)
+    more = (".matrix.csv", ".thresholds.csv", ".answers.csv", ".weights.csv", ".mjs", ".svg")
+    return [path, *map(path.with_suffix, more)]
+
+
+def check_name(path: Path) -> None:
+    """Refuse a path for a channel that does not end in ``.json``.
+
+    Raises
+    ------
+    ValueError
+    """
     if path.suffix != ".json":
         raise ValueError(f"{path} ends in {path.suffix!r}; a channel is written to a .json file.")
-    more = (".matrix.csv", ".thresholds.csv", ".answers.csv", ".svg")
-    return [path, *map(path.with_suffix, more)]
 
 
 def ball_of(table: CountTable, beta: float | None, order: float | None) -> RenyiBall | None:

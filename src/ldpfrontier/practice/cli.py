@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -125,6 +126,7 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.channel_file import written_files
     from ldpfrontier.practice.counts import count_records, read_count_table
     from ldpfrontier.practice.design import design_channel, least_epsilon
+    from ldpfrontier.practice.exports import design_json, files_beside
     from ldpfrontier.practice.outputs import check_outputs
     from ldpfrontier.practice.texts import choice_text, design_text
 
@@ -161,7 +163,10 @@ def design(options: argparse.Namespace) -> int:
             " tables alone."
         )
     draw, no_picture = _channel_drawing(private)
-    paths = private.write(options.out, draw)
+    paths = private.write(options.out, draw, files_beside(private))
+    if options.json:
+        print(design_json(made, best, private, list(map(str, paths))))
+        return 0
     print(design_text(made, best, options.error or USUAL_ERROR))
     print(f"\nChosen: {best.name}, for {options.purpose}, at epsilon {epsilon:g}.")
     for words in (private.promise(), choice_text(made, best)):
@@ -254,6 +259,11 @@ def estimate(options: argparse.Namespace) -> int:
 
             check_picture(options.picture)
             draw(estimate_picture(found), stack.enter_context(replacing(options.picture)))
+    if options.json:
+        from ldpfrontier.practice.exports import as_json
+
+        print(as_json(found))
+        return 0
     print(estimate_text(found))
     if outputs:
         print(f"\nWritten: {', '.join(outputs)}.")
@@ -275,6 +285,11 @@ def audit(options: argparse.Namespace) -> int:
         )
         reading.end()
     found = audit_channel(private, samples=options.samples or 0, pairs=pairs, confidence=options.confidence)
+    if options.json:
+        from ldpfrontier.practice.exports import as_json
+
+        print(as_json(found, promise=private.promise()))
+        return FOUND if found.problems else 0
     print(audit_text(found, private))
     return FOUND if found.problems else 0
 
@@ -289,6 +304,8 @@ def _warn(text: str) -> None:
 # Longer than other functions: a statement for every option.
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=PROGRAM, description=_DESCRIPTION)
+    version = f"{PROGRAM} {import_module('ldpfrontier').__version__}"
+    parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, help_: str, text: str) -> argparse.ArgumentParser:
@@ -356,8 +373,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     one.add_argument(
         "--out", default="channel.json", metavar="JSON",
-        help="the channel; its matrix, thresholds, known answers and picture lie beside it (channel.json)",
+        help="the channel; its matrix, thresholds, known answers, weights, sampler and picture lie beside it"
+        " (channel.json)",
     )  # fmt: skip
+    _json_argument(one)
 
     two = command("apply", "privatize records", _APPLY)
     _channel_argument(two)
@@ -378,6 +397,7 @@ def _parser() -> argparse.ArgumentParser:
     _column_argument(three)
     _confidence_argument(three, "of each interval")
     three.add_argument("--out", metavar="CSV", help="write the estimates")
+    _json_argument(three)
     three.add_argument("--picture", metavar="FILE", help="draw them; a .svg, .pdf or .png file")
 
     four = command("audit", "check what a channel keeps", _AUDIT)
@@ -393,6 +413,7 @@ def _parser() -> argparse.ArgumentParser:
     _column_argument(four)
     _missing_argument(four)
     _confidence_argument(four, "of the lower bound")
+    _json_argument(four)
     return parser
 
 
@@ -408,6 +429,10 @@ def _missing_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--missing", metavar="VALUE", help="take missing values for this value, such as unknown (refuse them)"
     )
+
+
+def _json_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
 
 
 def _confidence_argument(parser: argparse.ArgumentParser, of: str) -> None:

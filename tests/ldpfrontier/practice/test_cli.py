@@ -72,7 +72,8 @@ def test_from_a_table_to_its_distribution(here, capsys):
     assert "people.csv is treated as public: its counts are in here/c.json" in " ".join(said.out.split())
     folder = here / "here"
     assert {path.name for path in folder.iterdir()} == {
-        "c.json", "c.matrix.csv", "c.thresholds.csv", "c.answers.csv", "c.svg"
+        "c.json", "c.matrix.csv", "c.thresholds.csv", "c.answers.csv", "c.svg", "c.weights.csv",
+        "c.mjs"
     }  # fmt: skip
     assert (folder / "c.svg").read_text(encoding="utf-8").startswith("<?xml")
 

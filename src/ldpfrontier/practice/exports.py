@@ -1,0 +1,84 @@
+"""What other systems use: weights of reports for databases, a sampler for browsers, and tables as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from dataclasses import fields, is_dataclass
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.practice.channel_file import PrivateChannel
+from ldpfrontier.practice.counts import CountTable
+from ldpfrontier.practice.design import Candidate, Design
+from ldpfrontier.practice.estimation import inversion, quantities
+from ldpfrontier.practice.records import said
+from ldpfrontier.practice.texts import choice_text
+
+
+def files_beside(private: PrivateChannel) -> dict[str, str]:
+    """Return texts to be written beside a channel, by the suffix that takes the place of ``.json``."""
+    sampler = files("ldpfrontier.practice").joinpath("channel.mjs").read_text(encoding="utf-8")
+    return {".weights.csv": weights_csv(private), ".mjs": sampler}
+
+
+def weights_csv(private: PrivateChannel) -> str:
+    """Return the unbiased weight of every report for every frequency that the channel shows.
+
+    The mean weight of reports is the unbiased estimate of `estimate_distribution`; the weights are fixed
+    before any report is seen. A row has the columns and the value of a frequency, a report and its weight.
+    """
+    linear = inversion(private.channel.matrix, private.table)
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["columns", "value", "report", "weight"])
+    for asked, shown, weights in zip(quantities(private.table)[0], linear.shown, linear.weights, strict=True):
+        if shown:
+            name = [said(asked.attributes), said(asked.value)]
+            reports = zip(private.outputs, weights.tolist(), strict=True)
+            writer.writerows([*name, report, repr(weight)] for report, weight in reports)
+    return stream.getvalue()
+
+
+def design_json(made: Design, best: Candidate, private: PrivateChannel, written: list[str]) -> str:
+    """Return what `design` prints as JSON: the mechanisms, the one that was chosen, and what was written."""
+    table = made.table
+    about = {name: getattr(table, name) for name in ("source", "sensitive", "useful", "records")}
+    chosen = {"chosen": best.name, "promise": private.promise(), "advice": choice_text(made, best)}
+    return as_json(made, table={**about, "values": table.counts.shape}, **chosen, written=written)
+
+
+def as_json(found: Any, **more: Any) -> str:
+    """Return a result as JSON: its attributes by name, and null for a number that is not there or infinite.
+
+    Parameters
+    ----------
+    found : dataclass or dict
+        Channels and tables of counts in it, which are in the file of the channel, are left out.
+    **more
+        Further attributes.
+    """
+    return json.dumps({**_plain(found), **_plain(more)}, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, dict):
+        return {
+            str(name): _plain(entry)
+            for name, entry in value.items()
+            if not isinstance(entry, (Channel, CountTable))
+        }
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
