@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from ldpfrontier.practice.counts import CountTable, count_records, read_count_table
     from ldpfrontier.practice.design import Design, design_channel, least_epsilon
     from ldpfrontier.practice.estimation import Estimate, count_reports, estimate_distribution
-    from ldpfrontier.practice.privatizing import privatize, privatize_file
+    from ldpfrontier.practice.memo import Memo
+    from ldpfrontier.practice.privatizing import privatize, privatize_file, privatize_persons
     from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
@@ -55,6 +56,7 @@ __all__ = [
     "Estimate",
     "FDivergence",
     "Intractable",
+    "Memo",
     "MutualInformation",
     "Optimum",
     "PrivateChannel",
@@ -86,6 +88,7 @@ __all__ = [
     "optimal_unconditional",
     "privatize",
     "privatize_file",
+    "privatize_persons",
     "quaternary_mechanism",
     "randomized_response",
     "read_channel",
@@ -107,6 +110,7 @@ _HOMES = {
     "Estimate": "practice.estimation",
     "FDivergence": "utility",
     "Intractable": "types",
+    "Memo": "practice.memo",
     "MutualInformation": "utility",
     "Optimum": "optimum",
     "PrivateChannel": "practice.channel_file",
@@ -138,6 +142,7 @@ _HOMES = {
     "optimal_unconditional": "optimal.unconditional",
     "privatize": "practice.privatizing",
     "privatize_file": "practice.privatizing",
+    "privatize_persons": "practice.privatizing",
     "quaternary_mechanism": "mechanisms",
     "randomized_response": "mechanisms",
     "read_channel": "practice.channel_file",

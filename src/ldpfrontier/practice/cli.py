@@ -93,6 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("an argument has a NUL character, which no name of a file has")
     if options.run is apply and (options.seed is not None) != options.insecure:
         parser.error("--seed and --insecure go together; without both, reports are drawn securely")
+    if options.run is apply and (options.memo is None) != (options.id is None):
+        parser.error("--memo and --id go together: the file of the reports, and the column of the persons")
     if options.run is design and options.epsilon is options.utility is options.error is None:
         parser.error("one of --epsilon, --utility and --error is needed")
     if options.run is design and options.data is not None and options.count is not None:
@@ -194,11 +196,13 @@ def _channel_drawing(private: PrivateChannel) -> tuple[Callable[[Path], None] | 
 def apply(options: argparse.Namespace) -> int:
     """Privatize records."""
     from ldpfrontier.practice.channel_file import read_channel
+    from ldpfrontier.practice.memo import Memo
     from ldpfrontier.practice.outputs import check_outputs
-    from ldpfrontier.practice.privatizing import privatize_file
+    from ldpfrontier.practice.privatizing import privatize_file, privatize_persons
     from ldpfrontier.practice.sampling import Source
 
-    check_outputs([options.out], [options.channel, options.data])
+    outputs = [options.out] if options.memo is None else [options.out, options.memo]
+    check_outputs(outputs, [options.channel, options.data])
     private = read_channel(options.channel).verified()
     source: Source | None = None
     if options.insecure:
@@ -211,13 +215,16 @@ def apply(options: argparse.Namespace) -> int:
         _warn("INSECURE: they are good for tests and examples, and protect nobody.")
         source = np.random.default_rng(seed).bytes
     working = Progress("{:,} records privatized")
-    done = privatize_file(
-        private, options.data, options.out,
-        keep=tuple(options.keep), column=options.column, missing=options.missing, source=source,
-        progress=working,
-    )  # fmt: skip
+    ways = {"keep": tuple(options.keep), "column": options.column, "missing": options.missing}
+    if options.memo is None:
+        done = privatize_file(private, options.data, options.out, source=source, progress=working, **ways)
+    else:
+        memo = Memo(options.memo, options.id, source)
+        done = privatize_persons(private, options.data, options.out, memo, progress=working, **ways)
     working.end()
     print(f"{done.records:,} records privatized.")
+    if options.memo is not None:
+        print(f"{done.again:,} of them repeat the report that their person gave before ({options.memo}).")
     print(wrapped(private.promise()))
     print(f"Written: {options.out}.")
     if done.removed:
@@ -388,6 +395,11 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     _column_argument(two)
     _missing_argument(two)
+    two.add_argument(
+        "--memo", metavar="FILE",
+        help="keep the report of every person, and give it again whenever the person reports again",
+    )  # fmt: skip
+    two.add_argument("--id", metavar="COLUMN", help="of --memo: the column that says who a person is")
     two.add_argument("--seed", type=int, help="make the reports predictable; only with --insecure")
     two.add_argument("--insecure", action="store_true", help="allow --seed: no protection, for tests only")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +16,20 @@ from ldpfrontier.practice.binning import translations_for
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT
+from ldpfrontier.practice.memo import Draw, Memo
 from ldpfrontier.practice.outputs import check_outputs
-from ldpfrontier.practice.records import Label, as_path, as_text, as_texts, read_chunks, said
+from ldpfrontier.practice.reading import shown
+from ldpfrontier.practice.records import (
+    Label,
+    as_path,
+    as_text,
+    as_texts,
+    is_missing,
+    read_chunks,
+    said,
+)
 from ldpfrontier.practice.sampling import Sampler, Source
+from ldpfrontier.types import IntArray
 
 
 def privatize(
@@ -72,11 +84,14 @@ class Privatized:
     removed : list of Path
         Unfinished files of runs for the same target that were killed: reports of the same records, which
         would have been a second report each if somebody had taken them for the first.
+    again : int
+        Records whose report is that of an earlier record of the same person, in this file or before.
     """
 
     records: int
     designed_from: bool
     removed: list[Path]
+    again: int = 0
 
 
 def privatize_file(
@@ -119,31 +134,107 @@ def privatize_file(
         or if both paths are one file, or a column that is kept has the name of the reports.
     """
     as_instance(private, PrivateChannel, "The channel")
-    path, target = as_path(path), as_path(target)
-    keep, column = as_texts(keep, "keep"), as_text(column, "column")
     check_source(source)
+    sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
+
+    def draw(_: Sequence[str], inputs: IntArray) -> tuple[IntArray, int]:
+        return sampler.draw(inputs), 0
+
+    return _written(private, path, target, (keep, column, None), missing, nullcontext(draw), progress)
+
+
+def privatize_persons(
+    private: PrivateChannel,
+    path: Path | str,
+    target: Path | str,
+    memo: Memo,
+    *,
+    keep: Label = (),
+    column: str = REPORT,
+    missing: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Privatized:
+    """Write a report for every record of a file as `privatize_file` does, and never a second one of a person.
+
+    Parameters
+    ----------
+    private, path, target, keep, column, missing, progress
+        As in `privatize_file`.
+    memo : Memo
+        Keeps the reports. A person who is in it gives the same report again, whatever the record says now.
+
+    Raises
+    ------
+    ValueError
+        As in `privatize_file`, and if the memo cannot be used, or a record has no id.
+    """
+    as_instance(private, PrivateChannel, "The channel")
+    as_instance(memo, Memo, "The memo")
+    check_outputs([as_path(target), memo.path], [as_path(path)])
+    if memo.column in private.table.attributes:
+        raise ValueError(
+            f"The column {memo.column!r} is one that is reported; what says who a person is must be another."
+        )
+    ways = (keep, column, memo.column)
+    return _written(private, path, target, ways, missing, memo.drawing(private), progress)
+
+
+def _written(
+    private: PrivateChannel,
+    path: Path | str,
+    target: Path | str,
+    ways: tuple[Label, str, str | None],
+    missing: str | None,
+    drawing: AbstractContextManager[Draw],
+    progress: Callable[[int], None] | None,
+) -> Privatized:
+    """Write reports; `ways` are the columns that are kept, that of the reports, and that of the ids."""
+    path, target = as_path(path), as_path(target)
+    keep, column, person = as_texts(ways[0], "keep"), as_text(ways[1], "column"), ways[2]
     check_outputs([target], [path])
+    _check_columns(keep, column)
+    attributes = private.table.attributes
+    codes = Codes(path, attributes, private.table.labels)
+    made = translations_for(path, attributes, private.table.labels, missing)
+    cut, end = len(attributes), len(attributes) + len(keep)
+    asked = (*attributes, *keep, *([] if person is None else [person]))
+    counts = np.zeros(len(private.weights), dtype=np.int64)
+    done = again = 0
+    # What a memo keeps is kept before its reports are there for others: else they could be drawn twice.
+    with replacing(target) as partial, drawing as draw:
+        with open(partial, "w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow([*keep, column])
+            for chunk in read_chunks(path, asked, translations=made, progress=progress):
+                inputs = codes([record[:cut] for record in chunk], done)
+                counts += np.bincount(inputs, minlength=counts.size)
+                ids = [] if person is None else [record[-1] for record in chunk]
+                if person is not None and any(map(is_missing, ids)):
+                    number = next(place for place, name in enumerate(ids, start=1) if is_missing(name))
+                    raise ValueError(
+                        f"Record {done + number} of {shown(path)} has no {person!r}, which says who it is of."
+                    )
+                outputs, kept = draw(ids, inputs)
+                reports = map(private.outputs.__getitem__, outputs.tolist())
+                writer.writerows(
+                    (*record[cut:end], report) for record, report in zip(chunk, reports, strict=True)
+                )
+                done, again = done + len(chunk), again + kept
+        removed = remove_abandoned(target)
+    same = bool((counts == private.table.counts.ravel()).all())
+    return Privatized(done, same, removed, again)
+
+
+def _check_columns(keep: Label, column: str) -> None:
+    """Refuse columns of reports that have one name, or none.
+
+    Raises
+    ------
+    ValueError
+    """
     if column in keep:
         raise ValueError(f"The column {column!r} cannot be kept; the reports have this name.")
     if not column:
         raise ValueError("The column of the reports is ''; it needs a name.")
     if twice := [name for name in keep if keep.count(name) > 1]:
         raise ValueError(f"The column {twice[0]!r} is to be kept twice; allowed is once.")
-    attributes = private.table.attributes
-    codes = Codes(path, attributes, private.table.labels)
-    sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
-    made = translations_for(path, attributes, private.table.labels, missing)
-    cut = len(attributes)
-    counts = np.zeros(len(private.weights), dtype=np.int64)
-    done = 0
-    with replacing(target) as partial, open(partial, "w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow([*keep, column])
-        for chunk in read_chunks(path, (*attributes, *keep), translations=made, progress=progress):
-            inputs = codes([record[:cut] for record in chunk], done)
-            counts += np.bincount(inputs, minlength=counts.size)
-            reports = map(private.outputs.__getitem__, sampler.draw(inputs).tolist())
-            writer.writerows((*record[cut:], report) for record, report in zip(chunk, reports, strict=True))
-            done += len(chunk)
-        removed = remove_abandoned(target)
-    return Privatized(done, bool((counts == private.table.counts.ravel()).all()), removed)
