@@ -76,6 +76,8 @@ def good(tmp_path_factory):
     folder = tmp_path_factory.mktemp("good")
     people = small_table()
     write_records(folder / "people.csv", people, records_of(people))
+    rows = "".join(f"{place},{','.join(record)}\n" for place, record in enumerate(records_of(people)))
+    (folder / "persons.csv").write_text(f"id,illness,region,age\n{rows}", encoding="utf-8")
     (folder / "table.csv").write_text("illness,region,count\nno,n,3\nyes,n,4\nyes,s,5\n", encoding="utf-8")
     private = channel_of(people, "srr")
     private.write(folder / "channel.json")
@@ -84,6 +86,7 @@ def good(tmp_path_factory):
     channel, square = l.randomized_response(3, 1.0), l.randomized_response(6, 1.0)
     own = {
         "path": folder / "people.csv", "sensitive": ("illness",), "useful": ("region", "age"),
+        "missing": "unknown", "bins": None,
     }  # fmt: skip
     return {
         "Channel": {"matrix": np.eye(2), "inputs": ("a", "b"), "outputs": ("c", "d")},
@@ -178,6 +181,8 @@ def good(tmp_path_factory):
             "sensitive": ["illness"],
             "useful": ["region"],
             "count": "count",
+            "missing": None,
+            "bins": None,
         },
         "read_channel": {"path": folder / "channel.json"},
         "design_channel": {
@@ -196,7 +201,18 @@ def good(tmp_path_factory):
             "target": folder / "out.csv",
             "keep": ("age",),
             "column": "report",
+            "missing": "unknown",
             "source": None,
+        },
+        "Memo": {"path": folder / "memo", "column": "id", "source": None},
+        "privatize_persons": {
+            "private": private,
+            "path": folder / "persons.csv",
+            "target": folder / "out.csv",
+            "memo": l.Memo(folder / "memo", "id"),
+            "keep": ("age",),
+            "column": "report",
+            "missing": "unknown",
         },
         "count_reports": {"private": private, "path": folder / "both.csv", "column": "report"},
         "estimate_distribution": {
@@ -205,7 +221,12 @@ def good(tmp_path_factory):
             "confidence": 0.95,
         },
         "audit_channel": {"private": private, "samples": 10, "pairs": None, "confidence": 0.95},
-        "count_pairs": {"private": private, "path": folder / "both.csv", "column": "report"},
+        "count_pairs": {
+            "private": private,
+            "path": folder / "both.csv",
+            "column": "report",
+            "missing": "unknown",
+        },
     }
 
 
@@ -231,7 +252,15 @@ NAMES = [
     *("optimal_unconditional", "optimal_robust", "improved_reporting", "independent_reporting"),
     *("budget_split", "calibrated", "optimal_leakage", "hamming_leakage", "information_leakage"),
     *("count_records", "read_count_table", "read_channel", "design_channel", "least_epsilon", "privatize"),
-    *("privatize_file", "count_reports", "estimate_distribution", "audit_channel", "count_pairs"),
+    *(
+        "Memo",
+        "privatize_persons",
+        "privatize_file",
+        "count_reports",
+        "estimate_distribution",
+        "audit_channel",
+        "count_pairs",
+    ),
 ]
 
 #: What its users make of others: results, and an error.

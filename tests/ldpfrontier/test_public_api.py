@@ -71,7 +71,8 @@ reports = l.privatize(private, people.labels)
 counts = np.array([reports.count(report) for report in private.outputs])
 l.estimate_distribution(private, counts), l.audit_channel(private, samples=100)
 l.least_epsilon(people, 0.1, mechanism="srr")
-l.count_records, l.read_count_table, l.privatize_file, l.count_reports, l.count_pairs, l.read_channel
+l.count_records, l.read_count_table, l.privatize_file, l.privatize_persons, l.Memo
+l.count_reports, l.count_pairs, l.read_channel
 channels.append(private.channel)
 assert all(isinstance(channel, l.Channel) for channel in channels)
 l.entropy(prior), l.mutual_information(prior, channels[0]), l.ldp_epsilon(channels[0])

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpfrontier.numerics.arguments import as_count
+from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.practice.reading import is_standard_input, shown
 from ldpfrontier.practice.records import Translation, as_finite, as_text, is_missing, read_chunks, whole_count
 
@@ -56,12 +56,13 @@ class Groups:
         self, path: Path | str, column: str, edges: Sequence[float], missing: str | None = None
     ) -> None:
         self._path, self._column, self._missing = path, column, missing
-        self._edges = [float(edge) for edge in edges]
+        allowed = "a finite number"
+        self._edges = [as_number(edge, f"The beginning of a group of {column!r}", allowed) for edge in edges]
         rising = all(low < high for low, high in pairwise(self._edges))
-        if not self._edges or not rising or not all(map(math.isfinite, self._edges)):
+        if not self._edges or not rising:
             raise ValueError(
                 f"The groups of {column!r} begin at {', '.join(map(_short, edges)) or 'no number'}; they must"
-                " begin at rising, finite numbers, at least one."
+                " begin at rising numbers, at least one."
             )
         ends = ["-inf", *map(_short, self._edges), "inf"]
         self.labels = tuple(
@@ -168,6 +169,8 @@ def translations_of(
     if missing is not None:
         name = missing
         made = dict.fromkeys(columns, lambda value: name if is_missing(value) else value)
+    if bins is not None and not isinstance(bins, Mapping):
+        raise ValueError(f"bins is a {type(bins).__name__}; it must be a mapping from columns to groups.")
     for column, wanted in (bins or {}).items():
         if column not in columns:
             raise ValueError(

@@ -16,6 +16,7 @@ from ldpfrontier.practice.binning import Bins, in_order, translations_of
 from ldpfrontier.practice.reading import close_name, is_standard_input, shown
 from ldpfrontier.practice.records import (
     Label,
+    as_text,
     as_texts,
     check_columns,
     check_present,
@@ -184,6 +185,7 @@ def _counted(
 ) -> CountTable:
     sensitive = as_texts(sensitive, "The names of the sensitive columns")
     useful = as_texts(useful, "The names of the useful columns")
+    count = None if count is None else as_text(count, "count")
     check_columns(sensitive, useful, count)
     made = translations_of(
         path, (*sensitive, *useful), missing=missing, bins=bins, count=count, progress=progress

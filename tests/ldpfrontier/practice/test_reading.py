@@ -224,10 +224,18 @@ def test_labels_that_only_look_like_intervals_are_left_alone():
     assert list(translations_for("in.csv", ["u"], [("(-inf,4)",), ("[4,inf)",)])) == ["u"]
 
 
-@pytest.mark.parametrize("edges", [[], [1.0, 1.0], [2.0, 1.0], [math.nan], [0.0, math.inf]])
+@pytest.mark.parametrize("edges", [[], [1.0, 1.0], [2.0, 1.0], [math.nan], [0.0, math.inf], ["a"], [None]])
 def test_edges_that_are_none_get_a_sentence(edges):
-    with pytest.raises(ValueError, match="they must begin at rising, finite numbers, at least one"):
+    sentence = "they must begin at rising numbers, at least one|The beginning of a group of 'age' is .*number"
+    with pytest.raises(ValueError, match=sentence):
         Groups("in.csv", "age", edges)
+
+
+@pytest.mark.parametrize("bins", [5, ["age=5"], {"age": None}, {"age": "5"}, {"age": 1}, {"age": [None]}])
+def test_groups_that_are_none_get_a_sentence(tmp_path, bins):
+    path = written(tmp_path / "in.csv")
+    with pytest.raises(ValueError, match=r"must be a mapping|must be a whole number from 2|must be a finite"):
+        count_records(path, ["s"], ["age"], bins=bins)
 
 
 def test_a_column_of_many_numbers_gets_a_hint(tmp_path, monkeypatch, capsys):
