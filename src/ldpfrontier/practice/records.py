@@ -22,7 +22,7 @@ CHUNK = 16_384
 #: Most values of a table: what is solved and stored grows with the square of it.
 MOST_VALUES = 1_000
 
-#: Values of a column, all of them numbers, from which on groups of them are proposed.
+#: Numbers among the values of a column from which on groups of them are proposed.
 MANY_NUMBERS = 20
 
 #: A whole number, maybe as a library writes it that takes it for a measurement: 16.0.
@@ -116,8 +116,8 @@ def count_values(
                 found[tuple(values)] += whole_count(path, row, number)
         done += len(chunk)
         _check_number(path, sensitive, useful, found)
-    for label in found:
-        check_present(path, columns, label)
+    for label, times in found.items():
+        check_present(path, columns, label, times=times)
     return dict(found)
 
 
@@ -207,8 +207,21 @@ def is_missing(value: str) -> bool:
     return value.strip().lower() in _MISSING
 
 
-def check_present(path: Path | str, columns: Sequence[str], label: Label, record: int | None = None) -> None:
+def check_present(
+    path: Path | str, columns: Sequence[str], label: Label, record: int | None = None, times: int = 1
+) -> None:
     """Refuse a label that lacks a value: what is missing needs a name, or it would be guessed from one.
+
+    Parameters
+    ----------
+    path : path
+        Of the file, for the sentence.
+    columns, label : sequence of str
+        What the values are of, and the values.
+    record : int, optional
+        The number of the record that has it, if it is known.
+    times : int
+        How many records have it.
 
     Raises
     ------
@@ -216,9 +229,10 @@ def check_present(path: Path | str, columns: Sequence[str], label: Label, record
     """
     for name, value in zip(columns, label, strict=True):
         if is_missing(value):
-            where = f"Record {record}" if record else "A record"
+            where = f"Record {record}" if record else "A record" if times < 2 else f"{times:,} records"
+            has = "have" if times > 1 and not record else "has"
             raise ValueError(
-                f"{where} of {shown(path)} has {value!r} as its {name}; missing values need a name of their"
+                f"{where} of {shown(path)} {has} {value!r} as {name}; missing values need a name of their"
                 " own, such as 'unknown' (--missing unknown)."
             )
         if "\0" in value:
@@ -252,13 +266,14 @@ def as_finite(text: str) -> float | None:
 
 
 def numeric_hint(name: str, values: Iterable[str]) -> str:
-    """Return a sentence for a column that has many values, all of them numbers; nothing for others."""
-    texts = {value for value in values if not is_missing(value)}
-    if len(texts) < MANY_NUMBERS or any(as_finite(text) is None for text in texts):
+    """Return a sentence for a column that has many values, nearly all of them numbers; nothing for others."""
+    texts = set(values)
+    numbers = sum(as_finite(text) is not None for text in texts)
+    if numbers < MANY_NUMBERS or numbers < 0.9 * len(texts):
         return ""
     option = f"{name}=5"
     quoted = f"'{option}'" if re.search(r"[^\w=.-]", option) else option
-    return f"The {len(texts)} values of {name} are numbers: --bins {quoted} makes 5 groups of them."
+    return f"{numbers} values of {name} are numbers: --bins {quoted} makes 5 groups of them."
 
 
 def _check_number(

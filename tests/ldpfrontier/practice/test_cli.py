@@ -269,9 +269,9 @@ BAD_FILES = {
     "quote": (b'illness,region,age\nno,"north,old\n', "people.csv is not a CSV file: unexpected end of data"),
     "nan": (
         b"illness,region,age\nno,north,NaN\nyes,north,old\n",
-        "has 'NaN' as its age; missing values",
+        "has 'NaN' as age; missing values",
     ),
-    "missing": (b"illness,region,age\nno,north,\nyes,north,old\n", "has '' as its age; missing values need"),
+    "missing": (b"illness,region,age\nno,north,\nyes,north,old\n", "has '' as age; missing values need"),
 }
 
 

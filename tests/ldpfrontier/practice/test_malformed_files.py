@@ -113,15 +113,15 @@ BAD_RECORDS = {
     ),
     "missing: spaces": (
         b"illness,region,age\nno,north,   \nyes,north,old\n",
-        "A record of people.csv has '   ' as its age; missing values",
+        "A record of people.csv has '   ' as age; missing values",
     ),
     "missing: NAN": (
         b"illness,region,age\nNAN,north,old\nyes,north,old\n",
-        "A record of people.csv has 'NAN' as its illness; missing",
+        "A record of people.csv has 'NAN' as illness; missing",
     ),
     "missing: no-break space": (
         "illness,region,age\nno,\u00a0,old\n".encode(),
-        "A record of people.csv has '\\xa0' as its region; missing",
+        "A record of people.csv has '\\xa0' as region; missing",
     ),
     "JSON": (
         b'{"illness": ["no"], "region": ["north"]}',
@@ -249,7 +249,7 @@ BAD_REPORTS = {
     "numbers": ("report\n1\n2\n", "Record 1 of reports.csv has '1' as its report; the channel"),
     "capital letters": ("report\nY1\n", "Record 1 of reports.csv has 'Y1' as its report; the channel"),
     "spaces": ("report\ny1 \n", "Record 1 of reports.csv has 'y1 ' as its report; the channel"),
-    "missing": ('report\ny1\n""\n', "Record 2 of reports.csv has '' as its report; missing values"),
+    "missing": ('report\ny1\n""\n', "Record 2 of reports.csv has '' as report; missing values"),
     "none": ("report\n", "reports.csv has no records; at least one is needed."),
     "two columns": ("report,report\ny1,y1\n", "The column 'report' is twice in reports.csv; it has report,"),
     "no header": ("y1\ny2\n", "The column 'report' is not in reports.csv; it has y1."),

@@ -154,7 +154,8 @@ def test_too_many_values_are_refused_before_the_rest_is_read(tmp_path):
 
 def test_missing_values_become_a_value(tmp_path):
     (tmp_path / "in.csv").write_text("s,u\na,x\n,x\nNaN,x\nNA, \n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"missing values need a name of their own.*\(--missing unknown\)"):
+    sentence = r"A record of .* has '' as s; missing values need a name of their own.*\(--missing unknown\)"
+    with pytest.raises(ValueError, match=sentence):
         counts_of(tmp_path / "in.csv")
     found = count_records(tmp_path / "in.csv", ["s"], ["u"], missing="unknown")
     assert found.rows == (("NA",), ("a",), ("unknown",))
@@ -244,12 +245,16 @@ def test_a_column_of_many_numbers_gets_a_hint(tmp_path, monkeypatch, capsys):
     (tmp_path / "in.csv").write_text(f"s,petal length\n{rows}")
     design = ["design", "--data", "in.csv", "--sensitive", "s", "--useful", "petal length", "--epsilon", "1"]
     assert main([*design, "--mechanism", "grr"]) == 0
-    hint = (
-        "warning: The 43 values of petal length are numbers: --bins 'petal length=5' makes 5 groups of them."
-    )
+    hint = "warning: 43 values of petal length are numbers: --bins 'petal length=5' makes 5 groups of them."
     assert hint in capsys.readouterr().err
     assert main([*design, "--mechanism", "grr", "--bins", "petal length=5"]) == 0
     said = capsys.readouterr()
     assert "warning" not in said.err
     assert "2 x 5 values" in said.out
     assert CountTable(("s",), (), (("a",), ("b",)), ((),), np.array([[1], [2]])).hints == ()
+    (tmp_path / "in.csv").write_text(f"s,u\n{rows}a,\nb,\na,\n")
+    with pytest.raises(ValueError, match=r"2 records of .* have '' as u; missing values|3 records of"):
+        count_records(tmp_path / "in.csv", ["s"], ["u"])
+    # One value is a name, as that of missing ones is.
+    hints = count_records(tmp_path / "in.csv", ["s"], ["u"], missing="unknown").hints
+    assert hints == ("43 values of u are numbers: --bins u=5 makes 5 groups of them.",)

@@ -117,12 +117,12 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         ("s,u\na,b\n".encode("utf-16"), r"in\.csv is no UTF-8 but UTF-16, as Excel"),
         ('s,u\na,b\nb,"c\nd,e\n', r"in\.csv is not a CSV file: unexpected end of data, after record 0"),
         ('s,u\na,"b"c\n', r"in\.csv is not a CSV file: ',' expected after '\"', after record 0"),
-        ("s,u\na,b\nc,\n", r"A record of .*in\.csv has '' as its u; missing values need a name of their own"),
-        ("s,u\na,b\nNaN,b\n", r"A record of .*in\.csv has 'NaN' as its s; missing values need a name"),
+        ("s,u\na,b\nc,\n", r"A record of .*in\.csv has '' as u; missing values need a name of their own"),
+        ("s,u\na,b\nNaN,b\n", r"A record of .*in\.csv has 'NaN' as s; missing values need a name"),
         ("s,u\na,b\na,c\n", r"s has the single value 'a'; there is nothing to hide"),
         (
             "s,u\n" + "".join(f"{i % 2},{i}\n" for i in range(10_000)),
-            r"in\.csv has more than 1000 combinations of s, u \(u alone has 10000 values or more\)\. The"
+            r"in\.csv has more than 1000 combinations of s, u \(u alone has 10000 values or more\)\."
             r" 10000 values of u are numbers: --bins u=5",
         ),
         (
@@ -192,7 +192,7 @@ def test_a_table_checks_its_counts(counts):
             ("yes", "south", "young"),
             "is 'yes, south, young', a combination that the table",
         ),
-        (("yes", " ", "old"), "has ' ' as its region; missing values need a name"),
+        (("yes", " ", "old"), "has ' ' as region; missing values need a name"),
     ],
 )
 def test_a_value_that_is_not_known_gets_a_sentence(table, label, sentence):
