@@ -36,8 +36,8 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 Purpose = Literal["frequencies", "information"]
 
-#: Cells of a table up to which PolyOpt is solved unless it is asked for: above, it may take minutes.
-POLYOPT_CELLS = 120
+#: Cells of a table above which these are solved only if they are asked for: they may take minutes.
+QUICK_CELLS, SLOW = 120, ("polyopt", "exact")
 
 #: Largest privacy level that is offered, nats.
 MOST = 20.0
@@ -226,8 +226,8 @@ def design_channel(
     against : {"outsider", "insider", "anyone"}
         Whom the level has to hold for; of no effect without useful columns.
     mechanisms : sequence of str, optional
-        Of `LDP_METHODS`, or of `ROBUST_METHODS` of the attacker; by default all, but PolyOpt on tables with
-        more than 120 cells.
+        Of `LDP_METHODS`, or of `ROBUST_METHODS` of the attacker; by default all, but PolyOpt and the optimum
+        over F on tables with more than 120 cells.
     beta, order : float
         As in `RenyiBall.confidence`.
     records : int, optional
@@ -268,7 +268,12 @@ def design_channel(
     for name, method in methods.items():
         if mechanisms is not None and name not in mechanisms:
             continue
-        if mechanisms is None and name == "polyopt" and prior.size > POLYOPT_CELLS:
+        if mechanisms is None and name in SLOW and prior.size > QUICK_CELLS:
+            note = (
+                f"may take minutes on tables of more than {QUICK_CELLS} cells, of which this has"
+                f" {prior.size}; --mechanism {name} solves it"
+            )
+            candidates.append(Candidate(name, method.title, method.private, None, note=note))
             continue
         if progress:
             progress(name)
@@ -403,6 +408,6 @@ def _quick_first(table: CountTable, information: bool, against: Attacker) -> lis
     if against == "anyone":
         return ["unconditional"] if information else ["srr", "grr", "subset", "unconditional"]
     if information:
-        first = ["polyopt"] if against == "outsider" and table.counts.size <= POLYOPT_CELLS else []
+        first = ["polyopt"] if against == "outsider" and table.counts.size <= QUICK_CELLS else []
         return [*first, "exact"]
     return ["srr", "grr", "subset", "ldp", "exact"]

@@ -144,6 +144,16 @@ def test_what_is_out_of_reach_says_why():
         made.private(polyopt)
 
 
+def test_slow_mechanisms_are_solved_on_large_tables_only_if_asked_for():
+    labels = [tuple((str(i),) for i in range(n)) for n in (41, 3)]
+    large = CountTable(("s",), ("u",), *labels, np.arange(1, 124).reshape(41, 3))
+    made = design_channel(large, 1.0)
+    exact = by_name(made)["exact"]
+    assert exact.channel is None
+    assert "may take minutes on tables of more than 120 cells, of which this has 123" in exact.note
+    assert made.best().name != "exact"
+
+
 def test_an_empty_group_is_no_obstacle(table):
     counts = np.vstack([table.counts, np.zeros((1, 3), dtype=int)])
     wider = replace(table, rows=(*table.rows, ("zz",)), counts=counts)
