@@ -56,8 +56,8 @@ file."""
 
 _ESTIMATE = """\
 Estimate how frequent values are from reports: the most likely distribution,
-and confidence intervals around unbiased estimates. What the channel does not
-show is not estimated."""
+unbiased estimates, and confidence intervals that hold for any number of
+reports. What the channel does not show has an interval only."""
 
 _AUDIT = """\
 Compute the privacy level of the stored matrix again, and bound the level of
@@ -256,7 +256,9 @@ def estimate(options: argparse.Namespace) -> int:
     reading = Progress("{:,} reports read")
     counts = count_reports(private, options.data, column=options.column, progress=reading)
     reading.end()
-    found = estimate_distribution(private, counts, confidence=options.confidence)
+    found = estimate_distribution(
+        private, counts, confidence=options.confidence, simultaneous=options.simultaneous
+    )
     with ExitStack() as stack:  # both or none
         if options.out is not None:
             partial = stack.enter_context(replacing(options.out))
@@ -408,6 +410,9 @@ def _parser() -> argparse.ArgumentParser:
     three.add_argument("--data", required=True, metavar="CSV", help="reports, as apply writes them")
     _column_argument(three)
     _confidence_argument(three, "of each interval")
+    three.add_argument(
+        "--simultaneous", action="store_true", help="make it the confidence of all intervals together"
+    )
     three.add_argument("--out", metavar="CSV", help="write the estimates")
     _json_argument(three)
     three.add_argument("--picture", metavar="FILE", help="draw them; a .svg, .pdf or .png file")

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri, xlogy
+from scipy.special import xlogy
 
 from ldpfrontier.numerics.arguments import are_counts, as_instance, as_number, as_numbers
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes, CountTable
+from ldpfrontier.practice.intervals import intervals
 from ldpfrontier.practice.records import Label, as_text, read_chunks
 from ldpfrontier.types import FloatArray, IntArray
 
@@ -24,6 +25,9 @@ REPORT = "report"
 RANK_TOLERANCE = 1e-9
 #: What of a frequency may lie in directions that a channel does not show, relative.
 SHOWN_TOLERANCE = 1e-6
+
+#: Width from which an interval says next to nothing.
+UNINFORMATIVE = 0.9
 
 #: How far, in units of the log-likelihood, the most likely distribution may be from the top.
 LIKELIHOOD_GAP = 1e-4
@@ -107,11 +111,14 @@ class Inversion:
         return np.where(self.shown, np.sqrt(variance), math.nan)
 
 
+def table_prior(table: CountTable) -> FloatArray:
+    """Return a positive distribution near that of a table, with half a record more everywhere."""
+    return np.asarray((table.counts.ravel() + 0.5) / (table.records + 0.5 * table.counts.size))
+
+
 def inversion(matrix: FloatArray, table: CountTable) -> Inversion:
     """Return the estimates of all quantities of a table, best near its distribution."""
-    # Half a record more everywhere: every report has some probability then.
-    prior: FloatArray = np.asarray((table.counts.ravel() + 0.5) / (table.records + 0.5 * table.counts.size))
-    return Inversion(matrix, prior, quantities(table)[1])
+    return Inversion(matrix, table_prior(table), quantities(table)[1])
 
 
 def maximum_likelihood(
@@ -180,17 +187,17 @@ def maximum_likelihood(
 
 @dataclass(frozen=True)
 class Frequency:
-    """An estimated frequency; NaN throughout if the channel does not show it.
+    """An estimated frequency.
 
     Attributes
     ----------
     quantity : Quantity
     likely : float
-        Under a most likely distribution: never below 0 or above 1.
+        Under a most likely distribution: never below 0 or above 1; NaN if the channel does not show it.
     unbiased : float
-        Right on average, and sometimes below 0.
+        Right on average, and sometimes below 0; NaN if the channel does not show it.
     low, high : float
-        Confidence interval around the unbiased estimate, cut at 0 and 1.
+        Confidence interval, within 0 and 1. It has the most likely frequency, and is never a point.
     """
 
     quantity: Quantity
@@ -198,6 +205,11 @@ class Frequency:
     unbiased: float
     low: float
     high: float
+
+    @property
+    def estimable(self) -> bool:
+        """Whether the channel shows it, and the interval is narrower than `UNINFORMATIVE`."""
+        return math.isfinite(self.likely) and self.high - self.low < UNINFORMATIVE
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +224,9 @@ class Estimate:
     rank, inputs : int
         Of the channel. If the rank is smaller, some frequencies cannot be known from any number of reports.
     confidence : float
-        Level of each interval.
+        Level of each interval, or of all together.
+    simultaneous : bool
+        Whether it is that of all together.
     gap : float
         Bound on what the log-likelihood of the most likely distribution lacks.
     """
@@ -222,6 +236,7 @@ class Estimate:
     rank: int
     inputs: int
     confidence: float
+    simultaneous: bool
     gap: float
 
     def of(self, attributes: Label) -> list[Frequency]:
@@ -244,7 +259,7 @@ def as_confidence(value: object) -> float:
 
 
 def estimate_distribution(
-    private: PrivateChannel, counts: ArrayLike, *, confidence: float = 0.95
+    private: PrivateChannel, counts: ArrayLike, *, confidence: float = 0.95, simultaneous: bool = False
 ) -> Estimate:
     """Estimate the distribution of records from counts of their reports.
 
@@ -255,7 +270,9 @@ def estimate_distribution(
     counts : array_like of int, shape (outputs,)
         As `count_reports` returns them.
     confidence : float
-        Level of each interval, in (0, 1): the share of repetitions in which it covers, for many records.
+        Level of each interval, in (0, 1): the share of repetitions in which it covers, or more.
+    simultaneous : bool
+        Make it the level of all intervals together, by Bonferroni's correction.
 
     Returns
     -------
@@ -275,21 +292,22 @@ def estimate_distribution(
             f"The counts of reports have shape {found.shape} and sum to {found.sum():g}; there must be"
             f" {matrix.shape[1]} whole numbers, 0 or more, and at least one report."
         )
-    found = found.astype(np.int64)
     total = int(found.sum())
-    frequencies = found / total
-    linear = inversion(matrix, private.table)
-    unbiased = linear.estimate(frequencies)
-    half = float(ndtri(0.5 + confidence / 2.0)) * linear.error(frequencies, total)
     asked, vectors = quantities(private.table)
+    linear = inversion(matrix, private.table)
+    unbiased = linear.estimate(found / total)
     full = linear.shown[: len(matrix)].all()
     p, gap = maximum_likelihood(matrix, found, start=unbiased[: len(matrix)] if full else None)
     likely = np.where(linear.shown, vectors @ p, math.nan)
-    low, high = np.clip(unbiased - half, 0.0, 1.0), np.clip(unbiased + half, 0.0, 1.0)
+    weights = np.where(linear.shown[:, None], linear.weights, math.nan)
+    low, high = intervals(
+        matrix, vectors, table_prior(private.table), weights, found,
+        total * (p @ matrix), 0.5 * (1.0 - confidence) / (len(asked) if simultaneous else 1),
+    )  # fmt: skip
     rows = [
         Frequency(q, *map(float, row)) for q, *row in zip(asked, likely, unbiased, low, high, strict=True)
     ]
-    return Estimate(rows, total, linear.rank, len(matrix), confidence, gap)
+    return Estimate(rows, total, linear.rank, len(matrix), confidence, simultaneous, gap)
 
 
 def count_reports(

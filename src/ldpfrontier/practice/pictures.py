@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +76,7 @@ def channel_picture(private: PrivateChannel) -> Figure:
 def estimate_picture(estimate: Estimate) -> Figure:
     """Draw estimated frequencies with their confidence intervals, a panel for each group of columns."""
     groups = list(dict.fromkeys(row.quantity.attributes for row in estimate.frequencies))
-    panels = [[row for row in estimate.of(group) if math.isfinite(row.low)] for group in groups]
+    panels = [estimate.of(group) for group in groups]
     heights = [max(len(panel), 1) for panel in panels]
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, min(1.2 + 0.6 * len(panels) + _INCHES * sum(heights), 40.0)))
@@ -92,10 +91,9 @@ def estimate_picture(estimate: Estimate) -> Figure:
             ax.set_yticks(at, [_plain(said(row.quantity.value)) for row in panel])
             ax.set_ylim(max(len(panel), 1) - 0.5, -0.5)
             ax.set_xlim(left=0.0)
-            lost = len(estimate.of(group)) - len(panel)
-            ax.set_title(_plain(said(group)) + (f" ({lost} more cannot be known)" if lost else ""))
+            ax.set_title(_plain(said(group)))
         axes[-1].set_xlabel(
-            f"frequency: most likely, and {estimate.confidence:.0%} interval (n = {estimate.records})"
+            f"frequency: most likely, and {100.0 * estimate.confidence:g}% interval (n = {estimate.records})"
         )
     return figure
 

@@ -147,31 +147,38 @@ def audit_text(found: Audit, private: PrivateChannel) -> str:
 def estimate_text(found: Estimate) -> str:
     """Return the table of estimated frequencies."""
     lines = []
-    percent = f"{found.confidence:.0%} interval"
+    percent = f"{100.0 * found.confidence:g}% interval"
     for group in dict.fromkeys(row.quantity.attributes for row in found.frequencies):
         lines.append([", ".join(group), "most likely", "unbiased", percent])
-        lines += [[", ".join(row.quantity.value), *_shown(row)] for row in found.of(group)]
+        lines += [[", ".join(row.quantity.value), *_shown(row, found.records)] for row in found.of(group)]
         lines.append([])
-    text = f"{found.records:,} reports\n\n" + columns(lines).rstrip()
+    together = "; the intervals hold all together (Bonferroni)" if found.simultaneous else ""
+    text = f"{found.records:,} reports{together}\n\n" + columns(lines).rstrip()
     if found.rank < found.inputs:
         text += "\n\n" + wrapped(
             f"The channel has rank {found.rank} with {found.inputs} values: what is not estimated (-) cannot"
-            " be known from any number of its reports."
+            " be known from any number of its reports, but for the limits that the other frequencies set."
         )
     return text
 
 
-def _shown(row: Frequency) -> list[str]:
-    interval = "-" if math.isnan(row.low) else f"{row.low:.4f} to {row.high:.4f}"
-    return [number(row.likely, 4), number(row.unbiased, 4), interval]
+def _shown(row: Frequency, reports: int) -> list[str]:
+    numbers = [number(row.likely, 4), number(row.unbiased, 4), f"{row.low:.4f} to {row.high:.4f}"]
+    if row.estimable:
+        return numbers
+    return [
+        *numbers,
+        f"cannot be estimated from {'any' if math.isnan(row.likely) else f'{reports:,}'} reports",
+    ]
 
 
 def estimate_csv(found: Estimate) -> str:
     """Return the estimates as CSV; what is not shown is empty."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["columns", "value", "likely", "unbiased", "low", "high"])
+    writer.writerow(["columns", "value", "likely", "unbiased", "low", "high", "estimable"])
     for row in found.frequencies:
         numbers = ["" if math.isnan(x) else repr(x) for x in (row.likely, row.unbiased, row.low, row.high)]
-        writer.writerow([", ".join(row.quantity.attributes), ", ".join(row.quantity.value), *numbers])
+        labels = [", ".join(row.quantity.attributes), ", ".join(row.quantity.value)]
+        writer.writerow([*labels, *numbers, "yes" if row.estimable else "no"])
     return stream.getvalue()
