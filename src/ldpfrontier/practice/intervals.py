@@ -47,7 +47,7 @@ class Settings:
         Biased weights are used if they bring the limit this share closer, at the table of the design.
     """
 
-    bisections: int = 32
+    bisections: int = 26
     ridge: float = 1e-8
     rounds: int = 3
     gain: float = 0.1
@@ -80,7 +80,7 @@ def mean_limits(weights: FloatArray, counts: FloatArray, tail: float) -> FloatAr
     # Distances of the weights, and of g, from the largest weight, in units of the range of the weights.
     top, unit = weights.max(axis=1), np.maximum(np.ptp(weights, axis=1), np.finfo(float).tiny)
     d = (top[:, None] - weights) / unit[:, None]
-    a = counts[..., None, :] + np.eye(weights.shape[1])[weights.argmax(axis=1)]
+    a = counts[..., None, :] + (np.arange(weights.shape[1]) == weights.argmax(axis=1)[:, None])
     total = a.sum(axis=-1)
 
     def at(log_gap: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -107,9 +107,9 @@ def mean_limits(weights: FloatArray, counts: FloatArray, tail: float) -> FloatAr
 
 
 def _strict_weights(
-    matrix: FloatArray, vector: FloatArray, prior: FloatArray, records: int, tail: float
-) -> list[FloatArray]:
-    """Return weights w with Q w >= c, among them some whose limit is low at the prior.
+    matrix: FloatArray, vectors: FloatArray, prior: FloatArray, records: int, tail: float
+) -> FloatArray:
+    """Return weights w with Q w >= c whose limits are low at the prior, for each of the vectors c.
 
     Minimizes w . m + eta/2 sum_y d_y (w_y - c . p)^2, m the probabilities of the reports at the prior p and
     d_y = m_y + 1/n: one more report may be any. With eta the normal quantile of the tail over sqrt(n) and the
@@ -119,24 +119,23 @@ def _strict_weights(
     """
     mean = prior @ matrix
     moment = mean + 1.0 / records
-    centre = float(vector @ prior)
-    ridge = math.sqrt(SETTINGS.ridge)
-    gram = np.vstack([(matrix / np.sqrt(moment)).T, ridge * np.eye(len(matrix))])
-    found = [np.full(matrix.shape[1], vector.max())]
-    deviation, multiplier = 1.0, max(-float(ndtri(tail)), 0.1)
-    for _ in range(SETTINGS.rounds):
-        eta = multiplier / (math.sqrt(records) * deviation)
-        target = np.concatenate([mean / np.sqrt(moment), eta / ridge * (vector - centre)])
-        try:
-            dual = nnls(gram, target)[0]
-        except RuntimeError:  # Too many iterations: what was found before has to do.
-            dual = None
-        if dual is None:
-            found.append(found[-1])
-            continue
-        weights = (dual @ matrix - mean) / (moment * eta)
-        found.append(weights + (vector - matrix @ weights).max())
-        deviation = math.sqrt(max(float((weights - weights @ mean) ** 2 @ moment), 1e-12))
+    # The triangular factor stands for the matrix of the least-squares problem, which has a row per report.
+    size, ridge = len(matrix), math.sqrt(SETTINGS.ridge)
+    orthogonal, triangle = np.linalg.qr(np.vstack([(matrix / np.sqrt(moment)).T, ridge * np.eye(size)]))
+    constant = mean / np.sqrt(moment) @ orthogonal[:-size]
+    multiplier = max(-float(ndtri(tail)), 0.1) / math.sqrt(records)
+    found = np.repeat(vectors.max(axis=1), matrix.shape[1]).reshape(len(vectors), -1)
+    for c, weights in zip(vectors, found, strict=True):
+        slope, deviation = (c - c @ prior) @ orthogonal[-size:] / ridge, 1.0
+        for _ in range(SETTINGS.rounds):
+            eta = multiplier / deviation
+            try:
+                dual = nnls(triangle, constant + eta * slope)[0]
+            except RuntimeError:  # Too many iterations: what was found before has to do.
+                break
+            weights[:] = (dual @ matrix - mean) / (moment * eta)
+            weights += (c - matrix @ weights).max()
+            deviation = math.sqrt(max(float((weights - weights @ mean) ** 2 @ moment), 1e-12))
     return found
 
 
@@ -168,15 +167,14 @@ def limit_weights(
     # Rounding of the unbiased weights must not cost coverage either.
     exact = unbiased + np.maximum((vectors - unbiased @ matrix.T).max(axis=1), 0.0)[:, None]
     shown = np.isfinite(exact).all(axis=1)
-    strict = np.array([_strict_weights(matrix, c, prior, records, tail) for c in vectors])
-    every = np.concatenate([strict, np.where(shown[:, None], exact, 0.0)[:, None]], axis=1)
-    limits = mean_limits(every.reshape(-1, matrix.shape[1]), records * (prior @ matrix), tail)
-    excess = (
-        np.minimum(limits.reshape(every.shape[:2]), vectors.max(axis=1)[:, None]) - (vectors @ prior)[:, None]
-    )
-    best = excess[:, :-1].argmin(axis=1)
-    worth = excess[np.arange(len(vectors)), best] < (1.0 - SETTINGS.gain) * excess[:, -1]
-    return np.asarray(every[np.arange(len(vectors)), np.where(shown & ~worth, every.shape[1] - 1, best)])
+    biased = _strict_weights(matrix, vectors, prior, records, tail)
+    most, truth, counts = vectors.max(axis=1), vectors @ prior, records * (prior @ matrix)
+    excess = np.minimum(mean_limits(biased, counts, tail), most) - truth
+    # The constant is left where nothing is better.
+    biased = np.where((excess < most - truth)[:, None], biased, most[:, None])
+    found = np.where(shown[:, None], exact, biased)
+    worth = excess < (1.0 - SETTINGS.gain) * (np.minimum(mean_limits(found, counts, tail), most) - truth)
+    return np.where(worth[:, None], biased, found)
 
 
 def upper_limits(weights: FloatArray, counts: FloatArray, fitted: FloatArray, tail: float) -> FloatArray:
