@@ -157,7 +157,7 @@ def estimate_text(found: Estimate) -> str:
     if found.rank < found.inputs:
         text += "\n\n" + wrapped(
             f"The channel has rank {found.rank} with {found.inputs} values: what is not estimated (-) cannot"
-            " be known from any number of its reports, but for the limits that the other frequencies set."
+            " be known from any number of its reports. Its interval is what other frequencies imply."
         )
     return text
 
@@ -166,10 +166,8 @@ def _shown(row: Frequency, reports: int) -> list[str]:
     numbers = [number(row.likely, 4), number(row.unbiased, 4), f"{row.low:.4f} to {row.high:.4f}"]
     if row.estimable:
         return numbers
-    return [
-        *numbers,
-        f"cannot be estimated from {'any' if math.isnan(row.likely) else f'{reports:,}'} reports",
-    ]
+    many = "any number of" if math.isnan(row.likely) else f"{reports:,}"
+    return [*numbers, f"cannot be estimated from {many} reports"]
 
 
 def estimate_csv(found: Estimate) -> str:

@@ -133,6 +133,20 @@ def test_a_channel_that_loses_information_says_so(here, capsys):
     assert main([*ESTIMATE, "--picture", "e.svg"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "values: what is not estimated (-) cannot be known from any number of its reports" in said
+    assert "cannot be estimated from any number of reports" in said
+
+
+def test_what_few_reports_cannot_tell_is_said(ready, capsys):
+    Path("few.csv").write_text("report\ny1\ny2\n")
+    estimate = ["estimate", "--channel", "channel.json", "--data", "few.csv", "--out", "e.csv"]
+    assert main([*estimate, "--simultaneous"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("2 reports; the intervals hold all together (Bonferroni)")
+    assert "cannot be estimated from 2 reports" in said
+    with open("e.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert "no" in {row["estimable"] for row in rows}
+    assert all(0 <= float(row["low"]) < float(row["high"]) <= 1 for row in rows)
 
 
 def test_a_seed_makes_the_same_reports_and_is_loud_about_it(ready, capsys):
