@@ -14,7 +14,7 @@ test statistics for a nonparametric one-sided hypothesis on the mean of a nonneg
 Learned-Miller and Thomas, 2019): add one report with the largest weight, and take the quantile of
 sum_y w_y D_y, D from the Dirichlet distribution whose parameters are the counts. This is the Bayesian
 bootstrap of Rubin (1981) with one more report. For two outputs it is the limit of Clopper and Pearson (1934).
-In general its coverage is a conjecture, which the tests support; for many reports it is exact.
+In general its coverage is a conjecture, which the tests support; it is exact in the limit of many reports.
 
 The lower limit of c . P is the negative of the upper limit of -c . P.
 """
@@ -85,20 +85,21 @@ def mean_limits(weights: FloatArray, counts: FloatArray, tail: float) -> FloatAr
 
     def at(log_gap: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the normal quantile of the probability, and the distance of t from the largest weight."""
-        gap = np.exp(log_gap)
-        above = d + gap[..., None]
+        above = d + np.exp(log_gap)[..., None]
         ratio = a / above
-        s = ratio.sum(axis=-1) / total
-        below = 1.0 / s - gap
-        exponent = (a * np.log(s[..., None] * above)).sum(axis=-1)
-        spread = np.sqrt((ratio * (d - below[..., None]) ** 2 / above).sum(axis=-1))
+        s = ratio.sum(axis=-1)
+        below = (ratio * d).sum(axis=-1) / s
+        s /= total
+        beside = d - below[..., None]
+        exponent = (a * np.log1p(s[..., None] * beside)).sum(axis=-1)
+        spread = np.sqrt((ratio * beside**2 / above).sum(axis=-1))
         r = np.sqrt(2.0 * np.maximum(exponent, 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             # The quotient is 0 / 0 at the mean of D.
             return np.where(r > 1e-4, r + np.log(spread / r) / r, 0.0), below
 
     # g is at most about sqrt(total) ranges above the weights; at the other end the limit is the largest one.
-    low, high = np.full(total.shape, -34.0), 0.5 * np.log(total) + 5.0
+    low, high = np.full(total.shape, -20.0), 0.5 * np.log(total) + 5.0
     for _ in range(SETTINGS.bisections):
         middle = 0.5 * (low + high)
         beyond = at(middle)[0] > -ndtri(tail)
@@ -197,7 +198,9 @@ def upper_limits(weights: FloatArray, counts: FloatArray, fitted: FloatArray, ta
     ndarray, shape (m,)
     """
     seen, expected = mean_limits(weights, np.stack([counts, fitted]), tail)
-    return np.asarray(np.maximum(seen, 0.5 * (expected + weights @ fitted / fitted.sum())))
+    limits = np.maximum(seen, 0.5 * (expected + weights @ fitted / fitted.sum()))
+    # Rounding must not close the gap that very many reports leave.
+    return np.asarray(limits + 16.0 * np.finfo(float).eps * np.abs(weights).max(axis=1))
 
 
 def intervals(
