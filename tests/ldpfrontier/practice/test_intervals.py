@@ -228,20 +228,22 @@ MECHANISMS = ["srr", "grr", "subset", "ldp", "ir", "polyopt", "exact", "exact in
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_interval_covers_on_every_table(name, mechanism):
-    """Coverage and mean width of all: the table is printed with -rP.
+    """Least and mean coverage: the table is printed with -rP.
 
-    Where one of many cells is below 93% of 400 repetitions, which happens by chance if 95% are right, 10,000
+    Where one of many cells is below 93% of 400 repetitions, which happens by chance if 95% are right, 4,000
     other repetitions decide.
     """
     table = real_table(name)
     levels = (0.5, 1.0, 2.0, 4.0) if table.counts.size <= 8 else (1.0,)
     for epsilon in levels:
+        if mechanism == "subset" and table.counts.size > 20:
+            pytest.skip("more outputs than are listed")
         matrix = channel_matrix(name, mechanism, epsilon)
         for n in (20, 100, 592, 3000, 100_000):
             seen = coverage(matrix, table, n, REPETITIONS)[0]
             print(f"{name:18} {mechanism:13} {epsilon:4} {n:7,} {seen.min():.4f} {seen.mean():.4f}", end="")
             if seen.min() < 0.93:
-                seen = coverage(matrix, table, n, 10_000, seed=2)[0]
+                seen = coverage(matrix, table, n, 4000, seed=2)[0]
                 print(f" again {seen.min():.4f} {seen.mean():.4f}", end="")
             print()
             assert seen.min() >= 0.93
