@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -198,6 +198,8 @@ class Frequency:
         Right on average, and sometimes below 0; NaN if the channel does not show it.
     low, high : float
         Confidence interval, within 0 and 1. It has the most likely frequency, and is never a point.
+    estimable : bool
+        Whether the channel shows it, and the interval is narrower than `UNINFORMATIVE`.
     """
 
     quantity: Quantity
@@ -205,11 +207,11 @@ class Frequency:
     unbiased: float
     low: float
     high: float
+    estimable: bool = field(init=False)
 
-    @property
-    def estimable(self) -> bool:
-        """Whether the channel shows it, and the interval is narrower than `UNINFORMATIVE`."""
-        return math.isfinite(self.likely) and self.high - self.low < UNINFORMATIVE
+    def __post_init__(self) -> None:
+        told = math.isfinite(self.likely) and self.high - self.low < UNINFORMATIVE
+        object.__setattr__(self, "estimable", told)
 
 
 @dataclass(frozen=True, eq=False)
