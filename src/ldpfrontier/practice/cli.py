@@ -274,6 +274,7 @@ def estimate(options: argparse.Namespace) -> int:
         print(as_json(found))
         return 0
     print(estimate_text(found))
+    print("\n" + wrapped(f"Promised to those who reported: {private.promise()}"))
     if outputs:
         print(f"\nWritten: {', '.join(outputs)}.")
     return 0
