@@ -42,6 +42,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ldpfrontier.types import FloatArray
 
 #: Half the distance of 1 to the next float.
@@ -63,6 +65,25 @@ def column_value(epsilon: float) -> float:
 def normalization(prior: FloatArray) -> float:
     """Return how far the sum of a prior is from 1, without rounding."""
     return abs(math.fsum([*prior.ravel().tolist(), -1.0]))
+
+
+def sum_error(duals: FloatArray, kappa: float, prior: FloatArray) -> float:
+    """Return by how much the bound sum(duals) + kappa of weak duality can be too low, besides kappa itself."""
+    total, size = abs(float(duals.sum()) + kappa), float(np.abs(duals).sum()) + abs(kappa)
+    return gamma(duals.size + 8) * size + 2.0 * normalization(prior) * (1.0 + total + abs(kappa))
+
+
+def sum_bound(duals: FloatArray, kappa: float, prior: FloatArray) -> float:
+    """Return the bound sum(duals) + kappa of weak duality, raised by its rounding; inf for no kappa.
+
+    Parameters
+    ----------
+    duals, prior : ndarray
+        Of the inputs, in any shape.
+    kappa : float
+        No column v has a reduced cost of more than kappa times prior . v.
+    """
+    return float(duals.sum()) + kappa + sum_error(duals, kappa, prior) if kappa < math.inf else math.inf
 
 
 def storage(epsilon: float) -> float:

@@ -342,7 +342,8 @@ def _beyond_simplex(
 ) -> Optimum:
     """Solve the class of the projections or of F itself: by blocks, then jointly on small tables."""
     small = ball.centre.size <= SETTINGS.max_joint_cells
-    products = BallFamily(ball, epsilon * (1.0 - SETTINGS.epsilon_margin), distinct=distinct)
+    margin = SETTINGS.epsilon_margin
+    products = BallFamily(ball, epsilon * (1.0 - margin), distinct=distinct, margin=margin)
     nodes = 0 if small or max_nodes is None else max_nodes
     channel, bound, rounds = projected_mechanism(
         products,

@@ -14,6 +14,9 @@ Z = e^(lam - 1 - kappa), ::
 
 Between knots lam, h and beta are linear in t, and kappa is convex in them: the knots decide. Bounds come from
 known vertices (`affine_pieces`); that they hold for whole blocks is what `dual_certificate` proves.
+
+In kappa the sum H counts as larger by gamma(n) times the sum of its magnitudes, n the number of its terms and
+what one is rounded by, and the logarithm by its rounding.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.block_family import BlockLabel
 from ldpfrontier.optimal.certificate.majorant import Majorant
 from ldpfrontier.optimal.products.pricing import tangent_bound
@@ -116,9 +120,15 @@ class AffineBounds:
     def kappa(self, excess: FloatArray | float = 0.0) -> FloatArray:
         """Return the least kappa that is implied if H is larger by `excess`, shape (products, P, K).
 
-        That is -inf where a product does not need a class.
+        That is -inf where a product does not need a class. It is rounded upwards.
         """
-        kappa = np.vectorize(tangent_bound, otypes=[float])(self.lam, self.totals() + excess)
+        size = np.array([sum(np.abs(self.intercepts[n]) for n in row) for row in self.products])
+        size = np.where(self.needed, size + np.abs(self.discount) + np.abs(excess), 0.0)
+        totals = self.totals() + excess + gamma(2 * self.products.shape[1] + 16) * size
+        kappa = np.vectorize(tangent_bound, otypes=[float])(self.lam, totals)
+        with np.errstate(invalid="ignore"):
+            # kappa = lam - 1 - log(-H).
+            kappa += gamma(8) * (2.0 * np.abs(self.lam) + np.abs(kappa) + 2.0)
         return np.where(self.needed, kappa, -np.inf)
 
     def with_slack(self, kappa: float, shares: FloatArray) -> AffineBounds:

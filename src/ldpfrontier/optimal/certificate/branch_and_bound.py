@@ -14,6 +14,10 @@ over two scalars of sets with two separable constraints ::
 So a node is a rectangle of (xi, eta), an interval for each letter and one of t (`nodes`), and
 `lagrangian_relaxation` bounds it. The node with the largest bound is split first, where its relaxation loses
 most. Candidates for better vertices are the points that the relaxation mixes in the loosest nodes.
+
+The first nodes are rounded outwards. A letter is at most top / q for every probability q that the ball allows
+it, as q w_u <= A(w). The divergence of two cells is convex in q and 0 at r, so that of r + x (q - r) is at
+most x times that of q.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.lagrangian_relaxation import search_best_first
 from ldpfrontier.optimal.certificate.majorant import Majorant, constant
 from ldpfrontier.optimal.certificate.nodes import BlockProblem, Nodes, max_ratio
@@ -30,7 +35,7 @@ from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.optimal.certificate.workspace import Workspace
 from ldpfrontier.optimal.geometry.ball_body import Body
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import divergence_cost, two_cell_range
+from ldpfrontier.uncertainty.divergence import divergence_cost, share_within, two_cell_range
 
 
 class BranchAndBound:
@@ -66,19 +71,24 @@ class BranchAndBound:
             float(c[~real].sum()) / prior,
             np.array(top),
             np.array(bottom),
-            k,
+            # The radius is right to the roundings of its share of the budget.
+            k * (1.0 - gamma(2 * r.size + 16 + 8.0 * abs(g) * body.radius)),
             g,
             -math.inf,
             constant() if majorant is None else majorant,
+            gamma(6 * r.size + 64),
         )
         moving = top[0] != top[1] or bottom[0] != bottom[1]
         most, least = max(top), min(bottom)
-        letter_caps = most / two_cell_range(r, np.full(r.size, body.radius), body.order)[1]
+        letter_caps = _letter_caps(r, body.radius, body.order, most)
         ratio = SETTINGS.wide_ratio if moving else SETTINGS.interval_ratio
         # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise.
         rise, far = math.expm1(body.radius), SETTINGS.last_scalar
+        rise *= 1.0 - gamma(2 * r.size + 16 + 8.0 * body.radius)
         xi = _interval_ends(rise / most, far / most, ratio, g)
-        eta = _interval_ends(rise / max(float(letter_caps.max()) - least, 1e-12), far / least, ratio, g)
+        highest = float(letter_caps.max())
+        room = highest - least + gamma(8) * (highest + least)
+        eta = _interval_ends(rise / max(room, 1e-12), far / least, ratio, g)
         self._count, self._least = 0, -math.inf
         self._nodes = _first_nodes(xi, eta, self._first_t(moving), letter_caps)
         self._first = len(self._nodes.bound)
@@ -100,7 +110,7 @@ class BranchAndBound:
         max_nodes : int
             Most nodes to add to those of earlier calls, beyond the first ones.
         """
-        problem = self._problem._replace(goal=target / self._prior)
+        problem = self._problem._replace(goal=min(target * (1.0 + gamma(4)), target * (1.0 - gamma(4))) / self._prior)
         self._count = self._count or self._first
         room = len(self._nodes.bound)
         if self._count + max_nodes > room:
@@ -111,13 +121,18 @@ class BranchAndBound:
         self._count = search_best_first(self._nodes, self._count, problem, max_nodes, self._space)
         self._problem = problem
         self._least = max(self._least, target)
-        return max(self._least, self._prior * float(self._nodes.bound[: self._count].max()))
+        return max(self._least, float(self._bounds().max()))
+
+    def _bounds(self) -> FloatArray:
+        """Return the bounds of all nodes, in the unit of the duals, shape (nodes,)."""
+        bounds = self._nodes.bound[: self._count]
+        return np.asarray(self._prior * np.maximum(bounds * (1.0 + gamma(4)), bounds * (1.0 - gamma(4))))
 
     def bounds_between(self, knots: FloatArray) -> FloatArray:
         """Return the bounds between knots of t, shape (knots - 1,); that of all t for one knot."""
         if self._count == 0:
             return np.full(max(len(knots) - 1, 1), np.inf)
-        bounds, t = self._prior * self._nodes.bound[: self._count], self._nodes.t_interval[: self._count]
+        bounds, t = self._bounds(), self._nodes.t_interval[: self._count]
         if len(knots) == 1:
             return np.array([bounds.max(initial=self._least)])
         inside = [(t[:, 0] < b) & (t[:, 1] > a) for a, b in pairwise(knots)]
@@ -152,6 +167,13 @@ class BranchAndBound:
         w[:, self._real] = points[first]
         own = loosest[first // 3]
         return w, self._nodes.t_interval[own].mean(axis=1), self._nodes.minorant[own, :, 0].mean(axis=1)
+
+
+def _letter_caps(r: FloatArray, radius: float, order: float, top: float) -> FloatArray:
+    """Return upper bounds on letters of w with A(w) <= top, shape (n,)."""
+    q = two_cell_range(r, np.full(r.size, radius), order)[1]
+    within = r + (q - r) * share_within(r, q, radius, order)
+    return top / within * (1.0 + gamma(8))
 
 
 def _first_nodes(xi: FloatArray, eta: FloatArray, t: FloatArray, letter_caps: FloatArray) -> Nodes:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import xlogy
 
+from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.affine_bounds import AffineBounds
 from ldpfrontier.optimal.certificate.block_family import BlockPoints, body_between, interpolate, mean_bounds
 from ldpfrontier.optimal.certificate.branch_and_bound import BranchAndBound
@@ -89,7 +90,7 @@ class Certificate:
         # Trees know the mean of w, which is z per unit of the prior.
         scale = float(body.prior.sum())
         majorant = self.bounds.majorant(n, scale)
-        ends = mean_bounds(self.family.epsilon, special, knots)
+        ends = mean_bounds(self.family.level, special, knots)
         return _Block(body, majorant, scale, BranchAndBound(body, self.duals[s], *ends, majorant))
 
     def bound(self, max_nodes: int) -> float:
@@ -132,7 +133,7 @@ class Certificate:
         excess = [self._excess_between_knots(block, count) for block in self.blocks]
         worst = -math.inf
         for n, row in enumerate(self.bounds.products):
-            total = sum(excess[m] for m in row)
+            total = np.sum([excess[m] for m in row], axis=0) * (1.0 + gamma(len(row)))
             for first in range(min(2, K)):
                 kappa = self.bounds.kappa(np.pad(total, (first, K - first - count)))[n]
                 worst = max(worst, float(kappa[:, first : first + count].max()))
@@ -162,10 +163,14 @@ class Certificate:
         of lam and z, by a quarter of the product of their changes.
         """
         bounds, (s, special) = self.bounds, self.bounds.labels[n]
-        pairs = mean_bounds(self.family.epsilon, special, len(bounds.knots))
+        pairs = mean_bounds(self.family.level, special, len(bounds.knots))
         tops, bottoms = (interpolate(pair, bounds.knots) for pair in pairs)
         bodies = [body_between(self.family, s, *both) for both in zip(tops, bottoms, strict=True)]
         z, f = (np.array(x) for x in ([b.z for b in bodies], [b.reduced(self.duals[s]) for b in bodies]))
+        # Every vertex has few roundings, as has what is computed of it.
+        entropy = max(float((b.g + b.prior.sum()).max()) for b in bodies)
+        size = entropy + max(float(b.dot(np.abs(self.duals[s])).max()) for b in bodies)
+        error = gamma(8 * self.duals.shape[1] + 64)
         # Between two knots a class counts, and its discount does, if it does at either of them.
         first, last = (z[:-1], z[1:]) if len(z) > 1 else (z, z)
         nearest, farthest = np.minimum(first, last), np.maximum(first, last)
@@ -174,6 +179,7 @@ class Certificate:
             own, discounted = nearest <= bounds.high[p], farthest > bounds.low[p]
             for k in range(len(z)):
                 over = f[k] - bounds.lam[p, k] * z[k] - bounds.intercepts[n, p, k]
+                over += error * (size + abs(bounds.lam[p, k]) * z[k] + abs(bounds.intercepts[n, p, k]))
                 for i in {max(k - 1, 0), min(k, len(own) - 1)}:
                     excess = (over - bounds.discount[p, k] * discounted[i])[own[i]]
                     most = max(most, float(excess.max(initial=0.0)))
@@ -189,7 +195,7 @@ class Certificate:
         w, t, lam = block.tree.candidates()
         if not len(w):
             return
-        top, bottom = mean_bounds(self.family.epsilon, special, len(self.bounds.knots))
+        top, bottom = mean_bounds(self.family.level, special, len(self.bounds.knots))
         w = climb_or_restore(body, c, w, lam, interpolate(top, t), interpolate(bottom, t))
         t, lam = (np.tile(x, len(w) // len(x)) for x in (t, lam))
         f = xlogy(w, w) @ body.prior - w @ body.fold(c)

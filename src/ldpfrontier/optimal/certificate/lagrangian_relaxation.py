@@ -10,6 +10,16 @@ corners, at both ends of t, and for any multipliers x >= 0 of the two constraint
 is an upper bound, and separates over the letters. On every interval of a grid of values of a letter the
 convex part lies below its chord and the concave parts below tangents, so the maximum is one over the ends of
 finitely many intervals. The best multipliers are looked for with Kelley's cutting planes.
+
+**Rounding.** What is tabulated is rounded upwards: every entry is raised by gamma(n) times its magnitude, n
+(`BlockProblem.rounding`) the operations on it from the data of the problem to the bound of the node. As the
+multipliers are >= 0 and maxima keep order, that covers the sums over the letters. A tangent at xi = s has the
+argument x = 1 + s v. Any v will do, so x is taken to be exact, and v wrong by u (1 + s |v|) / s; as |s v| and
+s times the step from v are at most 3 l, l = 1 + s (w + top), its magnitude is ::
+
+    |phi(x)| + 3 l phi'(x) (1 + (xi / s - 1) (2 + (1 - g) (1 + 2 / x))),
+
+besides 2 / |g| for the difference x^g - 1, of few operations. Intervals are rounded outwards, and k downwards.
 """
 
 from __future__ import annotations
@@ -21,6 +31,7 @@ import numpy as np
 
 from ldpfrontier.numerics.jit import inlined, inner, kernel
 from ldpfrontier.numerics.kelley_2d import minimize_planes
+from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.majorant import affine_minorant, evaluate
 from ldpfrontier.optimal.certificate.nodes import XI, BlockProblem, Nodes, T, split_node
 from ldpfrontier.optimal.certificate.settings import SETTINGS
@@ -33,6 +44,8 @@ _RECTANGLE_WEIGHT, _MIN_WIDTH, _ZERO = SETTINGS.rectangle_weight, SETTINGS.min_w
 
 #: Place of t in `Workspace.loss`, after xi and eta.
 _T = 2
+#: Relative error of an end of an interval, and of x^g - 1 next to x^g + 1.
+_ENDS, _DIFFERENCE = gamma(12), gamma(8)
 
 
 @inner
@@ -67,6 +80,14 @@ def _linear(ends: FloatArray, t: float) -> float:
     return float(ends[0] + t * (ends[1] - ends[0]))
 
 
+@inner
+def _positive_linear(ends: FloatArray, t: float) -> float:
+    """Return the same of positive ends, from the nearer one: right to some roundings, relatively."""
+    if t < 0.5:
+        return float(ends[0] + t * (ends[1] - ends[0]))
+    return float(ends[1] + (1.0 - t) * (ends[0] - ends[1]))
+
+
 @inlined
 def _tabulate(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> int:
     """Fill in what letters contribute at the ends of their grid intervals; return the number of ends of t."""
@@ -74,15 +95,20 @@ def _tabulate(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> 
     count = 2 if t[1] > t[0] else 1
     for u in range(problem.r.size):
         left = low = nodes.low[c, u]
-        width = nodes.high[c, u] - low
+        high, price = nodes.high[c, u], problem.gamma[u]
+        at_left = _xlogx(left)
         for j in range(grid):
-            right = low + width * space.spacing[j + 1]
+            right = low + (high - low) * space.spacing[j + 1] if j + 1 < grid else high
+            at_right = _xlogx(right)
             space.points[u, j], space.points[u, grid + j] = left, right
             for end in range(count):
-                gamma = problem.gamma[u] + nodes.minorant[c, end, 0]
-                space.base[end, u, j] = _xlogx(left) - gamma * left
-                space.base[end, u, grid + j] = _xlogx(right) - gamma * right
-            left = right
+                slope = price + nodes.minorant[c, end, 0]
+                steep = problem.rounding * (abs(price) + abs(nodes.minorant[c, end, 0]))
+                space.base[end, u, j] = at_left + problem.rounding * abs(at_left) + (steep - slope) * left
+                space.base[end, u, grid + j] = (
+                    at_right + problem.rounding * abs(at_right) + (steep - slope) * right
+                )
+            left, at_left = right, at_right
     for side in range(2):
         _tabulate_constraint(nodes, c, problem, side, count, space)
     return count
@@ -92,8 +118,8 @@ def _tabulate(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> 
 def _tabulate_constraint(
     nodes: Nodes, c: int, problem: BlockProblem, side: int, count: int, space: Workspace
 ) -> None:
-    """Fill in the tangents of phi of the constraint on A (0) or B (1)."""
-    g, t, grid = problem.g, nodes.t_interval[c], space.spacing.size - 1
+    """Fill in the tangents of phi of the constraint on A (0) or B (1), rounded upwards."""
+    g, t, grid, rounding = problem.g, nodes.t_interval[c], space.spacing.size - 1, problem.rounding
     ends = nodes.xi[c] if side == 0 else nodes.eta[c]
     table, sign = (space.a, -1.0) if side == 0 else (space.b, 1.0)
     bound = problem.top if side == 0 else problem.bottom
@@ -104,6 +130,8 @@ def _tabulate_constraint(
                 table[end, corner] = 0.0
         return
     moved = 0.5 * abs(bound[1] - bound[0]) * (t[1] - t[0])
+    at_ends = _positive_linear(bound, t[0]), _positive_linear(bound, t[1])
+    ratio, difference = last / s - 1.0, 0.0 if g == 0.0 else 2.0 * _DIFFERENCE / abs(g)
     for u in range(problem.r.size):
         for j in range(grid):
             left, right = space.points[u, j], space.points[u, grid + j]
@@ -114,12 +142,17 @@ def _tabulate_constraint(
             argument = max(1.0 + s * v, _ZERO)
             value, slope = _phi(argument, g), _phi_slope(argument, g)
             second = slope * (last - s)
-            bent = slope * s + second * (1.0 - (1.0 - g) * v * s / argument)
+            per_argument = (1.0 - g) / argument
+            bent = slope * s + second * (1.0 - per_argument * v * s)
+            steep = 3.0 * rounding * slope * (1.0 + s * (right + abs(origin) + moved))
+            error = difference + rounding * abs(value) + steep
+            first_value = value + error
+            second_value = first_value + v * second + steep * ratio * (3.0 - g + 2.0 * per_argument)
             for end in range(count):
                 for p in (j, grid + j):
-                    step = sign * (space.points[u, p] - _linear(bound, t[end])) - v
-                    table[end, 0, u, p] = value + step * slope * s
-                    table[end, 1, u, p] = value + v * second + step * bent
+                    step = sign * (space.points[u, p] - at_ends[end]) - v
+                    table[end, 0, u, p] = first_value + step * slope * s
+                    table[end, 1, u, p] = second_value + step * bent
 
 
 @inner
@@ -190,38 +223,42 @@ def _lagrangian_at(
 @inner
 def _restrict_letters(nodes: Nodes, c: int, top: float, bottom: float) -> bool:
     """Cut the letters' intervals to where phi is defined; return whether any point is left."""
+    above, below = 1.0 / nodes.xi[c, 0], 1.0 / nodes.eta[c, 0]
     for u in range(nodes.low.shape[1]):
-        nodes.high[c, u] = min(nodes.high[c, u], top + 1.0 / nodes.xi[c, 0])
-        nodes.low[c, u] = max(nodes.low[c, u], bottom - 1.0 / nodes.eta[c, 0])
+        nodes.high[c, u] = min(nodes.high[c, u], (top + above) * (1.0 + _ENDS))
+        nodes.low[c, u] = max(nodes.low[c, u], bottom - below - _ENDS * (bottom + below))
         if nodes.low[c, u] > nodes.high[c, u]:
             return False
     return True
 
 
 @inner
-def _z_range(nodes: Nodes, c: int, r: FloatArray) -> tuple[float, float]:
-    """Return the least and the largest mean of the points of a node."""
-    least = most = 0.0
+def _z_range(nodes: Nodes, c: int, problem: BlockProblem) -> tuple[float, float]:
+    """Return the least and the largest mean of the points of a node, rounded outwards."""
+    least, most, r = 0.0, 0.0, problem.r
     for u in range(r.size):
         least += r[u] * nodes.low[c, u]
         most += r[u] * nodes.high[c, u]
-    return least, most
+    return least * (1.0 - problem.rounding), most * (1.0 + problem.rounding)
 
 
 @inlined
 def _bound_node(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> None:
     """Bound one node; if that is above the goal, tighten its intervals and say what to branch on."""
     t, minorant = nodes.t_interval[c], nodes.minorant[c]
-    top = max(_linear(problem.top, t[0]), _linear(problem.top, t[1]))
-    bottom = min(_linear(problem.bottom, t[0]), _linear(problem.bottom, t[1]))
+    top = max(_positive_linear(problem.top, t[0]), _positive_linear(problem.top, t[1])) * (1.0 + _ENDS)
+    bottom = min(_positive_linear(problem.bottom, t[0]), _positive_linear(problem.bottom, t[1]))
+    bottom *= 1.0 - _ENDS
     if not _restrict_letters(nodes, c, top, bottom):
         nodes.bound[c] = -np.inf
         return
-    z = _z_range(nodes, c, problem.r)
+    z = _z_range(nodes, c, problem)
     affine_minorant(problem.majorant, t, z[0], z[1], nodes.z_focus[c], space.z, space.v, minorant)
     count = _tabulate(nodes, c, problem, space)
     s = nodes.xi[c, 0], nodes.eta[c, 0]
-    rest = max(-problem.rest * max(0.0, bottom - 1.0 / s[1]), -problem.rest * (top + 1.0 / s[0]))
+    farthest = (top + 1.0 / s[0]) * (1.0 + _ENDS)
+    rest = max(-problem.rest * max(0.0, bottom - 1.0 / s[1]), -problem.rest * farthest)
+    rest += problem.rounding * abs(problem.rest) * farthest
     # Without the last ends the constraints are not used, only the intervals that they leave.
     used = np.isfinite(nodes.xi[c, 1]), np.isfinite(nodes.eta[c, 1])
     corners = Corners(count, 1 + used[0], 1 + used[1])
@@ -232,7 +269,8 @@ def _bound_node(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -
             nodes.multipliers[c, side] = x[side]
     if best > problem.goal:
         scaled = x[0] * (1.0 / s[0]), x[1] * (1.0 / s[1])
-        constant = rest - (scaled[0] + scaled[1]) * problem.k
+        costs = (scaled[0] + scaled[1]) * problem.k
+        constant = rest - costs + problem.rounding * (abs(rest) + costs)
         _choose_branch(nodes, c, problem, scaled, corners, best - constant, space)
         _tighten_letters(nodes, c, problem, scaled, corners, constant, space)
 
@@ -242,7 +280,8 @@ def _minimize_lagrangian(
     nodes: Nodes, c: int, problem: BlockProblem, corners: Corners, rest: float, space: Workspace
 ) -> tuple[float, tuple[float, float]]:
     """Minimize over the multipliers by cutting planes, until the goal is met; return the least and where."""
-    k, r, planes = problem.k, problem.r, space.planes
+    k, r, planes, minorant = problem.k, problem.r, space.planes, nodes.minorant[c]
+    size = max(abs(minorant[0, 1]), abs(minorant[1, 1])) + abs(rest)
     unit = 1.0 / nodes.xi[c, 0], 1.0 / nodes.eta[c, 0]
     used = corners.xi > 1, corners.eta > 1
     x = best_x = nodes.multipliers[c, 0] * used[0], nodes.multipliers[c, 1] * used[1]
@@ -251,7 +290,7 @@ def _minimize_lagrangian(
     best = np.inf
     for step in range(_MAX_PLANES):
         total, corner = _lagrangian(
-            (x[0] * unit[0], x[1] * unit[1]), corners, nodes.minorant[c], r, space, step
+            (x[0] * unit[0], x[1] * unit[1]), corners, minorant, r, space, step
         )
         first = second = -k
         end = space.argmax_t[step]
@@ -259,7 +298,8 @@ def _minimize_lagrangian(
             first += r[u] * space.a[end, corner // 2, u, space.argmax[step, u]]
             second += r[u] * space.b[end, corner % 2, u, space.argmax[step, u]]
         first, second = first * unit[0] * used[0], second * unit[1] * used[1]
-        value = total + rest - (x[0] * unit[0] + x[1] * unit[1]) * k
+        costs = (x[0] * unit[0] + x[1] * unit[1]) * k
+        value = total + rest - costs + problem.rounding * (size + costs)
         if value < best:
             best, best_x = value, x
         planes.heights[step] = value - first * x[0] - second * x[1]
@@ -404,7 +444,7 @@ def _score_minorant(
     short = short_at_t = value - _linear(minorant[:, 0], share) * z - _linear(minorant[:, 1], share)
     if t_interval[1] > t_interval[0]:
         # What the minorant is short of the majorant at a single t, too, is not for t to mend.
-        least, most = _z_range(nodes, c, r)
+        least, most = _z_range(nodes, c, problem)
         space.t[0] = space.t[1] = t
         affine_minorant(problem.majorant, space.t, least, most, focus, space.z, space.v, space.minorant)
         short_at_t = value - space.minorant[0, 0] * z - space.minorant[0, 1]
@@ -444,9 +484,13 @@ def _tighten_letters(
     total, most = np.empty((2, 2, 2)), np.empty((2, 2, 2, n))
     for end, i, j in np.ndindex(shape):
         total[end, i, j] = constant - nodes.minorant[c, end, 1]
+        size = abs(problem.goal) + abs(constant) + abs(nodes.minorant[c, end, 1])
         for u in range(n):
             most[end, i, j, u] = _best_point(x, end, i, j, u, space)[0]
             total[end, i, j] += r[u] * most[end, i, j, u]
+            size += r[u] * abs(most[end, i, j, u])
+        if size < np.inf:
+            total[end, i, j] += problem.rounding * size
     for u in range(n):
         first, last = grid, -1
         for end, i, j in np.ndindex(shape):

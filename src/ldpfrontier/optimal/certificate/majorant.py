@@ -16,11 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
 _MAX_STEEPNESS, _END_SHARE = SETTINGS.max_steepness, SETTINGS.end_share
-_ROUNDING = SETTINGS.minorant_rounding
+#: Of a value between two knots, and of a line above points.
+_ROUNDING = gamma(24)
 
 
 class Majorant(NamedTuple):
@@ -73,15 +75,19 @@ def _interpolated(values: FloatArray, k: int, share: float) -> float:
 
 @inner
 def _value(majorant: Majorant, z: float, k: int, share: float, from_right: bool) -> float:
-    """Return the majorant at z, or its limit from the right, between two knots."""
+    """Return the majorant at z, or its limit from the right, between two knots: from below."""
     least = np.inf
     for p in range(majorant.low.size):
         if z < majorant.high[p] or (z == majorant.high[p] and not from_right):
-            value = _interpolated(majorant.lam[p], k, share) * z
-            value += _interpolated(majorant.intercept[p], k, share)
+            lam, value = majorant.lam[p], majorant.intercept[p]
+            slope, level = _interpolated(lam, k, share), _interpolated(value, k, share)
+            size = (abs(lam[k]) + abs(slope)) * z + abs(value[k]) + abs(level)
+            level += slope * z
             if z > majorant.low[p] or (z == majorant.low[p] and from_right):
-                value += _interpolated(majorant.discount[p], k, share)
-            least = min(least, value)
+                value = majorant.discount[p]
+                discount = _interpolated(value, k, share)
+                level, size = level + discount, size + abs(value[k]) + abs(discount)
+            least = min(least, level - _ROUNDING * size)
     return least
 
 
@@ -146,10 +152,10 @@ def _minorant_at(
     """Return slope and intercept of a line below the majorant from low to high at one t."""
     if majorant.low.size == 1 and majorant.breakpoints.size == 0:
         k, share = _knot(majorant, t)
-        intercept = _interpolated(majorant.intercept[0], k, share)
-        return _interpolated(majorant.lam[0], k, share), intercept + _interpolated(
-            majorant.discount[0], k, share
-        )
+        slope = _interpolated(majorant.lam[0], k, share)
+        # Below the majorant at both ends, so in between.
+        at_low, at_high = _value(majorant, low, k, share, True), _value(majorant, high, k, share, True)
+        return slope, min(at_low - slope * low, at_high - slope * high)
     count = _list_corners(majorant, t, low, high, z, v)
     steepest = 0.0
     for p in range(majorant.low.size):
@@ -195,7 +201,7 @@ def affine_minorant(
             break
         minorant[end, 0], minorant[end, 1] = _minorant_at(majorant, t_interval[end], low, high, focus, z, v)
         largest = max(largest, abs(minorant[end, 1]) + abs(minorant[end, 0]) * high)
-    lowered = _ROUNDING * largest
+    lowered = 0.0
     for k in range(majorant.knots.size):
         t = majorant.knots[k]
         if t_interval[0] < t < t_interval[1]:
@@ -204,5 +210,6 @@ def affine_minorant(
             slope = minorant[0, 0] + share * (minorant[1, 0] - minorant[0, 0])
             intercept = minorant[0, 1] + share * (minorant[1, 1] - minorant[0, 1])
             lowered = max(lowered, _largest_excess(z, v, count, slope, intercept))
+    lowered += _ROUNDING * largest
     minorant[0, 1] -= lowered
     minorant[1, 1] -= lowered

@@ -51,6 +51,7 @@ class BlockProblem(NamedTuple):
     g: float
     goal: float  # bound that is good enough
     majorant: Majorant
+    rounding: float  # relative error that the operations of a bound can leave (`rounding`)
 
 
 @kernel

@@ -48,6 +48,8 @@ class BallFamily:
     budget_multiplier : float
         Price of all of the budget, relative to e^eps - 1, from 0 to less than 1 (see
         `projections.budget_multiplier`). With 0 every projection has its share for nothing.
+    margin : float
+        Share of the level that epsilon leaves unused, so that rounding of columns errs on the safe side.
     resolution : float
         In nats: how far `price` may leave its bound above the largest reduced cost found.
     """
@@ -57,6 +59,7 @@ class BallFamily:
     distinct: bool
     share: float = 1.0
     budget_multiplier: float = 0.0
+    margin: float = 0.0
     resolution: float = 0.0
     efforts: int = BlockProduct.efforts
     _bodies: dict[BlockKey, Body] = field(default_factory=dict, repr=False)
@@ -70,6 +73,11 @@ class BallFamily:
         groups = np.argsort(-self.ball.sensitive, kind="stable")[: SETTINGS.few_groups]
         shares = SETTINGS.deltas if self.has_few_groups else SETTINGS.coarse_deltas
         self._candidates = [(int(s0), self.max_delta * share) for s0 in groups for share in shares]
+
+    @property
+    def level(self) -> float:
+        """A level in nats whose class contains what bounds are on: epsilon with the margin put back."""
+        return self.epsilon * (1.0 + 2.0 * self.margin)
 
     @property
     def has_few_groups(self) -> bool:

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.rounding import sum_bound
 from ldpfrontier.optimal.certificate.delta_sweep import DeltaSweep
 from ldpfrontier.optimal.certificate.dual_certificate import Certificate
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
@@ -67,7 +68,7 @@ class CertificateSchedule:
     passes_left: int = SETTINGS.max_passes
     bound: float = math.inf
 
-    def run(self, certificate: Certificate, aim: float, value: float) -> None:
+    def run(self, certificate: Certificate, aim: float) -> None:
         """Refine a certificate in portions of nodes, until it is near its aim or far from it for good."""
         excess, size, portion = math.inf, -1, math.ceil(self.pass_nodes / SETTINGS.portions)
         is_final, closing = self.slack <= self.final_slack, SETTINGS.closed_ratio * aim
@@ -80,7 +81,8 @@ class CertificateSchedule:
             if spent and certificate.known_kappa > SETTINGS.continue_ratio * aim:
                 break
         closed = excess <= closing
-        self.bound, self.passes_left = min(self.bound, value + excess), self.passes_left - 1
+        bound = sum_bound(certificate.duals, excess, certificate.family.scale)
+        self.bound, self.passes_left = min(self.bound, bound), self.passes_left - 1
         self.nodes_left -= certificate.node_count
         if self.nodes_left <= 0 or (closed and is_final):
             self.passes_left = 0
@@ -123,7 +125,7 @@ def certified_bound(
             repeats -= 1
             continue
         certificate, aim = _certificate(family, sweep, duals, schedule.slack)
-        schedule.run(certificate, aim, value)
+        schedule.run(certificate, aim)
         if sweep.add_violations(certificate):
             sweep.polish(duals)
     columns = list[Columns]()
@@ -147,12 +149,12 @@ def searched_bound(family: BallFamily, decomposition: Decomposition, gap: float)
     sweep = DeltaSweep(family, SETTINGS.search_knots if deltas else 1)
     while passes > 0:
         duals = decomposition.solve(family.explore, gap=gap)
-        value = float(duals.sum())
         if _search_deltas(sweep, duals) and repeats > 1:
             repeats -= 1
             continue
         certificate, _ = _certificate(family, sweep, duals, slack)
-        bound = min(bound, value + certificate.bound(len(duals) * SETTINGS.search_nodes))
+        excess = certificate.bound(len(duals) * SETTINGS.search_nodes)
+        bound = min(bound, sum_bound(duals, excess, family.scale))
         passes -= 1
         if sweep.add_violations(certificate):
             sweep.polish(duals)
