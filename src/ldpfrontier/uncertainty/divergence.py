@@ -253,29 +253,29 @@ def two_cell_range(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatA
     return least.reshape(rho.shape), 1.0 - least_mean(r, 1.0 - q, B.ravel(), order).reshape(rho.shape)
 
 
-def share_within(rho: FloatArray, m: FloatArray, B: float, order: float) -> FloatArray:
-    r"""Return by what share two-cell balls have to shrink for points to be in them, in spite of rounding.
+def share_within(rho: FloatArray, e: FloatArray, B: float, order: float) -> FloatArray:
+    r"""Return a share of the way from rho to rho + e that surely is in the ball of two cells: 1 for all of it.
 
-    Of cells (rho, 1 - rho) and (m, 1 - m), with e = m - rho, the divergence is at most B if and only if ::
+    Of cells (rho, 1 - rho) and (rho + e, 1 - rho - e) the divergence is at most B if and only if ::
 
         rho psi(e / rho) + (1 - rho) psi(-e / (1 - rho)) <= (1 - e^((order - 1) B)) / (1 - order),
 
-    psi(w) = -((1 + w)^a - 1 - a w) / a, a = 1 - order (`_power_remainder`), which is convex in m. For small w
+    psi(w) = -((1 + w)^a - 1 - a w) / a, a = 1 - order (`_power_remainder`), which is convex in e. For small w
     psi is a series, from |w| = 0.006 / (2 + |a|) on a difference of which one term is w. As psi(w) / |w|
     grows with |w|, and is about order |w| / 2 there, the difference counts twice the inverse of that.
 
     Parameters
     ----------
-    rho, m : ndarray
-        Probabilities, rho strictly between 0 and 1.
+    rho, e : ndarray
+        Probabilities, rho > 0 and 0 <= rho + e <= 1.
     B : float
         Radius in nats, > 0, right to some roundings.
     order : float
     """
-    a, e = 1.0 - order, m - rho
-    other = np.where(rho < 1.0, 1.0 - rho, 1.0)
-    own = -_power_remainder(e / rho, m / rho, a) * rho
-    own += np.where(rho < 1.0, -_power_remainder(-e / other, (1.0 - m) / other, a) * other, 0.0)
+    a, other = 1.0 - order, np.where(rho < 1.0, 1.0 - rho, 1.0)
+    with np.errstate(divide="ignore", over="ignore"):
+        own = -_power_remainder(e / rho, (rho + e) / rho, a) * rho
+        own -= np.where(rho < 1.0, _power_remainder(-e / other, (other - e) / other, a) * other, 0.0)
     most = B if a == 0.0 else -math.expm1(-a * B) / a
     # Logarithms of ratios are up to 750, and so many times as much is the error of their powers.
     operations = 16 * rho.size + 4096.0 * (1.0 + abs(a)) + 8.0 * abs(a) * B

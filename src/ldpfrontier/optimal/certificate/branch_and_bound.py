@@ -16,8 +16,8 @@ So a node is a rectangle of (xi, eta), an interval for each letter and one of t 
 most. Candidates for better vertices are the points that the relaxation mixes in the loosest nodes.
 
 The first nodes are rounded outwards. A letter is at most top / q for every probability q that the ball allows
-it, as q w_u <= A(w). The divergence of two cells is convex in q and 0 at r, so that of r + x (q - r) is at
-most x times that of q.
+it, as q w_u <= A(w). The divergence of two cells is convex in q and 0 at r: where rounding has left q beyond
+the ball, some of the way from r is inside (`uncertainty.divergence.share_within`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.optimal.certificate.workspace import Workspace
 from ldpfrontier.optimal.geometry.ball_body import Body
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import divergence_cost, share_within, two_cell_range
+from ldpfrontier.uncertainty.divergence import divergence_cost, share_within, widening
 
 
 class BranchAndBound:
@@ -76,7 +76,7 @@ class BranchAndBound:
             g,
             -math.inf,
             constant() if majorant is None else majorant,
-            gamma(6 * r.size + 64),
+            gamma(4 * r.size + 32),
         )
         moving = top[0] != top[1] or bottom[0] != bottom[1]
         most, least = max(top), min(bottom)
@@ -171,9 +171,9 @@ class BranchAndBound:
 
 def _letter_caps(r: FloatArray, radius: float, order: float, top: float) -> FloatArray:
     """Return upper bounds on letters of w with A(w) <= top, shape (n,)."""
-    q = two_cell_range(r, np.full(r.size, radius), order)[1]
-    within = r + (q - r) * share_within(r, q, radius, order)
-    return top / within * (1.0 + gamma(8))
+    more = np.minimum(widening(r, np.full(r.size, radius), order), 1.0 - r)
+    q = r + more * share_within(r, more, radius, order)
+    return np.asarray(top / q * (1.0 + gamma(8)))
 
 
 def _first_nodes(xi: FloatArray, eta: FloatArray, t: FloatArray, letter_caps: FloatArray) -> Nodes:

@@ -14,12 +14,14 @@ finitely many intervals. The best multipliers are looked for with Kelley's cutti
 **Rounding.** What is tabulated is rounded upwards: every entry is raised by gamma(n) times its magnitude, n
 (`BlockProblem.rounding`) the operations on it from the data of the problem to the bound of the node. As the
 multipliers are >= 0 and maxima keep order, that covers the sums over the letters. A tangent at xi = s has the
-argument x = 1 + s v. Any v will do, so x is taken to be exact, and v wrong by u (1 + s |v|) / s; as |s v| and
-s times the step from v are at most 3 l, l = 1 + s (w + top), its magnitude is ::
+argument x = 1 + s v. Any v will do, so x is taken to be exact, and v wrong by u (1 + s |v|) / s. With
+l = 1 + s (w + top), s |v| is at most 2 l and s times the step from v at most 3 l, and both have errors of some
+l u, so that what a tangent is wrong by is some operations times ::
 
-    |phi(x)| + 3 l phi'(x) (1 + (xi / s - 1) (2 + (1 - g) (1 + 2 / x))),
+    l phi'(x) (1 + (xi / s - 1) (2 + (1 - g) (1 + 2 / x))),
 
-besides 2 / |g| for the difference x^g - 1, of few operations. Intervals are rounded outwards, and k downwards.
+besides those on its terms, and 2 / |g| for the difference x^g - 1. Intervals are rounded outwards, and k
+downwards.
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ _RECTANGLE_WEIGHT, _MIN_WIDTH, _ZERO = SETTINGS.rectangle_weight, SETTINGS.min_w
 _T = 2
 #: Relative error of an end of an interval, and of x^g - 1 next to x^g + 1.
 _ENDS, _DIFFERENCE = gamma(12), gamma(8)
+#: The same of a tangent, next to l phi'(x).
+_TANGENT = gamma(64)
 
 
 @inner
@@ -138,16 +142,19 @@ def _tabulate_constraint(
             middle, half = 0.5 * (left + right), 0.5 * (right - left)
             # Tangents in w and in the bound of A or B, which moves with t: in the middle of their domain.
             v = sign * (middle - origin)
-            v += 0.5 * max(half + moved - v - 1.0 / s, 0.0)
+            shift = 0.5 * max(half + moved - v - 1.0 / s, 0.0)
+            v += shift
             argument = max(1.0 + s * v, _ZERO)
             value, slope = _phi(argument, g), _phi_slope(argument, g)
             second = slope * (last - s)
             per_argument = (1.0 - g) / argument
             bent = slope * s + second * (1.0 - per_argument * v * s)
-            steep = 3.0 * rounding * slope * (1.0 + s * (right + abs(origin) + moved))
-            error = difference + rounding * abs(value) + steep
-            first_value = value + error
-            second_value = first_value + v * second + steep * ratio * (3.0 - g + 2.0 * per_argument)
+            steep = _TANGENT * slope * (1.0 + s * (right + abs(origin) + moved))
+            reach = s * (half + moved + shift)
+            first_value = value + difference + rounding * (abs(value) + slope * reach) + steep
+            farther = abs(s * v) + reach * (1.0 + per_argument * abs(s * v))
+            error = steep * (3.0 - g + 2.0 * per_argument) + rounding * slope * farther
+            second_value = first_value + v * second + ratio * error
             for end in range(count):
                 for p in (j, grid + j):
                     step = sign * (space.points[u, p] - at_ends[end]) - v
