@@ -253,35 +253,43 @@ def two_cell_range(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatA
     return least.reshape(rho.shape), 1.0 - least_mean(r, 1.0 - q, B.ravel(), order).reshape(rho.shape)
 
 
-def share_within(rho: FloatArray, e: FloatArray, B: float, order: float) -> FloatArray:
-    r"""Return a share of the way from rho to rho + e that surely is in the ball of two cells: 1 for all of it.
+def allowed_probabilities(rho: FloatArray, B: FloatArray, order: float) -> FloatArray:
+    r"""Return the largest probability of cells that balls of two cells surely allow, in spite of rounding.
 
     Of cells (rho, 1 - rho) and (rho + e, 1 - rho - e) the divergence is at most B if and only if ::
 
         rho psi(e / rho) + (1 - rho) psi(-e / (1 - rho)) <= (1 - e^((order - 1) B)) / (1 - order),
 
-    psi(w) = -((1 + w)^a - 1 - a w) / a, a = 1 - order (`_power_remainder`), which is convex in e. For small w
-    psi is a series, from |w| = 0.006 / (2 + |a|) on a difference of which one term is w. As psi(w) / |w|
+    psi(w) = -((1 + w)^a - 1 - a w) / a, a = 1 - order (`_power_remainder`), which is convex in e, and 0 at 0.
+    So if it is exceeded by a factor at the e of `widening`, e divided by the factor is in the ball. For small
+    w psi is a series, from |w| = 0.006 / (2 + |a|) on a difference of which one term is w. As psi(w) / |w|
     grows with |w|, and is about order |w| / 2 there, the difference counts twice the inverse of that.
 
     Parameters
     ----------
-    rho, e : ndarray
-        Probabilities, rho > 0 and 0 <= rho + e <= 1.
-    B : float
-        Radius in nats, > 0, right to some roundings.
+    rho, B : ndarray
+        Probabilities, and radii in nats, right to some roundings; they broadcast against each other.
     order : float
+
+    Returns
+    -------
+    ndarray
     """
-    a, other = 1.0 - order, np.where(rho < 1.0, 1.0 - rho, 1.0)
-    with np.errstate(divide="ignore", over="ignore"):
-        own = -_power_remainder(e / rho, (rho + e) / rho, a) * rho
-        own -= np.where(rho < 1.0, _power_remainder(-e / other, (other - e) / other, a) * other, 0.0)
-    most = B if a == 0.0 else -math.expm1(-a * B) / a
+    rho, B = np.broadcast_arrays(rho, B)
+    found = np.where(np.isinf(B), 1.0, np.maximum(rho, -np.expm1(-B) * (rho == 0.0) * (1.0 - gamma(64))))
+    own = (rho > 0.0) & (rho < 1.0) & (B > 0.0) & np.isfinite(B)
+    rho, B, a = rho[own], B[own], 1.0 - order
+    e, other = np.minimum(widening(rho, B, order), 1.0 - rho), 1.0 - rho
     # Logarithms of ratios are up to 750, and so many times as much is the error of their powers.
-    operations = 16 * rho.size + 4096.0 * (1.0 + abs(a)) + 8.0 * abs(a) * B
-    operations += 24.0 * (2.0 + abs(a)) / (0.006 * order)
-    allowed = most * (1.0 - gamma(operations))
-    return np.where(own > allowed, allowed / np.maximum(own, allowed), 1.0)
+    operations = 4096.0 * (1.0 + abs(a)) + 24.0 * (2.0 + abs(a)) / (0.006 * order)
+    operations += 8.0 * abs(a) * float(B.max(initial=0.0))
+    with np.errstate(divide="ignore", over="ignore"):
+        spent = -_power_remainder(e / rho, (rho + e) / rho, a) * rho
+        spent -= _power_remainder(-e / other, (other - e) / other, a) * other
+        most = (B if a == 0.0 else -np.expm1(-a * B) / a) * (1.0 - gamma(operations))
+        share = np.where(spent > most, most / np.maximum(spent, most), 1.0)
+    found[own] = (rho + share * e) * (1.0 - gamma(4))
+    return found
 
 
 def divergence_cost(D: float, order: float) -> float:

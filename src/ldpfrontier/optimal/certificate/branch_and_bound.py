@@ -16,8 +16,7 @@ So a node is a rectangle of (xi, eta), an interval for each letter and one of t 
 most. Candidates for better vertices are the points that the relaxation mixes in the loosest nodes.
 
 The first nodes are rounded outwards. A letter is at most top / q for every probability q that the ball allows
-it, as q w_u <= A(w). The divergence of two cells is convex in q and 0 at r: where rounding has left q beyond
-the ball, some of the way from r is inside (`uncertainty.divergence.share_within`).
+it (`uncertainty.divergence.allowed_probabilities`), as q w_u <= A(w).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.optimal.certificate.workspace import Workspace
 from ldpfrontier.optimal.geometry.ball_body import Body
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import divergence_cost, share_within, widening
+from ldpfrontier.uncertainty.divergence import allowed_probabilities, divergence_cost
 
 
 class BranchAndBound:
@@ -80,7 +79,8 @@ class BranchAndBound:
         )
         moving = top[0] != top[1] or bottom[0] != bottom[1]
         most, least = max(top), min(bottom)
-        letter_caps = _letter_caps(r, body.radius, body.order, most)
+        allowed = allowed_probabilities(r, np.array(body.radius), body.order)
+        letter_caps = most / allowed * (1.0 + gamma(8))
         ratio = SETTINGS.wide_ratio if moving else SETTINGS.interval_ratio
         # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise.
         rise, far = math.expm1(body.radius), SETTINGS.last_scalar
@@ -167,13 +167,6 @@ class BranchAndBound:
         w[:, self._real] = points[first]
         own = loosest[first // 3]
         return w, self._nodes.t_interval[own].mean(axis=1), self._nodes.minorant[own, :, 0].mean(axis=1)
-
-
-def _letter_caps(r: FloatArray, radius: float, order: float, top: float) -> FloatArray:
-    """Return upper bounds on letters of w with A(w) <= top, shape (n,)."""
-    more = np.minimum(widening(r, np.full(r.size, radius), order), 1.0 - r)
-    q = r + more * share_within(r, more, radius, order)
-    return np.asarray(top / q * (1.0 + gamma(8)))
 
 
 def _first_nodes(xi: FloatArray, eta: FloatArray, t: FloatArray, letter_caps: FloatArray) -> Nodes:

@@ -22,6 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.exact.budget_split import Accuracy, Ball, ComparedPairs, worst_pairs
 from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.types import FloatArray
@@ -51,7 +52,8 @@ class PublicOracle(Oracle):
         # max(upper) in between, bound the mean of w_u / upper_{s,u} of every group.
         most = (math.exp(self.epsilon) * grown.max()) ** 2 / shrunk.min()
         top = most / (self._largest_probabilities * shrunk).max(axis=0)
-        return np.asarray(np.minimum(top, 1.0 / np.maximum(self.prior[0], 1e-300)))
+        top = np.minimum(top, 1.0 / np.maximum(self.prior[0], 1e-300))
+        return np.asarray(top * (1.0 + gamma(2 * self.ball.centre.size + 64)))
 
     @property
     def conditional_cuts(self) -> FloatArray:

@@ -28,11 +28,12 @@ from typing import Literal
 
 import numpy as np
 
+from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.exact.budget_split import Accuracy, Ball, ComparedPairs, worst_pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import minimizers
+from ldpfrontier.uncertainty.divergence import allowed_probabilities
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 Conditionals = Literal["exact", "projections", "simplex"]
@@ -70,16 +71,13 @@ class Oracle:
     def entry_bounds(self) -> FloatArray:
         """Return upper bounds on the entries of columns v with P-hat . v = 1, shape (a1 a2,)."""
         # Averages of two groups differ by at most e^eps and have the mean 1: R . v_s <= e^(2 eps).
-        return math.exp(2.0 * self.epsilon) / self._largest_probabilities.ravel()
+        return math.exp(2.0 * self.epsilon) * (1.0 + gamma(16)) / self._largest_probabilities.ravel()
 
     @cached_property
     def _largest_probabilities(self) -> FloatArray:
-        """The largest R_s(u) over the projections, shape (a1, a2)."""
+        """The largest R_s(u) over the projections, rounded downwards, shape (a1, a2)."""
         ball = self.ball
-        a1, a2 = ball.centre.shape
-        unit, s = np.tile(np.eye(a2), (a1, 1)), np.repeat(np.arange(a1), a2)
-        found = minimizers(ball.conditionals[s], -unit, ball.projected_radii[s], ball.order)
-        return -found.value.reshape(a1, a2)
+        return allowed_probabilities(ball.conditionals, ball.projected_radii[:, None], ball.order)
 
     @cached_property
     def conditional_cuts(self) -> FloatArray:

@@ -29,6 +29,8 @@ import numpy as np
 from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF, sum_error
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master, generate
 from ldpfrontier.optimal.exact.cut_pool import CutPool
@@ -40,6 +42,10 @@ from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
+
+
+#: Twice the unit roundoff: so many operations of it are more than their gamma.
+_UNIT = 2.0 * UNIT_ROUNDOFF
 
 
 class Node(NamedTuple):
@@ -93,6 +99,13 @@ class JointColumns:
     def scale(self) -> FloatArray:
         """P-hat, row-major, shape (a1 a2,)."""
         return self.utility.prior
+
+    def error(self, duals: FloatArray) -> float:
+        """Return by how much the sum of duals and the bound of `price` can be too low, in nats.
+
+        The duals are those of the bound, raised by it, and it is at most their sum.
+        """
+        return sum_error(duals, float(duals.sum()), self.scale)
 
     def _upper_bounds(self) -> FloatArray:
         """Return upper bounds on the entries of columns, (a1 a2,), and fill the pool."""
@@ -220,18 +233,10 @@ class JointColumns:
                 heapq.heappush(heap, node)
         return max(cutoff(), -heap[0].negative_bound) if heap else cutoff()
 
-    def _secants(self, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return slopes and values at 0 of the secants of v log v over the intervals, times P-hat."""
-        low, width = xlogy(lo, lo), hi - lo
-        wide = width > 1e-12 * hi
-        secants = (xlogy(hi, hi) - low) / np.where(wide, width, 1.0)
-        slopes = np.where(wide, secants, np.log(np.maximum(hi, 1e-300)) + 1.0)
-        return self.scale * slopes, self.scale * (low - slopes * lo)
-
     def _bound(self, duals: FloatArray, lo: FloatArray, hi: FloatArray, enough: float) -> Node | None:
         """Return the node of a box, cut down to where reduced costs may exceed `enough`; None if nowhere."""
         while True:
-            slopes, constants = self._secants(lo, hi)
+            slopes, constants = _secants(self.scale, lo, hi)
             constant = float(constants.sum())
             found = self.pool.maximize(slopes - duals, lo, hi, enough - constant)
             if found is None:
@@ -252,7 +257,7 @@ class JointColumns:
     def _split(self, node: Node, enough: float) -> list[tuple[FloatArray, FloatArray]]:
         """Return the halves of a box at the entry with the largest gap; or the box, if new cuts help more."""
         _, _, v, lo, hi = node
-        slopes, constants = self._secants(lo, hi)
+        slopes, constants = _secants(self.scale, lo, hi)
         gaps = slopes * v + constants - self.scale * xlogy(v, v)
         if gaps.sum() < 0.5 * (-node.negative_bound - enough):
             return [(lo, hi)]
@@ -262,6 +267,27 @@ class JointColumns:
         below, above = hi.copy(), lo.copy()
         below[x] = above[x] = at
         return [(lo, below), (above, hi)]
+
+
+@kernel
+def _secants(scale: FloatArray, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return slopes and values at 0 of lines above v log v on intervals, times P-hat: the secants, raised.
+
+    As v log v is convex, a line is above it if it is at both ends. The slope is right to some roundings of
+    the values at both ends, divided by the width, which cancels there; besides, all numbers of the line have
+    the magnitudes of the values and of slope times end.
+    """
+    n = scale.size
+    slopes, constants = np.empty(n), np.empty(n)
+    for j in range(n):
+        low = lo[j] * np.log(lo[j]) if lo[j] > 0.0 else 0.0
+        high = hi[j] * np.log(hi[j]) if hi[j] > 0.0 else 0.0
+        width = hi[j] - lo[j]
+        slope = (high - low) / width if width > 1e-12 * hi[j] else np.log(max(hi[j], 1e-300)) + 1.0
+        size = abs(low) + abs(high) + abs(slope) * (abs(lo[j]) + abs(hi[j]))
+        slopes[j] = scale[j] * slope
+        constants[j] = scale[j] * (low - slope * lo[j] + (n + 16) * _UNIT * size)
+    return slopes, constants
 
 
 def joint_optimum(
@@ -315,7 +341,11 @@ def solve_jointly(
         family.found = Columns.join([family.found, utility.columns(inside)])
     _generate_by_search(family, tolerance, max_rounds)
     return generate(
-        family, family.found, utility, tolerance=tolerance, max_rounds=max_rounds, smoothing=(0.0,)
+        *(family, family.found, utility),
+        tolerance=tolerance,
+        max_rounds=max_rounds,
+        smoothing=(0.0,),
+        error=family.error,
     )
 
 

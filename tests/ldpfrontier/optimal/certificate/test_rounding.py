@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from mpmath import expm1, fsum, log, mpf
 
-from ldpfrontier.optimal.certificate.branch_and_bound import BranchAndBound, _letter_caps
+from ldpfrontier.optimal.certificate.branch_and_bound import BranchAndBound
 from ldpfrontier.optimal.certificate.lagrangian_relaxation import _ZERO, search_best_first
 from ldpfrontier.optimal.certificate.majorant import Majorant, affine_minorant
 from ldpfrontier.optimal.geometry.ball_body import Body
-from ldpfrontier.uncertainty.divergence import share_within
 from oracles import high_precision  # 60 digits
 from support.blocks import random_majorant
 
@@ -195,31 +194,3 @@ def exact_majorant(majorant: Majorant, z, t):
     return min(
         at(lam) * z + at(h) + (at(beta) if z > low else 0) for low, high, lam, h, beta in rows if z <= high
     )
-
-
-def divergence(rho, q, order):
-    return high_precision.divergence([rho, 1 - rho], [q, 1 - q], order)
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_letters_are_cut_off_outside_of_the_body(order, long):
-    """No letter has more than top / q for a q that the ball allows it, which is what caps have."""
-    rng = np.random.default_rng(7)
-    for _ in range(200 if long else 25):
-        r = np.maximum(rng.dirichlet(np.full(4, 0.3)), 10.0 ** rng.uniform(-12, -1))
-        r /= r.sum()
-        radius, top = 10.0 ** rng.uniform(-15, 0.5), math.exp(rng.uniform(0.1, 15.0))
-        caps = _letter_caps(r, radius, order, top)
-        for rho, cap in zip(r.tolist(), caps.tolist(), strict=True):
-            q = mpf(top) / mpf(cap)
-            assert q <= mpf(rho) or divergence(mpf(rho), q, order) <= mpf(radius)
-            # And not much is given away.
-            more = q * (1 + mpf("1e-11"))
-            assert more >= 1 or divergence(mpf(rho), more, order) > mpf(radius)
-
-
-def test_a_point_within_the_ball_is_left_where_it_is():
-    rho = np.array([0.2, 0.5, 1e-9])
-    for order in ORDERS:
-        np.testing.assert_array_equal(share_within(rho, 0.0 * rho, 1e-20, order), 1.0)
-        assert (share_within(rho, 1e-7 * rho, 0.1, order) == 1.0).all()
