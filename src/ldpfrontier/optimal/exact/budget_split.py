@@ -14,6 +14,12 @@ c_s and c_t hardly depend on the angle if the budget is small, so that the root 
 found by secants in a bracket. From order 1/2 on, the log ratio is quasi-concave in the share of s; below,
 several brackets are searched. Every pair (R_s, R_t) that is looked at is in F, the worst or not. All of this
 is compiled.
+
+**Rounding.** A cut is of no use if it cuts off a column of the cone. With n letters the divergence of an R is
+right to gamma(4 n + 64) (2 + D + max_u log(R_u / r_u) + 1 / |order - 1|): it is a sum of two logarithms, of
+means that are right to some n roundings, the first of which is -max log(R_u / r_u); the second is divided by
+order - 1, unless that is small and another formula is used. Should an R be beyond its share of the budget
+within that, it is mixed with r: divergence is convex in R. Then R_s is rounded downwards, and R_t upwards.
 """
 
 from __future__ import annotations
@@ -25,13 +31,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF
 from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.optimal.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean
 from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.settings import SETTINGS as BALL
+
+#: Twice the unit roundoff: so many operations of it are more than their gamma.
+_UNIT = 2.0 * UNIT_ROUNDOFF
 
 # What compiled functions read of the settings.
 _MAX_STEPS, _SECANTS_ALONE = SETTINGS.max_angle_steps, SETTINGS.secants_alone
 _LOW_ORDER_BRACKETS, _LARGEST_EXPONENT = SETTINGS.low_order_brackets, SETTINGS.largest_exponent
+_CANCELLING_ORDER = BALL.cancelling_order
 
 
 class ComparedPairs(NamedTuple):
@@ -97,11 +109,29 @@ def _solve_mean(
         extreme_mean(r, w, sign, radius, order, 0.0, found)
         rate = sign * (found.value[0] - w[lowest]) + found.x[lowest]
         return rate if rate < np.inf else 0.0
-    found.value[0] = 0.0
+    found.value[0] = found.divergence[0] = 0.0
     for u in range(w.size):
         found.R[u] = r[u] if radius == 0.0 else (1.0 if u == lowest else 0.0)
         found.value[0] += found.R[u] * w[u]
     return 0.0
+
+
+@inner
+def _share_outside(r: FloatArray, found: ExtremeMean, radius: float, order: float) -> float:
+    """Return the share of r that must be mixed with an extreme distribution to be surely within a radius."""
+    g, D, largest = (order - 1.0) / order, found.divergence[0], 1.0
+    if not D > 0.0:
+        return 0.0
+    for u in range(r.size):
+        if r[u] > 0.0:
+            largest = max(largest, found.R[u] / r[u])
+    size = 2.0 + D + np.log(largest)
+    if abs(order - 1.0) >= _CANCELLING_ORDER:
+        size += 1.0 / abs(order - 1.0)
+    most = D + (4 * r.size + 64) * _UNIT * size
+    # The radius is that of a share of the budget: k(D) is right to some roundings.
+    lost = (16 + r.size) * (1.0 + np.exp(min(-g * radius, 700.0)) + abs(g) * radius)
+    return max(1.0 - radius * max(1.0 - lost * _UNIT, 0.0) / most, 0.0)
 
 
 @inner
@@ -120,20 +150,20 @@ def _try_angle(
     if shared:
         sin, cos = math.sin(angle), (math.cos(angle) if angle < 0.5 * math.pi else 0.0)
     g = (ball.order - 1.0) / ball.order
-    D, per_share = _divergence_of_share(sin * sin, ball.sensitive[s], ball.radius, g)
-    rise = per_share * _solve_mean(
-        ball.conditionals[s], column[s], -1.0, D * (1.0 - unspent), ball.order, top
-    )
-    D, per_share = _divergence_of_share(cos * cos, ball.sensitive[t], ball.radius, g)
-    fall = per_share * _solve_mean(
-        ball.conditionals[t], column[t], 1.0, D * (1.0 - unspent), ball.order, bottom
-    )
+    r_s, r_t = ball.conditionals[s], ball.conditionals[t]
+    D_s, per_share = _divergence_of_share(sin * sin, ball.sensitive[s], ball.radius, g)
+    rise = per_share * _solve_mean(r_s, column[s], -1.0, D_s * (1.0 - unspent), ball.order, top)
+    D_t, per_share = _divergence_of_share(cos * cos, ball.sensitive[t], ball.radius, g)
+    fall = per_share * _solve_mean(r_t, column[t], 1.0, D_t * (1.0 - unspent), ball.order, bottom)
     high, low = top.value[0], bottom.value[0]
     ratio = high / low if high > 0.0 else (1.0 if low == 0.0 else 0.0)
     if ratio > worst.ratio[0]:
         worst.ratio[0], worst.means[0], worst.means[1] = ratio, high, low
+        x, y = _share_outside(r_s, top, D_s, ball.order), _share_outside(r_t, bottom, D_t, ball.order)
+        error = (2 * r_s.size + 48) * _UNIT
         for u in range(top.R.size):
-            worst.R[0, u], worst.R[1, u] = top.R[u], bottom.R[u]
+            worst.R[0, u] = (1.0 - error) * (top.R[u] + x * (r_s[u] - top.R[u]))
+            worst.R[1, u] = (1.0 + error) * (bottom.R[u] + y * (r_t[u] - bottom.R[u]))
     c_s, c_t = rise * sin / high, fall * cos / low
     return math.atan2(c_s, c_t) - angle if shared and 0.0 < c_s + c_t < np.inf else 0.0
 

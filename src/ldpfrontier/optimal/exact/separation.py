@@ -128,10 +128,14 @@ class Oracle:
         cuts : ndarray, shape (m, pairs, a1 a2)
             a with a . v <= 0 on the cone.
         """
+        means, cuts = self._worst_cuts(columns)
+        return log_ratio(means[..., 0], means[..., 1]), cuts
+
+    def _worst_cuts(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return `_cuts` as exactly as they are found."""
         smooth = self.ball.order >= 1
         angle = SETTINGS.angle_accuracy if smooth else SETTINGS.kink_angle_accuracy
-        means, cuts = self._cuts(columns, Accuracy(angle, 0.0, True))
-        return log_ratio(means[..., 0], means[..., 1]), cuts
+        return self._cuts(columns, Accuracy(angle, 0.0, True))
 
     def fast_cuts(self, columns: FloatArray) -> FloatArray:
         """Return cuts that are nearly the most violated ones, at little cost, shape (m, pairs, a1 a2)."""
@@ -201,16 +205,16 @@ class Oracle:
             # Levels over a tiny set are noisy: a wider margin, should the usual one not do.
             margin = SETTINGS.pull_margin * 2.0 ** max(step - 8, 0)
             slack = -math.expm1(self.epsilon - margin)
-            levels, found = self.worst(inside[rows])
+            means, found = self._worst_cuts(inside[rows])
+            levels = log_ratio(means[..., 0], means[..., 1])
             over = levels > self.epsilon - 0.5 * SETTINGS.pull_margin
             cuts.append(found[over])
             bad = over.any(axis=1)
-            rows, levels, found = rows[bad], levels[bad], found[bad]
+            rows, means = rows[bad], means[bad]
             if rows.size == 0:
                 return inside, np.concatenate(cuts)
             v = inside[rows]
-            # a . v at the level epsilon - margin: the negative part of a belongs to the smaller side.
-            excess = np.einsum("mpx,mx->mp", np.where(found > 0, found, found * math.exp(-margin)), v)
+            excess = means[..., 0] - math.exp(self.epsilon - margin) * means[..., 1]
             excess = np.maximum(excess.max(axis=1, keepdims=True), 0.0)
             weight = excess / (excess - slack)
             inside[rows] = (1.0 - weight) * v + weight

@@ -48,6 +48,7 @@ class ExtremeMean(NamedTuple):
     x: FloatArray  # (n,): distances from the pole; inf where all letters are alike
     budget_cost: FloatArray  # (1,): nu k(D)
     price_binds: NDArray[np.bool_]  # (1,): whether the price decides, and not the radius
+    divergence: FloatArray  # (1,): D of what attains it
 
 
 class Equation(IntEnum):
@@ -62,7 +63,13 @@ class Equation(IntEnum):
 def empty_extreme(n: int) -> ExtremeMean:
     """Return space for an extreme mean of n letters, without a start of the search."""
     found = ExtremeMean(
-        np.zeros(1), np.zeros(1), np.empty(n), np.empty(n), np.zeros(1), np.zeros(1, dtype=np.bool_)
+        np.zeros(1),
+        np.zeros(1),
+        np.empty(n),
+        np.empty(n),
+        np.zeros(1),
+        np.zeros(1, dtype=np.bool_),
+        np.zeros(1),
     )
     found.log_t[0] = np.nan
     return found
@@ -193,7 +200,7 @@ def extreme_mean(
         The result; its log t is where to start.
     """
     R, z = found.R, found.x
-    found.budget_cost[0], found.price_binds[0] = 0.0, False
+    found.budget_cost[0], found.price_binds[0], found.divergence[0] = 0.0, False, 0.0
     low = high = sign * w[0]
     for u in range(r.size):
         low, high = min(low, sign * w[u]), max(high, sign * w[u])
@@ -221,7 +228,7 @@ def extreme_mean(
     start = min(max(start, _FIRST + 1.0), 300.0)
     log_t, left = _search(r, z, floor, radius, order, nu, start, R)
     D = _tilted_divergence(r, z, floor, log_t, order, R)[0] + left
-    found.log_t[0] = log_t
+    found.log_t[0], found.divergence[0] = log_t, D
     if left > 0.0:
         _move_to_least(R, z, left)
     value, inverse = 0.0, np.exp(-log_t)
