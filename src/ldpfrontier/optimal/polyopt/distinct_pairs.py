@@ -11,6 +11,12 @@ The reduced costs of all columns are bounded by branch and bound over the interv
 (`fixed_delta`): an interval is pruned when its bound is near the best reduced cost at the deltas looked at,
 and split otherwise, preferably at a critical delta, where a vertex of some block appears or vanishes. Between
 two critical deltas all vertices move along lines in e^-delta, and no column is better than at both ends.
+
+**Rounding**, of vertices as they are listed, as in `products.pricing_error`, but for all deltas at once. With w
+the largest letter, at most e^eps / (1 - S + min L), and M = max |c_su| / P_su + log w + 3 + |lam|, the terms
+of f_s - lam z_s add up to at most M z_s + C_s at every vertex, C_s = sum |c_s| + p_s, and |c| w for letters
+without probability. n operations make f_s wrong by gamma(n) times that, as do duals wrong by gamma(n) M P and
+a constant. So they raise a bound by gamma(n) (M + sum C_s / min Z), min Z = 1 - (1 - e^-eps) max p_s.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ldpfrontier.numerics.rounding import gamma, sum_error
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.geometry.block_key import BlockKey, block_keys
 from ldpfrontier.optimal.geometry.polytope import Block, critical_levels
@@ -28,6 +35,7 @@ from ldpfrontier.optimal.geometry.vertex_list import VertexList, VertexSubset
 from ldpfrontier.optimal.polyopt.fixed_delta import FixedDeltaBounds
 from ldpfrontier.optimal.polyopt.settings import SETTINGS
 from ldpfrontier.optimal.products.pricing import BlockProduct
+from ldpfrontier.optimal.products.pricing_error import COMPARISONS, STEP
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns
 
@@ -106,6 +114,29 @@ class DistinctPairsFamily:
         excess, products = self.search(duals, self.resolution, effort=effort)
         offers = [x.price(duals, effort, GENERATION.batch)[1] for x in [self.all_pairs, *products]]
         return excess, Columns.join(offers)
+
+    def error(self, duals: FloatArray) -> float:
+        """Return by how much rounding can have lowered the bound of `search` plus the sum of the duals.
+
+        Parameters
+        ----------
+        duals : ndarray, shape (a1, a2) or row-major
+            Those of the bound: raised by it, times P-hat.
+        """
+        (a1, a2), size, prior = self.centre.shape, np.abs(duals.ravel()), self.scale
+        rest = np.maximum(1.0 - self.lower.sum(axis=1), 1e-15) + self.lower.min(axis=1)
+        log_letter = self.epsilon - math.log(float(rest.min()))
+        ratio = float((size[prior > 0.0] / prior[prior > 0.0]).max())
+        least = 1.0 + math.expm1(-self.epsilon) * float(self.centre.sum(axis=1).max())
+        fixed = float(size.sum()) + 1.0
+        if (empty := float(size[prior == 0.0].sum())) > 0.0:
+            fixed += math.exp(log_letter) * empty
+        # Slopes are those of Z log Z, up to the largest bound.
+        per_mass = ratio + log_letter + 3.0 + (3.0 + 2.0 * self.epsilon + abs(math.log(least)))
+        operations = 2 * COMPARISONS * (2 * a2 + a1 + STEP)
+        return gamma(operations) * (per_mass + fixed / least) + sum_error(
+            duals, float(duals.sum()), self.centre
+        )
 
     def search(
         self, duals: FloatArray, slack: float, enough: float = 0.0, effort: int = 0

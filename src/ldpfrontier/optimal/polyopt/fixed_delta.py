@@ -68,7 +68,7 @@ class Vertices(NamedTuple):
 def _increment(level: float, lower_sums: FloatArray) -> tuple[float, float]:
     """Return rest = 1 - S, and d = (e^level - 1) / rest, by how much the entries of a vertex differ."""
     rest = max(1.0 - lower_sums[-1], 1e-15)
-    return rest, (math.exp(level) - 1.0) / rest
+    return rest, math.expm1(level) / rest
 
 
 @inner

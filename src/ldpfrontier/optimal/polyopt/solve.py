@@ -234,6 +234,7 @@ def polyopt_distinct(
         max_rounds=max_rounds,
         stable_duals=duals,
         smoothing=(0.0,) if small else GENERATION.smoothing,
+        error=family.error,
     )
 
 
@@ -254,8 +255,9 @@ def _distinct_from_all_pairs(
     best = max([*channels, *([] if start is None else [start])], key=utility)
     aim = max(tolerance, GENERATION.finest_gap)
     excess, _ = family.search(duals, aim * optimum.value, aim * optimum.value)
+    noise = family.error(duals + excess * family.scale)
     bound = min(float(duals.sum()) + excess, entropy(family.centre))
-    return certified(best, utility(best), bound, tolerance)
+    return certified(best, utility(best), bound, tolerance, noise=noise)
 
 
 def _in_turns(
@@ -291,7 +293,8 @@ def _in_turns(
     for _ in range(SETTINGS.max_searches):
         enough = (1.0 + aim) * optimum.value - float(duals.sum())
         excess, products = family.search(duals, slack_share * optimum.value, enough)
-        bound = min(bound, float(duals.sum()) + excess)
+        noise = family.error(duals + excess * family.scale)
+        bound = min(bound, float(duals.sum()) + excess + noise)
         if bound - optimum.value <= aim * optimum.value or rounds >= max_rounds:
             break
         used.members += [product for product in products if product not in used.members]
