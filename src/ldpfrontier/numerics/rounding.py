@@ -28,14 +28,38 @@ which all columns of a mechanism pay at most 1 - e^-eps times the sum: so they r
 more than (2 / eps + 2) h, relatively, as eps does by a small h. `storage(eps)` allows for that as far as it
 is below 1e-12; at smaller eps a channel as stored can have more than the bound, at its larger level.
 
-**Which bounds have which error.** Derived, as above: those of `optimal_ldp` and `optimal_nonrobust`, and of
-`optimal_unconditional` where columns are listed. Derived for the vertices as they are listed, in
-`optimal.products.pricing_error`, with the share 1e-12 (`optimum.ROUNDING`) for the rounding of the vertices
-and of the stored channel: those of PolyOpt for all pairs (`optimal.polyopt.solve`: duals, decomposition,
-pricing of products), and so of `optimal_unconditional` on larger tables. An allowance that is stated and not
-derived, the share 1e-12 alone or with the folder's own constants: PolyOpt for distinct pairs, whose
-products change with delta; the projections and the shared budget, whose vertices come from Newton's method;
-branch and bound over bodies (`optimal.certificate`) and over the columns of F (`optimal.exact`).
+**Weak duality.** A bound is sum(c) + kappa, where no column v has a reduced cost of more than kappa P . v.
+Whatever is wrong in duals that a linear program has found is in kappa. The sum of n duals is wrong by
+gamma(n) sum |c|; and where P adds up to S, the bound on the information under P / S is (sum(c) + kappa S) / S
++ log S. `sum_error` counts both, with twice |S - 1|.
+
+**Tables of branch and bound.** A bound by Lagrangian relaxation is a maximum, over what a node contains, of
+sums with multipliers x >= 0, which are exact as they are. If every number summed is rounded upwards by
+gamma(n) times its own magnitude, n the operations on it in the data and on the way to the bound, so is the
+bound: no maximum, and no choice of multipliers, can make it too low. Intervals are rounded outwards. That
+costs some multiplications for every number, next to a logarithm or a power.
+
+**Cuts.** A cut that is used to bound a cone of columns v >= 0 is weakened: by rounding of its coefficients
+downwards, and by moving the distributions that it is made of into their ball.
+
+**Which bounds have which error.** Derived, as above:
+
+- those of `optimal_ldp` and `optimal_nonrobust`, and of `optimal_unconditional` where columns are listed;
+- those with nodes over bodies: the projections and half budgets (`optimal.certificate`: tables of a node in
+  `lagrangian_relaxation`, its first intervals in `branch_and_bound`, majorants in `majorant`, kappa in
+  `affine_bounds`), at all deltas;
+- those with nodes over joint columns (`optimal.exact`: programs in `numerics.dual_simplex`, secants in
+  `spatial_branch_and_bound`, cuts in `budget_split`), and with a conditional level, whose averages are joint
+  columns (`optimal.conditional`). The share 1e-12 (`optimum.ROUNDING`) is added to them all the same.
+
+Derived for the vertices as they are listed, with the share 1e-12 for the rounding of the vertices and of the
+stored channel: those of PolyOpt, for all pairs in `optimal.products.pricing_error`, for distinct pairs in
+`optimal.polyopt.distinct_pairs`, and so of `optimal_unconditional` on larger tables.
+
+Not derived: bounds L of the simplex are taken as they are computed, as the data of PolyOpt and of joint
+columns over the simplex; levels below 1e-4 nats, which are scaled from there; and bounds after a linear
+program has failed (`optimal.degenerate_inputs`). Mechanisms of `optimal.projections.budget_multiplier` have
+no bound of their own: vertices of bodies from Newton's method are candidates only, wherever they are used.
 """
 
 from __future__ import annotations
@@ -68,7 +92,7 @@ def normalization(prior: FloatArray) -> float:
 
 
 def sum_error(duals: FloatArray, kappa: float, prior: FloatArray) -> float:
-    """Return by how much the bound sum(duals) + kappa of weak duality can be too low, besides kappa itself."""
+    """Return by how much the bound sum(duals) + kappa of weak duality is too low at most, if kappa is right."""
     total, size = abs(float(duals.sum()) + kappa), float(np.abs(duals).sum()) + abs(kappa)
     return gamma(duals.size + 8) * size + 2.0 * normalization(prior) * (1.0 + total + abs(kappa))
 

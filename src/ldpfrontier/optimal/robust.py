@@ -372,7 +372,7 @@ def _beyond_simplex(
         bound = frontier_bound(ball, epsilon, nodes) if nodes > 0 else math.inf
     value = MutualInformation(ball.centre)(channel)
     bound = min(bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
-    return certified(channel, value, bound, tolerance, rounds)
+    return certified(channel, value, bound, tolerance, rounds, error=0.0)
 
 
 def _ascended(ball: RenyiBall, epsilon: float, channel: Channel) -> Channel:

@@ -22,7 +22,9 @@ def test_what_is_allowed_is_in_the_ball_and_next_to_its_end(order, long):
         r = np.maximum(rng.dirichlet(np.full(4, 0.3)), 10.0 ** rng.uniform(-12, -1))
         r /= r.sum()
         radius = 10.0 ** rng.uniform(-15, 0.5)
-        for rho, q in zip(r.tolist(), allowed_probabilities(r, np.array(radius), order).tolist(), strict=True):
+        for rho, q in zip(
+            r.tolist(), allowed_probabilities(r, np.array(radius), order).tolist(), strict=True
+        ):
             q = mpf(q)
             assert q <= mpf(rho) or of_two_cells(mpf(rho), q, order) <= mpf(radius)
             more = q * (1 + mpf("1e-11") * (1 + 1 / mpf(order)))

@@ -110,7 +110,9 @@ class BranchAndBound:
         max_nodes : int
             Most nodes to add to those of earlier calls, beyond the first ones.
         """
-        problem = self._problem._replace(goal=min(target * (1.0 + gamma(4)), target * (1.0 - gamma(4))) / self._prior)
+        problem = self._problem._replace(
+            goal=min(target * (1.0 + gamma(4)), target * (1.0 - gamma(4))) / self._prior
+        )
         self._count = self._count or self._first
         room = len(self._nodes.bound)
         if self._count + max_nodes > room:

@@ -296,9 +296,7 @@ def _minimize_lagrangian(
         planes.active[p], planes.weight[p] = 0, 1.0 if p == 0 else 0.0
     best = np.inf
     for step in range(_MAX_PLANES):
-        total, corner = _lagrangian(
-            (x[0] * unit[0], x[1] * unit[1]), corners, minorant, r, space, step
-        )
+        total, corner = _lagrangian((x[0] * unit[0], x[1] * unit[1]), corners, minorant, r, space, step)
         first = second = -k
         end = space.argmax_t[step]
         for u in range(r.size):

@@ -14,8 +14,6 @@ class CertificateSettings:
     """Numbers that certificates are computed with."""
 
     # Rounding and accuracy.
-    #: Share of the largest intercept by which affine minorants are lowered.
-    minorant_rounding: float = 1e-14
     #: Letters up to this are zero; phi has no smaller argument.
     zero: float = 1e-9
     #: A block has but one point up to this ratio of its bounds.

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.conditional.public_columns import PublicOracle
 from ldpfrontier.optimal.conditional.settings import SETTINGS
 from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
@@ -39,7 +40,7 @@ def conditional_bound(ball: RenyiBall, epsilon: float, conditional_epsilon: floa
         return math.inf
     family = JointColumns(PublicOracle(ball, epsilon, conditional_epsilon=level), max_nodes)
     averages = solve_jointly(family, SETTINGS.public_tolerance, SETTINGS.public_rounds)
-    return averages.upper_bound + _sensitive_bound(ball, level)
+    return (averages.upper_bound + _sensitive_bound(ball, level)) * (1.0 + gamma(2 * ball.centre.size + 16))
 
 
 def _sensitive_bound(ball: RenyiBall, level: float) -> float:

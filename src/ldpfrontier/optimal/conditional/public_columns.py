@@ -41,9 +41,13 @@ class PublicOracle(Oracle):
     def _factors(self) -> tuple[FloatArray, FloatArray]:
         """1 / upper and lower, (a1, a2) each."""
         total, a1 = self.prior, len(self.ball.centre)
-        p = np.where(total > 0, self.ball.centre / np.where(total > 0, total, 1.0), 1.0 / a1)
-        k = self.conditional_epsilon
-        return 1.0 / (1.0 + (1.0 - p) * math.expm1(k)), 1.0 / (1.0 + (1.0 - p) * math.expm1(-k))
+        # 1 - p as a sum, in which nothing cancels.
+        rest = (1.0 - np.eye(a1)) @ self.ball.centre
+        rest = np.where(total > 0, rest / np.where(total > 0, total, 1.0), 1.0 - 1.0 / a1)
+        k, error = self.conditional_epsilon, gamma(2 * a1 + 16)
+        shrunk, grown = 1.0 / (1.0 + rest * math.expm1(k)), 1.0 / (1.0 + rest * math.expm1(-k))
+        # Outwards: the cone has all averages. At k = 0 both are 1.
+        return (shrunk * (1.0 - error), grown * (1.0 + error)) if k > 0.0 else (shrunk, grown)
 
     def entry_bounds(self) -> FloatArray:
         """Return upper bounds on the entries of w with P_U . w = 1, shape (a2,)."""

@@ -122,7 +122,7 @@ def two_level_optimum(
             best = channel
             break
     bound = min(bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
-    return certified(best, utility(best), bound, tolerance, rounds)
+    return certified(best, utility(best), bound, tolerance, rounds, error=0.0)
 
 
 def _is_solved(ball: RenyiBall, epsilon: float) -> bool:

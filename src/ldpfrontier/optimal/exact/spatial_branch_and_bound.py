@@ -43,7 +43,6 @@ from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
 
-
 #: Twice the unit roundoff: so many operations of it are more than their gamma.
 _UNIT = 2.0 * UNIT_ROUNDOFF
 
@@ -328,7 +327,7 @@ def joint_optimum(
     family = JointColumns(Oracle(ball, epsilon, envelope, pairs, conditional_epsilon), max_nodes)
     found = solve_jointly(family, tolerance, max_rounds, start)
     bound = min(found.upper_bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
-    return certified(found.channel, found.value, bound, tolerance, found.iterations)
+    return certified(found.channel, found.value, bound, tolerance, found.iterations, error=0.0)
 
 
 def solve_jointly(

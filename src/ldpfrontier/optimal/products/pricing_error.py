@@ -29,7 +29,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldpfrontier.numerics.rounding import gamma, normalization
+from ldpfrontier.numerics.rounding import gamma, sum_error
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.types import FloatArray
 
@@ -51,8 +51,7 @@ def pricing_error(products: Sequence[BlockProduct], duals: FloatArray) -> float:
     """
     centre = products[0].centre
     bound = abs(float(duals.sum()))
-    of_sum = gamma(duals.size + 4) * (float(np.abs(duals).sum()) + bound)
-    of_sum += 2.0 * normalization(centre) * bound
+    of_sum = sum_error(duals, bound, centre)
     return of_sum + max(_kappa_error(product, duals.reshape(centre.shape), bound) for product in products)
 
 

@@ -36,7 +36,9 @@ def tree_of(seed, epsilon, order, moving):
     r /= r.sum()
     p, radius = rng.uniform(0.01, 0.9), 10 ** rng.uniform(-5, 0.0)
     body = Body(r, radius, order, p * r, epsilon)
-    duals = p * r * rng.uniform(0.3, 1.0 + epsilon, letters) + p * np.where(r > 0, 0.0, rng.uniform(-0.1, 0.2))
+    duals = p * r * rng.uniform(0.3, 1.0 + epsilon, letters) + p * np.where(
+        r > 0, 0.0, rng.uniform(-0.1, 0.2)
+    )
     majorant = random_majorant(rng, int(rng.integers(1, 4)), int(rng.integers(2, 5)) if moving else 1)
     top, bottom = (body.top, 1.0 if moving and seed % 2 else body.top), (1.0, 1.0)
     if moving and not seed % 2:
@@ -105,7 +107,10 @@ class Exact:
         minorant = [[mpf(x) for x in row] for row in nodes.minorant[c].tolist()]
         used = [math.isfinite(ends[1]) for ends in (xi, eta)]
         unit = 1.0 / xi[0], 1.0 / eta[0]
-        x = [mpf(float(m) * u) if own else mpf(0) for m, u, own in zip(nodes.multipliers[c], unit, used, strict=True)]
+        x = [
+            mpf(float(m) * u) if own else mpf(0)
+            for m, u, own in zip(nodes.multipliers[c], unit, used, strict=True)
+        ]
         grid, points = len(self.spacing) - 1, []
         for low, high in zip(nodes.low[c].tolist(), nodes.high[c].tolist(), strict=True):
             between = [low + (high - low) * share for share in self.spacing[1:-1]]
@@ -121,7 +126,10 @@ class Exact:
                 most = -mpf("inf")
                 for n, point in product(range(grid), range(2)):
                     w, (a, b) = mpf(own[n + point]), tables[u][n]
-                    value = self.P[u] / self.scale * (xlogx(w) - minorant[end][0] * w) - self.c[u] / self.scale * w
+                    value = (
+                        self.P[u] / self.scale * (xlogx(w) - minorant[end][0] * w)
+                        - self.c[u] / self.scale * w
+                    )
                     value += self.r[u] * (x[0] * a[end, i, point] + x[1] * b[end, j, point])
                     most = max(most, value)
                 total += most
@@ -130,7 +138,10 @@ class Exact:
             [mpf(y[0]) + mpf(s) * (mpf(y[1]) - mpf(y[0])) for s in t]
             for y in (self.problem.top.tolist(), self.problem.bottom.tolist())
         )
-        ends = max(mpf(0), min(bottom) - (0 if math.isinf(eta[1]) else 1 / mpf(eta[1]))), max(top) + 1 / mpf(xi[0])
+        ends = (
+            max(mpf(0), min(bottom) - (0 if math.isinf(eta[1]) else 1 / mpf(eta[1]))),
+            max(top) + 1 / mpf(xi[0]),
+        )
         return best + max(-self.rest * y for y in ends) - (x[0] + x[1]) * self.k
 
 

@@ -72,7 +72,9 @@ def value_at_vertex(family, cost, lo, hi, v):
     matrix = mp.matrix([[mpf(x) for x in rows[i].tolist()] for i in chosen[:n]])
     vertex = list(mp.lu_solve(matrix, mp.matrix([ends[i] for i in chosen[:n]])))
     tiny = mpf("1e-50")
-    inside = all(mpf(a) - tiny <= x <= mpf(b) + tiny for x, a, b in zip(vertex, lo.tolist(), hi.tolist(), strict=True))
+    inside = all(
+        mpf(a) - tiny <= x <= mpf(b) + tiny for x, a, b in zip(vertex, lo.tolist(), hi.tolist(), strict=True)
+    )
     for cut in family.pool.cuts.tolist():
         inside = inside and fsum(mpf(a) * x for a, x in zip(cut, vertex, strict=True)) <= tiny
     return fsum(mpf(c) * x for c, x in zip(cost.tolist(), vertex, strict=True)) if inside else None
