@@ -92,7 +92,7 @@ def normalization(prior: FloatArray) -> float:
 
 
 def sum_error(duals: FloatArray, kappa: float, prior: FloatArray) -> float:
-    """Return by how much the bound sum(duals) + kappa of weak duality is too low at most, if kappa is right."""
+    """Return by how much rounding can lower the bound sum(duals) + kappa of weak duality, kappa aside."""
     total, size = abs(float(duals.sum()) + kappa), float(np.abs(duals).sum()) + abs(kappa)
     return gamma(duals.size + 8) * size + 2.0 * normalization(prior) * (1.0 + total + abs(kappa))
 

@@ -119,7 +119,7 @@ def _solve_mean(
 @inner
 def _share_outside(r: FloatArray, found: ExtremeMean, radius: float, order: float) -> float:
     """Return the share of r that must be mixed with an extreme distribution to be surely within a radius."""
-    g, D, largest = (order - 1.0) / order, found.divergence[0], 1.0
+    g, D, largest = (order - 1.0) / order, float(found.divergence[0]), 1.0
     if not D > 0.0:
         return 0.0
     for u in range(r.size):
@@ -131,7 +131,7 @@ def _share_outside(r: FloatArray, found: ExtremeMean, radius: float, order: floa
     most = D + (4 * r.size + 64) * _UNIT * size
     # The radius is that of a share of the budget: k(D) is right to some roundings.
     lost = (16 + r.size) * (1.0 + np.exp(min(-g * radius, 700.0)) + abs(g) * radius)
-    return max(1.0 - radius * max(1.0 - lost * _UNIT, 0.0) / most, 0.0)
+    return float(max(1.0 - radius * max(1.0 - lost * _UNIT, 0.0) / most, 0.0))
 
 
 @inner

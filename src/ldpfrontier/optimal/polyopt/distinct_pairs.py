@@ -12,11 +12,11 @@ The reduced costs of all columns are bounded by branch and bound over the interv
 and split otherwise, preferably at a critical delta, where a vertex of some block appears or vanishes. Between
 two critical deltas all vertices move along lines in e^-delta, and no column is better than at both ends.
 
-**Rounding**, of vertices as they are listed, as in `products.pricing_error`, but for all deltas at once. With w
-the largest letter, at most e^eps / (1 - S + min L), and M = max |c_su| / P_su + log w + 3 + |lam|, the terms
-of f_s - lam z_s add up to at most M z_s + C_s at every vertex, C_s = sum |c_s| + p_s, and |c| w for letters
-without probability. n operations make f_s wrong by gamma(n) times that, as do duals wrong by gamma(n) M P and
-a constant. So they raise a bound by gamma(n) (M + sum C_s / min Z), min Z = 1 - (1 - e^-eps) max p_s.
+**Rounding**, of vertices as they are listed, as in `products.pricing_error`, but for all deltas at once. Let
+w be the largest letter, at most e^eps / (1 - S + min L), and M = max |c_su| / P_su + log w + 3 + |lam|. The
+terms of f_s - lam z_s add up to at most M z_s + C_s at every vertex, C_s = sum |c_s| + p_s, and |c| w for
+letters without probability. n operations make f_s wrong by gamma(n) times that, as do duals wrong by gamma(n)
+M P and a constant. So they raise a bound by gamma(n) (M + sum C_s / min Z), min Z = 1 - (1 - e^-eps) max p_s.
 """
 
 from __future__ import annotations

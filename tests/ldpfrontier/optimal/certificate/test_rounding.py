@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -117,7 +117,7 @@ class Exact:
             points.append([low, *between, high])
         best = -mpf("inf")
         tables = [
-            [(self.tangents(0, xi, t, a, b), self.tangents(1, eta, t, a, b)) for a, b in zip(own, own[1:])]
+            [(self.tangents(0, xi, t, a, b), self.tangents(1, eta, t, a, b)) for a, b in pairwise(own)]
             for own in points
         ]
         for end, i, j in product(range(1 + (t[1] > t[0])), range(1 + used[0]), range(1 + used[1])):
