@@ -46,7 +46,7 @@ downwards, and by moving the distributions that it is made of into their ball.
 
 - those of `optimal_ldp` and `optimal_nonrobust`, and of `optimal_unconditional` where columns are listed;
 - those with nodes over bodies: the projections and half budgets (`optimal.certificate`: tables of a node in
-  `lagrangian_relaxation`, its first intervals in `branch_and_bound`, majorants in `majorant`, kappa in
+  `workspace`, its first intervals in `branch_and_bound`, majorants in `majorant`, kappa in
   `affine_bounds`), at all deltas;
 - those with nodes over joint columns (`optimal.exact`: programs in `numerics.dual_simplex`, secants in
   `spatial_branch_and_bound`, cuts in `budget_split`), and with a conditional level, whose averages are joint

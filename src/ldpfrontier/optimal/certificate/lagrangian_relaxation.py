@@ -9,19 +9,8 @@ corners, at both ends of t, and for any multipliers x >= 0 of the two constraint
 
 is an upper bound, and separates over the letters. On every interval of a grid of values of a letter the
 convex part lies below its chord and the concave parts below tangents, so the maximum is one over the ends of
-finitely many intervals. The best multipliers are looked for with Kelley's cutting planes.
-
-**Rounding.** What is tabulated is rounded upwards: every entry is raised by gamma(n) times its magnitude, n
-(`BlockProblem.rounding`) the operations on it from the data of the problem to the bound of the node. As the
-multipliers are >= 0 and maxima keep order, that covers the sums over the letters. A tangent at xi = s has the
-argument x = 1 + s v. Any v will do, so x is taken to be exact, and v wrong by u (1 + s |v|) / s. With
-l = 1 + s (w + top), s |v| is at most 2 l and s times the step from v at most 3 l, and both have errors of
-some l u, so that what a tangent is wrong by is some operations times ::
-
-    l phi'(x) (1 + (xi / s - 1) (2 + (1 - g) (1 + 2 / x))),
-
-besides those on its terms, and 2 / |g| for the difference x^g - 1. Intervals are rounded outwards, and k
-downwards.
+finitely many intervals, tabulated with upward rounding (`workspace`). The best multipliers are looked for
+with Kelley's cutting planes.
 """
 
 from __future__ import annotations
@@ -35,7 +24,17 @@ from ldpfrontier.numerics.jit import inlined, inner, kernel
 from ldpfrontier.numerics.kelley_2d import minimize_planes
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.majorant import affine_minorant, evaluate
-from ldpfrontier.optimal.certificate.nodes import XI, BlockProblem, Nodes, T, split_node
+from ldpfrontier.optimal.certificate.nodes import (
+    ENDS,
+    XI,
+    BlockProblem,
+    Nodes,
+    T,
+    positive_linear,
+    restrict_letters,
+    split_node,
+    z_range,
+)
 from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.optimal.certificate.workspace import Corners, Workspace
 from ldpfrontier.types import FloatArray
@@ -46,10 +45,8 @@ _RECTANGLE_WEIGHT, _MIN_WIDTH, _ZERO = SETTINGS.rectangle_weight, SETTINGS.min_w
 
 #: Place of t in `Workspace.loss`, after xi and eta.
 _T = 2
-#: Relative error of an end of an interval, and of x^g - 1 next to x^g + 1.
-_ENDS, _DIFFERENCE = gamma(12), gamma(8)
-#: The same of a tangent, next to l phi'(x).
-_TANGENT = gamma(64)
+#: Relative error of x^g - 1 next to x^g + 1, and of a tangent next to l phi'(x) (`workspace`).
+_DIFFERENCE, _TANGENT = gamma(8), gamma(64)
 
 
 @inner
@@ -84,14 +81,6 @@ def _linear(ends: FloatArray, t: float) -> float:
     return float(ends[0] + t * (ends[1] - ends[0]))
 
 
-@inner
-def _positive_linear(ends: FloatArray, t: float) -> float:
-    """Return the same of positive ends, from the nearer one: right to some roundings, relatively."""
-    if t < 0.5:
-        return float(ends[0] + t * (ends[1] - ends[0]))
-    return float(ends[1] + (1.0 - t) * (ends[0] - ends[1]))
-
-
 @inlined
 def _tabulate(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> int:
     """Fill in what letters contribute at the ends of their grid intervals; return the number of ends of t."""
@@ -109,9 +98,8 @@ def _tabulate(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> 
                 slope = price + nodes.minorant[c, end, 0]
                 steep = problem.rounding * (abs(price) + abs(nodes.minorant[c, end, 0]))
                 space.base[end, u, j] = at_left + problem.rounding * abs(at_left) + (steep - slope) * left
-                space.base[end, u, grid + j] = (
-                    at_right + problem.rounding * abs(at_right) + (steep - slope) * right
-                )
+                raised = at_right + problem.rounding * abs(at_right)
+                space.base[end, u, grid + j] = raised + (steep - slope) * right
             left, at_left = right, at_right
     for side in range(2):
         _tabulate_constraint(nodes, c, problem, side, count, space)
@@ -134,7 +122,7 @@ def _tabulate_constraint(
                 table[end, corner] = 0.0
         return
     moved = 0.5 * abs(bound[1] - bound[0]) * (t[1] - t[0])
-    at_ends = _positive_linear(bound, t[0]), _positive_linear(bound, t[1])
+    at_ends = positive_linear(bound, t[0]), positive_linear(bound, t[1])
     ratio, difference = last / s - 1.0, 0.0 if g == 0.0 else 2.0 * _DIFFERENCE / abs(g)
     for u in range(problem.r.size):
         for j in range(grid):
@@ -227,46 +215,24 @@ def _lagrangian_at(
     return best
 
 
-@inner
-def _restrict_letters(nodes: Nodes, c: int, top: float, bottom: float) -> bool:
-    """Cut the letters' intervals to where phi is defined; return whether any point is left."""
-    above, below = 1.0 / nodes.xi[c, 0], 1.0 / nodes.eta[c, 0]
-    for u in range(nodes.low.shape[1]):
-        nodes.high[c, u] = min(nodes.high[c, u], (top + above) * (1.0 + _ENDS))
-        nodes.low[c, u] = max(nodes.low[c, u], bottom - below - _ENDS * (bottom + below))
-        if nodes.low[c, u] > nodes.high[c, u]:
-            return False
-    return True
-
-
-@inner
-def _z_range(nodes: Nodes, c: int, problem: BlockProblem) -> tuple[float, float]:
-    """Return the least and the largest mean of the points of a node, rounded outwards."""
-    least, most, r = 0.0, 0.0, problem.r
-    for u in range(r.size):
-        least += r[u] * nodes.low[c, u]
-        most += r[u] * nodes.high[c, u]
-    return least * (1.0 - problem.rounding), most * (1.0 + problem.rounding)
-
-
 @inlined
 def _bound_node(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> None:
     """Bound one node; if that is above the goal, tighten its intervals and say what to branch on."""
     t, minorant = nodes.t_interval[c], nodes.minorant[c]
-    top = max(_positive_linear(problem.top, t[0]), _positive_linear(problem.top, t[1])) * (1.0 + _ENDS)
-    bottom = min(_positive_linear(problem.bottom, t[0]), _positive_linear(problem.bottom, t[1]))
-    bottom *= 1.0 - _ENDS
-    if not _restrict_letters(nodes, c, top, bottom):
+    top = max(positive_linear(problem.top, t[0]), positive_linear(problem.top, t[1])) * (1.0 + ENDS)
+    bottom = min(positive_linear(problem.bottom, t[0]), positive_linear(problem.bottom, t[1]))
+    bottom *= 1.0 - ENDS
+    if not restrict_letters(nodes, c, top, bottom):
         nodes.bound[c] = -np.inf
         return
-    z = _z_range(nodes, c, problem)
+    z = z_range(nodes, c, problem)
     affine_minorant(problem.majorant, t, z[0], z[1], nodes.z_focus[c], space.z, space.v, minorant)
     count = _tabulate(nodes, c, problem, space)
     s = nodes.xi[c, 0], nodes.eta[c, 0]
-    farthest = (top + 1.0 / s[0]) * (1.0 + _ENDS)
+    farthest = (top + 1.0 / s[0]) * (1.0 + ENDS)
     rest = max(-problem.rest * max(0.0, bottom - 1.0 / s[1]), -problem.rest * farthest)
     rest += problem.rounding * abs(problem.rest) * farthest
-    # Without the last ends the constraints are not used, only the intervals that they leave.
+    # Without the last ends only the intervals that they leave are used.
     used = np.isfinite(nodes.xi[c, 1]), np.isfinite(nodes.eta[c, 1])
     corners = Corners(count, 1 + used[0], 1 + used[1])
     best, x = _minimize_lagrangian(nodes, c, problem, corners, rest, space)
@@ -433,12 +399,8 @@ def _score_minorant(
 ) -> None:
     """Branch on t or the widest letter, if they lose more than what is largest so far.
 
-    Parameters
-    ----------
-    point : tuple of float
-        z where the relaxation is attained, and t as a share of its interval.
-    values : tuple of float
-        The Lagrangian, without constants, at the ends of t and at that t, and the largest loss so far.
+    The point is z where the relaxation is attained, and t as a share of its interval; the values are the
+    Lagrangian, without constants, at the ends of t and at that t, and the largest loss so far.
     """
     z, share = point
     height, inside, largest = values
@@ -449,7 +411,7 @@ def _score_minorant(
     short = short_at_t = value - _linear(minorant[:, 0], share) * z - _linear(minorant[:, 1], share)
     if t_interval[1] > t_interval[0]:
         # What the minorant is short of the majorant at a single t, too, is not for t to mend.
-        least, most = _z_range(nodes, c, problem)
+        least, most = z_range(nodes, c, problem)
         space.t[0] = space.t[1] = t
         affine_minorant(problem.majorant, space.t, least, most, focus, space.z, space.v, space.minorant)
         short_at_t = value - space.minorant[0, 0] * z - space.minorant[0, 1]
@@ -515,16 +477,12 @@ def search_best_first(nodes: Nodes, count: int, problem: BlockProblem, max_new: 
 
     Parameters
     ----------
-    nodes : Nodes
-        With room for `max_new` more.
-    count : int
-        Nodes so far; those without a bound (inf) are bounded first.
-    problem : BlockProblem
-        Nodes with bounds up to its goal are left alone.
+    nodes, count : Nodes, int
+        With room for `max_new` more; of the first `count` those without a bound (inf) are bounded first.
+    problem, space : BlockProblem, Workspace
+        Nodes with bounds up to its goal are left alone; space is for its letters and majorant.
     max_new : int
         Most nodes to add.
-    space : Workspace
-        For the letters and the majorant of the problem.
     """
     heap = [(-nodes.bound[c], c) for c in range(count) if problem.goal < nodes.bound[c] < np.inf]
     heapq.heapify(heap)

@@ -12,11 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.majorant import Majorant
 from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
 _WIDE_RATIO, _END_SHARE = SETTINGS.wide_ratio, SETTINGS.end_share
+
+#: Relative error of an end of an interval.
+ENDS = gamma(12)
 
 #: Values of `Nodes.branch_on`; 2 + u is letter u.
 XI, ETA, T = 0, 1, -1
@@ -91,3 +95,33 @@ def split_node(nodes: Nodes, c: int, d: int, g: float, knots: FloatArray) -> Non
         margin = _END_SHARE * (nodes.high[c, u] - nodes.low[c, u])
         value = min(max(nodes.branch_at[c], nodes.low[c, u] + margin), nodes.high[c, u] - margin)
         nodes.high[c, u] = nodes.low[d, u] = value
+
+
+@kernel
+def positive_linear(ends: FloatArray, t: float) -> float:
+    """Return the value at t of what is linear and positive from t = 0 to 1, right to some roundings."""
+    if t < 0.5:
+        return float(ends[0] + t * (ends[1] - ends[0]))
+    return float(ends[1] + (1.0 - t) * (ends[0] - ends[1]))
+
+
+@kernel
+def restrict_letters(nodes: Nodes, c: int, top: float, bottom: float) -> bool:
+    """Cut the letters' intervals to where phi is defined; return whether any point is left."""
+    above, below = 1.0 / nodes.xi[c, 0], 1.0 / nodes.eta[c, 0]
+    for u in range(nodes.low.shape[1]):
+        nodes.high[c, u] = min(nodes.high[c, u], (top + above) * (1.0 + ENDS))
+        nodes.low[c, u] = max(nodes.low[c, u], bottom - below - ENDS * (bottom + below))
+        if nodes.low[c, u] > nodes.high[c, u]:
+            return False
+    return True
+
+
+@kernel
+def z_range(nodes: Nodes, c: int, problem: BlockProblem) -> tuple[float, float]:
+    """Return the least and the largest mean of the points of a node, rounded outwards."""
+    least, most, r = 0.0, 0.0, problem.r
+    for u in range(r.size):
+        least += r[u] * nodes.low[c, u]
+        most += r[u] * nodes.high[c, u]
+    return least * (1.0 - problem.rounding), most * (1.0 + problem.rounding)

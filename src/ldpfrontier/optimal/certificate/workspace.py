@@ -1,4 +1,17 @@
-"""Space for the relaxation of nodes, of which all nodes of a tree use the same."""
+r"""Space for the relaxation of nodes, of which all nodes of a tree use the same, and how it is rounded.
+
+What is tabulated is rounded upwards: every entry is raised by gamma(n) times its magnitude, n
+(`BlockProblem.rounding`) the operations on it from the data of the problem to the bound of the node. As the
+multipliers are >= 0 and maxima keep order, that covers the sums over the letters. A tangent at xi = s has the
+argument x = 1 + s v. Any v will do, so x is taken to be exact, and v wrong by u (1 + s |v|) / s. With
+l = 1 + s (w + top), s |v| is at most 2 l and s times the step from v at most 3 l, and both have errors of
+some l u, so that what a tangent is wrong by is some operations times ::
+
+    l phi'(x) (1 + (xi / s - 1) (2 + (1 - g) (1 + 2 / x))),
+
+besides those on its terms, and 2 / |g| for the difference x^g - 1. Intervals are rounded outwards, and k
+downwards.
+"""
 
 from __future__ import annotations
 
