@@ -31,6 +31,7 @@ from ldpfrontier.optimal.degenerate_inputs import (
 )
 from ldpfrontier.optimal.exact.joint_ascent import ascended_mechanism
 from ldpfrontier.optimal.exact.separation import Oracle, Pairs
+from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.settings import SETTINGS as GEOMETRY
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
@@ -38,6 +39,7 @@ from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
+from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
 from ldpfrontier.optimal.projections.solve import frontier_bound, projected_mechanism
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
@@ -212,13 +214,15 @@ def _check_choices(ball: RenyiBall, envelope: str, pairs: str, start: Channel | 
     if few and (subsets := _count_subsets(ball)) > SETTINGS.max_block_subsets:
         raise Intractable(
             f"The public values that occur with a sensitive one have {subsets:,} subsets in all; at most"
-            f" {SETTINGS.max_block_subsets:,} are supported, those of 20 x 20 cells, as all are listed."
+            f" {SETTINGS.max_block_subsets:,} are supported, those of"
+            f" {SETTINGS.max_block_subsets >> GEOMETRY.max_letters} x {GEOMETRY.max_letters} cells, as all"
+            " are listed."
         )
 
 
 def _larger_classes_are_tried(ball: RenyiBall) -> bool:
     """Tell whether a table is small enough for more than the published class."""
-    return len(ball.centre) <= SETTINGS.max_sensitive and _count_subsets(ball) <= SETTINGS.max_subsets
+    return len(ball.centre) <= POLYOPT.max_sensitive and _count_subsets(ball) <= SETTINGS.max_subsets
 
 
 def _count_subsets(ball: RenyiBall) -> int:
@@ -229,9 +233,9 @@ def _count_subsets(ball: RenyiBall) -> int:
 
 def _envelope_is_tried(ball: RenyiBall, epsilon: float) -> bool:
     """Tell whether table, radius, level and order allow for another envelope than the simplex."""
-    low, high = SETTINGS.envelope_epsilons
-    least, most = SETTINGS.envelope_orders
-    wide = ball.radius >= SETTINGS.least_envelope_radius
+    low, high = PROJECTIONS.epsilons
+    least, most = PROJECTIONS.orders
+    wide = ball.radius >= PROJECTIONS.least_radius
     return wide and low <= epsilon <= high and least <= ball.order <= most and _larger_classes_are_tried(ball)
 
 
@@ -254,7 +258,7 @@ def _within_simplex(
     centre, lower, larger = ball.centre, ball.lower_bounds, None
     if (smaller := perturbed_bounds(lower, -1)) is not None:
         larger, lower = perturbed_bounds(lower, 1), smaller
-    tall = centre.size > POLYOPT.max_master_inputs and _count_subsets(ball) <= SETTINGS.max_subsets
+    tall = centre.size > POLYOPT.max_master_cells and _count_subsets(ball) <= SETTINGS.max_subsets
     tried = tall or _larger_classes_are_tried(ball)
     polyopt = _polyopt(
         centre, lower, epsilon, distinct and tried, tolerance, max_rounds, start if polyopt_asked else None
@@ -341,7 +345,7 @@ def _beyond_simplex(
     start: Channel | None,
 ) -> Optimum:
     """Solve the class of the projections or of F itself: by blocks, then jointly on small tables."""
-    small = ball.centre.size <= SETTINGS.max_joint_cells
+    small = ball.centre.size <= EXACT.max_joint_cells
     margin = SETTINGS.epsilon_margin
     products = BallFamily(ball, epsilon * (1.0 - margin), distinct=distinct, margin=margin)
     nodes = 0 if small or max_nodes is None else max_nodes
@@ -358,8 +362,8 @@ def _beyond_simplex(
             epsilon,
             envelope=envelope,
             pairs="distinct" if distinct else "all",
-            tolerance=max(tolerance, SETTINGS.joint_tolerance),
-            max_nodes=SETTINGS.joint_nodes if max_nodes is None else max_nodes,
+            tolerance=max(tolerance, EXACT.joint_tolerance),
+            max_nodes=EXACT.joint_nodes if max_nodes is None else max_nodes,
             start=channel,
         )
     if envelope == "exact":
@@ -367,7 +371,7 @@ def _beyond_simplex(
             ball, products.epsilon, tolerance=tolerance, max_rounds=max_rounds, start=channel
         )
         rounds += more
-        if ball.centre.size <= SETTINGS.max_ascent_cells:
+        if ball.centre.size <= EXACT.max_ascent_cells:
             channel = _ascended(ball, products.epsilon, channel)
         bound = frontier_bound(ball, epsilon, nodes) if nodes > 0 else math.inf
     value = MutualInformation(ball.centre)(channel)

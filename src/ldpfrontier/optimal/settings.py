@@ -1,4 +1,4 @@
-"""Limits, rounding and tuning of the public calls for tables, in the modules of this folder itself."""
+"""Limits, accuracy and tuning of the public calls for tables, in the modules of this folder itself."""
 
 from __future__ import annotations
 
@@ -9,47 +9,37 @@ from dataclasses import dataclass
 class OptimalSettings:
     """Numbers that the optima of tables are found with; levels are in nats, cells are entries of a table."""
 
-    # Stated limits.
+    # Stated limits. Those of the envelopes and of joint columns are in the folders that solve them.
     #: Largest privacy level: with e^(2 eps) = 1e26 the rounding of reduced costs is still below 1e-14.
     max_epsilon: float = 30.0
+    #: Level below which mechanisms and bounds are scaled from it: there, 1e-6 of the utility cancels.
+    scaling_epsilon: float = 1e-4
     #: Cells of a table: each is a row of a linear program.
     max_cells: int = 1_000
     #: Subsets of public values of any table, over the sensitive ones: vertices of blocks, which are listed.
     max_block_subsets: int = 20 * 2**20
-    #: Sensitive values, and subsets of public ones, up to which more than the published class is tried.
-    max_sensitive: int = 30
+    #: Subsets of public values up to which more than the published class is tried.
     max_subsets: int = 2**20
-    #: Levels and orders between which more than the simplex is tried.
-    envelope_epsilons: tuple[float, float] = (0.01, 15.0)
-    envelope_orders: tuple[float, float] = (0.25, 4.0)
-    #: Radius below which nothing but the simplex is tried: the gap of its class to NR is below 1e-9 there.
-    least_envelope_radius: float = 1e-20
-    #: Cells of a table up to which columns are found jointly; nodes per pricing there, by default; and the
-    #: finest relative gap.
-    max_joint_cells: int = 16
-    joint_nodes: int = 20_000
-    joint_tolerance: float = 1e-4
-    #: Cells up to which a mechanism over F is improved by joint ascent: seconds, and up to 6% of utility.
-    max_ascent_cells: int = 30
-    #: Rounds over distinct pairs of an unconditional optimum, times the cube of the cells.
-    unconditional_work: int = 200_000_000
 
-    # Rounding.
-    #: Level below which mechanisms and bounds are scaled from it: there, 1e-6 of the utility cancels.
-    scaling_epsilon: float = 1e-4
+    # Accuracy and safety.
     #: Absolute rounding, in nats, of bounds that are sums of duals.
     bound_noise: float = 4e-15
     #: Relative part of epsilon that mechanisms made of blocks leave unused, so that rounding errs on the safe
     #: side.
     epsilon_margin: float = 1e-12
-    #: 1 - S_s below which it is too badly known to rely on, and by how much a bound L is then perturbed.
+    #: 1 - S_s below which it is too badly known to rely on.
     least_rest: float = 1e-7
+    #: By how much a bound L is then perturbed.
     bound_step: float = 1e-15
     #: Reduced cost, relative to H(X), that counts as positive. What the response loses when it is not optimal
     #: decays as e^-eps, so a threshold is looked for up to 20 nats only, where the loss is still 1e-9.
     positive_reduced_cost: float = 1e-11
     #: Least positive cells of the distributions for which an LP is tried again after it has failed.
     cell_floors: tuple[float, ...] = (1e-8, 1e-5)
+
+    # Tuning.
+    #: Rounds over distinct pairs of an unconditional optimum, times the cube of the cells: some ten minutes.
+    unconditional_work: int = 200_000_000
 
 
 SETTINGS = OptimalSettings()

@@ -1,4 +1,4 @@
-"""Limits, rounding and tuning of the uncertainty sets."""
+"""Limits, accuracy and tuning of the uncertainty sets."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ class UncertaintySettings:
     max_samples: int = 2**53
     #: Comparisons of two sensitive values at an output, and numbers drawn at a time: 400 MB.
     max_numbers: int = 50_000_000
-    #: Non-sensitive values up to which l1 radii come from all subset sums, beyond from a concave relaxation.
-    max_subset_values: int = 16
 
-    # Rounding and safety.
+    # Accuracy and safety.
     #: Divergence, times the larger of the order and its inverse, below which sums of logarithms would cancel.
     cancelling_divergence: float = 1e-6
     #: Distance of an order from 1 below which what is divided by order - 1 would cancel.
@@ -28,13 +26,16 @@ class UncertaintySettings:
     saturated_mean: float = 1e-50
     #: Ends of log t in the search for the extreme distribution of a ball.
     log_t_range: tuple[float, float] = (-80.0, 700.0)
-    #: Steps of this search, which takes some 5, and those after which every other one halves the bracket.
+    #: Steps of this search, which takes some 5.
     max_steps: int = 200
+    #: Steps after which every other one halves the bracket.
     bisection_start: int = 20
     #: Order from which on tangents are used: below, slopes are lost where a group may nearly be anything.
     least_tangent_order: float = 1.0
 
     # Tuning. Nothing here changes a worst case by more than the accuracy asked for.
+    #: Non-sensitive values up to which l1 radii come from all subset sums, beyond from a concave relaxation.
+    max_subset_values: int = 16
     #: Times that tangents are moved towards the best share of the budget.
     tangent_steps: int = 14
     #: Into how many intervals the shares are divided, while a pair may still leak more than the worst known.

@@ -182,7 +182,7 @@ def test_tall_tables_agree_with_column_generation(monkeypatch: pytest.MonkeyPatc
     for epsilon in (0.5, 3.0, 8.0):
         optimum = optimal_robust(ball, epsilon)
         with monkeypatch.context() as patched:
-            patched.setattr(solve, "SETTINGS", replace(POLYOPT, max_master_inputs=0))
+            patched.setattr(solve, "SETTINGS", replace(POLYOPT, max_master_cells=0))
             coupled = optimal_robust(ball, epsilon)
         assert coupled.value <= optimum.bound * (1 + 1e-9)
         assert optimum.value <= coupled.bound * (1 + 1e-9)

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
 from ldpfrontier.two_reports import independent_reporting
@@ -106,7 +106,7 @@ def _optimum(problem: Problem, name: str) -> Optimum:
         # Every class does at least as well as those within it, also where a solve stops early.
         start=max(inside, key=partial(mutual_information, problem.ball.centre), default=None),
         max_nodes=problem.max_nodes
-        if name == "exact" and problem.ball.centre.size > SETTINGS.max_joint_cells
+        if name == "exact" and problem.ball.centre.size > EXACT.max_joint_cells
         else None,
     )
 

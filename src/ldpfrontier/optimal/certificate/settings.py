@@ -1,4 +1,4 @@
-"""Tolerances and tuning of the certificate.
+"""Accuracy and tuning of the certificate.
 
 Compiled kernels take these values in when they are compiled: after a change, delete `__pycache__`.
 Unless a line says otherwise, values were tuned on Adult 16 x 7.
@@ -13,43 +13,47 @@ from dataclasses import dataclass
 class CertificateSettings:
     """Numbers that certificates are computed with."""
 
-    # Rounding and accuracy.
+    # Accuracy and safety.
     #: Letters up to this are zero; phi has no smaller argument.
     zero: float = 1e-9
     #: A block has but one point up to this ratio of its bounds.
     trivial_ratio: float = 1.0 + 1e-12
-    #: Steps of golden sections for lam, and of bisections for the discount: both to 6e-8 of their range.
+    #: Steps of golden sections for lam: to 6e-8 of its range.
     golden_steps: int = 36
+    #: Steps of bisections for the discount: to 6e-8 of its range.
     bisection_steps: int = 24
     #: Intercept of affine bounds at knots that they are not for: far above any other.
     infinite_intercept: float = 1e3
-
-    # The affine bounds.
     #: lam is looked for from -margin to 1 + log of the largest Z + margin.
     lam_margin: float = 1.0
+    #: Most knots, which limits memory.
+    max_knots: int = 300
+
+    # Tuning: the affine bounds.
     #: Values of lam are the same up to this.
     lam_tolerance: float = 0.1
     #: Ratio of z to a breakpoint up to which they count as the same: beside a vertex f falls steeply, at a z
     #: that moves with t. Bounds that fell with it would take ever smaller nodes.
     breakpoint_ratio: float = 1.03
-    #: Ratio of neighbouring breakpoints, and most of them.
+    #: Ratio of neighbouring breakpoints.
     breakpoint_spacing: float = 1.12
+    #: Most breakpoints.
     max_breakpoints: int = 40
     #: How far kappa may exceed that of columns of known vertices, as a factor.
     kappa_factor: float = 1.2
     #: Reduced cost relative to the value at which a product counts 1/e in the tangent of Z log Z.
     tangent_width: float = 2e-3
 
-    # Vertices along t.
-    #: Most knots, and least distance of a new one to those there are, as a share of epsilon.
-    max_knots: int = 300
+    # Tuning: vertices along t.
+    #: Least distance of a new knot to those there are, as a share of epsilon.
     knot_distance: float = 1 / 4000
     #: Most searches before all knots at critical values are found.
     max_searches: int = 4
     #: Most values of lam, besides the main one, that vertices are looked for at.
     max_extra_lams: int = 4
-    #: Blocks with more letters have no vertices listed but at t = 0, and vectors x 1_T on small T only.
+    #: Blocks with more letters have no vertices listed but at t = 0.
     max_listed_letters: int = 10
+    #: Such blocks have vectors x 1_T on sets T up to this size only.
     max_small_set: int = 2
     #: Vertices that are polished at a new knot; four times as many, and so many with letters moved, at t = 0
     #: whenever duals are new. Violations of a block that are kept at a time.
@@ -62,15 +66,17 @@ class CertificateSettings:
     lam_offsets: tuple[float, ...] = (
         -20.0, -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0
     )  # fmt: skip
-    #: Vertices are the same if log(w + floor) of all letters are so near.
+    #: Vectors are compared by log(w + floor) of all letters, relative to the top.
     log_floor: float = 0.03
+    #: Vertices are the same if these are so near.
     vertex_distance: float = 0.01
     #: Most change of log z of a vertex per unit of delta.
     z_drift: float = 2.0
 
-    # Branch and bound.
-    #: Nodes per visit of a block, and the growth of its tree after which violations are looked for again.
+    # Tuning: branch and bound.
+    #: Nodes per visit of a block.
     nodes_per_visit: int = 1_000
+    #: Growth of the tree of a block after which violations are looked for again.
     search_growth: float = 1.5
     #: Shares that are not worth work: of a violation known, of a tolerance, of the knots between two runs.
     negligible_share: float = 0.1
@@ -83,22 +89,27 @@ class CertificateSettings:
     last_scalar: float = 200.0
     #: Most intervals of t at first.
     first_t_intervals: int = 8
-    #: Loosest nodes whose points are candidates; most candidates; they are the same if logs are so near.
+    #: Loosest nodes whose points are candidates.
     loosest_nodes: int = 400
+    #: Most candidates.
     max_candidates: int = 48
+    #: Candidates are the same if the logarithms of their letters are so near.
     candidate_distance: float = 0.05
 
-    # The relaxation of a node.
-    #: Intervals of the grid of a letter: least, and per letter, as not all of many letters are branched on;
-    #: exponent of their ends, denser at the lower end, where x log x bends.
+    # Tuning: the relaxation of a node.
+    #: Least number of intervals of the grid of a letter.
     min_grid: int = 8
+    #: Intervals per letter, as not all of many letters are branched on.
     grid_per_letter: float = 1.25
+    #: Exponent of their ends, denser at the lower end, where x log x bends.
     grid_exponent: float = 1.4
-    #: Most cutting planes of a node, and least share of the distance to the goal that is worth another.
+    #: Most cutting planes of a node.
     max_planes: int = 8
+    #: Least share of the distance to the goal that is worth another cutting plane.
     plane_gain: float = 0.02
-    #: Least multiplier, times xi or eta, in estimates of what is lost; weight of what a rectangle loses.
+    #: Least multiplier, times xi or eta, in estimates of what is lost.
     min_multiplier: float = 0.3
+    #: Weight of what a rectangle loses.
     rectangle_weight: float = 2.0
     #: Steepest minorant, in steepest slopes of the majorant.
     max_steepness: float = 3.0

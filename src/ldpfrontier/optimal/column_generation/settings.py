@@ -1,4 +1,4 @@
-"""Tolerances and tuning of column generation."""
+"""Accuracy and tuning of column generation, and what its callers share."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ColumnGenerationSettings:
-    """Numbers that column generation is run with."""
+    """Numbers that column generation is run with; gaps and shares are relative."""
 
-    # Rounding and safety.
-    #: Least weight P_x of an input in the proximal distance, times the number of inputs.
-    metric_floor: float = 1e-3
+    # Stated limits.
+    #: Gap below which the proximal rounds become many; no finer one is worked for.
+    finest_gap: float = 3e-5
+
+    # Accuracy and safety.
     #: Steps of the interior point method, after which the last one is used.
     max_interior_steps: int = 60
     #: Weights of columns up to which there is nothing but rounding, as masses are cut in nearly one place.
     least_coupled_weight: float = 1e-13
-    #: Relative gap below which the proximal rounds become many; no finer one is worked for.
-    finest_gap: float = 3e-5
 
     # Tuning.
     #: Columns added per round, best first.
@@ -26,15 +26,21 @@ class ColumnGenerationSettings:
     #: priced, in the order tried: the former oscillate, and pricing nearer the latter damps that (Wentges
     #: smoothing). Position 0 comes last, so that no improving column is missed.
     smoothing: tuple[float, ...] = (0.9, 0.7, 0.4, 0.0)
-    #: Columns offered to the proximal program per round, and kept in it, per input; tuned on Adult.
+    #: Share of a tolerance that an inner problem (decomposing, pricing, searching) may use up. Over distinct
+    #: pairs it does not matter from 0.1 to 0.3.
+    inner_share: float = 0.3
+    #: Columns offered to the proximal program per round and input; tuned on Adult.
     offered_per_input: float = 2.5
+    #: Columns kept in the proximal program per input; tuned on Adult.
     kept_per_input: int = 6
+    #: Least weight P_x of an input in the proximal distance, times the number of inputs.
+    metric_floor: float = 1e-3
     #: Error of the bound on reduced costs, as a share of the predicted fall of the bound, and of the gap
     #: aimed at.
     pricing_error: float = 0.1
-    #: Share of the gap by which the bound should be predicted to fall, from and to, and the factor by which
-    #: tau is changed until it is; tuned on Adult.
+    #: Share of the gap by which the bound should be predicted to fall, from and to; tuned on Adult.
     predicted_fall: tuple[float, float] = (0.2, 0.6)
+    #: Factor by which tau is changed until it is; tuned on Adult.
     tau_factor: float = 3.0
     #: Least weight in the proximal program of a column that the master is given.
     least_weight: float = 1e-5

@@ -17,6 +17,7 @@ from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.conditional.public_columns import PublicOracle
 from ldpfrontier.optimal.conditional.settings import SETTINGS
 from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
+from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, solve_jointly
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import Optimum
@@ -35,11 +36,11 @@ def conditional_bound(ball: RenyiBall, epsilon: float, conditional_epsilon: floa
     max_nodes : int
         Most nodes per pricing of the averages.
     """
-    level, many = conditional_epsilon, ball.centre.shape[1] > SETTINGS.max_public_values
+    level, many = conditional_epsilon, ball.centre.shape[1] > EXACT.max_joint_cells
     if many or level > SETTINGS.max_bounded_level:
         return math.inf
     family = JointColumns(PublicOracle(ball, epsilon, conditional_epsilon=level), max_nodes)
-    averages = solve_jointly(family, SETTINGS.public_tolerance, SETTINGS.public_rounds)
+    averages = solve_jointly(family, SETTINGS.public_tolerance, EXACT.joint_rounds)
     return (averages.upper_bound + _sensitive_bound(ball, level)) * (1.0 + gamma(2 * ball.centre.size + 16))
 
 
@@ -64,6 +65,6 @@ def public_optimum(
     Arguments are those of `Oracle` and `JointColumns`; the channel has an input for every pair (s, u).
     """
     oracle = PublicOracle(ball, epsilon, envelope, pairs, 0.0)
-    found = solve_jointly(JointColumns(oracle, max_nodes), SETTINGS.public_tolerance, SETTINGS.public_rounds)
+    found = solve_jointly(JointColumns(oracle, max_nodes), SETTINGS.public_tolerance, EXACT.joint_rounds)
     channel = Channel(np.tile(found.channel.matrix, (len(ball.centre), 1)))
     return replace(found, channel=channel)

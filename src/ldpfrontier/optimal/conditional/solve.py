@@ -23,12 +23,14 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal.conditional.bound import conditional_bound, public_optimum
 from ldpfrontier.optimal.conditional.search import searched_mechanism
-from ldpfrontier.optimal.conditional.settings import SETTINGS
 from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
+from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class
 from ldpfrontier.optimal.projections.budget_multiplier import check_level
+from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
 from ldpfrontier.optimal.projections.solve import frontier_bound
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.privacy import conditional_epsilon
@@ -85,25 +87,25 @@ def two_level_optimum(
     """
     response = secret_randomized_response(len(ball.centre), ball.centre.shape[1], min(epsilon, level))
     channels, bound, rounds = [response, *([] if start is None else [start])], math.inf, 0
-    nodes = SETTINGS.joint_nodes if max_nodes is None else max_nodes
+    nodes = EXACT.joint_nodes if max_nodes is None else max_nodes
     # What linear programs cannot solve leaves the response and the start, with the bound of NR.
     with suppress(ArithmeticError, RuntimeError):
         if not _is_solved(ball, epsilon):
             pass
-        elif ball.centre.size <= SETTINGS.max_joint_cells:
+        elif ball.centre.size <= EXACT.max_joint_cells:
             optimum = joint_optimum(
                 ball,
                 epsilon,
                 envelope=envelope,
                 pairs=pairs,
-                tolerance=max(tolerance, SETTINGS.joint_tolerance),
+                tolerance=max(tolerance, EXACT.joint_tolerance),
                 max_nodes=nodes,
                 start=start,
                 conditional_epsilon=level,
             )
             channels.append(optimum.channel)
             bound, rounds = optimum.upper_bound, optimum.iterations
-        elif level == 0.0 and ball.centre.shape[1] <= SETTINGS.max_public_values:
+        elif level == 0.0 and ball.centre.shape[1] <= EXACT.max_joint_cells:
             optimum = public_optimum(ball, epsilon, envelope, pairs, nodes)
             channels.append(optimum.channel)
             bound, rounds = optimum.upper_bound, optimum.iterations
@@ -127,11 +129,11 @@ def two_level_optimum(
 
 def _is_solved(ball: RenyiBall, epsilon: float) -> bool:
     """Tell whether table, radius, order and level are among those that programs are solved for."""
-    low, high = SETTINGS.epsilons
-    least, most = SETTINGS.orders
+    low, high = PROJECTIONS.epsilons
+    least, most = PROJECTIONS.orders
     return (
-        SETTINGS.least_radius <= ball.radius < math.inf
+        PROJECTIONS.least_radius <= ball.radius < math.inf
         and low <= epsilon <= high
         and least <= ball.order <= most
-        and ball.centre.size <= SETTINGS.max_cells
+        and ball.centre.size <= POLYOPT.max_master_cells
     )

@@ -1,4 +1,4 @@
-"""Settings of the exact optimum: accuracy of its separation oracle, search, and branch and bound."""
+"""Limits of joint columns, accuracy of their separation oracle, and tuning of search and branch and bound."""
 
 from __future__ import annotations
 
@@ -9,78 +9,91 @@ from dataclasses import dataclass
 class ExactSettings:
     """Constants of the modules of this folder; shares are relative, angles in radians."""
 
-    # Separation oracle.
+    # Stated limits.
+    #: Cells of a table, or entries of a column, up to which columns are found jointly.
+    max_joint_cells: int = 16
+    #: Nodes per pricing of joint columns, by default.
+    joint_nodes: int = 20_000
+    #: The finest relative gap of joint columns.
+    joint_tolerance: float = 1e-4
+    #: Cells up to which a mechanism over F is improved by joint ascent: seconds, and up to 6% of utility.
+    max_ascent_cells: int = 30
 
-    # Accuracy of the angle that splits the budget, where the ratio is smooth in it.
+    # Accuracy and safety.
+    #: Accuracy of the angle that splits the budget, where the ratio is smooth in it.
     angle_accuracy: float = 1e-8
-    # The same below order 1, where the ratio has kinks: a group may be anything from some share on.
+    #: The same below order 1, where the ratio has kinks: a group may be anything from some share on.
     kink_angle_accuracy: float = 1e-12
-    # The same for cuts that need not be the worst, where the ratio is smooth. Tuned.
-    fast_angle_accuracy: float = 1e-3
-    # Share of the budget that these leave unspent, so that rounding cannot exceed it.
+    #: Share of the budget that cuts that need not be the worst leave unspent, so that rounding cannot exceed
+    #: it.
     unspent_share: float = 1e-6
-    # Brackets of the angle below order 1/2, where there may be several local maxima.
+    #: Brackets of the angle below order 1/2, where there may be several local maxima.
     low_order_brackets: int = 8
-    # Secant steps for an angle before every other one is a bisection, and most steps.
+    #: Secant steps for an angle before every other one is a bisection.
     secants_alone: int = 8
+    #: Most steps for an angle.
     max_angle_steps: int = 100
-    # Above this exponent of the budget 1 hardly counts beside e^exponent, which may overflow.
+    #: Above this exponent of the budget 1 hardly counts beside e^exponent, which may overflow.
     largest_exponent: float = 500.0
-    # Columns are pulled to this far (nats) below epsilon, so that rounding does not lift them above it.
+    #: Columns are pulled to this far (nats) below epsilon, so that rounding does not lift them above it.
     pull_margin: float = 2e-12
+    #: Most steps of such a pull.
     max_pull_steps: int = 60
-    # Share of a conditional level that is left to rounding.
+    #: Share of a conditional level that is left to rounding.
     conditional_margin: float = 1e-12
-
-    # Cut pool. Tuned on small tables.
-
-    # Cuts kept, and at work in a linear program, before unused ones are forgotten.
-    max_cuts: int = 5_000
-    working_cuts: int = 192
-
-    # Search, and branch and bound. Tuned on small tables.
-
-    # Share of the resolution that a column may lose when it is pulled into the cone.
-    pull_loss: float = 0.05
-    # Least weight of the constant column that a violated cut must ask for; rounding below.
+    #: Least weight of the constant column that a violated cut must ask for; rounding below.
     least_weight: float = 1e-10
-    # Share of the tolerance left to pricing.
-    pricing_share: float = 0.3
-    # Entries of a column below this count as this large in gradients: the slope of v log v at 0 is -inf.
-    gradient_floor: float = 1e-5
-    # Steps of a search along gradients.
-    max_search_steps: int = 60
-    # Starts of searches: the shares of the entries of a good column that are opened and closed.
-    opened_share: float = 0.2
-    closed_share: float = 0.3
-    # Nodes that are split between two calls of the separation oracle.
-    split_together: int = 16
-    # A node is not split nearer to its ends than this share of its width.
-    split_margin: float = 0.35
-    # Linear programs of one optimum, after which searches, and branch and bound, end.
+    #: Weight of a column from which on it counts.
+    least_used: float = 1e-9
+    #: Linear programs of one optimum, after which searches, and branch and bound, end.
     max_programs: int = 100_000
 
-    # Joint ascent of the columns of a mechanism. Tuned on random tables of 18 to 30 cells.
+    # Tuning: the cut pool, and branch and bound. Tuned on small tables.
+    #: Accuracy of the angle for cuts that need not be the worst, where the ratio is smooth.
+    fast_angle_accuracy: float = 1e-3
+    #: Cuts kept before unused ones are forgotten.
+    max_cuts: int = 5_000
+    #: Cuts at work in a linear program before unused ones are left out.
+    working_cuts: int = 192
+    #: Rounds of column generation, once by search and once with branch and bound.
+    joint_rounds: int = 40
+    #: Share of the resolution that a column may lose when it is pulled into the cone.
+    pull_loss: float = 0.05
+    #: Entries of a column below this count as this large in gradients: the slope of v log v at 0 is -inf.
+    gradient_floor: float = 1e-5
+    #: Steps of a search along gradients.
+    max_search_steps: int = 60
+    #: Share of the entries of a good column that are opened in the starts of searches.
+    opened_share: float = 0.2
+    #: Share of these entries that are closed.
+    closed_share: float = 0.3
+    #: Nodes that are split between two calls of the separation oracle.
+    split_together: int = 16
+    #: A node is not split nearer to its ends than this share of its width.
+    split_margin: float = 0.35
 
-    # Mass that may be mixed with constants, and the share of it, per column, below which cuts are left out.
+    # Tuning: joint ascent of the columns of a mechanism. Tuned on random tables of 18 to 30 cells.
+    #: Mass that may be mixed with constants.
     mixed_share: float = 1e-3
+    #: Share of it, per column, below which cuts are left out.
     cut_share: float = 0.2
-    # Share of the mixture that its worst cut asks a column for, below which its other ones are left out.
+    #: Share of the mixture that its worst cut asks a column for, below which its other ones are left out.
     cut_ratio: float = 0.3
-    # Cuts that a column keeps from one ascent to the next, as a multiple of the cells.
+    #: Cuts that a column keeps from one ascent to the next, as a multiple of the cells.
     kept_cuts: int = 4
-    # Weight of a column from which on it counts.
-    least_used: float = 1e-9
-    # Relative rise of the value that counts as one.
+    #: Relative rise of the value that counts as one.
     least_rise: float = 1e-4
-    # Programs of one step of an ascent; its steps; searches between ascents, and those in a row that find
-    # nothing; and starts of a search.
+    #: Programs of one step of an ascent.
     max_rise_steps: int = 80
+    #: Steps of an ascent.
     max_rises: int = 12
+    #: Searches between ascents.
     max_searches: int = 16
+    #: Searches in a row that find nothing.
     idle_searches: int = 4
+    #: Starts of a search.
     search_starts: int = 40
-    # Accuracy of these searches, relative to the value.
+    #: Accuracy of these searches, relative to the value.
     search_resolution: float = 3e-3
 
 

@@ -296,7 +296,7 @@ def joint_optimum(
     envelope: Conditionals = "exact",
     pairs: Pairs = "distinct",
     tolerance: float = 1e-4,
-    max_rounds: int = 40,
+    max_rounds: int = SETTINGS.joint_rounds,
     max_nodes: int = 20_000,
     start: Channel | None = None,
     conditional_epsilon: float = math.inf,
@@ -361,7 +361,7 @@ def _generate_by_search(family: JointColumns, tolerance: float, max_rounds: int)
             break
         master.add(columns)
         value, weights, duals = master.solve()
-        fine = SETTINGS.pricing_share * tolerance * value
+        fine = GENERATION.inner_share * tolerance * value
         # While columns are far from the best, so may the ends of the searches be.
         family.set_accuracy(value, max(fine, 0.01 * min(largest, value)))
         starts = family.starts(np.array([master.vectors[j] for j in np.flatnonzero(weights > 1e-9)]))

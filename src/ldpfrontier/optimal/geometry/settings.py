@@ -1,4 +1,7 @@
-"""Limits, rounding and tuning of the blocks."""
+"""Limits, accuracy and tuning of the blocks.
+
+Compiled kernels take these values in when they are compiled: after a change, delete `__pycache__`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ class GeometrySettings:
     #: Letters of a block: their 2^20 subsets are 1e6 vertices of some families, about 100 MB a block.
     max_letters: int = 20
 
-    # Rounding and safety.
+    # Accuracy and safety.
     #: Least 1 - S_s, where one public value is known to be itself.
     least_rest: float = 1e-15
     #: Relative: where two families of vertices meet, rounding must not lose the vertex to neither.
@@ -25,22 +28,23 @@ class GeometrySettings:
     end_tolerance: float = 1e-12
     #: Step of a Newton iteration after which, as it converges quadratically, the next one is rounding.
     last_step: float = 1e-7
-    #: Newton steps for a vector with two values, some 5, and its largest value in units of the top.
+    #: Newton steps for a vector with two values, which takes some 5.
     max_two_valued_steps: int = 30
+    #: Largest value of such a vector, in units of the top.
     max_two_valued: float = 1e7
     #: Relative gain below which an ascent ends.
     least_gain: float = 1e-10
 
-    # Tuning. Nothing here changes what is true of a vertex, only which ones are found.
-    #: Newton steps of an ascent, and the largest change of a letter by one, relative to the largest letter.
-    #: (tuned on Adult)
+    # Tuning. It changes which vertices are found, never what is true of one. Tuned on Adult 16 x 7.
+    #: Newton steps of an ascent.
     max_ascent_steps: int = 12
+    #: The largest change of a letter by a step, relative to the largest letter.
     trust_radius: float = 0.5
-    #: Part of a step that is tried if all of it gains nothing. (tuned on Adult)
+    #: Part of a step that is tried if all of it gains nothing.
     step_shrinkage: float = 0.3
-    #: Steps by which a vector outside its body is brought near it, or into it. (tuned on Adult)
+    #: Steps by which a vector outside its body is brought near it, or into it.
     max_restoration_steps: int = 6
-    #: New vertices kept per body and call. (tuned on Adult)
+    #: New vertices kept per body and call.
     kept_per_call: int = 4
 
 

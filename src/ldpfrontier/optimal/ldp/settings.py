@@ -1,4 +1,4 @@
-"""Limits, rounding and tuning of the optima under local differential privacy."""
+"""Limits, accuracy and tuning of the optima under local differential privacy."""
 
 from __future__ import annotations
 
@@ -22,18 +22,16 @@ class LdpSettings:
     max_generation_inputs: int = 256
     #: Entries of a channel: 80 MB.
     max_channel_entries: int = 10_000_000
-    #: Utilities, asked for at one epsilon after the other, whose order of the inputs is kept.
-    remembered_utilities: int = 8
+    #: Level in nats below which columns are too near to each other for a linear program.
+    least_generation_epsilon: float = 1e-4
 
-    # Rounding.
+    # Accuracy and safety.
     #: Relative: likelihood ratios this close are equal, and the ends of a chord may be wrong by as much.
     rounding: float = 4 * float(np.finfo(float).eps)
     #: Entries of a linear program that count: the least that HiGHS can be asked to keep.
     least_lp_entry: float = 1e-12
     #: Size of the utilities in a linear program, which puts the absolute tolerances of HiGHS out of sight.
     lp_utility_size: float = 100.0
-    #: Level in nats below which columns are too near to each other for a linear program.
-    least_generation_epsilon: float = 1e-4
     #: Least probability of an output of NR, well above the numbers that underflow.
     least_output_probability: float = 1e-290
     #: Relative amount by which the range of the likelihood ratios of columns is widened.
@@ -46,40 +44,44 @@ class LdpSettings:
     max_tangent_log_ratio: float = 20.0
     #: Largest price per unit of P0 + P1 in a linear program, in values of the partition.
     max_unit_price: float = 1e9
-    #: Steps of the simplex method, which takes some hundreds, and halvings of an interval, after which the
-    #: search for duals ends; neither is met but where digits fail.
+    #: Steps of the simplex method, which takes some hundreds.
     max_simplex_steps: int = 2_000
+    #: Halvings of an interval after which the search for duals ends; met only where digits fail.
     max_halvings: int = 60
 
     # Tuning. It changes gaps and times alone, never what is true of a bound.
     # Insensitive: with half and twice the value, gaps of mutual information on random priors of 30 and 80
     # inputs, and of f-divergences on 10, 40 and 150, stay the same at epsilon from 0.5 to 6.
-    #: Rounds of column generation, times k^2, which keeps the time to seconds.
+    #: Rounds of column generation, times k^2, which keeps the time to seconds. Insensitive.
     generation_work: int = 500_000
-    #: Packings whose sets are the first columns.
+    #: Packings whose sets are the first columns. Insensitive.
     starting_packings: int = 3
-    #: Share of the tolerance that unequal weights of bins may cost.
+    #: Share of the tolerance that unequal weights of bins may cost. Insensitive.
     deviation_share: float = 0.1
-    #: Passes over pairs of bins, if their weights do not agree before.
+    #: Passes over pairs of bins, if their weights do not agree before. Insensitive.
     exchange_passes: int = 30
     #: Inputs up to which all columns of an f-divergence are listed for pricing. Up to twice as many, all
-    #: intervals of inputs are in the linear program from the start.
+    #: intervals of inputs are in the linear program from the start. Insensitive.
     listed_pricing_inputs: int = 12
-    #: Intervals of log ratios that are priced at a time.
+    #: Intervals of log ratios that are priced at a time. Insensitive.
     max_intervals: int = 4_096
-    #: Columns offered by a pricing that lists all.
+    #: Columns offered by a pricing that lists all. Insensitive.
     offered_columns: int = 8
-    # Sensitive. Half the widths leave a gap of 2e-9 in place of 1e-9 on these priors; as the others vary, the
-    # gap of the f-divergences on 150 inputs is between 1e-10 and 5e-3.
-    #: Sets kept in all steps of a branch and bound together, by effort.
+    #: Utilities, asked for at one epsilon after the other, whose order of the inputs is kept.
+    remembered_utilities: int = 8
+    #: Sets kept in all steps of a branch and bound together, by effort. Half the widths leave a gap of 2e-9
+    #: in place of 1e-9 on these priors.
     pricing_widths: tuple[int, int] = (20_000, 320_000)
-    #: Knots of the price function of more inputs, in all, and fewest and most within a block.
+    # As the following vary, the gap of the f-divergences on 150 inputs is between 1e-10 and 5e-3.
+    #: Knots of the price function of more inputs, in all.
     price_knots: int = 96
+    #: Fewest and most knots within a block.
     knots_per_block: tuple[int, int] = (4, 16)
     #: Range of the price per unit of P0 + P1 in a linear program, in slopes of tangents.
     price_range: float = 4.0
-    #: Linear programs for prices, and the step from the best prices towards the new ones.
+    #: Linear programs for prices.
     price_rounds: int = 40
+    #: Step from the best prices towards the new ones.
     price_step: float = 0.7
     #: Intervals of log ratios that a pricing starts with.
     first_intervals: int = 128

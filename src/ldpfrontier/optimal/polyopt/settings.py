@@ -1,4 +1,4 @@
-"""Settings of PolyOpt: what decides between its methods, tuning of distinct pairs, and rounding."""
+"""Limits of PolyOpt and its larger tables, accuracy, and tuning of distinct pairs."""
 
 from __future__ import annotations
 
@@ -13,57 +13,53 @@ class PolyoptSettings:
     the gap asked for (1e-4), and the time by less than a fifth.
     """
 
-    # Which method is used.
+    # Stated limits.
+    #: Sensitive values up to which products for each special value, and more than the published class, are
+    #: tried.
+    max_sensitive: int = 30
+    #: Cells up to which restricted masters are solved: their programs are dense.
+    max_master_cells: int = 400
 
-    # Block vertices of a table up to which joint columns are priced to the exact optimum.
-    max_exact_vertices: int = 1_500
-    # Block vertices up to which those of a product are all kept, and not the ones alone that matter.
-    max_kept_vertices: int = 50_000
-
-    # Special values up to which their products are used for mechanisms over distinct pairs of larger tables.
-    max_special: int = 30
-    # Inputs up to which restricted masters are solved: their programs are dense.
-    max_master_inputs: int = 400
-
-    # Tuned on Adult.
-
-    # Gap of a decomposition that is a start only. Insensitive from 1e-4 to 1e-2.
-    start_gap: float = 1e-3
-    # Share of the tolerance that a decomposition or pricing may use up. Insensitive from 0.1 to 0.3.
-    inner_share: float = 0.3
-    # Multiple of the tolerance up to which the loss in coupling is worth completing.
-    completed_loss: float = 2.0
-    # Loss in coupling up to which distinct pairs start from the decomposition, and go on with it. Insensitive
-    # from 1e-4 to 1e-3 at the start, and from 1e-3 to 0.1 afterwards.
-    max_coupling_loss: float = 1e-3
-    # Columns are generated to this share of the tolerance, or to that of the last excess, if it is more. The
-    # latter is insensitive from 0.1 to 0.2.
-    generated_share: float = 0.5
-    generated_excess_share: float = 0.2
-    # Rounds of column generation between two searches over all deltas. Insensitive from 20 to 200.
-    turn_rounds: int = 50
-    # The bound of a search may be so many times the best reduced cost found.
-    bound_ratio: float = 1.3
-    # Products with so large a share of the best reduced cost are named, their deltas in such a ratio or more.
-    # Insensitive from 0.05 to 0.2, and from 1.25 to 2.
-    named_share: float = 0.2
-    named_ratio: float = 1.25
-    # How much nearer to delta = 0 the first interval ends after a split. Insensitive from 4 to 16.
-    first_split: float = 16.0
-    # Critical deltas inside an interval up to which it is split at one of them. Insensitive from 3 on.
-    max_critical: int = 3
-
-    # Limits, and rounding.
-
-    # Searches over all deltas, and intervals that one of them looks at.
+    # Accuracy and safety.
+    #: Searches over all deltas, of which some ten are needed.
     max_searches: int = 20
+    #: Intervals of delta that one of them looks at.
     max_intervals: int = 10_000
-    # Bins of z by which dominated vertices are discarded before the exact test; for speed alone.
-    bins: int = 2048
-    # By how many nats the level of a start may exceed epsilon; below 1 nat, by that share of it.
+    #: By how many nats the level of a start may exceed epsilon; below 1 nat, by that share of it.
     start_rounding: float = 1e-9
-    # The least that levels may be off, in nats.
+    #: The least that levels may be off, in nats.
     level_rounding: float = 1e-14
+
+    # Tuning.
+    #: Block vertices of a table up to which joint columns are priced to the exact optimum.
+    max_exact_vertices: int = 1_500
+    #: Block vertices up to which those of a product are all kept, and not the ones alone that matter.
+    max_kept_vertices: int = 50_000
+    #: Gap of a decomposition that is a start only. Insensitive from 1e-4 to 1e-2.
+    start_gap: float = 1e-3
+    #: Multiple of the tolerance up to which the loss in coupling is worth completing.
+    completed_loss: float = 2.0
+    #: Loss in coupling up to which distinct pairs start from the decomposition, and go on with it.
+    #: Insensitive from 1e-4 to 1e-3 at the start, and from 1e-3 to 0.1 afterwards.
+    max_coupling_loss: float = 1e-3
+    #: Columns are generated to this share of the tolerance.
+    generated_share: float = 0.5
+    #: Or to this share of the last excess, if it is more. Insensitive from 0.1 to 0.2.
+    generated_excess_share: float = 0.2
+    #: Rounds of column generation between two searches over all deltas. Insensitive from 20 to 200.
+    turn_rounds: int = 50
+    #: The bound of a search may be so many times the best reduced cost found.
+    bound_ratio: float = 1.3
+    #: Products with so large a share of the best reduced cost are named. Insensitive from 0.05 to 0.2.
+    named_share: float = 0.2
+    #: Least ratio of the deltas of products that are named together. Insensitive from 1.25 to 2.
+    named_ratio: float = 1.25
+    #: How much nearer to delta = 0 the first interval ends after a split. Insensitive from 4 to 16.
+    first_split: float = 16.0
+    #: Critical deltas inside an interval up to which it is split at one of them. Insensitive from 3 on.
+    max_critical: int = 3
+    #: Bins of z by which dominated vertices are discarded before the exact test; for speed alone.
+    bins: int = 2048
 
 
 SETTINGS = PolyoptSettings()

@@ -132,9 +132,9 @@ def _published(
 ) -> tuple[Optimum, FloatArray]:
     """Return the optimum of PolyOpt as published, and good duals."""
     decomposition = Decomposition(product, epsilon)
-    share, error = SETTINGS.inner_share, partial(pricing_error, [product])
+    share, error = GENERATION.inner_share, partial(pricing_error, [product])
     fine, first = max(PRODUCTS.finest_gap, share * tolerance), start_columns(start, utility)
-    if product.centre.size > SETTINGS.max_master_inputs:
+    if product.centre.size > SETTINGS.max_master_cells:
         return _coupled(product, decomposition, utility, start, fine, tolerance)
     if product.size > SETTINGS.max_exact_vertices:
         aim = max(tolerance, GENERATION.finest_gap)
@@ -180,7 +180,7 @@ def _coupled(
 ) -> tuple[Optimum, FloatArray]:
     """Return the mechanism of the coupling, without a restricted master, and duals.
 
-    A dense program of more than 400 rows takes minutes, and of so many values little is lost in coupling.
+    A dense program of so many rows takes minutes, and of so many values little is lost in coupling.
     """
     duals = decomposition.solve(product.explore, gap=gap).ravel()
     bound, noise = min(float(duals.sum()), entropy(product.centre)), pricing_error([product], duals)
@@ -189,8 +189,8 @@ def _coupled(
     best, aim = max(channels, key=utility), max(tolerance, GENERATION.finest_gap)
     if bound - utility(best) > aim * bound:
         with suppress(ArithmeticError, RuntimeError, ValueError):  # what was found before holds
-            refined = decomposition.refine(gap=SETTINGS.inner_share * aim).ravel()
-            product.resolution = SETTINGS.inner_share * aim * bound
+            refined = decomposition.refine(gap=GENERATION.inner_share * aim).ravel()
+            product.resolution = GENERATION.inner_share * aim * bound
             excess = product.price(refined, 0)[0]
             noise = max(noise, pricing_error([product], refined + excess * product.scale))
             bound = min(bound, float(refined.sum()) + excess)
@@ -214,7 +214,7 @@ def polyopt_distinct(
     """
     utility = MutualInformation(centre)
     family = DistinctPairsFamily(centre, lower, epsilon)
-    if centre.size > SETTINGS.max_master_inputs and len(centre) > SETTINGS.max_special:
+    if centre.size > SETTINGS.max_master_cells and len(centre) > SETTINGS.max_sensitive:
         return _distinct_from_all_pairs(family, epsilon, utility, start, tolerance)
     all_pairs, first = family.all_pairs, start_columns(start, utility)
     small = all_pairs.size <= SETTINGS.max_exact_vertices
@@ -225,7 +225,7 @@ def polyopt_distinct(
     decomposition = Decomposition(all_pairs, epsilon)
     decomposition.solve(all_pairs.explore)
     duals = decomposition.solve(family.search, gap=SETTINGS.start_gap).ravel()
-    family.resolution = SETTINGS.inner_share * tolerance * float(duals.sum())
+    family.resolution = GENERATION.inner_share * tolerance * float(duals.sum())
     return generate(
         family,
         Columns.join([decomposition.columns(), *first]),
@@ -289,7 +289,7 @@ def _in_turns(
     optimum, duals = generation.improve([duals], tolerance=tolerance, max_rounds=max_rounds)
     rounds = optimum.iterations
     # What the search may leave open is little of what the columns are generated to.
-    slack_share = SETTINGS.inner_share * SETTINGS.generated_share * aim
+    slack_share = GENERATION.inner_share * SETTINGS.generated_share * aim
     for _ in range(SETTINGS.max_searches):
         enough = (1.0 + aim) * optimum.value - float(duals.sum())
         excess, products = family.search(duals, slack_share * optimum.value, enough)
@@ -302,7 +302,7 @@ def _in_turns(
         starts, left = [duals], max(SETTINGS.generated_share * aim, left)
         if decomposable:
             with suppress(RuntimeError):  # without its duals there are more rounds
-                gap = SETTINGS.inner_share * left
+                gap = GENERATION.inner_share * left
                 starts.append(decomposition.solve(used.explore, gap=gap).ravel())
                 generation.add(decomposition.columns())
                 decomposable = decomposition.coupling_loss() <= SETTINGS.max_coupling_loss

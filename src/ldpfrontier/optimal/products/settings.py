@@ -1,4 +1,4 @@
-"""Settings of pricing, decomposing and coupling product columns, and of the family of a ball."""
+"""Accuracy and tuning of pricing, decomposing and coupling product columns, and of the family of a ball."""
 
 from __future__ import annotations
 
@@ -9,69 +9,72 @@ from dataclasses import dataclass
 class ProductsSettings:
     """Constants of the modules of this folder; lengths of lists are numbers, gaps and shares are relative."""
 
-    # Pricing. Tuned on Adult 16 x 7.
+    # Accuracy and safety.
+    #: Cells of any grid, at 8 bytes per block.
+    max_cells: int = 2**18
+    #: Times that a band is halved.
+    max_halvings: int = 30
+    #: Newton steps for a tangent.
+    max_tangent_steps: int = 20
+    #: Gap of a decomposition of which nothing else is asked.
+    finest_gap: float = 1e-9
+    #: Most rounds of a decomposition.
+    max_rounds: int = 500
+    #: Relative rounding of the reduced cost of a column.
+    rounding: float = 1e-12
+    #: Reduced costs, and differences of levels, up to which there is nothing but rounding.
+    negligible: float = 1e-9
 
-    # Additions that the tables of one pricing may take, by effort.
+    # Tuning: pricing. Tuned on Adult 16 x 7.
+    #: Additions that the tables of one pricing may take, by effort.
     additions: tuple[int, ...] = (100_000_000, 300_000_000, 1_000_000_000)
-    # Products with up to so many combinations of vertices are enumerated.
+    #: Products with up to so many combinations of vertices are enumerated.
     max_enumerated: int = 200_000
-    # Ratio of the ends of a band of Z at first; the tangent in a wider one leaves more vertices.
+    #: Ratio of the ends of a band of Z at first; the tangent in a wider one leaves more vertices.
     band_ratio: float = 2.0
-    # Cells of the grid of such a band; every halving doubles them.
+    #: Cells of the grid of such a band; every halving doubles them.
     band_cells: int = 1_000
-    # A bound within this share of the best reduced cost found is not improved.
+    #: A bound within this share of the best reduced cost found is not improved.
     close_share: float = 0.2
-    # Columns offered to the master, and those of a band that has been halved.
+    #: Columns offered to the master.
     offers: int = 300
+    #: Columns offered of a band that has been halved.
     offers_of_half: int = 20
 
-    # Decomposition and coupling. Tuned on Adult 16 x 7.
-
-    # Vertices added per block and round.
+    # Tuning: decomposition and coupling. Tuned on Adult 16 x 7.
+    #: Vertices added per block and round.
     batch: int = 3
-    # Tangents of z log z that a class starts with; others are added where they are violated.
+    #: Tangents of z log z that a class starts with; others are added where they are violated.
     first_tangents: int = 8
-    # Share of the gap of the products found so far that the search for others may leave open; 0.3 moves
-    # values by up to 3e-5.
+    #: Share of the gap of the products found so far that the search for others may leave open; 0.3 moves
+    #: values by up to 3e-5.
     search_share: float = 0.25
-    # Where the columns of a product are split first by their largest z, in units of the mean of Z.
+    #: Where the columns of a product are split first by their largest z, in units of the mean of Z.
     first_splits: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
-    # Least ratio of two z between which a class is split, and most times that classes are split.
+    #: Least ratio of two z between which a class is split.
     min_split_ratio: float = 1.02
+    #: Most times that classes are split.
     max_splits: int = 6
-    # Classes whose means of Z are within this ratio are coupled together; 1.02 moves values by up to 3e-5.
+    #: Classes whose means of Z are within this ratio are coupled together; 1.02 moves values by up to 3e-5.
     coupling_ratio: float = 1.05
-    # Times that every block joins a coupling.
+    #: Times that every block joins a coupling.
     coupling_sweeps: int = 2
 
-    # The ball family. Tuned on Adult 16 x 7.
-
-    # Up to so many sensitive values, joint columns are priced to the end and all deltas are looked at; of
-    # more, so many values can be special, the most probable first.
+    # Tuning: the family of a ball. Tuned on Adult 16 x 7.
+    #: Up to so many sensitive values, joint columns are priced to the end and all deltas are looked at; of
+    #: more, so many values can be special, the most probable first.
     few_groups: int = 3
-    # Deltas of distinct pairs, as shares of the largest one, with few sensitive values and with more.
+    #: Deltas of distinct pairs, as shares of the largest one, with few sensitive values.
     deltas: tuple[float, ...] = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1.0)
+    #: The same with more sensitive values.
     coarse_deltas: tuple[float, ...] = (0.25, 0.5, 1.0)
-    # Best vertices of a body that are polished in a round; half of them with one letter moved, too, in every
-    # so many rounds, when other deltas are looked at.
+    #: Best vertices of a body that are polished in a round; half of them with one letter moved, too, when
+    #: other deltas are looked at.
     polished: int = 12
+    #: Rounds after which other deltas are looked at.
     scout_period: int = 3
-    # Vertices kept of a body whose list is long.
+    #: Vertices kept of a body whose list is long.
     max_vertices: int = 1_000
-
-    # Limits, and rounding.
-
-    # Cells of any grid, at 8 bytes per block; times that a band is halved; Newton steps for a tangent.
-    max_cells: int = 2**18
-    max_halvings: int = 30
-    max_tangent_steps: int = 20
-    # Gap and rounds of a decomposition of which nothing else is asked.
-    finest_gap: float = 1e-9
-    max_rounds: int = 500
-    # Relative rounding of the reduced cost of a column.
-    rounding: float = 1e-12
-    # Reduced costs, and differences of levels, up to which there is nothing but rounding.
-    negligible: float = 1e-9
 
 
 SETTINGS = ProductsSettings()

@@ -28,6 +28,7 @@ from ldpfrontier.numerics.rounding import sum_bound
 from ldpfrontier.optimal.certificate.delta_sweep import DeltaSweep
 from ldpfrontier.optimal.certificate.dual_certificate import Certificate
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.decomposition import Decomposition
@@ -121,7 +122,7 @@ def certified_bound(
         value = float(duals.sum())
         new = _search_deltas(sweep, duals, schedule.slack * value * _shares(family))
         # Duals of what was known before are not worth a certificate.
-        if (new or sweep.excess > SETTINGS.inner_share * schedule.slack * value) and repeats > 1:
+        if (new or sweep.excess > GENERATION.inner_share * schedule.slack * value) and repeats > 1:
             repeats -= 1
             continue
         certificate, aim = _certificate(family, sweep, duals, schedule.slack)
@@ -130,7 +131,7 @@ def certified_bound(
             sweep.polish(duals)
     columns = list[Columns]()
     if joint is not None:
-        inner_gap = SETTINGS.inner_share * gap
+        inner_gap = GENERATION.inner_share * gap
         channel, duals = _improve_joint(family, joint, duals, inner_gap, SETTINGS.joint_rounds_at_end)
         columns += start_columns(channel, utility)
     return ClassBound(Columns.join([decomposition.columns(), *columns]), duals, schedule.bound)
@@ -175,7 +176,7 @@ def _search_deltas(sweep: DeltaSweep, duals: FloatArray, least_excess: FloatArra
     """Search for vertices along delta; return whether products are used that were not before."""
     tolerance = SETTINGS.final_slack_distinct
     sweep.search(duals, 0.1 * tolerance * float(duals.sum()), least_excess)
-    return sweep.activate_products(duals, SETTINGS.inner_share * tolerance * float(duals.sum()))
+    return sweep.activate_products(duals, GENERATION.inner_share * tolerance * float(duals.sum()))
 
 
 def _certificate(
@@ -183,7 +184,7 @@ def _certificate(
 ) -> tuple[Certificate, float]:
     """Return a certificate of affine bounds with a slack, and the reduced cost that they are to prove."""
     value, least_loss = float(duals.sum()), SETTINGS.fit_loss_distinct if _covers_deltas(family) else 0.0
-    room, bounds = slack * value, sweep.affine_bounds(max(SETTINGS.inner_share * slack, least_loss) * value)
+    room, bounds = slack * value, sweep.affine_bounds(max(GENERATION.inner_share * slack, least_loss) * value)
     aim = max(room, float(bounds.kappa().max()) + 0.5 * room)
     return Certificate(family, duals, bounds.with_slack(aim, _shares(family)), room / len(duals)), aim
 

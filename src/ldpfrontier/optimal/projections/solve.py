@@ -188,7 +188,7 @@ def _radius_within(r: FloatArray, radius: float, order: float) -> float:
 def _first_decomposition(family: DecomposableFamily, gap: float) -> Decomposition:
     """Decompose the product of all pairs, its lists of vertices shortened if long, and then the family."""
     decomposition = Decomposition(family.product(0, 0.0), family.epsilon)
-    duals = decomposition.solve(family.explore_all_pairs, gap=SETTINGS.first_gap)
+    duals = decomposition.solve(family.explore_all_pairs, gap=POLYOPT.start_gap)
     if family.product(0, 0.0).size > POLYOPT.max_kept_vertices:
         decomposition.renumber_vertices(family.keep_best(duals, decomposition.vertices_in_use()))
     decomposition.solve(family.explore, gap=gap)
