@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import conditional_epsilon
