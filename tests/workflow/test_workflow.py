@@ -245,9 +245,9 @@ def test_the_tables_of_adult(finished):
         ("sex, race", "2 x 5"),
         ("income, relationship", "2 x 6"),
     }
-    # Two metrics at three values of epsilon, for three mechanisms on each pair.
-    assert len(table) == 2 * 3 * 6
-    assert set(table["status"]) == {"optimal", "closed form"}
+    # Utility, also normalized, and three levels, at three values of epsilon for three mechanisms per pair.
+    assert len(table) == 5 * 3 * 6
+    assert set(table["status"]) == {"optimal", "closed form", "measured"}
     metadata = read_metadata(finished / TABLE)
     assert set(metadata) == {
         "code_hash",

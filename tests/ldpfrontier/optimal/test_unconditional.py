@@ -97,8 +97,9 @@ def test_products_of_blocks_lead_to_the_same_optimum(shape, epsilon, monkeypatch
     prior = random_prior(shape)
     listed = optimal_unconditional(prior, epsilon)
     monkeypatch.setattr(unconditional, "LDP", replace(LDP, max_listed_inputs=1))
-    found = optimal_unconditional(prior, epsilon)
-    assert found.value == pytest.approx(listed.value, rel=1e-9)
+    # The error of its evaluation is larger where a cell is rare.
+    found = optimal_unconditional(prior, epsilon, tolerance=1e-8)
+    assert found.value == pytest.approx(listed.value, rel=1e-8)
     assert found.status == "optimal"
     assert unconditional_epsilon(found.channel, shape) <= epsilon + 1e-9
 
