@@ -161,7 +161,10 @@ def test_other_errors() -> None:
         certified(Channel(np.eye(2)), 1.0, 0.5, 1e-7)
 
 
-@pytest.mark.parametrize(("shape", "epsilon"), [((41, 10), 1.0), ((250, 4), 1.0), ((500, 2), 4.0)])
+@pytest.mark.parametrize(
+    ("shape", "epsilon"),
+    [((41, 10), 1.0), ((250, 4), 1.0), pytest.param((500, 2), 4.0, marks=pytest.mark.long)],
+)
 def test_tall_tables_are_solved_without_a_restricted_master(shape: tuple[int, int], epsilon: float) -> None:
     ball = RenyiBall.confidence(np.random.default_rng(1).integers(1, 500, shape))
     optimum = optimal_robust(ball, epsilon)
