@@ -144,6 +144,7 @@ def audit_channel(
 
 
 def _checked_pairs(private: PrivateChannel, pairs: ArrayLike) -> IntArray:
+    """Return how often each input got each output; refuse what does not fit the channel."""
     numbers = as_numbers(pairs, "The pairs")
     if numbers.shape != private.weights.shape or not are_counts(numbers) or not numbers.any():
         raise ValueError(

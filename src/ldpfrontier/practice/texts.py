@@ -16,24 +16,25 @@ from ldpfrontier.practice.records import said
 
 
 def design_text(made: Design, best: Candidate, error: float) -> str:
-    """Return the tables of mechanisms, the chosen one marked: whom they protect from, and what they keep.
+    """Return two tables of mechanisms, the chosen one marked: whom they protect from, and their use.
 
     Parameters
     ----------
     made : Design
     best : Candidate
     error : float
-        From how many reports frequencies have this error is in the second table.
+        Root mean square error of frequencies; the second table says how many reports give it.
     """
     table = made.table
     size = f"{len(table.rows)} x {len(table.columns)}" if table.useful else f"{len(table.rows)}"
     head = f"{table.source}: {table.records:,} records, {size} values of {', '.join(table.attributes)}"
     # By the NMI that is printed: rounding does not decide between equal ones.
     order = sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf)
-    return "\n\n".join([head, _protection(made, order, best), _use(made, order, best, error)])
+    return "\n\n".join([head, _protection(made, order, best), _usefulness(made, order, best, error)])
 
 
 def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
+    """Return the table of the levels of mechanisms for all attackers, with its explanation."""
     table = made.table
     secret = said(table.sensitive)
     words = [
@@ -62,7 +63,8 @@ def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
     return "\n".join([*map(wrapped, words), columns(lines)])
 
 
-def _use(made: Design, order: list[Candidate], best: Candidate, error: float) -> str:
+def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: float) -> str:
+    """Return the table of the information and the errors of mechanisms, with its explanation."""
     table = made.table
     groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
     words = (
@@ -72,7 +74,7 @@ def _use(made: Design, order: list[Candidate], best: Candidate, error: float) ->
         " '-' means that they cannot be estimated from any number of reports. Reports: how many give an error"
         f" of {error:g} for {', '.join(table.attributes)}."
     )
-    ranges = [_range(made, place) for place in range(len(groups))]
+    ranges = [_frequency_range(made, place) for place in range(len(groups))]
     lines = [["", "mechanism", "NMI", *(f"error: {', '.join(group)}" for group in groups), "reports"]]
     lines.append(["", "", "", *(f"of {low:.4f} to {high:.4f}" for low, high in ranges), f"for {error:g}"])
     for c in order:
@@ -89,7 +91,7 @@ def _use(made: Design, order: list[Candidate], best: Candidate, error: float) ->
 _WHOM = {"outsider": "outsiders", "insider": "insiders and outsiders", "anyone": "anyone"}
 
 
-def _range(made: Design, group: int) -> tuple[float, float]:
+def _frequency_range(made: Design, group: int) -> tuple[float, float]:
     """Return the least and the largest frequency of all of a record, of what is sensitive, or useful."""
     joint = made.table.distribution
     found = (joint, joint.sum(axis=1), joint.sum(axis=0))[group]
@@ -97,7 +99,7 @@ def _range(made: Design, group: int) -> tuple[float, float]:
 
 
 def choice_text(made: Design, best: Candidate) -> str:
-    """Return what to mind of the chosen mechanism: an error that is too large for what is to be estimated."""
+    """Return a warning if the error of the chosen mechanism is large beside the frequencies, else nothing."""
     k = made.table.counts.size
     if math.isfinite(best.error) and best.error <= 0.5 / k:
         return ""
