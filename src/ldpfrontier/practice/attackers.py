@@ -18,6 +18,7 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.practice.records import Label, said
 from ldpfrontier.practice.sampling import sampled_channel, sampled_level
+from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, unconditional_epsilon
 from ldpfrontier.types import FloatArray, IntArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -26,9 +27,6 @@ Attacker = Literal["outsider", "insider", "anyone"]
 
 #: Those that a design can protect from, the weakest first.
 ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
-
-#: What `RenyiBall.worst_case_epsilon` may lack, nats; it is added to be on the safe side.
-ACCURACY = 1e-10
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ def whole_levels(weights: IntArray, shape: tuple[int, int], ball: RenyiBall | No
     # What holds for every distribution holds for those of F.
     outsider = 0.0
     if anyone > 0.0:
-        outsider = min(anyone, ball.worst_case_epsilon(sampled_channel(weights)) + ACCURACY)
+        outsider = min(anyone, ball.worst_case_epsilon(sampled_channel(weights)) + SETTINGS.level_error)
     return Levels(outsider, insider, anyone, record)
 
 

@@ -12,27 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, chdtrc
 
 from ldpfrontier.numerics.arguments import are_counts, as_count, as_instance, as_numbers
-from ldpfrontier.practice.attackers import ACCURACY, Levels
+from ldpfrontier.practice.attackers import Levels
 from ldpfrontier.practice.binning import translations_for
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT, as_confidence
 from ldpfrontier.practice.records import as_text, read_chunks
 from ldpfrontier.practice.sampling import Sampler
+from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.types import FloatArray, IntArray
 
-#: Distributions of F among which one is looked for under which much is told.
-TRIED = 500
-
-#: Samples drawn at a time.
+#: Samples drawn at a time, which are held in memory.
 BATCH = 1 << 17
-
-#: Most samples: some minutes of work.
-MOST_SAMPLES = 1_000_000_000
-
-#: Below this probability, samples do not come from the stored channel.
-UNLIKELY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,18 +97,18 @@ def audit_channel(
     """
     as_instance(private, PrivateChannel, "The channel")
     confidence = as_confidence(confidence)
-    allowed = f"0 or more, at most {MOST_SAMPLES:,}, and 0 if pairs are given"
-    most = MOST_SAMPLES if pairs is None else 0
+    allowed = f"0 or more, at most {SETTINGS.max_samples:,}, and 0 if pairs are given"
+    most = SETTINGS.max_samples if pairs is None else 0
     samples = as_count(samples, "The number of samples", allowed, most=most)
     against, claimed, levels = private.certificate.against, private.certificate.levels, private.levels()
     stated, level = claimed.against(against), levels.against(against)
     problems = []
-    if level > stated + 2 * ACCURACY:
+    if level > stated + 2 * SETTINGS.level_error:
         problems.append(f"The matrix is private at level {level:.6f}; its certificate states {stated:.6f}.")
     problems += [
         f"The matrix has the level {found:.6f} for {name}; its certificate states {said:.6f}."
         for (name, found), said in zip(asdict(levels).items(), asdict(claimed).values(), strict=True)
-        if found > said + 2 * ACCURACY and not problems
+        if found > said + 2 * SETTINGS.level_error and not problems
     ]
     lower, fit, seen = 0.0, math.nan, 0
     if samples or pairs is not None:
@@ -135,7 +127,7 @@ def audit_channel(
                 f"With confidence {confidence:g} the samples are private at no level below {lower:.6f};"
                 f" {stated:.6f} is stated{outside}."
             )
-        if fit < UNLIKELY:
+        if fit < SETTINGS.unlikely:
             problems.append(
                 "The samples do not come from the stored matrix: such a distance has the probability"
                 f" {fit:.1e}."
@@ -313,7 +305,7 @@ def _telling(private: PrivateChannel, rng: np.random.Generator) -> FloatArray:
     a1, a2 = private.table.counts.shape
     if ball is None:
         return np.ones((a1, a2))
-    joint = np.concatenate([ball.centre[None], ball.sample(rng, TRIED)])
+    joint = np.concatenate([ball.centre[None], ball.sample(rng, SETTINGS.audited_distributions)])
     weight = joint.sum(axis=2, keepdims=True)
     conditionals = np.divide(joint, weight, out=np.full_like(joint, 1.0 / a2), where=weight > 0)
     levels = rldp_epsilon(private.channel, conditionals)

@@ -20,12 +20,10 @@ import numpy as np
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.practice.reading import is_standard_input, shown
 from ldpfrontier.practice.records import Translation, as_finite, as_text, is_missing, read_chunks, whole_count
+from ldpfrontier.practice.settings import SETTINGS
 
 #: Number of groups of about as many records each, or the numbers at which groups begin.
 Bins = int | Sequence[float]
-
-#: Most groups of a column: as many values as a table may have.
-MOST_BINS = 1_000
 
 #: Texts that mean that there is no value in a column of numbers, beside those of every column.
 _NO_NUMBER = {"na", "n/a", "null", "none", "."}
@@ -129,8 +127,8 @@ def parsed_bins(words: Iterable[str]) -> dict[str, Bins]:
 
 
 def _groups(column: str, number: object) -> int:
-    allowed = f"a whole number from 2 to {MOST_BINS:,}"
-    return as_count(number, f"The number of groups of {column!r}", allowed, least=2, most=MOST_BINS)
+    allowed = f"a whole number from 2 to {SETTINGS.max_groups:,}"
+    return as_count(number, f"The number of groups of {column!r}", allowed, least=2, most=SETTINGS.max_groups)
 
 
 def translations_of(

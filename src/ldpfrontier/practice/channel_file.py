@@ -272,7 +272,7 @@ def ball_of(table: CountTable, beta: float | None, order: float | None) -> Renyi
 
 def private_weights(
     channel: Channel, table: CountTable, ball: RenyiBall | None, epsilon: float, against: Attacker
-) -> IntArray:
+) -> tuple[IntArray, Levels]:
     """Round a channel to one that can be sampled and is private at level epsilon, verified.
 
     Rounding may cost a little privacy. Where it does, or where the level cannot be told from one above
@@ -295,6 +295,8 @@ def private_weights(
     -------
     ndarray of int, shape (inputs, outputs)
         Without outputs that have no probability.
+    Levels
+        That these whole numbers have, nats, rounded upwards.
 
     Raises
     ------
@@ -306,9 +308,10 @@ def private_weights(
     mean = matrix.mean(axis=0)
     for share in (0.0, *(2.0**-power for power in range(50, 19, -3))):
         weights = whole_weights((1.0 - share) * matrix + share * mean)
-        level = whole_levels(weights, table.counts.shape, ball).against(against)
+        levels = whole_levels(weights, table.counts.shape, ball)
+        level = levels.against(against)
         if level <= epsilon:
-            return weights
+            return weights, levels
     raise ValueError(f"The channel is private at level {level:.9g}; {epsilon:.9g} is allowed.")
 
 

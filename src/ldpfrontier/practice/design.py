@@ -23,7 +23,6 @@ from ldpfrontier.practice.attackers import (
     Levels,
     best_guesses,
     measured_levels,
-    whole_levels,
 )
 from ldpfrontier.practice.channel_file import Certificate, PrivateChannel, ball_of, private_weights
 from ldpfrontier.practice.counts import CountTable
@@ -31,22 +30,14 @@ from ldpfrontier.practice.estimation import inversion, quantities
 from ldpfrontier.practice.methods import BOUNDING, LDP_METHODS, ROBUST_METHODS, Method, Problem
 from ldpfrontier.practice.records import as_text, as_texts
 from ldpfrontier.practice.sampling import sampled_channel
+from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 Purpose = Literal["frequencies", "information"]
 
-#: Cells of a table above which these are solved only if they are asked for: they may take minutes.
-QUICK_CELLS, SLOW = 120, ("polyopt", "exact")
-
-#: Largest privacy level that is offered, nats.
-MOST = 20.0
-
-#: Levels that `least_epsilon` tells apart, per nat.
-STEPS = 1000
-
-#: By how much a level may be above the one asked for before it is rounded to whole numbers, nats.
-LEVEL_TOLERANCE = 1e-9
+#: Mechanisms that are solved on large tables only if they are asked for: they may take minutes.
+SLOW = ("polyopt", "exact")
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,20 +172,21 @@ class Design:
         """
         if candidate.channel is None:
             raise ValueError(f"{candidate.name} is out of reach here. {candidate.note}")
-        weights = private_weights(candidate.channel, self.table, self.ball, self.epsilon, self.against)
+        weights, levels = private_weights(
+            candidate.channel, self.table, self.ball, self.epsilon, self.against
+        )
         prior = self.table.distribution.ravel()
         certificate = Certificate(
             mechanism=candidate.name,
             against=self.against,
             epsilon=self.epsilon,
-            levels=whole_levels(weights, self.table.counts.shape, self.ball),
+            levels=levels,
             beta=self.beta,
             order=self.order,
             nmi=mutual_information(prior, sampled_channel(weights)) / entropy(prior),
             bound=self.bound,
             code_version=import_module("ldpfrontier").__version__,
         )
-        # The weights were verified when they were made.
         return PrivateChannel(self.table, weights, certificate)
 
 
@@ -245,8 +237,9 @@ def design_channel(
     if mechanisms is not None:
         mechanisms = as_texts(mechanisms, "mechanisms")
     epsilon = checked_epsilon(epsilon)
-    if not 0 < epsilon <= MOST:
-        raise ValueError(f"epsilon is {epsilon:g}; a design needs one above 0 and at most {MOST:g}.")
+    most = SETTINGS.max_epsilon
+    if not 0 < epsilon <= most:
+        raise ValueError(f"epsilon is {epsilon:g}; a design needs one above 0 and at most {most:g}.")
     if beta is None or order is None:
         raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
     if against not in ATTACKERS:
@@ -269,9 +262,9 @@ def design_channel(
     for name, method in methods.items():
         if mechanisms is not None and name not in mechanisms:
             continue
-        if mechanisms is None and name in SLOW and prior.size > QUICK_CELLS:
+        if mechanisms is None and name in SLOW and prior.size > SETTINGS.max_quick_cells:
             note = (
-                f"may take minutes on tables of more than {QUICK_CELLS} cells, of which this has"
+                f"may take minutes on tables of more than {SETTINGS.max_quick_cells} cells, of which this has"
                 f" {prior.size}; --mechanism {name} solves it"
             )
             candidates.append(Candidate(name, method.title, method.private, None, note=note))
@@ -303,10 +296,11 @@ def _measured(
     groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
     squares = [np.mean([e**2 for e, a in zip(errors, asked, strict=True) if a == group]) for group in groups]
     levels = measured_levels(channel, table.counts.shape, problem.ball)
+    allowed = problem.epsilon + SETTINGS.level_tolerance
     return Candidate(
         name=name,
         title=method.title,
-        private=method.private and levels.against(problem.against) <= problem.epsilon + LEVEL_TOLERANCE,
+        private=method.private and levels.against(problem.against) <= allowed,
         channel=channel,
         nmi=mutual_information(prior, channel) / entropy(prior),
         levels=levels,
@@ -370,7 +364,7 @@ def least_epsilon(
     h = entropy(table.distribution)
 
     def reached(step: int) -> bool:
-        level = step / STEPS
+        level = step / SETTINGS.levels_per_nat
         if progress:
             progress(level)
         if error is None and min(optimal_nonrobust(table.distribution, level).upper_bound / h, 1.0) < aim:
@@ -386,20 +380,20 @@ def least_epsilon(
         return any(c.nmi >= aim if error is None else c.error <= aim for c in found)
 
     # From above: levels near 0 take longest.
-    low, high = 0, STEPS
+    low, high = 0, SETTINGS.levels_per_nat
     if not reached(high):
         while not reached(2 * high):
             high *= 2
-            if 2 * high > MOST * STEPS:
+            if 2 * high > SETTINGS.max_epsilon * SETTINGS.levels_per_nat:
                 raise ValueError(
                     f"{'An' if error else 'A'} {name} of {aim} is not reached at any level up to"
-                    f" {high / STEPS:g}."
+                    f" {high / SETTINGS.levels_per_nat:g}."
                 )
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) else (middle, high)
-    return high / STEPS
+    return high / SETTINGS.levels_per_nat
 
 
 def _quick_first(table: CountTable, information: bool, against: Attacker) -> list[str]:
@@ -409,6 +403,6 @@ def _quick_first(table: CountTable, information: bool, against: Attacker) -> lis
     if against == "anyone":
         return ["unconditional"] if information else ["srr", "grr", "subset", "unconditional"]
     if information:
-        first = ["polyopt"] if against == "outsider" and table.counts.size <= QUICK_CELLS else []
+        first = ["polyopt"] if against == "outsider" and table.counts.size <= SETTINGS.max_quick_cells else []
         return [*first, "exact"]
     return ["srr", "grr", "subset", "ldp", "exact"]

@@ -16,21 +16,11 @@ from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes, CountTable
 from ldpfrontier.practice.intervals import intervals
 from ldpfrontier.practice.records import Label, as_text, read_chunks
+from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
 
 #: The column that reports are written to.
 REPORT = "report"
-
-#: Singular values below this, relative to the largest, are none.
-RANK_TOLERANCE = 1e-9
-#: What of a frequency may lie in directions that a channel does not show, relative.
-SHOWN_TOLERANCE = 1e-6
-
-#: Width from which an interval says next to nothing.
-UNINFORMATIVE = 0.9
-
-#: How far, in units of the log-likelihood, the most likely distribution may be from the top.
-LIKELIHOOD_GAP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -90,11 +80,11 @@ class Inversion:
         root = np.sqrt(prior @ matrix)
         root[root == 0] = 1.0  # a column of zeros gets the weight 0
         left, values, right = np.linalg.svd(matrix / root, full_matrices=False)
-        self.rank = int((values > RANK_TOLERANCE * values[0]).sum())
+        self.rank = int((values > SETTINGS.rank_tolerance * values[0]).sum())
         left, values, right = left[:, : self.rank], values[: self.rank], right[: self.rank]
         self.weights = (vectors @ left / values) @ right / root
         lost = np.linalg.norm(vectors - self.weights @ matrix.T, axis=1)
-        self.shown: NDArray[np.bool_] = lost <= SHOWN_TOLERANCE * np.linalg.norm(vectors, axis=1)
+        self.shown: NDArray[np.bool_] = lost <= SETTINGS.shown_tolerance * np.linalg.norm(vectors, axis=1)
 
     def estimate(self, frequencies: FloatArray) -> FloatArray:
         """Estimate from the frequencies of reports, shape (outputs,); NaN where nothing is shown."""
@@ -171,7 +161,7 @@ def maximum_likelihood(
 
     for _ in range(rounds):
         g = gain(p)
-        if n * (g.max() - 1.0) <= LIKELIHOOD_GAP:
+        if n * (g.max() - 1.0) <= SETTINGS.likelihood_gap:
             break
         first = p * g
         second = first * gain(first)
@@ -199,7 +189,7 @@ class Frequency:
     low, high : float
         Confidence interval, within 0 and 1. It has the most likely frequency, and is never a point.
     estimable : bool
-        Whether the channel shows it, and the interval is narrower than `UNINFORMATIVE`.
+        Whether the channel shows it, and the interval is narrower than `uninformative_width` of the settings.
     """
 
     quantity: Quantity
@@ -210,7 +200,7 @@ class Frequency:
     estimable: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        told = math.isfinite(self.likely) and self.high - self.low < UNINFORMATIVE
+        told = math.isfinite(self.likely) and self.high - self.low < SETTINGS.uninformative_width
         object.__setattr__(self, "estimable", told)
 
 

@@ -22,38 +22,13 @@ The lower limit of c . P is the negative of the upper limit of -c . P.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
 from scipy.special import ndtri
 
+from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.types import FloatArray
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How limits are computed; none of these can make an interval wrong, only wider.
-
-    Attributes
-    ----------
-    bisections : int
-        Steps that find a quantile, to a share of about 40 / 2^bisections of the half width.
-    ridge : float
-        Added to the Gram matrix of the quadratic program, whose diagonal is about 1.
-    rounds : int
-        Quadratic programs for a pair of weights; each corrects the standard deviation of the one before.
-    gain : float
-        Biased weights are used if they bring the limit this share closer, at the table of the design.
-    """
-
-    bisections: int = 26
-    ridge: float = 1e-8
-    rounds: int = 3
-    gain: float = 0.1
-
-
-SETTINGS = Settings()
 
 
 def mean_limits(weights: FloatArray, counts: FloatArray, tail: float) -> FloatArray:
@@ -100,7 +75,7 @@ def mean_limits(weights: FloatArray, counts: FloatArray, tail: float) -> FloatAr
 
     # g is at most about sqrt(total) ranges above the weights; at the other end the limit is the largest one.
     low, high = np.full(total.shape, -20.0), 0.5 * np.log(total) + 5.0
-    for _ in range(SETTINGS.bisections):
+    for _ in range(SETTINGS.limit_bisections):
         middle = 0.5 * (low + high)
         beyond = at(middle)[0] > -ndtri(tail)
         low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
@@ -121,14 +96,14 @@ def _strict_weights(
     mean = prior @ matrix
     moment = mean + 1.0 / records
     # The triangular factor stands for the matrix of the least-squares problem, which has a row per report.
-    size, ridge = len(matrix), math.sqrt(SETTINGS.ridge)
+    size, ridge = len(matrix), math.sqrt(SETTINGS.limit_ridge)
     orthogonal, triangle = np.linalg.qr(np.vstack([(matrix / np.sqrt(moment)).T, ridge * np.eye(size)]))
     constant = mean / np.sqrt(moment) @ orthogonal[:-size]
     multiplier = max(-float(ndtri(tail)), 0.1) / math.sqrt(records)
     found = np.repeat(vectors.max(axis=1), matrix.shape[1]).reshape(len(vectors), -1)
     for c, weights in zip(vectors, found, strict=True):
         slope, deviation = (c - c @ prior) @ orthogonal[-size:] / ridge, 1.0
-        for _ in range(SETTINGS.rounds):
+        for _ in range(SETTINGS.limit_programs):
             eta = multiplier / deviation
             try:
                 dual = nnls(triangle, constant + eta * slope)[0]
@@ -174,7 +149,8 @@ def limit_weights(
     # The constant is left where nothing is better.
     biased = np.where((excess < most - truth)[:, None], biased, most[:, None])
     found = np.where(shown[:, None], exact, biased)
-    worth = excess < (1.0 - SETTINGS.gain) * (np.minimum(mean_limits(found, counts, tail), most) - truth)
+    usual = np.minimum(mean_limits(found, counts, tail), most) - truth
+    worth = excess < (1.0 - SETTINGS.limit_gain) * usual
     return np.where(worth[:, None], biased, found)
 
 

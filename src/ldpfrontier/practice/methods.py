@@ -19,13 +19,13 @@ from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.practice.attackers import Attacker
+from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
-#: When an optimum is good enough: relative gap, and rounds.
-TOLERANCE, ROUNDS = 1e-3, 30
+_TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Problem:
 
     def polyopt(self) -> Optimum:
         """Solve for PolyOpt."""
-        return optimal_robust(self.robust, self.epsilon, tolerance=TOLERANCE, max_rounds=ROUNDS)
+        return optimal_robust(self.robust, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS)
 
     def exact(self) -> Optimum:
         """Solve for the best mechanism over F, which has the level given U as well if insiders are attackers.
@@ -59,14 +59,16 @@ class Problem:
         """
         insider = self.against == "insider"
         return optimal_robust(
-            self.robust, self.epsilon, envelope="exact", tolerance=TOLERANCE, max_rounds=ROUNDS,
+            self.robust, self.epsilon, envelope="exact", tolerance=_TOLERANCE, max_rounds=_ROUNDS,
             start=self.solved.get("unconditional" if insider else "polyopt"),
             conditional_epsilon=self.epsilon if insider else None,
         )  # fmt: skip
 
     def unconditional(self) -> Optimum:
         """Solve for the best mechanism that is private under every distribution."""
-        return optimal_unconditional(self.robust.centre, self.epsilon, tolerance=TOLERANCE, max_rounds=ROUNDS)
+        return optimal_unconditional(
+            self.robust.centre, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS
+        )
 
 
 @dataclass(frozen=True)

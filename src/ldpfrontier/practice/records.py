@@ -12,18 +12,13 @@ from os import PathLike
 from pathlib import Path
 
 from ldpfrontier.practice.reading import Digest, read_columns, shown
+from ldpfrontier.practice.settings import SETTINGS
 
 #: A value of one attribute, or of several together: a text per column.
 Label = tuple[str, ...]
 
 #: Records held in memory at a time.
 CHUNK = 16_384
-
-#: Most values of a table: what is solved and stored grows with the square of it.
-MOST_VALUES = 1_000
-
-#: Numbers among the values of a column from which on groups of them are proposed.
-MANY_NUMBERS = 20
 
 #: A whole number, maybe as a library writes it that takes it for a measurement: 16.0.
 _WHOLE = re.compile(r"([0-9]{1,15})(?:\.0*)?")
@@ -269,7 +264,7 @@ def numeric_hint(name: str, values: Iterable[str]) -> str:
     """Return a sentence for a column that has many values, nearly all of them numbers; nothing for others."""
     texts = set(values)
     numbers = sum(as_finite(text) is not None for text in texts)
-    if numbers < MANY_NUMBERS or numbers < 0.9 * len(texts):
+    if numbers < SETTINGS.many_numbers or numbers < 0.9 * len(texts):
         return ""
     option = f"{name}=5"
     quoted = f"'{option}'" if re.search(r"[^\w=.-]", option) else option
@@ -287,17 +282,17 @@ def _check_number(
     """
     cut, columns = len(sensitive), (*sensitive, *useful)
     rows, others = ({label[part] for label in found} for part in (slice(cut), slice(cut, None)))
-    if len(rows) * len(others) <= MOST_VALUES:
+    if len(rows) * len(others) <= SETTINGS.max_values:
         return
     values = {name: {label[place] for label in found} for place, name in enumerate(columns)}
     name = max(values, key=lambda name: len(values[name]))
     advice = numeric_hint(name, values[name]) or "Merge values into groups first."
-    if len(found) > MOST_VALUES:
+    if len(found) > SETTINGS.max_values:
         raise ValueError(
-            f"{shown(path)} has more than {MOST_VALUES} combinations of {said(columns)} ({name} alone has"
-            f" {len(values[name])} values or more). {advice}"
+            f"{shown(path)} has more than {SETTINGS.max_values} combinations of {said(columns)} ({name} alone"
+            f" has {len(values[name])} values or more). {advice}"
         )
     raise ValueError(
         f"{shown(path)} has {len(rows)} x {len(others)} sensitive and useful values or more; at most"
-        f" {MOST_VALUES} pairs are allowed. {advice}"
+        f" {SETTINGS.max_values} pairs are allowed. {advice}"
     )

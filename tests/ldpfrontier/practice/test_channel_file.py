@@ -17,6 +17,7 @@ from ldpfrontier import (
     read_channel,
     unconditional_epsilon,
 )
+from ldpfrontier.practice.attackers import whole_levels
 from ldpfrontier.practice.channel_file import ChannelFileError, private_weights
 from ldpfrontier.practice.methods import ROBUST_METHODS
 from ldpfrontier.practice.sampling import TOTAL, sampled_channel, sampled_level
@@ -91,7 +92,9 @@ def test_a_channel_that_is_not_private_is_refused(table):
 
 def test_outputs_that_never_occur_are_dropped(table):
     matrix = np.repeat([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0]], 3, axis=0)
-    assert private_weights(Channel(matrix), flat(table), None, 1.0, "anyone").shape == (6, 2)
+    weights, levels = private_weights(Channel(matrix), flat(table), None, 1.0, "anyone")
+    assert weights.shape == (6, 2)
+    assert levels == whole_levels(weights, (6, 1), None)
 
 
 def test_weights_must_fit_the_table(table, private):

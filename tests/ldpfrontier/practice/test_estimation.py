@@ -8,13 +8,13 @@ from scipy.optimize import minimize
 
 from ldpfrontier import count_reports, design_channel, estimate_distribution, privatize_file
 from ldpfrontier.practice.estimation import (
-    LIKELIHOOD_GAP,
     Inversion,
     inversion,
     maximum_likelihood,
     quantities,
 )
 from ldpfrontier.practice.sampling import Sampler
+from ldpfrontier.practice.settings import SETTINGS
 from support.owndata import adult_table, channel_of, flat, seeded, small_table
 
 #: Pairs of Adult with two mechanisms each.
@@ -103,7 +103,7 @@ def test_no_other_distribution_is_more_likely(seed):
     truth = np.array([0.7, 0.3, 0.0, 0.0])
     counts = rng.multinomial(200, truth @ matrix)
     p, gap = maximum_likelihood(matrix, counts)
-    assert gap <= LIKELIHOOD_GAP
+    assert gap <= SETTINGS.likelihood_gap
     assert p.sum() == pytest.approx(1.0)
     assert p.min() >= 0
 
@@ -114,7 +114,7 @@ def test_no_other_distribution_is_more_likely(seed):
         loss, np.full(4, 0.25), method="SLSQP", bounds=[(0, 1)] * 4, options={"ftol": 1e-12, "maxiter": 500},
         constraints={"type": "eq", "fun": lambda x: x.sum() - 1},
     )  # fmt: skip
-    assert loss(p) <= other.fun + LIKELIHOOD_GAP
+    assert loss(p) <= other.fun + SETTINGS.likelihood_gap
     assert p == pytest.approx(other.x, abs=0.01)
 
 

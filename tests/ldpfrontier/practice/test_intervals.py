@@ -8,7 +8,6 @@ from scipy.stats import beta, binom
 
 from ldpfrontier import estimate_distribution
 from ldpfrontier.practice.estimation import (
-    UNINFORMATIVE,
     Inversion,
     inversion,
     maximum_likelihood,
@@ -16,6 +15,7 @@ from ldpfrontier.practice.estimation import (
     table_prior,
 )
 from ldpfrontier.practice.intervals import limit_weights, mean_limits, upper_limits
+from ldpfrontier.practice.settings import SETTINGS
 from support.owndata import channel_of, flat, small_table
 from support.realtables import NAMES, real_table
 
@@ -123,7 +123,7 @@ def test_one_report_says_next_to_nothing_and_that_is_said(private):
     found = estimate_distribution(private, [1, 0, 0, 0, 0, 0])
     assert not any(row.estimable for row in found.of(("illness",)))
     for row in found.frequencies:
-        assert row.estimable == (row.high - row.low < UNINFORMATIVE)
+        assert row.estimable == (row.high - row.low < SETTINGS.uninformative_width)
 
 
 def test_simultaneous_intervals_are_those_of_bonferroni(private):

@@ -1,0 +1,64 @@
+"""Limits, accuracy and tuning of designs, records and estimates. Loads nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PracticeSettings:
+    """Numbers that a user's own data are treated with."""
+
+    # Stated limits.
+    #: Largest privacy level that is offered, nats.
+    max_epsilon: float = 20.0
+    #: Privacy levels per nat among which the least one is sought.
+    levels_per_nat: int = 1000
+    #: Cells of a table above which PolyOpt and the optimum over F are solved only if they are asked for: they
+    #: may take minutes there.
+    max_quick_cells: int = 120
+    #: Pairs of a sensitive and a useful value: what is solved and stored grows with the square of them.
+    max_values: int = 1_000
+    #: Groups of the numbers in a column: as many values as a table may have.
+    max_groups: int = 1_000
+    #: Numbers among the values of a column from which on groups of them are proposed.
+    many_numbers: int = 20
+    #: Width from which on an interval of a frequency says next to nothing.
+    uninformative_width: float = 0.9
+    #: Samples of an audit: some minutes of work.
+    max_samples: int = 1_000_000_000
+
+    # Accuracy and safety.
+    #: By how much the level of a mechanism may exceed the one asked for before its probabilities become whole
+    #: numbers, nats.
+    level_tolerance: float = 1e-9
+    #: What `RenyiBall.worst_case_epsilon` may lack, nats: it is added to the level that is stated.
+    level_error: float = 1e-10
+    #: Singular values of a channel below this are none, relative to the largest one.
+    rank_tolerance: float = 1e-9
+    #: What of a frequency may lie in directions that a channel does not show, relative.
+    shown_tolerance: float = 1e-6
+    #: How far the most likely distribution may be from the top, in units of the log-likelihood.
+    likelihood_gap: float = 1e-4
+    #: Probability below which an audit says that samples do not come from the stored channel.
+    unlikely: float = 1e-6
+    #: Steps that find a confidence limit, to a share of about 40 / 2^steps of the half width.
+    limit_bisections: int = 26
+    #: Added to the Gram matrix of the weights of an interval, whose diagonal is about 1; whatever it is, the
+    #: weights bound the frequency.
+    limit_ridge: float = 1e-8
+
+    # Tuning. Nothing here makes an interval wrong, or a mechanism less private.
+    #: Relative gap at which an optimum is good enough.
+    solver_tolerance: float = 1e-3
+    #: Most rounds of an optimum, after which the best mechanism so far has to do.
+    solver_rounds: int = 30
+    #: Quadratic programs for the weights of an interval, each with the standard deviation of the one before.
+    limit_programs: int = 3
+    #: Biased weights are used if they bring a limit this share closer, at the table of the design.
+    limit_gain: float = 0.1
+    #: Distributions of F among which an audit looks for one under which much is told.
+    audited_distributions: int = 500
+
+
+SETTINGS = PracticeSettings()
