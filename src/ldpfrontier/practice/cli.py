@@ -1,4 +1,4 @@
-"""The command `ldp-frontier`: design, apply, estimate and audit."""
+"""The command `ldp-frontier`: design, apply, estimate, audit and verify."""
 
 from __future__ import annotations
 
@@ -63,6 +63,11 @@ _AUDIT = """\
 Compute the privacy level of the stored matrix again, and bound the level of
 samples from below. The exit status is 1 if something is wrong."""
 
+_VERIFY = """\
+Check certificates with exact arithmetic, by a program of one file that needs
+nothing else of the package (ldpfrontier/verify.py). The exit status is 0 if
+every claim of every file is proved, 1 if one is not, 2 if a file is malformed."""
+
 
 class Progress:
     """A line on the terminal that says how far something is; nothing if there is no terminal."""
@@ -119,7 +124,7 @@ def _say(sentence: str) -> None:
     print(f"{PROGRAM}: {shown}", file=sys.stderr)
 
 
-# The four commands ----------------------------------------------------------------------------------------
+# The commands ---------------------------------------------------------------------------------------------
 
 
 def design(options: argparse.Namespace) -> int:
@@ -304,6 +309,13 @@ def audit(options: argparse.Namespace) -> int:
     return FOUND if found.problems else 0
 
 
+def verify(options: argparse.Namespace) -> int:
+    """Check certificates."""
+    from ldpfrontier.verify import main as check_files
+
+    return check_files(options.files)
+
+
 def _warn(text: str) -> None:
     print(f"{PROGRAM}: warning: {text}", file=sys.stderr)
 
@@ -432,6 +444,9 @@ def _parser() -> argparse.ArgumentParser:
     _missing_argument(four)
     _confidence_argument(four, "of the lower bound")
     _json_argument(four)
+
+    five = command("verify", "check certificates", _VERIFY)
+    five.add_argument("files", nargs="+", metavar="FILE", help="a certificate")
     return parser
 
 

@@ -1,0 +1,212 @@
+"""The checker of certificates: it runs alone, says what is proved, and refuses what is not a proof."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from ldpfrontier import verify
+from ldpfrontier.practice.cli import main as command
+
+FILE = Path(verify.__file__)
+
+#: Two inputs, equally likely, with ratios of at most 3; the optimum is ln 2 - h(1/4) = 0.13081203594113694...
+TWO: dict[str, Any] = {
+    "format": "ldp-frontier certificate",
+    "version": "1",
+    "utility": {"kind": "mutual information", "prior": ["0.5", "0.5"]},
+    "channel": {"denominator": "4", "rows": [["3", "1"], ["1", "3"]]},
+    "claims": [
+        {
+            "kind": "ldp bound",
+            "epsilon": "1.0986122886681",
+            "t": "3",
+            "bound": "0.130812035941138",
+            "prices": ["0.065406017970569", "0.065406017970569"],
+            "tree": ["?0", "?1", "3", "2", "?1", "2", "1"],
+        },
+        {"kind": "utility", "at least": "0.130812035941136"},
+        {"kind": "local privacy", "epsilon": "1.0986122886682", "t": "3"},
+    ],
+}
+
+
+def code_of(content: Any, tmp_path: Path) -> tuple[int, str]:
+    """Write a document, or a text, check it, and return the exit code and what is said."""
+    path = tmp_path / "certificate.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return verify.check_file(path)
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    document = copy.deepcopy(TWO)
+    change(document)
+    return document
+
+
+# The program ----------------------------------------------------------------------------------------------
+
+
+def test_it_imports_the_standard_library_alone() -> None:
+    tree = ast.parse(FILE.read_text(encoding="utf-8"))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert all(node.level == 0 for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    assert {name.partition(".")[0] for name in names} <= set(sys.stdlib_module_names) | {"__future__"}
+    assert "float(" not in FILE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("place", ["elsewhere", "in place"])
+def test_it_runs_as_a_file(tmp_path: Path, place: str) -> None:
+    """Copied alone, without the packages of this environment; and where it lies, beside a module `types`."""
+    program = FILE
+    if place == "elsewhere":
+        program = Path(shutil.copy(FILE, tmp_path / "verify.py"))
+    (tmp_path / "json.py").write_text("raise SystemExit(0)")
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    good.write_text(json.dumps(TWO))
+    bad.write_text(json.dumps(changed(lambda d: d["claims"][0].update(bound="0.13"))))
+    done = [
+        subprocess.run(
+            [sys.executable, "-S", "-E", program, *files], capture_output=True, text=True, cwd=tmp_path
+        )
+        for files in ([good], [bad], [good, tmp_path / "none", bad], [], [bad, good])
+    ]
+    assert [d.returncode for d in done] == [0, 1, 2, 2, 1], done
+    assert done[2].stdout.count("\n") == 3
+    assert done[0].stdout == (
+        f"{good}: proved. No mechanism with ratios at most 3 has more than 0.130812035942 nats; the one in"
+        " this file has 0.130812035941 nats; the one in this file has ratios at most 3, so that it is"
+        " 1.0986122886682-locally private.\n"
+    )
+
+
+def test_the_command_runs_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps(TWO))
+    assert command(["verify", str(path)]) == 0
+    assert "No mechanism with ratios at most 3" in capsys.readouterr().out
+    path.write_text(json.dumps(changed(lambda d: d["claims"][1].update({"at least": "0.14"}))))
+    assert command(["verify", str(path)]) == 1
+    assert command(["verify", str(path), str(tmp_path / "none")]) == 2
+
+
+# Numbers --------------------------------------------------------------------------------------------------
+
+
+@mpmath.workdps(120)
+def test_ends_enclose_and_are_near() -> None:
+    rng = np.random.default_rng(0)
+    texts = [f"{x:.30f}" for x in rng.random(100) * 10.0 ** rng.integers(-20, 20, 100)]
+    texts += ["1.00000000000000000000000000000001", "0.9999999999999999999999", "2", "1e-30"]
+    for text in texts:
+        x = verify.Decimal(text)
+        for function, true in ((verify.ln, mpmath.log), (verify.sqrt, mpmath.sqrt)):
+            low, high = function(x)
+            assert mpmath.mpf(str(low)) < true(mpmath.mpf(str(x))) < mpmath.mpf(str(high))
+            assert high - low <= abs(high) * verify.Decimal("1e-48")
+        low, high = verify.exp(y := verify.LOW.remainder(x, 100))
+        assert mpmath.mpf(str(low)) < mpmath.exp(mpmath.mpf(str(y))) < mpmath.mpf(str(high))
+        low, high = verify.quotient(verify.ONE, x)
+        with verify.localcontext(verify.EXACT):
+            assert low * x <= 1 <= high * x
+    assert verify.ln(verify.ONE) == verify.sqrt(verify.ZERO) == (0, 0)
+    assert verify.exp(verify.ZERO) == (1, 1)
+
+
+# What is refused ------------------------------------------------------------------------------------------
+
+MALFORMED = {
+    "no JSON": ("{", "not JSON"),
+    "a list": ("[]", "no object"),
+    "nested": ("[" * 100_000, "not JSON"),
+    "twice": ('{"format": "a", "format": "b"}', "occurs twice"),
+    "number": (json.dumps(changed(lambda d: d["claims"][0].update(bound=0.2))), "numbers are text"),
+    "NaN": (json.dumps(changed(lambda d: d["claims"][0].update(bound=float("nan")))), "numbers are text"),
+    "NaN text": (changed(lambda d: d["claims"][0].update(bound="NaN")), "no number"),
+    "Infinity": (changed(lambda d: d["claims"][0].update(bound="Infinity")), "no number"),
+    "exponent": (changed(lambda d: d["claims"][0].update(bound="1e999999999")), "no number"),
+    "digits": (changed(lambda d: d["claims"][0].update(bound="1" * 500)), "no number"),
+    "other digits": (changed(lambda d: d["claims"][0].update(bound="٣")), "no number"),
+    "space": (changed(lambda d: d["claims"][0].update(bound=" 1")), "no number"),
+    "new line": (changed(lambda d: d["claims"][0].update(bound="1\n")), "no number"),
+    "unknown key": (changed(lambda d: d.update(more="1")), "'more' is unknown"),
+    "unknown key of a claim": (changed(lambda d: d["claims"][0].update(more="1")), "'more' is unknown"),
+    "missing key": (changed(lambda d: d["claims"][0].pop("t")), "'t' is missing"),
+    "version": (changed(lambda d: d.update(version="2")), "version '1'"),
+    "no claims": (changed(lambda d: d.update(claims=[])), "no list of claims"),
+    "kind": (changed(lambda d: d["claims"][0].update(kind="faith")), "'faith', which is unknown"),
+    "utility": (changed(lambda d: d["utility"].update(kind="joy")), "utility is none of"),
+    "weights": (changed(lambda d: d["utility"].update(prior=["0", "0"])), "sum to 0"),
+    "negative": (changed(lambda d: d["utility"].update(prior=["-1", "2"])), "below 0"),
+    "rows": (changed(lambda d: d["channel"]["rows"].pop()), "list of 2 rows"),
+    "ragged": (changed(lambda d: d["channel"]["rows"][0].pop()), "list of 1 numbers"),
+    "row sum": (changed(lambda d: d["channel"].update(denominator="5")), "does not sum"),
+    "no channel": (changed(lambda d: d.pop("channel")), "needs a channel"),
+    "prices": (changed(lambda d: d["claims"][0]["prices"].pop()), "list of 2 numbers"),
+    "dropped leaf": (changed(lambda d: d["claims"][0]["tree"].pop()), "lacks leaves"),
+    "added leaf": (changed(lambda d: d["claims"][0]["tree"].append("1")), "where it cannot be"),
+    "no tree": (changed(lambda d: d["claims"][0].update(tree=[])), "a tree is no list"),
+    "split": (changed(lambda d: d["claims"][0].update(tree=["?2", "1", "1"])), "where it cannot be"),
+    "split twice": (changed(lambda d: d["claims"][0].update(tree=["?0", "?0", "1", "1", "1"])), "cannot be"),
+    "leaf": (changed(lambda d: d["claims"][0].update(tree=["0"])), "above 0"),
+    "negative level": (changed(lambda d: d["claims"][0].update(epsilon="-1")), "below 0"),
+    "t": (changed(lambda d: d["claims"][0].update(t="0.5")), "below 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_files_are_refused(tmp_path: Path, name: str) -> None:
+    content, words = MALFORMED[name]
+    code, said = code_of(content, tmp_path)
+    assert code == 2, said
+    assert re.match("malformed: .*" + re.escape(words), said), said
+
+
+FALSE = {
+    "a lower bound": lambda d: d["claims"][0].update(bound="0.130812035941136"),
+    "a lower price": lambda d: d["claims"][0].update(prices=["0.065406017970567"] * 2),
+    "a larger level": lambda d: d["claims"][0].update(epsilon="1.0986122886682"),
+    "larger ratios": lambda d: d["claims"][0].update(t="3.00000000001"),
+    "another prior": lambda d: d["utility"].update(prior=["0.5", "0.49"]),
+    "another leaf": lambda d: d["claims"][0]["tree"].__setitem__(3, "2.1"),
+    "a root": lambda d: d["claims"][0].update(tree=["2"]),
+    "more utility": lambda d: d["claims"][1].update({"at least": "0.130812035941138"}),
+    "a smaller level": lambda d: d["claims"][2].update(epsilon="1.0986122886681"),
+    "smaller ratios": lambda d: d["claims"][2].update(t="2.9999999999999"),
+    "a zero": lambda d: d["channel"].update(rows=[["4", "0"], ["1", "3"]]),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_false_claims_are_refused(tmp_path: Path, name: str) -> None:
+    code, said = code_of(changed(FALSE[name]), tmp_path)
+    assert (code, said[:10]) == (1, "NOT PROVED"), said
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("kl", mpmath.log(3) / 2), ("tv", 0.5), ("chi2", 4 / 3), ("hellinger", 1 - mpmath.sqrt(3) / 2)],
+)
+def test_the_divergence_of_a_channel(tmp_path: Path, kind: str, value: float) -> None:
+    """Of (3, 1)/4 from (1, 3)/4, for hypotheses that are sure of their input."""
+    for sign, code in ((-1, 0), (1, 1)):
+        claimed = mpmath.nstr(mpmath.mpf(value) * (1 + sign * mpmath.mpf("1e-15")), 25)
+        document = changed(lambda d: d["utility"].clear())
+        document["utility"].update(kind=kind, p0=["2", "0"], p1=["0", "5"])
+        document["claims"] = [{"kind": "utility", "at least": claimed}]
+        assert code_of(document, tmp_path)[0] == code
+    document["claims"] = TWO["claims"][:1]
+    assert code_of(document, tmp_path)[0] == 2
