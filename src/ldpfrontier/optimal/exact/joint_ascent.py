@@ -12,8 +12,8 @@ near it. Cuts are added until mixing the w_j with constants, to move them into t
 (Kelley's method). The columns reached join a restricted master, so that no step loses.
 
 Unlike in column generation no prices have to settle, which takes most of the rounds there when columns fill
-a smooth cone. But columns only move to where their gradients point. Between ascents, new ones are searched
-for at the duals of the master, as on small tables (`spatial_branch_and_bound`).
+a smooth cone. But columns only move to where their gradients point. After the ascent, new ones are therefore
+found by column generation with its search, as on small tables (`spatial_branch_and_bound`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.highs import add_columns, add_rows, new_lp, solve
-from ldpfrontier.optimal.column_generation.smoothed import Master
+from ldpfrontier.optimal.column_generation.smoothed import Master, best_channel
 from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.exact.settings import SETTINGS
-from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns
+from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, generate_by_search
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns
@@ -47,8 +47,6 @@ class MechanismAscent:
     ----------
     value : float
         Utility of the best mixture of the columns, in nats; 0 at first, that of the constant column.
-    duals : ndarray, shape (a1 a2,)
-        Of the restricted master.
     """
 
     def __init__(self, oracle: Oracle) -> None:
@@ -56,7 +54,7 @@ class MechanismAscent:
         self.oracle, self.utility = oracle, self.family.utility
         self._master = Master(self.utility.prior.size)
         self._cuts = list[FloatArray]()  # of every column of the master, (cuts, a1 a2) each
-        self.value, self.duals = 0.0, np.zeros(self.utility.prior.size)
+        self.value = 0.0
         self._weights = np.zeros(0)
         self.add(self.family.found)
 
@@ -69,7 +67,7 @@ class MechanismAscent:
         before = self.value
         self._master.add(columns)
         self._cuts += cuts
-        self.value, self._weights, self.duals = self._master.solve()
+        self.value, self._weights, _ = self._master.solve()
         return self.value > before * (1.0 + SETTINGS.least_rise)
 
     @property
@@ -123,13 +121,6 @@ class MechanismAscent:
             self.utility.columns(inside), [_nearest(cuts[j], end) for j, end in zip(live, ends, strict=True)]
         )
 
-    def search(self, starts: int) -> bool:
-        """Search for columns at the duals of the master, from some starts; return whether the value rises."""
-        self.family.set_accuracy(self.value, SETTINGS.search_resolution * self.value)
-        near = self.family.starts(self.support)
-        chosen = near[self.family.rng.permutation(len(near))[:starts]]
-        return self.add(self.family.search(self.duals, chosen))
-
 
 def _add_cuts(lp: highspy.Highs, cuts: FloatArray, owners: NDArray[np.integer], m: int) -> None:
     """Require that cuts, (k, n), hold for the columns of these numbers among m, (k,)."""
@@ -146,7 +137,7 @@ def _nearest(cuts: FloatArray, column: FloatArray) -> FloatArray:
 
 
 def ascended_mechanism(oracle: Oracle, start: Channel) -> Channel:
-    """Return a mechanism of columns of a cone, at least as good as one given, by ascents and searches.
+    """Return a mechanism of columns of a cone, at least as good as one given, by an ascent and searches.
 
     The work is limited by numbers of linear programs, never by time.
 
@@ -162,20 +153,18 @@ def ascended_mechanism(oracle: Oracle, start: Channel) -> Channel:
     Channel
         The start where linear programs fail before anything better is found.
     """
-    ascent = MechanismAscent(oracle)
+    ascent, mechanisms = MechanismAscent(oracle), [start]
     try:
         for columns in start_columns(start, ascent.utility):
             inside, _ = oracle.pull(columns.vectors)
             ascent.add(ascent.utility.columns(inside))
-        idle = 0
-        for _ in range(SETTINGS.max_searches):
-            for _ in range(SETTINGS.max_rises):
-                if not ascent.rise(SETTINGS.max_rise_steps):
-                    break
-            # Starts are random, so that another search may find what the last one has missed.
-            idle = 0 if ascent.search(SETTINGS.search_starts) else idle + 1
-            if idle == SETTINGS.idle_searches:
+        for _ in range(SETTINGS.max_rises):
+            if not ascent.rise(SETTINGS.max_rise_steps):
                 break
+        family = ascent.family
+        family.found = Columns.join([family.found, ascent.utility.columns(ascent.support)])
+        generate_by_search(family, SETTINGS.joint_tolerance, SETTINGS.joint_rounds)
+        mechanisms.append(best_channel(family.found))
     except RuntimeError:  # HiGHS gives up some programs
         pass
-    return max((ascent.channel, start), key=ascent.utility)
+    return max((ascent.channel, *mechanisms), key=ascent.utility)

@@ -87,14 +87,6 @@ class ExactSettings:
     max_rise_steps: int = 80
     #: Steps of an ascent.
     max_rises: int = 12
-    #: Searches between ascents.
-    max_searches: int = 16
-    #: Searches in a row that find nothing.
-    idle_searches: int = 4
-    #: Starts of a search.
-    search_starts: int = 40
-    #: Accuracy of these searches, relative to the value.
-    search_resolution: float = 3e-3
 
 
 SETTINGS = ExactSettings()

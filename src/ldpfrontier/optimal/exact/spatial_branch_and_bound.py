@@ -338,7 +338,7 @@ def solve_jointly(
     for columns in start_columns(start, utility):
         inside, _ = family.oracle.pull(columns.vectors)
         family.found = Columns.join([family.found, utility.columns(inside)])
-    _generate_by_search(family, tolerance, max_rounds)
+    generate_by_search(family, tolerance, max_rounds)
     return generate(
         *(family, family.found, utility),
         tolerance=tolerance,
@@ -348,7 +348,7 @@ def solve_jointly(
     )
 
 
-def _generate_by_search(family: JointColumns, tolerance: float, max_rounds: int) -> None:
+def generate_by_search(family: JointColumns, tolerance: float, max_rounds: int) -> None:
     """Fill a family with good columns: column generation by search alone."""
     master = Master(family.scale.size)
     master.add(family.found)
