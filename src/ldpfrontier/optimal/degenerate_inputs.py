@@ -25,7 +25,7 @@ import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray, Intractable
@@ -102,7 +102,7 @@ def best_fallback(
     utility = MutualInformation(centre)
     best = max(every, key=utility)
     with np.errstate(all="ignore"):
-        bound = min(bound, optimal_nonrobust(centre, epsilon).upper_bound)
+        bound = min(bound, nonrobust_bound(centre, epsilon))
     return certified(best, utility(best), bound, tolerance, noise=SETTINGS.bound_noise)
 
 

@@ -34,7 +34,7 @@ from ldpfrontier.optimal.exact.separation import Oracle, Pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.settings import SETTINGS as GEOMETRY
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.products.ball_family import BallFamily
@@ -283,7 +283,7 @@ def _bounded_by_nonrobust(optimum: Optimum, centre: FloatArray, epsilon: float, 
     # NR has the utility H(U|S) at least: below that, as usual, it need not be solved.
     if optimum.upper_bound <= entropy(centre) - entropy(centre.sum(axis=1)):
         return optimum
-    bound = optimal_nonrobust(centre, epsilon).upper_bound
+    bound = nonrobust_bound(centre, epsilon)
     if bound >= optimum.upper_bound:
         return optimum
     return certified(optimum.channel, optimum.value, bound, tolerance, optimum.iterations, error=0.0)
@@ -375,7 +375,7 @@ def _beyond_simplex(
             channel = _ascended(ball, products.epsilon, channel)
         bound = frontier_bound(ball, epsilon, nodes) if nodes > 0 else math.inf
     value = MutualInformation(ball.centre)(channel)
-    bound = min(bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
+    bound = min(bound, nonrobust_bound(ball.centre, epsilon))
     return certified(channel, value, bound, tolerance, rounds, error=0.0)
 
 

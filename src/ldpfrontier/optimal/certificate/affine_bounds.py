@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.block_family import BlockLabel
 from ldpfrontier.optimal.certificate.majorant import Majorant
-from ldpfrontier.optimal.products.pricing import tangent_bound
+from ldpfrontier.optimal.products.tangents import tangent_bound
 from ldpfrontier.types import FloatArray
 
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.optimal.certificate.affine_bounds import ColumnClass
 from ldpfrontier.optimal.certificate.settings import SETTINGS
-from ldpfrontier.optimal.products.pricing import tangent_bound
+from ldpfrontier.optimal.products.tangents import tangent_bound
 from ldpfrontier.types import FloatArray
 
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)

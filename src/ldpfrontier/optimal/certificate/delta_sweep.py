@@ -22,7 +22,8 @@ from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.optimal.certificate.vertex_tracking import VertexTrack
 from ldpfrontier.optimal.geometry.ball_body import polish_from
 from ldpfrontier.optimal.products.ball_family import BallFamily
-from ldpfrontier.optimal.products.pricing import best_tangent, price_combinations
+from ldpfrontier.optimal.products.pricing import price_combinations
+from ldpfrontier.optimal.products.tangents import best_tangent
 from ldpfrontier.types import FloatArray
 
 

@@ -26,7 +26,7 @@ from ldpfrontier.optimal.conditional.search import searched_mechanism
 from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class
 from ldpfrontier.optimal.projections.budget_multiplier import check_level
@@ -123,7 +123,7 @@ def two_level_optimum(
             check_levels(channel, ball, epsilon, level, envelope, pairs)
             best = channel
             break
-    bound = min(bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
+    bound = min(bound, nonrobust_bound(ball.centre, epsilon))
     return certified(best, utility(best), bound, tolerance, rounds, error=0.0)
 
 

@@ -36,7 +36,7 @@ from ldpfrontier.optimal.column_generation.smoothed import Master, generate
 from ldpfrontier.optimal.exact.cut_pool import CutPool
 from ldpfrontier.optimal.exact.separation import Conditionals, Oracle, Pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
@@ -326,7 +326,7 @@ def joint_optimum(
     """
     family = JointColumns(Oracle(ball, epsilon, envelope, pairs, conditional_epsilon), max_nodes)
     found = solve_jointly(family, tolerance, max_rounds, start)
-    bound = min(found.upper_bound, optimal_nonrobust(ball.centre, epsilon).upper_bound)
+    bound = min(found.upper_bound, nonrobust_bound(ball.centre, epsilon))
     return certified(found.channel, found.value, bound, tolerance, found.iterations, error=0.0)
 
 

@@ -21,6 +21,7 @@ M P and a constant. So they raise a bound by gamma(n) (M + sum C_s / min Z), min
 
 from __future__ import annotations
 
+import heapq
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -166,8 +167,7 @@ class DistinctPairsFamily:
             The best of those looked at, their deltas well apart. All that were named so far have the vertices
             that are undominated at these duals, or were at earlier ones.
         """
-        blocks = [self._block(BlockKey(s, 0.0, False)) for s in range(len(self.centre))]
-        bounds = FixedDeltaBounds(blocks, duals.reshape(self.centre.shape), self.epsilon, slack, effort)
+        bounds = self._bounds_at(duals, slack, effort)
         best, bound, left = 0.0, 0.0, SETTINGS.max_intervals
         found: dict[tuple[int, float], float] = {}
 
@@ -210,6 +210,40 @@ class DistinctPairsFamily:
             product.clear_cache()
         return max(best, bound), products
 
+    def search_by_tangents(self, duals: FloatArray, enough: float) -> float:
+        """Bound the reduced costs of all joint columns for all special values at a time, by tangents.
+
+        That is close where there are many sensitive values, as none has much of the mass, and takes a small
+        part of the time of `search`. The interval of deltas with the largest bound is split.
+
+        Parameters
+        ----------
+        duals : ndarray, shape (a1, a2) or row-major
+        enough : float
+            An excess that is small enough, in nats.
+
+        Returns
+        -------
+        excess : float
+            No column has a larger reduced cost per unit of Z.
+        """
+        bounds = self._bounds_at(duals)
+        worst = [(-bounds.of_all_values(0.0, self.epsilon), 0.0, self.epsilon)]
+        # What the tangents give at a single delta, no interval that contains it is below.
+        least, left = 0.0, SETTINGS.max_intervals
+        while -worst[0][0] > max(enough, SETTINGS.bound_ratio * least) and left > 0:
+            _, low, high = heapq.heappop(worst)
+            middle = _middle(low, high)
+            least = max(least, bounds.of_all_values(middle, middle))
+            for ends in ((low, middle), (middle, high)):
+                heapq.heappush(worst, (-bounds.of_all_values(*ends), *ends))
+                left -= len(self.lower)
+        return max(-worst[0][0], 0.0)
+
+    def _bounds_at(self, duals: FloatArray, slack: float = 0.0, effort: int = 0) -> FixedDeltaBounds:
+        blocks = [self._block(BlockKey(s, 0.0, False)) for s in range(len(self.centre))]
+        return FixedDeltaBounds(blocks, duals.reshape(self.centre.shape), self.epsilon, slack, effort)
+
     def _activate(self, s0: int, delta: float) -> BlockProduct:
         """Return a product that was named; on large tables its lists of vertices are empty at first."""
         if (s0, delta) not in self._active:
@@ -237,11 +271,12 @@ def _well_apart(found: list[tuple[float, int, float]]) -> list[tuple[int, float]
 
 
 def _split_point(low: float, high: float, critical: FloatArray) -> float:
-    """Return where to split an interval of deltas: at a critical delta that matters, if they are few.
-
-    The geometric mean is aimed at, as costs and gains of delta are proportional to it near 0.
-    """
-    middle = math.sqrt(low * high) or high / SETTINGS.first_split
+    """Return where to split an interval of deltas: at a critical delta that matters, if they are few."""
     if critical.size > SETTINGS.max_critical:
-        return middle
-    return float(critical[np.abs(np.log(critical / middle)).argmin()])
+        return _middle(low, high)
+    return float(critical[np.abs(np.log(critical / _middle(low, high))).argmin()])
+
+
+def _middle(low: float, high: float) -> float:
+    """Return the geometric mean, as costs and gains of delta are proportional to it near 0; not 0 itself."""
+    return math.sqrt(low * high) or high / SETTINGS.first_split

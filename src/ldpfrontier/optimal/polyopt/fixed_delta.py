@@ -34,7 +34,13 @@ from ldpfrontier.optimal.geometry.block_key import BlockKey, block_keys
 from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.polyopt.settings import SETTINGS
 from ldpfrontier.optimal.products.partial_sums import pareto_vertices
-from ldpfrontier.optimal.products.pricing import best_tangent, price_combinations, tangent_bound
+from ldpfrontier.optimal.products.pricing import price_combinations
+from ldpfrontier.optimal.products.tangents import (
+    best_tangent,
+    conjugate,
+    least_tangent_bound,
+    tangent_bound,
+)
 from ldpfrontier.types import FloatArray
 
 _BINS = SETTINGS.bins
@@ -256,6 +262,29 @@ class FixedDeltaBounds:
         The bound is close if it is above `enough` and can be brought below.
         """
         return self._bound(s0, low, high, enough, enough)
+
+    def of_all_values(self, low: float, high: float) -> float:
+        """Bound the reduced costs for all special values and all deltas of an interval, by a tangent.
+
+        All blocks but one are among those at `low` that are not special, and one is special, at `high`. So
+        with T_s and T*_s the conjugates max_w (f_s - lam z_s) of either, -F(lam) = sum_s T_s + max_s (T*_s -
+        T_s), at the cost of a single special value.
+        """
+        values = range(len(self._tables))
+        usual = [self.undominated(BlockKey(s, low, False)) for s in values]
+        special = [self.undominated(BlockKey(s, high, True)) for s in values]
+
+        def at(lam: float) -> tuple[float, float]:
+            tops, best = (
+                np.array([conjugate(own.f, own.z, lam) for own in blocks]) for blocks in (usual, special)
+            )
+            more = best - tops
+            F, Z = (tops.sum(axis=0) + more[more[:, 0].argmax()]) * (-1.0, 1.0)
+            return float(F), float(Z)
+
+        lam = float(np.clip(least_tangent_bound(at, 1.0)[1], *self._slopes))
+        kappa = tangent_bound(lam, -at(lam)[0])
+        return kappa if kappa <= self._max_bound else math.inf
 
     def between(self, s0: int, low: float, high: float, enough: float) -> IntervalBound:
         """Bound the reduced costs for all deltas of an interval by tangents, with conjugates linear in b."""

@@ -253,8 +253,7 @@ def _distinct_from_all_pairs(
     a1, a2 = family.centre.shape
     channels = [optimum.channel, secret_randomized_response(a1, a2, epsilon)]
     best = max([*channels, *([] if start is None else [start])], key=utility)
-    aim = max(tolerance, GENERATION.finest_gap)
-    excess, _ = family.search(duals, aim * optimum.value, aim * optimum.value)
+    excess = family.search_by_tangents(duals, tolerance * optimum.value)
     noise = family.error(duals + excess * family.scale)
     bound = min(float(duals.sum()) + excess, entropy(family.centre))
     return certified(best, utility(best), bound, tolerance, noise=noise)

@@ -3,7 +3,7 @@
 import pytest
 
 from ldpfrontier.information import entropy
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.utility import MutualInformation
 from oracles.column_lp import full_lp
@@ -22,4 +22,5 @@ def test_nonrobust_equals_exact_vertex_enumeration(seed: int) -> None:
     )
     assert optimum.value == pytest.approx(expected, abs=1e-8)
     assert optimum.gap <= 1e-9
+    assert nonrobust_bound(ball.centre, epsilon) == optimum.bound
     assert rldp_epsilon(optimum.channel, ball.conditionals) <= epsilon + 1e-9

@@ -103,6 +103,7 @@ def test_search_of_all_deltas_bounds_every_ray_and_names_products(
     for spread in (0.0, 0.05, 0.3, 0.0):  # a search starts where the last one ended
         trial = (duals - ball.centre * spread * rng.random(duals.shape)).ravel()
         truth = max(float((rays.values - rays.vectors @ trial).max()), 0.0)
+        assert truth - 1e-9 <= family.search_by_tangents(trial, 1e-6)
         excess, named = family.search(trial, 1e-6)
         assert truth - 1e-9 <= excess <= SETTINGS.bound_ratio**2 * truth + 5e-6
         assert bool(named) == (truth > 2e-6)
@@ -128,3 +129,15 @@ def test_a_decomposition_of_all_products_is_dual_feasible_and_pricing_finds_the_
         best = float((offered.values - offered.vectors @ trial).max(initial=0.0))
         assert best - 1e-9 <= truth <= bound + 1e-9
         assert truth <= SETTINGS.bound_ratio * best + 1e-6
+
+
+def test_tangents_bound_tall_tables_as_closely_as_the_search_of_each_special_value() -> None:
+    ball = RenyiBall.confidence(np.random.default_rng(3).integers(1, 500, (40, 2)))
+    family = DistinctPairsFamily(ball.centre, ball.lower_bounds, 2.0)
+    duals = Decomposition(family.all_pairs, 2.0).solve(family.all_pairs.explore)
+    enough = 1e-4 * duals.sum()
+    excess = family.search_by_tangents(duals, enough)
+    assert 0.0 <= excess <= enough
+    # Where anything is enough, the bound is that of all deltas together.
+    assert family.search_by_tangents(duals, math.inf) > excess
+    assert family.search(duals, enough, enough)[0] <= enough

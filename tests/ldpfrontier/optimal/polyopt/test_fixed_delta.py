@@ -103,6 +103,21 @@ def test_bounds_between_two_deltas_hold_at_every_one(seed: int) -> None:
             assert ((low < deltas) & (deltas < high)).all()
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bounds_of_all_special_values_hold_for_every_one(seed: int) -> None:
+    family, duals, bounds = instance(seed)
+    rng = np.random.default_rng(seed)
+    for low, high in itertools.pairwise(deltas_of(family, seed)):
+        bound = bounds.of_all_values(low, high)
+        for s0, delta in itertools.product(range(len(family.centre)), [low, high, rng.uniform(low, high)]):
+            assert best_column(family, duals, s0, delta) <= max(bound, 0.0) + 1e-9
+    # No value is special at delta = 0, where that is the tangent of all pairs.
+    kappa, _ = family.all_pairs.best_tangent(duals.ravel())
+    assert bounds.of_all_values(0.0, 0.0) == (
+        pytest.approx(kappa) if kappa <= 1.0 + family.epsilon else math.inf
+    )
+
+
 def best_column(family: DistinctPairsFamily, duals: np.ndarray, s0: int, delta: float) -> float:
     """The largest reduced cost per unit of Z of a product, by listing its columns."""
     product = family.product(s0, delta)

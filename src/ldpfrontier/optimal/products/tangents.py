@@ -1,0 +1,93 @@
+r"""Tangents of Z log Z, which bound the reduced costs of product columns block by block.
+
+With Z log Z >= lam Z - e^(lam - 1) the maximum over the columns separates over the blocks. The bound of slope
+lam on [sum_s f_s(w_s) - Z log Z] / Z (`pricing`) is the kappa with ::
+
+    F(lam) = e^(lam - 1 - kappa),      F(lam) = -sum_s max_w [f_s(w) - lam z_s(w)],
+
+and the best lam is found by Newton's method, as F is concave and piecewise affine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.optimal.products.settings import SETTINGS
+from ldpfrontier.types import FloatArray
+
+
+@kernel
+def conjugate(f: FloatArray, z: FloatArray, lam: float) -> tuple[float, float]:
+    """Return the largest f - lam z of a list of vertices, and the z of the first vertex that attains it."""
+    best, own = -np.inf, 0.0
+    for i in range(len(f)):
+        value = f[i] - lam * z[i]
+        if value > best:
+            best, own = value, z[i]
+    return best, own
+
+
+@kernel
+def tangent_bound(lam: float, total: float) -> float:
+    """Return the bound on reduced costs by a tangent of slope lam, if sum_s max (f_s - lam z_s) is `total`.
+
+    That is the kappa with total = -e^(lam - 1 - kappa), inf unless total < 0 (`BlockProduct.best_tangent`).
+    """
+    return lam - 1.0 - math.log(-total) if total < 0.0 else np.inf
+
+
+def best_tangent(z: Sequence[FloatArray], f: Sequence[FloatArray], lam: float) -> tuple[float, float]:
+    """Return the least bound kappa of tangents on reduced costs, and its slope lam, by Newton's method.
+
+    Parameters
+    ----------
+    z, f : sequence of ndarray
+        Those of all vertices, for every block.
+    lam : float
+        Where to begin.
+    """
+
+    def at(lam: float) -> tuple[float, float]:
+        F = Z = 0.0
+        for z_s, f_s in zip(z, f, strict=True):
+            value, own = conjugate(f_s, z_s, lam)
+            F -= value
+            Z += own
+        return F, Z
+
+    return least_tangent_bound(at, lam)
+
+
+def least_tangent_bound(at: Callable[[float], tuple[float, float]], lam: float) -> tuple[float, float]:
+    """Return the least kappa of tangents, and its slope lam, by Newton's method.
+
+    Parameters
+    ----------
+    at : callable
+        F at a lam, concave and piecewise affine, and its slope Z there.
+    lam : float
+        Where to begin.
+    """
+    below = above = (0.0, 0.0, 0.0)  # lam, F and its slope Z on either side of the least kappa
+    low, high = -math.inf, math.inf
+    best = (math.inf, 1.0)
+    for _ in range(SETTINGS.max_tangent_steps):
+        F, Z = at(lam)
+        best = min(best, (tangent_bound(lam, -F), lam))
+        # Kappa is least where F = Z, or F crosses Z.
+        following = lam + 1.0 - F / Z
+        if Z > F:
+            low, below = lam, (lam, F, Z)
+        else:
+            high, above = lam, (lam, F, Z)
+        if not low < following < high:
+            (x, p, slope), (y, q, other) = below, above
+            following = (q - p + slope * x - other * y) / (slope - other) if slope > other else lam
+        if abs(following - lam) < 1e-12 or not low < following < high:
+            break
+        lam = following
+    return best
