@@ -72,6 +72,7 @@ LAYERS = (
     {"ldpfrontier.optimal.conditional"},
     {"ldpfrontier.optimal"},
     {"ldpfrontier.practice"},
+    {"ldpfrontier.__main__"},
     {"reproduction.planning.entries"},
     {"reproduction.data"},
     {"reproduction.planning"},
@@ -133,6 +134,7 @@ def test_every_module_serves_somebody() -> None:
     planning = {name for name in FILES if room(name) == "reproduction.planning"}
     scripts = set(imported_modules(*sorted(SCRIPTS.glob("*.py")))[0])
     commands = {command.partition(":")[0] for command in options()["project"]["scripts"].values()}
+    commands.add("ldpfrontier.__main__")
     roots = homes | loaders | called | planning | scripts | commands
     served = {name for root in roots if root in FILES for name in (root, *reached(root))}
     folders = {name for name, path in FILES.items() if path.name == "__init__.py"}

@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from ldpfrontier.numerics.arguments import as_count, as_number
+from ldpfrontier.practice.numerals import as_finite, is_ambiguous
 from ldpfrontier.practice.reading import is_standard_input, shown
-from ldpfrontier.practice.records import Translation, as_finite, as_text, is_missing, read_chunks, whole_count
+from ldpfrontier.practice.records import Translation, as_text, is_missing, read_chunks, whole_count
 from ldpfrontier.practice.settings import SETTINGS
 
 #: Number of groups of about as many records each, or the numbers at which groups begin.
@@ -80,9 +81,13 @@ class Groups:
             return self.labels[bisect_right(self._edges, number)]
         if _lacks_number(value):
             return value if self._missing is None else self._missing
+        why = "its values must be finite numbers"
+        if is_ambiguous(value):
+            before, after = value.strip().split(",")
+            why = f"that may be {before}{after} or {before}.{after}, so that numbers are needed"
         raise ValueError(
-            f"{shown(self._path)} has {value!r} as its {self._column}, of which groups are to be made; its"
-            " values must be finite numbers, with a decimal point and nothing between thousands."
+            f"{shown(self._path)} has {value!r} as its {self._column}, of which groups are to be made; {why}"
+            " with a decimal point or comma and nothing between thousands."
         )
 
 
@@ -223,7 +228,7 @@ def _unless_known(groups: Groups, values: set[str]) -> Translation:
 
 
 def _grouped(value: str) -> bool:
-    return as_finite(value) is not None or _lacks_number(value)
+    return as_finite(value) is not None or is_ambiguous(value) or _lacks_number(value)
 
 
 def _lacks_number(value: str) -> bool:

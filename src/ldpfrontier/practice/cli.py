@@ -6,9 +6,9 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext, redirect_stdout
 from importlib import import_module
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,16 +68,20 @@ Check certificates with exact arithmetic, by a program of one file that needs
 nothing else of the package (ldpfrontier/verify.py). The exit status is 0 if
 every claim of every file is proved, 1 if one is not, 2 if a file is malformed."""
 
+_QUIET = "print nothing but warnings and errors"
+
 
 class Progress:
-    """A line on the terminal that says how far something is; nothing if there is no terminal."""
+    """A line on the terminal that says how far something is; none if there is no terminal, or `quiet`."""
+
+    quiet = False
 
     def __init__(self, words: str) -> None:
         self._words, self._next, self._shown = words, 0.0, False
 
     def __call__(self, done: object) -> None:
         """Show how far it is, at most ten times a second."""
-        if sys.stderr.isatty() and time.monotonic() >= self._next:
+        if not self.quiet and sys.stderr.isatty() and time.monotonic() >= self._next:
             print(f"\r\x1b[K{self._words.format(done)}", end="", file=sys.stderr, flush=True)
             self._next, self._shown = time.monotonic() + 0.1, True
 
@@ -104,8 +108,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("one of --epsilon, --utility and --error is needed")
     if options.run is design and options.data is not None and options.count is not None:
         parser.error("--count is for --table; records of --data count once each")
+    if options.run is estimate and options.quiet and options.out is options.picture is None:
+        parser.error("--quiet without --out and --picture leaves nothing of an estimate")
+    Progress.quiet = options.quiet
     try:
-        return int(options.run(options))
+        with redirect_stdout(StringIO()) if options.quiet else nullcontext():
+            return int(options.run(options))
     except OSError as problem:
         where = f"{problem.filename or repr(problem.filename)}: " if problem.filename is not None else ""
         _say(f"{where}{problem.strerror or problem}.")
@@ -142,7 +150,9 @@ def design(options: argparse.Namespace) -> int:
     reading = {"missing": options.missing, "bins": parsed_bins(options.bins)}
     if options.data is not None:
         counting = Progress("{:,} records counted")
-        table = count_records(options.data, options.sensitive, options.useful, progress=counting, **reading)
+        table = count_records(
+            options.data, options.sensitive, options.useful, progress=counting, remark=_warn, **reading
+        )
         counting.end()
     else:
         count = "count" if options.count is None else options.count
@@ -305,6 +315,9 @@ def audit(options: argparse.Namespace) -> int:
 
         print(as_json(found, promise=private.promise()))
         return FOUND if found.problems else 0
+    if options.quiet:
+        for problem in found.problems:
+            _warn(problem)
     print(audit_text(found, private))
     return FOUND if found.problems else 0
 
@@ -328,6 +341,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=PROGRAM, description=_DESCRIPTION)
     version = f"{PROGRAM} {import_module('ldpfrontier').__version__}"
     parser.add_argument("--version", action="version", version=version)
+    parser.set_defaults(quiet=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, help_: str, text: str) -> argparse.ArgumentParser:
@@ -417,6 +431,7 @@ def _parser() -> argparse.ArgumentParser:
     two.add_argument("--id", metavar="COLUMN", help="of --memo: the column that says who a person is")
     two.add_argument("--seed", type=int, help="make the reports predictable; only with --insecure")
     two.add_argument("--insecure", action="store_true", help="allow --seed: no protection, for tests only")
+    two.add_argument("--quiet", action="store_true", help=_QUIET)
 
     three = command("estimate", "estimate how frequent values are from reports", _ESTIMATE)
     _channel_argument(three)
@@ -465,7 +480,9 @@ def _missing_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def _json_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
+    group.add_argument("--quiet", action="store_true", help=_QUIET)
 
 
 def _confidence_argument(parser: argparse.ArgumentParser, of: str) -> None:

@@ -117,6 +117,7 @@ def count_records(
     missing: str | None = None,
     bins: Mapping[str, Bins] | None = None,
     progress: Callable[[int], None] | None = None,
+    remark: Callable[[str], None] | None = None,
 ) -> CountTable:
     """Count the records of a file.
 
@@ -134,13 +135,17 @@ def count_records(
         at which they begin. A group is named by its interval, as in ``[18,40)``.
     progress : callable, optional
         Called with the number of records read so far.
+    remark : callable, optional
+        Called with a sentence if the file looks like a table of counts.
 
     Raises
     ------
     ValueError
         If the file is no such file, lacks a column or a value, has no records, or more than 1000 values.
     """
-    return _counted(path, sensitive, useful, None, missing=missing, bins=bins, progress=progress)
+    return _counted(
+        path, sensitive, useful, None, missing=missing, bins=bins, progress=progress, remark=remark
+    )
 
 
 def read_count_table(
@@ -182,6 +187,7 @@ def _counted(
     missing: str | None,
     bins: Mapping[str, Bins] | None,
     progress: Callable[[int], None] | None = None,
+    remark: Callable[[str], None] | None = None,
 ) -> CountTable:
     sensitive = as_texts(sensitive, "The names of the sensitive columns")
     useful = as_texts(useful, "The names of the useful columns")
@@ -192,8 +198,9 @@ def _counted(
     )
     digest = hashlib.sha256()
     found = count_values(
-        path, sensitive, useful, count=count, translations=made, digest=digest, progress=progress
-    )
+        path, sensitive, useful,
+        count=count, translations=made, digest=digest, progress=progress, remark=remark,
+    )  # fmt: skip
     cut = len(sensitive)
     rows = tuple(sorted({label[:cut] for label in found}, key=in_order))
     columns = tuple(sorted({label[cut:] for label in found}, key=in_order))

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from difflib import get_close_matches
 from itertools import islice, product
@@ -19,12 +21,16 @@ from pathlib import Path
 from typing import Protocol
 
 from ldpfrontier.extras import extra
+from ldpfrontier.practice.numerals import as_whole
 
 #: Stands for the standard input where the path of a file is asked for.
 STANDARD_INPUT = "-"
 
 #: Separators of fields that are recognised, with their names; the first one if several fit.
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
+#: A first line with which Excel is told the separator: sep=; for semicolons.
+_DECLARED = re.compile(r"\"?sep=([^\w\s\"']|\t)\"?(?:\r\n|\r|\n)")
 
 #: Bytes of a file that are looked at before it is read: its header must lie in them to be recognised.
 START = 1 << 16
@@ -80,7 +86,11 @@ def is_standard_input(path: object) -> bool:
 
 
 def read_columns(
-    path: Path | str, columns: Sequence[str], size: int, digest: Digest | None = None
+    path: Path | str,
+    columns: Sequence[str],
+    size: int,
+    digest: Digest | None = None,
+    remark: Callable[[str], None] | None = None,
 ) -> Iterator[list[Iterable[str]]]:
     """Yield the values of some columns of a table, a chunk of records at a time.
 
@@ -94,6 +104,8 @@ def read_columns(
         Most records in a chunk.
     digest : optional
         Fed with the bytes of the file.
+    remark : callable, optional
+        Called with a sentence if the first chunk looks like a table of counts.
 
     Yields
     ------
@@ -117,7 +129,7 @@ def read_columns(
         stream = stack.enter_context(io.BufferedReader(_Hashed(raw, digest), START))
         start = stream.peek(START)[:START]
         if start.startswith(b"PAR1"):
-            yield from _parquet_columns(path, columns, size)
+            yield from _parquet_columns(path, columns, size, remark)
             while stream.read(START):  # for the hash; the library reads the file in its own order
                 pass
             return
@@ -125,7 +137,7 @@ def read_columns(
             if start.startswith(signature):
                 raise ValueError(f"{shown(path)} is {sentence}")
         text = stack.enter_context(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
-        yield from _csv_columns(text, path, start, columns, size)
+        yield from _csv_columns(text, path, start, columns, size, remark)
 
 
 def close_name(name: str, known: Iterable[str]) -> str:
@@ -153,8 +165,12 @@ def places_of(path: Path | str, header: Sequence[str] | None, columns: Sequence[
     return [header.index(name) for name in columns]
 
 
+def _has_counts(name: str) -> bool:
+    return name.strip().casefold() in _COUNTS
+
+
 def _meant(name: str, header: Sequence[str]) -> str:
-    counts = [other for other in header if other.strip().casefold() in _COUNTS]
+    counts = [other for other in header if _has_counts(other)]
     if name == "count" and len(counts) == 1:
         return f" Did you mean {counts[0]!r}, as in --count {counts[0]}?"
     return close_name(name, header)
@@ -164,10 +180,19 @@ def _meant(name: str, header: Sequence[str]) -> str:
 
 
 def _csv_columns(
-    text: io.TextIOWrapper, path: Path | str, start: bytes, columns: Sequence[str], size: int
+    text: io.TextIOWrapper,
+    path: Path | str,
+    start: bytes,
+    columns: Sequence[str],
+    size: int,
+    remark: Callable[[str], None] | None,
 ) -> Iterator[list[Iterable[str]]]:
     """Yield the values of columns of a CSV file whose first bytes are known."""
-    separator, quote = _dialect(start, columns)
+    known = start.decode("utf-8-sig", errors="replace")
+    declared = _DECLARED.match(known)
+    if declared:
+        text.readline()
+    separator, quote = _dialect(known[declared.end() :] if declared else known, columns, declared)
     # Strict: else a quote that is never closed swallows the rest of the file.
     rows = filter(None, csv.reader(text, strict=True, delimiter=separator, quotechar=quote))
     done = 0
@@ -181,11 +206,15 @@ def _csv_columns(
         while chunk := list(islice(rows, size)):
             if set(map(len, chunk)) != {width}:
                 place = next(place for place, row in enumerate(chunk) if len(row) != width)
-                by = "" if separator == "," else f", separated by {SEPARATORS[separator]}"
+                by = (
+                    "" if separator == "," else f", separated by {SEPARATORS.get(separator, repr(separator))}"
+                )
                 raise ValueError(
                     f"Record {done + place + 1} of {shown(path)} has {len(chunk[place])} fields; its header"
                     f" has {width}{by}."
                 )
+            if remark and not done and (sentence := _counted(path, header or (), columns, chunk)):
+                remark(sentence)
             done += len(chunk)
             yield [map(itemgetter(place), chunk) for place in places]
         if not done:
@@ -199,9 +228,8 @@ def _csv_columns(
         raise ValueError(f"{shown(path)} is not a CSV file: {error}, after record {done}.") from None
 
 
-def _dialect(start: bytes, columns: Sequence[str]) -> tuple[str, str]:
+def _dialect(text: str, columns: Sequence[str], declared: re.Match[str] | None) -> tuple[str, str]:
     """Return the separator and the quotation mark with which the header has most of the columns."""
-    text = start.decode("utf-8-sig", errors="replace")
     wanted = set(columns)
 
     def fits(dialect: tuple[str, str]) -> tuple[int, bool]:
@@ -216,7 +244,34 @@ def _dialect(start: bytes, columns: Sequence[str]) -> tuple[str, str]:
         return found, dialect[1] == '"' and len(header) > 1
 
     # The first one of the best: commas and double quotation marks if nothing is better.
-    return max(product(SEPARATORS, "\"'"), key=fits)
+    return max(product(declared[1] if declared else SEPARATORS, "\"'"), key=fits)
+
+
+def _counted(
+    path: Path | str, header: Sequence[str], columns: Sequence[str], records: Sequence[Sequence[str]]
+) -> str:
+    """Return a sentence if records look like those of a table of counts; nothing otherwise.
+
+    They do if a column has the name of counts and whole numbers, and no two rows are alike in the others. A
+    column that is not asked for and has no value twice is left aside: its values are numbers of rows.
+    """
+    width = len(header)
+    values = [{row[place] for row in records} for place in range(width)]
+    kept = [i for i in range(width) if header[i] in columns or len(values[i]) < len(records)]
+    for place in range(width):
+        if not _has_counts(header[place]) or header[place] in columns or len(records) < 2:
+            continue
+        alike = len({tuple(row[i] for i in kept if i != place) for row in records}) < len(records)
+        if alike or any(as_whole(value) is None for value in values[place]):
+            continue
+        name = header[place]
+        option = "" if name == "count" else f" --count {shlex.quote(name)}"
+        return (
+            f"{shown(path)} looks like a table of counts: the column {name!r} has whole numbers, and no two"
+            f" rows are alike without it. Each row is taken for one record; --table {shlex.quote(str(path))}"
+            f"{option} in the place of --data reads the counts."
+        )
+    return ""
 
 
 def _check_kind(
@@ -253,7 +308,9 @@ def _check_kind(
 # Parquet files --------------------------------------------------------------------------------------------
 
 
-def _parquet_columns(path: Path | str, columns: Sequence[str], size: int) -> Iterator[list[Iterable[str]]]:
+def _parquet_columns(
+    path: Path | str, columns: Sequence[str], size: int, remark: Callable[[str], None] | None
+) -> Iterator[list[Iterable[str]]]:
     """Yield the values of columns of a Parquet file, as the texts that Python has for them."""
     if is_standard_input(path):
         raise ValueError("The standard input is a Parquet file, which cannot be read from a pipe; name it.")
@@ -272,6 +329,12 @@ def _parquet_columns(path: Path | str, columns: Sequence[str], size: int) -> Ite
                     )
             if not table.metadata.num_rows:
                 raise ValueError(f"{path} has no records; at least one is needed.")
+            header = table.schema_arrow.names
+            if remark and any(map(_has_counts, header)):
+                first = next(table.iter_batches(size))
+                texts = [map(_as_text, column.to_pylist()) for column in first.columns]
+                if sentence := _counted(path, header, columns, list(zip(*texts, strict=True))):
+                    remark(sentence)
             for batch in table.iter_batches(size, columns=list(columns)):
                 yield [map(_as_text, batch.column(name).to_pylist()) for name in columns]
     except pyarrow.ArrowException as error:

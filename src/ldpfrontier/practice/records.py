@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
+from ldpfrontier.practice.numerals import as_finite, as_whole, is_ambiguous_whole
 from ldpfrontier.practice.reading import Digest, read_columns, shown
 from ldpfrontier.practice.settings import SETTINGS
 
@@ -20,9 +21,6 @@ Label = tuple[str, ...]
 #: Records held in memory at a time.
 CHUNK = 16_384
 
-#: A whole number, maybe as a library writes it that takes it for a measurement: 16.0.
-_WHOLE = re.compile(r"([0-9]{1,15})(?:\.0*)?")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = {"", "nan"}
 
 #: Makes one value of another, such as a group of a number.
@@ -69,6 +67,7 @@ def count_values(
     translations: Mapping[str, Translation] | None = None,
     digest: Digest | None = None,
     progress: Callable[[int], None] | None = None,
+    remark: Callable[[str], None] | None = None,
 ) -> dict[Label, int]:
     """Count how often each combination of values occurs in a file.
 
@@ -87,6 +86,8 @@ def count_values(
         A hash, which is fed with the bytes of the file.
     progress : callable, optional
         Called with the number of rows read so far.
+    remark : callable, optional
+        Called with a sentence if the file looks like a table of counts, and is not read as one.
 
     Raises
     ------
@@ -103,7 +104,10 @@ def count_values(
     found = Counter[Label]()
     done = 0
     asked = columns if count is None else (*columns, count)
-    for chunk in read_chunks(path, asked, translations=translations, digest=digest, progress=progress):
+    told = remark if count is None else None
+    for chunk in read_chunks(
+        path, asked, translations=translations, digest=digest, progress=progress, remark=told
+    ):
         if count is None:
             found.update(chunk)
         else:
@@ -124,12 +128,18 @@ def whole_count(path: Path | str, row: int, number: str) -> int:
     ValueError
         If it is no whole number.
     """
-    if not (whole := _WHOLE.fullmatch(number.strip())):
+    whole = as_whole(number)
+    if whole is not None:
+        return whole
+    if is_ambiguous_whole(number):
         raise ValueError(
-            f"Row {row} of {shown(path)} has the count {number!r}; counts must be whole numbers, 0 or more,"
-            " of at most 15 digits with nothing between them."
+            f"Row {row} of {shown(path)} has the count {number!r}, whose point may stand before decimals or"
+            " between thousands; write whole numbers without a point."
         )
-    return int(whole[1])
+    raise ValueError(
+        f"Row {row} of {shown(path)} has the count {number!r}; counts must be whole numbers, 0 or more, of at"
+        " most 15 digits, with nothing, commas, spaces or apostrophes between thousands."
+    )
 
 
 def read_chunks(
@@ -140,6 +150,7 @@ def read_chunks(
     translations: Mapping[str, Translation] | None = None,
     digest: Digest | None = None,
     progress: Callable[[int], None] | None = None,
+    remark: Callable[[str], None] | None = None,
 ) -> Iterator[list[Label]]:
     """Yield the values of some columns of a file, a chunk of records at a time.
 
@@ -158,6 +169,8 @@ def read_chunks(
         A hash, which is fed with the bytes of the file.
     progress : callable, optional
         Called with the number of records yielded so far, when the next are asked for.
+    remark : callable, optional
+        Called with a sentence if the file looks like a table of counts.
 
     Raises
     ------
@@ -169,7 +182,7 @@ def read_chunks(
     columns = as_texts(columns, "The names of the columns")
     as_path(path)
     memories = {columns.index(name): _Memory(made) for name, made in (translations or {}).items()}
-    for values in read_columns(path, columns, size, digest):
+    for values in read_columns(path, columns, size, digest, remark):
         chunk = list(zip(*_translated(values, memories), strict=True))
         done += len(chunk)
         yield chunk
@@ -250,14 +263,6 @@ def check_columns(sensitive: Sequence[str], useful: Sequence[str], count: str | 
         raise ValueError(f"The column {twice!r} is named twice; allowed is once, as sensitive or as useful.")
     if count in names:
         raise ValueError(f"The column {count!r} has the counts; it can be neither sensitive nor useful.")
-
-
-def as_finite(text: str) -> float | None:
-    """Return the number that a text is, with a decimal point; None if it is none, or not finite."""
-    if not _NUMBER.fullmatch(text.strip()):
-        return None
-    number = float(text)
-    return number if abs(number) < float("inf") else None
 
 
 def numeric_hint(name: str, values: Iterable[str]) -> str:

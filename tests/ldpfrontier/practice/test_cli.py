@@ -221,6 +221,53 @@ def test_records_with_quotes_and_line_ends_go_through(here, capsys):
     assert "a b, 1,2" in capsys.readouterr().out
 
 
+def test_quiet_commands_print_warnings_and_errors_alone(here, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    for arguments in (QUICK, APPLY, [*ESTIMATE, "--out", "e.csv"], [*AUDIT, "--samples", "1000"]):
+        assert main([*arguments, "--quiet"]) == 0
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert all(line.startswith("ldp-frontier: warning: ") for line in said.err.splitlines())
+    assert Path("e.csv").read_text().startswith("columns,value,")
+    assert main([*AUDIT[:-1], "nowhere.json", "--quiet"]) == 2
+    assert capsys.readouterr().err == "ldp-frontier: nowhere.json: No such file or directory.\n"
+    # Without it the same commands print, and say how far they are.
+    assert main(QUICK) == 0
+    said = capsys.readouterr()
+    assert "Chosen: srr" in said.out
+    assert "solving for srr" in said.err
+
+
+def test_a_quiet_audit_still_says_what_is_wrong(ready, capsys):
+    rewritten(ready / "channel.json", lambda content: content["certificate"]["levels"].update(insider=0.5))
+    assert main([*AUDIT, "--quiet"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "ldp-frontier: warning: " in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([*ESTIMATE, "--quiet"], "--quiet without --out and --picture leaves nothing of an estimate"),
+        ([*AUDIT, "--quiet", "--json"], "argument --json: not allowed with argument --quiet"),
+    ],
+)
+def test_quiet_commands_that_would_say_nothing_are_refused(ready, capsys, arguments, sentence):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_the_package_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "ldpfrontier", "--version"], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(ldpfrontier.__file__).parents[1])},
+    )  # fmt: skip
+    assert done.stdout == f"ldp-frontier {ldpfrontier.__version__}\n"
+
+
 def test_help_names_every_option(capsys):
     with pytest.raises(SystemExit) as end:
         main(["--help"])

@@ -149,9 +149,13 @@ def test_records(here, capsys, which, command):
 
 
 BAD_COUNTS = {
-    "a count with a comma": (
-        'illness,region,count\nno,north,"1,000"\n',
-        "Row 1 of table.csv has the count '1,000'; counts must be",
+    "a count with a decimal comma": (
+        'illness,region,count\nno,north,"1,5"\n',
+        "Row 1 of table.csv has the count '1,5'; counts must be",
+    ),
+    "a count with a point before three digits": (
+        "illness,region,count\nno,north,1.000\n",
+        "Row 1 of table.csv has the count '1.000', whose point may stand",
     ),
     "a count with a sign": (
         "illness,region,count\nno,north,+1\n",

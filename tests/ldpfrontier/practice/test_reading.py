@@ -44,6 +44,22 @@ def test_a_separator_is_recognised_by_the_columns_that_are_asked_for(tmp_path):
     assert counts_of(path) == [[1, 0], [0, 1]]
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|", "#"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("start", ["sep={}", "\ufeffsep={}", '"sep={}"'])
+def test_a_first_line_for_excel_says_the_separator(tmp_path, separator, end, start):
+    path = written(tmp_path / "in.csv", separator, '"', end, start.format(separator) + end)
+    found = count_records(path, ["s"], ["u"])
+    assert found.counts.tolist() == [[1, 1], [2, 0]]
+    assert found.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    path = written(tmp_path / "in.csv", ",", "", end, "sep=;" + end)
+    with pytest.raises(ValueError, match=r"The column 's' is not in .*in\.csv; it has s,u,age\."):
+        counts_of(path)
+    path.write_text(f"sep={separator}{end}s{separator}u{end}a{separator}b{separator}c{end}", newline="")
+    with pytest.raises(ValueError, match=r"Record 1 of .* has 3 fields; its header has 2"):
+        counts_of(path)
+
+
 def test_parquet_files_are_read_as_csv_files_are(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     import pyarrow.parquet as parquet
@@ -134,10 +150,49 @@ def test_a_value_that_is_nearly_known_gets_a_question(tmp_path, private):
         privatize_file(private, tmp_path / "in.csv", tmp_path / "out.csv")
 
 
-@pytest.mark.parametrize("count", ["16.0", "16.", "16.000", " 16 "])
+def count_of(path, count):
+    path.write_text(f's,u,count\na,x,"{count}"\nb,x,1\n', encoding="utf-8")
+    return int(read_count_table(path, ["s"], ["u"]).counts[0, 0])
+
+
+@pytest.mark.parametrize("count", ["16.0", "16.", "16.00", "16.000000", " 16 "])
 def test_counts_may_be_written_as_measurements(tmp_path, count):
-    (tmp_path / "t.csv").write_text(f"s,u,count\na,x,{count}\nb,x,1\n", encoding="utf-8")
-    assert read_count_table(tmp_path / "t.csv", ["s"], ["u"]).counts.tolist() == [[16], [1]]
+    assert count_of(tmp_path / "t.csv", count) == 16
+
+
+@pytest.mark.parametrize(
+    ("count", "number"),
+    [
+        ("32,000", 32_000),
+        ("1,234,567", 1_234_567),
+        ("32 000", 32_000),
+        ("32\u202f000", 32_000),
+        ("32'000", 32_000),
+        ("1’234’567", 1_234_567),
+        ("1.234.567", 1_234_567),
+        ("123,456,789,012,345", 123_456_789_012_345),
+    ],
+)
+def test_thousands_of_counts_may_be_set_apart(tmp_path, count, number):
+    assert count_of(tmp_path / "t.csv", count) == number
+
+
+@pytest.mark.parametrize("count", ["32.000", "1.250", "999.999"])
+def test_a_point_of_a_count_that_may_be_of_decimals_or_of_thousands_is_refused(tmp_path, count):
+    with pytest.raises(
+        ValueError, match=f"Row 1 of .* has the count '{count}', whose point may stand before"
+    ):
+        count_of(tmp_path / "t.csv", count)
+
+
+@pytest.mark.parametrize(
+    "count", ["0,875", "32,00", "1,2345", "32,000.5", "1,234 567", "1'234,567", "1,000,000,000,000,000"]
+)
+def test_what_is_no_count_in_thousands_is_refused(tmp_path, count):
+    with pytest.raises(
+        ValueError, match=r"counts must be whole numbers, 0 or more, of at most 15 digits, with"
+    ):
+        count_of(tmp_path / "t.csv", count)
 
 
 def test_too_many_values_are_refused_before_the_rest_is_read(tmp_path):
@@ -172,6 +227,47 @@ def test_numbers_are_put_into_groups(tmp_path):
     found = count_records(tmp_path / "in.csv", ["s"], ["age"], bins={"age": 4})
     assert found.columns == (("(-inf,17.5)",), ("[17.5,40)",), ("[40,65)",), ("[65,inf)",))
     assert found.counts.tolist() == [[2] * 4] * 2
+
+
+def test_numbers_may_have_decimal_commas(tmp_path):
+    path = tmp_path / "in.csv"
+    lengths = ["1,5", "0,125", "10,25", "7", "3.5", "-2,0", "1250,500", "4,1234"]
+    path.write_text("s;length\n" + "".join(f"a;{length}\nb;{length}\n" for length in lengths))
+    found = count_records(path, ["s"], ["length"], bins={"length": [0, 3.5, 10.25, 1250.5]})
+    assert found.columns == (
+        ("(-inf,0)",),
+        ("[0,3.5)",),
+        ("[3.5,10.25)",),
+        ("[10.25,1250.5)",),
+        ("[1250.5,inf)",),
+    )
+    assert found.counts.tolist() == [[1, 2, 3, 1, 1]] * 2
+    halves = count_records(path, ["s"], ["length"], bins={"length": 2})
+    assert halves.columns == (("(-inf,4.1234)",), ("[4.1234,inf)",))
+    private = channel_of(found, "grr")
+    assert privatize_file(private, path, tmp_path / "out.csv").designed_from
+
+
+@pytest.mark.parametrize("value", ["1,250", "-12,000", "999,999"])
+def test_a_comma_that_may_be_of_decimals_or_of_thousands_is_refused(tmp_path, value):
+    path, good = tmp_path / "in.csv", tmp_path / "good.csv"
+    path.write_text(f"s;x\na;0,5\nb;{value}\n")
+    before, after = value.split(",")
+    meant = rf"that may be {before}{after} or {before}\.{after}, so that numbers are needed with a decimal"
+    sentence = f"has '{value}' as its x, of which groups are to be made; {meant}"
+    for bins in (2, [1.0]):
+        with pytest.raises(ValueError, match=sentence):
+            count_records(path, ["s"], ["x"], bins={"x": bins})
+    good.write_text("s;x\na;0,5\nb;2,5\n")
+    private = channel_of(count_records(good, ["s"], ["x"], bins={"x": [1.0]}), "grr")
+    with pytest.raises(ValueError, match=sentence):
+        privatize_file(private, path, tmp_path / "out.csv")
+    for text in ("1.234,5", "1,234.5", "3,5,7", "3,", "1,234,567"):
+        path.write_text(f"s;x\na;0,5\nb;{text}\n")
+        with pytest.raises(
+            ValueError, match=r"its values must be finite numbers with a decimal point or comma"
+        ):
+            count_records(path, ["s"], ["x"], bins={"x": 2})
 
 
 def test_groups_have_about_as_many_records_each(tmp_path):
@@ -223,6 +319,74 @@ def test_labels_that_only_look_like_intervals_are_left_alone():
     assert translations_for("in.csv", ["u"], [("[3,4)",), ("[4,inf)",)]) == {}
     assert translations_for("in.csv", ["u"], [("(-inf,3)",), ("[4,inf)",)]) == {}
     assert list(translations_for("in.csv", ["u"], [("(-inf,4)",), ("[4,inf)",)])) == ["u"]
+
+
+# Records that are counts ----------------------------------------------------------------------------------
+
+
+def remarks_on(path, useful=("u",)):
+    said = []
+    count_records(path, ["s"], useful, remark=said.append)
+    return said
+
+
+TABLES_OF_COUNTS = {
+    "as R writes it": (
+        "rownames,s,u,sex,Freq\n1,a,x,m,7\n2,a,x,f,8\n3,b,x,m,0\n4,b,y,f,1\n",
+        " --count Freq",
+    ),
+    "the usual name": ("s;u;count\na;x;7\nb;x;1,250\n", ""),
+    "one column": ("s,N\na,7\nb,8\nc,7\n", " --count N"),
+    "16.0": ("s,u,n\na,x,16.0\nb,x,2.0\n", " --count n"),
+    "a name with a space": ("s,u, Freq\na,x,16\nb,x,2\n", " --count ' Freq'"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES_OF_COUNTS)
+def test_a_table_of_counts_that_is_given_as_records_gets_a_remark(tmp_path, name):
+    text, option = TABLES_OF_COUNTS[name]
+    path = tmp_path / "t.csv"
+    path.write_text(text, encoding="utf-8")
+    useful = () if name == "one column" else ("u",)
+    (said,) = remarks_on(path, useful)
+    assert said.startswith(f"{path} looks like a table of counts: the column ")
+    assert said.endswith(f"--table {path}{option} in the place of --data reads the counts.")
+    count = option.split("--count ")[-1].strip("'") if option else "count"
+    assert read_count_table(path, ["s"], useful, count=count).records > 2
+
+
+RECORDS_WITH_NUMBERS = {
+    "persons": "id,s,u,n\n1,a,x,7\n2,a,x,7\n3,b,x,1\n",
+    "no whole numbers": "s,u,n\na,x,7.5\nb,x,1\n",
+    "another name": "s,u,age\na,x,7\nb,x,1\n",
+    "alike": "s,u,n\na,x,7\na,x,6\nb,x,1\n",
+    "one": "s,u,n\na,x,7\na,x,7\nb,x,1\n",
+}
+
+
+@pytest.mark.parametrize("name", RECORDS_WITH_NUMBERS)
+def test_records_with_whole_numbers_get_none(tmp_path, name):
+    (tmp_path / "in.csv").write_text(RECORDS_WITH_NUMBERS[name], encoding="utf-8")
+    assert remarks_on(tmp_path / "in.csv") == []
+
+
+def test_a_column_of_counts_that_is_asked_for_gets_none(tmp_path):
+    (tmp_path / "in.csv").write_text("s,n\na,1\nb,2\n", encoding="utf-8")
+    assert remarks_on(tmp_path / "in.csv", ("n",)) == []
+
+
+def test_a_parquet_file_of_counts_gets_a_remark_and_the_command_prints_it(tmp_path, monkeypatch, capsys):
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    monkeypatch.chdir(tmp_path)
+    parquet.write_table(pyarrow.table({"s": ["a", "b"], "u": ["x", "x"], "Freq": [16.0, 2.0]}), "t.parquet")
+    words = ["--sensitive", "s", "--useful", "u", "--epsilon", "1", "--mechanism", "grr"]
+    assert main(["design", "--data", "t.parquet", *words]) == 0
+    warned = capsys.readouterr().err
+    assert "ldp-frontier: warning: t.parquet looks like a table of counts: the column 'Freq'" in warned
+    assert main(["design", "--table", "t.parquet", "--count", "Freq", *words]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("edges", [[], [1.0, 1.0], [2.0, 1.0], [math.nan], [0.0, math.inf], ["a"], [None]])

@@ -1,0 +1,8 @@
+"""``python -m ldpfrontier`` is the command ``ldp-frontier``."""
+
+import sys
+
+from ldpfrontier.practice.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
