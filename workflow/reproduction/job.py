@@ -29,6 +29,8 @@ def start(log: str | Path) -> None:
     logging.captureWarnings(True)
     # Embedding fonts in a PDF is reported glyph by glyph.
     logging.getLogger("fontTools").setLevel(logging.WARNING)
+    # That a function is compiled belongs to the log of a job: the terminal has its progress.
+    terminal.addFilter(lambda record: record.name != "ldpfrontier.numerics.jit")
     sys.excepthook = lambda *error: logging.critical("The job failed: %s", error[1], exc_info=error)
 
 

@@ -7,10 +7,17 @@ no arguments that are literal integers, each of which would make a function of i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
+from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
+import numba
 from numba import njit
+from numba.core import event
+from numba.core.dispatcher import Dispatcher
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,7 +26,76 @@ INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no
 
 def kernel(function: F) -> F:
     """Compile a function that Python calls, once for all processes; division by zero is numpy's."""
-    return cast(F, njit(cache=True, error_model="numpy", no_cfunc_wrapper=True)(function))
+    options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
+    try:
+        compiled = njit(cache=True, **options)(function)
+    except RuntimeError:  # neither beside the module nor in the user's folder can a file be written
+        return cast(F, njit(**options)(function))
+    # By itself numba notices changes of the module alone, and fails to read what has a class that is gone.
+    kept = compiled._cache._cache_file
+    kept._version, kept._load_index = f"{numba.__version__} {source_hash(function)}", _Index(kept._load_index)
+    return cast(F, compiled)
+
+
+class _Index:
+    """Reads which signatures are kept of a function: none if one of them has a class that is gone."""
+
+    def __init__(self, read: Callable[[], dict[Any, str]]) -> None:
+        self._read = read
+
+    def __call__(self) -> dict[Any, str]:
+        try:
+            return self._read()
+        except (AttributeError, ImportError):
+            return {}
+
+
+def source_hash(function: Callable[..., Any]) -> str:
+    """Hash what is compiled with a function: its code, and the functions and constants that it names."""
+    return hashlib.sha256("\n".join(_sources(function, set())).encode()).hexdigest()
+
+
+def _sources(function: Callable[..., Any], seen: set[Callable[..., Any]]) -> Iterator[str]:
+    """Yield texts that change with what a function does; those that it calls are each taken once."""
+    seen.add(function)
+    pending: list[CodeType] = [cast(FunctionType, function).__code__]
+    while pending:
+        code = pending.pop()
+        yield code.co_code.hex()
+        yield repr([constant for constant in code.co_consts if not isinstance(constant, CodeType)])
+        pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        for name in code.co_names:
+            value = cast(FunctionType, function).__globals__.get(name)
+            called: Any = value.py_func if isinstance(value, Dispatcher) else value
+            yield f"{name}: {getattr(called, '__module__', '')}"
+            if isinstance(value, Dispatcher) and called not in seen:
+                yield from _sources(called, seen)
+            elif isinstance(value, type):
+                yield repr(getattr(value, "_fields", ""))
+            elif isinstance(value, bool | int | float | str | tuple) or is_dataclass(value):
+                yield repr(value)
+
+
+class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
+    """Says once, as soon as a function of the library is compiled, why the first call takes longer."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def on_start(self, event: event.Event) -> None:
+        """Log the sentence, the first time."""
+        function = event.data["dispatcher"].py_func
+        if not self._said and function.__module__.startswith("ldpfrontier."):
+            self._said = True
+            logging.getLogger(__name__).warning(
+                "Compiling, once per installation and kind of call: this takes up to a minute."
+            )
+
+    def on_end(self, event: event.Event) -> None:
+        """Do nothing."""
+
+
+event.register("numba:compile", _Notice())
 
 
 def inner(function: F) -> F:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
+from types import FunctionType
 
+import numba
 import pytest
 
 import ldpfrontier
+from ldpfrontier.numerics import jit
 
 INNER = "inlined", "inlined_late", "inner", "inner_without_nan"
 PACKAGE = Path(ldpfrontier.__file__).parent
@@ -47,3 +53,90 @@ def test_python_does_not_call_inner_functions(path):
 
 def test_there_are_inner_functions():
     assert any(functions(tree, "inner") for tree in TREES.values())
+
+
+# What is kept --------------------------------------------------------------------------------------------
+
+CALLED = """
+from typing import NamedTuple
+from ldpfrontier.numerics.jit import inner
+
+class {name}(NamedTuple):
+    x: float
+
+@inner
+def halved(pair):
+    return pair.x / {divisor}
+"""
+CALLER = """
+from ldpfrontier.numerics.jit import kernel
+from ldpfrontier_called import {name}, halved
+
+@kernel
+def call(pair):
+    return halved(pair)
+
+print(call({name}(6.0)), sum(call.stats.cache_hits.values()))
+"""
+
+
+def run_kernel(folder: Path, name: str, divisor: float) -> tuple[str, str]:
+    """Run a kernel in a process of its own; return what it gives, and how often it was found compiled."""
+    (folder / "ldpfrontier_called.py").write_text(CALLED.format(name=name, divisor=divisor))
+    caller = folder / "caller.py"
+    if not caller.exists() or name not in caller.read_text():
+        caller.write_text(CALLER.format(name=name))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(PACKAGE.parent)])}
+    run = subprocess.run(
+        [sys.executable, "-c", "import caller"], env=environment, cwd=folder, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    value, hits = run.stdout.split()
+    return value, hits
+
+
+def test_what_is_kept_notices_changes_of_other_modules(tmp_path):
+    assert run_kernel(tmp_path, "Pair", 2.0) == ("3.0", "0")
+    assert run_kernel(tmp_path, "Pair", 2.0) == ("3.0", "1")
+    assert run_kernel(tmp_path, "Pair", 3.0) == ("2.0", "0")
+    assert run_kernel(tmp_path, "Pair", 3.0) == ("2.0", "1")
+
+
+def test_what_is_kept_survives_that_a_class_is_renamed(tmp_path):
+    assert run_kernel(tmp_path, "Pair", 2.0) == ("3.0", "0")
+    assert run_kernel(tmp_path, "Couple", 2.0) == ("3.0", "0")
+
+
+def test_nothing_is_kept_where_nothing_can_be_written(monkeypatch):
+    """As in a container whose files are read-only: everything works, and is compiled each time."""
+    monkeypatch.setattr(jit, "njit", refuse_to_keep)
+    assert jit.kernel(double)(1.5) == 3.0
+
+
+def double(x: float) -> float:
+    return 2.0 * x
+
+
+def refuse_to_keep(cache: bool = False, **options):
+    """Compile as numba does that finds no folder to write to."""
+    if cache:
+        raise RuntimeError("cannot cache function 'double': no locator available")
+    return numba.njit(**options)
+
+
+def test_compiling_is_announced_once(caplog):
+    """Of what the library compiles; what others compile is theirs to announce."""
+    notice = jit._Notice()
+    numba.core.event.register("numba:compile", notice)
+    try:
+        assert numba.njit(lambda x: x + 1.0)(1.0) == 2.0
+        assert not notice._said
+        for n in (2.0, 3.0):
+            own = FunctionType(double.__code__, {"__name__": "ldpfrontier.example"})
+            own.__module__ = "ldpfrontier.example"
+            assert numba.njit(own)(n) == 2.0 * n
+    finally:
+        numba.core.event.unregister("numba:compile", notice)
+    said = [record.message for record in caplog.records if "once per installation" in record.message]
+    # Besides the listener here, that of the library, unless it has spoken before.
+    assert len(said) in (1, 2)
