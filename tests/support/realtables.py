@@ -25,7 +25,11 @@ SOURCES = {
     "fair 5x4": ("fair", "rate_marriage", "religious", None),
     "anes96 7x7": ("anes96", "PID", "educ", None),
 }
+#: Random tables: their shape and the number of records.
+RANDOM = {"random 10x12": ((10, 12), 5000), "random 30x3": ((30, 3), 8000)}
 NAMES = (*SOURCES, "random 10x12")
+#: Tables for which a design takes long, or has no optimum over F unless it is asked for.
+LARGE = ("random 30x3", "fair 77x4")
 
 
 def _package(name: str) -> Path:
@@ -58,13 +62,14 @@ def _rows(file: str) -> list[dict[str, str]]:
 
 @cache
 def real_table(name: str) -> CountTable:
-    """Return a table of `NAMES`."""
-    if name not in SOURCES:
-        rng = generator(1, "random table", 120, 0)
-        counts = rng.multinomial(5000, rng.dirichlet(np.full(120, 0.5))).reshape(10, 12)
-        labels = [tuple((f"{letter}{i}",) for i in range(k)) for letter, k in (("s", 10), ("u", 12))]
+    """Return a table of `NAMES` or `LARGE`."""
+    if name in RANDOM:
+        (a1, a2), records = RANDOM[name]
+        rng = generator(1, "random table", a1 * a2, 0)
+        counts = rng.multinomial(records, rng.dirichlet(np.full(a1 * a2, 0.5))).reshape(a1, a2)
+        labels = [tuple((f"{letter}{i}",) for i in range(k)) for letter, k in (("s", a1), ("u", a2))]
         return CountTable(("s",), ("u",), *labels, counts, name)
-    file, sensitive, useful, count = SOURCES[name]
+    file, sensitive, useful, count = SOURCES.get(name, ("fair", "affairs", "religious", None))
     counts = Counter()
     for row in _rows(file):
         counts[row[sensitive], row[useful]] += int(float(row[count])) if count else 1

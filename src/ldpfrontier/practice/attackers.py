@@ -128,9 +128,12 @@ def scope_of(against: Attacker, useful: Label, beta: float | None, order: float 
     """Return whom a level holds for, in words."""
     if not useful or beta is None or order is None or against == "anyone":
         return "whatever someone knows or believes about the person"
-    over = f"over F (confidence {1.0 - beta:g}, order {order:g})"
-    outsider = f"for someone who knows nothing else about the person, {over}"
-    return outsider if against == "outsider" else f"{outsider}, or who knows the person's {said(useful)}"
+    outsider = (
+        "for someone who knows nothing else about the person, under every distribution in F (confidence"
+        f" {1.0 - beta:g}, order {order:g})"
+    )
+    insider = f", and for someone who knows the person's {said(useful)}"
+    return outsider if against == "outsider" else outsider + insider
 
 
 def promise_of(level: float, sensitive: Label, scope: str) -> str:
@@ -148,5 +151,5 @@ def promise_of(level: float, sensitive: Label, scope: str) -> str:
     factor = math.exp(min(level, 700.0))
     return (
         f"A report changes the odds between any two values of {said(sensitive)} by at most a factor"
-        f" {factor:.4g} (level {level:.6f}), {scope}."
+        f" of {factor:.4g} (level {level:.6f}), {scope}."
     )

@@ -7,18 +7,16 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext, redirect_stdout
-from importlib import import_module
 from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldpfrontier.extras import MissingExtra
 from ldpfrontier.practice.layout import wrapped
+from ldpfrontier.practice.options import PROGRAM, read_options
 
 if TYPE_CHECKING:
     from ldpfrontier.practice.channel_file import PrivateChannel
-
-PROGRAM = "ldp-frontier"
 
 #: Exit status of an audit that found something, and of an error.
 FOUND, FAILED, INTERRUPTED = 1, 2, 130
@@ -28,47 +26,6 @@ USUAL_ERROR = 0.01
 
 #: Most letters of an error: a name in it may be a whole file.
 LONGEST = 1000
-
-_DESCRIPTION = (
-    "Design a privacy mechanism for one table, privatize records with it, estimate from them, audit it."
-)
-
-_DESIGN = """\
-Solve mechanisms for a table and write the chosen one.
-
-A privacy level L means that a report changes the odds between any two
-sensitive values by at most a factor e^L. It holds for the attackers of
---against: an outsider knows nothing else about the person, an insider knows
-the useful value as well, and anyone may know or believe anything. Without
---useful all of a record is sensitive, and the level holds for anyone. What
-nobody knows exactly is the distribution of the table: for outsiders the level
-holds over its confidence set F.
-
-The table is treated as public: its counts are written into the channel file.
-The level is for people who report later, each once, not for those who were
-counted."""
-
-_APPLY = """\
-Write a report for every record of a CSV file, in the order of the records,
-and nothing else, unless --keep names columns. The reports are drawn with
-random bytes of the operating system, by the whole numbers in the channel
-file."""
-
-_ESTIMATE = """\
-Estimate how frequent values are from reports: the most likely distribution,
-unbiased estimates, and confidence intervals that hold for any number of
-reports. What the channel does not show has an interval only."""
-
-_AUDIT = """\
-Compute the privacy level of the stored matrix again, and bound the level of
-samples from below. The exit status is 1 if something is wrong."""
-
-_VERIFY = """\
-Check certificates with exact arithmetic, by a program of one file that needs
-nothing else of the package (ldpfrontier/verify.py). The exit status is 0 if
-every claim of every file is proved, 1 if one is not, 2 if a file is malformed."""
-
-_QUIET = "print nothing but warnings and errors"
 
 
 class Progress:
@@ -96,24 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         # A value that a terminal has no letter for must not end a command that has written its files.
         sys.stdout.reconfigure(errors="backslashreplace")
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    if any("\0" in argument for argument in arguments or ()):
-        parser.error("an argument has a NUL character, which no name of a file has")
-    if options.run is apply and (options.seed is not None) != options.insecure:
-        parser.error("--seed and --insecure go together; without both, reports are drawn securely")
-    if options.run is apply and (options.memo is None) != (options.id is None):
-        parser.error("--memo and --id go together: the file of the reports, and the column of the persons")
-    if options.run is design and options.epsilon is options.utility is options.error is None:
-        parser.error("one of --epsilon, --utility and --error is needed")
-    if options.run is design and options.data is not None and options.count is not None:
-        parser.error("--count is for --table; records of --data count once each")
-    if options.run is estimate and options.quiet and options.out is options.picture is None:
-        parser.error("--quiet without --out and --picture leaves nothing of an estimate")
+    options = read_options(arguments)
+    run = {"design": design, "apply": apply, "estimate": estimate, "audit": audit, "verify": verify}
     Progress.quiet = options.quiet
     try:
         with redirect_stdout(StringIO()) if options.quiet else nullcontext():
-            return int(options.run(options))
+            return run[options.command](options)
     except OSError as problem:
         where = f"{problem.filename or repr(problem.filename)}: " if problem.filename is not None else ""
         _say(f"{where}{problem.strerror or problem}.")
@@ -188,7 +133,7 @@ def design(options: argparse.Namespace) -> int:
     print(f"\nChosen: {best.name}, for {options.purpose}, at epsilon {epsilon:g}.")
     for words in (private.promise(), choice_text(made, best)):
         print(wrapped(words) + "\n" if words else "", end="")
-    print(f"Written: {', '.join(map(str, paths))}.{no_picture}")
+    print(wrapped(f"Written: {', '.join(map(str, paths))}.{no_picture}"))
     print()
     print(
         wrapped(
@@ -331,162 +276,6 @@ def verify(options: argparse.Namespace) -> int:
 
 def _warn(text: str) -> None:
     print(f"{PROGRAM}: warning: {text}", file=sys.stderr)
-
-
-# Arguments ------------------------------------------------------------------------------------------------
-
-
-# Longer than other functions: a statement for every option.
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=PROGRAM, description=_DESCRIPTION)
-    version = f"{PROGRAM} {import_module('ldpfrontier').__version__}"
-    parser.add_argument("--version", action="version", version=version)
-    parser.set_defaults(quiet=False)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    def command(name: str, help_: str, text: str) -> argparse.ArgumentParser:
-        added = commands.add_parser(
-            name, help=help_, description=text, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        added.set_defaults(run=globals()[name])
-        return added
-
-    one = command("design", "find the best mechanism for a table", _DESIGN)
-    table = one.add_mutually_exclusive_group(required=True)
-    table.add_argument(
-        "--data",
-        metavar="FILE",
-        help="records: CSV with a header and any usual separator, or Parquet; - is the standard input",
-    )
-    table.add_argument(
-        "--table", metavar="FILE", help="counts: the same, with a row per combination of values"
-    )
-    one.add_argument("--count", metavar="COLUMN", help="of --table: the column of the counts (count)")
-    one.add_argument(
-        "--sensitive", nargs="+", required=True, metavar="COLUMN", help="what is to be protected"
-    )
-    one.add_argument(
-        "--useful", nargs="+", default=[], metavar="COLUMN",
-        help="what else is to be reported; several columns are taken together. None: all is sensitive",
-    )  # fmt: skip
-    one.add_argument(
-        "--bins", nargs="+", default=[], metavar="COLUMN=N",
-        help="groups of numbers: N of about as many records each, or COLUMN=18,40,65, where they begin",
-    )  # fmt: skip
-    _missing_argument(one)
-    one.add_argument(
-        "--against", choices=["outsider", "insider", "anyone"], default="insider",
-        help="whom the level has to hold for: who knows nothing else about a person; who knows what is useful"
-        " as well; or whatever they know or believe (insider)",
-    )  # fmt: skip
-    goal = one.add_mutually_exclusive_group()
-    goal.add_argument("--epsilon", type=float, metavar="NATS", help="privacy level, above 0 and at most 20")
-    goal.add_argument(
-        "--utility", type=float, metavar="NMI",
-        help="instead: the least epsilon, to 0.001, at which the NMI is this, between 0 and 1",
-    )  # fmt: skip
-    one.add_argument(
-        "--error", type=float, metavar="E",
-        help="root mean square error of estimated frequencies: with --epsilon, the tables say how many"
-        " reports give it (0.01); without, the least epsilon, to 0.001, at which --records reports do",
-    )  # fmt: skip
-    one.add_argument(
-        "--for", dest="purpose", choices=["frequencies", "information"], default="frequencies",
-        help="choose what frequencies are estimated from best, or what tells most of a record (frequencies)",
-    )  # fmt: skip
-    one.add_argument(
-        "--mechanism", metavar="NAME",
-        help="solve this one only, of those that the tables list; polyopt is there --against outsider"
-        " (default: the best of all)",
-    )  # fmt: skip
-    one.add_argument("--beta", type=float, default=0.05, help="1 - confidence of F (0.05)")
-    one.add_argument("--alpha", type=float, default=2.0, help="Renyi order of F (2)")
-    one.add_argument(
-        "--records",
-        type=int,
-        metavar="N",
-        help="how many records will be privatized (as many as the table has)",
-    )
-    one.add_argument(
-        "--out", default="channel.json", metavar="JSON",
-        help="the channel; its matrix, thresholds, known answers, weights, sampler and picture lie beside it"
-        " (channel.json)",
-    )  # fmt: skip
-    _json_argument(one)
-
-    two = command("apply", "privatize records", _APPLY)
-    _channel_argument(two)
-    two.add_argument("--data", required=True, metavar="CSV", help="records, with the columns of the channel")
-    two.add_argument("--out", required=True, metavar="CSV", help="their reports")
-    two.add_argument(
-        "--keep", nargs="+", default=[], metavar="COLUMN",
-        help="columns to copy as they are; what they tell is not limited",
-    )  # fmt: skip
-    _column_argument(two)
-    _missing_argument(two)
-    two.add_argument(
-        "--memo", metavar="FILE",
-        help="keep the report of every person, and give it again whenever the person reports again",
-    )  # fmt: skip
-    two.add_argument("--id", metavar="COLUMN", help="of --memo: the column that says who a person is")
-    two.add_argument("--seed", type=int, help="make the reports predictable; only with --insecure")
-    two.add_argument("--insecure", action="store_true", help="allow --seed: no protection, for tests only")
-    two.add_argument("--quiet", action="store_true", help=_QUIET)
-
-    three = command("estimate", "estimate how frequent values are from reports", _ESTIMATE)
-    _channel_argument(three)
-    three.add_argument("--data", required=True, metavar="CSV", help="reports, as apply writes them")
-    _column_argument(three)
-    _confidence_argument(three, "of each interval")
-    three.add_argument(
-        "--simultaneous", action="store_true", help="make it the confidence of all intervals together"
-    )
-    three.add_argument("--out", metavar="CSV", help="write the estimates")
-    _json_argument(three)
-    three.add_argument("--picture", metavar="FILE", help="draw them; a .svg, .pdf or .png file")
-
-    four = command("audit", "check what a channel keeps", _AUDIT)
-    _channel_argument(four)
-    samples = four.add_mutually_exclusive_group()
-    samples.add_argument(
-        "--samples", type=int, metavar="N", help="privatize this many records of random values"
-    )
-    samples.add_argument(
-        "--data", metavar="CSV",
-        help="records with their reports, as apply --keep writes them if all columns of the channel are kept",
-    )  # fmt: skip
-    _column_argument(four)
-    _missing_argument(four)
-    _confidence_argument(four, "of the lower bound")
-    _json_argument(four)
-
-    five = command("verify", "check certificates", _VERIFY)
-    five.add_argument("files", nargs="+", metavar="FILE", help="a certificate")
-    return parser
-
-
-def _channel_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--channel", required=True, metavar="JSON", help="a channel, as design writes it")
-
-
-def _column_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--column", default="report", help="name of the column of the reports (report)")
-
-
-def _missing_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--missing", metavar="VALUE", help="take missing values for this value, such as unknown (refuse them)"
-    )
-
-
-def _json_argument(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
-    group.add_argument("--quiet", action="store_true", help=_QUIET)
-
-
-def _confidence_argument(parser: argparse.ArgumentParser, of: str) -> None:
-    parser.add_argument("--confidence", type=float, default=0.95, help=f"{of}, between 0 and 1 (0.95)")
 
 
 if __name__ == "__main__":

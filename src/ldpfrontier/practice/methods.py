@@ -109,9 +109,11 @@ _ROBUST: Mapping[str, Method] = {
 }
 
 _INDEPENDENT: Mapping[str, Method] = {
-    "ir": Method("independent reports", lambda p: independent_reporting(p.robust, p.epsilon)),
+    "ir": Method(
+        "sensitive and useful value reported separately", lambda p: independent_reporting(p.robust, p.epsilon)
+    ),
     "ir_optimal": Method(
-        "independent reports, improved", lambda p: improved_reporting(p.robust, p.epsilon).channel
+        "reported separately, improved", lambda p: improved_reporting(p.robust, p.epsilon).channel
     ),
 }
 
@@ -125,7 +127,7 @@ ROBUST_METHODS: Mapping[Attacker, Mapping[str, Method]] = {
     },
     "insider": {
         "unconditional": _UNCONDITIONAL,
-        "exact": Method("most information of all that protect from insiders and outsiders", Problem.exact),
+        "exact": Method("most information of all that protect from outsiders and insiders", Problem.exact),
         **_INDEPENDENT,
         **_ROBUST,
     },

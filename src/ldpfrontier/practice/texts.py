@@ -13,6 +13,7 @@ from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.estimation import Estimate, Frequency
 from ldpfrontier.practice.layout import columns, number, wrapped
 from ldpfrontier.practice.records import said
+from ldpfrontier.practice.settings import SETTINGS
 
 
 def design_text(made: Design, best: Candidate, error: float) -> str:
@@ -39,15 +40,18 @@ def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
     secret = said(table.sensitive)
     words = [
         "WHOM IT PROTECTS FROM. A level L means that a report changes the odds between any two values of"
-        f" {secret} by at most a factor e^L; 'none' means that some report gives a value away. Asked for:"
-        f" {made.epsilon:g} (a factor {math.exp(made.epsilon):.4g}) for {_WHOM[made.against]}."
+        f" {secret} by at most a factor of e^L; 'none' means that some report gives a value away, or nearly"
+        f" so (L above {SETTINGS.max_epsilon:g}). Asked for: level {made.epsilon:g}, a factor of"
+        f" {math.exp(made.epsilon):.4g}, for {_WHOM[made.against]}."
     ]
     head = ["", "mechanism", "record"]
     if table.useful:
         words.append(
-            f"An outsider knows nothing else about the person, an insider knows {said(table.useful)}, and"
-            f" anyone may know or believe anything; 'record' is the level of {', '.join(table.attributes)}"
-            f" together. Best guess: how often the best guess of {secret} is right without > with a report."
+            "An outsider knows nothing else about the person, an insider knows the person's"
+            f" {said(table.useful)}, and anyone may know or believe anything; 'record' is the level for all"
+            f" of a record, {', '.join(table.attributes)} together. For outsiders a level holds under every"
+            " distribution in F, which are those that the table does not rule out. Best guess: how often the"
+            f" best guess of {secret} is right, without > with a report."
         )
         head = ["", "mechanism", "outsider", "insider", "anyone", "record"]
         head += ["best guess: outsider", "insider"]
@@ -59,8 +63,12 @@ def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
             continue
         levels = asdict(c.levels).values() if table.useful else [c.levels.record]
         guesses = [f"{guess.before:.3f} > {guess.after:.3f}" for guess in c.guesses]
-        lines.append([mark, c.name, *(number(level, 3) for level in levels), *guesses, c.title])
+        lines.append([mark, c.name, *(_shown_level(level) for level in levels), *guesses, c.title])
     return "\n".join([*map(wrapped, words), columns(lines)])
+
+
+def _shown_level(level: float) -> str:
+    return "none" if level > SETTINGS.max_epsilon else number(level, 3)
 
 
 def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: float) -> str:
@@ -68,11 +76,11 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
     table = made.table
     groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
     words = (
-        "WHAT IT IS GOOD FOR. NMI: the share of the information of a record that its report has; no"
-        f" mechanism with the level asked for has more than {made.bound:.4f}. Error: root mean square error"
-        f" of the frequencies estimated from {made.records:,} reports, below the range of these frequencies;"
-        " '-' means that they cannot be estimated from any number of reports. Reports: how many give an error"
-        f" of {error:g} for {', '.join(table.attributes)}."
+        "WHAT IT IS GOOD FOR. NMI: the share of the information of a record that its report carries; no"
+        f" mechanism that has the level asked for reaches more than {made.bound:.4f}. Error: root mean square"
+        f" error of frequencies that are estimated from {made.records:,} reports; '-' means that they cannot"
+        " be estimated, however many reports there are. The second line has the range of these frequencies in"
+        f" the table. Reports: how many it takes for an error of {error:g} of {', '.join(table.attributes)}."
     )
     ranges = [_frequency_range(made, place) for place in range(len(groups))]
     lines = [["", "mechanism", "NMI", *(f"error: {', '.join(group)}" for group in groups), "reports"]]
@@ -88,7 +96,7 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
 
 
 #: Attackers in words.
-_WHOM = {"outsider": "outsiders", "insider": "insiders and outsiders", "anyone": "anyone"}
+_WHOM = {"outsider": "outsiders", "insider": "outsiders and insiders", "anyone": "anyone"}
 
 
 def _frequency_range(made: Design, group: int) -> tuple[float, float]:
@@ -111,14 +119,15 @@ def choice_text(made: Design, best: Candidate) -> str:
         words = f"Not all frequencies can be estimated from reports of {best.name}, however many there are."
     else:
         words = (
-            f"{made.records:,} reports are too few for estimates from {best.name}: the error"
-            f" {'above 1' if best.error > 1 else format(best.error, '.4f')} is more than half of the mean"
-            f" frequency {1 / k:.4f}; from {made.reports_for(best, 0.5 / k):,.0f} reports on it is less."
+            f"{made.records:,} reports are too few for estimates from {best.name}: their error,"
+            f" {'above 1' if best.error > 1 else format(best.error, '.4f')}, is more than half of the mean"
+            f" frequency, which is {1 / k:.4f}. It takes {made.reports_for(best, 0.5 / k):,.0f} reports for"
+            " less."
         )
     if other is not best:
         words += (
-            f" {other.name}, which --for frequencies chooses, has the error {other.error:.4f}, and one of"
-            f" less than half of the mean frequency from {made.reports_for(other, 0.5 / k):,.0f} reports on."
+            f" {other.name}, which --for frequencies chooses, has the error {other.error:.4f}, and"
+            f" {made.reports_for(other, 0.5 / k):,.0f} reports have one below half of the mean frequency."
         )
     return words
 
@@ -137,7 +146,8 @@ def audit_text(found: Audit, private: PrivateChannel) -> str:
     if found.samples:
         lines.append(
             f"Seen in {found.samples:,} samples: a level of at least {found.lower:.6f}, with confidence"
-            f" {found.confidence:g}; a larger distance from the matrix has the probability {found.fit:.3g}."
+            f" {found.confidence:g}. Samples of this matrix are as far from it as these, or farther, with"
+            f" probability {found.fit:.3g}."
         )
     lines += [f"WRONG: {problem}" for problem in found.problems]
     if not found.problems:

@@ -80,7 +80,7 @@ def test_from_a_table_to_its_distribution(here, capsys):
     assert main(["apply", "--channel", "here/c.json", "--data", "people.csv", "--out", "out.csv"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("1,340 records privatized.\nA report changes the odds between any two values")
-    assert "or who knows the person's region, age." in " ".join(said.out.split())
+    assert "and for someone who knows the person's region, age." in " ".join(said.out.split())
     assert "warning: these records have the very counts that the channel was designed from" in said.err
     assert sum(len(chunk) for chunk in read_chunks("out.csv", ["report"])) == 1340
 
@@ -196,7 +196,7 @@ def test_whom_a_channel_protects_from_is_said_at_every_step(here, capsys):
 def test_an_error_that_is_too_large_is_named(here, capsys):
     assert main([*DESIGN, "--epsilon", "0.1", "--records", "50", "--mechanism", "srr"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "50 reports are too few for estimates from srr: the error" in said
+    assert "50 reports are too few for estimates from srr: their error," in said
     assert main([*DESIGN, "--error", "0.03", "--records", "4000", "--mechanism", "grr"]) == 0
     said = capsys.readouterr().out
     assert "reports are too few" not in said

@@ -12,14 +12,13 @@ from ldpfrontier.practice.estimation import (
     inversion,
     maximum_likelihood,
     quantities,
-    table_prior,
 )
 from ldpfrontier.practice.intervals import limit_weights, mean_limits, upper_limits
 from ldpfrontier.practice.settings import SETTINGS
+from support.coverage import TAIL, coverage, signed_weights
 from support.owndata import channel_of, flat, small_table
 from support.realtables import NAMES, real_table
 
-TAIL = 0.025
 REPETITIONS = 400
 
 
@@ -155,30 +154,6 @@ def test_a_randomized_response_of_two_values_has_limits_between_the_likelihood_a
 
 
 # Coverage -------------------------------------------------------------------------------------------------
-
-
-def signed_weights(matrix, table, n, sign, tail=TAIL):
-    linear = inversion(matrix, table)
-    unbiased = np.where(linear.shown[:, None], sign * linear.weights, math.nan)
-    return limit_weights(matrix, sign * quantities(table)[1], table_prior(table), unbiased, n, tail)
-
-
-def coverage(matrix, table, n, repetitions, *, truth=None, seed=1, tail=TAIL):
-    """Return how often each interval covers, shape (quantities,), and all together.
-
-    Most likely distributions, which take longest, are left out: they make intervals only wider.
-    """
-    truth = table.distribution.ravel() if truth is None else truth
-    counts = np.random.default_rng(seed).multinomial(n, truth @ matrix, size=repetitions)
-    covered = np.ones((repetitions, len(quantities(table)[0])), dtype=bool)
-    for sign in (-1, 1):
-        weights = signed_weights(matrix, table, n, sign, tail)
-        true = sign * quantities(table)[1] @ truth
-        chunk = max(1, 2_000_000 // weights.size)
-        for start in range(0, repetitions, chunk):
-            limits = mean_limits(weights, counts[start : start + chunk], tail)
-            covered[start : start + chunk] &= limits >= true - 1e-12
-    return covered.mean(axis=0), covered.all(axis=1).mean()
 
 
 def channel_matrix(name, mechanism, epsilon):
