@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.numerics.subset_sums import subset_sums
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence
@@ -142,6 +143,7 @@ class ChordPricing:
         terms = np.vstack([self._masses, self._share * duals])
         now, worst = self._first_intervals(terms), -math.inf
         sizes, rounding = np.abs(terms[:2]), gamma(len(duals) + 24)
+        most = SETTINGS.max_channel_entries // len(duals)  # gains are as many numbers as a channel may have
         for halving in range(SETTINGS.max_halvings):
             possible = self._possible(now)
             taken = (now.gains > 0.0) & possible
@@ -172,7 +174,7 @@ class ChordPricing:
             worst = max(worst, float(bound[~halved].max(initial=-math.inf)))
             if not halved.any():
                 break
-            if 2 * halved.sum() > SETTINGS.max_intervals or halving == SETTINGS.max_halvings - 1:
+            if 2 * halved.sum() > most or halving == SETTINGS.max_halvings - 1:
                 worst = max(worst, float(bound[halved].max()))
                 break
             now = self._halves(now, halved, terms)
@@ -239,7 +241,7 @@ class ListedPricing:
         """Bound the reduced costs of all columns; arguments and result are those of `bound_reduced_costs`."""
         reduced = self._values - (self._floor * total + self._share * subset_sums(duals)) / self._z
         better = np.flatnonzero(reduced > resolution)
-        better = better[np.argsort(-reduced[better], kind="stable")[: SETTINGS.offered_columns]]
+        better = better[np.argsort(-reduced[better], kind="stable")[: GENERATION.batch]]
         bound = float((reduced + self._errors).max()) + _price_error(duals, total, self._share)
         return max(bound, resolution), (better[:, None] >> self._inputs & 1).astype(bool)
 
@@ -309,7 +311,7 @@ def chord(
     return slope, np.where(low >= 0.0, (f - slope * d) / x, (g - slope * e) / y), 2.0 * slack / span
 
 
-@lru_cache(maxsize=SETTINGS.remembered_utilities)
+@lru_cache
 def likelihood_ratio_order(utility: FDivergence) -> NDArray[np.int64]:
     """Return the inputs in the order of P0 / P1; those with probability 0 under both come first."""
     ratio = input_log_ratios(utility)
@@ -318,7 +320,7 @@ def likelihood_ratio_order(utility: FDivergence) -> NDArray[np.int64]:
     return np.lexsort((np.where(never, -np.inf, ratio), ~never))
 
 
-@lru_cache(maxsize=SETTINGS.remembered_utilities)
+@lru_cache
 def input_log_ratios(utility: FDivergence) -> FloatArray:
     """Return log(P0 / P1) of every input; nan with probability 0 under both."""
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -357,7 +357,7 @@ def _knots(
     return knots, np.asarray(between.any(axis=0))
 
 
-@lru_cache(maxsize=SETTINGS.remembered_utilities)
+@lru_cache
 def merge_equal_ratios(utility: FDivergence) -> tuple[FDivergence, NDArray[np.int64]]:
     """Merge inputs with equal P0 / P1, and return the group of every input.
 

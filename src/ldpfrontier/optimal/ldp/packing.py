@@ -22,6 +22,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.rounding import column_value, gamma, normalization, storage
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import balanced_set
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.ldp.converse import ColumnValue, converse
 from ldpfrontier.optimal.ldp.set_pricing import ALIKE, SetFamily
@@ -52,29 +53,25 @@ def optimal_packing(
     # Where even the inputs alone are too many outputs, only the likeliest are.
     alone = np.argsort(-prior, kind="stable")[: min(int(limit.alone.sum()), most // 2)]
     rest = np.setdiff1d(np.arange(k), alone)
-    cost = SETTINGS.deviation_share * tolerance * limit.bound
+    cost = GENERATION.inner_share * tolerance * limit.bound
     z = 1.0 + math.expm1(epsilon) * limit.target
     deviation = math.sqrt(2.0 * cost) / max(1.0 - 1.0 / z, 1e-9)
     bins = max(min(most, SETTINGS.max_generation_inputs if small else k) - len(alone), 1)
-    designs = _designs(prior[rest], limit.target, bins, deviation)
-    found, best = [np.eye(k, dtype=bool)[:, alone]], None
-    for copies, number in designs[: SETTINGS.starting_packings if small else 1]:
-        inside = np.zeros((k, number), dtype=bool)
-        inside[rest] = pack(prior[rest], number, copies, deviation)
-        found.append(inside)
-        if len(alone) + number <= k:
-            channel, value = _mechanism(prior, alone, inside, copies, epsilon)
-            packed = certified(channel, value, limit.bound, tolerance, unit=utility.unit, error=error)
-            if packed.gap <= tolerance or not small:
-                return packed
-            best = packed if best is None or packed.value > best.value else best
+    copies, number = _design(prior[rest], limit.target, bins, deviation)
+    inside, best = np.zeros((k, number), dtype=bool), None
+    inside[rest] = pack(prior[rest], number, copies, deviation)
+    if len(alone) + number <= k:
+        channel, value = _mechanism(prior, alone, inside, copies, epsilon)
+        best = certified(channel, value, limit.bound, tolerance, unit=utility.unit, error=error)
+        if best.gap <= tolerance or not small:
+            return best
     if best is None or epsilon < SETTINGS.least_generation_epsilon:
         channel, value = _two_halves(prior, epsilon, deviation)
         halved = certified(channel, value, limit.bound, tolerance, unit=utility.unit, error=error)
         best = halved if best is None or halved.value > best.value else best
     if epsilon < SETTINGS.least_generation_epsilon:
         return best
-    sets = np.unique(np.hstack(found), axis=1).T
+    sets = np.unique(np.hstack([np.eye(k, dtype=bool)[:, alone], inside]), axis=1).T
     first = [utility.columns(np.where(sets, 1.0, math.exp(-epsilon)))]
     if start is not None:
         first.append(utility.columns(np.compress(start.matrix.any(axis=0), start.matrix, axis=1).T))
@@ -95,15 +92,16 @@ def optimal_packing(
     return certified(generated.channel, generated.value, bound, tolerance, generated.iterations, error=error)
 
 
-def _designs(masses: FloatArray, target: float, most: int, deviation: float) -> list[tuple[int, int]]:
-    """Return pairs (copies, bins), of at most `most` bins, with bins that weigh nearly `target` first."""
+def _design(masses: FloatArray, target: float, most: int, deviation: float) -> tuple[int, int]:
+    """Return copies and bins, of which there are at most `most`, such that a bin weighs nearly `target`."""
     if not masses.size:
-        return [(1, 0)]
+        return 1, 0
     fraction = min(max(target / float(masses.sum()), 1e-9), 1.0)
     copies = np.arange(1, most + 1)
     bins = np.clip(np.rint(copies / fraction), copies, most).astype(int)
     error = np.abs(bins * fraction / copies - 1.0)
-    return [(int(copies[i]), int(bins[i])) for i in np.lexsort((bins, np.maximum(error, deviation)))]
+    best = np.lexsort((bins, np.maximum(error, deviation)))[0]
+    return int(copies[best]), int(bins[best])
 
 
 def pack(masses: FloatArray, bins: int, copies: int, deviation: float) -> NDArray[np.bool_]:

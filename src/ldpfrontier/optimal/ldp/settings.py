@@ -54,21 +54,11 @@ class LdpSettings:
     # inputs, and of f-divergences on 10, 40 and 150, stay the same at epsilon from 0.5 to 6.
     #: Rounds of column generation, times k^2, which keeps the time to seconds. Insensitive.
     generation_work: int = 500_000
-    #: Packings whose sets are the first columns. Insensitive.
-    starting_packings: int = 3
-    #: Share of the tolerance that unequal weights of bins may cost. Insensitive.
-    deviation_share: float = 0.1
     #: Passes over pairs of bins, if their weights do not agree before. Insensitive.
     exchange_passes: int = 30
     #: Inputs up to which all columns of an f-divergence are listed for pricing. Up to twice as many, all
     #: intervals of inputs are in the linear program from the start. Insensitive.
     listed_pricing_inputs: int = 12
-    #: Intervals of log ratios that are priced at a time. Insensitive.
-    max_intervals: int = 4_096
-    #: Columns offered by a pricing that lists all. Insensitive.
-    offered_columns: int = 8
-    #: Utilities, asked for at one epsilon after the other, whose order of the inputs is kept.
-    remembered_utilities: int = 8
     #: Sets kept in all steps of a branch and bound together, by effort. Half the widths leave a gap of 2e-9
     #: in place of 1e-9 on these priors.
     pricing_widths: tuple[int, int] = (20_000, 320_000)
