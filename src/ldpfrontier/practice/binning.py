@@ -81,13 +81,12 @@ class Groups:
             return self.labels[bisect_right(self._edges, number)]
         if _lacks_number(value):
             return value if self._missing is None else self._missing
-        why = "its values must be finite numbers"
+        why = "its values must be finite numbers, with a decimal point or comma and nothing between thousands"
         if is_ambiguous(value):
             before, after = value.strip().split(",")
-            why = f"that may be {before}{after} or {before}.{after}, so that numbers are needed"
+            why = f"it may be {before}{after} or {before}.{after}: write decimals behind a point"
         raise ValueError(
-            f"{shown(self._path)} has {value!r} as its {self._column}, of which groups are to be made; {why}"
-            " with a decimal point or comma and nothing between thousands."
+            f"{shown(self._path)} has {value!r} as its {self._column}, of which groups are to be made; {why}."
         )
 
 

@@ -32,6 +32,9 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bar
 #: A first line with which Excel is told the separator: sep=; for semicolons.
 _DECLARED = re.compile(r"\"?sep=([^\w\s\"']|\t)\"?(?:\r\n|\r|\n)")
 
+#: How JSON begins that may be a table: an object with a name, or a list of objects, lists or texts.
+_JSON = re.compile(r"\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|$)")
+
 #: Bytes of a file that are looked at before it is read: its header must lie in them to be recognised.
 START = 1 << 16
 
@@ -189,6 +192,7 @@ def _csv_columns(
 ) -> Iterator[list[Iterable[str]]]:
     """Yield the values of columns of a CSV file whose first bytes are known."""
     known = start.decode("utf-8-sig", errors="replace")
+    _check_text(path, known.lstrip())
     declared = _DECLARED.match(known)
     if declared:
         text.readline()
@@ -274,27 +278,36 @@ def _counted(
     return ""
 
 
-def _check_kind(
-    path: Path | str, header: Sequence[str], columns: Sequence[str], records: Sequence[Sequence[str]]
-) -> None:
-    """Say what a file without the right columns may be: no table, or a table that is wide.
+def _check_text(path: Path | str, start: str) -> None:
+    """Say what a text that is no table is, from its beginning.
 
     Raises
     ------
     ValueError
     """
-    first = header[0].lstrip()
-    if first[:2] in ('{"', "[{", "[[", '["') or first in ("{", "["):
+    if _JSON.match(start):
         raise ValueError(f"{shown(path)} is JSON, not a table; CSV and Parquet files are read.")
-    if first[:9].lower() in ("<!doctype", "<html", "<html>") or first.startswith("<?xml"):
+    if start[:9].lower() == "<!doctype" or start[:5].lower() in ("<html", "<?xml"):
         raise ValueError(f"{shown(path)} is a page (HTML or XML), not a table; CSV and Parquet are read.")
+
+
+def _check_kind(
+    path: Path | str, header: Sequence[str], columns: Sequence[str], records: Sequence[Sequence[str]]
+) -> None:
+    """Say that a file without the right columns may be a table that is wide.
+
+    Raises
+    ------
+    ValueError
+    """
     more = [place for place, name in enumerate(header) if name not in columns]
     numbers = [
         place for place in more if all(len(row) > place and row[place].strip().isdigit() for row in records)
     ]
-    if "count" in columns and "count" not in header and records and len(numbers) > 1:
+    lacks_counts = any(_has_counts(name) and name not in header for name in columns)
+    if lacks_counts and records and len(numbers) > 1:
         some = [header[place] for place in numbers]
-        lacking = next((name for name in columns if name not in header and name != "count"), None)
+        lacking = next((name for name in columns if name not in header and not _has_counts(name)), None)
         if lacking is not None and not close_name(lacking, header):
             names = ", ".join(map(repr, some[:3])) + (", ..." if len(some) > 3 else "")
             raise ValueError(

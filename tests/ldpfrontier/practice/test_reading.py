@@ -131,6 +131,9 @@ def test_records_from_the_standard_input_are_privatized(tmp_path, monkeypatch, p
         ("S,u,count\na,x,1\n", r"The column 's' is not in .*; it has S, u, count\. Did you mean 'S'\?"),
         ("s, u,count\na,x,1\n", r"The column 'u' is not in .*Did you mean ' u'\?"),
         ("s,u,Freq\na,x,1\n", r"'count' is not in .*Did you mean 'Freq', as in --count Freq\?"),
+        ('[{"s": "a", "u": "x", "count": 3}]', "is JSON, not a table; CSV and Parquet files are read"),
+        ('{\n"s": ["a", "b"]}', "is JSON, not a table; CSV and Parquet files are read"),
+        ("<!DOCTYPE html>\n<p>", r"is a page \(HTML or XML\), not a table; CSV and Parquet are read"),
         (
             "s,north,south,west\na,1,2,3\nb,4,5,6\n",
             r"The column 'u' is not in .*, whose columns 'north', 'south', 'west' have whole numbers: it"
@@ -142,6 +145,12 @@ def test_what_is_nearly_right_gets_a_question(tmp_path, text, sentence):
     (tmp_path / "t.csv").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=sentence):
         read_count_table(tmp_path / "t.csv", ["s"], ["u"])
+
+
+def test_a_cross_table_is_recognised_whatever_the_counts_are_called(tmp_path):
+    (tmp_path / "t.csv").write_text("s,north,south\na,1,2\nb,4,5\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"it looks like a cross table.*with the columns s, u, Freq; pandas"):
+        read_count_table(tmp_path / "t.csv", ["s"], ["u"], count="Freq")
 
 
 def test_a_value_that_is_nearly_known_gets_a_question(tmp_path, private):
@@ -253,7 +262,7 @@ def test_a_comma_that_may_be_of_decimals_or_of_thousands_is_refused(tmp_path, va
     path, good = tmp_path / "in.csv", tmp_path / "good.csv"
     path.write_text(f"s;x\na;0,5\nb;{value}\n")
     before, after = value.split(",")
-    meant = rf"that may be {before}{after} or {before}\.{after}, so that numbers are needed with a decimal"
+    meant = rf"it may be {before}{after} or {before}\.{after}: write decimals behind a point\."
     sentence = f"has '{value}' as its x, of which groups are to be made; {meant}"
     for bins in (2, [1.0]):
         with pytest.raises(ValueError, match=sentence):
@@ -265,7 +274,7 @@ def test_a_comma_that_may_be_of_decimals_or_of_thousands_is_refused(tmp_path, va
     for text in ("1.234,5", "1,234.5", "3,5,7", "3,", "1,234,567"):
         path.write_text(f"s;x\na;0,5\nb;{text}\n")
         with pytest.raises(
-            ValueError, match=r"its values must be finite numbers with a decimal point or comma"
+            ValueError, match=r"its values must be finite numbers, with a decimal point or comma"
         ):
             count_records(path, ["s"], ["x"], bins={"x": 2})
 
