@@ -30,5 +30,13 @@ onstart:
     print(announcement(workflow.dag), flush=True)
 
 
+onerror:
+    print(
+        "The run has not finished. What is finished is kept: give the same command again, after mending what the lines"
+        " above say of jobs that failed.",
+        flush=True,
+    )
+
+
 onsuccess:
     print(conclusion(workflow.dag), flush=True)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import pandas as pd
@@ -31,7 +32,15 @@ def start(log: str | Path) -> None:
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     # That a function is compiled belongs to the log of a job: the terminal has its progress.
     terminal.addFilter(lambda record: record.name != "ldpfrontier.numerics.jit")
-    sys.excepthook = lambda *error: logging.critical("The job failed: %s", error[1], exc_info=error)
+    sys.excepthook = _log_failure
+
+
+def _log_failure(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    """Log why a job failed, with the traceback; of an interrupted one, that it was interrupted."""
+    if issubclass(kind, KeyboardInterrupt):
+        logging.info("Interrupted.")
+    else:
+        logging.critical("The job failed: %s", error, exc_info=(kind, error, traceback))
 
 
 def load(name: str) -> Any:

@@ -159,13 +159,15 @@ def announcement(dag):
         sys.exit(str(problem))
     except OSError as problem:
         sys.exit(f"The directory results/ cannot be written: {problem}.")
-    terminal.make_concise(logger)
     try:
         cores = workflow.cores
     except WorkflowError:  # A cluster has as many as it has.
         cores = None
-    todo = [job_of(job) for job in dag.needrun_jobs() if job.benchmark]
-    return run_times.announcement(todo, run_times.read_times(RUN_TIMES, RESOURCES / "run_times.csv"), cores)
+    todo = {dag.jobid(job): job_of(job) for job in dag.needrun_jobs() if job.benchmark}
+    times = run_times.read_times(RUN_TIMES, RESOURCES / "run_times.csv")
+    expected = {number: run_times.expected_seconds(job, times) for number, job in todo.items()}
+    terminal.make_concise(logger, run_times.Progress(expected, cores))
+    return run_times.announcement(todo.values(), times, cores)
 
 
 def conclusion(dag):

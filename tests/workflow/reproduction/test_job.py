@@ -1,10 +1,16 @@
 """What the scripts of the workflow share: names that are imported, and tables that are in several files."""
 
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
+import ldpfrontier
+import reproduction
 from reproduction.job import load, read_parts, read_tables
 from reproduction.results.files import write_table
 from reproduction.results.tables import CHECKS, RESULTS, TableError, check, result
@@ -43,3 +49,19 @@ def test_tables_are_read_each_from_as_many_files_as_it_has(tmp_path):
         read_tables(call, reads[:1], paths)
     with pytest.raises(TableError, match=r"2\.parquet was made by another configuration"):
         read_tables(call, reads, [paths[0], paths[2], paths[1], paths[3]])
+
+
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [("ValueError('too large')", "The job failed: too large"), ("KeyboardInterrupt", "")],
+)
+def test_a_failure_is_on_the_terminal_and_an_interrupt_in_the_log_alone(ending, said, tmp_path):
+    log = tmp_path / "logs/job.log"
+    code = f"from reproduction.job import start\nstart({str(log)!r})\nraise {ending}"
+    paths = os.pathsep.join(str(Path(package.__file__).parents[1]) for package in (ldpfrontier, reproduction))
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True
+    )
+    assert done.returncode
+    assert (said in done.stderr) if said else "Traceback" not in done.stderr
+    assert (said or "Interrupted.") in log.read_text()

@@ -1,7 +1,8 @@
 """How long jobs took, and what a run says before it starts and after it ends.
 
 For jobs with times t_j on c cores it announces max(sum t_j / c, max t_j), a lower bound of every schedule.
-The times are those of the last run here with the same arguments, else those that the project ships.
+The times are those of the last run here with the same arguments, else those that the project ships. During
+the run all are multiplied by what its finished jobs took, relative to what was expected of them.
 
 Needs no numerical library: it runs where the workflow is planned.
 """
@@ -11,8 +12,9 @@ from __future__ import annotations
 import csv
 import io
 import os
+import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,16 @@ from reproduction.planning.provenance import configuration_hash
 _COLUMNS = ("job", "settings", "seconds")
 
 Times = dict[tuple[str, str], float]
+
+
+#: Seconds from the start of a job to that of what its run time measures.
+START_UP = 1.5
+
+#: A job of which nothing is known counts as one of so many seconds.
+UNKNOWN = 5.0
+
+#: Seconds of expected work after which the pace of this run counts as much as that of earlier ones.
+_PRIOR = 20.0
 
 
 @dataclass(frozen=True)
@@ -77,6 +89,71 @@ def record_times(jobs: Iterable[tuple[Job, Path]], path: Path | str) -> None:
     os.replace(partial, target)
 
 
+class Progress:
+    """How much of the work of a run is done, and how long the rest may take.
+
+    Parameters
+    ----------
+    expected : mapping of int to float or None
+        Seconds that each job may take, by its number; None: not known.
+    cores : int, optional
+        How many jobs run side by side; None if that is not known.
+    clock : callable
+        Returns seconds.
+    """
+
+    def __init__(
+        self,
+        expected: Mapping[int, float | None],
+        cores: int | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._left = {
+            job: (UNKNOWN if seconds is None else seconds) + START_UP for job, seconds in expected.items()
+        }
+        self._all, self._cores, self._clock = sum(self._left.values()), cores, clock
+        self._started: dict[int, tuple[float, float]] = {}
+        self._taken = self._expected = 0.0
+
+    def start(self, job: int) -> None:
+        """Note that a job starts."""
+        if job in self._left:
+            self._started[job] = self._left.pop(job), self._clock()
+
+    def finish(self, job: int) -> None:
+        """Note that a job has finished."""
+        if job in self._started:
+            expected, begun = self._started.pop(job)
+            self._expected += expected
+            self._taken += self._clock() - begun
+
+    @property
+    def share(self) -> float:
+        """Share of the expected work that finished jobs are, 0 to 1."""
+        return self._expected / self._all if self._all else 1.0
+
+    def seconds_left(self) -> float | None:
+        """Return about how many seconds the rest takes; None where the number of cores is not known."""
+        if self._cores is None:
+            return None
+        pace = (self._taken + _PRIOR) / (self._expected + _PRIOR)
+        now = self._clock()
+        running = [max(pace * expected - (now - begun), 0.0) for expected, begun in self._started.values()]
+        waiting = [pace * expected for expected in self._left.values()]
+        return max((sum(running) + sum(waiting)) / self._cores, max([*running, *waiting], default=0.0))
+
+    def line(self, done: int, total: int) -> str:
+        """Return what is said after a job: jobs that are done, their share of the work, and the time left."""
+        left = self.seconds_left()
+        rest = "" if left is None or done == total else f", about {_duration(left)} left"
+        return f"{done} of {total} jobs done, {100 * self.share:.0f}% of the work{rest}"
+
+
+def expected_seconds(job: Job, times: Times) -> float | None:
+    """Return what a job took when it was measured; None if it never was."""
+    return times.get((job.name, job.settings))
+
+
 def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
     """Return the text printed before a run: its jobs, about how long they take, and where results go.
 
@@ -97,6 +174,7 @@ def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
     if not measured:
         expected = "no run with these settings has been measured yet"
     else:
+        measured = [seconds + START_UP for seconds in measured]
         total = sum(measured)
         where = f"on {cores} {_plural(cores, 'core')}" if cores else "of one core"
         expected = f"about {_duration(max(total / cores, max(measured)) if cores else total)} {where}"

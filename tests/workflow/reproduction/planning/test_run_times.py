@@ -6,7 +6,10 @@ import pytest
 
 from reproduction.planning.provenance import configuration_hash
 from reproduction.planning.run_times import (
+    START_UP,
+    UNKNOWN,
     Job,
+    Progress,
     announcement,
     benchmark_seconds,
     read_times,
@@ -86,19 +89,19 @@ def test_a_damaged_file_of_times_stops_nothing(tmp_path, text):
     ("names", "known", "cores", "sentence"),
     [
         ("ab", {}, 4, "2 jobs; expected: no run with these settings has been measured yet."),
-        ("a", {"a": 12.0}, 4, "1 job; expected: about 12 s on 4 cores."),
-        ("abcd", dict.fromkeys("abcd", 30.0), 2, "4 jobs; expected: about 60 s on 2 cores."),
+        ("a", {"a": 10.5}, 4, "1 job; expected: about 12 s on 4 cores."),
+        ("abcd", dict.fromkeys("abcd", 28.5), 2, "4 jobs; expected: about 60 s on 2 cores."),
         # Never less than the longest job.
-        ("abcd", {"a": 80.0, "b": 1.0, "c": 1.0, "d": 1.0}, 4, "4 jobs; expected: about 80 s on 4 cores."),
+        ("abcd", {"a": 78.5, "b": 1.0, "c": 1.0, "d": 1.0}, 4, "4 jobs; expected: about 80 s on 4 cores."),
         ("ab", {"a": 120.0, "b": 60.0}, 1, "2 jobs; expected: about 3 min on 1 core."),
         ("ab", {"a": 7200.0, "b": 3600.0}, None, "2 jobs; expected: about 3.0 h of one core."),
         (
             "ab",
             {"a": 0.2},
             1,
-            "2 jobs; expected: about 1 s on 1 core, and 1 job that nobody has measured yet.",
+            "2 jobs; expected: about 2 s on 1 core, and 1 job that nobody has measured yet.",
         ),
-        ("abc", {"a": 9.0}, 1, "about 9 s on 1 core, and 2 jobs that nobody has measured yet."),
+        ("abc", {"a": 7.5}, 1, "about 9 s on 1 core, and 2 jobs that nobody has measured yet."),
     ],
 )
 def test_what_is_said_before_a_run(names, known, cores, sentence):
@@ -114,6 +117,45 @@ def test_times_of_other_settings_do_not_count():
 
 def test_a_run_that_computes_nothing_does_not_guess():
     assert announcement([], times(a=5.0), 2) == "Nothing has to be computed."
+
+
+# During ---------------------------------------------------------------------------------------------------
+
+
+def test_the_time_left_follows_the_pace_of_the_run():
+    """Ten jobs of a minute on two cores: as announced first, then as slow as those that are done."""
+    now = [0.0]
+    progress = Progress(dict.fromkeys(range(10), 60.0 - START_UP), 2, lambda: now[0])
+    assert progress.seconds_left() == pytest.approx(300.0)
+    for first in range(0, 10, 2):
+        for job in (first, first + 1):
+            progress.start(job)
+        now[0] += 120.0
+        for job in (first, first + 1):
+            progress.finish(job)
+        left = (8 - first) * 120.0 / 2
+        assert progress.share == pytest.approx((first + 2) / 10)
+        assert progress.seconds_left() == pytest.approx(left, rel=0.1)
+    assert progress.line(10, 10) == "10 of 10 jobs done, 100% of the work"
+
+
+def test_a_job_that_runs_counts_for_what_is_left_of_it():
+    now = [0.0]
+    progress = Progress({1: 100.0 - START_UP, 2: None}, 1, lambda: now[0])
+    progress.start(1)
+    now[0] = 40.0
+    assert progress.seconds_left() == pytest.approx(60.0 + UNKNOWN + START_UP)
+    assert progress.line(0, 2) == "0 of 2 jobs done, 0% of the work, about 66 s left"
+    now[0] = 500.0  # Longer than expected: it may end at any time.
+    assert progress.seconds_left() == pytest.approx(UNKNOWN + START_UP)
+
+
+def test_what_a_cluster_runs_has_a_share_and_no_time():
+    progress = Progress({1: 10.0, 2: 10.0}, None)
+    progress.start(1)
+    progress.finish(1)
+    progress.finish(7)  # A job without a run time, such as a target.
+    assert progress.line(1, 3) == "1 of 3 jobs done, 50% of the work"
 
 
 # After ----------------------------------------------------------------------------------------------------

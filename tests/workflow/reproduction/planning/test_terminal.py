@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from reproduction.planning.run_times import Progress
 from reproduction.planning.terminal import make_concise
 
 
@@ -17,7 +18,7 @@ def written():
         handler = logging.StreamHandler(stream)
         handler.name = name
         logger.addHandler(handler)
-    make_concise(logger)
+    make_concise(logger, Progress({1: 8.5, 2: 28.5}, 1))
 
     def write(message, level=logging.INFO, **attributes):
         terminal = logger.handlers[0].stream
@@ -35,10 +36,9 @@ def written():
     [
         ("Select jobs to execute...", False),
         ("Execute 2 jobs...", False),
-        ("Finished jobid: 3 (Rule: figure)", False),
         ("", False),
         (" \n", False),
-        ("3 of 7 steps (43%) done", True),
+        ("Provided cores: 2", True),
         ("Error in rule figure:", True),
     ],
 )
@@ -53,3 +53,15 @@ def test_a_job_has_one_line_and_an_error_keeps_all_it_says(written):
     )
     failed = "Error in rule figure:\n    log: x"
     assert written(failed, logging.ERROR, rule_msg="Draw fig1 of toy2026") == f"{failed}\n"
+
+
+def test_progress_is_a_share_of_the_work(written):
+    """Of one job of 10 s and one of 30 s, start-up included, the first is a quarter."""
+    written("rule a:", rule_msg="Compute a", jobid=1)
+    assert written("Finished jobid: 1 (Rule: a)", job_id=1) == ""
+    assert re.fullmatch(
+        r"1 of 2 jobs done, 25% of the work, about \d+ s left\n", written("None", done=1, total=2)
+    )
+    written("rule b:", rule_msg="Compute b", jobid=2)
+    written("Finished jobid: 2 (Rule: b)", job_id=2)
+    assert written("None", done=2, total=2) == "2 of 2 jobs done, 100% of the work\n"
