@@ -28,6 +28,8 @@ except ImportError as missing:
         " its repository, also as a module."
     ) from None
 
+TERMINAL = terminal.Concise(logger, lambda: workflow.dryrun)
+
 # One thread per job: Snakemake shares out the cores, and sums keep their order on every machine.
 for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
@@ -151,7 +153,7 @@ def job_of(job):
 
 
 def announcement(dag):
-    """Lock the directory, make the terminal concise, and return what is said before a run."""
+    """Lock the directory, and return what is said before a run."""
     global RUN  # The lock is there as long as this process.
     try:
         RUN = run_lock.lock("results/.run")
@@ -166,7 +168,7 @@ def announcement(dag):
     todo = {dag.jobid(job): job_of(job) for job in dag.needrun_jobs() if job.benchmark}
     times = run_times.read_times(RUN_TIMES, RESOURCES / "run_times.csv")
     expected = {number: run_times.expected_seconds(job, times) for number, job in todo.items()}
-    terminal.make_concise(logger, run_times.Progress(expected, cores))
+    TERMINAL.progress = run_times.Progress(expected, cores)
     return run_times.announcement(todo.values(), times, cores)
 
 

@@ -174,12 +174,12 @@ def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
     if not measured:
         expected = "no run with these settings has been measured yet"
     else:
-        measured = [seconds + START_UP for seconds in measured]
+        measured = [seconds + START_UP for seconds in measured] + [UNKNOWN + START_UP] * unknown
         total = sum(measured)
         where = f"on {cores} {_plural(cores, 'core')}" if cores else "of one core"
         expected = f"about {_duration(max(total / cores, max(measured)) if cores else total)} {where}"
         if unknown:
-            expected += f", and {unknown} {_plural(unknown, 'job')} that nobody has measured yet"
+            expected += f", with {UNKNOWN:.0f} s for each of {unknown} that nobody has measured yet"
     return (
         f"{len(jobs)} {_plural(len(jobs), 'job')}; expected: {expected}.\n"
         "Results go to results/, the log of every job to logs/. If it is interrupted, run the same again."

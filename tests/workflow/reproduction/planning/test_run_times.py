@@ -99,9 +99,9 @@ def test_a_damaged_file_of_times_stops_nothing(tmp_path, text):
             "ab",
             {"a": 0.2},
             1,
-            "2 jobs; expected: about 2 s on 1 core, and 1 job that nobody has measured yet.",
+            "2 jobs; expected: about 8 s on 1 core, with 5 s for each of 1 that nobody has measured yet.",
         ),
-        ("abc", {"a": 7.5}, 1, "about 9 s on 1 core, and 2 jobs that nobody has measured yet."),
+        ("abc", {"a": 7.5}, 1, "about 22 s on 1 core, with 5 s for each of 2 that nobody has measured yet."),
     ],
 )
 def test_what_is_said_before_a_run(names, known, cores, sentence):

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from reproduction.planning.run_times import Progress
-from reproduction.planning.terminal import make_concise
+from reproduction.planning.terminal import Concise
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def written():
         handler = logging.StreamHandler(stream)
         handler.name = name
         logger.addHandler(handler)
-    make_concise(logger, Progress({1: 8.5, 2: 28.5}, 1))
+    Concise(logger).progress = Progress({1: 8.5, 2: 28.5}, 1)
 
     def write(message, level=logging.INFO, **attributes):
         terminal = logger.handlers[0].stream
@@ -36,6 +36,7 @@ def written():
     [
         ("Select jobs to execute...", False),
         ("Execute 2 jobs...", False),
+        ("Job stats:\njob     count\nfigure  3", False),
         ("", False),
         (" \n", False),
         ("Provided cores: 2", True),
