@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ldpfrontier.calibration import Calibration, calibrated
+    from ldpfrontier.certificates.certificate import (
+        ldp_certificate,
+        nonrobust_certificate,
+        robust_certificate,
+        unconditional_certificate,
+    )
     from ldpfrontier.channel import Channel
     from ldpfrontier.hamming.dp_leakage import hamming_leakage
     from ldpfrontier.hamming.mi_leakage import information_leakage
@@ -78,9 +84,11 @@ __all__ = [
     "improved_reporting",
     "independent_reporting",
     "information_leakage",
+    "ldp_certificate",
     "ldp_epsilon",
     "least_epsilon",
     "mutual_information",
+    "nonrobust_certificate",
     "optimal_ldp",
     "optimal_leakage",
     "optimal_nonrobust",
@@ -94,8 +102,10 @@ __all__ = [
     "read_channel",
     "read_count_table",
     "rldp_epsilon",
+    "robust_certificate",
     "secret_randomized_response",
     "subset_selection",
+    "unconditional_certificate",
     "unconditional_epsilon",
 ]
 
@@ -133,6 +143,10 @@ _HOMES = {
     "information_leakage": "hamming.mi_leakage",
     "conditional_epsilon": "privacy",
     "ldp_epsilon": "privacy",
+    "ldp_certificate": "certificates.certificate",
+    "nonrobust_certificate": "certificates.certificate",
+    "robust_certificate": "certificates.certificate",
+    "unconditional_certificate": "certificates.certificate",
     "least_epsilon": "practice.design",
     "mutual_information": "information",
     "optimal_ldp": "optimal.ldp.solve",

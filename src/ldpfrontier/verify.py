@@ -19,11 +19,12 @@ if __name__ == "__main__":  # what lies beside this file is not imported in the 
     HERE = os.path.dirname(os.path.realpath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.realpath(path or ".") != HERE]
 
+import decimal
 import json
 import re
-from collections.abc import Callable, Iterator
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, DecimalException, localcontext
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Context, Decimal
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,8 +33,9 @@ FORMAT, VERSION = "ldp-frontier certificate", "1"
 MAX_BYTES, MAX_DIGITS, MAX_TERMS = 1 << 26, 400, 100_000_000
 ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
 EXACT = Context(prec=8000, Emax=10**6, Emin=-(10**6), traps=list(Context().flags))
-LOW = Context(prec=50, rounding=ROUND_FLOOR, Emax=10**6, Emin=-(10**6), traps=[])
-HIGH = Context(prec=50, rounding=ROUND_CEILING, Emax=10**6, Emin=-(10**6), traps=[])
+RAISED = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
+LOW = Context(prec=50, rounding=decimal.ROUND_FLOOR, Emax=10**6, Emin=-(10**6), traps=RAISED)
+HIGH = Context(prec=50, rounding=decimal.ROUND_CEILING, Emax=10**6, Emin=-(10**6), traps=RAISED)
 
 Numbers = list[Decimal]
 Ends = tuple[Decimal, Decimal]
@@ -47,24 +49,17 @@ class Unproved(Exception):
     """A claim does not follow from what the file has as its proof."""
 
 
-# Lower and upper ends of numbers that are no decimals; of 50 digits, ln, exp and sqrt of a Context are the
-# nearest number there is, so that its neighbours enclose the true one.
+# Lower and upper ends of numbers that are no decimals
 
 
 @lru_cache(1 << 16)
-def ln(x: Decimal) -> Ends:
-    """Enclose ln x, x > 0."""
-    return (LOW.next_minus(LOW.ln(x)), HIGH.next_plus(LOW.ln(x))) if x != 1 else (ZERO, ZERO)
+def enclosed(function: str, x: Decimal) -> Ends:
+    """Enclose ln x, exp x or sqrt x: those of a Context are the nearest numbers of 50 digits; 0 is exact."""
+    nearest = getattr(LOW, function)(x)
+    return (LOW.next_minus(nearest), HIGH.next_plus(nearest)) if nearest else (ZERO, ZERO)
 
 
-def exp(x: Decimal) -> Ends:
-    """Enclose e^x."""
-    return (LOW.next_minus(LOW.exp(x)), HIGH.next_plus(LOW.exp(x))) if x else (ONE, ONE)
-
-
-def sqrt(x: Decimal) -> Ends:
-    """Enclose the square root of x >= 0."""
-    return (LOW.next_minus(LOW.sqrt(x)), HIGH.next_plus(LOW.sqrt(x))) if x else (ZERO, ZERO)
+ln, exp, sqrt = (partial(enclosed, function) for function in ("ln", "exp", "sqrt"))
 
 
 def quotient(a: Decimal, b: Decimal) -> Ends:
@@ -72,9 +67,21 @@ def quotient(a: Decimal, b: Decimal) -> Ends:
     return LOW.divide(a, b), HIGH.divide(a, b)
 
 
+def power(x: Decimal, n: Decimal, d: Decimal) -> Ends:
+    """Enclose x^(n/d), x >= 0, n > 0, d > 0."""
+    if (n, d) == (ONE, TWO) or not x:
+        return sqrt(x)
+    return exp(quotient(n * ln(x)[0], d)[0])[0], exp(quotient(n * ln(x)[1], d)[1])[1]
+
+
+def dot(x: Iterable[Decimal], y: Iterable[Decimal]) -> Decimal:
+    """Return a sum of products."""
+    return sum((a * b for a, b in zip(x, y, strict=True)), ZERO)
+
+
 def shown(x: Decimal, *, up: bool) -> str:
     """Write a number with 12 digits, rounded up or down."""
-    return f"{Context(prec=12, rounding=ROUND_CEILING if up else ROUND_FLOOR).plus(x):g}"
+    return f"{Context(prec=12, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR).plus(x):g}"
 
 
 # Reading
@@ -211,26 +218,102 @@ def ratio(epsilon: Any, t: Any, *, at_least: bool) -> Decimal:
 # Rules: what a channel has
 
 
-def local_privacy(document: Document, claim: Any) -> str:
-    """Prove Q(y|x) <= t Q(y|x') for all outputs y and inputs x, x', t <= e^epsilon."""
-    _, epsilon, t = fields(claim, "kind", "epsilon", "t")
-    most = ratio(epsilon, t, at_least=False)
+def privacy(document: Document, claim: Any) -> str:
+    """Prove the means of Q(y|.) in two groups of inputs to have ratios at most t <= e^epsilon, for all y.
+
+    The groups are single inputs ("local"); those with one u ("given U"); the sensitive values, by the largest
+    and the least entry ("unconditional") or by the mean under the table ("at the table").
+    """
+    kind, epsilon, t = fields(claim, "kind", "epsilon", "t")
+    most, table = ratio(epsilon, t, at_least=False), document.table
+    a2 = len(table[0]) if table else 1
+    if not table and kind != "local privacy":
+        raise Malformed("this claim needs a table")
     for y, column in enumerate(document.columns()):
-        if max(column) > most * min(column):
+        blocks = [column[i : i + a2] for i in range(0, len(column), a2)]
+        if kind == "local privacy":
+            found = [list(zip(column, column, strict=True))]
+        elif kind == "privacy given U":
+            found = [[(v, v) for v in column[u::a2]] for u in range(a2)]
+        elif kind == "unconditional privacy":
+            found = [[(min(block), max(block)) for block in blocks]]
+        else:
+            means = [
+                sum(w * v for w, v in zip(p, q, strict=True)) for p, q in zip(table, blocks, strict=True)
+            ]
+            found = [[quotient(m + ZERO, sum(p, ZERO)) for m, p in zip(means, table, strict=True) if any(p)]]
+        if any(apart(groups, most) for groups in found):
             raise Unproved(f"output {y} has a ratio above {t}")
-    return f"the one in this file has ratios at most {t}, so that it is {epsilon}-locally private"
+    return f"the one in this file has ratios at most {t} ({kind} at level {epsilon})"
+
+
+def apart(groups: list[Ends], most: Decimal) -> list[tuple[int, int]]:
+    """Return pairs of groups of which the first may have more than `most` times what the second has."""
+    low, high = min(group[0] for group in groups), max(group[1] for group in groups)
+    if high <= most * low:
+        return []
+    pairs = ((i, j) for i, a in enumerate(groups) if a[1] > most * low for j in range(len(groups)) if i != j)
+    return [(i, j) for i, j in pairs if groups[i][1] > most * groups[j][0]]
+
+
+def privacy_over_f(document: Document, claim: Any) -> str:
+    """Prove R_s . v_s <= t R_s' . v_s' for s != s' and all conditionals R of F, t <= e^epsilon.
+
+    F = {P : D(P-hat || P) <= radius}, P-hat the table. With g = 1 - 1 / order, M the power mean under P-hat
+    given s of the power g, and D_s the divergence from R_s, R_s . x >= e^-D_s M_s(x) for x >= 0. So scalars
+    m >= max v_s, m' <= min v_s have R_s . v_s <= m - e^-D_s M_s(m - v_s), and >= m' + e^-D_s M_s(v_s - m').
+    In X_s = e^(g D_s), sum_s P-hat_s (X_s - 1) <= e^(g radius) - 1, and e^-D_s = X_s^(-1/g) is convex. A
+    report has two scalars for every s, which serve where two groups may each use up all of the radius. Pairs
+    [s, s', m, m', x, x'] share it: tangents in x and x' are least where one group uses all, the other none.
+    """
+    names = ("kind", "epsilon", "t", "order", "radius", "reports")
+    _, epsilon, t, order, radius, reports = fields(claim, *names)
+    weights, most, alpha = document.weights(), ratio(epsilon, t, at_least=False), number(order)
+    table, a2, n, columns = document.table, len(document.table[0]), alpha - ONE, list(document.columns())
+    if n <= 0 or not isinstance(reports, list) or len(reports) != len(columns):
+        raise Malformed("the order is not above 1, or there are not as many reports as outputs")
+    spare = sum(weights) * (exp(quotient(n * number(radius, ZERO), alpha)[1])[1] - ONE)
+    sums = [sum(row, ZERO) for row in table]
+    ends = [ONE + quotient(spare, p)[1] if p else ONE for p in sums]
+
+    def mean(s: int, x: Numbers) -> Decimal:
+        found = dot(table[s], [power(v, n, alpha)[0] for v in x])
+        return power(quotient(found, sums[s])[0], alpha, n)[0] if sums[s] else ZERO
+
+    def tangent(x: Decimal, at: Decimal) -> Decimal:
+        slope, (low, high) = ONE + quotient(alpha * (at - x), n * at)[0], power(at, alpha, n)
+        return slope * (quotient(ONE, high)[0] if slope > 0 else quotient(ONE, low)[1])
+
+    for y, (column, report) in enumerate(zip(columns, reports, strict=True)):
+        scalars, pairs = fields(report, "scalars", "pairs")
+        blocks = [column[i : i + a2] for i in range(0, len(column), a2)]
+        shared = {(pair[0], pair[1]): numbers(pair[2:], count=4) for pair in pairs}
+        groups = []
+        for s, (v, (upper, lower)) in enumerate(zip(blocks, map(numbers, scalars), strict=True)):
+            left = tangent(ends[s], ends[s])
+            above, below = mean(s, [upper - x for x in v]), mean(s, [x - lower for x in v])
+            groups.append((lower + left * below, upper - left * above))
+        for i, j in apart(groups, most):
+            upper, lower, at, other = shared.get((str(i), str(j)), [max(blocks[i]), ZERO, ONE, ONE])
+            above, below = mean(i, [upper - x for x in blocks[i]]), mean(j, [x - lower for x in blocks[j]])
+            for x, z in ((ends[i], ONE), (ONE, ends[j])):
+                if upper - most * lower > above * tangent(x, at) + most * below * tangent(z, other):
+                    raise Unproved(f"output {y} is not proved to have a ratio of at most {t} of {i} to {j}")
+    return f"the one in this file has ratios at most {t} over F of order {order} and radius {radius}"
 
 
 def utility(document: Document, claim: Any) -> str:
     """Prove that the channel has a utility of at least so much."""
-    least = number(fields(claim, "kind", "at least")[1])
-    has, total = (information if document.table else divergence)(document)
-    if least * total > has:
-        raise Unproved(
-            f"the channel was not seen to have more than {shown(quotient(has, total)[1], up=True)}"
-        )
+    least, (has, more) = number(fields(claim, "kind", "at least")[1]), value(document)
+    if least > has:
+        raise Unproved(f"the channel has no more than {shown(more, up=True)}, as far as is seen")
     unit = " nats" if document.utility in ("mutual information", "kl") else ""
     return f"the one in this file has {shown(least, up=False)}{unit}"
+
+
+def value(document: Document) -> Ends:
+    """Return a lower end of the utility of the channel, once rounded down and once up."""
+    return quotient(*(information if document.table else divergence)(document))
 
 
 def information(document: Document) -> Ends:
@@ -248,8 +331,7 @@ def divergence(document: Document) -> Ends:
     """Return the least that total x divergence can be, and total."""
     has = ZERO
     for column in document.columns():
-        z0 = sum((w * n for w, n in zip(document.p0, column, strict=True)), ZERO)
-        z1 = sum((w * n for w, n in zip(document.p1, column, strict=True)), ZERO)
+        z0, z1 = dot(document.p0, column), dot(document.p1, column)
         if document.utility == "tv":
             has += abs(z0 - z1) / TWO
         elif document.utility == "hellinger":
@@ -318,22 +400,106 @@ def check_information(
             raise Unproved(f"leaf {n} does not prove that its columns are worth no more than their prices")
 
 
+def check_divergence(document: Document, prices: Numbers, t: Decimal, pieces: Any) -> None:
+    """Prove z1 f(z0 / z1) <= prices . v, z0 = P0 . v, z1 = P1 . v, for columns v with values 1 and t.
+
+    Pieces [b, s] cover the ratios z0 / z1, from 1 / t to t, by intervals [a, b]. The least line of slope s
+    that is above f at a and b, r0 + s r, is above it between them; r0 z1 + s z0 - prices . v is a sum.
+    """
+    total, a = sum(document.p0, ZERO), quotient(ONE, t)[0]
+    for n, piece in enumerate(pieces):
+        b, slope = numbers(piece, count=2)
+        line = max(generator(document.utility, r) - slope * r for r in (a, b))
+        terms = [
+            slope * p + line * q - total * c for p, q, c in zip(document.p0, document.p1, prices, strict=True)
+        ]
+        if b < a or sum((x * t if x > 0 else x for x in terms), ZERO) > 0:
+            raise Unproved(f"piece {n} does not prove that its columns are worth no more than their prices")
+        a = b
+    if a < t:
+        raise Unproved("the pieces do not reach the ratio t")
+
+
+def generator(kind: str, r: Decimal) -> Decimal:
+    """Return the upper end of f(r), r > 0, but for a multiple of r - 1, which adds up to nothing."""
+    if kind == "kl":
+        return r * ln(r)[1] - r + ONE
+    if kind == "hellinger":
+        return (r + ONE) / TWO - sqrt(r)[0]
+    return abs(r - ONE) / TWO if kind == "tv" else (r - ONE) * (r - ONE)
+
+
+def priced(claim: Any, inputs: int, proof: str) -> tuple[Decimal, Decimal, Numbers, Any]:
+    """Return t >= e^epsilon, the bound, the prices, and what is to prove them, of a claim."""
+    _, epsilon, t, bound, prices, found = fields(claim, "kind", "epsilon", "t", "bound", "prices", proof)
+    return ratio(epsilon, t, at_least=True), number(bound), numbers(prices, count=inputs), found
+
+
+def two_values(inputs: int, t: Decimal) -> tuple[list[Ends], list[Ends]]:
+    """Return the two values of a column that is 1 or t at every input, with their logarithms."""
+    return [(ONE, ZERO)] * inputs, [(t, ln(t)[1])] * inputs
+
+
+def proved(bound: Decimal, least: Decimal, words: str, unit: str = " nats") -> str:
+    """Return the sentence that nothing exceeds a bound, if that is not below what was proved."""
+    if least > bound:
+        raise Unproved(f"only {shown(least, up=True)} is proved, which is more than {bound}")
+    return f"no mechanism {words} has more than {shown(bound, up=True)}{unit}"
+
+
 def ldp_bound(document: Document, claim: Any) -> str:
-    """Prove that no mechanism with ratios at most t, t >= e^epsilon, has more than a bound."""
-    _, epsilon, t, bound, prices, tree = fields(claim, "kind", "epsilon", "t", "bound", "prices", "tree")
-    weights, most = document.weights(), ratio(epsilon, t, at_least=True)
-    found = numbers(prices, count=len(weights))
-    if sum(found) > number(bound):
-        raise Unproved(f"the prices sum to more than {bound}")
-    sides = [(ONE, ZERO)] * len(weights), [(most, ln(most)[1])] * len(weights)
-    check_information(weights, found, sides, tree)
-    return f"no mechanism with ratios at most {t} has more than {shown(number(bound), up=True)} nats"
+    """Prove that no mechanism with ratios at most t has more than a bound (kairouz2016, Theorem 2)."""
+    inputs = len(document.p0) or len(document.weights())
+    t, bound, prices, proof = priced(claim, inputs, "tree" if document.table else "pieces")
+    if document.table:
+        check_information(document.weights(), prices, two_values(inputs, t), proof)
+    else:
+        check_divergence(document, prices, t, proof)
+    unit = " nats" if document.utility in ("mutual information", "kl") else ""
+    return proved(bound, sum(prices, ZERO), f"with ratios at most {t}", unit)
+
+
+def nonrobust_bound(document: Document, claim: Any) -> str:
+    """Prove a bound on I(S,U;Y) <= H(U|S) + I(S;Y), if P(y|s) <= t P(y|s') under the table."""
+    table = [row for row in document.table if any(row)]
+    sums = [sum(row, ZERO) for row in table]
+    t, bound, prices, tree = priced(claim, len(table), "tree")
+    check_information(sums, prices, two_values(len(table), t), tree)
+    words = f"whose probabilities given two sensitive values have ratios at most {t} under this table"
+    return proved(bound, conditional_entropy(table) + sum(prices, ZERO), words)
+
+
+def conditional_entropy(table: list[Numbers]) -> Decimal:
+    """Return the upper end of H(U|S) of a table without empty rows."""
+    parts = [w * ln(quotient(sum(row, ZERO), w)[1])[1] for row in table for w in row if w]
+    return quotient(sum(parts, ZERO), sum((sum(row, ZERO) for row in table), ZERO))[1]
+
+
+def unconditional_bound(document: Document, claim: Any) -> str:
+    """Prove a bound if v_{s,u} <= t v_{s',u'} for all s != s', by the columns that span that cone."""
+    weights, a2 = document.weights(), len(document.table[0])
+    t, bound, prices, trees = priced(claim, len(weights), "trees")
+    classes = [two_values(len(weights), t)] if len(document.table) != 2 else []
+    for s in range(0, len(weights), a2):
+        small, large = ([(t, ln(t)[1])] * len(weights) for _ in range(2))
+        small[s : s + a2], large[s : s + a2] = [(ONE, ZERO)] * a2, [(t * t, TWO * ln(t)[1])] * a2
+        classes.append((small, large))
+    if len(document.table) == 1 or not isinstance(trees, list) or len(trees) != len(classes):
+        raise Malformed(f"there are no {len(classes)} trees, or there is one sensitive value only")
+    for sides, tree in zip(classes, trees, strict=True):
+        check_information(weights, prices, sides, tree)
+    return proved(bound, sum(prices, ZERO), f"with ratios at most {t} under every distribution of (S, U)")
 
 
 RULES: dict[str, Callable[[Document, Any], str]] = {
-    "local privacy": local_privacy,
+    **dict.fromkeys(
+        ("local privacy", "privacy given U", "unconditional privacy", "privacy at the table"), privacy
+    ),
+    "privacy over F": privacy_over_f,
     "utility": utility,
     "ldp bound": ldp_bound,
+    "nonrobust bound": nonrobust_bound,
+    "unconditional bound": unconditional_bound,
 }
 
 # Files
@@ -341,15 +507,17 @@ RULES: dict[str, Callable[[Document, Any], str]] = {
 
 def check(content: Any) -> list[str]:
     """Return a sentence for every claim of a document, if all of them are proved; else raise an exception."""
-    with localcontext(EXACT):
+    with decimal.localcontext(EXACT):
         try:
             document, claims = read_document(content)
             kinds = [str(claim.get("kind") if isinstance(claim, dict) else None) for claim in claims]
             if unknown := [kind for kind in kinds if kind not in RULES]:
                 raise Malformed(f"a claim is of the kind {unknown[0][:40]!a}, which is unknown")
             return [RULES[kind](document, claim) for kind, claim in zip(kinds, claims, strict=True)]
-        except DecimalException as error:
-            raise Malformed(f"a number has too many digits ({type(error).__name__})") from None
+        except (ArithmeticError, TypeError, ValueError, LookupError) as error:
+            raise Malformed(
+                f"a part of it is not of the form that it should have, or out of range: {error!a}"
+            ) from None
 
 
 def check_file(path: str | Path) -> tuple[int, str]:

@@ -148,6 +148,23 @@ def good(tmp_path_factory):
             "max_nodes": 0,
             "start": square,
         },
+        "ldp_certificate": {"optimum": l.optimal_ldp(utility, 1.0), "utility": utility, "epsilon": 1.0},
+        "nonrobust_certificate": {
+            "optimum": l.optimal_nonrobust(ball.centre, 1.0),
+            "estimate": ball.centre,
+            "epsilon": 1.0,
+        },
+        "robust_certificate": {
+            "optimum": l.optimal_robust(ball, 1.0),
+            "ball": ball,
+            "epsilon": 1.0,
+            "conditional_epsilon": None,
+        },
+        "unconditional_certificate": {
+            "optimum": l.optimal_unconditional(ball.centre, 1.0),
+            "prior": ball.centre,
+            "epsilon": 1.0,
+        },
         "improved_reporting": {"ball": ball, "epsilon": 1.0, "splits": 3, "sweeps": 1, "tolerance": 1e-6},
         "independent_reporting": {"ball": ball, "epsilon": 1.0, "distance": "published", "prior": None},
         "budget_split": {"ball": ball, "epsilon": 1.0, "distance": "published", "prior": None},
@@ -250,6 +267,7 @@ NAMES = [
         "optimal_nonrobust",
     ),
     *("optimal_unconditional", "optimal_robust", "improved_reporting", "independent_reporting"),
+    *("ldp_certificate", "nonrobust_certificate", "robust_certificate", "unconditional_certificate"),
     *("budget_split", "calibrated", "optimal_leakage", "hamming_leakage", "information_leakage"),
     *("count_records", "read_count_table", "read_channel", "design_channel", "least_epsilon", "privatize"),
     *(

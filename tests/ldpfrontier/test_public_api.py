@@ -64,6 +64,10 @@ channels = [
     l.information_leakage(pair, 0.2).channel,
     l.subset_selection(4, 1.0),
 ]
+l.ldp_certificate(l.optimal_ldp(utility, 1.0), utility, 1.0)
+l.nonrobust_certificate(l.optimal_nonrobust(ball.centre, 1.0), ball.centre, 1.0)
+l.unconditional_certificate(l.optimal_unconditional(ball.centre, 1.0), ball.centre, 1.0)
+l.robust_certificate(l.optimal_robust(ball, 1.0), ball, 1.0)
 people = l.CountTable(("s",), ("u",), (("0",), ("1",)), (("a",), ("b",), ("c",)), table)
 made = l.design_channel(people, 1.0, against="outsider", mechanisms=["polyopt", "srr"])
 private = made.private(made.best("information"))

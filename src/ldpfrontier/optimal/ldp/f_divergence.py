@@ -150,7 +150,7 @@ def optimal_divergence(utility: FDivergence, epsilon: float, *, tolerance: float
     noise = 0.0 if utility.f is None else ROUNDING
     partition = best_partition(merged, epsilon)
     channel = block_response(partition.labels[groups], partition.blocks, epsilon)
-    rounds, bound = _certify(merged, partition, epsilon, tolerance, min(max_rounds, SETTINGS.price_rounds))
+    rounds, bound, _ = certify(merged, partition, epsilon, tolerance, min(max_rounds, SETTINGS.price_rounds))
     bound = min(bound * (1.0 + _value_error(utility, epsilon)), _divergence_above(utility))
     bound += _merging_error(utility, merged, groups, epsilon)
     error = (ROUNDING if noise else storage(epsilon)) * bound + noise
@@ -188,15 +188,23 @@ def _merging_error(
     return 2.0 * apart * float(merged.slope(np.ones(2), np.expm1(ratios), np.exp(ratios)).max())
 
 
-def _certify(
+def certify(
     utility: FDivergence, partition: Partition, epsilon: float, tolerance: float, max_rounds: int
-) -> tuple[int, float]:
-    """Find duals that prove a partition optimal; return the rounds it took and the best bound.
+) -> tuple[int, float, FloatArray]:
+    """Find duals that prove a partition optimal; return the rounds it took, the best bound and its duals.
 
     Parameters
     ----------
     utility : FDivergence
         Inputs in the order of P0 / P1, no two with the same.
+    partition : Partition
+        The best one.
+    epsilon : float
+        In nats, > 0.
+    tolerance : float
+        Relative gap at which to stop.
+    max_rounds : int
+        Most linear programs.
     """
     rounding = ROUNDING * (partition.value + (utility.f is not None))
     resolution = 0.1 * max(tolerance * partition.value, rounding)
@@ -212,7 +220,7 @@ def _certify(
     program, rounds = None, 0
     for rounds in range(max_rounds):
         if total - partition.value <= enough:
-            return rounds, total
+            return rounds, total, best
         if program is None:
             program = _DualProgram(utility, partition, epsilon, tangents)
         program.add(subsets)
@@ -226,14 +234,14 @@ def _certify(
         if abs(sum_ - partition.value) <= lost:
             least, sum_ = least + (partition.value - sum_) / len(least), partition.value
         if total - sum_ <= 0.1 * enough:  # the least that these knots allow
-            return rounds, total
+            return rounds, total, best
         trial, target = best + step * (least - best), total + step * (sum_ - total)
         bound, subsets = pricing.bound(trial, resolution, target)
         if target + bound < total:
             best, total = trial + bound * utility.prior, target + bound
     else:
         rounds = max_rounds
-    return rounds, total
+    return rounds, total, best
 
 
 def _tangents(utility: FDivergence, partition: Partition, epsilon: float) -> tuple[FloatArray, FloatArray]:

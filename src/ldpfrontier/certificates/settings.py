@@ -1,0 +1,49 @@
+"""Limits, accuracy and tuning of the documents that prove optima."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CertificateSettings:
+    """Numbers that certificates are made with."""
+
+    # Stated limits.
+    #: Leaves of a tree, of which there may be as many per input as fit into the work.
+    max_leaves: int = 20_000
+    #: Inputs times leaves of a tree: some seconds of checking.
+    max_work: int = 4_000_000
+    #: Intervals of the ratio of an f-divergence.
+    max_pieces: int = 20_000
+    #: Inputs up to which prices are found by linear programs.
+    max_program_inputs: int = 256
+
+    # Accuracy and safety.
+    #: Digits of e^epsilon.
+    ratio_digits: int = 30
+    #: Decimals of the weights of inputs.
+    weight_decimals: int = 40
+    #: Digits of the least entry of a channel.
+    entry_digits: int = 17
+    #: Most digits of an entry.
+    most_digits: int = 60
+    #: Shares of the mean that are mixed into a channel, the least that keeps its privacy.
+    mixing_shares: tuple[float, ...] = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-3)
+    #: By how much of the optimum a bound is raised, so that its tree is small: the least that is enough.
+    slacks: tuple[float, ...] = (5e-10, 1e-8, 1e-6, 1e-4, 1e-2)
+    #: The bound of an f-divergence, of which it may be raised by that share, where the optimum is nearly 0.
+    least_bound: float = 1e-9
+    #: Share of that which rounding in the search of a tree may take.
+    rounding_share: float = 0.1
+    #: Relative width of an interval of ratios below which it is not halved.
+    least_interval: float = 1e-12
+    #: Relative margin below e^epsilon from which two groups may each use up all of the radius.
+    pair_margin: float = 1e-13
+    #: Significant digits of a leaf, of which the fewest that prove it are written.
+    leaf_digits: tuple[int, ...] = (2, 3, 4, 6, 9, 12, 17)
+    #: Linear programs for prices, after which those that there are must do.
+    program_rounds: int = 60
+
+
+SETTINGS = CertificateSettings()

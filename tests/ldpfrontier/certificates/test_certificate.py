@@ -1,0 +1,391 @@
+"""Certificates of optima: proved by the checker, near the computed bound, and refused once they say more."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpfrontier import verify
+from ldpfrontier.certificates.certificate import (
+    ldp_certificate,
+    nonrobust_certificate,
+    robust_certificate,
+    unconditional_certificate,
+)
+from ldpfrontier.certificates.numbers import whole_channels
+from ldpfrontier.certificates.privacy import uncertainty_claim
+from ldpfrontier.channel import Channel
+from ldpfrontier.mechanisms import randomized_response
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimal.unconditional import optimal_unconditional
+from ldpfrontier.optimum import Optimum
+from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import FDivergence, MutualInformation, Utility
+
+Document = dict[str, Any]
+
+TABLE = np.array([[15, 5, 10], [10, 35, 25]])
+WORKED = np.array([[7, 10], [26, 57]])  # lopuhaa2024, Example 1
+
+
+def prior(k: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).dirichlet(np.ones(k))
+
+
+def proved_gap(document: Document, optimum: Optimum) -> float:
+    """Check a document as a file would be, and return how far its bound is above the computed one."""
+    assert verify.check(verify.load(json.dumps(document)))
+    bound, least = (float(document["claims"][i][key]) for i, key in ((0, "bound"), (1, "at least")))
+    assert least == pytest.approx(optimum.value, rel=1e-9, abs=1e-12)
+    return bound / optimum.bound - 1.0 if optimum.bound else bound
+
+
+# What is proved -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon"),
+    [
+        (2, 1.0),
+        (4, 0.01),
+        (4, 0.1),
+        (6, 0.5),
+        (6, 2.0),
+        (6, 5.0),
+        (12, 0.1),
+        (12, 1.0),
+        (12, 10.0),
+        (6, 30.0),
+    ],
+)
+def test_mutual_information(k: int, epsilon: float) -> None:
+    utility = MutualInformation(prior(k))
+    optimum = optimal_ldp(utility, epsilon)
+    assert proved_gap(ldp_certificate(optimum, utility, epsilon), optimum) < 1e-9
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(30, 1.0), (100, 5.0), (1000, 1.0), (1000, 10.0)])
+def test_where_the_packing_converse_is_the_bound(k: int, epsilon: float) -> None:
+    utility = MutualInformation(prior(k))
+    optimum = optimal_ldp(utility, epsilon)
+    if k == 1000:  # the channel of so many inputs takes 10 s; the bound is what is of interest
+        optimum = replace(optimum, channel=Channel(np.ones((k, 1))), value=0.0)
+    assert proved_gap(ldp_certificate(optimum, utility, epsilon), optimum) < 1e-9
+
+
+@pytest.mark.parametrize("kind", ["kl", "tv", "chi2", "hellinger"])
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 1.0), (6, 0.1), (6, 5.0), (12, 1.0), (12, 10.0), (60, 2.0)])
+def test_divergences(kind: Any, k: int, epsilon: float) -> None:
+    utility = FDivergence(prior(k), prior(k, 2), kind)
+    optimum = optimal_ldp(utility, epsilon)
+    assert proved_gap(ldp_certificate(optimum, utility, epsilon), optimum) < 1e-9
+
+
+def test_a_divergence_of_equal_and_of_impossible_inputs() -> None:
+    utility = FDivergence([0.5, 0.25, 0.25, 0.0, 0.0], [0.0, 0.3, 0.3, 0.4, 0.0])
+    optimum = optimal_ldp(utility, 2.0)
+    assert proved_gap(ldp_certificate(optimum, utility, 2.0), optimum) < 1e-9
+
+
+@pytest.mark.parametrize(("p", "epsilon"), [([0.4, 0.6], 0.0), ([0.0, 1.0], 1.0), ([0.3, 0.0, 0.7], 1.0)])
+def test_trivial_and_impossible_inputs(p: list[float], epsilon: float) -> None:
+    utility = MutualInformation(p)
+    optimum = optimal_ldp(utility, epsilon)
+    assert proved_gap(ldp_certificate(optimum, utility, epsilon), optimum) < 1e-9
+    other = FDivergence(p, p)
+    optimum = optimal_ldp(other, epsilon)
+    assert proved_gap(ldp_certificate(optimum, other, epsilon), optimum) < 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [0.3, math.log(2), 3.0])
+@pytest.mark.parametrize("table", [TABLE / 100, WORKED / 100, [[0.1, 0.3], [0.0, 0.0], [0.2, 0.4]]])
+def test_nonrobust(table: Any, epsilon: float) -> None:
+    optimum = optimal_nonrobust(table, epsilon)
+    assert proved_gap(nonrobust_certificate(optimum, table, epsilon), optimum) < 1e-9
+
+
+@pytest.mark.parametrize(("shape", "epsilon"), [((2, 3), 1.0), ((2, 8), 0.3), ((3, 3), 1.0), ((4, 5), 2.0)])
+def test_unconditional(shape: tuple[int, int], epsilon: float) -> None:
+    table = prior(math.prod(shape)).reshape(shape)
+    optimum = optimal_unconditional(table, epsilon)
+    document = unconditional_certificate(optimum, table, epsilon)
+    assert len(document["claims"][0]["trees"]) == shape[0] + (shape[0] > 2)
+    assert proved_gap(document, optimum) < 1e-9
+
+
+def robust(envelope: Any, epsilon: float, ball: RenyiBall, level: float | None = None) -> Document:
+    nodes = None if envelope == "simplex" else 50
+    optimum = optimal_robust(ball, epsilon, envelope=envelope, max_nodes=nodes, conditional_epsilon=level)
+    document = robust_certificate(optimum, ball, epsilon, conditional_epsilon=level)
+    assert proved_gap(document, optimum) > -1e-9
+    assert float(document["claims"][1]["at least"]) > optimum.value * (1 - 2e-7)
+    return document
+
+
+@pytest.mark.parametrize("envelope", ["simplex", "projections", "exact"])
+def test_the_level_over_f(envelope: str) -> None:
+    document = robust(envelope, 0.7, RenyiBall.confidence(TABLE))
+    pairs = [report["pairs"] for report in document["claims"][2]["reports"]]
+    # The mechanisms of F itself count on groups that share the radius.
+    assert any(pairs) or envelope != "exact"
+
+
+@pytest.mark.parametrize("order", [1.5, 3.0])
+def test_the_level_over_f_of_other_orders(order: float) -> None:
+    robust("projections", 0.7, RenyiBall.confidence(TABLE, order=order))
+
+
+def test_the_level_given_u_and_empty_groups() -> None:
+    document = robust("simplex", 1.0, RenyiBall.confidence(TABLE), level=1.5)
+    assert [claim["kind"] for claim in document["claims"]][2:] == ["privacy over F", "privacy given U"]
+    robust("simplex", 1.0, RenyiBall.confidence([[15, 5, 10], [0, 0, 0], [10, 35, 25]]))
+
+
+def test_the_proved_level_is_the_worst_over_f() -> None:
+    """A level a little above it is proved; one a little below is not, whatever the scalars."""
+    ball = RenyiBall.confidence(TABLE)
+    channel = optimal_robust(ball, 0.7).channel
+    document = {
+        "format": verify.FORMAT,
+        "version": verify.VERSION,
+        "utility": {"kind": "mutual information", "table": [["15", "5", "10"], ["10", "35", "25"]]},
+        "channel": next(whole_channels(channel.matrix)),
+    }
+    level = ball.worst_case_epsilon(channel)
+    assert verify.check(document | {"claims": [uncertainty_claim(ball, level + 1e-8, document["channel"])]})
+    with pytest.raises(verify.Unproved, match=r"not proved to have a ratio of at most .* of [01] to [01]"):
+        verify.check(document | {"claims": [uncertainty_claim(ball, level - 1e-8, document["channel"])]})
+
+
+# What is refused ------------------------------------------------------------------------------------------
+
+
+def test_arguments_that_do_not_fit() -> None:
+    utility = MutualInformation(prior(3))
+    optimum = optimal_ldp(utility, 1.0)
+    with pytest.raises(ValueError, match="must have 4 inputs"):
+        ldp_certificate(optimum, MutualInformation(prior(4)), 1.0)
+    with pytest.raises(ValueError, match="FDivergence with a kind"):
+        ldp_certificate(optimum, FDivergence(prior(3), prior(3, 2), f=lambda t: (t - 1) ** 2), 1.0)
+    with pytest.raises(ValueError, match="nothing to prove"):
+        unconditional_certificate(optimum, prior(3)[None], 1.0)
+    with pytest.raises(ValueError, match="rows = sensitive"):
+        nonrobust_certificate(optimum, prior(3), 1.0)
+    with pytest.raises(ValueError, match="less private"):
+        ldp_certificate(replace(optimum, channel=Channel(np.eye(3))), utility, 1.0)
+    ball = RenyiBall.confidence(TABLE, order=0.5)
+    with pytest.raises(ValueError, match="orders above"):
+        robust_certificate(optimal_robust(ball, 1.0), ball, 1.0)
+
+
+def test_a_bound_below_the_optimum_is_not_proved() -> None:
+    """Whatever a solver says: what is proved is above what a mechanism has."""
+    utility = MutualInformation(prior(6))
+    optimum = optimal_ldp(utility, 1.0)
+    document = ldp_certificate(replace(optimum, bound=optimum.value / 2.0), utility, 1.0)
+    assert float(document["claims"][0]["bound"]) > optimum.value
+
+
+def test_a_poor_mechanism_is_seen() -> None:
+    utility = MutualInformation(prior(4))
+    optimum = optimal_ldp(utility, 1.0)
+    document = ldp_certificate(replace(optimum, channel=randomized_response(4, 1.0)), utility, 1.0)
+    assert float(document["claims"][1]["at least"]) < 0.9 * float(document["claims"][0]["bound"])
+
+
+# Mutations ------------------------------------------------------------------------------------------------
+
+
+@cache
+def documents() -> dict[str, Document]:
+    information, divergence = MutualInformation(prior(5)), FDivergence(prior(4), prior(4, 2))
+    ball = RenyiBall.confidence(TABLE)
+    return {
+        "information": ldp_certificate(optimal_ldp(information, 1.0), information, 1.0),
+        "divergence": ldp_certificate(optimal_ldp(divergence, 2.0), divergence, 2.0),
+        "nonrobust": nonrobust_certificate(optimal_nonrobust(ball.centre, 1.0), ball.centre, 1.0),
+        "unconditional": unconditional_certificate(
+            optimal_unconditional(prior(6).reshape(3, 2), 1.0), prior(6).reshape(3, 2), 1.0
+        ),
+        "robust": robust("exact", 0.7, ball, 1.5),
+    }
+
+
+def holds(document: Document) -> bool:
+    """Tell whether the claims of a document are true, by the solvers of the package and in floating point."""
+    about = document["utility"]
+    numbers = [np.array(value, dtype=float) for key, value in about.items() if key != "kind"]
+    table = numbers[0].reshape(len(numbers[0]), -1) / numbers[0].sum()
+    utility: Utility = MutualInformation(table)
+    if len(numbers) == 2:
+        utility = FDivergence(numbers[0] / numbers[0].sum(), numbers[1] / numbers[1].sum(), about["kind"])
+    rows = [[int(Decimal(n) * 10**9) for n in row] for row in document["channel"]["rows"]]
+    channel = Channel([[n / sum(row) for n in row] for row in rows])
+    return all(true_claim(claim, utility, table, channel) for claim in document["claims"])
+
+
+def true_claim(claim: Document, utility: Utility, table: np.ndarray, channel: Channel) -> bool:
+    kind, epsilon = claim["kind"], float(claim.get("epsilon", 0))
+    if kind == "utility":
+        return utility(channel) >= float(claim["at least"]) - 1e-12
+    if kind.endswith("bound"):
+        level = min(math.log(float(claim["t"])), 30.0)
+        if kind == "ldp bound":
+            optimum = optimal_ldp(utility, level)
+        else:
+            optimum = (optimal_nonrobust if kind == "nonrobust bound" else optimal_unconditional)(
+                table, level
+            )
+        return level >= epsilon - 1e-12 and float(claim["bound"]) >= optimum.value * (1 - 1e-12)
+    if kind == "privacy over F":
+        ball = RenyiBall(table, float(claim["radius"]), float(claim["order"]))
+        level = ball.worst_case_epsilon(channel)
+    elif kind == "privacy at the table":
+        level = float(rldp_epsilon(channel, table / table.sum(axis=1, keepdims=True)))
+    elif kind == "local privacy":
+        level = ldp_epsilon(channel)
+    else:
+        level = (conditional_epsilon if kind == "privacy given U" else unconditional_epsilon)(
+            channel, table.shape
+        )
+    return level <= epsilon + 1e-9
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Walk through all values in a document, each as its container and its key."""
+    for key in range(len(value)) if isinstance(value, list) else value:
+        yield value, key
+        if isinstance(value[key], list | dict):
+            yield from places(value[key])
+
+
+HOSTILE = (
+    "NaN",
+    "Infinity",
+    "1e999999",
+    "-0",
+    "",
+    "0x10",
+    "1_0",
+    "9" * 500,
+    "1.",
+    ".5",
+    "\u0661",
+    None,
+    [],
+    {},
+)
+
+
+def mutated(document: Document, rng: np.random.Generator) -> Document:
+    """Change a document in one place."""
+    new = copy.deepcopy(document)
+    found = list(places(new))
+    while True:
+        holder, key = found[rng.integers(len(found))]
+        value = holder[key]
+        match rng.integers(6):
+            case 0 if isinstance(value, str) and any(map(str.isdigit, value)):
+                digits = [i for i, letter in enumerate(value) if letter.isdigit()]
+                # The first digits as often as all later ones.
+                i = digits[min(int(rng.exponential(4.0)), len(digits) - 1)]
+                holder[key] = f"{value[:i]}{rng.integers(10)}{value[i + 1 :]}"
+            case 1 if isinstance(holder, list):
+                del holder[key]
+            case 2 if isinstance(holder, list):
+                holder.insert(int(rng.integers(len(holder) + 1)), copy.deepcopy(value))
+            case 3 if isinstance(holder, list) and len(holder) > 1:
+                other = int(rng.integers(len(holder)))
+                holder[key], holder[other] = holder[other], value
+            case 4 if isinstance(holder, dict):
+                holder[f"{key}s"] = holder.pop(key)
+            case 5:
+                holder[key] = HOSTILE[rng.integers(len(HOSTILE))]
+            case _:
+                continue
+        if new != document:
+            return new
+
+
+def refused(document: Document) -> bool:
+    """Tell whether a document is refused, whichever way; any other exception is an error."""
+    try:
+        verify.check(verify.load(json.dumps(document)))
+    except (verify.Malformed, verify.Unproved):
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", ["information", "divergence", "nonrobust", "unconditional", "robust"])
+def test_mutations_that_make_a_claim_false_are_refused(name: str, long: bool) -> None:
+    """What is still proved after a change is still true."""
+    document, rng, passed = documents()[name], np.random.default_rng(7), 0
+    number = 4000 if long else 400
+    assert holds(document)
+    for _ in range(number):
+        mutant = mutated(document, rng)
+        if not refused(mutant):
+            passed += 1
+            assert holds(mutant), mutant
+    assert 0 < passed < 0.5 * number
+
+
+@pytest.mark.parametrize("name", ["information", "divergence", "unconditional"])
+def test_no_proof_of_a_false_bound_passes(name: str, long: bool) -> None:
+    """With bound and prices somewhat below what a mechanism has, no change of anything else is a proof."""
+    document, rng = copy.deepcopy(documents()[name]), np.random.default_rng(8)
+    claim, value = document["claims"][0], Decimal(document["claims"][1]["at least"])
+    share = value / Decimal(claim["bound"]) * (1 - Decimal("1e-7"))
+    claim["prices"] = [f"{Decimal(price) * share:.30f}" for price in claim["prices"]]
+    claim["bound"] = f"{Decimal(claim['bound']) * share:.30f}"
+    document["claims"] = [claim]
+    changed: list[Callable[[], object]] = [
+        lambda: claim["prices"].__setitem__(slice(None), [str(c) for c in moved(claim["prices"], rng)]),
+        lambda: rng.shuffle(claim["prices"]),
+    ]
+    for _ in range(2000 if long else 200):
+        mutant = mutated(document, rng)
+        assert refused(mutant) or holds(mutant), mutant
+        changed[rng.integers(2)]()
+
+
+def moved(prices: list[str], rng: np.random.Generator) -> list[Decimal]:
+    """Move a part of one price to another; their sum stays what it is."""
+    found = [Decimal(price) for price in prices]
+    i, j = rng.choice(len(found), 2, replace=False)
+    part = abs(found[i]) * Decimal(repr(float(rng.random()))).quantize(Decimal("1e-6"))
+    found[i], found[j] = found[i] - part, found[j] + part
+    return [verify.EXACT.create_decimal(f"{price:.30f}") for price in found]
+
+
+def test_texts_that_are_changed_anywhere_are_refused_or_true(long: bool) -> None:
+    """Letters of the file are dropped, doubled or replaced; keys of objects occur twice."""
+    document, rng = documents()["information"], np.random.default_rng(9)
+    text, passed = json.dumps(document), 0
+    for _ in range(10_000 if long else 1000):
+        i, letter = int(rng.integers(len(text))), '0123456789.,:"[]{}?-eN \\'[rng.integers(24)]
+        new = text[:i] + ("", 2 * text[i], letter)[rng.integers(3)] + text[i + 1 :]
+        try:
+            content = verify.load(new)
+            verify.check(content)
+        except (verify.Malformed, verify.Unproved):
+            continue
+        passed += new != text
+        assert holds(content), new
+    assert passed
+    for key in ("claims", "utility", "kind", "bound", "prices", "t", "rows"):
+        twice = text.replace(f'"{key}":', f'"{key}": "0", "{key}":', 1)
+        with pytest.raises(verify.Malformed, match="occurs twice"):
+            verify.load(twice)
