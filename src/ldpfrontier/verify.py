@@ -287,14 +287,16 @@ def privacy_over_f(document: Document, claim: Any) -> str:
     for y, (column, report) in enumerate(zip(columns, reports, strict=True)):
         scalars, pairs = fields(report, "scalars", "pairs")
         blocks = [column[i : i + a2] for i in range(0, len(column), a2)]
-        shared = {(pair[0], pair[1]): numbers(pair[2:], count=4) for pair in pairs}
+        if not isinstance(pairs, list):
+            raise Malformed("there is no list of pairs")
+        shared = {(i, j): rest for i, j, *rest in (numbers(pair, count=6) for pair in pairs)}
         groups = []
         for s, (v, (upper, lower)) in enumerate(zip(blocks, map(numbers, scalars), strict=True)):
             left = tangent(ends[s], ends[s])
             above, below = mean(s, [upper - x for x in v]), mean(s, [x - lower for x in v])
             groups.append((lower + left * below, upper - left * above))
         for i, j in apart(groups, most):
-            upper, lower, at, other = shared.get((str(i), str(j)), [max(blocks[i]), ZERO, ONE, ONE])
+            upper, lower, at, other = shared.get((Decimal(i), Decimal(j)), [max(blocks[i]), ZERO, ONE, ONE])
             above, below = mean(i, [upper - x for x in blocks[i]]), mean(j, [x - lower for x in blocks[j]])
             for x, z in ((ends[i], ONE), (ONE, ends[j])):
                 if upper - most * lower > above * tangent(x, at) + most * below * tangent(z, other):

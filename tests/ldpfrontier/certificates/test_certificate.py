@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -389,3 +392,47 @@ def test_texts_that_are_changed_anywhere_are_refused_or_true(long: bool) -> None
         twice = text.replace(f'"{key}":', f'"{key}": "0", "{key}":', 1)
         with pytest.raises(verify.Malformed, match="occurs twice"):
             verify.load(twice)
+
+
+# The page and the schema ----------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[3] / "docs/certificates.md"
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((Path(verify.__file__).parent / "certificate.schema.json").read_text(encoding="utf-8"))
+)
+
+
+def test_the_certificate_that_is_read_aloud() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    document = verify.load(re.findall(r"```json\n(.*?)```", text, re.S)[0])
+    said = "; ".join(verify.check(document))
+    quoted = " ".join(re.findall(r"^> (.*)", text, re.M))
+    assert quoted == f"{said[0].upper()}{said[1:]}."
+    optimum = optimal_ldp(MutualInformation([0.5, 0.3, 0.2]), 1.0)
+    claims = document["claims"]
+    bound, least = float(claims[0]["bound"]), float(claims[1]["at least"])
+    assert bound - 2.1e-10 <= least <= optimum.value <= bound
+    # The terms of the first leaf, as the page has them.
+    t, (z, prices) = float(claims[0]["t"]), (1.85914, [float(c) for c in claims[0]["prices"]])
+    for p, c in zip((0.5, 0.3, 0.2), prices, strict=True):
+        for v in (1.0, t):
+            term = p * v * math.log(v) - (1.0 + math.log(z)) * p * v - c * v
+            assert f"{term:.9f}" in text
+
+
+@pytest.mark.parametrize("name", ["information", "divergence", "nonrobust", "unconditional", "robust"])
+def test_what_is_proved_has_the_form_of_the_schema(name: str) -> None:
+    document, rng = documents()[name], np.random.default_rng(10)
+    SCHEMA.validate(document)
+    mutants = [mutated(document, rng) for _ in range(300)]
+    other = [mutant for mutant in mutants if not SCHEMA.is_valid(mutant)]
+    assert 50 < len(other) < 300
+    assert all(refused(mutant) for mutant in other)
+
+
+def test_the_schema_knows_the_kinds_of_the_checker() -> None:
+    kinds = set()
+    for definition in SCHEMA.schema["$defs"].values():
+        kind = definition.get("properties", {}).get("kind", {})
+        kinds |= {kind["const"]} if "const" in kind else set(kind.get("enum", ()))
+    assert kinds == set(verify.RULES)
