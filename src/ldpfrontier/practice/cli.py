@@ -133,7 +133,7 @@ def design(options: argparse.Namespace) -> int:
     print(f"\nChosen: {best.name}, for {options.purpose}, at epsilon {epsilon:g}.")
     for words in (private.promise(), choice_text(made, best)):
         print(wrapped(words) + "\n" if words else "", end="")
-    print(wrapped(f"Written: {', '.join(map(str, paths))}.{no_picture}"))
+    print(wrapped(f"Written: {', '.join(map(str, paths))}.") + no_picture)
     print()
     print(
         wrapped(
