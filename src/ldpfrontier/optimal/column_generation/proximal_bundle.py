@@ -131,13 +131,12 @@ class Proximal:
                 value, weights = self._solve_master()
                 if bound - value <= aim * value:
                     break
-            best = np.argsort(-reduced, kind="stable")[: int(SETTINGS.offered_per_input * scale.size)]
+            best = np.argsort(-reduced, kind="stable")
             self._keep(Columns(columns.vectors[best], columns.values[best]))
             if rounds < len(duals):
                 trial = duals[rounds]
                 continue
-            share = SETTINGS.interior_accuracy
-            accuracy = max(share * (bound - value) / bound, share * aim)
+            accuracy = SETTINGS.interior_accuracy * max((bound - value) / bound, aim)
             trial, self._weights = proximal_duals(self._pool, stable, scale, self._tau * metric, accuracy)
             predicted = bound - float(trial.sum())
             self._adapt_tau(predicted / max(bound - value, 1e-300))
@@ -163,12 +162,12 @@ class Proximal:
         return value, weights
 
     def _adapt_tau(self, predicted_share: float) -> None:
-        """Take longer steps if the predicted fall of the bound is a small share of the gap, else shorter."""
+        """Double the step if the predicted fall of the bound is a small share of the gap, or halve it."""
         low, high = SETTINGS.predicted_fall
         if predicted_share < low:
-            self._tau *= SETTINGS.tau_factor
+            self._tau *= 2.0
         elif predicted_share > high:
-            self._tau *= 1.0 / SETTINGS.tau_factor
+            self._tau *= 0.5
 
     def _keep(self, new: Columns) -> None:
         """Add new columns to the pool, and leave out the ones of least weight."""

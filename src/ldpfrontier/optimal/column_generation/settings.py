@@ -29,8 +29,6 @@ class ColumnGenerationSettings:
     #: Share of a tolerance that an inner problem (decomposing, pricing, searching) may use up. Over distinct
     #: pairs it does not matter from 0.1 to 0.3.
     inner_share: float = 0.3
-    #: Columns offered to the proximal program per round and input; tuned on Adult.
-    offered_per_input: float = 2.5
     #: Columns kept in the proximal program per input; tuned on Adult.
     kept_per_input: int = 6
     #: Least weight P_x of an input in the proximal distance, times the number of inputs.
@@ -40,8 +38,6 @@ class ColumnGenerationSettings:
     pricing_error: float = 0.1
     #: Share of the gap by which the bound should be predicted to fall, from and to; tuned on Adult.
     predicted_fall: tuple[float, float] = (0.2, 0.6)
-    #: Factor by which tau is changed until it is; tuned on Adult.
-    tau_factor: float = 3.0
     #: Least weight in the proximal program of a column that the master is given.
     least_weight: float = 1e-5
     #: Rounds between restricted linear programs.

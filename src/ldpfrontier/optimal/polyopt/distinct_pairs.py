@@ -175,7 +175,7 @@ class DistinctPairsFamily:
             nonlocal best
             key = (s0 if delta > 0 else 0), delta
             if key not in found:
-                found[key] = bounds.at(s0, delta, max(slack, SETTINGS.named_share * best))
+                found[key] = bounds.at(s0, delta, max(slack, GENERATION.inner_share * best))
                 best = max(best, found[key])
             return found[key]
 
@@ -201,7 +201,7 @@ class DistinctPairsFamily:
                     bound = max(bound, reach)
                     self._intervals.setdefault((low, high), []).append(s0)
             level = following
-        worth = max(slack, SETTINGS.named_share * best)
+        worth = max(slack, GENERATION.inner_share * best)
         named = [(x, s0, delta) for (s0, delta), x in found.items() if x > worth and delta > 0.0]
         products = [self._activate(s0, delta) for s0, delta in _well_apart(named)]
         for key, subset in self._subsets.items():
@@ -261,11 +261,10 @@ class DistinctPairsFamily:
 
 
 def _well_apart(found: list[tuple[float, int, float]]) -> list[tuple[int, float]]:
-    """Return s0 and delta of the best of a list of (excess, s0, delta), none near a better one."""
-    ratio = SETTINGS.named_ratio
+    """Return s0 and delta of the best of a list of (excess, s0, delta), none within twice a better one."""
     kept: list[tuple[int, float]] = []
     for _, s0, delta in sorted(found, reverse=True):
-        if not any(s == s0 and delta <= ratio * x and x <= ratio * delta for s, x in kept):
+        if not any(s == s0 and delta <= 2.0 * x and x <= 2.0 * delta for s, x in kept):
             kept.append((s0, delta))
     return kept
 

@@ -37,23 +37,8 @@ class PolyoptSettings:
     max_kept_vertices: int = 50_000
     #: Gap of a decomposition that is a start only. Insensitive from 1e-4 to 1e-2.
     start_gap: float = 1e-3
-    #: Multiple of the tolerance up to which the loss in coupling is worth completing.
-    completed_loss: float = 2.0
-    #: Loss in coupling up to which distinct pairs start from the decomposition, and go on with it.
-    #: Insensitive from 1e-4 to 1e-3 at the start, and from 1e-3 to 0.1 afterwards.
-    max_coupling_loss: float = 1e-3
-    #: Columns are generated to this share of the tolerance.
-    generated_share: float = 0.5
-    #: Or to this share of the last excess, if it is more. Insensitive from 0.1 to 0.2.
-    generated_excess_share: float = 0.2
-    #: Rounds of column generation between two searches over all deltas. Insensitive from 20 to 200.
-    turn_rounds: int = 50
     #: The bound of a search may be so many times the best reduced cost found.
     bound_ratio: float = 1.3
-    #: Products with so large a share of the best reduced cost are named. Insensitive from 0.05 to 0.2.
-    named_share: float = 0.2
-    #: Least ratio of the deltas of products that are named together. Insensitive from 1.25 to 2.
-    named_ratio: float = 1.25
     #: How much nearer to delta = 0 the first interval ends after a split. Insensitive from 4 to 16.
     first_split: float = 16.0
     #: Critical deltas inside an interval up to which it is split at one of them. Insensitive from 3 on.

@@ -139,7 +139,7 @@ def _published(
     if product.size > SETTINGS.max_exact_vertices:
         aim = max(tolerance, GENERATION.finest_gap)
         duals = decomposition.solve(product.explore, gap=max(SETTINGS.start_gap, fine)).ravel()
-        if decomposition.coupling_loss() <= SETTINGS.completed_loss * aim:
+        if decomposition.coupling_loss() <= aim:
             duals = decomposition.solve(product.explore, gap=fine).ravel()
             first.append(decomposition.columns())
             found = generate_proximal(
@@ -278,7 +278,7 @@ def _in_turns(
     used, bound = ProductFamily([all_pairs]), math.inf
     decomposition = Decomposition(all_pairs, epsilon)
     decomposition.solve(all_pairs.explore, gap=SETTINGS.start_gap)
-    if decomposable := decomposition.coupling_loss() <= SETTINGS.max_coupling_loss:
+    if decomposable := decomposition.coupling_loss() <= SETTINGS.start_gap:
         duals = decomposition.solve(all_pairs.explore).ravel()
         first.append(decomposition.columns())
     else:
@@ -288,7 +288,7 @@ def _in_turns(
     optimum, duals = generation.improve([duals], tolerance=tolerance, max_rounds=max_rounds)
     rounds = optimum.iterations
     # What the search may leave open is little of what the columns are generated to.
-    slack_share = GENERATION.inner_share * SETTINGS.generated_share * aim
+    slack_share = GENERATION.inner_share * 0.5 * aim
     for _ in range(SETTINGS.max_searches):
         enough = (1.0 + aim) * optimum.value - float(duals.sum())
         excess, products = family.search(duals, slack_share * optimum.value, enough)
@@ -297,17 +297,16 @@ def _in_turns(
         if bound - optimum.value <= aim * optimum.value or rounds >= max_rounds:
             break
         used.members += [product for product in products if product not in used.members]
-        left = SETTINGS.generated_excess_share * min(excess / optimum.value, 1.0)
-        starts, left = [duals], max(SETTINGS.generated_share * aim, left)
+        # Half of the tolerance is for the columns, half for the products to come.
+        starts, left = [duals], max(0.5 * aim, GENERATION.inner_share * min(excess / optimum.value, 1.0))
         if decomposable:
             with suppress(RuntimeError):  # without its duals there are more rounds
                 gap = GENERATION.inner_share * left
                 starts.append(decomposition.solve(used.explore, gap=gap).ravel())
                 generation.add(decomposition.columns())
-                decomposable = decomposition.coupling_loss() <= SETTINGS.max_coupling_loss
-        turn = min(SETTINGS.turn_rounds, max_rounds - rounds)
+                decomposable = decomposition.coupling_loss() <= SETTINGS.start_gap
         try:
-            optimum, duals = generation.improve(starts, tolerance=left, max_rounds=turn)
+            optimum, duals = generation.improve(starts, tolerance=left, max_rounds=max_rounds - rounds)
         except RuntimeError:  # a linear program failed: the bound and the mechanism so far hold
             break
         rounds += optimum.iterations
