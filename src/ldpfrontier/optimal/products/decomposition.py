@@ -367,7 +367,7 @@ def _splits(own: ProductClass, weights: Weights) -> list[float]:
         mean = float(heights @ shares) / sum(weights[0].values())
         widest = max(float(block.z.max()) for block in own.product.blocks)
         return [ratio * mean for ratio in SETTINGS.first_splits if ratio * mean < widest]
-    gaps = np.flatnonzero(heights[1:] > heights[:-1] * SETTINGS.min_split_ratio)
+    gaps = np.flatnonzero(heights[1:] > heights[:-1])
     middle = float(np.searchsorted(np.cumsum(shares), 0.5 * shares.sum())) - 0.5
     nearest = gaps[np.argsort(np.abs(gaps - middle), kind="stable")[:1]]
     return [math.sqrt(heights[k] * heights[k + 1]) for k in nearest]

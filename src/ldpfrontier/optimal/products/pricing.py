@@ -363,7 +363,7 @@ class PricingProblem:
         returned is no less. Where few combinations are left, they are enumerated.
         """
         (low, high), blocks = span, len(self.first) - 1
-        count = max(1, math.ceil(math.log(high / low) / math.log(SETTINGS.band_ratio)))
+        count = max(1, math.ceil(math.log2(high / low)))  # octaves, which are halved further on
         ends = itertools.pairwise(np.geomspace(low, high, count + 1))
         heap = [(-math.inf, n, _Band(float(a), float(b), 0, self)) for n, (a, b) in enumerate(ends)]
         found = [Priced(0.0, np.empty((0, blocks), dtype=np.int64), np.empty(0))]

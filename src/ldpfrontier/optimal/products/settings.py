@@ -30,8 +30,6 @@ class ProductsSettings:
     additions: tuple[int, ...] = (100_000_000, 300_000_000, 1_000_000_000)
     #: Products with up to so many combinations of vertices are enumerated.
     max_enumerated: int = 200_000
-    #: Ratio of the ends of a band of Z at first; the tangent in a wider one leaves more vertices.
-    band_ratio: float = 2.0
     #: Cells of the grid of such a band; every halving doubles them.
     band_cells: int = 1_000
     #: A bound within this share of the best reduced cost found is not improved.
@@ -51,8 +49,6 @@ class ProductsSettings:
     search_share: float = 0.25
     #: Where the columns of a product are split first by their largest z, in units of the mean of Z.
     first_splits: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
-    #: Least ratio of two z between which a class is split.
-    min_split_ratio: float = 1.02
     #: Most times that classes are split.
     max_splits: int = 6
     #: Classes whose means of Z are within this ratio are coupled together; 1.02 moves values by up to 3e-5.
