@@ -17,6 +17,7 @@ from ldpfrontier.practice.binning import translations_for
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT, as_confidence
+from ldpfrontier.practice.proof import proved_levels
 from ldpfrontier.practice.records import as_text, read_chunks
 from ldpfrontier.practice.sampling import Sampler
 from ldpfrontier.practice.settings import SETTINGS
@@ -50,6 +51,8 @@ class Audit:
         NaN without samples.
     problems : tuple of str
         A sentence for everything that is wrong.
+    proved : str
+        What `ldpfrontier.verify` proves of the levels promised, with exact arithmetic; empty if nothing.
     """
 
     stated: float
@@ -60,6 +63,7 @@ class Audit:
     confidence: float
     fit: float
     problems: tuple[str, ...]
+    proved: str = ""
 
 
 def audit_channel(
@@ -132,7 +136,8 @@ def audit_channel(
                 "The samples do not come from the stored matrix: such a distance has the probability"
                 f" {fit:.1e}."
             )
-    return Audit(stated, level, levels, seen, lower, confidence, fit, tuple(problems))
+    proved = proved_levels(private)
+    return Audit(stated, level, levels, seen, lower, confidence, fit, tuple(problems), proved)
 
 
 def _checked_pairs(private: PrivateChannel, pairs: ArrayLike) -> IntArray:

@@ -27,6 +27,8 @@ class PracticeSettings:
     uninformative_width: float = 0.9
     #: Samples of an audit: some minutes of work.
     max_samples: int = 1_000_000_000
+    #: Entries of a channel whose level is proved with exact arithmetic: seconds.
+    max_proved_entries: int = 20_000
 
     # Accuracy and safety.
     #: By how much the level of a mechanism may exceed the one asked for before its probabilities become whole

@@ -143,6 +143,8 @@ def audit_text(found: Audit, private: PrivateChannel) -> str:
         f"Promised: {private.promise()}",
         f"Seen in the matrix: level {words}, computed from its whole numbers.",
     ]
+    if found.proved:
+        lines.append(f"Proved with exact arithmetic: {found.proved}.")
     if found.samples:
         lines.append(
             f"Seen in {found.samples:,} samples: a level of at least {found.lower:.6f}, with confidence"

@@ -1,0 +1,48 @@
+"""The certificate of a channel to use: what is promised is proved of the whole numbers that are sampled."""
+
+from dataclasses import replace
+
+import pytest
+
+from ldpfrontier import verify
+from ldpfrontier.practice.auditing import audit_channel
+from ldpfrontier.practice.proof import level_certificate, proved_levels
+from ldpfrontier.practice.texts import audit_text
+from support.owndata import channel_of, flat, small_table
+
+
+@pytest.mark.parametrize(
+    ("against", "mechanism", "kinds"),
+    [
+        ("outsider", "polyopt", ["privacy over F"]),
+        ("insider", "srr", ["privacy over F", "privacy given U"]),
+        ("anyone", "srr", ["unconditional privacy"]),
+    ],
+)
+def test_the_levels_promised_are_proved(against, mechanism, kinds) -> None:
+    private = channel_of(small_table(), mechanism, against=against)
+    document = level_certificate(private)
+    assert [claim["kind"] for claim in document["claims"]] == kinds
+    assert document["channel"]["rows"] == [[str(n) for n in row] for row in private.weights.tolist()]
+    said = "; ".join(verify.check(document))
+    found = audit_channel(private)
+    assert found.proved == said == proved_levels(private)
+    assert "Proved with exact arithmetic: the one in this file" in " ".join(
+        audit_text(found, private).split()
+    )
+
+
+def test_a_record_that_is_sensitive_as_a_whole() -> None:
+    private = channel_of(flat(small_table()), "grr", against="anyone")
+    assert "local privacy" in proved_levels(private)
+
+
+def test_a_level_that_is_too_low_is_not_proved() -> None:
+    private = channel_of(small_table(), "srr", against="insider")
+    levels = private.certificate.levels
+    for name in ("outsider", "insider"):
+        less = replace(levels, **{name: getattr(levels, name) - 1e-8})
+        stated = replace(private, certificate=replace(private.certificate, levels=less))
+        with pytest.raises(verify.Unproved):
+            verify.check(level_certificate(stated))
+        assert proved_levels(stated) == ""
