@@ -106,9 +106,9 @@ def nonrobust_certificate(optimum: Optimum, estimate: ArrayLike, epsilon: float)
     joint = _table(estimate)
     epsilon = _checked(optimum, joint.size, epsilon)
     claim = nonrobust_claim(optimum, joint, epsilon)
-    return assembled(
-        _about(joint), [claim], optimum.channel.matrix, level_claim("privacy at the table", epsilon)
-    )
+    matrix = optimum.channel.matrix
+    levels = level_claim("privacy at the table", epsilon)
+    return assembled(_about(joint), [claim], matrix, levels, _uninformative_at(joint, matrix))
 
 
 def unconditional_certificate(optimum: Optimum, prior: ArrayLike, epsilon: float) -> Document:
@@ -232,8 +232,26 @@ def level_claim(kind: str, epsilon: float) -> Callable[[Document], list[Claim]]:
     return lambda _: [{"kind": kind, "epsilon": level_text(epsilon), "t": ratio_texts(epsilon)[0]}]
 
 
+def _uninformative_at(joint: FloatArray, matrix: FloatArray) -> FloatArray | None:
+    """Return Q(y|s,u) P(y) / P(y|s), from which nothing is learnt of S if P is the truth.
+
+    It is zero where the channel Q is. None if it is no channel: that of NR is one, as which value of U is
+    told for each value of S does not depend on what is told of S.
+    """
+    blocks = matrix.reshape(*joint.shape, -1)
+    told = np.einsum("su,suy->sy", joint, blocks)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.nan_to_num(joint.sum(axis=1)[:, None] * told.sum(axis=0) / told, posinf=0.0)
+    constant = np.where(joint.any(axis=1)[:, None, None], blocks * ratio[:, None, :], blocks)
+    return None if abs(constant.sum(axis=2) - 1.0).max() > 1e-6 else constant.reshape(matrix.shape)
+
+
 def assembled(
-    about: Document, bounds: list[Claim], matrix: FloatArray, levels: Callable[[Document], list[Claim]]
+    about: Document,
+    bounds: list[Claim],
+    matrix: FloatArray,
+    levels: Callable[[Document], list[Claim]],
+    constant: FloatArray | None = None,
 ) -> Document:
     """Return the document of bounds and a channel, mixed with its mean by as much as its levels need.
 
@@ -246,6 +264,8 @@ def assembled(
     matrix : ndarray, shape (inputs, outputs)
     levels : callable
         Given a document with a channel, what is claimed of its privacy.
+    constant : ndarray, shape (inputs, outputs), optional
+        As in `whole_channels`.
 
     Raises
     ------
@@ -253,7 +273,7 @@ def assembled(
         If not even a share of 1e-3 of its mean makes the channel as private as it should be.
     """
     document: Document = {"format": verify.FORMAT, "version": verify.VERSION, "utility": about}
-    for channel in whole_channels(matrix):
+    for channel in whole_channels(matrix, constant):
         document |= {"channel": channel, "claims": []}
         document["claims"] = levels(document)
         try:

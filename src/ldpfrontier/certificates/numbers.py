@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.types import FloatArray
@@ -47,34 +48,45 @@ def weight_texts(p: FloatArray) -> list[str]:
     return [text(Decimal(repr(float(x))).quantize(least, context=Context(prec=60)), 60) for x in p.ravel()]
 
 
-def whole_channels(matrix: FloatArray) -> Iterator[dict[str, Any]]:
-    """Round a channel to whole numbers over one denominator, with ever more of its mean mixed into it.
+def whole_channels(matrix: FloatArray, constant: FloatArray | None = None) -> Iterator[dict[str, Any]]:
+    """Round a channel to whole numbers over one denominator, mixed with ever more of one that tells nothing.
 
-    A little of the constant column of its mean makes a channel more private, whatever rounding has done. What
-    a row lacks is added to the output that is the likeliest where it is least likely, so that all other
-    columns keep equal entries equal.
+    A little of that makes a channel more private, whatever rounding has done. What a row lacks is added to
+    its likeliest output, so that all other columns keep equal entries equal.
 
     Parameters
     ----------
     matrix : ndarray, shape (inputs, outputs)
         Stochastic, to rounding.
+    constant : ndarray, shape (inputs, outputs), optional
+        A channel that tells nothing of what is to be protected, zero where `matrix` is; by default the mean
+        of the rows.
 
     Yields
     ------
     dict
         The channel as documents have it.
     """
-    used = matrix[:, matrix.any(axis=0)]
+    occurs = matrix.any(axis=0)
+    used = matrix[:, occurs]
     least = float(used[used > 0].min())
     digits = min(max(SETTINGS.entry_digits - math.floor(math.log10(least)), 20), SETTINGS.most_digits)
     unit = 10**digits
-    slack = int(used.min(axis=0).argmax())
-    mean = used.mean(axis=0)
+    other = used.mean(axis=0) if constant is None else constant[:, occurs]
+    # One output for all rows, if it can be.
+    common = int(used.min(axis=0).argmax())
+    slack = np.where(used[:, common] > 0, common, used.argmax(axis=1)).tolist()
     for share in (0.0, *SETTINGS.mixing_shares):
-        whole = [
-            [round(Fraction(x) * unit) for x in row] for row in ((1.0 - share) * used + share * mean).tolist()
-        ]
-        for row in whole:
-            row[slack] += unit - sum(row)
-        if min(row[slack] for row in whole) >= 0:
+        whole = [[_whole(x, unit) for x in row] for row in ((1.0 - share) * used + share * other).tolist()]
+        for row, y in zip(whole, slack, strict=True):
+            row[y] += unit - sum(row)
+        if min(row[y] for row, y in zip(whole, slack, strict=True)) >= 0:
             yield {"denominator": str(unit), "rows": [[str(n) for n in row] for row in whole]}
+
+
+def _whole(x: float, unit: int) -> int:
+    """Return x unit, rounded to a whole number."""
+    if not x:
+        return 0
+    numerator, denominator = x.as_integer_ratio()
+    return (2 * numerator * unit + denominator) // (2 * denominator)
