@@ -128,7 +128,8 @@ def numbers(values: Any, least: Decimal | None = None, count: int | None = None)
     """Read a list of decimals: as many as there must be, or at least one."""
     if not isinstance(values, list) or not values or len(values) != (count or len(values)):
         raise Malformed(f"there is no list of {count or 'one or more'} numbers")
-    return [number(value, least) for value in values]
+    # Most entries of some channels are 0.
+    return [ZERO if value == "0" and not least else number(value, least) for value in values]
 
 
 def rows(values: Any, count: int | None = None) -> list[Numbers]:
