@@ -302,7 +302,10 @@ def privacy_over_f(document: Document, claim: Any) -> str:
             for x, z in ((ends[i], ONE), (ONE, ends[j])):
                 if upper - most * lower > above * tangent(x, at) + most * below * tangent(z, other):
                     raise Unproved(f"output {y} is not proved to have a ratio of at most {t} of {i} to {j}")
-    return f"the one in this file has ratios at most {t} over F of order {order} and radius {radius}"
+    assumed = "that F has the true distribution is assumed"
+    return (
+        f"the one in this file has ratios at most {t} over F of order {order} and radius {radius} ({assumed})"
+    )
 
 
 def utility(document: Document, claim: Any) -> str:

@@ -37,6 +37,12 @@ from ldpfrontier.utility import FDivergence, MutualInformation
 Document = dict[str, Any]
 Claim = dict[str, Any]
 
+#: What no checker can prove of a level over F.
+ASSUMED = (
+    "Assumed, and not proved: the table is a sample of the population, and with this radius F has the true"
+    " distribution in it, at the confidence for which the radius was chosen."
+)
+
 #: Where there is nothing to tell: the price of an input in nats.
 LEAST_PRICE = Decimal("1e-40")
 
@@ -177,7 +183,7 @@ def robust_certificate(
         return found + [claim for level in given for claim in level_claim("privacy given U", level)(document)]
 
     bound = nonrobust_claim(optimal_nonrobust(joint, epsilon), joint, epsilon)
-    return assembled(_about(joint), [bound], optimum.channel.matrix, levels)
+    return assembled(_about(joint), [bound], optimum.channel.matrix, levels) | {"note": ASSUMED}
 
 
 def nonrobust_claim(optimum: Optimum, joint: FloatArray, epsilon: float) -> Claim:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ldpfrontier import verify
-from ldpfrontier.certificates.certificate import level_claim
+from ldpfrontier.certificates.certificate import ASSUMED, level_claim
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.sampling import BITS
@@ -43,6 +43,7 @@ def level_certificate(private: PrivateChannel) -> dict[str, Any]:
         claims += level_claim("unconditional privacy", levels.anyone)(document)
     else:
         claims.append(uncertainty_claim(ball, levels.outsider, document["channel"]))
+        document["note"] = ASSUMED
         if against == "insider":
             claims += level_claim("privacy given U", levels.insider)(document)
     return document | {"claims": claims}
