@@ -248,7 +248,7 @@ def _uninformative_at(joint: FloatArray, matrix: FloatArray) -> FloatArray | Non
     told = np.einsum("su,suy->sy", joint, blocks)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.nan_to_num(joint.sum(axis=1)[:, None] * told.sum(axis=0) / told, posinf=0.0)
-    constant = np.where(joint.any(axis=1)[:, None, None], blocks * ratio[:, None, :], blocks)
+    constant = np.where((joint.sum(axis=1) > 0)[:, None, None], blocks * ratio[:, None, :], blocks)
     return None if abs(constant.sum(axis=2) - 1.0).max() > 1e-6 else constant.reshape(matrix.shape)
 
 
