@@ -497,6 +497,150 @@ def unconditional_bound(document: Document, claim: Any) -> str:
     return proved(bound, sum(prices, ZERO), f"with ratios at most {t} under every distribution of (S, U)")
 
 
+# Rules: what no mechanism of PolyOpt has
+
+#: The letters of a vertex are at its least value, at its largest, one at a third; or at either of the first.
+LEAST, LARGEST, THIRD, FREE = 0, 1, 2, -1
+Vertices = list[tuple[Decimal, Decimal, Decimal, Decimal]]
+
+
+class Block(NamedTuple):
+    """The w >= 0 with rest max w + L . w <= top and rest min w + L . w >= 1, rest = 1 - sum L."""
+
+    weights: Numbers
+    prices: Numbers
+    least: Numbers  # L, the least probabilities
+    rest: Decimal
+    width: Decimal  # (top - 1) / rest
+    top: Decimal
+
+    def curves(self, side: list[int]) -> list[Vertices]:
+        """Return both ends of the curves of vertices whose letters are there, by m, M, x and L . w.
+
+        With T the letters at M, l = L(T) and d = width, the curves are M = m + d, m = 1 - d l; m = 0,
+        M = top / (rest + l); and m = 0, M = d, and x = (1 - d l) / L_j at a third letter j.
+        """
+        low = sum((x for x, where in zip(self.least, side, strict=True) if where == LARGEST), ZERO)
+        high = sum((x for x, where in zip(self.least, side, strict=True) if where == FREE), low)
+        d, fewest, most = self.width, ONE - self.width * high, ONE - self.width * low
+        if THIRD in side:
+            own = self.least[side.index(THIRD)]
+            a, b = max(quotient(fewest, own)[0], ZERO), min(quotient(most, own)[1], d)
+            return [[(ZERO, d, x, ONE) for x in (a, b)]] if a <= b else []
+        found: list[Vertices] = []
+        if most >= 0:
+            found.append([(m, m + d, ZERO, ONE - self.rest * m) for m in (max(fewest, ZERO), most)])
+        if fewest <= 0:
+            a, b = quotient(self.top, self.rest + high)[0], quotient(self.top, self.rest + low)[1]
+            found.append([(ZERO, M, ZERO, self.top - self.rest * M) for M in (a, min(b, d))])
+        return found
+
+    def leaf(self, side: list[int], ends: Vertices, slope: Decimal, y: Decimal) -> Decimal:
+        """Bound sum_u W_u w_u ln w_u - (c_u + slope W_u) w_u, y the multiplier of the equation of L . w."""
+        found, cells = [], list(zip(self.weights, self.prices, self.least, side, strict=True))
+        prices = [c + slope * w + y * least for w, c, least, _ in cells]
+        for *values, mean in ends:
+            logs, total = [v * ln(v)[1] if v else ZERO for v in values], y * mean
+            for (w, _, _, where), price in zip(cells, prices, strict=True):
+                at = [w * log - price * v for log, v in zip(logs, values, strict=True)]
+                total += max(at[:2]) if where == FREE else at[where]
+            found.append(total)
+        return max(found)
+
+    def bound(self, tree: Any, slope: Decimal, z: Ends) -> Decimal:
+        """Bound the same over all vertices w with z(w) = W . w between two ends.
+
+        A tree is a list in preorder: "?3" splits on letter 3, which is at the largest value, or the least,
+        or, if two curves are left, a third one; children without a curve are left out. A leaf is "y" or
+        "y tilt", the tilt a multiplier of the ends of z.
+        """
+        if not isinstance(tree, list) or len(tree) * len(self.weights) > MAX_TERMS:
+            raise Malformed("there is no tree of a block, or one too large")
+        side, found = [FREE] * len(self.weights), list[Decimal]()
+        pending = [(side, self.curves(side))]
+        for token in tree:
+            if not pending or not isinstance(token, str):
+                raise Malformed(f"the tree of a block has {str(token)[:40]!a} where it cannot be")
+            side, curves = pending.pop()
+            if re.fullmatch(r"\?[0-9]{1,4}", token):
+                if (u := int(token[1:])) >= len(side) or side[u] != FREE:
+                    raise Malformed(f"the tree of a block has {token} where it cannot be")
+                places = (THIRD, LEAST, LARGEST) if len(curves) == 2 and self.least[u] else (LEAST, LARGEST)
+                children = [[*side[:u], where, *side[u + 1 :]] for where in places]
+                pending += [(child, along) for child in children if (along := self.curves(child))]
+                continue
+            y, tilt = (number(x) for x in [*token.split(" ", 1), "0"][:2])
+            ends = [end for curve in curves for end in curve]
+            found.append(self.leaf(side, ends, slope + tilt, y) + max(tilt * z[0], tilt * z[1]))
+        if pending or not found:
+            raise Malformed("the tree of a block lacks leaves")
+        return max(found)
+
+
+def polyopt_bound(document: Document, claim: Any) -> str:
+    """Prove that no mechanism of PolyOpt has more than a bound (lopuhaa2024, Definition 3: all pairs).
+
+    The least probabilities are given, and if order and radius are, too, they are at least those over F. A
+    tree is a list in preorder: {"block", "at"} splits on whether z_s is at most a number, the lower side
+    first; a leaf has a slope, as -Z ln Z <= e^(slope - 1) - slope Z, and a tree for every block.
+    """
+    names = ("kind", "epsilon", "t", "bound", "least", "prices", "tree")
+    _, epsilon, t, bound, least, prices, tree, *ball = fields(claim, *names, optional=("order", "radius"))
+    table, total, most = document.table, sum(document.weights(), ZERO), ratio(epsilon, t, at_least=True)
+    a2, blocks, whole, lower = len(table[0]), list[Block](), list[Ends](), rows(least, len(table))
+    costs = numbers(prices, count=len(table) * a2)
+    for s, (row, L) in enumerate(zip(table, lower, strict=True)):
+        if len(L) != a2 or (rest := ONE - sum(L)) <= 0:
+            raise Malformed(f"row {s} of the least probabilities is not of {a2} that sum to less than 1")
+        width, own = quotient(most - ONE, rest)[1], [total * c for c in costs[s * a2 : (s + 1) * a2]]
+        blocks.append(Block(row, own, L, rest, width, ONE + rest * width))
+        whole.append((ZERO, sum(row) * (ONE + width)))
+    if ball != [None, None]:
+        check_least(table, lower, number(ball[0]), number(ball[1], ZERO))
+    pending = [whole]
+    for n, node in enumerate(tree if isinstance(tree, list) else []):
+        ends = pending.pop() if pending else []
+        if ends and isinstance(node, dict) and "at" in node:
+            block, at = (number(x, ZERO) for x in fields(node, "block", "at"))
+            if block not in range(len(blocks)):
+                raise Malformed(f"there is no block {block}")
+            s = int(block)
+            pending += [[*ends[:s], own, *ends[s + 1 :]] for own in ((at, ends[s][1]), (ends[s][0], at))]
+            continue
+        slope, trees = fields(node, "slope", "trees")
+        if not isinstance(trees, list) or not len(trees) == len(blocks) == len(ends):
+            raise Malformed(f"node {n} is one too many, or has no list of {len(blocks)} trees")
+        lam = number(slope)
+        heights = [each.bound(own, lam, z) for each, own, z in zip(blocks, trees, ends, strict=True)]
+        if sum(heights) + total * exp(lam - ONE)[1] > 0:
+            raise Unproved(f"node {n} does not prove that its columns are worth no more than their prices")
+    if pending:
+        raise Malformed("a tree lacks leaves")
+    over = (
+        "these least probabilities" if ball == [None, None] else "F of order {} and radius {}".format(*ball)
+    )
+    return proved(number(bound), sum(costs, ZERO), f"of PolyOpt, with ratios at most {t} over {over},")
+
+
+def check_least(table: list[Numbers], lower: list[Numbers], order: Decimal, radius: Decimal) -> None:
+    """Prove L_su >= min {R(u) : R = P(.|s), P in F}, F = {P : D(P-hat || P) <= radius}, P-hat the table.
+
+    With r = P-hat(u|s), a value q < r is one of R(u) if q (r / q)^a + (1 - q) ((1 - r) / (1 - q))^a <= X^a,
+    a > 1 the order (lopuhaa2024, Proposition 1), X = 1 + (e^(g radius) - 1) / P-hat(s), g = 1 - 1 / a.
+    """
+    if order <= ONE:
+        raise Malformed("the order is not above 1")
+    total = sum((w for row in table for w in row), ZERO)
+    spare = total * (exp(quotient((order - ONE) * radius, order)[0])[0] - ONE)
+    for s, (row, L) in enumerate(zip(table, lower, strict=True)):
+        p = sum(row, ZERO)
+        for w, q in ((w, q) for w, q in zip(row, L, strict=True) if w > q * p):
+            parts = [(q, w), (ONE - q, p - w)] if q else []
+            found = sum((a * power(quotient(b, a * p)[1], order, ONE)[1] for a, b in parts), ZERO)
+            if not q or found > power(ONE + quotient(spare, p)[0], order, ONE)[0]:
+                raise Unproved(f"the least probability {q} of row {s} is not proved to be one")
+
+
 RULES: dict[str, Callable[[Document, Any], str]] = {
     **dict.fromkeys(
         ("local privacy", "privacy given U", "unconditional privacy", "privacy at the table"), privacy
@@ -506,6 +650,7 @@ RULES: dict[str, Callable[[Document, Any], str]] = {
     "ldp bound": ldp_bound,
     "nonrobust bound": nonrobust_bound,
     "unconditional bound": unconditional_bound,
+    "polyopt bound": polyopt_bound,
 }
 
 # Files

@@ -158,6 +158,8 @@ def good(tmp_path_factory):
             "optimum": l.optimal_robust(ball, 1.0),
             "ball": ball,
             "epsilon": 1.0,
+            "envelope": "simplex",
+            "pairs": "all",
             "conditional_epsilon": None,
         },
         "unconditional_certificate": {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal, localcontext
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,13 +22,17 @@ from ldpfrontier.certificates.numbers import (
     weight_texts,
     whole_channels,
 )
+from ldpfrontier.certificates.polyopt.claim import polyopt_prices, polyopt_proof
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.certificates.staircase import staircase_proof
 from ldpfrontier.certificates.unconditional import unconditional_proof
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution, as_instance
+from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.polyopt.solve import check_class
+from ldpfrontier.optimal.robust import Envelope
 from ldpfrontier.optimum import MAX_EPSILON, Optimum, checked_epsilon
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -150,30 +155,40 @@ def unconditional_certificate(optimum: Optimum, prior: ArrayLike, epsilon: float
 
 
 def robust_certificate(
-    optimum: Optimum, ball: RenyiBall, epsilon: float, *, conditional_epsilon: float | None = None
+    optimum: Optimum,
+    ball: RenyiBall,
+    epsilon: float,
+    *,
+    envelope: Envelope = "simplex",
+    pairs: Pairs = "all",
+    conditional_epsilon: float | None = None,
 ) -> Document:
     """Return a document that proves level and utility of an optimum of `optimal_robust`, and a bound.
 
-    The bound is that of NR, on all mechanisms that are private over F: it is proved, and above the computed
-    one of the class.
+    With the simplex and all pairs (PolyOpt) the bound is that of the class, found by solving it once more
+    from the mechanism. For other classes, with a level given U, and where no proof is found, it is that of
+    NR, on all mechanisms that are private over F, which is above the one that was computed.
 
     Parameters
     ----------
     optimum : Optimum
-        Of `optimal_robust`, whatever its class.
+        Of `optimal_robust`.
     ball : RenyiBall
         F, of an order above 1 and a finite radius.
     epsilon : float
         In nats, as given to `optimal_robust`.
-    conditional_epsilon : float, optional
-        In nats, as given to `optimal_robust`: the level given U.
+    envelope, pairs, conditional_epsilon
+        As given to `optimal_robust`.
 
     Raises
     ------
     Intractable, ValueError
-        As `ldp_certificate`.
+        As `ldp_certificate`; ValueError also if the mechanism is not in the class.
     """
     as_instance(ball, RenyiBall, "The ball")
+    for name, value, allowed in (("envelope", envelope, Envelope), ("pairs", pairs, Pairs)):
+        if not isinstance(value, str) or value not in get_args(allowed):
+            raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(get_args(allowed))}.")
     joint = ball.centre
     epsilon = _checked(optimum, joint.size, epsilon)
     given = [] if conditional_epsilon is None else [checked_epsilon(conditional_epsilon, MAX_EPSILON)]
@@ -182,8 +197,30 @@ def robust_certificate(
         found = [uncertainty_claim(ball, epsilon, document["channel"])]
         return found + [claim for level in given for claim in level_claim("privacy given U", level)(document)]
 
-    bound = nonrobust_claim(optimal_nonrobust(joint, epsilon), joint, epsilon)
-    return assembled(_about(joint), [bound], optimum.channel.matrix, levels) | {"note": ASSUMED}
+    bounds = []
+    if (envelope, pairs) == ("simplex", "all") and not given and epsilon > 0 and ball.radius > 0:
+        try:
+            check_class(optimum.channel, ball.lower_bounds, epsilon, distinct=False)
+        except ValueError:
+            raise ValueError(
+                "The mechanism is not of PolyOpt over all pairs; envelope and pairs must be those that were"
+                " given to optimal_robust."
+            ) from None
+        with suppress(ArithmeticError, RuntimeError, ValueError):  # what floating point cannot solve or prove
+            bounds.append(polyopt_claim(optimum, ball, epsilon))
+    if not bounds:
+        bounds.append(nonrobust_claim(optimal_nonrobust(joint, epsilon), joint, epsilon))
+    return assembled(_about(joint), bounds, optimum.channel.matrix, levels) | {"note": ASSUMED}
+
+
+def polyopt_claim(optimum: Optimum, ball: RenyiBall, epsilon: float) -> Claim:
+    """Return the claim that no mechanism of PolyOpt has more than the optimum, or hardly more."""
+    prices, most = polyopt_prices(ball, epsilon, optimum.gap, optimum.channel)
+
+    def bound(slacks: Sequence[float]) -> Claim:
+        return {"kind": "polyopt bound", **polyopt_proof(ball, epsilon, prices, most, slacks)}
+
+    return proved(_about(ball.centre), bound)
 
 
 def nonrobust_claim(optimum: Optimum, joint: FloatArray, epsilon: float) -> Claim:

@@ -30,6 +30,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.polyopt.solve import polyopt_published
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
@@ -131,7 +132,7 @@ def test_unconditional(shape: tuple[int, int], epsilon: float) -> None:
 def robust(envelope: Any, epsilon: float, ball: RenyiBall, level: float | None = None) -> Document:
     nodes = None if envelope == "simplex" else 50
     optimum = optimal_robust(ball, epsilon, envelope=envelope, max_nodes=nodes, conditional_epsilon=level)
-    document = robust_certificate(optimum, ball, epsilon, conditional_epsilon=level)
+    document = robust_certificate(optimum, ball, epsilon, envelope=envelope, conditional_epsilon=level)
     assert proved_gap(document, optimum) > -1e-9
     assert float(document["claims"][1]["at least"]) > optimum.value * (1 - 2e-7)
     return document
@@ -223,6 +224,7 @@ def documents() -> dict[str, Document]:
             optimal_unconditional(prior(6).reshape(3, 2), 1.0), prior(6).reshape(3, 2), 1.0
         ),
         "robust": robust("exact", 0.7, ball, 1.5),
+        "polyopt": robust("simplex", 0.7, ball),
     }
 
 
@@ -247,6 +249,13 @@ def true_claim(claim: Document, utility: Utility, table: np.ndarray, channel: Ch
         level = min(math.log(float(claim["t"])), 30.0)
         if kind == "ldp bound":
             optimum = optimal_ldp(utility, level)
+        elif kind == "polyopt bound":
+            least = np.array(claim["least"], dtype=float)
+            optimum = polyopt_published(table, least, level, tolerance=1e-9, max_rounds=300)
+            if "order" in claim:
+                ball = RenyiBall(table, float(claim["radius"]), float(claim["order"]))
+                if not (least >= ball.lower_bounds * (1 - 1e-12)).all():
+                    return False
         else:
             optimum = (optimal_nonrobust if kind == "nonrobust bound" else optimal_unconditional)(
                 table, level
@@ -331,7 +340,9 @@ def refused(document: Document) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", ["information", "divergence", "nonrobust", "unconditional", "robust"])
+@pytest.mark.parametrize(
+    "name", ["information", "divergence", "nonrobust", "unconditional", "robust", "polyopt"]
+)
 def test_mutations_that_make_a_claim_false_are_refused(name: str, long: bool) -> None:
     """What is still proved after a change is still true."""
     document, rng, passed = documents()[name], np.random.default_rng(7), 0
@@ -345,7 +356,7 @@ def test_mutations_that_make_a_claim_false_are_refused(name: str, long: bool) ->
     assert 0 < passed < 0.5 * number
 
 
-@pytest.mark.parametrize("name", ["information", "divergence", "unconditional"])
+@pytest.mark.parametrize("name", ["information", "divergence", "unconditional", "polyopt"])
 def test_no_proof_of_a_false_bound_passes(name: str, long: bool) -> None:
     """With bound and prices somewhat below what a mechanism has, no change of anything else is a proof."""
     document, rng = copy.deepcopy(documents()[name]), np.random.default_rng(8)
@@ -420,7 +431,9 @@ def test_the_certificate_that_is_read_aloud() -> None:
             assert f"{term:.9f}" in text
 
 
-@pytest.mark.parametrize("name", ["information", "divergence", "nonrobust", "unconditional", "robust"])
+@pytest.mark.parametrize(
+    "name", ["information", "divergence", "nonrobust", "unconditional", "robust", "polyopt"]
+)
 def test_what_is_proved_has_the_form_of_the_schema(name: str) -> None:
     document, rng = documents()[name], np.random.default_rng(10)
     SCHEMA.validate(document)

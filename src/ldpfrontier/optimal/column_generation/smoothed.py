@@ -188,6 +188,31 @@ def generate(
     -------
     Optimum
     """
+    return generate_with_duals(
+        *(family, start, utility),
+        tolerance=tolerance,
+        max_rounds=max_rounds,
+        stable_duals=stable_duals,
+        smoothing=smoothing,
+        error=error,
+    )[0]
+
+
+def generate_with_duals(
+    family: Family,
+    start: Columns,
+    utility: Utility,
+    *,
+    tolerance: float,
+    max_rounds: int,
+    stable_duals: FloatArray | None = None,
+    smoothing: Sequence[float] = SETTINGS.smoothing,
+    error: Error | None = None,
+) -> tuple[Optimum, FloatArray]:
+    """Solve the column LP as `generate`; return the optimum and the duals of its bound, shape (inputs,).
+
+    No column has a positive reduced cost at these duals, and their sum is the bound.
+    """
     # The value of a constant column is rounding, and no unit.
     unit = float(start.values.max())
     master = Master(len(family.scale), unit=unit if unit > 1e-15 else 1.0)
@@ -222,5 +247,7 @@ def generate(
         elif not improving:
             break
     channel = master.channel(weights)
+    found = duals if stable is None else stable
     noise = 0.0 if error is None or stable is None else error(stable)
-    return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit, noise=noise)
+    optimum = certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit, noise=noise)
+    return optimum, found

@@ -33,7 +33,7 @@ from ldpfrontier.information import entropy
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal, generate_proximal
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.column_generation.smoothed import basic_channel, generate
+from ldpfrontier.optimal.column_generation.smoothed import basic_channel, generate, generate_with_duals
 from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctPairsFamily
 from ldpfrontier.optimal.polyopt.settings import SETTINGS
@@ -117,9 +117,28 @@ def polyopt_published(
     Optimum
         Channel with at most a1 a2 outputs, inputs in row-major order.
     """
+    return polyopt_with_duals(
+        centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
+    )[0]
+
+
+def polyopt_with_duals(
+    centre: FloatArray,
+    lower: FloatArray,
+    epsilon: float,
+    *,
+    tolerance: float,
+    max_rounds: int,
+    start: Channel | None = None,
+) -> tuple[Optimum, FloatArray]:
+    """Solve PolyOpt as published; return the optimum and the duals of its bound, shape (a1 a2,).
+
+    Arguments are those of `polyopt_published`. At these duals no column of the class has a positive reduced
+    cost, up to rounding, so that their sum is the bound.
+    """
     utility = MutualInformation(centre)
     product = BlockProduct([Block(L, P, epsilon) for L, P in zip(lower, centre, strict=True)], centre)
-    return _published(product, epsilon, utility, start, tolerance, max_rounds)[0]
+    return _published(product, epsilon, utility, start, tolerance, max_rounds)
 
 
 def _published(
@@ -130,7 +149,7 @@ def _published(
     tolerance: float,
     max_rounds: int,
 ) -> tuple[Optimum, FloatArray]:
-    """Return the optimum of PolyOpt as published, and good duals."""
+    """Return the optimum of PolyOpt as published, and the duals of its bound."""
     decomposition = Decomposition(product, epsilon)
     share, error = GENERATION.inner_share, partial(pricing_error, [product])
     fine, first = max(PRODUCTS.finest_gap, share * tolerance), start_columns(start, utility)
@@ -160,14 +179,13 @@ def _published(
     duals = decomposition.solve(product.explore, gap=fine).ravel()
     columns = Columns.join([decomposition.columns(), *first])
     product.resolution = share * tolerance * float(duals.sum())
-    optimum = generate(
+    return generate_with_duals(
         *(product, columns, utility),
         tolerance=tolerance,
         max_rounds=max_rounds,
         stable_duals=duals,
         error=error,
     )
-    return optimum, duals
 
 
 def _coupled(
@@ -178,7 +196,7 @@ def _coupled(
     gap: float,
     tolerance: float,
 ) -> tuple[Optimum, FloatArray]:
-    """Return the mechanism of the coupling, without a restricted master, and duals.
+    """Return the mechanism of the coupling, without a restricted master, and the duals of its bound.
 
     A dense program of so many rows takes minutes, and of so many values little is lost in coupling.
     """
@@ -192,7 +210,10 @@ def _coupled(
             refined = decomposition.refine(gap=GENERATION.inner_share * aim).ravel()
             product.resolution = GENERATION.inner_share * aim * bound
             excess = product.price(refined, 0)[0]
-            noise = max(noise, pricing_error([product], refined + excess * product.scale))
+            raised = refined + excess * product.scale
+            noise = max(noise, pricing_error([product], raised))
+            if raised.sum() < duals.sum():
+                duals = raised
             bound = min(bound, float(refined.sum()) + excess)
             best = max(best, basic_channel(*decomposition.weighted_columns()), key=utility)
     return certified(best, utility(best), bound, tolerance, noise=noise), duals

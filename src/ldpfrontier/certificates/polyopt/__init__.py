@@ -1,0 +1,1 @@
+"""Proofs of the bound of PolyOpt over all pairs, on tables of any size."""

@@ -1,0 +1,43 @@
+"""Accuracy and tuning of the search for proofs of PolyOpt, which `ldpfrontier.verify` checks.
+
+Compiled kernels take these values in when they are compiled: after a change, delete `__pycache__`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PolyoptCertificateSettings:
+    """Numbers that proofs are searched with; slacks and distances are relative."""
+
+    # Stated limits.
+    #: Most nodes of the tree that splits columns by the z of a block.
+    max_nodes: int = 500
+    #: Most nodes of a tree of a block.
+    max_block_nodes: int = 200_000
+
+    #: Most rounds of solving for prices.
+    solver_rounds: int = 300
+
+    # Accuracy and safety.
+    #: Relative gap to which prices are solved for.
+    solver_gap: float = 1e-8
+    #: By how much the least probabilities are raised, for their own rounding: the class grows with them.
+    bounds_error: float = 1e-12
+    #: Decimals of prices, relative to the bound.
+    price_digits: int = 14
+    #: Significant digits of slopes.
+    slope_digits: int = 12
+    #: Significant digits of multipliers: the fewest of these with which a leaf is proved are written.
+    digits: tuple[int, ...] = (2, 4, 6, 9, 13, 17)
+    #: Share of the slack of a leaf that rounding may take.
+    rounding_share: float = 0.01
+    #: Steps of bisections for a multiplier.
+    bisection_steps: int = 50
+    #: Least distance of two z between which a block is split.
+    least_split: float = 1e-9
+
+
+SETTINGS = PolyoptCertificateSettings()
