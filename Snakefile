@@ -12,6 +12,7 @@ configfile: f"{workflow.current_basedir.get_path_or_uri(secret_free=True)}/confi
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/certificates.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
 

@@ -54,6 +54,8 @@ FINISHED = [
     path for paper in PAPERS.values() for path in PLAN.target_files(paper, config["figures"]["formats"])
 ]
 
+VERIFIED = [path for paper in PAPERS.values() for path in PLAN.verified_file(paper)]
+
 if Path("results/tables").is_dir() and not any(Path(".snakemake/metadata").glob("*")):
     logger.warning(
         "There are results here, but .snakemake/, the record of what made them, is gone: what has changed since cannot be"

@@ -59,6 +59,7 @@ for paper in PAPERS.values():
             paper.key
         input:
             PLAN.target_files(paper, config["figures"]["formats"]),
+            PLAN.verified_file(paper),
             expand("results/data/{data}/provenance.json", data=PLAN.data_sets(paper)),
         message:
             f"Everything of {paper.key} is there"

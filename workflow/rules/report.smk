@@ -7,6 +7,7 @@ rule claims:
     input:
         # Every table: a claim may be about more than one.
         tables=[path for path in FINISHED if path.endswith(".parquet")],
+        certificates=VERIFIED,
         papers=PAPER_FILES,
     output:
         parquet="results/claims.parquet",
@@ -63,6 +64,7 @@ rule claim:
 rule report:
     input:
         finished=FINISHED,
+        certificates=VERIFIED,
         claims=rules.claims.output.parquet,
         papers=PAPER_FILES,
         provenance=expand("results/data/{data}/provenance.json", data=PLAN.data_sets(*PAPERS.values())),

@@ -21,6 +21,7 @@ for table in PLAN.tables:
             counts=by_part(count_files, table),
         output:
             **({"csv": file.replace(".parquet", ".csv")} if file.startswith("results/tables") else {}),
+            **({"certificates": PLAN.documents(table)} if table.certificates else {}),
             parquet=file,
         log:
             f"logs/{job}.log",

@@ -8,7 +8,8 @@ from ldpfrontier.atomic import write_text
 from reproduction.ledger import claims
 from reproduction.planning.paper import papers
 from reproduction.planning.provenance import result_metadata
-from reproduction.results.files import csv, write_table, write_texts
+from reproduction.results.certificates import VERIFIED, count_certificates
+from reproduction.results.files import csv, markdown, read_table, write_table, write_texts
 
 start(snakemake.log[0])
 entries, errata = [], []
@@ -24,5 +25,7 @@ table = write_table(
     claims.LEDGER,
 )
 write_text(csv(table), snakemake.output.csv)
-write_texts(claims.ledger_texts(table), snakemake.output.markdown)
+counts = count_certificates(read_table(path, VERIFIED) for path in snakemake.input.certificates)
+texts = [markdown(claims.ledger_texts(table)), *([markdown(counts)] if len(counts) else [])]
+write_text("\n".join(texts), snakemake.output.markdown)
 write_texts(claims.errata_texts(errata), snakemake.output.errata)

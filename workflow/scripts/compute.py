@@ -4,6 +4,7 @@ from _job import load, read_tables, start
 
 from ldpfrontier.atomic import write_text
 from reproduction.planning.provenance import result_metadata
+from reproduction.results.certificates import DOCUMENTS
 from reproduction.results.files import csv, read_counts, write_table
 
 start(snakemake.log[0])
@@ -13,7 +14,11 @@ counts = {
     name: read_counts(path, digest)
     for (name, (*_, digest)), path in zip(params.call["counts"].items(), snakemake.input.counts, strict=True)
 }
-frame = load(params.call["function"])(*tables, **params.call["arguments"], **counts)
-table = write_table(frame, output.parquet, result_metadata(params.code, params.call), load(params.schema))
+found = load(params.call["function"])(*tables, **params.call["arguments"], **counts)
+metadata = result_metadata(params.code, params.call)
+if "certificates" in output.keys():  # noqa: SIM118 - a list with names
+    found, documents = found
+    write_table(documents, output.certificates, metadata, DOCUMENTS)
+table = write_table(found, output.parquet, metadata, load(params.schema))
 if "csv" in output.keys():  # noqa: SIM118 - a list with names
     write_text(csv(table), output.csv)

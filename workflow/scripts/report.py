@@ -5,6 +5,7 @@ from _job import start
 from reproduction.ledger.claims import LEDGER
 from reproduction.planning.paper import papers
 from reproduction.report import page
+from reproduction.results.certificates import VERIFIED
 from reproduction.results.files import read_table, write_texts
 
 start(snakemake.log[0])
@@ -13,6 +14,7 @@ made_by = page.write(
     papers=list(papers().values()),
     finished=snakemake.input.finished,
     ledger=read_table(snakemake.input.claims, LEDGER),
+    certificates=[read_table(path, VERIFIED) for path in snakemake.input.certificates],
     configuration=snakemake.params.configuration,
     provenance=snakemake.input.provenance,
     logs=snakemake.params.logs,

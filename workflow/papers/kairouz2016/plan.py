@@ -67,6 +67,7 @@ def sweeps(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
         "epsilons": values(paper["epsilon"]),
         "tolerance": float(paper["solver"]["tolerance"]),
         "max_rounds": paper["solver"]["rounds"],
+        "certificates": paper["certificates"],
     }
     return _cut({*paper["sizes"], paper["size"]}, paper["instances"], paper["chunk"], rest)
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.information import entropy
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.experiments import Solution, place_of, rows_of
+from papers.lopuhaa2024.experiments import Solution, place_of, rows_of, solve
 from reproduction.results.tables import RESULTS, SKIPPED, Row
 
 
@@ -56,7 +56,8 @@ def atlas(
     def rows() -> Iterator[Row]:
         h = entropy(ball.centre)
         for epsilon in epsilons:
-            yield from rows_of(ball, place, [epsilon], computed, tolerance, max_rounds)
+            solutions = solve(ball, [epsilon], computed, tolerance=tolerance, max_rounds=max_rounds)
+            yield from rows_of(ball, place, solutions)
             for name in large:
                 note = (
                     f"The table has {size} cells; here this mechanism is computed on at most {cells[name]}."

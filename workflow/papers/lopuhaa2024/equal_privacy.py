@@ -89,7 +89,7 @@ def calibration(
     for epsilon in epsilons:
         problem = Problem.at(ball, epsilon, tolerance, max_rounds)
         bound = problem.nonrobust.upper_bound
-        solved = list(solve(ball, epsilon, names, tolerance=tolerance, max_rounds=max_rounds))
+        solved = list(solve(ball, [epsilon], names, tolerance=tolerance, max_rounds=max_rounds))
         for solution in solved:
             if solution.mechanism == "exact" and solution.channel is not None:
                 bound = min(bound, solution.bound)

@@ -14,6 +14,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information, renyi_divergence
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimum import Optimum
 from ldpfrontier.two_reports import budget_split
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -26,7 +27,8 @@ MAX_CELLS = 5
 
 _TRUTH = np.array([[0.1, 0.1], [0.2, 0.6]])
 _COUNTS = np.array([[7, 10], [26, 57]])
-_EPSILON = math.log(2)
+#: The level of the examples, nats.
+EPSILON = math.log(2)
 _CELLS = [f"{s},{u}" for s in ("s1", "s2") for u in ("u1", "u2")]
 
 # Example 3: the rows of V, with mu and theta.
@@ -74,7 +76,7 @@ def worked_example() -> pd.DataFrame:
     DataFrame
         As `tables.PRINTED`.
     """
-    ball = RenyiBall.confidence(_COUNTS, beta=0.05)
+    ball = example_ball()
     examples = (_example_1, _example_2, _example_3, _example_4, _example_5)
     return PRINTED.table(
         printed(PAPER, f"Example {i}", place, quantity, computed, said, digits=digits, note=note)
@@ -121,11 +123,12 @@ def _example_2(ball: RenyiBall) -> Iterator[_Quantity]:
 
 
 def _example_3(ball: RenyiBall) -> Iterator[_Quantity]:
-    vertices = extreme_rays(ball.lower_bounds, _EPSILON)
-    optimum = optimal_robust(ball, _EPSILON, pairs="all")
+    vertices = extreme_rays(ball.lower_bounds, EPSILON)
+    optima = example_optima(ball)
+    optimum = optima["polyopt"]
     columns = optimum.channel.matrix.T
     p = ball.centre.ravel()
-    yield "inequalities", len(facets(ball.lower_bounds, _EPSILON)), 20, 0, ""
+    yield "inequalities", len(facets(ball.lower_bounds, EPSILON)), 20, 0, ""
     yield "vertices", len(vertices), 16, 0, ""
     for i, row in enumerate(_VERTICES, start=1):
         vertex, mu, theta = row[:4], row[4], row[5]
@@ -144,19 +147,36 @@ def _example_3(ball: RenyiBall) -> Iterator[_Quantity]:
     own = mutual_information(_TRUTH, printed_channel)
     note = f"the printed PolyOpt matrix itself has {own:.4f}, as computed"
     yield "I_P* of PolyOpt", mutual_information(_TRUTH, optimum.channel), 0.2804, 4, note
-    distinct = optimal_robust(ball, _EPSILON, pairs="distinct")
-    projections = optimal_robust(
-        ball, _EPSILON, envelope="projections", pairs="distinct", start=distinct.channel
-    )
-    exact = optimal_robust(ball, _EPSILON, envelope="exact", start=projections.channel)
-    for name, channel in (
-        ("PolyOpt, distinct pairs", distinct.channel),
-        ("the projections of F", projections.channel),
-        ("the optimum over F", exact.channel),
+    for name, found in (
+        ("PolyOpt, distinct pairs", "polyopt_distinct"),
+        ("the projections of F", "projections_distinct"),
+        ("the optimum over F", "exact"),
     ):
+        channel = optima[found].channel
         yield f"I_P-hat of {name}", mutual_information(ball.centre, channel), None, 4, _NOT_PRINTED
         yield f"I_P* of {name}", mutual_information(_TRUTH, channel), None, 4, _NOT_PRINTED
-    yield "bound on I_P-hat of every robust mechanism", exact.upper_bound, None, 4, _NOT_PRINTED
+    yield "bound on I_P-hat of every robust mechanism", optima["exact"].upper_bound, None, 4, _NOT_PRINTED
+
+
+def example_ball() -> RenyiBall:
+    """Return the uncertainty set of the examples."""
+    return RenyiBall.confidence(_COUNTS, beta=0.05)
+
+
+def example_optima(ball: RenyiBall) -> dict[str, Optimum]:
+    """Return the optima of the nested classes at the level of the examples, by their catalogue names."""
+    polyopt = optimal_robust(ball, EPSILON, pairs="all")
+    distinct = optimal_robust(ball, EPSILON, pairs="distinct")
+    projections = optimal_robust(
+        ball, EPSILON, envelope="projections", pairs="distinct", start=distinct.channel
+    )
+    exact = optimal_robust(ball, EPSILON, envelope="exact", start=projections.channel)
+    return {
+        "polyopt": polyopt,
+        "polyopt_distinct": distinct,
+        "projections_distinct": projections,
+        "exact": exact,
+    }
 
 
 def _nearest_row(rows: FloatArray, target: FloatArray) -> FloatArray:
@@ -164,7 +184,7 @@ def _nearest_row(rows: FloatArray, target: FloatArray) -> FloatArray:
 
 
 def _example_4(ball: RenyiBall) -> Iterator[_Quantity]:
-    grr, srr = randomized_response(4, _EPSILON), secret_randomized_response(2, 2, _EPSILON)
+    grr, srr = randomized_response(4, EPSILON), secret_randomized_response(2, 2, EPSILON)
     yield from _quantities(["GRR(x|x)", "GRR(y|x)"], grr.matrix[0, :2], [0.4, 0.2], 1)
     yield from _quantities(
         ["SRR(s,u|s,u)", "SRR(s,u'|s,u)", "SRR(s',u'|s,u)"], srr.matrix[0, :3], [0.444, 0.111, 0.222], 3
@@ -175,14 +195,14 @@ def _example_4(ball: RenyiBall) -> Iterator[_Quantity]:
 
 
 def _example_5(ball: RenyiBall) -> Iterator[_Quantity]:
-    split = budget_split(ball, _EPSILON)
+    split = budget_split(ball, EPSILON)
     note = "the expression repeats Example 2, but the printed d = 1.4591 is that of the computed radii"
     yield from _quantities(["rad_s1 in d", "rad_s2 in d"], ball.radii, [0.6107, 0.3061], 4, note)
     yield "d", split.distance, 1.4591, 4, ""
     yield "2/d", 2.0 / split.distance, 1.3707, 4, ""
     yield "2/d - 1", 2.0 / split.distance - 1.0, 0.3707, 4, ""
     yield "2 - 2/d", 2.0 - 2.0 / split.distance, 0.6293, 4, ""
-    yield "optimal epsilon_2 / log 2", split.epsilon_2 / _EPSILON, 1, 4, ""
+    yield "optimal epsilon_2 / log 2", split.epsilon_2 / EPSILON, 1, 4, ""
     Q = split.channel.matrix
     names = [f"IR({y}|{x})" for x in _CELLS for y in _CELLS]
     yield from _quantities(names, Q, np.tile([[0.3517, 0.1483], [0.1483, 0.3517]], (2, 2)))

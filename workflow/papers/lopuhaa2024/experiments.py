@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypedDict
@@ -155,6 +155,8 @@ class Solution:
     conditional_privacy : float
         Level of S for those who know U that the channel has (`privacy.conditional_epsilon`), nats.
     note : str
+    optimum : Optimum or None
+        What the library returned, of an optimum.
     """
 
     mechanism: str
@@ -168,6 +170,7 @@ class Solution:
     conditional_epsilon: float = math.inf
     conditional_privacy: float = math.nan
     note: str = ""
+    optimum: Optimum | None = None
 
     def certified(self, place: Place, h: float) -> Iterator[Row]:
         """Yield the rows of the mutual information, in nats, and of the NMI, for H(X) = `h`."""
@@ -199,20 +202,20 @@ class Solution:
 
 def solve(
     ball: RenyiBall,
-    epsilon: float,
+    epsilons: Sequence[float],
     mechanisms: Sequence[str],
     *,
     tolerance: float,
     max_rounds: int,
     max_nodes: int = 0,
 ) -> Iterator[Solution]:
-    """Solve mechanisms for one uncertainty set and one privacy level.
+    """Solve mechanisms for one uncertainty set, one privacy level after the other.
 
     Parameters
     ----------
     ball : RenyiBall
-    epsilon : float
-        Privacy level in nats.
+    epsilons : sequence of float
+        Privacy levels in nats.
     mechanisms : sequence of str
         Names in the catalogue, in any order.
     tolerance, max_rounds
@@ -227,16 +230,17 @@ def solve(
     """
     if unknown := [name for name in mechanisms if name not in SOLVERS]:
         raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(SOLVERS)}.")
-    problem = Problem.at(ball, epsilon, tolerance, max_rounds, max_nodes)
-    for name in sorted(mechanisms, key=list(SOLVERS).index):
-        try:
-            solution = evaluate(name, problem)
-        except (ArithmeticError, RuntimeError) as error:
-            error.add_note(f"In {name} at epsilon {epsilon:g}.")
-            raise
-        if name in NESTED_CLASSES and solution.channel is not None:
-            problem.solved[name] = solution.channel
-        yield solution
+    for epsilon in epsilons:
+        problem = Problem.at(ball, epsilon, tolerance, max_rounds, max_nodes)
+        for name in sorted(mechanisms, key=list(SOLVERS).index):
+            try:
+                solution = evaluate(name, problem)
+            except (ArithmeticError, RuntimeError) as error:
+                error.add_note(f"In {name} at epsilon {epsilon:g}.")
+                raise
+            if name in NESTED_CLASSES and solution.channel is not None:
+                problem.solved[name] = solution.channel
+            yield solution
 
 
 def evaluate(mechanism: str, problem: Problem) -> Solution:
@@ -262,6 +266,7 @@ def evaluate(mechanism: str, problem: Problem) -> Solution:
         privacy=_level(ball, channel, listed.private),
         iterations=iterations,
         conditional_privacy=conditional_epsilon(channel, ball.centre.shape),
+        optimum=found if isinstance(found, Optimum) else None,
     )
 
 
@@ -273,7 +278,7 @@ def _level(ball: RenyiBall, channel: Channel, private: str) -> float:
 
 
 #: What a channel promises for S to other attackers than those of its guarantee, by metric.
-_LEVELS: Mapping[str, Callable[[RenyiBall, Channel], float]] = {
+FIG2_LEVELS: Mapping[str, Callable[[RenyiBall, Channel], float]] = {
     OVER_SET: lambda ball, channel: ball.worst_case_epsilon(channel),
     EVERYWHERE: lambda ball, channel: unconditional_epsilon(channel, ball.centre.shape),
     ANY_INPUTS: lambda ball, channel: ldp_epsilon(channel),
@@ -337,8 +342,8 @@ def fig2(
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("fig2", instance, beta, ball)
-    rows = rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds, levels=[*_LEVELS])
-    return RESULTS.table(rows)
+    solutions = solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds)
+    return RESULTS.table(rows_of(ball, place, solutions, levels=[*FIG2_LEVELS]))
 
 
 def orders(
@@ -361,7 +366,8 @@ def orders(
     for order in orders:
         ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
         place = place_of("orders", instance, beta, ball)
-        rows += rows_of(ball, place, epsilons, mechanisms, tolerance, max_rounds)
+        solutions = solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds)
+        rows += rows_of(ball, place, solutions)
     return RESULTS.table(rows)
 
 
@@ -385,50 +391,38 @@ def classes(
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("classes", instance, beta, ball)
-    rows = rows_of(
-        ball, place, epsilons, mechanisms, tolerance, max_rounds, levels=[OVER_SET], max_nodes=max_nodes
+    solutions = solve(
+        ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds, max_nodes=max_nodes
     )
-    return RESULTS.table(rows)
+    return RESULTS.table(rows_of(ball, place, solutions, levels=[OVER_SET]))
 
 
 def rows_of(
-    ball: RenyiBall,
-    place: Place,
-    epsilons: Sequence[float],
-    mechanisms: Sequence[str],
-    tolerance: float,
-    max_rounds: int,
-    *,
-    levels: Collection[str] = (),
-    max_nodes: int = 0,
+    ball: RenyiBall, place: Place, solutions: Iterable[Solution], *, levels: Collection[str] = ()
 ) -> Iterator[Row]:
-    """Compute mechanisms at some privacy levels: their NMI, certified, and what they leak over F.
+    """Yield the rows of solutions: their NMI, certified, and what they leak over F.
 
     Parameters
     ----------
     ball : RenyiBall
     place : Place
         Where the rows belong.
-    epsilons, mechanisms, tolerance, max_rounds, max_nodes
-        As for `solve`, in nats.
+    solutions : iterable of Solution
+        As `solve` yields them.
     levels : collection of str
         Levels of S to measure, as in `fig2`; over F it is measured in any case of what is not robust.
     """
     h = entropy(ball.centre)
-    for epsilon in epsilons:
-        found = solve(
-            ball, epsilon, mechanisms, tolerance=tolerance, max_rounds=max_rounds, max_nodes=max_nodes
-        )
-        for solution in found:
-            rows = list(solution.certified(place, h))
-            yield from rows
-            channel = solution.channel
-            if channel is not None:
-                always = [] if MECHANISMS[solution.mechanism].robust else [OVER_SET]
-                for metric in dict.fromkeys([*always, *levels]):
-                    yield solution.measured(place, metric, _LEVELS[metric](ball, channel), "nats")
-            _log.info(
-                "%s, order %g, epsilon %g: %s is %s, nmi %.6f <= %.6f %s",
-                place["instance"], ball.order, epsilon, solution.mechanism, solution.status,
-                rows[1]["value"], rows[1]["bound"], solution.note,
-            )  # fmt: skip
+    for solution in solutions:
+        rows = list(solution.certified(place, h))
+        yield from rows
+        channel = solution.channel
+        if channel is not None:
+            always = [] if MECHANISMS[solution.mechanism].robust else [OVER_SET]
+            for metric in dict.fromkeys([*always, *levels]):
+                yield solution.measured(place, metric, FIG2_LEVELS[metric](ball, channel), "nats")
+        _log.info(
+            "%s, order %g, epsilon %g: %s is %s, nmi %.6f <= %.6f %s",
+            place["instance"], ball.order, solution.epsilon, solution.mechanism, solution.status,
+            rows[1]["value"], rows[1]["bound"], solution.note,
+        )  # fmt: skip

@@ -81,13 +81,10 @@ def study(
             place["size"] = tables["size"].iloc[0]
             h, covered = entropy(ball.centre), bool(ball.contains(truth, tol=0.0))
             try:
-                for epsilon in epsilons:
-                    for solution in solve(
-                        ball, epsilon, mechanisms, tolerance=tolerance, max_rounds=max_rounds
-                    ):
-                        rows += solution.certified(place, h)
-                        if solution.channel is not None:
-                            rows += _realized(solution, solution.channel, truth, covered, place)
+                for solution in solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
+                    rows += solution.certified(place, h)
+                    if solution.channel is not None:
+                        rows += _realized(solution, solution.channel, truth, covered, place)
             except (ArithmeticError, RuntimeError) as error:
                 seed = tables["seed"].iloc[0]
                 error.add_note(f"In {place['size']}, {place['instance']}, beta {beta:g}, with seed {seed}.")

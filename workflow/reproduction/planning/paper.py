@@ -8,7 +8,8 @@ A folder with a ``paper.yaml`` is a paper. The file says what there is, in the s
   of the folder's ``plan.py`` that returns them; ``needs`` is a key of the configuration without which it is
   not made. A table too long for one job has ``parts`` instead of
   settings: a function of ``plan.py`` that returns the arguments of every part by name, and with `Parts` which
-  parts of a table it reads. ``population`` says that a table is drawn at random. ``schema`` is one of
+  parts of a table it reads. ``population`` says that a table is drawn at random, ``certificates`` that the
+  function returns certificates of its optima as well. ``schema`` is one of
   `reproduction.results.tables`, or ``module:NAME`` in the folder.
 - ``figures`` (functions in ``figures``) and ``layouts`` (tables of texts, in ``summaries``): likewise, with a
   ``caption`` and ``labels`` for the reports.
@@ -146,6 +147,9 @@ class Table(Call):
         parts are not put together.
     brief : bool
         Whether a job takes a second or so, and is better done where the workflow runs.
+    certificates : bool
+        Whether the function returns the table and, beside it, certificates of its optima
+        (`reproduction.results.certificates.DOCUMENTS`).
     memory : int
         What a job asks a cluster for, MB: its own need, and that of Snakemake, which starts it there.
     minutes : int
@@ -157,6 +161,7 @@ class Table(Call):
     publish: bool = True
     population: bool = False
     brief: bool = False
+    certificates: bool = False
     memory: int = 1000
     minutes: int = 10
 
@@ -235,6 +240,11 @@ class Paper:
     def published_tables(self) -> list[str]:
         """The names of the tables of results that are put together, in their order."""
         return [name for name, table in self.tables.items() if table.publish and not table.population]
+
+    @property
+    def has_certificates(self) -> bool:
+        """Whether some table comes with certificates of its optima."""
+        return any(table.certificates for table in self.tables.values())
 
     @cached_property
     def configuration_schema(self) -> dict[str, Any] | None:

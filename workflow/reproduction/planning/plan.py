@@ -39,7 +39,8 @@ class Plan:
     All paths are relative to the working directory: ``results/tables/<paper>/<table>.parquet`` for a table,
     ``results/chunks/<paper>/<table>/<part>.parquet`` for a part of one,
     ``results/data/populations/<paper>/<table>.parquet`` or ``.../<table>/<part>.parquet`` for a population,
-    and ``results/data/<data>/<sensitive>/<public>.csv`` for a table of counts.
+    ``results/data/<data>/<sensitive>/<public>.csv`` for a table of counts, and
+    ``results/certificates/<paper>/`` for certificates.
     """
 
     def __init__(
@@ -91,6 +92,20 @@ class Plan:
     def part_files(self, table: Table) -> list[str]:
         """Return the files of the parts of a table."""
         return [self.output(table).format(part=part) for part in self.parts(table)]
+
+    def documents(self, table: Table) -> str:
+        """Return the file with the certificates that a job of a table writes beside its `output`."""
+        part = "/{part}" * bool(table.parts)
+        return f"results/chunks/{table.paper}/{table.name}{part}.certificates.parquet"
+
+    def document_files(self, paper: Paper) -> list[str]:
+        """Return the files of all certificates of a paper."""
+        return [
+            self.documents(table).format(part=part)
+            for table in paper.tables.values()
+            if table.certificates
+            for part in (self.parts(table) if table.parts else [""])
+        ]
 
     def table_files(self, table: Table, chosen: Parts | None = None) -> list[str]:
         """Return the files that hold a table, or the parts chosen: one if the parts are put together."""
@@ -240,6 +255,10 @@ class Plan:
                 for suffix in layout.formats
             ),
         ]
+
+    def verified_file(self, paper: Paper) -> list[str]:
+        """Return the table that says what became of the certificates of a paper, if it has any."""
+        return [f"results/certificates/{paper.key}.parquet"] if paper.has_certificates else []
 
     def data_sets(self, *papers: Paper) -> list[str]:
         """Return the data sets that papers use."""

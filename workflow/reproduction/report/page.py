@@ -30,6 +30,7 @@ from reproduction.ledger.quotes import highlights_of
 from reproduction.planning.paper import Paper
 from reproduction.planning.provenance import configuration_hash
 from reproduction.planning.run_times import benchmark_seconds
+from reproduction.results.certificates import count_certificates
 from reproduction.results.files import read_metadata, read_table
 from reproduction.results.tables import RESULTS, SKIPPED
 
@@ -83,6 +84,7 @@ def write(
     papers: Sequence[Paper],
     finished: Iterable[str],
     ledger: pd.DataFrame,
+    certificates: Iterable[pd.DataFrame],
     configuration: Mapping[str, Any],
     provenance: Iterable[Path | str],
     logs: Path | str,
@@ -99,6 +101,8 @@ def write(
         The tables and figures: ``tables/<paper>/<name>.<suffix>``, and ``figures`` likewise.
     ledger : DataFrame
         As `reproduction.ledger.claims.ledger`.
+    certificates : iterable of DataFrame
+        What an independent program says of the certificates, a table per paper that has any.
     configuration : mapping
         All of it; every key is listed.
     provenance : iterable of path
@@ -135,6 +139,7 @@ def write(
             names={paper.key: paper.short_name for paper in papers},
             verdicts=VERDICTS,
             counts=count_verdicts(ledger).to_dict("records"),
+            certificates=count_certificates(certificates).to_dict("records"),
             targets={
                 *(f"figure-{paper}-{name}" for paper, found in figures.items() for name in found),
                 *(f"table-{paper}-{name}" for paper, found in tables.items() for name in found),

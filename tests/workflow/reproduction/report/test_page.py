@@ -18,6 +18,7 @@ from reproduction.job import load
 from reproduction.ledger import claims
 from reproduction.planning.paper import papers
 from reproduction.report import page as report
+from reproduction.results.certificates import PROVED, VERIFIED
 from reproduction.results.files import write_table, write_texts
 from reproduction.results.tables import OPTIMAL, RESULTS, SKIPPED, TableError, result
 
@@ -91,6 +92,7 @@ def made_by(results, **changes):
         "papers": PAPERS,
         "finished": finished(results),
         "ledger": decided(results / "tables"),
+        "certificates": [],
         "configuration": {},
         "provenance": [],
         "logs": results.parent / "logs",
@@ -121,11 +123,34 @@ def page(tmp_path_factory):
     ):
         write_text(f"s\th:m:s\n{seconds}\t0:00:01\n", logs / name)
     write_text("", logs / "kairouz2016/kl/6/1.tsv")
+    write_text("file\n", results / "certificates/kairouz2016.csv")
+    (results / "certificates/kairouz2016").mkdir()
     return written(
         results,
+        certificates=[checked("kairouz2016", (1.0, 1e-7), (2.0, 0.25), (3.0, 0.0))],
         configuration={"seed": 7, "kairouz2016": {"sizes": [3, 6], "epsilon": {"values": None}}},
         provenance=[results / "data/adult/provenance.json"],
     )
+
+
+def checked(paper, *found):
+    """Return what the checker says of optima of these values, whose bounds proved have these excesses."""
+    return VERIFIED.table(
+        {
+            "paper": paper, "experiment": "kl", "size": "6", "instance": "000", "mechanism": "optimal",
+            "epsilon": value, "outcome": PROVED, "claims": "ldp bound", "value": value, "bound": value,
+            "proved_value": value, "proved_bound": value * (1.0 + excess), "excess": excess, "bytes": 9,
+            "file": f"kl/6/000/optimal-{value:g}.json", "sentence": "proved. Something.",
+        }
+        for value, excess in found
+    )  # fmt: skip
+
+
+def test_certificates_are_counted(page):
+    text = plain(page.read_text(encoding="utf-8"))
+    found = re.search(r'<h2 id="certificates">.*?</table>', text, re.DOTALL)
+    assert found
+    assert re.findall(r'<td class="n">([^<]*)</td>', found[0]) == ["2", "1", "0", "1.0e-07"]
 
 
 def test_every_claim_and_erratum_is_there(page):
@@ -257,7 +282,8 @@ def test_every_link_resolves(page):
             assert target in found.ids, href
             assert not query or query[0] == "?", href
         elif href not in outside:
-            assert (page.parent / unquote(href)).is_file(), href
+            path = page.parent / unquote(href)
+            assert path.is_dir() if href.endswith("/") else path.is_file(), href
 
 
 def test_what_the_page_says(page):

@@ -1,0 +1,19 @@
+"""Write the certificates of a paper to files, check these by a program of its own, and say what it found."""
+
+import shutil
+
+import pandas as pd
+from _job import start
+
+from ldpfrontier.atomic import write_text
+from reproduction.planning.provenance import result_metadata
+from reproduction.results.certificates import DOCUMENTS, VERIFIED, verified
+from reproduction.results.files import csv, read_table, write_table
+
+start(snakemake.log[0])
+params, output = snakemake.params, snakemake.output
+documents = pd.concat([read_table(path, DOCUMENTS) for path in snakemake.input], ignore_index=True)
+shutil.rmtree(output.folder, ignore_errors=True)
+table = verified(documents, output.folder)
+metadata = result_metadata(params.code, {"certificates": params.configurations})
+write_text(csv(write_table(table, output.parquet, metadata, VERIFIED)), output.csv)
