@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ldpfrontier.calibration import Calibration, calibrated
-    from ldpfrontier.certificates.certificate import (
-        ldp_certificate,
+    from ldpfrontier.certificates.local import ldp_certificate
+    from ldpfrontier.certificates.robust import (
         nonrobust_certificate,
         robust_certificate,
         unconditional_certificate,
@@ -143,10 +143,10 @@ _HOMES = {
     "information_leakage": "hamming.mi_leakage",
     "conditional_epsilon": "privacy",
     "ldp_epsilon": "privacy",
-    "ldp_certificate": "certificates.certificate",
-    "nonrobust_certificate": "certificates.certificate",
-    "robust_certificate": "certificates.certificate",
-    "unconditional_certificate": "certificates.certificate",
+    "ldp_certificate": "certificates.local",
+    "nonrobust_certificate": "certificates.robust",
+    "robust_certificate": "certificates.robust",
+    "unconditional_certificate": "certificates.robust",
     "least_epsilon": "practice.design",
     "mutual_information": "information",
     "optimal_ldp": "optimal.ldp.solve",

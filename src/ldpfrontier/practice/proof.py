@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ldpfrontier import verify
-from ldpfrontier.certificates.certificate import ASSUMED, level_claim
+from ldpfrontier.certificates.document import level_claim
 from ldpfrontier.certificates.privacy import uncertainty_claim
+from ldpfrontier.certificates.robust import ASSUMED
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.sampling import BITS
 from ldpfrontier.practice.settings import SETTINGS

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 import pandas as pd
 
-from ldpfrontier.certificates.certificate import ldp_certificate
+from ldpfrontier.certificates.local import ldp_certificate
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import Optimum
 from papers.kairouz2016 import experiments

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.certificates.certificate import nonrobust_certificate, robust_certificate
+from ldpfrontier.certificates.robust import nonrobust_certificate, robust_certificate
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import example
+from papers.lopuhaa2024.catalogue import NESTED_CLASSES
 from papers.lopuhaa2024.experiments import (
     ALL,
     FIG2_LEVELS,
@@ -87,7 +88,8 @@ def _documents(ball: RenyiBall, place: Place, solutions: Sequence[Solution]) -> 
         if solution.mechanism == "nr":
             document = nonrobust_certificate(optimum, ball.centre, epsilon)
         else:
-            document = robust_certificate(optimum, ball, epsilon)
+            envelope, pairs, _ = NESTED_CLASSES[solution.mechanism]
+            document = robust_certificate(optimum, ball, epsilon, envelope=envelope, pairs=pairs)
         yield document_row(
             paper=PAPER,
             experiment=place["experiment"],

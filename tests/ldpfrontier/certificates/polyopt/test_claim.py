@@ -18,8 +18,8 @@ from scipy.optimize import linprog
 from scipy.special import xlogy
 
 from ldpfrontier import verify
-from ldpfrontier.certificates.certificate import robust_certificate
 from ldpfrontier.certificates.polyopt.claim import polyopt_prices, polyopt_proof
+from ldpfrontier.certificates.robust import robust_certificate
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall

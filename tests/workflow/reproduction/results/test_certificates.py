@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldpfrontier.certificates.certificate import ldp_certificate
+from ldpfrontier.certificates.local import ldp_certificate
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.utility import MutualInformation
 from reproduction.results.certificates import (

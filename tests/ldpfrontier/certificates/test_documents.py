@@ -18,14 +18,14 @@ import numpy as np
 import pytest
 
 from ldpfrontier import verify
-from ldpfrontier.certificates.certificate import (
-    ldp_certificate,
+from ldpfrontier.certificates.local import ldp_certificate
+from ldpfrontier.certificates.numbers import whole_channels
+from ldpfrontier.certificates.privacy import uncertainty_claim
+from ldpfrontier.certificates.robust import (
     nonrobust_certificate,
     robust_certificate,
     unconditional_certificate,
 )
-from ldpfrontier.certificates.numbers import whole_channels
-from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust

@@ -1,0 +1,144 @@
+"""Documents: a mechanism in whole numbers, and claims of its level, its utility and of bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import Decimal, localcontext
+from typing import Any
+
+import numpy as np
+
+from ldpfrontier import verify
+from ldpfrontier.certificates.numbers import (
+    level_text,
+    ratio_texts,
+    text_above,
+    text_below,
+    whole_channels,
+)
+from ldpfrontier.certificates.settings import SETTINGS
+from ldpfrontier.certificates.staircase import staircase_proof
+from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.arguments import as_instance
+from ldpfrontier.optimum import MAX_EPSILON, Optimum, checked_epsilon
+from ldpfrontier.types import FloatArray, Intractable
+
+#: A document, and a claim of one, as `json` writes them.
+Document = dict[str, Any]
+Claim = dict[str, Any]
+
+#: Where there is nothing to tell: the price of an input in nats.
+LEAST_PRICE = Decimal("1e-40")
+
+
+def proved(about: Document, bound: Callable[[Sequence[float]], Claim]) -> Claim:
+    """Return the tightest claim of a bound that the checker proves.
+
+    Parameters
+    ----------
+    about : dict
+        The utility.
+    bound : callable
+        Given by how much prices may be raised, relatively, a claim.
+
+    Raises
+    ------
+    Intractable
+        If none is proved.
+    """
+    for i in range(len(SETTINGS.slacks)):
+        claim = bound(SETTINGS.slacks[i:])
+        document = {"format": verify.FORMAT, "version": verify.VERSION, "utility": about, "claims": [claim]}
+        try:
+            verify.check(document)
+            return claim
+        except verify.Unproved:
+            continue
+    raise Intractable("No bound was found that the checker proves.")
+
+
+def level_claim(kind: str, epsilon: float) -> Callable[[Document], list[Claim]]:
+    """Return what claims a level of a channel that needs no proof of its own."""
+    return lambda _: [{"kind": kind, "epsilon": level_text(epsilon), "t": ratio_texts(epsilon)[0]}]
+
+
+def assembled(
+    about: Document,
+    bounds: list[Claim],
+    matrix: FloatArray,
+    levels: Callable[[Document], list[Claim]],
+    constant: FloatArray | None = None,
+) -> Document:
+    """Return the document of bounds and a channel, mixed with its mean by as much as its levels need.
+
+    Parameters
+    ----------
+    about : dict
+        The utility.
+    bounds : list of dict
+        What no mechanism has.
+    matrix : ndarray, shape (inputs, outputs)
+    levels : callable
+        Given a document with a channel, what is claimed of its privacy.
+    constant : ndarray, shape (inputs, outputs), optional
+        As in `whole_channels`.
+
+    Raises
+    ------
+    ValueError
+        If not even a share of 1e-3 of its mean makes the channel as private as it should be.
+    """
+    document: Document = {"format": verify.FORMAT, "version": verify.VERSION, "utility": about}
+    for channel in whole_channels(matrix, constant):
+        document |= {"channel": channel, "claims": []}
+        document["claims"] = levels(document)
+        try:
+            verify.check(document)
+        except verify.Unproved:
+            continue
+        with localcontext(verify.EXACT):
+            least = text_below(verify.value(verify.read_document(document)[0])[0])
+        document["claims"] = [*bounds, {"kind": "utility", "at least": least}, *document["claims"]]
+        return document
+    raise ValueError("The mechanism is less private than the level given, even mixed with its mean.")
+
+
+def priced_tree(
+    prior: FloatArray, epsilon: float, optimum: Optimum, slacks: Sequence[float]
+) -> tuple[list[str], list[str]]:
+    """Return prices and a tree for the staircase columns; inputs that never occur have the price 0."""
+    occurs = np.flatnonzero(prior > 0)
+    prices, t = ["0"] * len(prior), ratio_texts(epsilon)[1]
+    if epsilon == 0 or len(occurs) == 1:
+        for x in occurs:
+            prices[x] = f"{LEAST_PRICE:f}"
+        return prices, ["1"] if epsilon == 0 else [f"?{occurs[0]}", t, "1"]
+    found, tree = staircase_proof(
+        prior[occurs], epsilon, Channel(optimum.channel.matrix[occurs]), optimum.bound, slacks
+    )
+    for x, price in zip(occurs, found, strict=True):
+        prices[x] = text_above(price)
+    return prices, [f"?{occurs[int(token[1:])]}" if token[0] == "?" else token for token in tree]
+
+
+def bound_level(epsilon: float) -> Claim:
+    """Return the level of a bound, and a ratio that is at least e^epsilon."""
+    return {"epsilon": level_text(epsilon), "t": ratio_texts(epsilon)[1]}
+
+
+def priced(prices: list[str]) -> Claim:
+    """Return prices and their sum, rounded up."""
+    with localcontext(verify.EXACT):
+        return {"bound": text_above(sum(map(Decimal, prices), Decimal(0))), "prices": prices}
+
+
+def checked_optimum(optimum: Optimum, inputs: int, epsilon: float) -> float:
+    """Return the level, after checking the optimum."""
+    as_instance(optimum, Optimum, "The optimum")
+    if optimum.channel.n_inputs != inputs or not math.isfinite(optimum.bound):
+        raise ValueError(
+            f"The optimum has {optimum.channel.n_inputs} inputs and the bound {optimum.bound:.6g}; it must"
+            f" have {inputs} inputs, and a finite bound."
+        )
+    return checked_epsilon(epsilon, MAX_EPSILON)

@@ -1,0 +1,220 @@
+"""Documents of optima that protect S of pairs (S, U): of NR, of robust and of unconditional mechanisms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from typing import get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ldpfrontier import verify
+from ldpfrontier.certificates.document import (
+    Claim,
+    Document,
+    assembled,
+    bound_level,
+    checked_optimum,
+    level_claim,
+    priced,
+    priced_tree,
+    proved,
+)
+from ldpfrontier.certificates.numbers import (
+    text_above,
+    weight_texts,
+)
+from ldpfrontier.certificates.polyopt.claim import polyopt_prices, polyopt_proof
+from ldpfrontier.certificates.privacy import uncertainty_claim
+from ldpfrontier.certificates.unconditional import unconditional_proof
+from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.arguments import as_distribution, as_instance
+from ldpfrontier.optimal.exact.separation import Pairs
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.polyopt.solve import check_class
+from ldpfrontier.optimal.robust import Envelope
+from ldpfrontier.optimum import MAX_EPSILON, Optimum, checked_epsilon
+from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+
+#: What no checker can prove of a level over F.
+ASSUMED = (
+    "Assumed, and not proved: the table is a sample of the population, and with this radius F has the true"
+    " distribution in it, at the confidence for which the radius was chosen."
+)
+
+
+def nonrobust_certificate(optimum: Optimum, estimate: ArrayLike, epsilon: float) -> Document:
+    """Return a document that proves an optimum of `optimal_nonrobust` to `ldp-frontier verify`.
+
+    Parameters
+    ----------
+    optimum : Optimum
+        Of `optimal_nonrobust`.
+    estimate : array_like, shape (a1, a2)
+    epsilon : float
+        In nats, as given to `optimal_nonrobust`.
+
+    Raises
+    ------
+    Intractable, ValueError
+        As `ldp_certificate`.
+    """
+    joint = checked_table(estimate)
+    epsilon = checked_optimum(optimum, joint.size, epsilon)
+    claim = nonrobust_claim(optimum, joint, epsilon)
+    matrix = optimum.channel.matrix
+    levels = level_claim("privacy at the table", epsilon)
+    return assembled(information_under(joint), [claim], matrix, levels, _uninformative_at(joint, matrix))
+
+
+def unconditional_certificate(optimum: Optimum, prior: ArrayLike, epsilon: float) -> Document:
+    """Return a document that proves an optimum of `optimal_unconditional` to `ldp-frontier verify`.
+
+    Parameters
+    ----------
+    optimum : Optimum
+        Of `optimal_unconditional`.
+    prior : array_like, shape (a1, a2)
+        With at least two rows.
+    epsilon : float
+        In nats, above 0, as given to `optimal_unconditional`.
+
+    Raises
+    ------
+    Intractable, ValueError
+        As `ldp_certificate`.
+    """
+    joint = checked_table(prior)
+    epsilon = checked_optimum(optimum, joint.size, epsilon)
+    if len(joint) < 2 or epsilon == 0:
+        raise ValueError("There is nothing to prove with one sensitive value, or at level 0.")
+
+    def bound(slacks: Sequence[float]) -> Claim:
+        prices, trees = unconditional_proof(joint, epsilon, optimum.channel, optimum.bound, slacks)
+        parts = priced([text_above(c) for c in prices])
+        return {"kind": "unconditional bound", **bound_level(epsilon), **parts, "trees": trees}
+
+    about = information_under(joint)
+    levels = level_claim("unconditional privacy", epsilon)
+    return assembled(about, [proved(about, bound)], optimum.channel.matrix, levels)
+
+
+def robust_certificate(
+    optimum: Optimum,
+    ball: RenyiBall,
+    epsilon: float,
+    *,
+    envelope: Envelope = "simplex",
+    pairs: Pairs = "all",
+    conditional_epsilon: float | None = None,
+) -> Document:
+    """Return a document that proves level and utility of an optimum of `optimal_robust`, and a bound.
+
+    With the simplex and all pairs (PolyOpt) the bound is that of the class, found by solving it once more
+    from the mechanism. For other classes, with a level given U, and where no proof is found, it is that of
+    NR, on all mechanisms that are private over F, which is above the one that was computed.
+
+    Parameters
+    ----------
+    optimum : Optimum
+        Of `optimal_robust`.
+    ball : RenyiBall
+        F, of an order above 1 and a finite radius.
+    epsilon : float
+        In nats, as given to `optimal_robust`.
+    envelope, pairs, conditional_epsilon
+        As given to `optimal_robust`.
+
+    Raises
+    ------
+    Intractable, ValueError
+        As `ldp_certificate`; ValueError also if the mechanism is not in the class.
+    """
+    as_instance(ball, RenyiBall, "The ball")
+    for name, value, allowed in (("envelope", envelope, Envelope), ("pairs", pairs, Pairs)):
+        if not isinstance(value, str) or value not in get_args(allowed):
+            raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(get_args(allowed))}.")
+    joint = ball.centre
+    epsilon = checked_optimum(optimum, joint.size, epsilon)
+    given = [] if conditional_epsilon is None else [checked_epsilon(conditional_epsilon, MAX_EPSILON)]
+
+    def levels(document: Document) -> list[Claim]:
+        found = [uncertainty_claim(ball, epsilon, document["channel"])]
+        return found + [claim for level in given for claim in level_claim("privacy given U", level)(document)]
+
+    bounds = []
+    if (envelope, pairs) == ("simplex", "all") and not given and epsilon > 0 and ball.radius > 0:
+        try:
+            check_class(optimum.channel, ball.lower_bounds, epsilon, distinct=False)
+        except ValueError:
+            raise ValueError(
+                "The mechanism is not of PolyOpt over all pairs; envelope and pairs must be those that were"
+                " given to optimal_robust."
+            ) from None
+        with suppress(ArithmeticError, RuntimeError, ValueError):  # what floating point cannot solve or prove
+            bounds.append(polyopt_claim(optimum, ball, epsilon))
+    if not bounds:
+        bounds.append(nonrobust_claim(optimal_nonrobust(joint, epsilon), joint, epsilon))
+    return assembled(information_under(joint), bounds, optimum.channel.matrix, levels) | {"note": ASSUMED}
+
+
+def polyopt_claim(optimum: Optimum, ball: RenyiBall, epsilon: float) -> Claim:
+    """Return the claim that no mechanism of PolyOpt has more than the optimum, or hardly more."""
+    prices, most = polyopt_prices(ball, epsilon, optimum.gap, optimum.channel)
+
+    def bound(slacks: Sequence[float]) -> Claim:
+        return {"kind": "polyopt bound", **polyopt_proof(ball, epsilon, prices, most, slacks)}
+
+    return proved(information_under(ball.centre), bound)
+
+
+def nonrobust_claim(optimum: Optimum, joint: FloatArray, epsilon: float) -> Claim:
+    """Return the claim that no mechanism that is private at a table has more than NR."""
+    table = joint[joint.any(axis=1)]
+    sensitive = table.sum(axis=1)
+    matrix = optimum.channel.matrix.reshape(*joint.shape, -1)[joint.any(axis=1)]
+    secret = np.einsum("su,suy->sy", table / sensitive[:, None], matrix)
+    weights = [[Decimal(w) for w in weight_texts(row)] for row in table]
+    with localcontext(verify.EXACT):
+        rest = verify.conditional_entropy(weights)
+    on_sensitive = replace(optimum, channel=Channel(secret), bound=optimum.bound - float(rest))
+
+    def bound(slacks: Sequence[float]) -> Claim:
+        prices, tree = priced_tree(sensitive, epsilon, on_sensitive, slacks)
+        with localcontext(verify.EXACT):
+            total = text_above(rest + sum(map(Decimal, prices)))
+        parts = {**bound_level(epsilon), **priced(prices), "bound": total, "tree": tree}
+        return {"kind": "nonrobust bound", **parts}
+
+    return proved(information_under(joint), bound)
+
+
+def _uninformative_at(joint: FloatArray, matrix: FloatArray) -> FloatArray | None:
+    """Return Q(y|s,u) P(y) / P(y|s), from which nothing is learnt of S if P is the truth.
+
+    It is zero where the channel Q is. None if it is no channel: that of NR is one, as which value of U is
+    told for each value of S does not depend on what is told of S.
+    """
+    blocks = matrix.reshape(*joint.shape, -1)
+    told = np.einsum("su,suy->sy", joint, blocks)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.nan_to_num(joint.sum(axis=1)[:, None] * told.sum(axis=0) / told, posinf=0.0)
+    constant = np.where((joint.sum(axis=1) > 0)[:, None, None], blocks * ratio[:, None, :], blocks)
+    return None if abs(constant.sum(axis=2) - 1.0).max() > 1e-6 else constant.reshape(matrix.shape)
+
+
+def information_under(joint: FloatArray) -> Document:
+    """Return the mutual information under a table."""
+    return {"kind": "mutual information", "table": [weight_texts(row) for row in joint]}
+
+
+def checked_table(prior: ArrayLike) -> FloatArray:
+    """Return a distribution of (S, U)."""
+    joint = as_distribution(prior, "The distribution")
+    if joint.ndim != 2:
+        raise ValueError(f"The distribution has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")
+    return joint
