@@ -112,19 +112,28 @@ def _of_paper(paper: Paper, plan: Plan, times: pd.DataFrame) -> Iterator[list[st
         name, log = f"{paper.key}_{table.name}", f"{paper.key}/{table.name}"
         function, reads = _function(table), _reads(table, plan)
         output = _shown(plan.output(table))
+        written = f"{output}, {_shown(plan.documents(table))}" if table.certificates else output
         if not table.parts:
-            yield [f"`{name}`", function, reads, output, *_amount(times, log, 1)]
+            yield [f"`{name}`", function, reads, written, *_amount(times, log, 1)]
             continue
         yield [
             f"`{name}_part`",
             function,
             reads,
-            output,
+            written,
             *_amount(times, f"{log}/.+", len(plan.parts(table))),
         ]
         if table.whole:
             collect = "[collect.py](../workflow/scripts/collect.py)"
             yield [f"`{name}`", collect, output, f"`tables/{log}.parquet`", *_amount(times, log, 1)]
+    if paper.has_certificates:
+        yield [
+            f"`verify_{paper.key}`",
+            "[verify.py](../workflow/scripts/verify.py)",
+            ", ".join(_shown(plan.documents(table)) for table in paper.tables.values() if table.certificates),
+            f"`certificates/{paper.key}/`, `certificates/{paper.key}.parquet`, `.csv`",
+            *_amount(times, f"{paper.key}/verify", 1),
+        ]
     for kind, calls in (("figure", paper.figures), ("layout", paper.layouts)):
         for call in calls.values():
             log = f"{paper.key}/{kind}s/{call.name}" + r"\.\w+" * (kind == "layout")
