@@ -248,7 +248,8 @@ def written_files(path: Path | str) -> list[Path]:
     """
     path = Path(path)
     check_name(path)
-    more = (".matrix.csv", ".thresholds.csv", ".answers.csv", ".weights.csv", ".mjs", ".svg")
+    tables = (".matrix.csv", ".thresholds.csv", ".answers.csv", ".weights.csv")
+    more = (*tables, ".mjs", ".certificate.json", ".svg")
     return [path, *map(path.with_suffix, more)]
 
 

@@ -17,6 +17,7 @@ from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.estimation import inversion, quantities
+from ldpfrontier.practice.proof import channel_certificate
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.texts import choice_text
 
@@ -24,7 +25,8 @@ from ldpfrontier.practice.texts import choice_text
 def files_beside(private: PrivateChannel) -> dict[str, str]:
     """Return texts to be written beside a channel, by the suffix that takes the place of ``.json``."""
     sampler = files("ldpfrontier.practice").joinpath("channel.mjs").read_text(encoding="utf-8")
-    return {".weights.csv": weights_csv(private), ".mjs": sampler}
+    certificate = channel_certificate(private)
+    return {".weights.csv": weights_csv(private), ".mjs": sampler, ".certificate.json": certificate}
 
 
 def weights_csv(private: PrivateChannel) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from decimal import localcontext
 from typing import Any
 
 from ldpfrontier import verify
 from ldpfrontier.certificates.document import level_claim
+from ldpfrontier.certificates.numbers import text_below
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.robust import ASSUMED
 from ldpfrontier.practice.channel_file import PrivateChannel
@@ -25,19 +28,9 @@ def level_certificate(private: PrivateChannel) -> dict[str, Any]:
     ValueError
         If the order of F is 1 or less, or its radius infinite: its level is computed, and not proved.
     """
-    counts, ball = private.table.counts, private.ball
+    ball, document = private.ball, _without_claims(private)
     levels, against = private.certificate.levels, private.certificate.against
-    table = [[str(n) for n in row] for row in counts.tolist()]
-    document: dict[str, Any] = {
-        "format": verify.FORMAT,
-        "version": verify.VERSION,
-        "utility": {"kind": "mutual information", "table": table},
-        "channel": {
-            "denominator": str(1 << BITS),
-            "rows": [[str(n) for n in row] for row in private.weights.tolist()],
-        },
-    }
-    claims: list[dict[str, Any]] = []
+    claims = document["claims"]
     if ball is None:
         claims += level_claim("local privacy", levels.record)(document)
     elif against == "anyone":
@@ -47,7 +40,48 @@ def level_certificate(private: PrivateChannel) -> dict[str, Any]:
         document["note"] = ASSUMED
         if against == "insider":
             claims += level_claim("privacy given U", levels.insider)(document)
-    return document | {"claims": claims}
+    return document
+
+
+def _without_claims(private: PrivateChannel) -> dict[str, Any]:
+    """Return the document of a channel, with no claims."""
+    return {
+        "format": verify.FORMAT,
+        "version": verify.VERSION,
+        "utility": {
+            "kind": "mutual information",
+            "table": [[str(n) for n in row] for row in private.table.counts.tolist()],
+        },
+        "channel": {
+            "denominator": str(1 << BITS),
+            "rows": [[str(n) for n in row] for row in private.weights.tolist()],
+        },
+        "claims": [],
+    }
+
+
+def channel_certificate(private: PrivateChannel) -> str:
+    """Return the text of a certificate file of a channel: its utility, and its levels as far as proved.
+
+    The note says what is assumed, or that a level over F is not proved: where F is of an order of at most 1,
+    or the channel has more entries than a few seconds allow.
+    """
+    document = None
+    if private.weights.size <= SETTINGS.max_proved_entries:
+        try:
+            document = level_certificate(private)
+            verify.check(document)
+        except (ValueError, verify.Unproved):
+            document = None
+    if document is None:
+        document = _without_claims(private)
+        if private.certificate.against == "insider":
+            document["claims"] += level_claim("privacy given U", private.certificate.levels.insider)(document)
+        document["note"] = "The level that is promised was computed, and is not proved here."
+    with localcontext(verify.EXACT):
+        least = text_below(verify.value(verify.read_document({**document, "claims": [{}]})[0])[0])
+    document["claims"] = [{"kind": "utility", "at least": least}, *document["claims"]]
+    return json.dumps(document, indent=1) + "\n"
 
 
 def proved_levels(private: PrivateChannel) -> str:

@@ -73,6 +73,7 @@ def test_from_a_table_to_its_distribution(here, capsys):
     folder = here / "here"
     assert {path.name for path in folder.iterdir()} == {
         "c.json", "c.matrix.csv", "c.thresholds.csv", "c.answers.csv", "c.svg", "c.weights.csv",
+        "c.certificate.json",
         "c.mjs"
     }  # fmt: skip
     assert (folder / "c.svg").read_text(encoding="utf-8").startswith("<?xml")

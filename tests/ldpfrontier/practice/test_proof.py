@@ -6,7 +6,7 @@ import pytest
 
 from ldpfrontier import verify
 from ldpfrontier.practice.auditing import audit_channel
-from ldpfrontier.practice.proof import level_certificate, proved_levels
+from ldpfrontier.practice.proof import channel_certificate, level_certificate, proved_levels
 from ldpfrontier.practice.texts import audit_text
 from support.owndata import channel_of, flat, small_table
 
@@ -46,3 +46,16 @@ def test_a_level_that_is_too_low_is_not_proved() -> None:
         with pytest.raises(verify.Unproved):
             verify.check(level_certificate(stated))
         assert proved_levels(stated) == ""
+
+
+@pytest.mark.parametrize(
+    ("order", "kinds"),
+    [(2.0, ["utility", "privacy over F", "privacy given U"]), (1.0, ["utility", "privacy given U"])],
+)
+def test_a_certificate_file_has_what_is_proved(order, kinds) -> None:
+    """Of order 1 the level over F is computed alone, and the file says so."""
+    private = channel_of(small_table(), "srr", against="insider", order=order)
+    document = verify.load(channel_certificate(private))
+    assert [claim["kind"] for claim in document["claims"]] == kinds
+    assert len(verify.check(document)) == len(kinds)
+    assert ("not proved" in document["note"]) == (order == 1.0)
