@@ -6,6 +6,7 @@ import pytest
 
 from ldpfrontier import verify
 from ldpfrontier.practice.auditing import audit_channel
+from ldpfrontier.practice.design import design_channel
 from ldpfrontier.practice.proof import channel_certificate, level_certificate, proved_levels
 from ldpfrontier.practice.texts import audit_text
 from support.owndata import channel_of, flat, small_table
@@ -54,7 +55,8 @@ def test_a_level_that_is_too_low_is_not_proved() -> None:
 )
 def test_a_certificate_file_has_what_is_proved(order, kinds) -> None:
     """Of order 1 the level over F is computed alone, and the file says so."""
-    private = channel_of(small_table(), "srr", against="insider", order=order)
+    made = design_channel(small_table(), 1.0, against="insider", mechanisms=["srr"], order=order)
+    private = made.private(made.candidates[0])
     document = verify.load(channel_certificate(private))
     assert [claim["kind"] for claim in document["claims"]] == kinds
     assert len(verify.check(document)) == len(kinds)
