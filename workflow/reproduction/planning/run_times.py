@@ -113,7 +113,8 @@ class Progress:
         }
         self._all, self._cores, self._clock = sum(self._left.values()), cores, clock
         self._started: dict[int, tuple[float, float]] = {}
-        self._taken = self._expected = 0.0
+        self._measured = {job for job, seconds in expected.items() if seconds is not None}
+        self._done = self._taken = self._expected = 0.0
 
     def start(self, job: int) -> None:
         """Note that a job starts."""
@@ -124,13 +125,15 @@ class Progress:
         """Note that a job has finished."""
         if job in self._started:
             expected, begun = self._started.pop(job)
-            self._expected += expected
-            self._taken += self._clock() - begun
+            self._done += expected
+            if job in self._measured:  # a guess says nothing of the pace
+                self._expected += expected
+                self._taken += self._clock() - begun
 
     @property
     def share(self) -> float:
         """Share of the expected work that finished jobs are, 0 to 1."""
-        return self._expected / self._all if self._all else 1.0
+        return self._done / self._all if self._all else 1.0
 
     def seconds_left(self) -> float | None:
         """Return about how many seconds the rest takes; None where the number of cores is not known."""

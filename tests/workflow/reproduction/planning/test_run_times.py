@@ -150,6 +150,15 @@ def test_a_job_that_runs_counts_for_what_is_left_of_it():
     assert progress.seconds_left() == pytest.approx(UNKNOWN + START_UP)
 
 
+def test_a_job_that_nobody_has_measured_does_not_change_the_pace():
+    now = [0.0]
+    progress = Progress({1: None, 2: 60.0 - START_UP}, 1, lambda: now[0])
+    progress.start(1)
+    now[0] = 600.0
+    progress.finish(1)
+    assert progress.seconds_left() == pytest.approx(60.0)
+
+
 def test_what_a_cluster_runs_has_a_share_and_no_time():
     progress = Progress({1: 10.0, 2: 10.0}, None)
     progress.start(1)
