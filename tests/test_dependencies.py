@@ -162,4 +162,4 @@ def test_without_an_extra_a_channel_is_designed_and_the_extra_is_named(tmp_path:
     )
     assert done.returncode == 0, done.stderr
     assert "matplotlib is not installed; pip install 'ldpfrontier[pictures]'" in done.stdout
-    assert sorted(path.suffix for path in tmp_path.glob("c.*")) == [*[".csv"] * 4, ".json", ".mjs"]
+    assert sorted(path.suffix for path in tmp_path.glob("c.*")) == [*[".csv"] * 4, ".json", ".json", ".mjs"]
