@@ -28,8 +28,21 @@ from ldpfrontier.types import FloatArray, Intractable
 Document = dict[str, Any]
 Claim = dict[str, Any]
 
-#: Where there is nothing to tell: the price of an input in nats.
+#: Price of an input, in nats, where no mechanism of the level tells anything.
 LEAST_PRICE = Decimal("1e-40")
+
+
+def new_document(about: Document) -> Document:
+    """Return a document about a utility, with no channel and no claims."""
+    return {"format": verify.FORMAT, "version": verify.VERSION, "utility": about, "claims": []}
+
+
+def utility_claim(document: Document) -> Claim:
+    """Return the claim that the channel of a document has its utility, rounded down."""
+    # Reading wants a claim; which one does not matter to the channel.
+    with localcontext(verify.EXACT):
+        least = text_below(verify.value(verify.read_document(document | {"claims": [{}]})[0])[0])
+    return {"kind": "utility", "at least": least}
 
 
 def proved(about: Document, bound: Callable[[Sequence[float]], Claim]) -> Claim:
@@ -49,9 +62,8 @@ def proved(about: Document, bound: Callable[[Sequence[float]], Claim]) -> Claim:
     """
     for i in range(len(SETTINGS.slacks)):
         claim = bound(SETTINGS.slacks[i:])
-        document = {"format": verify.FORMAT, "version": verify.VERSION, "utility": about, "claims": [claim]}
         try:
-            verify.check(document)
+            verify.check(new_document(about) | {"claims": [claim]})
             return claim
         except verify.Unproved:
             continue
@@ -89,7 +101,7 @@ def assembled(
     ValueError
         If not even a share of 1e-3 of its mean makes the channel as private as it should be.
     """
-    document: Document = {"format": verify.FORMAT, "version": verify.VERSION, "utility": about}
+    document = new_document(about)
     for channel in whole_channels(matrix, constant):
         document |= {"channel": channel, "claims": []}
         document["claims"] = levels(document)
@@ -97,9 +109,7 @@ def assembled(
             verify.check(document)
         except verify.Unproved:
             continue
-        with localcontext(verify.EXACT):
-            least = text_below(verify.value(verify.read_document(document)[0])[0])
-        document["claims"] = [*bounds, {"kind": "utility", "at least": least}, *document["claims"]]
+        document["claims"] = [*bounds, utility_claim(document), *document["claims"]]
         return document
     raise ValueError("The mechanism is less private than the level given, even mixed with its mean.")
 

@@ -16,10 +16,7 @@ from ldpfrontier.certificates.document import (
     priced_tree,
     proved,
 )
-from ldpfrontier.certificates.numbers import (
-    text_above,
-    weight_texts,
-)
+from ldpfrontier.certificates.numbers import text_above, weight_texts
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.utility import FDivergence, MutualInformation
 

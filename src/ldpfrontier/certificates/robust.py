@@ -23,10 +23,7 @@ from ldpfrontier.certificates.document import (
     priced_tree,
     proved,
 )
-from ldpfrontier.certificates.numbers import (
-    text_above,
-    weight_texts,
-)
+from ldpfrontier.certificates.numbers import text_above, weight_texts
 from ldpfrontier.certificates.polyopt.claim import polyopt_prices, polyopt_proof
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.unconditional import unconditional_proof

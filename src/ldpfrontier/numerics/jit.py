@@ -100,7 +100,7 @@ event.register("numba:compile", _Notice())
 
 def inner(function: F) -> F:
     """Compile a function that only compiled ones of its module call: a call from Python ends the process."""
-    # Kept with every kernel that calls it; what is kept notices changes of the kernel's module, and no other.
+    # Kept with every kernel that calls it, which notices its changes by `source_hash`.
     return cast(F, njit(**INNER)(function))
 
 

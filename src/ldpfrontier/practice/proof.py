@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from decimal import localcontext
 from typing import Any
 
 from ldpfrontier import verify
-from ldpfrontier.certificates.document import level_claim
-from ldpfrontier.certificates.numbers import text_below
+from ldpfrontier.certificates.document import level_claim, new_document, utility_claim
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.robust import ASSUMED
 from ldpfrontier.practice.channel_file import PrivateChannel
@@ -45,19 +43,10 @@ def level_certificate(private: PrivateChannel) -> dict[str, Any]:
 
 def _without_claims(private: PrivateChannel) -> dict[str, Any]:
     """Return the document of a channel, with no claims."""
-    return {
-        "format": verify.FORMAT,
-        "version": verify.VERSION,
-        "utility": {
-            "kind": "mutual information",
-            "table": [[str(n) for n in row] for row in private.table.counts.tolist()],
-        },
-        "channel": {
-            "denominator": str(1 << BITS),
-            "rows": [[str(n) for n in row] for row in private.weights.tolist()],
-        },
-        "claims": [],
-    }
+    table = [[str(n) for n in row] for row in private.table.counts.tolist()]
+    rows = [[str(n) for n in row] for row in private.weights.tolist()]
+    document = new_document({"kind": "mutual information", "table": table})
+    return document | {"channel": {"denominator": str(1 << BITS), "rows": rows}}
 
 
 def channel_certificate(private: PrivateChannel) -> str:
@@ -66,21 +55,13 @@ def channel_certificate(private: PrivateChannel) -> str:
     The note says what is assumed, or that a level over F is not proved: where F is of an order of at most 1,
     or the channel has more entries than a few seconds allow.
     """
-    document = None
-    if private.weights.size <= SETTINGS.max_proved_entries:
-        try:
-            document = level_certificate(private)
-            verify.check(document)
-        except (ValueError, verify.Unproved):
-            document = None
-    if document is None:
+    document, said = _proved_document(private)
+    if not said:
         document = _without_claims(private)
         if private.certificate.against == "insider":
             document["claims"] += level_claim("privacy given U", private.certificate.levels.insider)(document)
         document["note"] = "The level that is promised was computed, and is not proved here."
-    with localcontext(verify.EXACT):
-        least = text_below(verify.value(verify.read_document({**document, "claims": [{}]})[0])[0])
-    document["claims"] = [{"kind": "utility", "at least": least}, *document["claims"]]
+    document["claims"] = [utility_claim(document), *document["claims"]]
     return json.dumps(document, indent=1) + "\n"
 
 
@@ -89,9 +70,15 @@ def proved_levels(private: PrivateChannel) -> str:
 
     Channels of more entries than a few seconds allow are not tried, nor orders of F of at most 1.
     """
+    return "; ".join(_proved_document(private)[1])
+
+
+def _proved_document(private: PrivateChannel) -> tuple[dict[str, Any], list[str]]:
+    """Return the document of the levels and what the checker says of it; both empty if it is not proved."""
     if private.weights.size > SETTINGS.max_proved_entries:
-        return ""
+        return {}, []
     try:
-        return "; ".join(verify.check(level_certificate(private)))
+        document = level_certificate(private)
+        return document, verify.check(document)
     except (ValueError, verify.Unproved):
-        return ""
+        return {}, []

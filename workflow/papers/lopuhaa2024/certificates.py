@@ -45,12 +45,12 @@ def fig2(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Compute Figure 2 for one table of counts, as `experiments.fig2`, with certificates of its optima.
 
-    Arguments are those of `experiments.fig2`, and
-
     Parameters
     ----------
+    counts, epsilons, instance, beta, order, mechanisms, tolerance, max_rounds
+        As of `experiments.fig2`.
     certificates : int
-        Cells of a table up to which mechanisms have certificates that use all of F.
+        Cells of a table up to which the optimum over F has certificates; other optima always have them.
 
     Returns
     -------

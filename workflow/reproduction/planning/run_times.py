@@ -28,10 +28,10 @@ Times = dict[tuple[str, str], float]
 
 
 #: Seconds from the start of a job to that of what its run time measures.
-START_UP = 1.5
+START_UP_SECONDS = 1.5
 
 #: A job of which nothing is known counts as one of so many seconds.
-UNKNOWN = 5.0
+UNMEASURED_SECONDS = 5.0
 
 #: Seconds of expected work after which the pace of this run counts as much as that of earlier ones.
 _PRIOR = 20.0
@@ -109,7 +109,8 @@ class Progress:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._left = {
-            job: (UNKNOWN if seconds is None else seconds) + START_UP for job, seconds in expected.items()
+            job: (UNMEASURED_SECONDS if seconds is None else seconds) + START_UP_SECONDS
+            for job, seconds in expected.items()
         }
         self._all, self._cores, self._clock = sum(self._left.values()), cores, clock
         self._started: dict[int, tuple[float, float]] = {}
@@ -177,12 +178,16 @@ def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
     if not measured:
         expected = "no run with these settings has been measured yet"
     else:
-        measured = [seconds + START_UP for seconds in measured] + [UNKNOWN + START_UP] * unknown
+        measured = [seconds + START_UP_SECONDS for seconds in measured] + [
+            UNMEASURED_SECONDS + START_UP_SECONDS
+        ] * unknown
         total = sum(measured)
         where = f"on {cores} {_plural(cores, 'core')}" if cores else "of one core"
         expected = f"about {_duration(max(total / cores, max(measured)) if cores else total)} {where}"
         if unknown:
-            expected += f", with {UNKNOWN:.0f} s for each of {unknown} that nobody has measured yet"
+            expected += (
+                f", with {UNMEASURED_SECONDS:.0f} s for each of {unknown} that nobody has measured yet"
+            )
     return (
         f"{len(jobs)} {_plural(len(jobs), 'job')}; expected: {expected}.\n"
         "Results go to results/, the log of every job to logs/. If it is interrupted, run the same again."

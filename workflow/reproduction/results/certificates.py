@@ -35,7 +35,7 @@ _PLACE = {
 PROVED, FAILED = "proved", "failed"
 
 #: A bound that is proved counts as the one that was computed if it is this little above it, relative.
-CLOSE = 1e-3
+CLOSE_EXCESS = 1e-3
 
 #: Files that one process of the checker is given.
 _FILES_AT_ONCE = 100
@@ -70,7 +70,7 @@ VERIFIED = Schema(
         "value": "float64",  # computed
         "bound": "float64",  # computed
         "proved_value": "float64",  # at least that of the mechanism
-        "proved_bound": "float64",  # of its class; missing: the document has no proof of a bound
+        "proved_bound": "float64",  # of its class or a larger one; missing: none is in the document
         "excess": "float64",  # of the bound proved over that computed, relative
         "bytes": "Int64",
         "file": "str",
@@ -171,13 +171,13 @@ def count_certificates(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
     -------
     DataFrame
         A row per table: the paper; ``bound proved``, where the level and the utility of the mechanism are
-        proved, and a bound that is at most `CLOSE` above that computed; ``weaker bound proved``, where the
-        level and the utility are proved, and a bound, if any, that is farther above; ``failed``; and
+        proved, and a bound that is at most `CLOSE_EXCESS` above that computed; ``weaker bound proved``, where
+        the level and the utility are proved, and a bound, if any, that is farther above; ``failed``; and
         ``largest excess`` of the bounds counted as proved over those computed, relative.
     """
     rows = []
     for table in tables:
-        proved, close = table["outcome"] == PROVED, table["excess"] <= CLOSE
+        proved, close = table["outcome"] == PROVED, table["excess"] <= CLOSE_EXCESS
         excess = table.loc[proved & close, "excess"].max()
         rows.append(
             {

@@ -1,6 +1,6 @@
 """Accuracy and tuning of the search for proofs of PolyOpt, which `ldpfrontier.verify` checks.
 
-Compiled kernels take these values in when they are compiled: after a change, delete `__pycache__`.
+Compiled kernels take these values in: after a change, those that use them are compiled again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ class PolyoptCertificateSettings:
     max_nodes: int = 500
     #: Most nodes of a tree of a block.
     max_block_nodes: int = 200_000
-
     #: Most rounds of solving for prices.
     solver_rounds: int = 300
 

@@ -1,6 +1,6 @@
 """Accuracy and tuning of the certificate.
 
-Compiled kernels take these values in when they are compiled: after a change, delete `__pycache__`.
+Compiled kernels take these values in: after a change, those that use them are compiled again.
 Unless a line says otherwise, values were tuned on Adult 16 x 7.
 """
 

@@ -1,6 +1,6 @@
 """Limits, accuracy and tuning of the blocks.
 
-Compiled kernels take these values in when they are compiled: after a change, delete `__pycache__`.
+Compiled kernels take these values in: after a change, those that use them are compiled again.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ import pytest
 
 from reproduction.planning.provenance import configuration_hash
 from reproduction.planning.run_times import (
-    START_UP,
-    UNKNOWN,
+    START_UP_SECONDS,
+    UNMEASURED_SECONDS,
     Job,
     Progress,
     announcement,
@@ -125,7 +125,7 @@ def test_a_run_that_computes_nothing_does_not_guess():
 def test_the_time_left_follows_the_pace_of_the_run():
     """Ten jobs of a minute on two cores: as announced first, then as slow as those that are done."""
     now = [0.0]
-    progress = Progress(dict.fromkeys(range(10), 60.0 - START_UP), 2, lambda: now[0])
+    progress = Progress(dict.fromkeys(range(10), 60.0 - START_UP_SECONDS), 2, lambda: now[0])
     assert progress.seconds_left() == pytest.approx(300.0)
     for first in range(0, 10, 2):
         for job in (first, first + 1):
@@ -141,18 +141,18 @@ def test_the_time_left_follows_the_pace_of_the_run():
 
 def test_a_job_that_runs_counts_for_what_is_left_of_it():
     now = [0.0]
-    progress = Progress({1: 100.0 - START_UP, 2: None}, 1, lambda: now[0])
+    progress = Progress({1: 100.0 - START_UP_SECONDS, 2: None}, 1, lambda: now[0])
     progress.start(1)
     now[0] = 40.0
-    assert progress.seconds_left() == pytest.approx(60.0 + UNKNOWN + START_UP)
+    assert progress.seconds_left() == pytest.approx(60.0 + UNMEASURED_SECONDS + START_UP_SECONDS)
     assert progress.line(0, 2) == "0 of 2 jobs done, 0% of the work, about 66 s left"
     now[0] = 500.0  # Longer than expected: it may end at any time.
-    assert progress.seconds_left() == pytest.approx(UNKNOWN + START_UP)
+    assert progress.seconds_left() == pytest.approx(UNMEASURED_SECONDS + START_UP_SECONDS)
 
 
 def test_a_job_that_nobody_has_measured_does_not_change_the_pace():
     now = [0.0]
-    progress = Progress({1: None, 2: 60.0 - START_UP}, 1, lambda: now[0])
+    progress = Progress({1: None, 2: 60.0 - START_UP_SECONDS}, 1, lambda: now[0])
     progress.start(1)
     now[0] = 600.0
     progress.finish(1)
