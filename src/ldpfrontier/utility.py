@@ -155,7 +155,7 @@ class FDivergence:
     p0, p1 : array_like, shape (k,)
         Distributions of X under the two hypotheses.
     kind : {"kl", "tv", "chi2", "hellinger"}
-        t log t (in nats), |t - 1| / 2, (t - 1)^2, (sqrt t - 1)^2 / 2.
+        The function f: ``t log t`` (in nats), ``|t - 1| / 2``, ``(t - 1)^2`` or ``(sqrt t - 1)^2 / 2``.
     f : callable, optional
         Vectorised convex function on [0, inf) with f(1) = 0, instead of `kind`. f(0) is its limit at 0.
 

@@ -1,0 +1,163 @@
+"""The pages as a site, read by Sphinx: `sphinx-build -W -c docs/site . build/site` in the top folder.
+
+The sources are the Markdown pages of the repository, as a forge shows them. What a forge does for them is
+done here: formulas become MathML, links to files of the repository lead to copies of these, and diagrams
+become tables of their arrows. ``docs/api.md`` gets the complete docstrings. Nothing is loaded from a
+network, neither when the site is built nor when it is read.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "src"))
+
+import ldpfrontier  # noqa: E402
+
+#: The side bar: the caption of each group of pages, and the pages, some with a shorter title.
+GROUPS = {
+    "Results": [
+        "Kairouz et al. 2016 <docs/kairouz2016>",
+        "Liao et al. 2017 <docs/liao2017>",
+        "Kalantari et al. 2018 <docs/kalantari2018>",
+        "Lopuhaä and Goseling 2024 <docs/lopuhaa2024>",
+        "docs/beyond",
+        "docs/atlas",
+    ],
+    "The library": [
+        "docs/own-data",
+        "docs/api",
+        "docs/certificates",
+        "docs/performance",
+        "benchmarks/README",
+        "src/ldpfrontier/optimal/README",
+    ],
+    "The reproduction": [
+        "docs/artifact",
+        "docs/workflow",
+        "config/README",
+        "results/README",
+        "docs/rules",
+        "docs/cluster",
+    ],
+    "The project": ["docs/notes", "CONTRIBUTING", "CHANGELOG"],
+}
+
+project = "ldp-frontier"
+version = release = ldpfrontier.__version__
+html_show_copyright = html_show_sphinx = False
+root_doc = "README"
+pages = ["README", *(re.sub(r".*<|>", "", page) for group in GROUPS.values() for page in group)]
+include_patterns = [f"{page}.md" for page in pages]
+exclude_patterns = [".*", "build", "logs", "results/[!R]*", "smoke", "tests", "workflow"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+# Blocks of code of the pages have languages that Pygments does not know.
+suppress_warnings = ["misc.highlighting_failure"]
+
+default_role = "py:obj"
+autodoc_default_options = {"members": True}
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+toc_object_entries = False
+python_maximum_signature_line_length = 90
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+
+html_theme = "furo"
+html_title = f"ldp-frontier {release}"
+html_math_renderer = "mathml"
+html_extra_path = ["index.html"]
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
+html_copy_source = False
+
+LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#|mailto:)([^)\s#]+)(#[^)\s]*)?\)")
+DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NODE = r"(\w+)(?:[\[(]+(.+?)[\])]+)?"
+ARROW = re.compile(rf"{NODE} -->(?:\|(.+?)\|)? {NODE}")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect what follows with Sphinx."""
+    app.connect("source-read", read)
+    inline, block = (formula, None), (displayed, None)
+    app.add_html_math_renderer("mathml", inline_renderers=inline, block_renderers=block)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def read(app: Sphinx, page: str, source: list[str]) -> None:
+    """Change the text of a page before it is parsed."""
+    folder = Path(app.srcdir, page).parent
+    text = DIAGRAM.sub(lambda match: arrows(match[1]), source[0])
+    text = LINK.sub(lambda match: link(folder, *match.groups()), text)
+    if page == "README":
+        text += "".join(
+            f"\n```{{toctree}}\n:caption: {caption}\n:hidden:\n\n{chr(10).join(group)}\n```\n"
+            for caption, group in GROUPS.items()
+        )
+    source[0] = reference(text) if page == "docs/api" else text
+
+
+def link(folder: Path, words: str, target: str, fragment: str | None) -> str:
+    """Return a link to a page with its fragment, to a copy of another file without, or words alone.
+
+    The README of a folder stands for it; a folder without one has no page.
+    """
+    if (folder / target).is_dir():
+        target = f"{target.rstrip('/')}/README.md"
+        if not (folder / target).is_file():
+            return words
+    return f"[{words}]({target}{(fragment or '') if target.endswith('.md') else ''})"
+
+
+def arrows(diagram: str) -> str:
+    """Return a diagram in Mermaid's language as a table with a row per arrow."""
+    labels: dict[str, str] = {}
+    found = []
+    for line in diagram.splitlines():
+        if match := ARROW.search(line):
+            first, its_label, condition, second, label = match.groups()
+            for name, said in ((first, its_label), (second, label)):
+                if said:
+                    labels[name] = said.strip('"').replace("<br>", ": ", 1).replace("<br>", " ")
+            found.append((first, second, condition or ""))
+    columns = 3 if any(condition for *_, condition in found) else 2
+    cells = [("from", "to", "when"), ("---",) * 3]
+    cells += [(labels.get(first, first), labels.get(second, second), when) for first, second, when in found]
+    return "\n".join(f"| {' | '.join(row[:columns])} |" for row in cells)
+
+
+def reference(text: str) -> str:
+    """Return the page of public names with complete docstrings instead of signatures and first lines."""
+    before, *sections = re.split(r"^(?=### `)", text, flags=re.MULTILINE)
+    made = [before]
+    for section in sections:
+        name = section.split("`")[1]
+        kind = "class" if isinstance(getattr(ldpfrontier, name), type) else "function"
+        directive = f"```{{eval-rst}}\n.. auto{kind}:: ldpfrontier.{name}\n```"
+        following = "".join(section.partition("\n## ")[1:])
+        made.append(f"### `{name}`\n\n{directive}\n{following}\n")
+    return "".join(made)
+
+
+def formula(writer: Any, node: nodes.math) -> None:
+    """Write a formula of a line as MathML."""
+    writer.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def displayed(writer: Any, node: nodes.math_block) -> None:
+    """Write a formula of its own as MathML."""
+    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
