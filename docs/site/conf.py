@@ -24,6 +24,7 @@ import ldpfrontier  # noqa: E402
 
 #: The side bar: the caption of each group of pages, and the pages, some with a shorter title.
 GROUPS = {
+    "Start here": ["docs/glossary"],
     "Results": [
         "Kairouz et al. 2016 <docs/kairouz2016>",
         "Liao et al. 2017 <docs/liao2017>",

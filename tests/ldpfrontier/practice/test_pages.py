@@ -51,7 +51,7 @@ def test_the_commands_of_the_page_print_what_it_shows():
 
 def test_every_command_of_the_readme_works(example, monkeypatch, capsys):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```sh\ncd docs/example\n(.*?)```", text, re.DOTALL)
+    (block,) = re.findall(r"```sh\n\. \.venv/bin/activate && cd docs/example\n(.*?)```", text, re.DOTALL)
     monkeypatch.chdir(example)
     for line in block.splitlines():
         program, *arguments = line.split()
