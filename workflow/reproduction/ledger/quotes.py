@@ -81,10 +81,31 @@ class Quote:
 
 @dataclass(frozen=True)
 class Highlight:
-    """What a reader should know first: a sentence with ``{numbers}``, and what shows it."""
+    """What a reader should know first: what a paper says, what was found, and why it matters.
+
+    Attributes
+    ----------
+    paper : str
+        Its key.
+    stated : str
+        What the paper says; empty for the statement of the claim.
+    found : str
+        What was found, with ``{names}`` in place of numbers; empty for the explanation of the claim.
+    matters : str
+        Why a reader should care.
+    lead : str
+        A sentence for the top of the page, likewise with ``{names}``; empty for most.
+    numbers : mapping of str to mapping
+        The entries of the quotes by name.
+    claim, figure : str
+        What shows it: an id, and the name of a figure.
+    """
 
     paper: str
-    text: str
+    matters: str
+    stated: str = ""
+    found: str = ""
+    lead: str = ""
     numbers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     claim: str = ""
     figure: str = ""
@@ -103,12 +124,15 @@ class Highlight:
             for key, entry in self.numbers.items()
         }
 
-    def sentence(self, tables: Mapping[str, pd.DataFrame]) -> str | None:
-        """Return the sentence with its numbers; None if a table or a row of them is not there."""
+    def fill(self, text: str, tables: Mapping[str, pd.DataFrame]) -> str | None:
+        """Return a text with its numbers; None if a table or a row of them is not there."""
+        named = {key: quote for key, quote in self.quotes().items() if f"{{{key}}}" in text}
         try:
-            return self.text.format(**{key: q.text(tables[q.table]) for key, q in self.quotes().items()})
+            numbers = {key: quote.text(tables[quote.table]) for key, quote in named.items()}
         except (KeyError, ValueError):
             return None
+        # Braces around anything else are those of LaTeX.
+        return re.sub(r"\{(\w+)\}", lambda name: numbers.get(name[1], name[0]), text)
 
 
 def highlights_of(paper: Paper) -> list[Highlight]:
@@ -117,7 +141,8 @@ def highlights_of(paper: Paper) -> list[Highlight]:
     Raises
     ------
     PaperError
-        If an entry lacks a key or has an unknown one, or names a table or a figure that is not there.
+        If an entry lacks a key or has an unknown one, names a table or a figure that is not there, or names
+        no claim and lacks a text.
     """
     found = []
     for number, entry in enumerate(paper.highlights, start=1):
@@ -127,6 +152,8 @@ def highlights_of(paper: Paper) -> list[Highlight]:
             raise PaperError(
                 f"{name} quotes the table {unknown[0]}; {paper.key} has {', '.join(paper.published_tables)}."
             )
+        if not highlight.claim and not (highlight.stated and highlight.found):
+            raise PaperError(f"{name} names no claim, so it must say what is stated and what was found.")
         if highlight.figure and highlight.figure not in paper.figures:
             raise PaperError(
                 f"{name} names the figure {highlight.figure}; {paper.key} has {', '.join(paper.figures)}."

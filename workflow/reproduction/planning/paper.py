@@ -12,7 +12,8 @@ A folder with a ``paper.yaml`` is a paper. The file says what there is, in the s
   function returns certificates of its optima as well. ``schema`` is one of
   `reproduction.results.tables`, or ``module:NAME`` in the folder.
 - ``figures`` (functions in ``figures``) and ``layouts`` (tables of texts, in ``summaries``): likewise, with a
-  ``caption`` and ``labels`` for the reports.
+  ``caption`` and ``labels`` for the reports; ``lead`` is a second caption, for a reader who knows none of the
+  papers, of a figure that opens the page.
 - ``claims`` and ``errata``: see `reproduction.ledger.claims`; ``highlights``, what a reader should know
   first: see `reproduction.ledger.quotes`.
 
@@ -93,6 +94,7 @@ class Call:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, str] | str = field(default_factory=dict)
     caption: str = ""
+    lead: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     needs: str = ""
 
@@ -309,6 +311,7 @@ def _read_call(path: Path, cls: type[T], module: str, name: str, entry: Any) -> 
         call,
         function=function if ":" in function else f"{module}:{function}",
         caption=" ".join(call.caption.split()),
+        lead=" ".join(call.lead.split()),
     )
 
 

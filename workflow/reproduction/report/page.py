@@ -25,9 +25,9 @@ from markupsafe import Markup, escape
 
 from ldpfrontier.atomic import replacing
 from reproduction.job import load
-from reproduction.ledger.claims import LEDGER, VERDICTS, count_verdicts, errata_of
+from reproduction.ledger.claims import LEDGER, NOT_REPRODUCED, VERDICTS, count_verdicts, errata_of
 from reproduction.ledger.quotes import highlights_of
-from reproduction.planning.paper import Paper
+from reproduction.planning.paper import Call, Paper
 from reproduction.planning.provenance import configuration_hash
 from reproduction.planning.run_times import benchmark_seconds
 from reproduction.results.certificates import count_certificates
@@ -48,11 +48,18 @@ class ReportError(ValueError):
 
 @dataclass
 class Figure:
-    """A figure: its files by suffix, relative to the page, the image itself as a data URI, and its claims."""
+    """A figure: its files by suffix, relative to the page, the image itself as a data URI, and its claims.
 
+    `place` is its number in the paper, in words, and `shows` says in a line what it shows; `lead` is the
+    caption for a reader who knows none of the papers, if the figure opens the page.
+    """
+
+    paper: str
     name: str
     caption: str
-    number: str = ""
+    place: str = ""
+    shows: str = ""
+    lead: str = ""
     image: str = ""
     files: dict[str, str] = field(default_factory=dict)
     claims: list[dict[str, Any]] = field(default_factory=list)
@@ -127,7 +134,12 @@ def write(
         _paper_entry(paper, ledger, figures.get(paper.key, {}), tables.get(paper.key, {}), assumptions)
         for paper in papers
     ]
-    keys = {paper.key for paper in papers}
+    keys_in_order = [paper.key for paper in papers]
+    keys = set(keys_in_order)
+    cards = [card for entry in entries for card in entry["cards"]]
+    # What does not hold comes first.
+    cards.sort(key=lambda card: card["claim"].get("verdict") != NOT_REPRODUCED)
+    openings = [figure for found in figures.values() for figure in found.values() if figure.lead]
     everything = [table for found in tables.values() for table in found.values() if table.metadata]
     text = (
         _environment(papers)
@@ -136,10 +148,18 @@ def write(
             style=Markup(_template("report.css")),
             script=Markup(_template("report.js")),
             papers=entries,
+            cards=cards,
+            leads=[lead for entry in entries for lead in entry["leads"]],
+            openings=openings,
             names={paper.key: paper.short_name for paper in papers},
             verdicts=VERDICTS,
-            counts=count_verdicts(ledger).to_dict("records"),
+            counts=_counts(ledger, keys_in_order),
             certificates=count_certificates(certificates).to_dict("records"),
+            titles={
+                f"figure-{figure.paper}-{figure.name}": f"{figure.place}: {figure.shows}"
+                for found in figures.values()
+                for figure in found.values()
+            },
             targets={
                 *(f"figure-{paper}-{name}" for paper, found in figures.items() for name in found),
                 *(f"table-{paper}-{name}" for paper, found in tables.items() for name in found),
@@ -178,6 +198,23 @@ def _paper_entry(
         claim["shown"] = figure is not None
         if figure is not None:
             figure.claims.append(claim)
+    cards = _cards(paper, claims, tables)
+    return {
+        "paper": paper,
+        "leads": [card["lead"] for card in cards if card["lead"]],
+        "cards": [card for card in cards if card["found"]],
+        "figures": list(figures.values()),
+        "tables": list(tables.values()),
+        "claims": claims,
+        "errata": errata_of(paper),
+        "assumptions": {k: v for k, v in assumptions.items() if k.split(".")[0] == paper.key},
+    }
+
+
+def _cards(
+    paper: Paper, claims: Sequence[Mapping[str, Any]], tables: Mapping[str, Table]
+) -> list[dict[str, Any]]:
+    """Return what a reader should know first: every claim that is not reproduced, and the highlights."""
     highlights = highlights_of(paper)
     quoted = {quote.table for highlight in highlights for quote in highlight.quotes().values()}
     read = {
@@ -185,16 +222,39 @@ def _paper_entry(
         for name, table in tables.items()
         if name in quoted and table.source
     }
-    sentences = [(highlight, highlight.sentence(read)) for highlight in highlights]
-    return {
-        "paper": paper,
-        "highlights": [(sentence, highlight) for highlight, sentence in sentences if sentence],
-        "figures": list(figures.values()),
-        "tables": list(tables.values()),
-        "claims": claims,
-        "errata": errata_of(paper),
-        "assumptions": {k: v for k, v in assumptions.items() if k.split(".")[0] == paper.key},
-    }
+    failed = {claim["id"]: claim for claim in claims if claim["verdict"] == NOT_REPRODUCED}
+    by_id = {claim["id"]: claim for claim in claims}
+    cards = [
+        {
+            "paper": paper.key,
+            "stated": highlight.stated or claim["statement"],
+            "found": highlight.fill(highlight.found, read)
+            or failed.get(highlight.claim, {}).get("explanation"),
+            "matters": highlight.matters,
+            "lead": highlight.fill(highlight.lead, read),
+            "claim": claim,
+            "figure": highlight.figure,
+        }
+        for highlight in highlights
+        for claim in [by_id.get(highlight.claim, {})]
+    ]
+    told = {highlight.claim for highlight in highlights}
+    others = [claim for name, claim in failed.items() if name not in told]
+    more = {"paper": paper.key, "matters": "", "lead": "", "figure": ""}
+    return cards + [
+        {**more, "stated": claim["statement"], "found": claim["explanation"], "claim": claim}
+        for claim in others
+    ]
+
+
+def _counts(ledger: pd.DataFrame, papers: Sequence[str]) -> list[dict[str, Any]]:
+    """Count the claims by verdict and in all, a row per paper in the order of the page, and one for all."""
+    wide = count_verdicts(ledger).set_index("paper")
+    wide["claims"] = wide.sum(axis=1)
+    ordered = wide.loc[[name for name in (*papers, "all") if name in wide.index]]
+    return [
+        {str(name): value for name, value in row.items()} for row in ordered.reset_index().to_dict("records")
+    ]
 
 
 def _claim_texts(row: Mapping[Any, Any]) -> dict[str, Any]:
@@ -210,6 +270,7 @@ def _environment(papers: Sequence[Paper]) -> Environment:
     key = re.compile("|".join(map(re.escape, names)) or "(?!)")
     environment.filters["slug"] = lambda text: re.sub(r"\W+", "-", str(text))
     environment.filters["named"] = lambda text: key.sub(lambda found: names[found[0]], str(text))
+    environment.filters["plain"] = lambda text: environment.filters["named"](text).replace("$", "")
     environment.filters["math"] = lambda text: typeset(environment.filters["named"](text))
     return environment
 
@@ -266,9 +327,7 @@ def _collect(
         paper = papers[key]
         if path.parents[1].name == "figures":
             call = paper.figures[path.stem]
-            figure = figures.setdefault(key, {}).setdefault(
-                path.stem, Figure(path.stem, call.caption, call.labels.get("figure", "-"))
-            )
+            figure = figures.setdefault(key, {}).setdefault(path.stem, _figure(call))
             figure.files[path.suffix[1:]] = link
             if path.suffix in _MIME:
                 images.setdefault((key, path.stem), {})[path.suffix] = path
@@ -280,6 +339,13 @@ def _collect(
     for (key, name), files in images.items():
         figures[key][name].image = _image(files)
     return figures, tables
+
+
+def _figure(call: Call) -> Figure:
+    """Return a figure without its files: an added one has no number."""
+    number, shows = call.labels.get("figure", "-"), call.labels.get("shows", call.name)
+    place = "Added" if number == "-" else f"Figure {number}" if number[:1].isdigit() else number
+    return Figure(call.paper, call.name, call.caption, place, shows[:1].upper() + shows[1:], call.lead)
 
 
 def _image(files: Mapping[str, Path]) -> str:

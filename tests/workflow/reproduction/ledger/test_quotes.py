@@ -41,10 +41,12 @@ def test_what_cannot_be_looked_up_gets_a_sentence():
 
 def test_a_sentence_without_its_table_or_its_row_is_left_out():
     numbers = {"x": {"table": "t", "column": "value", "take": "max"}}
-    highlight = Highlight("p", "It is {x}.", numbers)
-    assert highlight.sentence({"t": TABLE}) == "It is 0.75."
-    assert highlight.sentence({}) is None
-    assert highlight.sentence({"t": TABLE[:0]}) is None
+    highlight = Highlight("p", "So.", numbers=numbers)
+    assert highlight.fill("It is {x}.", {"t": TABLE}) == "It is 0.75."
+    assert highlight.fill("It is {x}.", {}) is None
+    assert highlight.fill("It is {x}.", {"t": TABLE[:0]}) is None
+    # Only what a sentence names is looked up, and other braces are those of LaTeX.
+    assert highlight.fill("It is $e^{-y}$.", {}) == "It is $e^{-y}$."
 
 
 def test_highlights_name_what_there_is():
@@ -53,14 +55,19 @@ def test_highlights_name_what_there_is():
         for highlight in highlights_of(paper):
             assert highlight.claim or highlight.figure
             assert highlight.claim in {"", *ids}
-            assert set(highlight.numbers) == {part.split("}")[0] for part in highlight.text.split("{")[1:]}
+            text = highlight.found + highlight.lead
+            assert all(f"{{{name}}}" in text for name in highlight.numbers)
+            assert highlight.matters
     paper = papers()["kairouz2016"]
-    wrong = {"text": "{x}", "numbers": {"x": {"table": "tea", "column": "value"}}}
+    right = {"stated": "x", "found": "{x}", "matters": "x"}
+    wrong = {**right, "numbers": {"x": {"table": "tea", "column": "value"}}}
     with pytest.raises(
         PaperError, match="Highlight 1 of kairouz2016 quotes the table tea; kairouz2016 has fig3"
     ):
         highlights_of(replace(paper, highlights=[wrong]))
     with pytest.raises(PaperError, match="names the figure fig99; kairouz2016 has fig2"):
-        highlights_of(replace(paper, highlights=[{"text": "x", "figure": "fig99"}]))
+        highlights_of(replace(paper, highlights=[{**right, "figure": "fig99"}]))
     with pytest.raises(PaperError, match="x of a highlight of kairouz2016 lacks column"):
-        highlights_of(replace(paper, highlights=[{"text": "{x}", "numbers": {"x": {"table": "fig3"}}}]))
+        highlights_of(replace(paper, highlights=[{**right, "numbers": {"x": {"table": "fig3"}}}]))
+    with pytest.raises(PaperError, match="names no claim, so it must say what is stated and what was found"):
+        highlights_of(replace(paper, highlights=[{**right, "found": ""}]))

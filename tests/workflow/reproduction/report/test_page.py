@@ -177,7 +177,10 @@ def test_every_paper_is_there_by_its_authors_and_its_doi(page):
         assert {("a", f"https://doi.org/{paper.doi}"), ("a", paper.url)} <= set(found.links)
         # A reader need not know our keys.
         shown = re.sub(
-            r"<(script|style)>.*?</\1>|<pre>.*?</pre>|<details>.*?</details>|<[^>]*>", " ", text, flags=re.S
+            r'<(script|style)>.*?</\1>|<pre.*?</pre>|<details class="settings">.*?</details>|<[^>]*>',
+            " ",
+            text,
+            flags=re.S,
         )
         assert paper.short_name in shown
     assert [key for key in (paper.key for paper in PAPERS) if f"of {key}" in shown] == []
@@ -230,15 +233,71 @@ def test_what_made_a_table_is_on_the_page_and_in_a_file(tmp_path):
     assert f"0.1.0 <small><code>{8 * 'c'}</code> <code>{8 * 'd'}</code>" in text
 
 
+def test_the_first_sentences_count_the_verdicts(tmp_path):
+    """Every number of them is one of the ledger's, per paper in the order of the page."""
+    ledger = decided(tmp_path)
+    assert set(ledger["verdict"]) == {claims.NOT_CHECKABLE}
+    for name, verdict in (
+        ("K-T2", claims.REPRODUCED),
+        ("L-E1", claims.REPRODUCED),
+        ("K-F4", claims.ANOTHER_READING),
+        ("K-C10", claims.NOT_REPRODUCED),
+    ):
+        ledger.loc[ledger["id"] == name, ["verdict", "explanation"]] = [verdict, "A reason."]
+    text = written(tmp_path / "results", ledger=ledger).read_text(encoding="utf-8")
+    lead = " ".join(
+        re.sub("<[^>]*>", "", text.partition('<div class="lead">')[2].partition("</div>")[0]).split()
+    )
+    n = len(CLAIMS)
+    assert (
+        f"Of {n} claims of the papers, 2 are reproduced as printed, 1 with another reading of the text, and "
+        f"1 are not; {n - 4} cannot be checked with the tables of this run."
+    ) in lead
+    own = {paper.key: sum(claim.paper == paper.key for claim in CLAIMS) for paper in PAPERS}
+    ones = [f"{n} of {own[p.key]} in {p.short_name}" for p, n in zip(PAPERS, (2, 0, 0, 1), strict=True)]
+    assert f"Reproduced are {ones[0]}, {ones[1]}, {ones[2]} and {ones[3]}." in lead
+    # Of a claim that is not reproduced there is a card, with its explanation where the tables give no number.
+    cards = plain(text.partition('id="findings"')[2].partition("</ul>")[0])
+    assert "A reason." in cards
+    assert "Why it matters" in cards
+
+
+def test_a_claim_that_fails_without_a_highlight_has_a_card(tmp_path):
+    ledger = decided(tmp_path)
+    ledger.loc[ledger["id"] == "Ka-L5", ["verdict", "explanation"]] = [claims.NOT_REPRODUCED, "Off by 7."]
+    text = written(tmp_path / "results", ledger=ledger).read_text(encoding="utf-8")
+    (card,) = re.findall(r'(?s)<ul class="findings">.*?</ul>', plain(text))
+    first = card.partition("</li>")[0]
+    assert "Ka-L5" in first
+    assert "Off by 7." in first
+    assert "Why it matters" not in first
+
+
+def test_the_picture_that_opens_the_page(tmp_path):
+    """It has a caption for newcomers, and its own one in the section of its paper."""
+    write_text(SVG, tmp_path / "results/figures/lopuhaa2024/fig2.svg")
+    text = written(tmp_path / "results").read_text(encoding="utf-8")
+    call = papers()["lopuhaa2024"].figures["fig2"]
+    assert call.lead
+    assert plain(text).index(named(call.lead)) < plain(text).index(named(call.caption))
+    alts = re.findall(r'alt="([^"]+)"', re.sub("<math .*?</math>", "", text))
+    assert len(alts) == len(set(alts)) == 2
+    assert len(Page(text).sources) == 2
+
+
 def test_highlights_have_their_numbers_from_the_tables(page, tmp_path):
     """One whose tables are not there is left out; here all tables of one are."""
     text = page.read_text(encoding="utf-8")
-    assert "What is surprising" not in text
+    own = {"stated": "RR has more.", "matters": "It does."}
     paper = replace(
         papers()["kairouz2016"],
         highlights=[
-            {"text": "RR has {rr}.", "numbers": {"rr": {"table": "fig3", "column": "value", "form": ".0%"}}},
-            {"text": "Nothing {x}.", "numbers": {"x": {"table": "fig4", "column": "value"}}},
+            own
+            | {
+                "found": "RR has {rr}.",
+                "numbers": {"rr": {"table": "fig3", "column": "value", "form": ".0%"}},
+            },
+            own | {"found": "Nothing {x}.", "numbers": {"x": {"table": "fig4", "column": "value"}}},
         ],
     )
     rows = RESULTS.table([row("rr", 0.25)])
@@ -292,6 +351,9 @@ def test_what_the_page_says(page):
     (line,) = re.findall(r'(?s)<tr [^>]*id="table-kairouz2016-fig3">.*?</tr>', text)
     numbers = re.findall(r'<td class="n">(.*?)</td>', plain(line))
     assert numbers == ["3", "1", "1", "1.0e-01", "+1.0e-12"]
+    # A figure is named by what it shows, in the heading, in the contents and for those who do not see it.
+    assert "<h4>Figure 3: KL divergence" in plain(text)
+    assert 'alt="Kairouz et al. 2016, Figure 3: KL divergence' in text
     assert 'href="../tables/kairouz2016/fig3.csv"' in line
     assert "kairouz2016.epsilon.values</td><td>none" in text
     assert "kairouz2016.sizes</td><td>3, 6" in text
@@ -407,11 +469,14 @@ USE = """
       field(name).value = value; field(name).dispatchEvent(new Event("input", {bubbles: true})); await wait();
     };
     const there = (item) => item.offsetParent || item.closest("details");
-    const empty = () => shown("h2, h3").filter((heading) => {
+    const empty = () => shown("h2, h3, h4").filter((heading) => {
       const group = heading.closest(".group");
       return group && ![...group.querySelectorAll(".item:not([hidden])")].some(there);
     }).length;
-    const count = (more = "") => shown(".claim" + more).length;
+    const unfolded = (x) => !x.closest("details:not([open])");
+    const count = (more = "") => shown(".claim" + more).filter(unfolded).length;
+    seen.folded = document.querySelectorAll(".fold:not([open])").length;
+    for (const part of document.querySelectorAll(".fold")) part.open = true;
     seen.wide = document.documentElement.scrollWidth > innerWidth;
     seen.broken = [...document.querySelectorAll("figure img")].filter((image) => !image.naturalWidth).length;
     seen.loaded = performance.getEntriesByType("resource").filter((x) => x.name.startsWith("http")).length;
@@ -420,11 +485,18 @@ USE = """
     seen.paper = [count(), shown(".ledger .item").length, location.search, empty()];
     await set("q", "2 x 2 certified");
     seen.words = [count() > 0, count() < seen.paper[0], location.search, empty()];
+    for (const part of document.querySelectorAll(".fold")) part.open = false;
     location.hash = "#claim-K-T2"; await wait();
     seen.revealed = [shown("#claim-K-T2").length, field("paper").value, field("q").value];
+    seen.found = [];
+    await set("paper", "");
+    const queries = ["Lopuhaä", "lopuhaa", "Renyi", "Rényi", "e^eps", "e^{ε}", '"Figure 4"', "figure 4"];
+    for (const words of queries) {
+      await set("q", words); seen.found.push(count());
+    }
     await set("q", "no such words"); seen.nothing = [count(), shown("#nothing").length, empty()];
     document.querySelector("[type=reset]").click(); await wait();
-    seen.reset = [count(), location.search];
+    seen.reset = [document.querySelectorAll(".claim:not([hidden])").length, location.search];
     document.querySelector('a.pick.verdict[href*="kalantari2018"]').click(); await wait();
     seen.picked = [location.search, count(), count("[data-paper=kalantari2018]"), empty()];
     await set("paper", ""); await set("verdict", "");
@@ -433,6 +505,8 @@ USE = """
     seen.large = [document.querySelector("#large").open, image.getBoundingClientRect().width];
     document.querySelector("#large [value=size]").click(); await wait();
     seen.other = image.getBoundingClientRect().width;
+    seen.focus = [...document.querySelectorAll(".scroll")].filter(
+      (x) => x.scrollWidth > x.clientWidth + 1 && x.offsetParent && x.tabIndex < 0).length;
 """
 
 
@@ -443,6 +517,14 @@ def test_on_a_phone_and_on_a_desktop(page, width, tmp_path):
     found = seen(page, tmp_path, width, USE)
     own = sum(claim.paper == "liao2017" for claim in CLAIMS)
     other = sum(claim.paper == "kalantari2018" for claim in CLAIMS)
+    # Accents and spellings of formulas do not matter, and a number is found as a whole.
+    with_accents, without, *renyi, typed, latex, quoted, both = found.pop("found")
+    robust = sum(claim.paper == "lopuhaa2024" for claim in CLAIMS)
+    assert with_accents == without == robust
+    assert renyi[0] == renyi[1] > 0
+    assert typed == latex >= sum("e^ε" in claim.statement for claim in CLAIMS) > 0
+    assert 0 < quoted <= both < len(CLAIMS)
+    assert (found.pop("folded") > 0) == (width < 640)
     assert found == {
         "wide": False,
         "broken": 0,
@@ -457,6 +539,7 @@ def test_on_a_phone_and_on_a_desktop(page, width, tmp_path):
         # At once larger than a phone, on a desktop as a whole; and the other way round.
         "large": [True, found["large"][1]],
         "other": found["other"],
+        "focus": 0,
     }
     sizes = found["large"][1], found["other"]
     assert max(sizes) > 1000
@@ -469,7 +552,7 @@ def test_the_address_says_what_is_shown(page, tmp_path):
     steps = """
       seen.claims = shown(".claim").length;
       seen.chosen = [...document.querySelectorAll(".filters select, .filters input")].map((x) => x.value);
-      seen.target = shown("#claim-K-T2").length;
+      seen.target = shown("#claim-K-T2").filter((x) => !x.closest("details:not([open])")).length;
       // As narrow as a phone: nothing sticks out.
       document.documentElement.style.width = "390px"; await wait();
       const wide = (x) => x.getBoundingClientRect().right > 391 && !x.closest(".counts, .tables, details");
@@ -484,18 +567,18 @@ def test_the_address_says_what_is_shown(page, tmp_path):
 def test_on_paper_nothing_is_lost(page, tmp_path):
     steps = """
       dispatchEvent(new Event("beforeprint")); await wait();
-      seen.closed = document.querySelectorAll("details:not([open])").length;
+      seen.closed = document.querySelectorAll(".fold:not([open])").length;
       const right = document.body.getBoundingClientRect().right + 1;
       const wide = (x) => x.getBoundingClientRect().right > right
         || (x.scrollWidth > x.clientWidth + 1 && getComputedStyle(x).overflowX !== "visible");
       seen.clipped = shown(".scroll, .scroll td, pre").filter(wide).map((x) => x.outerHTML.slice(0, 80));
       seen.errata = shown(".errata tr.item").length;
-      seen.assumptions = shown("details tr").length;
-      seen.left = shown("nav, .filters").length;"""
+      seen.claims = shown(".ledger .item").length;
+      seen.left = shown("nav, .filters, .settings, .how, pre").length;"""
     # The rules for paper, at the width of A4 between its margins.
     found = seen(page, tmp_path, 680, steps, style=lambda text: text.replace("@media print", "@media all"))
     errata = sum(len(paper.errata) for paper in PAPERS)
-    assert found == {"closed": 0, "clipped": [], "errata": errata, "assumptions": 2, "left": 0}
+    assert found == {"closed": 0, "clipped": [], "errata": errata, "claims": len(CLAIMS), "left": 0}
     path = tmp_path / "page.pdf"
     browser(tmp_path, f"--print-to-pdf={path}", (tmp_path / "results/report/index.html").as_uri())
     assert path.read_bytes().startswith(b"%PDF")

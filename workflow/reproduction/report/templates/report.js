@@ -2,28 +2,42 @@
 const form = document.querySelector(".filters"), fields = [...form.querySelectorAll("select, input")];
 const items = [...document.querySelectorAll(".item")], groups = [...document.querySelectorAll(".group")].reverse();
 const cards = items.filter((item) => item.classList.contains("claim"));
-// A formula is found as it looks and by its LaTeX, and a figure by its caption alone.
-const texts = new Map(items.map((item) => [item, [item.textContent, item.id,
-  [...item.querySelectorAll("math")].map((formula) => formula.getAttribute("alttext")).join("")].join(" ").toLowerCase()]));
+const narrow = matchMedia("(max-width: 40rem)");
+const names = Object.fromEntries([...form.querySelectorAll("[name=paper] option")].map((x) => [x.value, x.textContent]));
+
+// Letters without their accents, and formulas as they are typed: e^ε, e^{ε} and e^\varepsilon are all e^eps.
+const greek = { ε: "eps", ϵ: "eps", α: "alpha", β: "beta", δ: "delta", ρ: "rho", θ: "theta", μ: "mu", "∞": "inf" };
+const typed = (text) => text.toLowerCase().normalize("NFD").replace(/[\u0300-\u036f]/g, "")
+  .replace(/[εϵαβδρθμ∞]/g, (sign) => greek[sign]).replace(/\\?(var)?epsilon/g, "eps").replace(/[{}\\]/g, "");
+// A formula is found as it looks and by its LaTeX, and an item by the name of its paper as well.
+const texts = new Map(items.map((item) => [item, typed([item.textContent, item.id, item.dataset.paper,
+  names[item.dataset.paper], ...[...item.querySelectorAll("math")].map((x) => x.getAttribute("alttext"))].join(" "))]));
+// What is between quotation marks is one word; a number is found as a whole.
+const split = (text) => [...typed(text).matchAll(/"([^"]+)"?|([^\s"]+)/g)].map((found) => found[1] ?? found[2]);
+const has = (text, word) => {
+  if (!/^[\d.]*\d$/.test(word)) return text.includes(word);
+  return new RegExp(`(?<![\\d.])${word.replaceAll(".", "\\.")}(?![\\d]|\\.\\d)`).test(text);
+};
 
 function filter() {
   const { paper, verdict, q } = Object.fromEntries(fields.map((field) => [field.name, field.value]));
-  const words = q.toLowerCase().split(/\s+/).filter(Boolean), asked = Boolean(verdict || words.length);
+  const words = split(q), asked = Boolean(verdict || words.length);
   for (const item of items) {
     const { dataset } = item;
     item.hidden = (paper && dataset.paper !== paper) || (verdict && dataset.verdict !== verdict)
-      || !words.every((word) => texts.get(item).includes(word));
+      || !words.every((word) => has(texts.get(item), word));
   }
   // A claim brings its figure with it.
   for (const figure of document.querySelectorAll("figure.item"))
     if (figure.hidden && figure.parentElement.querySelector(".claim:not([hidden])")) figure.hidden = false;
   // No heading without anything below it; innermost groups come first.
   for (const group of groups) group.hidden = !group.querySelector(".item:not([hidden])");
-  for (const details of document.querySelectorAll("details")) details.open = Boolean(words.length);
+  // On a phone what is long is folded, until something is looked for.
+  for (const part of document.querySelectorAll(".fold")) part.open = asked || Boolean(paper) || !narrow.matches;
+  for (const part of document.querySelectorAll(".settings")) part.open = Boolean(words.length);
   document.querySelector(".rest").hidden = asked;
   const found = cards.filter((card) => !card.hidden).length;
   form.querySelector("output").textContent = `${found} of ${cards.length} claims`;
-  document.querySelector(".ledger").hidden = !found;
   document.getElementById("nothing").hidden = items.some((item) => !item.hidden);
 }
 
@@ -44,8 +58,11 @@ function remember() {
 // What a link leads to is shown, whatever the filters say; they stay as they are.
 function reveal() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (!target || !target.closest("[hidden]")) return;
-  for (let part = target; part; part = part.parentElement) part.hidden = false;
+  if (!target || !target.closest("[hidden], details:not([open])")) return;
+  for (let part = target; part; part = part.parentElement) {
+    part.hidden = false;
+    if (part.matches("details")) part.open = true;
+  }
   target.scrollIntoView();
 }
 
@@ -64,8 +81,47 @@ for (const link of document.querySelectorAll("a.pick"))
   });
 addEventListener("hashchange", reveal);
 
+// The contents: a column where there is room, else a list that opens and closes; where the reader is stands out.
+const contents = document.querySelector(".contents"), roomy = matchMedia("(min-width: 75rem)");
+const arrange = () => { contents.open = roomy.matches; };
+roomy.addEventListener("change", arrange);
+arrange();
+contents.addEventListener("click", (event) => {
+  const link = event.target.closest("a");
+  if (!link) return;
+  arrange();
+  // Also if the address does not change: what was folded since is opened again.
+  if (link.hash === location.hash) reveal();
+});
+const links = new Map([...contents.querySelectorAll("a")].map((link) => [link.hash.slice(1), link]));
+const places = [...document.querySelectorAll("h2[id]")].filter((heading) => links.has(heading.id));
+function follow() {
+  const passed = places.filter((place) => place.offsetParent && place.getBoundingClientRect().top < innerHeight / 3);
+  for (const link of links.values()) link.removeAttribute("aria-current");
+  const here = passed.length && links.get(passed.at(-1).id);
+  if (here) here.setAttribute("aria-current", "true");
+}
+let waiting = false;
+addEventListener("scroll", () => {
+  if (!waiting) requestAnimationFrame(() => { waiting = false; follow(); });
+  waiting = true;
+}, { passive: true });
+
+// What scrolls sideways can be reached with the keyboard.
+function reach() {
+  for (const part of document.querySelectorAll(".scroll"))
+    part.toggleAttribute("tabindex", false), part.scrollWidth > part.clientWidth + 1 && (part.tabIndex = 0);
+}
+addEventListener("resize", reach);
+document.addEventListener("toggle", reach, true);
+
 // Figures, enlarged: in full size to pan around, or as a whole.
 const large = document.getElementById("large"), pan = large.querySelector(".pan");
+const size = large.querySelector("[value=size]");
+const fit = (whole) => {
+  pan.classList.toggle("fit", whole);
+  size.textContent = whole ? "Actual size" : "Fit to window";
+};
 for (const link of document.querySelectorAll(".enlarge"))
   link.addEventListener("click", (event) => {
     event.preventDefault();
@@ -73,23 +129,23 @@ for (const link of document.querySelectorAll(".enlarge"))
     Object.assign(large.querySelector("img"), { src: image.src, alt: image.alt });
     const caption = link.closest("figure").querySelector("figcaption").cloneNode(true);
     large.querySelector("p").replaceChildren(...caption.childNodes);
-    pan.classList.toggle("fit", innerWidth >= 1024);
+    fit(innerWidth >= 1024);
     large.showModal();
   });
-const resize = () => pan.classList.toggle("fit");
-large.querySelector("[value=size]").addEventListener("click", resize);
+const resize = () => fit(!pan.classList.contains("fit"));
+size.addEventListener("click", resize);
 pan.addEventListener("click", resize);
 
-// On paper nothing can be opened.
+// On paper nothing can be opened; what the configuration says and how claims were decided is left out.
 let closed = [];
 addEventListener("beforeprint", () => {
-  closed = [...document.querySelectorAll("details:not([open])")];
-  for (const details of closed) details.open = true;
+  closed = [...document.querySelectorAll(".fold:not([open])")];
+  for (const part of closed) part.open = true;
 });
-addEventListener("afterprint", () => { for (const details of closed) details.open = false; });
+addEventListener("afterprint", () => { for (const part of closed) part.open = false; });
 
 // Where no font for mathematics is installed, browsers raise exponents too far.
-const power = document.querySelector("msup");
+const power = document.querySelector("main msup");
 if (power) {
   const [base, exponent] = [...power.children].map((part) => part.getBoundingClientRect().bottom);
   const raised = (base - exponent) / parseFloat(getComputedStyle(power).fontSize);
@@ -99,3 +155,5 @@ if (power) {
 form.hidden = false;
 read(location.search);
 reveal();
+reach();
+follow();
