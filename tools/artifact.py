@@ -123,7 +123,8 @@ def appendix(text: str) -> str:
             "",
             f"### {paper.short_name}",
             "",
-            f"[{paper.title}]({paper.link}); [more]({paper.key}.md). All of it: `snakemake {paper.key}`.",
+            f"`snakemake {paper.key}` makes everything of [{paper.title}]({paper.link}).",
+            f"[{paper.key}.md]({paper.key}.md) describes the results.",
             "",
             "| claim | command | time | memory | disk | where to look |",
             "|---|---|---|---|---|---|",
@@ -158,11 +159,11 @@ def manifest() -> Iterator[dict[str, str]]:
             yield _entry(Path(f"results/tables/{paper.key}/{name}.md"), _shown(paper, call), finished)
         for name in paper.published_tables:
             if own := ", ".join(claim.id for claim in claims if claim.tables[0] == name):
-                comment = f"What decides claims about {paper.short_name}: {own}"
+                comment = f"The table that decides these claims about {paper.short_name}: {own}"
                 yield _entry(Path(f"results/tables/{paper.key}/{name}.csv"), comment, finished)
     yield {"file": "results/claims.csv", "comment": "Every claim of the papers with its rule and its verdict"}
-    yield {"file": "results/errata.md", "comment": "What is printed in the papers, and what it should be"}
-    yield {"file": "results/report/index.html", "comment": "All of it on one page"}
+    yield {"file": "results/errata.md", "comment": "Errors in the papers, and corrections"}
+    yield {"file": "results/report/index.html", "comment": "The results page, which shows everything"}
 
 
 def _entry(path: Path, comment: str, finished: Container[Path]) -> dict[str, str]:
