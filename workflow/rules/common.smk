@@ -33,6 +33,8 @@ TERMINAL = terminal.Concise(logger, lambda: workflow.dryrun)
 # One thread per job: Snakemake shares out the cores, and sums keep their order on every machine.
 for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
+# What one job compiles, all others find compiled.
+os.environ["LDPFRONTIER_INTERPRET"] = "0"
 
 PAPERS = papers()
 COMMON_SCHEMA = json.loads((BASE / "workflow/schemas/common.schema.json").read_text(encoding="utf-8"))

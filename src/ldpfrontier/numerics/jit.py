@@ -1,15 +1,17 @@
-"""How kernels are compiled.
+"""How kernels are compiled, or left to Python where compiling would take longer (`interpreter`).
 
-That takes longer than most runs of what is compiled, and its time is that of the code there is to compile:
-hence loops over letters in place of numpy's functions, whose implementations would be compiled with them, and
-no arguments that are literal integers, each of which would make a function of its own.
+Compiling takes longer than most runs of what is compiled, and its time is that of the code there is to
+compile: hence loops over letters in place of numpy's functions, whose implementations would be compiled with
+them, and no arguments that are literal integers, each of which would make a function of its own.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import is_dataclass
 from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
@@ -19,22 +21,63 @@ from numba import njit
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
+from ldpfrontier.numerics.interpreter import Interpreted, TooLong, is_wanted
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
+class Kernel:
+    """A function that Python calls: run by Python itself at first, compiled once that takes too long.
+
+    Attributes
+    ----------
+    py_func : callable
+        The function as it was written.
+    dispatcher : Dispatcher
+        Compiles it and calls what is compiled, which is kept for all processes where a file can be written.
+    """
+
+    def __init__(self, function: FunctionType) -> None:
+        functools.update_wrapper(self, function)
+        options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
+        self.py_func = function
+        self._kept: Any = None
+        self._interpreted: Interpreted | None = None
+        self._is_new = True
+        try:
+            self.dispatcher = njit(cache=True, **options)(function)
+        except RuntimeError:  # neither beside the module nor in the user's folder can a file be written
+            self.dispatcher = njit(**options)(function)
+            return
+        # Numba notices changes of the module alone, and fails to read what has a class that is gone.
+        self._kept = self.dispatcher._cache._cache_file
+        self._kept._version = f"{numba.__version__} {source_hash(function)}"
+        self._kept._load_index = _Index(self._kept._load_index)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What compiled functions take this one for."""
+        return self.dispatcher._numba_type_
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Return what the function returns."""
+        if self._is_new:
+            self._is_new = False
+            if is_wanted() and not (self._kept and self._kept._load_index()):
+                self._interpreted = Interpreted(self.py_func)
+        if self._interpreted is not None:
+            if self._interpreted.takes(arguments):
+                with suppress(TooLong, ArithmeticError, ValueError):
+                    return self._interpreted(*arguments)
+            self._interpreted = None
+        return self.dispatcher(*arguments)
+
+
 def kernel(function: F) -> F:
     """Compile a function that Python calls, once for all processes; division by zero is numpy's."""
-    options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
-    try:
-        compiled = njit(cache=True, **options)(function)
-    except RuntimeError:  # neither beside the module nor in the user's folder can a file be written
-        return cast(F, njit(**options)(function))
-    # By itself numba notices changes of the module alone, and fails to read what has a class that is gone.
-    kept = compiled._cache._cache_file
-    kept._version, kept._load_index = f"{numba.__version__} {source_hash(function)}", _Index(kept._load_index)
-    return cast(F, compiled)
+    return cast(F, Kernel(cast(FunctionType, function)))
 
 
 class _Index:
@@ -66,9 +109,10 @@ def _sources(function: Callable[..., Any], seen: set[Callable[..., Any]]) -> Ite
         pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
         for name in code.co_names:
             value = cast(FunctionType, function).__globals__.get(name)
-            called: Any = value.py_func if isinstance(value, Dispatcher) else value
+            is_compiled = isinstance(value, Dispatcher | Kernel)
+            called: Any = getattr(value, "py_func", value)
             yield f"{name}: {getattr(called, '__module__', '')}"
-            if isinstance(value, Dispatcher) and called not in seen:
+            if is_compiled and called not in seen:
                 yield from _sources(called, seen)
             elif isinstance(value, type):
                 yield repr(getattr(value, "_fields", ""))

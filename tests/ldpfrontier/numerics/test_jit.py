@@ -76,7 +76,7 @@ from ldpfrontier_called import {name}, halved
 def call(pair):
     return halved(pair)
 
-print(call({name}(6.0)), sum(call.stats.cache_hits.values()))
+print(call({name}(6.0)), sum(call.dispatcher.stats.cache_hits.values()))
 """
 
 
