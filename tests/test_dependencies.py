@@ -138,6 +138,24 @@ def test_every_dependency_has_a_version_that_is_tested() -> None:
     assert {name.lower().replace("_", "-") for name in every} <= pinned
 
 
+def pins(path: str) -> set[tuple[str, str]]:
+    """Return the names and the versions of a file of pins, with their markers."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    lines = (line.rstrip(" \\") for line in text.splitlines() if "==" in line and not line.startswith("#"))
+    return {(name, rest) for name, _, rest in (line.partition("==") for line in lines)}
+
+
+def test_the_packages_with_hashes_are_those_that_are_tested() -> None:
+    """One resolution makes both files."""
+    tested, locked = pins("constraints.txt"), pins("workflow/envs/locked.txt")
+    assert {(name, rest.partition(" ")[0]) for name, rest in locked} <= {
+        (name, rest.partition(" ")[0]) for name, rest in tested
+    }
+    assert set(REPRODUCTION) <= {name for name, _ in locked}
+    text = (ROOT / "workflow/envs/locked.txt").read_text(encoding="utf-8")
+    assert len(re.findall(r"--hash=sha256:[0-9a-f]{64}", text)) >= len(locked) > 50
+
+
 WITHOUT = """
 import sys
 class Refuse:

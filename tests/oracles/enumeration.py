@@ -8,7 +8,7 @@ from functools import cache
 from itertools import permutations, product
 
 import numpy as np
-import ppl
+import pytest
 
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import generate
@@ -90,6 +90,7 @@ def _rays(
             f"The table is {a1} x {a2}: vertex enumeration in {a1 * a2} dimensions is out of reach;"
             f" at most {MAX_CELLS} cells can be enumerated."
         )
+    ppl = pytest.importorskip("ppl")  # it has wheels for Linux on x86-64 alone
     weights = [[int(x) for x in row] for row in np.floor(lower * UNIT)]
     rest = [UNIT - sum(row) for row in weights]
     top = math.floor(math.exp(epsilon) * UNIT)

@@ -1,6 +1,7 @@
 """What reviewers are given: the appendix and the manifest say what the workflow makes, and nothing else."""
 
 import importlib.util
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+
+import ldpfrontier
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,6 +36,20 @@ def test_both_are_as_the_workflow_is(artifact):
     )
 
 
+def test_what_archives_read_is_as_the_citation_is(artifact):
+    assert artifact.ZENODO.read_text(encoding="utf-8") == artifact.zenodo(), (
+        "python tools/make_docs.py renews it"
+    )
+    assert artifact.CODEMETA.read_text(encoding="utf-8") == artifact.codemeta(), (
+        "python tools/make_docs.py renews it"
+    )
+    deposit, description = json.loads(artifact.zenodo()), json.loads(artifact.codemeta())
+    assert {entry["identifier"] for entry in deposit["related_identifiers"]} >= {
+        paper.link.removeprefix("https://doi.org/") for paper in artifact.planned()[0].values()
+    }
+    assert deposit["version"] == description["version"] == ldpfrontier.__version__
+
+
 def test_every_claim_has_its_command(artifact):
     text = artifact.ARTIFACT.read_text(encoding="utf-8")
     (rule,) = re.findall(
@@ -50,13 +67,16 @@ def test_every_claim_has_its_command(artifact):
 
 
 def test_the_manifest_is_one_of_codecheck(manifest):
-    """Version 1.0: `manifest` with `file` and `comment`, and `paper`; the rest is the checker's."""
+    """The rules of version 2.0 that an author can keep; `codechecker` and the rest are the checker's."""
     text = (ROOT / "codecheck.yml").read_text(encoding="utf-8")
     assert text.startswith("%YAML 1.1\n")
     assert "\n---\n" in text
-    assert manifest["version"] == "https://codecheck.org.uk/spec/config/1.0/"
+    assert manifest["version"] == "https://codecheck.org.uk/spec/config/2.0/"
     assert set(manifest) == {"version", "paper", "source", "manifest"}
     assert manifest["paper"]["title"]
+    links = [manifest["paper"]["reference"], *manifest["paper"]["reference-other"]]
+    assert all(re.fullmatch(r"https://doi\.org/10\.\d{4,}/\S+", link) for link in links)
+    assert len(set(links)) == len(links) == 4
     assert all(author["name"] for author in manifest["paper"]["authors"])
     files = [entry["file"] for entry in manifest["manifest"]]
     assert len(files) == len(set(files))

@@ -6,7 +6,6 @@ import math
 from itertools import pairwise, permutations
 
 import numpy as np
-import ppl
 import pytest
 from scipy.optimize import linprog
 from scipy.special import xlogy
@@ -20,6 +19,9 @@ from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from support.tables import random_ball
+
+#: Exact double description; it has wheels for Linux on x86-64 alone.
+ppl = pytest.importorskip("ppl")
 
 EXAMPLE = [[7, 10], [26, 57]]
 

@@ -6,10 +6,12 @@ import itertools
 import math
 
 import numpy as np
-import ppl
 import pytest
 
 from ldpfrontier.optimal.geometry.polytope import Block, critical_levels
+
+#: Exact double description; it has wheels for Linux on x86-64 alone.
+ppl = pytest.importorskip("ppl")
 
 
 def block_vertices_exact(lower: np.ndarray, epsilon: float) -> np.ndarray:
