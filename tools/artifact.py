@@ -1,9 +1,9 @@
 """For reviewers and archives: artifact.md, codecheck.yml, .zenodo.json and codemeta.json.
 
-The first two come from the workflow and from what a run of it took, the others from CITATION.cff and pyproject.toml.
-`python tools/make_docs.py` renews all. After a run at full scale, `python tools/artifact.py FOLDER...`
-first takes
-over what it took (`resources/measured.csv`); of several folders the last one that has a table counts.
+The first two come from the workflow and from what a run of it took, the others from CITATION.cff and
+pyproject.toml. `python tools/make_docs.py` renews all. After a run at full scale, `python tools/artifact.py
+FOLDER...` first takes over what it took (`resources/measured.csv`); of several folders the last one that has
+a table counts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Make the pins of all dependencies anew: `python tools/lock.py` in an environment that has uv.
 
-Two files come out of one resolution for Python 3.11 and newer. `constraints.txt` has one version of each package, for
-`pip install -c constraints.txt -e '.[workflow]'`. `workflow/envs/locked.txt` has the same versions with the hashes of
-their files, without the packages of developers, for `pip install --require-hashes -r`. Versions that `constraints.txt`
-already has are kept; `--upgrade` takes the newest ones that `pyproject.toml` allows.
+Two files come out of one resolution for Python 3.11 and newer. `constraints.txt` has the version of each
+package, for `pip install -c constraints.txt -e '.[workflow]'`. `workflow/envs/locked.txt` has the same
+versions with the hashes of their files, without the packages of developers, for `pip install
+--require-hashes`. Versions that `constraints.txt` already has are kept; `--upgrade` takes the newest ones
+that `pyproject.toml` allows.
 """
 
 from __future__ import annotations

@@ -43,13 +43,14 @@ GROUPS = {
     ],
     "The reproduction": [
         "docs/artifact",
+        "docs/artifact-appendix",
         "docs/workflow",
         "config/README",
         "results/README",
         "docs/rules",
         "docs/cluster",
     ],
-    "The project": ["docs/notes", "CONTRIBUTING", "CHANGELOG"],
+    "The project": ["docs/platforms", "SECURITY", "docs/notes", "CONTRIBUTING", "CHANGELOG"],
 }
 
 project = "ldp-frontier"

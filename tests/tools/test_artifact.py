@@ -37,12 +37,9 @@ def test_both_are_as_the_workflow_is(artifact):
 
 
 def test_what_archives_read_is_as_the_citation_is(artifact):
-    assert artifact.ZENODO.read_text(encoding="utf-8") == artifact.zenodo(), (
-        "python tools/make_docs.py renews it"
-    )
-    assert artifact.CODEMETA.read_text(encoding="utf-8") == artifact.codemeta(), (
-        "python tools/make_docs.py renews it"
-    )
+    renewed = "python tools/make_docs.py renews it"
+    assert artifact.ZENODO.read_text(encoding="utf-8") == artifact.zenodo(), renewed
+    assert artifact.CODEMETA.read_text(encoding="utf-8") == artifact.codemeta(), renewed
     deposit, description = json.loads(artifact.zenodo()), json.loads(artifact.codemeta())
     assert {entry["identifier"] for entry in deposit["related_identifiers"]} >= {
         paper.link.removeprefix("https://doi.org/") for paper in artifact.planned()[0].values()
