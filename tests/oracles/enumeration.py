@@ -90,7 +90,7 @@ def _rays(
             f"The table is {a1} x {a2}: vertex enumeration in {a1 * a2} dimensions is out of reach;"
             f" at most {MAX_CELLS} cells can be enumerated."
         )
-    ppl = pytest.importorskip("ppl")  # it has wheels for Linux on x86-64 alone
+    ppl = pytest.importorskip("ppl")  # it is installed with Python 3.11 on Linux alone
     weights = [[int(x) for x in row] for row in np.floor(lower * UNIT)]
     rest = [UNIT - sum(row) for row in weights]
     top = math.floor(math.exp(epsilon) * UNIT)

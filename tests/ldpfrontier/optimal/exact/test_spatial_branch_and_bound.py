@@ -20,7 +20,7 @@ from ldpfrontier.optimum import Optimum
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from support.tables import random_ball
 
-#: Exact double description; it has wheels for Linux on x86-64 alone.
+#: Exact double description; it is installed with Python 3.11 on Linux alone.
 ppl = pytest.importorskip("ppl")
 
 EXAMPLE = [[7, 10], [26, 57]]

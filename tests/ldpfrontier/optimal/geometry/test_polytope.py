@@ -10,7 +10,7 @@ import pytest
 
 from ldpfrontier.optimal.geometry.polytope import Block, critical_levels
 
-#: Exact double description; it has wheels for Linux on x86-64 alone.
+#: Exact double description; it is installed with Python 3.11 on Linux alone.
 ppl = pytest.importorskip("ppl")
 
 
