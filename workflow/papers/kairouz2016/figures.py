@@ -11,21 +11,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
-from matplotlib.patches import Polygon
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.mechanisms import binary_mechanism, quaternary_mechanism, randomized_response
 from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, style
-from ldpfrontier.privacy import error_region
 from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import FDivergence
 from papers.kairouz2016.looks import ACHIEVED, POSSIBLE, SCALE, STAIRCASES, UTILITIES
 from papers.kairouz2016.summaries import ratios
 from reproduction.plotting import Look, graded, handle
 
 _LEVEL = f"privacy level {EPSILON} (nats)"
+_STATED_MINIMUM = "lowest that the paper states"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -68,13 +65,15 @@ def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> 
                 _draw_stated_minimum(right, stated[name], STAIRCASES[name])
         right.set(xlabel=_LEVEL, ylabel=f"{ACHIEVED[utility]} / OPT", ylim=(0.0, 1.02))
         for ax, letter, title in zip(
-            (left, right), _LETTERS, ("average", "each instance; marked: the lowest"), strict=False
+            (left, right), _LETTERS, ("average", "binary and RR, each instance; marked: lowest"), strict=False
         ):
             ax.set_title(f"({letter}) {title}", loc="left")
             ax.set_xlim(0.0, table.loc[np.isfinite(table["epsilon"]), "epsilon"].max())
         figure.legend(
-            handles=[*map(handle, left_looks), _stated_minimum_entry()], loc="outside upper center", ncols=5,
-            columnspacing=1.4, handlelength=2.8,
+            handles=[*map(handle, left_looks), tuple(map(_stated_minimum_entry, ("binary", "rr")))],
+            labels=[*(look.label for look in left_looks), _STATED_MINIMUM],
+            loc="outside upper center", ncols=5, columnspacing=1.4, handlelength=2.8,
+            handler_map={tuple: HandlerTuple(ndivide=None)},
         )  # fmt: skip
     return figure
 
@@ -107,7 +106,10 @@ def mixed(
     with style():
         figure = Figure(figsize=(PAGE_WIDTH * columns / 2, 0.45 + 2.0 * height))
         axes = figure.subplots(height, columns, squeeze=False, sharex=True, sharey=True).ravel()
-        low = min(axis[0], math.floor(20.0 * float(curves.min().min())) / 20.0)
+        # Room below the lowest instance, and below the lowest line.
+        low = min(
+            axis[0], math.floor(20.0 * float(curves.min().min())) / 20.0, *(x - 0.02 for x in stated.values())
+        )
         for ax, letter, size in zip(axes, _LETTERS, sizes, strict=False):
             _plot_instances(ax, curves.loc[:, [size]], look, 0)
             if size in stated:
@@ -117,12 +119,12 @@ def mixed(
         for ax in axes[len(sizes) :]:
             ax.set_axis_off()
         figure.supxlabel(_LEVEL, fontsize=9)
-        figure.supylabel(f"{ACHIEVED[utility]} / OPT, better of binary and randomized response", fontsize=9)
+        figure.supylabel(f"{ACHIEVED[utility]} / OPT,\nbetter of binary and randomized response", fontsize=9)
         thin = Line2D([], [], color=look.colour, linewidth=0.5, alpha=0.6, label="one instance")
         lowest = handle(look)
         lowest.set_label("lowest of all")
         figure.legend(
-            handles=[thin, lowest, _stated_minimum_entry()],
+            handles=[thin, lowest, _stated_minimum_entry("mixed")],
             loc="outside upper center",
             ncols=3,
             handlelength=2.8,
@@ -167,9 +169,9 @@ def _draw_stated_minimum(ax: Axes, level: float, look: Look) -> None:
     ax.axhline(level, color=look.colour, linewidth=0.8, linestyle=(0, (1, 2.5)), zorder=3)
 
 
-def _stated_minimum_entry() -> Line2D:
+def _stated_minimum_entry(name: str) -> Line2D:
     return Line2D(
-        [], [], color="#555555", linewidth=0.8, linestyle=(0, (1, 2.5)), label="lowest that the paper states"
+        [], [], color=STAIRCASES[name].colour, linewidth=1.0, linestyle=(0, (1, 2.5)), label=_STATED_MINIMUM
     )
 
 
@@ -177,11 +179,11 @@ def _stated_minimum_entry() -> Line2D:
 
 
 _EXPANSIONS: dict[str, dict[str, Any]] = {
-    "predicted": {"color": "#000000", "linewidth": 0.8, "label": "leading order"},
-    "printed": {"color": "#555555", "linewidth": 0.8, "linestyle": (0, (4, 2)), "label": "as printed"},
+    "predicted": {"color": "#000000", "linewidth": 0.8, "label": "leading order (a)"},
+    "printed": {"color": "#555555", "linewidth": 0.8, "linestyle": (0, (4, 2)), "label": "as printed (a)"},
 }
 _NO_LOSS: dict[str, Any] = {
-    "color": "#777777", "linewidth": 0.8, "linestyle": (0, (1, 2)), "label": "no loss",
+    "color": "#777777", "linewidth": 0.8, "linestyle": (0, (1, 2)), "label": "no loss (b)",
 }  # fmt: skip
 
 
@@ -230,9 +232,9 @@ def scaling(table: pd.DataFrame, utility: str, axes: Sequence[Sequence[float]]) 
             else:
                 ax.plot([0.0, x.max()], [0.0, x.max() / 10.0**exponent], zorder=2, **_NO_LOSS)
             for shown in ("geometric", mechanism):
-                options = STAIRCASES[shown].line(linestyle="", markersize=3.4, markeredgewidth=0.7)
-                ax.plot(x, points[shown], **options)
-            ax.plot(x, points["optimal"], **_plus_marker())
+                options = STAIRCASES[shown].line(linestyle="", markersize=5.2, markeredgewidth=0.7)
+                ax.plot(x, points[shown], clip_on=False, **options)
+            ax.plot(x, points["optimal"], clip_on=False, **_plus_marker())
             unit = rf"$10^{{{exponent}}}$ {name}" if exponent else name
             ax.set_title(f"({letter}) {EPSILON} = {epsilon:g}", loc="left")
             ax.set(ylabel=f"{ACHIEVED[utility]} ({unit})")
@@ -259,7 +261,7 @@ def _axis_limits(values: FloatArray, ends: Sequence[float]) -> tuple[float, floa
 
 def _plus_marker() -> dict[str, Any]:
     look = STAIRCASES["optimal"]
-    return look.line(linestyle="", marker="+", markersize=3.0, markeredgewidth=0.6, zorder=5)
+    return look.line(linestyle="", marker="+", markersize=2.6, markeredgewidth=0.7, zorder=5)
 
 
 # Thresholds -----------------------------------------------------------------------------------------------
@@ -285,6 +287,7 @@ def thresholds(table: pd.DataFrame) -> Figure:
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 3.9))
         axes = figure.subplots(2, len(utilities), squeeze=False, sharey=True)
+        empty: list[Axes] = []
         for row, (mechanism, title) in enumerate(
             (("binary", "binary optimal up to"), ("rr", "RR optimal from"))
         ):
@@ -295,6 +298,7 @@ def thresholds(table: pd.DataFrame) -> Figure:
                 part = rows[rows["metric"] == utility]
                 if part.empty:
                     ax.set_axis_off()
+                    empty.append(ax)
                     continue
                 for i, size in enumerate(sizes):
                     values = part["value"][part["size"] == size]
@@ -306,7 +310,10 @@ def thresholds(table: pd.DataFrame) -> Figure:
                 ax.xaxis.set_major_locator(LogLocator(numticks=8))
                 ax.xaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0), numticks=8))
                 ax.xaxis.set_major_formatter("{x:g}")
-                ax.xaxis.set_minor_formatter(NullFormatter())
+                # On an axis of many decades numbers between them would run into each other.
+                wide = limits[1] > 100.0 * limits[0]
+                ax.xaxis.set_minor_formatter(NullFormatter() if wide else "{x:g}")
+                ax.tick_params(axis="x", which="minor", labelsize=7)
                 ax.set(xlim=limits, ylim=(0.0, 1.02))
                 ax.set_title(UTILITIES[utility], loc="left")
             axes[row][0].set_ylabel(f"share of instances,\n{title} {EPSILON}")
@@ -315,186 +322,8 @@ def thresholds(table: pd.DataFrame) -> Figure:
             Line2D([], [], label=_alphabet_text(size), **graded(i, len(sizes)))
             for i, size in enumerate(sizes)
         ]
-        figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), handlelength=2.8)
+        if empty:
+            empty[0].legend(handles=handles, loc="center", handlelength=2.8)
+        else:
+            figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), handlelength=2.8)
     return figure
-
-
-# Figures 2, 9 and 10: mechanisms and regions --------------------------------------------------------------
-
-
-def examples(epsilon: float) -> Figure:
-    """Draw Figure 2: the binary mechanism on five inputs and randomized response on four.
-
-    Parameters
-    ----------
-    epsilon : float
-        Privacy level at which the probabilities are drawn, nats.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Above, the probability of each output y as a staircase over the inputs x; below, the matrices.
-    """
-    pair = FDivergence(np.array([3, 3, 1, 3, 1]) / 11.0, np.array([1, 1, 3, 1, 3]) / 9.0)
-    channels = {"binary": binary_mechanism(pair, epsilon), "rr": randomized_response(4, epsilon)}
-    with style():
-        figure = Figure(figsize=(PAGE_WIDTH, 3.6))
-        axes = figure.subplots(2, 2, height_ratios=(1.35, 1.0))
-        for column, (letter, (name, channel)) in enumerate(zip(_LETTERS, channels.items(), strict=False)):
-            look = STAIRCASES[name]
-            title = f"({letter}) {look.label}"
-            _staircases(axes[0, column], channel, look.colour)
-            axes[0, column].set_title(title, loc="left")
-            _matrix(axes[1, column], channel, look.colour)
-    return figure
-
-
-def _staircases(ax: Axes, channel: Channel, colour: str) -> None:
-    """Draw the probability of each output over the inputs, one output above the other."""
-    Q = channel.matrix
-    k, outputs = Q.shape
-    high, low = float(Q.max()), float(Q.min())
-    for y, foot in enumerate(1.3 * high * np.arange(outputs - 1, -1, -1)):
-        colours = [colour if q > low else "#BBBBBB" for q in Q[:, y]]
-        ax.bar(
-            range(1, k + 1), Q[:, y], bottom=foot, width=1.0, color=colours, edgecolor="white", linewidth=0.6
-        )
-        ax.axhline(foot, color="#000000", linewidth=0.6)
-        ax.text(0.35, foot, f"$y={y + 1}$", ha="right", va="bottom")
-    top = 1.3 * high * (outputs - 1)
-    for value, numerator in ((high, r"e^\varepsilon"), (low, "1")):
-        text = rf"$\frac{{{numerator}}}{{{_denominator(channel)}}}$"
-        ax.text(k + 0.6, top + value, text, va="center", fontsize=10)
-    ax.set_xticks(range(1, k + 1), ["$x=1$", *(f"${x}$" for x in range(2, k + 1))])
-    ax.set_yticks([])
-    ax.grid(visible=False)
-    ax.spines[["left", "bottom"]].set_visible(False)
-    ax.tick_params(length=0)
-    ax.set(xlim=(0.5, k + 0.5), ylim=(0.0, top + high))
-
-
-def _denominator(channel: Channel) -> str:
-    return rf"{channel.n_outputs - 1}+e^\varepsilon"
-
-
-def _matrix(ax: Axes, channel: Channel, colour: str) -> None:
-    """Write the transposed matrix in units of its smaller entry."""
-    high = (channel.matrix > channel.matrix.min()).T
-    rows, columns = high.shape
-    middle = (rows - 1) / 2.0
-    for (y, x), e in np.ndenumerate(high):
-        text, shade = (r"$e^\varepsilon$", colour) if e else ("$1$", "#333333")
-        ax.text(x, y, text, ha="center", va="center", color=shade, fontsize=10)
-    for edge, inner in ((-0.7, -0.55), (columns - 0.3, columns - 0.45)):
-        ends = [-0.5, -0.5, rows - 0.5, rows - 0.5]
-        ax.plot([inner, edge, edge, inner], ends, color="#000000", linewidth=0.8)
-    factor = rf"$Q^{{\mathrm{{T}}}}=\frac{{1}}{{{_denominator(channel)}}}$"
-    ax.text(-0.9, middle, factor, ha="right", va="center", fontsize=12)
-    ax.set(xlim=(-3.4, 5.4), ylim=(middle + 2.1, middle - 2.1))
-    ax.set_axis_off()
-
-
-_LIE = r"$\frac{1-\delta}{1+e^\varepsilon}$"
-
-
-def quaternary(epsilon: float, delta: float) -> Figure:
-    """Draw Figure 9: the quaternary mechanism and its error region.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        Privacy levels at which the region is drawn.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The region up to the line of guessing; what lies beyond is its mirror image.
-    """
-    channel = quaternary_mechanism(epsilon, delta)
-    with style():
-        figure = Figure(figsize=(PAGE_WIDTH, 3.2))
-        graph, region = figure.subplots(1, 2)
-        _graph(graph, channel)
-        graph.set_title("(a) privatization mechanism", loc="left")
-        look = STAIRCASES["binary"]
-        name = r"$\mathcal{R}_{Q_{\mathrm{QT}}}=\mathcal{R}_{\varepsilon,\delta}$"
-        _region(region, error_region(channel), look, name)
-        middle = (1.0 - delta) / (1.0 + math.exp(epsilon))
-        ticks = {0.0: "$0$", middle: _LIE, 1.0 - delta: r"$1-\delta$", 1.0: "$1$"}
-        region.set_xticks(list(ticks), list(ticks.values()))
-        region.set_yticks(list(ticks), list(ticks.values()))
-        region.tick_params(labelsize=10)
-        half = (middle + 1.0 - delta) / 2.0
-        region.annotate(r"slope $-e^{\varepsilon}$", (middle / 2.0, half), (8, 0), textcoords="offset points")
-        region.annotate(
-            r"slope $-e^{-\varepsilon}$", (half, middle / 2.0), (0, 8), textcoords="offset points"
-        )
-        region.text(0.27, 0.38, name, fontsize=10)
-        region.set_title("(b) error region", loc="left")
-        region.set(xlabel=r"false alarm $P_{\mathrm{FA}}$", ylabel=r"missed detection $P_{\mathrm{MD}}$")
-    return figure
-
-
-def _graph(ax: Axes, channel: Channel) -> None:
-    """Draw a channel from two to four letters: width of a line for its probability."""
-    heights = {0: 3.0, 3: 2.0, 2: 1.0, 1: 0.0}
-    truth, lie = r"$\frac{(1-\delta)\,e^\varepsilon}{1+e^\varepsilon}$", _LIE
-    labels = {
-        (0, 0): r"$\delta$",
-        (1, 1): r"$\delta$",
-        (0, 3): truth,
-        (1, 2): truth,
-        (0, 2): lie,
-        (1, 3): lie,
-    }
-    for (x, y), text in labels.items():
-        start, end = 2.25 - 1.5 * x, heights[y]
-        colour = {truth: STAIRCASES["binary"].colour, lie: "#777777"}.get(text, "#000000")
-        ax.plot([0.0, 1.0], [start, end], color=colour, linewidth=0.6 + 3.0 * channel.matrix[x, y], zorder=2)
-        share = 0.32 if text == lie else 0.62
-        ax.text(share, start + share * (end - start), text, ha="center", va="center", fontsize=9,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0}, zorder=3)  # fmt: skip
-    for x in (0, 1):
-        ax.text(-0.04, 2.25 - 1.5 * x, f"$x={x}$", ha="right", va="center")
-    for y, height in heights.items():
-        ax.text(1.04, height, f"$y={y}$", ha="left", va="center")
-    ax.set(xlim=(-0.2, 1.2), ylim=(-0.4, 3.4))
-    ax.set_axis_off()
-
-
-def dominance(p0: Sequence[float], p1: Sequence[float], epsilon: float) -> Figure:
-    """Draw Figure 10: the testing region of the binary mechanism around that of randomized response.
-
-    Parameters
-    ----------
-    p0, p1 : sequence of float
-        The distributions to be told apart.
-    epsilon : float
-        Privacy level of both mechanisms; up to the threshold of Theorem 5 the one region contains the other.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    pair = FDivergence(np.asarray(p0, dtype=float), np.asarray(p1, dtype=float))
-    channels = {
-        "binary": (binary_mechanism(pair, epsilon), r"$R(\tilde M_0,\tilde M_1)$, binary"),
-        "rr": (randomized_response(len(pair.p0), epsilon), "$R(M_0,M_1)$, randomized response"),
-    }
-    with style():
-        figure = Figure(figsize=(PAGE_WIDTH / 2, 3.3))
-        ax = figure.subplots()
-        for name, (channel, label) in channels.items():
-            marginals = Channel(np.stack([pair.p1, pair.p0]) @ channel.matrix)
-            _region(ax, error_region(marginals), STAIRCASES[name], label)
-        ax.set(xlabel=r"$\tilde M_1(S)$", ylabel=r"$\tilde M_0(S^{\mathrm{c}})$")
-        ax.legend(loc="upper right", handlelength=1.6)
-    return figure
-
-
-def _region(ax: Axes, vertices: FloatArray, look: Look, label: str) -> None:
-    ax.add_patch(Polygon(vertices, closed=True, facecolor=look.colour, alpha=0.2, linewidth=0))
-    options = look.line(label=label, linestyle="-", markerfacecolor="white", clip_on=False, zorder=3)
-    ax.plot(*vertices.T, **options)
-    ax.plot([0.0, 1.0], [1.0, 0.0], color="#555555", linewidth=0.8, linestyle=(0, (1, 2)))
-    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")

@@ -69,7 +69,9 @@ def leakage(table: pd.DataFrame, size: str) -> Figure:
         _plot(ax, [(look, curves[name], {}) for name, look in looks.items()])
         ax.set_xlabel(DISTORTION)
         ax.set_ylabel(r"least DP leakage $\varepsilon^*_{\mathrm{DP}}$ (nats)")
-        _legend(figure, looks.values())
+        ax.set_title(f"$M = {size}$", loc="left")
+        # In the order of the paper; the curves are drawn the other way round, with the least leakage on top.
+        _legend(figure, reversed(looks.values()))
     return figure
 
 
@@ -104,8 +106,8 @@ def comparison(table: pd.DataFrame, size: str) -> Figure:
             _plot(ax, entries)
             ax.set_xlabel(DISTORTION)
         left.set_ylabel("least leakage (nats)")
-        left.set_title("(a) DP and MI", loc="left")
-        right.set_title("(b) MI, enlarged", loc="left")
+        left.set_title(f"(a) DP and MI, $M = {size}$", loc="left")
+        right.set_title(f"(b) MI, $M = {size}$, enlarged", loc="left")
         _legend(figure, [*looks[DP].values(), *looks[MI].values()])
     return figure
 
@@ -133,7 +135,8 @@ def bounds(table: pd.DataFrame) -> Figure:
             ax.fill_between(
                 wide.index, wide["theorem3_lower"], wide["theorem3_upper"], color="#DDDDDD", linewidth=0
             )
-            _plot(ax, [(look, wide[mechanism], {}) for mechanism, look in BOUNDS.items()])
+            # The curves go on beyond the axes.
+            _plot(ax, [(look, wide[mechanism], {"clip_on": True}) for mechanism, look in BOUNDS.items()])
             # The bounds leave each other where the leakage is moderate.
             ax.set_xlim(0.2, 0.75)
             ax.set_ylim(0.0, 2.6)
@@ -157,13 +160,20 @@ def _plot(ax: Axes, entries: Iterable[tuple[Look, pd.Series[float], dict[str, An
     for order, (look, curve, options) in enumerate(entries):
         every = max(1, len(curve) // 12)
         x, y, jump = _cut_at_jump(curve)
-        line = look.line(**options)
-        ax.plot(x, y, zorder=3 + order, markevery=(order * every // 5, every), **line)
+        marks = np.arange(order * every // 5, len(x), every)
+        if jump is not None:
+            # No marker where it would hide the ends of a jump.
+            marks = marks[np.abs(x[marks] - jump[0]) > 0.02 * float(np.nanmax(x))]
+        # Markers of curves at zero are whole: they are drawn beyond the axis.
+        line = look.line(**{"clip_on": False, **options})
+        ax.plot(x, y, zorder=3 + order, markevery=marks.tolist(), **line)
         if jump is not None:
             place, top = jump
-            drop: dict[str, Any] = {"color": look.colour, "zorder": 3 + order, "linewidth": 0.8}
-            ax.plot([place, place], [0.0, top], linestyle=(0, (1, 1.5)), **drop)
-            ax.plot([place], [top], marker="o", markersize=4.5, markerfacecolor="white", linestyle="", **drop)
+            drop: dict[str, Any] = {"color": look.colour, "zorder": 3.5 + order, "clip_on": False}
+            ax.plot([place, place], [0.0, top], linestyle=(0, (1, 1.5)), linewidth=1.1, **drop)
+            ends: dict[str, Any] = {"marker": "o", "markersize": 4.5, "linestyle": "", **drop}
+            ax.plot([place], [top], markerfacecolor="white", **ends)
+            ax.plot([place], [0.0], **ends)
     ax.set_xlim(left=0.0)
     ax.set_ylim(bottom=0.0)
 

@@ -38,6 +38,9 @@ INSTANCES = {
     "Triple 2": Look("Triple 2", "#CC79A7", "P", "-"),
 }
 
+#: Titles of instances whose names do not say enough.
+_TITLES = {"Three letters, rare": "Three letters, one of them rare (5%, 1%)"}
+
 _PERCENT = FuncFormatter(lambda x, _: f"{100 * x:g}%")
 _LEAKAGE = r"leakage $\epsilon\,/\,\min_k H(p_k)$"
 
@@ -157,14 +160,16 @@ def utilities(
         for place, (letter, instance) in enumerate(zip("abcdefghijklmnop", instances, strict=False)):
             part = select(shown, instance=instance)
             _panel(panels[place], part)
-            panels[place].set_title(f"({letter}) {instance}", loc="left")
+            panels[place].set_title(f"({letter}) {_TITLES.get(instance, instance)}", loc="left")
             if steps:
                 search = select(grid, instance=instance, mechanism=f"grid_{steps}")
                 _strip(below[place], pd.concat([part, search]), f"grid_{steps}", (named or {}).get(instance))
         for ax in (*panels[len(instances) :], *below[len(instances) :]):
             ax.set_axis_off()
         figure.supxlabel(_LEAKAGE, fontsize=9)
-        handles = [handle(look) for name, look in MECHANISMS.items() if name in set(shown["mechanism"])]
+        # Grey stands for both colours; where there is one, the legend has it.
+        looks = [look for name, look in MECHANISMS.items() if name in set(shown["mechanism"])]
+        handles = [handle(look if has_renyi else replace(look, colour=RELATIVE)) for look in looks]
         if steps:
             handles.append(handle(replace(SEARCH, label=SEARCH.label.format(steps))))
         if has_renyi:
@@ -175,8 +180,9 @@ def utilities(
             figure.supylabel("utility / utility without privacy", fontsize=9)
         else:
             figure.supylabel(r"$\min_k D(p_kW\,\|\,p_1W)\,/\,\min_k D(p_k\|p_1)$", fontsize=9)
+        beside = 3 if has_renyi else len(handles)
         figure.legend(
-            handles=handles, loc="outside upper center", ncols=3, columnspacing=1.6, handlelength=2.8
+            handles=handles, loc="outside upper center", ncols=beside, columnspacing=1.4, handlelength=2.5
         )
     return figure
 
@@ -207,7 +213,8 @@ def _panel(ax: Axes, rows: pd.DataFrame) -> None:
             )  # fmt: skip
             on.lines[-1].set_markerfacecolor(colour if look.filled else "white")
         on.set_ylim(0.0, top * (1.04 if colour == RELATIVE else 1.45))
-        on.tick_params(axis="y", colors=colour)
+        if set(rows["metric"]) >= {"normalized_relative_entropy", "normalized_renyi"}:
+            on.tick_params(axis="y", colors=colour)
         if colour == RENYI:
             on.spines["right"].set_visible(True)
             on.grid(visible=False)
@@ -222,7 +229,9 @@ def _strip(ax: Axes, rows: pd.DataFrame, search: str, named: float | None) -> No
     wide = part.pivot_table("value", "epsilon", "mechanism").dropna(subset=["eit"])
     for name, look in ((search, SEARCH), ("eit", MECHANISMS["eit"])):
         options = look.line(marker="", linewidth=1.0) | ({"color": RELATIVE} if name == "eit" else {})
-        ax.plot(wide.index / least, wide[name] / wide["optimal_2"], **options)
+        share = wide[name] / wide["optimal_2"]
+        # Where a search finds no channel but the constant ones, it has no share to show.
+        ax.plot(wide.index / least, share.where(share > 0.0), **options)
     if named is not None:
         ax.axvline(named, color="#333333", linewidth=0.9, linestyle=(0, (1, 1.5)))
     ax.set_xscale("log")
@@ -252,6 +261,7 @@ def shares(table: pd.DataFrame, instances: Sequence[str]) -> Figure:
         figure = Figure(figsize=(PAGE_WIDTH, 2.75))
         axes = figure.subplots(1, 2, sharey=True)
         for ax, (metric, title) in zip(axes, titles.items(), strict=True):
+            missing: list[str] = []
             for order, name in enumerate(instances):
                 part = select(table, instance=name)
                 least = float(select(part, metric="min_entropy")["value"].iloc[0])
@@ -259,6 +269,7 @@ def shares(table: pd.DataFrame, instances: Sequence[str]) -> Figure:
                     index="epsilon", columns="mechanism", values="value"
                 )
                 if "eit" not in wide:
+                    missing.append(name)
                     continue
                 wide = wide.dropna(subset=["eit"])
                 look = INSTANCES[name]
@@ -270,6 +281,9 @@ def shares(table: pd.DataFrame, instances: Sequence[str]) -> Figure:
             ax.set_ylim(0.0, 1.05)
             ax.set_title(title, loc="left")
             ax.set_xlabel(_LEAKAGE)
+            if missing:
+                words = f"{', '.join(missing)}: not computed,\nthe divergence is one of two hypotheses"
+                ax.text(0.98, 0.03, words, transform=ax.transAxes, ha="right", va="bottom", fontsize=6.5)
         axes[0].set_ylabel("utility of $W'$ over that of $W^*$")
         figure.legend(
             handles=[handle(INSTANCES[name]) for name in instances],

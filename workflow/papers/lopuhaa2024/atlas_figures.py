@@ -114,12 +114,15 @@ def statements(table: pd.DataFrame) -> Figure:
                 ax.add_patch(
                     Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="#000000", linewidth=0.8)
                 )
+            # A second sign beside the colour, for those to whom green and orange are alike.
+            against = np.argwhere(grid == codes[NO])
+            ax.scatter(against[:, 1], against[:, 0], marker="_", color="#000000", s=9.0, linewidths=0.8)
             held, asked = (rows["answer"] == YES).sum(), (rows["answer"] != UNKNOWN).sum()
             ax.set_title(f"{_two_lines(words)}\n{held} of {asked} pairs", fontsize=7.0)
         for ax in axes.ravel()[len(STATED) :]:
             ax.set_axis_off()
-        labels = {YES: "holds", NO: "does not", UNKNOWN: "open, or a mechanism is missing"}
-        handles = [Patch(color=colour, label=labels[answer]) for answer, colour in _ANSWERS.items()]
+        labels = {YES: "holds", NO: "does not (dash)", UNKNOWN: "open, or a mechanism is missing"}
+        handles = [Patch(facecolor=colour, label=labels[answer]) for answer, colour in _ANSWERS.items()]
         handles.append(Patch(fill=False, edgecolor="#000000", linewidth=0.8, label="small table"))
         figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=7.5)
     return figure

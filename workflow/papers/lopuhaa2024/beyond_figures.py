@@ -20,7 +20,10 @@ from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI, by_pair, entry, line
 from reproduction.plotting import Look, graded
 
 #: In the legend, of mechanisms as they are.
-_HOLLOW = Look("hollow: as it is", "#333333", "o", "", filled=False)
+_HOLLOW = Look("hollow: uncalibrated", "#333333", "o", "", filled=False)
+
+#: What the numbers of the figure of classes are.
+_FACTOR = "best found / PolyOpt"
 
 #: The marker of equal levels, and the columns and dashes of what has no second level, by label.
 _SAME_LEVEL: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 7.5, "markerfacecolor": "none"}
@@ -58,8 +61,11 @@ def steps(table: pd.DataFrame) -> Figure:
             for x, value, name in zip(at, values, NESTED_CLASSES, strict=True):
                 ax.plot([x], [value], **line(LOOKS[name], linestyle="", zorder=3))
             ends = at[[0, -1]] + [-0.08, 0.08]
-            ax.plot(ends, [row["bound"]] * 2, **FRONTIER.line(linewidth=0.9))
             ax.plot(ends, [row["nr"]] * 2, **LOOKS["nr"].line())
+            # Where both are nearly equal, the bound shows through the dots and beyond them.
+            ax.plot(
+                1.2 * (ends - place) + place, [row["bound"]] * 2, **FRONTIER.line(linewidth=0.9, zorder=2.6)
+            )
             ax.annotate(
                 f"×{row['gain']:.3g}", (place, row["polyopt"]), xytext=(0, -9), textcoords="offset points",
                 ha="center", va="top", fontsize=7.5,
@@ -71,6 +77,7 @@ def steps(table: pd.DataFrame) -> Figure:
 
     shown = [entry(LOOKS[name], linestyle="") for name in NESTED_CLASSES]
     shown += [entry(FRONTIER, linewidth=0.9), entry(LOOKS["nr"])]
+    shown += [Line2D([], [], linestyle="", marker=r"$×$", color="#333333", label=_FACTOR)]
     return plot_panels(by_pair(table), panel, NMI, share_x=False, share_y=False, legend=shown)
 
 

@@ -90,9 +90,9 @@ NESTED_CLASSES: Mapping[str, Class] = {
 #: Ito, and three of Tol's; marker, filling and dash differ too, so that curves can be told apart in grey.
 MECHANISMS: dict[str, Mechanism] = {
     "nr": Mechanism("NR (not robust)", "#000000", "", (0, (1, 1.2)), private=ESTIMATE),
-    "exact": Mechanism("Optimum over F", "#882255", "*", "-", private=SET),
+    "exact": Mechanism("Best found over F", "#882255", "*", "-", private=SET),
     "projections_distinct": Mechanism("Projections of F", "#332288", "X", "-"),
-    "projections": Mechanism("Projections of F, all pairs", "#999933", "X", (0, (3, 1)), filled=False),
+    "projections": Mechanism("Projections of F, all pairs", "#999933", "p", (0, (3, 1)), filled=False),
     "polyopt_distinct": Mechanism("PolyOpt, distinct pairs", "#D55E00", "^", "-", filled=False),
     "polyopt": Mechanism("PolyOpt", "#0072B2", "o", "-"),
     "ir": Mechanism("IR", "#009E73", "s", (0, (5, 1.5)), filled=False),

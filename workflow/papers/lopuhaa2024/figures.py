@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ldpfrontier.practice.figure_style import PAGE_WIDTH, style
@@ -43,15 +44,19 @@ _PUBLISHED = ("nr", "polyopt", "ir", "srr", "grr")
 #: Instances from which on a box says more than points.
 _BOX = 20
 
+#: Width of curves of fewer tables than that, and the line on which a mechanism leaks what it is asked for.
+_THIN = 0.7
+_EQUALITY: dict[str, Any] = {"color": "#333333", "linewidth": 0.7, "zorder": 2}
+
 #: Ticks of a logarithmic axis of privacy levels, nats.
 _LEVELS = (0.1, 0.2, 0.5, 1, 2, 5)
 
 #: What the figure of gains shows, and of which colours its sizes are.
-_GAINING = {"polyopt_distinct": "distinct pairs", "exact": "the optimum over F"}
+_GAINING = {"polyopt_distinct": "distinct pairs", "exact": "best found over F"}
 _COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 
-def fig2(table: pd.DataFrame) -> Figure:
+def fig2(table: pd.DataFrame, bounds: pd.DataFrame | None = None) -> Figure:
     """Plot Figure 2: normalized mutual information against epsilon, one panel per pair of attributes.
 
     Parameters
@@ -60,6 +65,8 @@ def fig2(table: pd.DataFrame) -> Figure:
         As `experiments.fig2` returns it, of one setting; skipped rows leave no curve, and a certified bound
         that is visibly above its curve is a band, and that of the optimum over F, which no robust mechanism
         passes, a thin line as well. The small tables come first.
+    bounds : DataFrame, optional
+        As `beyond.BOUNDS`: each holds at its level and at all lower ones.
 
     Returns
     -------
@@ -76,11 +83,11 @@ def fig2(table: pd.DataFrame) -> Figure:
             look = LOOKS[name]
             epsilon, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
             ax.plot(epsilon, value, markevery=_marker_places(name, len(curve)), **line(look))
-            if name in NESTED_CLASSES:
+            if name == "exact":
+                _draw_frontier(ax, curve, _bounds_of(curve, bounds))
+            elif name in NESTED_CLASSES:
                 bound = np.minimum(curve["bound"].to_numpy(), 1.0)
                 ax.fill_between(epsilon, value, bound, color=look.colour, alpha=0.18, linewidth=0)
-                if name == "exact":
-                    ax.plot(epsilon, bound, **FRONTIER.line(linewidth=0.6))
         ax.set_xlim(left=0.0)
         ax.set_ylim(0.0, 1.02)
         note(ax, absent(nmi, rows), top=True)
@@ -88,9 +95,10 @@ def fig2(table: pd.DataFrame) -> Figure:
     nmi = select(table, metric="nmi")
     rows = nmi.dropna(subset=["value"])
     found = set(rows["mechanism"])
-    more: list[Artist] = [entry(FRONTIER, linewidth=0.6)] if "exact" in found else []
-    if found & set(NESTED_CLASSES):
-        more.append(Patch(color="#666666", alpha=0.3, linewidth=0, label="certified gap"))
+    more: list[Artist] = []
+    if "exact" in found:
+        band: dict[str, Any] = {"facecolor": FRONTIER.colour, "alpha": 0.18, "linewidth": 0}
+        more = [entry(FRONTIER, linewidth=0.9), Patch(**band, label="possible or not: open")]
     panels = by_pair(rows)
     return plot_panels(panels, panel, NMI, share_y=False, legend=[*mechanisms_in(panels), *more])
 
@@ -114,17 +122,18 @@ def fig3(summary: pd.DataFrame, mechanisms: Sequence[str] = AVERAGED) -> Figure:
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         for name, curve in _curves(rows):
             look = LOOKS[name]
-            ax.plot(curve["epsilon"], curve["mean"], markevery=_marker_places(name, len(curve)), **line(look))
+            places = _marker_places(name, len(curve))
+            ax.plot(curve["epsilon"], curve["mean"], markevery=places, **line(look, **_width(curve)))
             ax.fill_between(
                 curve["epsilon"], curve["low"], curve["high"], color=look.colour, alpha=0.13, linewidth=0
             )
         ax.set_xlim(left=0.0)
         ax.set_ylim(0.0, 1.02)
-        note(ax, tables(rows.groupby("mechanism")["instances"].max()), top=True)
+        note(ax, _basis(rows, shown), top=True)
 
     rows = select(_comparable_rows(summary), mechanism=list(mechanisms))
-    panels = by_size(rows)
-    return plot_panels(panels, panel, f"mean of {NMI}", legend=mechanisms_in(panels))
+    panels, shown = by_size(rows), set(rows["mechanism"])
+    return plot_panels(panels, panel, f"mean of {NMI}", legend=[*mechanisms_in(panels), *_thin_entry(rows)])
 
 
 def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
@@ -150,23 +159,29 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
     bottom, top = ends.min(initial=0.05), ends.max(initial=5.0)
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
-        ax.axline((1.0, 1.0), (2.0, 2.0), color="#333333", linewidth=0.7, zorder=2)
+        ax.axline((1.0, 1.0), (2.0, 2.0), **_EQUALITY)
         for name, curve in _curves(rows):
             look = LOOKS[name]
             epsilon = curve["epsilon"].to_numpy()
             low, high = (np.clip(curve[end].to_numpy(), bottom / 10.0, top * 10.0) for end in ("low", "high"))
             ax.fill_between(epsilon, low, high, color=look.colour, alpha=0.18, linewidth=0)
             for end, place in ((low, 0), (high, 1)):
-                ax.plot(epsilon, end, markevery=_marker_places(name, len(curve), place), **line(look))
+                places = _marker_places(name, len(curve), place)
+                ax.plot(epsilon, end, markevery=places, **line(look, **_width(curve)))
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set_ylim(bottom / 1.15, top * 1.15)
         set_plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
         set_plain_ticks(ax.yaxis, ax.get_ylim(), (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100))
-        note(ax, tables(rows.groupby("mechanism")["instances"].max()))
+        note(ax, _basis(rows, shown))
 
     panels, label = by_size(rows), r"realized $\varepsilon^*$ (nats), middle half"
-    return plot_panels(panels, panel, label, legend=mechanisms_in(panels))
+    shown = set(rows["mechanism"])
+    more: list[Artist] = [
+        Line2D([], [], label=r"$\varepsilon^* = \varepsilon$", **_EQUALITY),
+        *_thin_entry(rows),
+    ]
+    return plot_panels(panels, panel, label, legend=[*mechanisms_in(panels), *more])
 
 
 def fig5(table: pd.DataFrame, epsilon: float, mechanisms: Sequence[str] = COMPARED) -> Figure:
@@ -215,9 +230,16 @@ def fig5(table: pd.DataFrame, epsilon: float, mechanisms: Sequence[str] = COMPAR
                 capprops={"color": look.colour}, medianprops={"color": look.colour, "linewidth": 1.6},
                 manage_ticks=False,
             )  # fmt: skip
-        ax.set_xticks(range(len(shown)), [LOOKS[name].label.replace(", ", ",\n") for name in shown])
+        counts = rows.groupby("mechanism")["instance"].nunique()
+        labels = [LOOKS[name].label.replace(", ", ",\n") for name in shown]
+        # How many tables it is of stands in one line below all names.
+        lines = max(label.count("\n") for label in labels)
+        labels = [
+            label + "\n" * (1 + lines - label.count("\n")) + f"({counts[name]})"
+            for label, name in zip(labels, shown, strict=True)
+        ]
+        ax.set_xticks(range(len(shown)), labels)
         ax.set_xlim(-0.6, len(shown) - 0.4)
-        note(ax, tables(rows.groupby("mechanism")["instance"].nunique()))
         reach = 1.08 * max(float(np.abs(100.0 * rows["value"]).max()), 1e-3)
         ax.set_ylim(-reach, reach)
         ax.grid(visible=False, axis="x")
@@ -247,23 +269,26 @@ def gain(summary: pd.DataFrame) -> Figure:
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 2.6 * len(shown)))
         for (left, right), name in zip(figure.subplots(len(shown), 2, squeeze=False), shown, strict=True):
-            for size, rows in select(summary, mechanism=name).groupby("size"):
-                rows = rows.sort_values("epsilon")
+            own = select(summary, mechanism=name)
+            for size in (size for size in sizes if size in set(own["size"])):
+                rows = select(own, size=size).sort_values("epsilon")
                 found = ["gain", "low", "high", "closed"]
                 rows = rows.assign(**{name: rows[name].where(rows["at_least"] > 0) for name in found})
                 # Quartiles of a few tables are not a band.
                 rows.loc[rows["instances"] < _BOX, ["low", "high"]] = np.nan
                 label = f"{str(size).replace(' x ', ' × ')} ({rows['instances'].max()})"
                 colour, marker = looks[str(size)]
-                look = {"color": colour, "marker": marker, "label": label, "zorder": 2.5}
+                look: dict[str, Any] = {"color": colour, "marker": marker, "label": label, "zorder": 2.5}
+                if rows["instances"].max() < _BOX:
+                    look |= {"markerfacecolor": "white", "linewidth": _THIN}
                 epsilon, low, high = rows["epsilon"], 100.0 * rows["low"], 100.0 * rows["high"]
                 left.plot(epsilon, 100.0 * rows["gain"], **look)
                 left.fill_between(epsilon, low, high, color=colour, alpha=0.15, linewidth=0)
                 right.plot(epsilon, 100.0 * rows["closed"], **look)
-            left.set_title(f"({next(letters)}) gain of {_GAINING[name]} over PolyOpt", loc="left")
-            left.set_ylabel("gain in NMI (%), linear below 1")
-            right.set_title(f"({next(letters)}) share of the distance to NR that it closes", loc="left")
-            right.set_ylabel("share closed (%)")
+            left.set_title(f"({next(letters)}) {_GAINING[name]}: gain over PolyOpt", loc="left")
+            left.set_ylabel("gain in NMI (%)")
+            right.set_title(f"({next(letters)}) {_GAINING[name]}: share of the gap to NR", loc="left")
+            right.set_ylabel("share of the gap closed (%)")
             right.set_ylim(bottom=0.0)
             # Linear where the gains are nothing, logarithmic where they are large.
             left.set_yscale("symlog", linthresh=1.0)
@@ -276,6 +301,53 @@ def gain(summary: pd.DataFrame) -> Figure:
             if sizes:
                 left.legend(loc="lower left", title="size (tables)")
     return figure
+
+
+def _bounds_of(curve: pd.DataFrame, bounds: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the bounds of the table that a curve is of, by level; none of them if there are none."""
+    first = curve.iloc[0]
+    if bounds is None:
+        return pd.DataFrame({"epsilon": [], "bound": []}, dtype="float64")
+    return select(bounds, size=first["size"], instance=first["instance"]).sort_values("epsilon")
+
+
+def _draw_frontier(ax: Axes, curve: pd.DataFrame, bounds: pd.DataFrame) -> None:
+    """Draw what no robust mechanism passes, and the band between it and the best one found.
+
+    The bounds of a curve are near each other and joined by lines, as the curves are. The others may be far
+    apart: each is a step, which ends at its level.
+    """
+    levels, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
+    own = np.minimum(curve["bound"].to_numpy(), 1.0)
+    ends = bounds["epsilon"].to_numpy()
+    # On either side of the end of every step.
+    grid = np.unique(np.concatenate([levels, ends, ends * (1.0 + 1e-9)]))
+    grid = grid[(levels[0] <= grid) & (grid <= levels[-1])]
+    upper, lower = np.interp(grid, levels, own), np.interp(grid, levels, value)
+    for end, bound in zip(ends, bounds["bound"], strict=True):
+        upper = np.where(grid <= end, np.minimum(upper, bound), upper)
+    ax.fill_between(grid, lower, np.maximum(upper, lower), color=FRONTIER.colour, alpha=0.18, linewidth=0)
+    ax.plot(grid, upper, zorder=2.2, **FRONTIER.line(linewidth=0.9))
+
+
+def _width(curve: pd.DataFrame) -> dict[str, float]:
+    """Return the options of a curve of few tables: a thin line."""
+    return {"linewidth": _THIN} if curve["instances"].max() < _BOX else {}
+
+
+def _thin_entry(rows: pd.DataFrame) -> list[Artist]:
+    """Return the legend entry of thin lines, if there are some beside others."""
+    counts = rows.groupby(["size", "mechanism"])["instances"].max()
+    if not ((counts < _BOX).any() and (counts >= _BOX).any()):
+        return []
+    return [Line2D([], [], color="#333333", linewidth=_THIN, label=f"thin: fewer than {_BOX} tables")]
+
+
+def _basis(rows: pd.DataFrame, shown: Set[str]) -> str:
+    """Say on how many tables the curves of a panel rest, and which of the others' it lacks."""
+    missing = [MECHANISMS[name].label for name in MECHANISMS if name in shown - set(rows["mechanism"])]
+    lines = [tables(rows.groupby("mechanism")["instances"].max())]
+    return "\n".join([f"{', '.join(missing)}: not computed here", *lines] if missing else lines)
 
 
 def _comparable_rows(summary: pd.DataFrame) -> pd.DataFrame:

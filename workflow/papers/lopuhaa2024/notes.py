@@ -31,8 +31,8 @@ def absent(table: pd.DataFrame, rows: pd.DataFrame) -> str:
     lines: dict[str, list[str]] = {}
     for name in MECHANISMS:
         if name in missing:
-            lines.setdefault(reasons.get(name, "not asked for"), []).append(MECHANISMS[name].label)
-    return "\n".join(f"{reason}: {', '.join(labels)}" for reason, labels in lines.items())
+            lines.setdefault(reasons.get(name, "not computed here"), []).append(MECHANISMS[name].label)
+    return "\n".join(f"{', '.join(labels)}: {reason}" for reason, labels in lines.items())
 
 
 def tables(counts: pd.Series[Any]) -> str:

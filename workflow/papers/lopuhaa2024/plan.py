@@ -64,6 +64,23 @@ def classes(configuration: Mapping[str, Any]) -> _Parts:
     return {name: {**part, **own} for pair in pairs for name, part in _chunks(paper, pair, epsilons)}
 
 
+def bounds(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the bounds of Figure 2 on large tables: a part per pair and level."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["bounds"]
+    return {
+        f"{_file_name(pair)}/{place}": {
+            **_counts(pair),
+            "epsilons": [epsilon],
+            "beta": float(paper["beta"]),
+            "order": float(paper["order"]),
+            "max_nodes": study["max_nodes"],
+        }
+        for pair in paper["pairs"]
+        for place, epsilon in enumerate(sorted(map(float, study["epsilon"])))
+    }
+
+
 def calibration(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of the table of equal realized privacy, cut as Figure 2 is."""
     paper = configuration["lopuhaa2024"]

@@ -9,7 +9,7 @@ from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.practice.figure_style import save
 from ldpfrontier.privacy import error_region
 from ldpfrontier.utility import FDivergence
-from papers.kairouz2016 import experiments, figures
+from papers.kairouz2016 import drawings, experiments, figures
 from papers.kairouz2016.instances import instance_name
 from papers.kairouz2016.looks import STAIRCASES, UTILITIES
 from reproduction.planning.paper import papers
@@ -134,7 +134,7 @@ def test_scaling_is_in_the_units_of_the_paper(points, utility):
     small = points[(points["epsilon"] == 0.1) & (points["mechanism"] == "predicted")].set_index("instance")
     fact = "tv" if utility == "kl" else "balance"
     at = points[points["metric"] == fact].set_index("instance")["value"]
-    curve, power = lines(left)["leading order"], 2 if utility == "kl" else 1
+    curve, power = lines(left)["leading order (a)"], 2 if utility == "kl" else 1
     constant = curve.get_ydata()[-1] / curve.get_xdata()[-1] ** power
     scale = 10.0 ** float(left.get_ylabel().partition("10^{")[2].partition("}")[0])
     np.testing.assert_allclose(constant * at**power * scale * unit, small["value"].loc[at.index])
@@ -159,7 +159,7 @@ def test_infinite_thresholds_leave_through_the_side(levels):
 
 
 def test_examples_are_those_of_the_paper():
-    figure = figures.examples(1.5)
+    figure = drawings.examples(1.5)
     above, below = figure.axes[:2], figure.axes[2:]
     heights = [bar.get_height() for bar in above[0].patches]
     high, low = math.exp(1.5) / (1 + math.exp(1.5)), 1 / (1 + math.exp(1.5))
@@ -173,7 +173,7 @@ def test_examples_are_those_of_the_paper():
 
 
 def test_the_quaternary_region_has_the_vertices_of_the_paper():
-    graph, region = figures.quaternary(1.0, 0.1).axes
+    graph, region = drawings.quaternary(1.0, 0.1).axes
     middle = 0.9 / (1 + math.e)
     np.testing.assert_allclose(
         region.lines[0].get_xydata(), [[0, 1], [0, 0.9], [middle, middle], [0.9, 0], [1, 0]], atol=1e-12
@@ -183,7 +183,7 @@ def test_the_quaternary_region_has_the_vertices_of_the_paper():
 
 
 def test_the_binary_region_contains_the_other_one():
-    (ax,) = figures.dominance(P0, P1, 1.5).axes
+    (ax,) = drawings.dominance(P0, P1, 1.5).axes
     outer, inner = (line.get_xydata() for line in ax.lines if not line.get_label().startswith("_"))
     pair = FDivergence(np.array(P0), np.array(P1))
     for vertices, channel in ((outer, binary_mechanism(pair, 1.5)), (inner, randomized_response(6, 1.5))):

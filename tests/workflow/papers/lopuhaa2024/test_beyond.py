@@ -106,7 +106,7 @@ def test_rows_of_calibrated_mechanisms_have_the_bound_of_the_optimum(equal):
 
 def test_equal_realized_privacy_to_read(equal):
     texts = layouts.calibrated(beyond.calibrated(equal))
-    assert texts["mechanism"].tolist() == ["Optimum over F", "PolyOpt", "SRR", "GRR"] * 2
+    assert texts["mechanism"].tolist() == ["Best found over F", "PolyOpt", "SRR", "GRR"] * 2
     assert texts["asked for"].tolist()[0] == "-"
     assert texts["share of the optimum"].tolist()[3].endswith("%")
 
@@ -169,3 +169,13 @@ def test_the_frontier_is_a_line_of_figure_2(nested):
     np.testing.assert_array_equal(line.get_ydata(), np.minimum(expected, 1.0))
     without = figures.fig2(nested[nested["mechanism"] != "exact"])
     assert FRONTIER.label not in [text.get_text() for text in without.legends[0].get_texts()]
+
+
+def test_bounds_of_figure_2_are_for_large_tables_alone():
+    small = beyond.bounds([[7, 10], [26, 57]], [1.0], instance="a, b", beta=0.05, order=2.0, max_nodes=10)
+    assert small.empty
+    counts = np.random.default_rng(3).integers(1, 50, (9, 2))
+    found = beyond.bounds(counts, [0.5, 1.0], instance="a, b", beta=0.05, order=2.0, max_nodes=0)
+    assert found["size"].tolist() == ["9 x 2"] * 2
+    np.testing.assert_array_equal(found["bound"], found["nr"])
+    assert found["bound"].is_monotonic_increasing

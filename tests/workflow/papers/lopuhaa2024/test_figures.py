@@ -10,7 +10,7 @@ from ldpfrontier.practice.figure_style import save
 from papers.lopuhaa2024 import figures, notes, summaries
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.experiments import fig2
-from papers.lopuhaa2024.panels import LOOKS, NMI
+from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI
 from reproduction.results.tables import RESULTS, SKIPPED, result, select
 
 COUNTS = np.array([[30, 10], [20, 40]])
@@ -87,6 +87,23 @@ def test_skipped_rows_leave_no_curve(table):
     assert "PolyOpt" not in [line.get_label() for line in figure.axes[0].lines]
 
 
+def test_a_bound_at_one_level_holds_at_all_lower_ones(table):
+    """And beyond it the own bounds of the curve do, which are those of NR on large tables."""
+    nr = select(table, mechanism="nr", instance="a, c")
+    best = nr.assign(mechanism="exact", value=0.5 * nr["value"], bound=nr["value"])
+    levels = sorted(best["epsilon"].unique())
+    bound = 0.6 * float(best["bound"].min())
+    setting = {name: best[name].iloc[0] for name in ("size", "instance", "beta", "order")}
+    bounds = pd.DataFrame([{**setting, "epsilon": levels[1], "bound": bound, "nr": 1.0}])
+    ax = figures.fig2(pd.concat([table, best]), bounds).axes[0]
+    (line,) = [line for line in ax.lines if line.get_label() == FRONTIER.label]
+    x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    np.testing.assert_array_equal(y[x <= levels[1]], bound)
+    own = select(best, metric="nmi").set_index("epsilon")["bound"]
+    np.testing.assert_allclose(y[np.isin(x, levels[2:])], own.loc[levels[2:]])
+    assert (y[x > levels[1]] > bound).all()
+
+
 @pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
 def test_equal_figures_give_equal_bytes(table, tmp_path, suffix):
     for name in ("one", "two"):
@@ -153,10 +170,12 @@ def test_panels_say_what_they_lack(table):
     own = nmi[nmi["instance"] == "a, c"]
     assert notes.absent(nmi, own) == ""
     fewer = own[~own["mechanism"].isin(["nr", "srr"])]
-    assert notes.absent(nmi, fewer) == "not asked for: NR (not robust), SRR"
+    assert notes.absent(nmi, fewer) == "NR (not robust), SRR: not computed here"
     reason = own[own["mechanism"] == "nr"].assign(status=SKIPPED, value=math.nan, note="too large")
     rest = nmi[(nmi["instance"] != "a, c") | ~nmi["mechanism"].isin(["nr", "srr"])]
-    assert notes.absent(pd.concat([rest, reason]), fewer) == "too large: NR (not robust)\nnot asked for: SRR"
+    assert (
+        notes.absent(pd.concat([rest, reason]), fewer) == "NR (not robust): too large\nSRR: not computed here"
+    )
 
 
 def test_few_tables_are_points_and_no_boxes(usual):
