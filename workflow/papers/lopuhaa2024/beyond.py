@@ -5,26 +5,14 @@ NMI is I(X; Y) / H(X) under the estimate P-hat.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
-
-import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from ldpfrontier.information import entropy
-from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.projections.solve import frontier_bound
-from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import CALIBRATED as CALIBRATED_ROWS
 from papers.lopuhaa2024.catalogue import NESTED_CLASSES, NOMINAL
 from reproduction.results.tables import SKIPPED, Schema, select
 
 _SETTING = {"size": "str", "instance": "str", "beta": "float64", "order": "float64", "epsilon": "float64"}
 _KEY = [*_SETTING]
-
-_log = logging.getLogger(__name__)
 
 BOUNDS = Schema(
     name="bounds",
@@ -67,49 +55,6 @@ CALIBRATED = Schema(
     },
     key=(*_KEY, "mechanism"),
 )
-
-
-def bounds(
-    counts: ArrayLike | pd.DataFrame,
-    epsilons: Sequence[float],
-    *,
-    instance: str,
-    beta: float,
-    order: float,
-    max_nodes: int,
-) -> pd.DataFrame:
-    """Bound the NMI of every robust mechanism on a table too large for the optimum over F.
-
-    A mechanism that is private at one level is private at every higher one, so the optimum does not fall with
-    epsilon, and a bound at one level holds at all lower ones.
-
-    Parameters
-    ----------
-    counts : array_like of int or DataFrame, shape (a1, a2)
-        Rows are the sensitive values.
-    epsilons : sequence of float
-        Privacy levels in nats.
-    instance : str
-        Name of the table of counts.
-    beta, order : float
-        Significance level and Renyi order of the uncertainty set F.
-    max_nodes : int
-        Most nodes of branch and bound per level; with 0 the bound is that of NR.
-
-    Returns
-    -------
-    DataFrame
-        As `BOUNDS`; without rows for tables whose optimum over F is bounded by itself.
-    """
-    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
-    size, h, rows = " x ".join(map(str, ball.centre.shape)), entropy(ball.centre), []
-    for epsilon in epsilons if ball.centre.size > EXACT.max_joint_cells else ():
-        nr = optimal_nonrobust(ball.centre, epsilon).upper_bound
-        bound = min(nr, frontier_bound(ball, epsilon, max_nodes)) if max_nodes else nr
-        row = {"size": size, "instance": instance, "beta": beta, "order": order, "epsilon": epsilon}
-        rows.append({**row, "bound": bound / h, "nr": nr / h})
-        _log.info("%s, epsilon %g: nmi at most %.6f, NR %.6f", instance, epsilon, bound / h, nr / h)
-    return BOUNDS.table(rows)
 
 
 def steps(classes: pd.DataFrame) -> pd.DataFrame:

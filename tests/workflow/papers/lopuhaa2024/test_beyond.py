@@ -14,7 +14,7 @@ from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.geometry import vertex_list
 from ldpfrontier.practice.figure_style import save
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024 import beyond, beyond_figures, figures, layouts
+from papers.lopuhaa2024 import beyond, beyond_figures, figures, frontier, layouts
 from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES
 from papers.lopuhaa2024.equal_privacy import calibration
 from papers.lopuhaa2024.experiments import classes
@@ -172,10 +172,10 @@ def test_the_frontier_is_a_line_of_figure_2(nested):
 
 
 def test_bounds_of_figure_2_are_for_large_tables_alone():
-    small = beyond.bounds([[7, 10], [26, 57]], [1.0], instance="a, b", beta=0.05, order=2.0, max_nodes=10)
+    small = frontier.bounds([[7, 10], [26, 57]], [1.0], instance="a, b", beta=0.05, order=2.0, max_nodes=10)
     assert small.empty
     counts = np.random.default_rng(3).integers(1, 50, (9, 2))
-    found = beyond.bounds(counts, [0.5, 1.0], instance="a, b", beta=0.05, order=2.0, max_nodes=0)
+    found = frontier.bounds(counts, [0.5, 1.0], instance="a, b", beta=0.05, order=2.0, max_nodes=0)
     assert found["size"].tolist() == ["9 x 2"] * 2
     np.testing.assert_array_equal(found["bound"], found["nr"])
     assert found["bound"].is_monotonic_increasing
