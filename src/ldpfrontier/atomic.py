@@ -1,4 +1,4 @@
-"""Files that are written all or nothing. Needs the standard library alone."""
+"""Files that are written completely or not at all. This module needs the standard library alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mechanisms at equal realized privacy: the nominal level at which a family leaks as much as is allowed."""
+"""Calibration of mechanisms: the largest nominal level whose realized level is still the allowed one."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ CELLS = 32
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """A member of a family of mechanisms, chosen by what it really leaks.
+    """A member of a family of mechanisms, chosen by the level that it really reaches.
 
     Attributes
     ----------
     nominal : float
-        Level in nats at which the family was asked for it.
+        The nominal level at which the family made the channel, in nats.
     realized : float
-        Its worst realized epsilon over the uncertainty set in nats, with 1e-10 of the smaller of it and 1,
-        and 1e-14, added for rounding unless it is 0; never above the level allowed.
+        The largest realized level over the uncertainty set, in nats. Unless it is 0, it is rounded up by
+        1e-10 times the smaller of itself and 1, plus 1e-14. It never exceeds the level that is allowed.
     channel : Channel
     conditional : float
-        Its level for those who know the useful value (`privacy.conditional_epsilon`), in nats, with up to
-        1e-14 taken for 0.
+        The level for people who know the useful value (`privacy.conditional_epsilon`), in nats; values of
+        up to 1e-14 are treated as 0.
     """
 
     nominal: float
@@ -57,48 +57,50 @@ def calibrated(
     tol: float = 1e-6,
     conditional_epsilon: float | None = None,
 ) -> Calibration:
-    """Find the largest nominal level at which a family is really private at level epsilon over the ball.
+    """Find the largest nominal level at which the realized level over the ball is at most epsilon.
 
-    The guarantee of a mechanism may be loose: over F it can leak less than its nominal level. Whatever that
-    guarantee is, a channel whose `RenyiBall.worst_case_epsilon` is at most epsilon is (epsilon, F)-RLDP
-    (lopuhaa2024, Definition 1), so mechanisms calibrated to one epsilon are compared at equal privacy.
+    The guarantee of a mechanism may be loose: over F, its level can be lower than its nominal level. A
+    channel whose `RenyiBall.worst_case_epsilon` is at most epsilon is (epsilon, F)-RLDP (lopuhaa2024,
+    Definition 1), whatever its nominal level. Mechanisms that are calibrated to the same epsilon are
+    therefore compared at equal privacy.
 
-    The realized level need not grow with the nominal one: that of randomized response does, those of secret
-    randomized response and of a split budget may fall again. The result is feasible in any case. "Largest"
-    is the upper end of the last stretch of feasible levels that the search sees: the nominal level is doubled
-    from epsilon on until it is infeasible twice in succession; from there down to the last feasible one (or
-    0) 32 even cells are scanned; the first cell with a feasible lower end is bisected. For a family with a
-    growing realized level this is the supremum, to `tol` and to the 1e-10 of the safe side. Otherwise a
-    stretch within one cell may be missed, or one above two infeasible doublings, and levels below the result
-    may be infeasible.
+    The realized level does not always grow with the nominal level: it does for randomized response, but for
+    secret randomized response and for two separate reports it may decrease again. The result satisfies the
+    condition in any case. The search doubles the nominal level, starting from epsilon, until it violates
+    the condition twice in succession. It then scans 32 equal cells, from there down to the last level that
+    satisfied the condition (or to 0), and bisects the first cell whose lower end satisfies it. If the
+    realized level of the family grows, the result is the supremum, up to `tol` and a safety margin of
+    1e-10. Otherwise the search may miss feasible levels within one cell, or above two infeasible doublings,
+    and some levels below the result may violate the condition.
 
-    With a second level, `conditional_epsilon`, a nominal level is feasible only if the channel also keeps S
-    from those who know the useful value U, at that level. What is said above then holds for both together.
+    With `conditional_epsilon`, a nominal level satisfies the condition only if the channel also protects S,
+    at that level, from people who know the useful value U.
 
     Parameters
     ----------
     family : callable
-        Takes a nominal level in nats, from 0 to `most`, and returns a channel whose inputs are the pairs
-        (s, u) in row-major order.
+        A function of the nominal level in nats, from 0 to `most`, that returns a channel whose inputs are
+        the pairs (s, u) in row-major order.
     ball : RenyiBall
         Uncertainty set F of the distribution of (S, U).
     epsilon : float
-        Realized level allowed, in nats, 0 to 300.
+        The largest realized level that is allowed, in nats, 0 to 300.
     most : float, optional
-        Largest nominal level tried, in nats, 0 to 300, and the result if it is feasible, as for a family that
-        leaks little at every level; by default 20, or epsilon if that is larger.
+        The largest nominal level to try, in nats, 0 to 300. It is the result if it satisfies the condition,
+        as happens for a family whose realized level is always low. The default is 20, or epsilon if that is
+        larger.
     tol : float
         Accuracy of the nominal level, relative to the larger of epsilon and the level (to the larger of 1
         and the level if epsilon is 0).
     conditional_epsilon : float, optional
-        Level allowed of S for those who know U (`privacy.conditional_epsilon`), in nats, 0 to 300; by
-        default, as for inf, there is no such demand.
+        The largest level of S that is allowed for people who know U (`privacy.conditional_epsilon`), in
+        nats, 0 to 300. By default, as for inf, this level is not limited.
 
     Returns
     -------
     Calibration
-        Its nominal level is below epsilon if the family leaks more than it says, and just below (by `tol`)
-        if it leaks exactly that.
+        Its nominal level is below epsilon if the family exceeds its nominal levels, and just below epsilon
+        (by `tol`) if it reaches them exactly.
 
     Raises
     ------

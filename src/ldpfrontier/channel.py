@@ -1,4 +1,4 @@
-"""Channels: row-stochastic matrices ``Q[x, y]``, the object every other module makes, measures or bounds."""
+"""Channels, that is, row-stochastic matrices ``Q[x, y]``, which all other modules make, measure or bound."""
 
 from __future__ import annotations
 
@@ -77,17 +77,17 @@ class Channel:
 
     @cached_property
     def row_sum_error(self) -> float:
-        """How far the sum of a row is from 1, at most."""
+        """The largest distance of a row sum from 1."""
         return float(np.abs(self.matrix.sum(axis=1) - 1.0).max())
 
     @property
     def n_inputs(self) -> int:
-        """Number of inputs (rows)."""
+        """The number of inputs (rows)."""
         return int(self.matrix.shape[0])
 
     @property
     def n_outputs(self) -> int:
-        """Number of outputs (columns)."""
+        """The number of outputs (columns)."""
         return int(self.matrix.shape[1])
 
     def flat_prior(self, prior: ArrayLike) -> FloatArray:
@@ -106,7 +106,7 @@ class Channel:
         return self.flat_prior(prior)[:, None] * self.matrix
 
     def compose(self, other: Channel) -> Channel:
-        """Feed the output of this channel into `other`: post-processing, matrix product."""
+        """Return the channel that feeds the output of this channel into `other` (a matrix product)."""
         if self.n_outputs != other.n_inputs:
             raise ValueError(
                 f"The first channel has {self.n_outputs} outputs, the second has {other.n_inputs} inputs;"
@@ -115,7 +115,7 @@ class Channel:
         return Channel(self.matrix @ other.matrix, self.inputs, other.outputs)
 
     def kron(self, other: Channel) -> Channel:
-        """Use both channels in parallel, independently; pairs (x1, x2), (y1, y2) are in row-major order."""
+        """Return both channels in parallel; pairs (x1, x2) and (y1, y2) are in row-major order."""
         return Channel(
             np.asarray(np.kron(self.matrix, other.matrix), dtype=np.float64),
             _pairs(self.inputs, other.inputs),
@@ -157,7 +157,7 @@ class Channel:
         return y.reshape(x.shape)
 
     def merged(self, tolerance: float = 1e-12) -> Channel:
-        """Drop zero columns and add up proportional ones: same information and privacy, fewer outputs.
+        """Drop zero columns and add up proportional ones, which changes neither information nor privacy.
 
         Two columns are proportional when, each divided by its sum, no entry differs by more than `tolerance`
         relative to the larger of the two. Output labels are kept only if no columns are merged.

@@ -1,4 +1,4 @@
-"""Entropy, mutual information and divergences of finite distributions; nats, or bits on request.
+"""Entropy, mutual information and divergences of finite distributions, in nats or bits.
 
 Conventions: 0 log 0 = 0, 0 log(0/0) = 0, x log(x/0) = inf for x > 0.
 """
@@ -34,12 +34,12 @@ def _unit(nats: float, bits: bool) -> float:
 
 
 def entropy(p: ArrayLike, *, bits: bool = False) -> float:
-    """Shannon entropy H(p) of a distribution of any shape, in nats (or bits)."""
+    """Compute the Shannon entropy H(p) of a distribution of any shape, in nats or bits."""
     return _unit(-float(xlogy(q := as_distribution(p, "p"), q).sum()) + 0.0, bits)
 
 
 def mutual_information(prior: ArrayLike, channel: Channel, *, bits: bool = False) -> float:
-    r"""Mutual information I(X;Y) of the input and output of a channel.
+    r"""Compute the mutual information I(X;Y) between the input and the output of a channel.
 
     Computed as sum_xy p(x) M(y) phi(Q(y|x)/M(y) - 1) with phi(t) = (1 + t) log(1 + t) - t >= 0, which equals
     sum p Q log(Q/M) because the first-order terms cancel exactly: every term is non-negative, so a tiny

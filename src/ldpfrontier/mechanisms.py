@@ -1,4 +1,4 @@
-"""Mechanisms in closed form: randomized response and variants, binary, geometric, quaternary, secret."""
+"""Mechanisms in closed form, such as randomized response, the binary and the geometric mechanism."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_SUBSETS = 10_000
 
 
 def randomized_response(k: int, epsilon: float) -> Channel:
-    """Generalized randomized response on k letters (kairouz2016; GRR in lopuhaa2024).
+    """Make randomized response on k letters (RR in kairouz2016, GRR in lopuhaa2024).
 
     The letter itself with probability e^epsilon / (k - 1 + e^epsilon), every other with probability
     1 / (k - 1 + e^epsilon): exactly epsilon-LDP.
@@ -50,7 +50,7 @@ def randomized_response(k: int, epsilon: float) -> Channel:
 
 
 def subset_selection(k: int, epsilon: float) -> Channel:
-    """Report a set of d letters, which has the input more often than others (Ye and Barg 2018).
+    """Make subset selection: a report is a set of d letters, often with the input (Ye and Barg 2018).
 
     All sets of d letters are outputs. One with the input has e^epsilon times the probability of one without:
     exactly epsilon-LDP for d < k. At d near k / (e^epsilon + 1) the largest mean square error of estimated
@@ -111,7 +111,7 @@ def _share_of_sets(k: int, d: int, epsilon: float) -> tuple[float, float]:
 
 
 def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -> Channel:
-    """Report one bit about the input, optimal at high privacy (kairouz2016, (18), (29), Theorems 5 and 12).
+    """Make the binary mechanism, which is optimal at high privacy (kairouz2016, (18), (29), Theorems 5, 12).
 
     The bit says whether the input lies in T, and is told truly with probability e^eps / (1 + e^eps). For an
     f-divergence T is where P0 >= P1, for mutual information a set with P(T) closest to 1/2.
@@ -145,7 +145,7 @@ def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -
 
 
 def geometric_mechanism(k: int, epsilon: float) -> Channel:
-    """Add geometric noise to a number and fold the tails onto the ends (kairouz2016, section 3.4).
+    """Make the geometric mechanism, whose tails are added to the end points (kairouz2016, section 3.4).
 
     (1 - q) / (1 + q) q^|y - x| with q = e^(-epsilon / (k - 1)) over all integers y, what falls beyond 0 or
     k - 1 counted there: exactly epsilon-LDP. (The paper prints epsilon for e^-epsilon.)
@@ -180,7 +180,7 @@ def geometric_mechanism(k: int, epsilon: float) -> Channel:
 
 
 def quaternary_mechanism(epsilon: float, delta: float) -> Channel:
-    """Dominate all (epsilon, delta)-LDP mechanisms on a binary alphabet (kairouz2016, (38), Theorem 18).
+    """Make the mechanism that dominates all binary (epsilon, delta)-LDP ones (kairouz2016, Theorem 18).
 
     With probability delta the input is revealed (outputs 0 and 1); else randomized response tells it truly
     with probability e^eps / (1 + e^eps) (output 3 stands for input 0, output 2 for input 1).
@@ -209,7 +209,7 @@ def quaternary_mechanism(epsilon: float, delta: float) -> Channel:
 
 
 def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Channel:
-    """Secret randomized response on pairs (s, u) (lopuhaa2024, Definition 4).
+    """Make secret randomized response on pairs (s, u) (lopuhaa2024, Definition 4).
 
     Probabilities proportional to e^epsilon for the pair itself, e^-epsilon for the same s and another u, 1
     for another s: private at level epsilon for every distribution of (S, U) (Lemma 2).

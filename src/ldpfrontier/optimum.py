@@ -1,4 +1,4 @@
-"""What every optimum comes with: a mechanism, a bound and their unit; the checks that all optima share."""
+"""The result type of all optima, with a mechanism and a bound, and the checks that all optima share."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ MAX_EPSILON = 300.0
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """A mechanism with the certificate of how far it can be from the best one.
+    """A mechanism, and a bound on how much better the best mechanism can be.
 
     Attributes
     ----------
     channel : Channel
     value : float
-        What `channel` achieves, in `unit`, before its entries are rounded. The utility and the level of the
-        channel as stored agree with it and with epsilon to about 1e-15 / epsilon, relatively.
+        The utility of `channel`, in `unit`, before its entries are rounded. The utility and the level of
+        the channel as stored agree with it and with epsilon to about 1e-15 / epsilon, relatively.
     bound : float
-        No mechanism of the same class passes it, in `unit`: none has more if `direction` is "max", none less
-        if it is "min".
+        A bound for all mechanisms of the same class, in `unit`: none has a larger value if `direction` is
+        "max", and none has a smaller one if it is "min".
     status : str
-        "optimal" if the gap met the tolerance asked for, else "bounded".
+        "optimal" if the gap is within the tolerance, else "bounded".
     iterations : int
         Rounds of the solver; 0 where none was needed.
     unit : {"nats", "bits", "1"}
         "1" for a number without a unit.
     direction : {"max", "min"}
-        Whether the value is to be large or small.
+        Whether a large or a small value is better.
     """
 
     channel: Channel
@@ -58,17 +58,17 @@ class Optimum:
 
     @property
     def upper_bound(self) -> float:
-        """Upper end of the interval that holds the best possible value, in `unit`."""
+        """The upper end of the interval that contains the best possible value, in `unit`."""
         return self.bound if self.direction == "max" else self.value
 
     @property
     def lower_bound(self) -> float:
-        """Lower end of the interval that holds the best possible value, in `unit`."""
+        """The lower end of the interval that contains the best possible value, in `unit`."""
         return self.value if self.direction == "max" else self.bound
 
     @property
     def gap(self) -> float:
-        """Relative gap (upper_bound - lower_bound) / upper_bound; 0 where they agree to 12 digits."""
+        """The relative gap (upper_bound - lower_bound) / upper_bound; 0 if both agree to 12 digits."""
         distance = self.upper_bound - self.lower_bound
         return distance / self.upper_bound if distance > 4 * ROUNDING * self.upper_bound else 0.0
 

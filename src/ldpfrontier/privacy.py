@@ -1,4 +1,4 @@
-"""Privacy levels of a channel: local, approximate, and realized under given conditional distributions."""
+"""Privacy levels of a channel, in general or under given conditional distributions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def log_ratio(largest: FloatArray, smallest: FloatArray) -> FloatArray:
 
 
 def ldp_epsilon(channel: Channel) -> float:
-    """Smallest epsilon for which the channel is epsilon-LDP (kairouz2016), in nats.
+    """Compute the smallest epsilon for which the channel is epsilon-LDP (kairouz2016), in nats.
 
     The maximum over outputs of the log ratio of the largest to the smallest entry of the column; 0/0 = 1,
     x/0 = inf.
@@ -37,7 +37,7 @@ def ldp_epsilon(channel: Channel) -> float:
 
 
 def conditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
-    """Smallest level at which the channel protects S from those who know U, in nats.
+    """Compute the smallest level at which the channel protects S from people who know U, in nats.
 
     The maximum over u, outputs y and pairs s, s' of log Q(y|s,u) / Q(y|s',u), where Q(y|s,u) is the entry of
     the input (s, u); 0/0 = 1, x/0 = inf. By mixing, it is also the level for everyone to whom S and U are
@@ -60,7 +60,7 @@ def conditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
 
 
 def unconditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
-    """Smallest level at which the channel protects S under every distribution of (S, U), in nats.
+    """Compute the smallest level at which the channel protects S under every distribution of (S, U), in nats.
 
     The maximum over outputs y, s != s' and all u, u' of log Q(y|s,u) / Q(y|s',u') (lopuhaa2024, Proposition
     3); 0/0 = 1, x/0 = inf. With one sensitive value it is 0.
@@ -99,7 +99,7 @@ def _blocks(channel: Channel, shape: tuple[int, int]) -> FloatArray:
 
 
 def delta_at(channel: Channel, epsilon: float) -> float:
-    """Smallest delta for which the channel is (epsilon, delta)-LDP (kairouz2016, (33)).
+    """Compute the smallest delta for which the channel is (epsilon, delta)-LDP (kairouz2016, (33)).
 
     The maximum over pairs of inputs x, x' of sum_y max(0, Q[x, y] - e^epsilon Q[x', y]).
 
@@ -133,7 +133,7 @@ def delta_at(channel: Channel, epsilon: float) -> float:
 
 
 def error_region(channel: Channel) -> FloatArray:
-    """Lower boundary of the error region of a channel with two inputs (kairouz2016, section 5).
+    """Compute the lower boundary of the error region of a channel with two inputs (kairouz2016, section 5).
 
     Tests of x = 0 (null) against x = 1 on the output have the errors P_FA, of claiming 1 for a 0, and P_MD,
     of claiming 0 for a 1. The region of all pairs is the convex hull of this boundary and its mirror image
@@ -166,7 +166,7 @@ def error_region(channel: Channel) -> FloatArray:
 
 
 def rldp_epsilon(channel: Channel, conditionals: ArrayLike) -> FloatArray:
-    """Realized privacy parameter of a channel under given P(U|S) (lopuhaa2024, section 8.3), in nats.
+    """Compute the realized level of a channel under given P(U|S) (lopuhaa2024, section 8.3), in nats.
 
     The maximum over outputs y and pairs s1, s2 of log P(y|s1) / P(y|s2), where P(y|s) is the sum over u of
     Q[(s, u), y] P(u|s); 0/0 = 1, x/0 = inf.

@@ -1,4 +1,4 @@
-"""Two reports, one of S and one of U, with the best split of the privacy budget (lopuhaa2024, section 7)."""
+"""Separate reports of S and of U, with the best division of the privacy level (lopuhaa2024, section 7)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Distance = Literal["published", "tight"]
 
 @dataclass(frozen=True, eq=False)
 class BudgetSplit:
-    """How two reports share a privacy budget, and the mechanism that they are together.
+    """The division of a privacy level between two reports, and the mechanism that both form together.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ def independent_reporting(
     distance: Distance = "published",
     prior: ArrayLike | None = None,
 ) -> Channel:
-    """Report S and U separately by randomized response, with the best split of the budget.
+    """Make the mechanism that reports S and U separately by randomized response, with the best division.
 
     Private at level epsilon over the ball (lopuhaa2024, Theorem 5). The parameters of the mechanism are those
     of `budget_split`, which takes the same arguments.
@@ -82,7 +82,7 @@ def budget_split(
     distance: Distance = "published",
     prior: ArrayLike | None = None,
 ) -> BudgetSplit:
-    """Find the best split of the budget between randomized response on S and on U.
+    """Find the best division of the level between randomized response on S and on U.
 
     S at level epsilon_1 = epsilon - epsilon_2, U at delta_2 = log(1 + 2 (e^epsilon_2 - 1) / d), where d
     bounds the l1 distance of the conditionals of two groups over the ball (lopuhaa2024, Theorem 5).

@@ -1,4 +1,4 @@
-"""Utilities that are sums over the columns of a channel."""
+"""Utility functions that are sums over the columns of a channel."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class MutualInformation:
 
     @property
     def unit(self) -> Unit:
-        """Always "nats"."""
+        """The unit, which is always "nats"."""
         return "nats"
 
     def __call__(self, channel: Channel) -> float:

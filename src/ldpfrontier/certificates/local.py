@@ -1,4 +1,4 @@
-"""Documents of the optima of `optimal_ldp`."""
+"""Certificate documents for the optima of `optimal_ldp`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents of optima that protect S of pairs (S, U): of NR, of robust and of unconditional mechanisms."""
+"""Certificate documents for optima that protect S: for NR, robust and unconditional mechanisms."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def robust_certificate(
     pairs: Pairs = "all",
     conditional_epsilon: float | None = None,
 ) -> Document:
-    """Return a document that proves level and utility of an optimum of `optimal_robust`, and a bound.
+    """Return a document that proves the level and the utility of an optimum of `optimal_robust`, and a bound.
 
     With the simplex and all pairs (PolyOpt) the bound is that of the class, found by solving it once more
     from the mechanism. For other classes, with a level given U, and where no proof is found, it is that of

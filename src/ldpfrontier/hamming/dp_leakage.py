@@ -1,4 +1,4 @@
-r"""Least DP leakage at a Hamming distortion, of any source set, with a converse (kalantari2018, (4)).
+r"""The least DP leakage at a Hamming distortion for any source set, with a bound (kalantari2018, (4)).
 
 With v(t) of `game`, eps*(D) is the log of the least t with v(t) >= 1 - D. For one prior p the dual of v_p(t)
 is a minimum over one number, with the solution v_p(t) = max_n H_n t / (t + n - 1), H_n the sum of the n
@@ -89,11 +89,11 @@ def hamming_leakage(
     max_rounds: int = 100,
     start: ArrayLike | None = None,
 ) -> LeakageOptimum:
-    """Least DP leakage eps*_DP(P, D) of any source set, Class III included (kalantari2018, (4)), in nats.
+    """Compute the least DP leakage eps*_DP(P, D) of any source set (kalantari2018, (4)), in nats.
 
-    Climbs from below: at t = e^eps an LP in 2M + 1 variables gives the mixture p that is worst there, and
-    eps*(p, D), a formula, is the next eps. Every step is a certified lower bound, and the last t has a
-    channel that meets the distortion.
+    The method increases a lower bound. At t = e^eps, a linear program in 2M + 1 variables gives the mixture
+    p that is worst at this level, and the formula eps*(p, D) gives the next eps. Every step is a certified
+    lower bound, and at the last t there is a channel that meets the distortion.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What kalantari2018 proves: its formulas for the least leakage by class of the source set."""
+"""The formulas of kalantari2018 for the least leakage, by the class of the source set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ldpfrontier.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """What a formula of kalantari2018 gives.
+    """The value of a formula of kalantari2018, with its channel.
 
     Attributes
     ----------

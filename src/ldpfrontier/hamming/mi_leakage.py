@@ -1,4 +1,4 @@
-r"""Least MI leakage at a Hamming distortion, of any source set, with a dual bound (kalantari2018, (21)).
+r"""The least MI leakage at a Hamming distortion for any source set, with a bound (kalantari2018, (21)).
 
 For a given diagonal q and output distribution r, the rest of row i is best spread in proportion to r: by the
 log-sum inequality a row with the diagonal q_i has D(Q_i || r) >= d(q_i || r_i), attained by
@@ -47,7 +47,7 @@ BARRIER_GAP = 2e-11
 def information_leakage(
     sources: SourceSet | ArrayLike, distortion: float, *, tolerance: float = 1e-9, max_rounds: int = 100
 ) -> LeakageOptimum:
-    """Least MI leakage eps*_I(P, D) = min_Q max_P I(P; Q) of any source set (kalantari2018, (21)), in nats.
+    """Compute the least MI leakage min_Q max_P I(P; Q) of any source set (kalantari2018, (21)), in nats.
 
     A barrier method with a dual bound, see the module. It has no `start`: it has to begin in the interior,
     far from any optimum.

@@ -1,4 +1,4 @@
-"""What a least leakage at a distortion comes with."""
+"""The result type for the least leakage at a distortion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source sets (kalantari2018): their class (Definition 1), folds (Definition 6), and distortion over them."""
+"""Source sets (kalantari2018) with their class (Definition 1), folds (Definition 6) and distortions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEAST_DISTORTION = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class SourceSet:
-    """A source set: a finite list of distributions, standing for its convex hull (kalantari2018, Lemma 2).
+    """A source set: a finite list of distributions that represents its convex hull (kalantari2018, Lemma 2).
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class SourceSet:
 
     @property
     def letters(self) -> int:
-        """Size M of the alphabet."""
+        """The size M of the alphabet."""
         return int(self.distributions.shape[1])
 
     @cached_property
@@ -119,7 +119,7 @@ class SourceSet:
 
     @property
     def folded_union(self) -> FloatArray:
-        """Generators of the folded union (15), shape (J, M), each row falling."""
+        """The generators of the folded union (15), shape (J, M), each row in decreasing order."""
         return np.concatenate(list(self.folds.values()))
 
     @cached_property

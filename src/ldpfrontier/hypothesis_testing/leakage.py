@@ -1,4 +1,4 @@
-"""Hypothesis testing under mutual information leakage: the optimum of liao2017, (2) and (32).
+"""The optimum of hypothesis testing with limited mutual information leakage (liao2017, (2) and (32)).
 
 With hypotheses p_1, ..., p_m on M letters, the problem is ::
 
@@ -68,7 +68,7 @@ def optimal_leakage(
     max_rounds: int = 100,
     start: Channel | None = None,
 ) -> Optimum:
-    """Find the channel that tells p_1 from the other hypotheses best at a limited leakage.
+    """Find the channel with limited leakage that best distinguishes p_1 from all other hypotheses.
 
     The utility is the least over k >= 2 of D(p_k W || p_1 W), the limits are I(p_k, W) <= leakage (liao2017,
     (2); with another order, (32)). The certificate is a dual bound, see the module.

@@ -1,1 +1,1 @@
-"""Tools that know nothing of privacy: numbers as given, linear programs, subset sums, compiled kernels."""
+"""Numerical tools that do not depend on privacy: linear programs, subset sums, compiled kernels."""

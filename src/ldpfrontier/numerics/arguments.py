@@ -1,4 +1,4 @@
-"""Numbers as callers give them: any type that is a number becomes a float, anything else gets a sentence.
+"""Checks of arguments: every type of number becomes a float, and anything else is refused in a sentence.
 
 Every public function reads its numbers here. Needs numpy alone.
 """
@@ -181,7 +181,7 @@ def check_callable(value: Any, name: str) -> None:
 
 
 def as_instance(value: Any, kind: type, name: str) -> None:
-    """Check that an argument is what this package makes, such as a `Channel`.
+    """Check that an argument is an object of this package, such as a `Channel`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-r"""Two reports, one of S and one of U, each improved given the other (lopuhaa2024, sections 7 and 9).
+r"""Separate reports of S and of U, each improved given the other (lopuhaa2024, sections 7 and 9).
 
 Theorem 5 of lopuhaa2024 allows any channels Y1 of S, eps_1-LDP, and Y2 of U, delta_2-LDP with
 delta_2 = log(1 + 2 (e^eps_2 - 1) / d) and eps_1 + eps_2 = eps. By the chain rule ::
@@ -85,10 +85,10 @@ def improved_reporting(
 ) -> BudgetSplit:
     """Report S and U separately, each by a locally private mechanism that is optimal given the other.
 
-    The paper takes randomized response for both reports and names optimal ones as future work (section 9).
-    Here, at every split of the budget, that of S is optimal by itself and that of U given it; at the best
-    split both are then improved in turn. A heuristic: the privacy is certain, but no bound says how far the
-    pair is from the best one.
+    The paper uses randomized response for both reports, and names optimal reports as future work (section
+    9). Here, for every division of the level, the report of S is optimal by itself, and that of U is
+    optimal given the report of S. At the best division, both are then improved in turn. This is a
+    heuristic: the privacy is certain, but there is no bound on the distance to the best pair of reports.
 
     Parameters
     ----------
@@ -96,9 +96,9 @@ def improved_reporting(
     epsilon : float
         Privacy level in nats, 0 to 300.
     splits : int
-        Values of epsilon_2 tried, from 0 to epsilon, 2 to 1000.
+        The number of values of epsilon_2 to try, from 0 to epsilon, 2 to 1000.
     sweeps : int
-        Times that both components are made anew at the best split, 0 to 1000.
+        How often both components are computed again at the best division, 0 to 1000.
     tolerance : float
         Relative gap of the components, 0 or more.
 

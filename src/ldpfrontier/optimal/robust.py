@@ -65,15 +65,15 @@ def optimal_robust(
     r"""Find the best robustly private mechanism of a class for an uncertainty set, with a certificate.
 
     Every mechanism of every class satisfies (eps, F)-RLDP (lopuhaa2024, Theorem 2). The envelope is the set
-    of conditional distributions (R_s, R_s') of U that the condition is asked for; the class grows as it
-    shrinks:
+    of pairs of conditional distributions (R_s, R_s') of U for which the privacy condition is required. A
+    smaller envelope gives a larger class:
 
-    - ``"simplex"``: every R_s is in a simplex around its projection F_{U|s}: PolyOpt as published;
-    - ``"projections"``: every R_s is in F_{U|s} itself;
-    - ``"exact"``: the pair is one of F: all mechanisms that are private.
+    - ``"simplex"``: every R_s lies in a simplex around its projection F_{U|s} (PolyOpt as published);
+    - ``"projections"``: every R_s lies in F_{U|s} itself;
+    - ``"exact"``: both belong to the same P in F; these are all mechanisms that are private.
 
-    With ``pairs="distinct"`` the class is larger, too: the guarantee compares s with s' != s only, and so do
-    its inequalities. The exact envelope always has distinct pairs.
+    With ``pairs="distinct"`` the class is larger, too: its inequalities compare s with s' != s only, which
+    is all that the guarantee requires. The exact envelope always has distinct pairs.
 
     Parameters
     ----------
@@ -87,27 +87,28 @@ def optimal_robust(
     tolerance : float
         Relative gap at which to stop, 0 or more.
     max_rounds : int
-        Most LPs over joint columns to solve, or times that they are priced; when they are used up the result
-        has status "bounded".
+        The largest number of linear programs over joint columns, or of times that columns are priced. If it
+        is reached, the result has the status "bounded".
     max_nodes : int, optional
-        Most nodes of branch and bound, where the envelope is not the simplex. On tables of up to 16 cells
-        that is per pricing: by default 20,000, which mostly certify 1e-3 within seconds. On larger ones it is
-        per pass over the blocks: by default none; 100,000 take 10 to 20 s, and minutes with distinct pairs.
-        With none, the bound is that of `optimal_nonrobust`. On larger tables the exact envelope gives a
-        mechanism whose groups share the budget of F at a few multipliers (`projections.budget_multiplier`),
-        improved by joint ascent up to 30 cells (`exact.joint_ascent`), and with nodes a lower bound than that
-        one, on every robust mechanism.
+        The largest number of nodes of branch and bound, if the envelope is not the simplex. On tables of up
+        to 16 cells the limit is per pricing; the default of 20,000 mostly certifies 1e-3 within seconds. On
+        larger tables it is per pass over the blocks, and the default is none; 100,000 take 10 to 20 s, and
+        minutes with distinct pairs. With none, the bound is that of `optimal_nonrobust`. For the exact
+        envelope on larger tables, the groups of the mechanism share the budget of F at a few multipliers
+        (`projections.budget_multiplier`), and joint ascent improves it on tables of up to 30 cells
+        (`exact.joint_ascent`). With nodes, there is also a bound on every robust mechanism that is lower
+        than that of `optimal_nonrobust`.
     start : Channel, optional
-        A mechanism of the class at this epsilon, whose columns are among the first, so that the result does
-        at least as well: with distinct pairs the published optimum, say. Of no use, and only its size is
-        checked, where no LP is solved: at epsilon 0, at radius 0 (see `optimal_nonrobust`), with distinct
-        pairs of one sensitive value.
+        A mechanism of the class at this epsilon, such as the published optimum if the pairs are distinct.
+        Its columns are among the first ones that are considered, so that the result is at least as good. It
+        is not used, and only its size is checked, if no linear program is solved: at epsilon 0, at radius 0
+        (see `optimal_nonrobust`), and with distinct pairs of one sensitive value.
 
     conditional_epsilon : float, optional
-        The level in nats, 0 to 30, of S for those who know U: v_{s,u} <= e^k v_{s',u} for all u and s != s'
-        (`optimal.conditional`). By default, as for inf, there is no such demand, and mechanisms may give S
-        away to those who know U. With it, `max_nodes` is used as above, larger tables have a mechanism that
-        compares all pairs, found by a search, and `start` must have both levels.
+        The level of S for people who know U, in nats, 0 to 30: v_{s,u} <= e^k v_{s',u} for all u and s !=
+        s' (`optimal.conditional`). By default, as for inf, this level is not limited, and mechanisms may
+        give S away to people who know U. If it is limited, `max_nodes` is used as above, mechanisms for
+        larger tables are found by a search and compare all pairs, and `start` must have both levels.
 
     Returns
     -------

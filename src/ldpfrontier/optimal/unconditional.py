@@ -58,8 +58,8 @@ def optimal_unconditional(
     Parameters
     ----------
     prior : array_like, shape (a1, a2)
-        Distribution of (S, U) under which I(X;Y) counts; rows are the sensitive values. The privacy does not
-        depend on it.
+        The distribution of (S, U) under which I(X;Y) is measured; rows are the sensitive values. The
+        privacy does not depend on it.
     epsilon : float
         Privacy level in nats, 0 to 30.
     tolerance : float

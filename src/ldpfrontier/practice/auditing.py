@@ -1,4 +1,4 @@
-"""What a channel really keeps: computed from what is stored, and bounded from below by samples."""
+"""Audits of the privacy of a channel, from its stored matrix and from samples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BATCH = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What was found out about a channel.
+    """The result of an audit of a channel.
 
     Attributes
     ----------
@@ -74,21 +74,21 @@ def audit_channel(
     confidence: float = 0.95,
     sampler: Sampler | None = None,
 ) -> Audit:
-    """Compute the level of the stored matrix, and bound that of samples from below.
+    """Compute the level of the stored matrix, and a lower bound for the level of samples.
 
     Parameters
     ----------
     private : PrivateChannel
     samples : int
-        How many records to privatize: as many with each sensitive value, of a distribution in F under which
-        the channel tells much of it; and if it protects from insiders or anyone, every second one of a value
-        that is as likely as any other.
+        The number of records to privatize, with the same number for each sensitive value. They come from a
+        distribution in F under which the channel reveals much about it. If the channel protects from
+        insiders or anyone, every second record is drawn from a uniform distribution instead.
     pairs : array_like of int, shape (inputs, outputs), optional
-        Instead of samples: how often each input got each output, as `count_pairs` returns it.
+        How often each input got each output, as `count_pairs` returns it, instead of samples.
     confidence : float
-        Of the lower bound, in (0, 1).
+        The confidence level of the lower bound, in (0, 1).
     sampler : Sampler, optional
-        What draws; by default that of the stored matrix.
+        The sampler; by default it is that of the stored matrix.
 
     Returns
     -------
@@ -248,7 +248,7 @@ def count_pairs(
     missing: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> IntArray:
-    """Count the pairs of a record and its report in a file that has both, read as `privatize_file` does.
+    """Count the pairs of a record and its report in a file that contains both.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A channel to use: whole numbers to sample from, what they are proven to keep, and the file of both."""
+"""Channels ready for use, with whole numbers to sample from, a certificate, and a file format."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class PrivateChannel:
     Attributes
     ----------
     table : CountTable
-        Public: it is in the file. Its labels are the inputs.
+        The table, which is public and contained in the file. Its labels are the inputs.
     weights : ndarray of int, shape (inputs, outputs)
         Probabilities times 2^62.
     certificate : Certificate
@@ -116,7 +116,7 @@ class PrivateChannel:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The reports: names without a meaning, as a report must not be taken for a value."""
+        """The names of the reports, which have no meaning, so that nobody mistakes a report for a value."""
         return tuple(f"y{number}" for number in range(1, self.weights.shape[1] + 1))
 
     @cached_property
@@ -126,17 +126,17 @@ class PrivateChannel:
 
     @property
     def ball(self) -> RenyiBall | None:
-        """The uncertainty set F; None if all of a record is sensitive."""
+        """The uncertainty set F, or None if the whole record is sensitive."""
         return ball_of(self.table, self.certificate.beta, self.certificate.order)
 
     @property
     def scope(self) -> str:
-        """Whom the level holds for, in words."""
+        """The people for whom the level holds, in words."""
         certificate, table = self.certificate, self.table
         return scope_of(certificate.against, table.useful, certificate.beta, certificate.order)
 
     def promise(self) -> str:
-        """Say what is guaranteed, and what is not."""
+        """Return sentences that state what is guaranteed and what is not."""
         levels, table = self.certificate.levels, self.table
         promised = promise_of(self.certificate.level, table.sensitive, self.scope)
         if table.useful and self.certificate.against == "outsider":
@@ -149,7 +149,7 @@ class PrivateChannel:
         return whole_levels(self.weights, self.table.counts.shape, self.ball)
 
     def verified(self) -> PrivateChannel:
-        """Return the channel with the levels that it has in its certificate.
+        """Return the channel with its privacy levels, computed again, in the certificate.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class PrivateChannel:
         draw: Callable[[Path], None] | None = None,
         more: Mapping[str, str] | None = None,
     ) -> list[Path]:
-        """Write the file, and beside it tables of the matrix, of the thresholds and of known answers.
+        """Write the file, and next to it tables of the matrix, of the thresholds and of known answers.
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ def private_weights(
     table : CountTable
         Its values are the inputs.
     ball : RenyiBall or None
-        The uncertainty set F; None if all of a record is sensitive.
+        The uncertainty set F, or None if the whole record is sensitive.
     epsilon : float
         Nats.
     against : {"outsider", "insider", "anyone"}

@@ -1,4 +1,4 @@
-"""A table of counts of what is sensitive and what is useful, and the numbers of its values."""
+"""Tables of counts of sensitive and useful values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ldpfrontier.types import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class CountTable:
-    """How often each pair of a sensitive and a useful value occurs.
+    """A table that says how often each pair of a sensitive and a useful value occurs.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class CountTable:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """All columns: the sensitive ones first."""
+        """All columns, the sensitive ones first."""
         return self.sensitive + self.useful
 
     @property
@@ -93,14 +93,14 @@ class CountTable:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """A sentence for every column that has many values, all of them numbers."""
+        """A hint for every column with many values that are all numbers."""
         values = zip(*self.labels, strict=True)
         hints = (numeric_hint(name, texts) for name, texts in zip(self.attributes, values, strict=True))
         return tuple(filter(None, hints))
 
     @property
     def records(self) -> int:
-        """How many records were counted."""
+        """The number of records that were counted."""
         return int(self.counts.sum())
 
     @property
@@ -157,7 +157,7 @@ def read_count_table(
     missing: str | None = None,
     bins: Mapping[str, Bins] | None = None,
 ) -> CountTable:
-    """Read a file of counts: a row for every combination of values, with how often it occurs.
+    """Read a file of counts, with a row for every combination of values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Mechanisms for a table of counts: how much each tells, what it keeps, how well it can be estimated from."""
+"""Mechanisms for a table of counts, compared by their privacy, information and errors of estimation."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Mechanisms for a table at one privacy level.
+    """The mechanisms computed for a table at one privacy level.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Design:
         return ball_of(self.table, self.beta, self.order)
 
     def best(self, purpose: Purpose = "frequencies") -> Candidate:
-        """Return the best candidate that has the level.
+        """Return the best candidate that has the required level.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Design:
         return max(usable, key=lambda c: c.nmi if purpose == "information" else -c.error)
 
     def reports_for(self, candidate: Candidate, error: float) -> float:
-        """Return from how many reports all frequencies of a record have an error, as a root mean square.
+        """Return how many reports give the frequencies of records a root mean square error.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Design:
         return max(math.ceil(self.records * (candidate.error / error) ** 2), 1)
 
     def private(self, candidate: Candidate) -> PrivateChannel:
-        """Make a candidate a channel to sample from, and verify its level.
+        """Return a candidate as a channel that can be sampled, with its level verified.
 
         Raises
         ------
@@ -202,31 +202,32 @@ def design_channel(
     records: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Design:
-    """Solve mechanisms for a table at one privacy level.
+    """Compute mechanisms for a table at one privacy level.
 
-    A level L means that a report changes the odds between two values of what is sensitive by at most a factor
-    e^L. Without useful columns all of a record is sensitive, and the level holds whatever someone knows
-    (epsilon-LDP). With them it holds for outsiders, who know nothing else about a person, over the
-    confidence set F of the distribution of the table ((epsilon, F)-RLDP, lopuhaa2024, Definition 1); for
-    insiders as well, who know the useful value; or for anyone (lopuhaa2024, section 6).
+    At a level L, a report changes the odds between two sensitive values by at most a factor e^L. Without
+    useful columns the whole record is sensitive, and the level holds whatever an attacker knows
+    (epsilon-LDP). With useful columns, the level holds for outsiders, who know nothing else about a person,
+    over the confidence set F of the distribution of the table ((epsilon, F)-RLDP, lopuhaa2024, Definition
+    1); also for insiders, who know the useful value; or for anyone (lopuhaa2024, section 6).
 
     Parameters
     ----------
     table : CountTable
-        What is known publicly: the level holds for records that are privatized later, not for this table.
+        A table that is public. The level holds for records that are privatized later, and not for this
+        table.
     epsilon : float
-        Nats, above 0 and at most 20.
+        The level in nats, above 0 and at most 20.
     against : {"outsider", "insider", "anyone"}
-        Whom the level has to hold for; of no effect without useful columns.
+        The attacker for whom the level has to hold. It has no effect without useful columns.
     mechanisms : sequence of str, optional
-        Of `LDP_METHODS`, or of `ROBUST_METHODS` of the attacker; by default all, but PolyOpt and the optimum
-        over F on tables with more than 120 cells.
+        Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all are computed,
+        except PolyOpt and the optimum over F on tables with more than 120 cells.
     beta, order : float
         As in `RenyiBall.confidence`.
     records : int, optional
-        How many records are to be privatized; as many as were counted by default.
+        The number of records that will be privatized. By default it is the number of records in the table.
     progress : callable, optional
-        Called with the name of every mechanism before it is solved.
+        A function that is called with the name of every mechanism before it is computed.
 
     Raises
     ------
@@ -324,8 +325,9 @@ def least_epsilon(
 ) -> float:
     """Find the least privacy level at which a mechanism reaches a utility, or an error, to 0.001.
 
-    The utility of the optima grows with epsilon, and that of the closed forms does as well wherever it was
-    looked at, and errors fall; bisection rests on that.
+    The search is a bisection. It relies on utilities that grow with epsilon and on errors that decrease.
+    For optima this is always true of the utility; for closed forms it was true in all cases that were
+    examined.
 
     Parameters
     ----------
@@ -333,18 +335,18 @@ def least_epsilon(
     utility : float, optional
         Normalized mutual information I(X; Y) / H(X) to reach, in (0, 1).
     error : float, optional
-        Instead: root mean square error of the frequencies of all of a record to reach, in (0, 1).
+        The root mean square error of the frequencies of records to reach, in (0, 1), instead of a utility.
     against, beta, order, records
         As in `design_channel`.
     mechanism : str, optional
-        By default the best for the purpose.
+        By default the mechanism that is best for the aim.
     progress : callable, optional
-        Called with every level tried.
+        A function that is called with every level that is tried.
 
     Returns
     -------
     float
-        A multiple of 0.001, in nats: the aim is reached there, and not 0.001 below.
+        A multiple of 0.001, in nats. The aim is reached at this level, and is not reached 0.001 below it.
 
     Raises
     ------

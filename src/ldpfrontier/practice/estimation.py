@@ -1,4 +1,4 @@
-"""The distribution of records from their reports: unbiased, most likely, and how sure."""
+"""Estimates of the distribution of records from their reports, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ class Frequency:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What reports say of the distribution of records.
+    """An estimate of the distribution of records, computed from their reports.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class Estimate:
     gap: float
 
     def of(self, attributes: Label) -> list[Frequency]:
-        """Return the frequencies of some columns."""
+        """Return the estimated frequencies of some columns."""
         return [row for row in self.frequencies if row.quantity.attributes == attributes]
 
 
@@ -262,9 +262,9 @@ def estimate_distribution(
     counts : array_like of int, shape (outputs,)
         As `count_reports` returns them.
     confidence : float
-        Level of each interval, in (0, 1): the share of repetitions in which it covers, or more.
+        The level of each interval, in (0, 1): it covers in at least this share of repetitions.
     simultaneous : bool
-        Make it the level of all intervals together, by Bonferroni's correction.
+        Whether `confidence` is the level of all intervals together (Bonferroni's correction).
 
     Returns
     -------

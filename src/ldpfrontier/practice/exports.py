@@ -1,4 +1,4 @@
-"""What other systems use: weights of reports for databases, a sampler for browsers, and tables as JSON."""
+"""Files for other systems: weights for databases, a sampler for browsers, and tables as JSON."""
 
 from __future__ import annotations
 

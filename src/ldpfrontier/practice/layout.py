@@ -1,4 +1,4 @@
-"""Texts for a terminal: paragraphs, numbers, and tables of them. Loads nothing."""
+"""Texts for a terminal: paragraphs, numbers and tables. This module imports no other library."""
 
 from __future__ import annotations
 

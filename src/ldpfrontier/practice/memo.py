@@ -1,4 +1,4 @@
-"""One report per person: who has reported before gives the same report again.
+"""A memo of reports, so that a person who has reported before gives the same report again.
 
 Two independent reports of a person tell up to twice as much as one, and many of them everything. A report
 that is kept and repeated tells nothing new, however often it is asked for: the permanent response of RAPPOR
@@ -39,7 +39,7 @@ Draw = Callable[[Sequence[str], IntArray], tuple[IntArray, int]]
 
 
 class Memo:
-    """A file that keeps the report of every person.
+    """A file that stores the report of every person.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Memo:
 
     @contextmanager
     def drawing(self, private: PrivateChannel) -> Iterator[Draw]:
-        """Give a function that draws reports of persons who have none, and repeats those of others.
+        """Provide a function that draws a report for a new person and repeats it for a known one.
 
         What was drawn is kept when the block succeeds, and forgotten when it does not.
 

@@ -30,7 +30,7 @@ _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What mechanisms are made for; the uncertainty set is None if all of a record is sensitive."""
+    """The problem that mechanisms solve; the uncertainty set is None if the whole record is sensitive."""
 
     prior: FloatArray
     ball: RenyiBall | None
@@ -73,7 +73,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Method:
-    """A mechanism that is offered: what it is in words, how it is made, and whether it may be chosen."""
+    """A mechanism that is offered, with a description, a solver, and whether it may be chosen."""
 
     title: str
     solve: Callable[[Problem], Optimum | Channel]

@@ -1,4 +1,4 @@
-"""Numbers as people write them: decimal points and commas, and what stands between thousands.
+"""Readers for numbers as people write them, with decimal points, commas and separators of thousands.
 
 A text that may be either of two numbers is none: a number must not be read as a thousandth of what it is.
 """

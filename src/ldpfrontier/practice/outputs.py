@@ -1,4 +1,4 @@
-"""No command destroys what it reads: outputs are compared with inputs before anything is written."""
+"""Checks that no output of a command replaces one of its inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Privatize the records of a file: a stream of records in, a stream of reports out."""
+"""Privatization of the records of a file, read and written as streams."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check_source(source: Source | None) -> None:
 
 @dataclass(frozen=True)
 class Privatized:
-    """What was done.
+    """A summary of what was privatized.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def privatize_persons(
     missing: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Privatized:
-    """Write a report for every record of a file as `privatize_file` does, and never a second one of a person.
+    """Write a report for every record as `privatize_file` does, but repeat that of a known person.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Open tables as people have them: CSV files with any usual separator, Parquet files, the standard input.
+"""Readers for CSV files with any usual separator, Parquet files and the standard input.
 
 What a file is is told by its first bytes, not by its name. A CSV file is read once and as a stream, so that a
 pipe will do.

@@ -1,4 +1,4 @@
-"""Sampling a channel with whole numbers: the probabilities that are used are exactly those that are stated.
+"""Sampling of a channel with whole numbers, so that the stated probabilities are exactly those used.
 
 A row of a channel is a list of whole numbers that sum to 2^62. An output is drawn from 8 random bytes: they
 are a little-endian number, of which the lowest two bits are dropped; the output is the number of thresholds,

@@ -1,4 +1,4 @@
-"""What the commands say: tables of texts, and sentences."""
+"""The texts that the commands print."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def choice_text(made: Design, best: Candidate) -> str:
 
 
 def audit_text(found: Audit, private: PrivateChannel) -> str:
-    """Return what was promised and what was seen."""
+    """Return the text of an audit: what was promised and what was found."""
     useful = private.table.useful
     levels = {"outsiders": found.levels.outsider, "insiders": found.levels.insider}
     levels |= {"anyone": found.levels.anyone, "all of a record": found.levels.record}

@@ -1,4 +1,4 @@
-r"""Least means over the distributions R within a Renyi divergence of a given one, and random ones of these.
+r"""The least means over all distributions R within a Renyi divergence of a given one, and samples of them.
 
 For a distribution r, numbers q and a radius B >= 0, sought is ::
 

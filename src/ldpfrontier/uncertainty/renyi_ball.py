@@ -139,18 +139,18 @@ class RenyiBall:
 
     @cached_property
     def sensitive(self) -> FloatArray:
-        """P-hat_s, shape (a1,)."""
+        """The marginal distribution P-hat_s of S, shape (a1,)."""
         return np.asarray(self.centre.sum(axis=1))
 
     @cached_property
     def conditionals(self) -> FloatArray:
-        """P-hat_{u|s}, shape (a1, a2); a row of zeros for an empty sensitive group."""
+        """The conditionals P-hat_{u|s}, shape (a1, a2), with a row of zeros for an empty sensitive group."""
         p = self.sensitive[:, None]
         return np.divide(self.centre, p, out=np.zeros_like(self.centre), where=p > 0)
 
     @cached_property
     def projected_radii(self) -> FloatArray:
-        """Radii B_s of the projections F_{U|s} (lopuhaa2024, Theorem 1), nats, shape (a1,).
+        """The radii B_s of the projections F_{U|s} in nats (lopuhaa2024, Theorem 1), shape (a1,).
 
         Infinite for an empty group, and for an order below 1 whenever the argument of the logarithm is not
         positive: then F_{U|s} is the whole simplex.
@@ -181,7 +181,7 @@ class RenyiBall:
 
     @cached_property
     def radius_bounds(self) -> FloatArray:
-        """Bounds d_s >= rad_s as published (lopuhaa2024, Proposition 2), shape (a1,).
+        """The bounds d_s >= rad_s as published (lopuhaa2024, Proposition 2), shape (a1,).
 
         For order 2, with b = e^(B_s) and r the smallest cell of P-hat_{U|s}: the exact radius of {r} if
         b - 1 >= (1 - 2 r)^2, else sqrt(b - 1). (The paper prints (1 - r)^2; its proof gives (1 - 2 r)^2.)

@@ -1,4 +1,4 @@
-r"""Worst case of a channel over a Renyi ball: how much two groups leak with the best split of the budget.
+r"""The worst-case level of a channel over a Renyi ball, over all divisions of the budget.
 
 Sought is, over outputs y, groups s1 != s2 and members P of F, ::
 

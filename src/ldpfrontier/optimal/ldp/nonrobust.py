@@ -1,4 +1,4 @@
-r"""NR, the optimal mechanism when the distribution P of (S, U) is known exactly (lopuhaa2024, section 8).
+r"""NR, the optimal mechanism if the distribution P of (S, U) is known exactly (lopuhaa2024, section 8).
 
 **Theorem.** The largest I(S, U; Y) of an (eps, {P})-RLDP mechanism is H(U|S) + OPT_LDP(P_S, eps).
 

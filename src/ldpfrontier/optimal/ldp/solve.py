@@ -45,10 +45,11 @@ def optimal_ldp(
 ) -> Optimum:
     """Find the best eps-locally differentially private mechanism, with a certificate.
 
-    The upper bound holds for all 2^k staircase columns. It is exact up to 20 inputs, to the tolerance. With
-    more it is one of two: of an f-divergence, a bound that the best partition into blocks meets to 1e-9 in
-    most cases, and to 1e-4 with a thousand inputs at large epsilon; of mutual information, a converse that a
-    packing of the inputs meets the better the more inputs there are.
+    The upper bound holds for all 2^k staircase columns. With up to 20 inputs the mechanism attains it, up
+    to the tolerance. With more inputs, the bound for an f-divergence is attained by the best partition into
+    blocks, to 1e-9 in most cases and to 1e-4 with a thousand inputs at large epsilon. The bound for mutual
+    information is a universal one, which a packing of the inputs approaches more closely the more inputs
+    there are.
 
     Parameters
     ----------
@@ -64,21 +65,23 @@ def optimal_ldp(
         Most LPs to solve; when they are used up the result has status "bounded". With more than 20 inputs
         there are limits below that, which keep the time to seconds.
     start : Channel, optional
-        A staircase mechanism on the same inputs (the optimum at another epsilon, say), whose patterns are
-        among the first columns: it saves rounds, and changes nothing else. An `FDivergence` has no use for
-        it, as its best mechanism is found without an LP, nor have packings that need none.
+        A staircase mechanism on the same inputs, such as the optimum at another epsilon. Its columns are
+        among the first ones that are considered, which saves rounds and changes nothing else. It is not
+        used for an `FDivergence`, whose best mechanism is found without a linear program, or where a
+        packing needs none.
 
     Returns
     -------
     Optimum
-        Channel with at most k outputs, whose columns have entries in ratio 1 or e^eps; value in the unit of
-        the utility. Of mutual information with more than 256 inputs the channel has no more outputs than the
-        tolerance needs (usually some hundreds) and at most 10^7 entries.
+        The channel has at most k outputs, and the entries of each column have ratios of 1 or e^eps. The
+        value is in the unit of the utility. For mutual information with more than 256 inputs, the channel
+        has no more outputs than the tolerance needs (usually some hundreds), and at most 10^7 entries.
 
     Raises
     ------
     Intractable
-        With more inputs than that, or more than 20 for another utility, as all patterns are priced.
+        If there are more inputs than that, or more than 20 for another utility, for which all columns are
+        listed.
     ValueError
         If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
     """
