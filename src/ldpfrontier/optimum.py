@@ -115,7 +115,7 @@ def certified(
 
 
 def uninformative(inputs: int, unit: Unit = "nats") -> Optimum:
-    """Return the optimum where nothing may be told, or there is nothing to tell: one output, 0 and no gap."""
+    """Return the optimum if no information is allowed, or none exists: one output, the value 0 and no gap."""
     return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, unit)
 
 

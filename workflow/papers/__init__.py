@@ -1,1 +1,1 @@
-"""The papers, one folder each; `reproduction.planning.paper` finds them and says what a folder has."""
+"""The papers, one folder each; `reproduction.planning.paper` finds them and describes their contents."""

@@ -1,4 +1,4 @@
-"""What every script of the workflow begins with: its log, the function it calls, and the tables it reads."""
+"""The common beginning of every script of the workflow: its log, its function and its tables."""
 
 from __future__ import annotations
 

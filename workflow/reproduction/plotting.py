@@ -1,4 +1,4 @@
-"""How the curves of a figure look: label, colour, marker and dash of a mechanism, and graded lines."""
+"""The style of curves: label, colour, marker and dash of a mechanism, and graded lines."""
 
 from __future__ import annotations
 

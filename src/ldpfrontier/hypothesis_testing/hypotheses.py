@@ -1,4 +1,4 @@
-"""Hypotheses and limits of leakage (liao2017): validated, and what a channel is worth and leaks under them.
+"""Hypotheses and limits of leakage (liao2017), with the utility and the leakage of a channel.
 
 Utility and leakage are both sums over the columns v of a channel of sublinear functions g_k and psi_k.
 """
@@ -69,7 +69,7 @@ def as_limits(leakage: ArrayLike, count: int, *, finite: bool = False) -> FloatA
 
 @dataclass(frozen=True, eq=False)
 class Hypotheses:
-    """Hypotheses to tell apart: utility and leakage of a channel as sums over its columns, in nats.
+    """Hypotheses to distinguish, with the utility and the leakage of channels as sums over columns, in nats.
 
     Parameters
     ----------

@@ -199,7 +199,7 @@ def excerpt(value: Any) -> str:
 
 
 def _number(value: Any) -> float:
-    """Return a number as a float, and NaN for what is none."""
+    """Return a number as a float, and NaN for anything that is not a number."""
     if isinstance(value, float):
         return float(value)
     if isinstance(value, np.ndarray) and value.ndim == 0:

@@ -1,4 +1,4 @@
-"""Whom a channel protects from: levels for attackers of different knowledge, and what they can guess.
+"""Privacy levels of a channel for attackers with different knowledge, and their best guesses.
 
 An *outsider* knows nothing else about a person. The level of the sensitive S over the uncertainty set F is
 for them (lopuhaa2024, Definition 1). An *insider* knows the useful U of the person; the level of S given U

@@ -1,4 +1,4 @@
-"""What becomes of values before they are counted: groups of numbers, and a name for what is missing.
+"""Preparation of values before they are counted: groups of numbers, and a name for missing values.
 
 A group of numbers is named by its interval, closed on the left, as in ``[18,40)``; the first and the last one
 have no end, so that every number is in a group. The names say all there is to know: who has the labels of a

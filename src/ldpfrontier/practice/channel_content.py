@@ -1,4 +1,4 @@
-"""The parts of a channel file, each checked for its type: what is of another one gets a sentence."""
+"""The parts of a channel file, each checked for its type; an unexpected type is refused in a sentence."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class ChannelFileError(ValueError):
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is stated about a channel, and was verified for what is really sampled.
+    """The statements about a channel that were verified for the probabilities that are really used.
 
     Attributes
     ----------

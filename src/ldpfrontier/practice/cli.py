@@ -29,7 +29,7 @@ LONGEST = 1000
 
 
 class Progress:
-    """A line on the terminal that says how far something is; none if there is no terminal, or `quiet`."""
+    """A line of progress on the terminal, which is omitted if there is no terminal, or with `quiet`."""
 
     quiet = False
 

@@ -32,7 +32,7 @@ class Quantity:
 
 
 def quantities(table: CountTable) -> tuple[list[Quantity], FloatArray]:
-    """Return the frequencies of all of a record, of what is sensitive and of what is useful.
+    """Return the frequencies of records, of sensitive values and of useful values.
 
     Returns
     -------

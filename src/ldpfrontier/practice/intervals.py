@@ -155,7 +155,7 @@ def limit_weights(
 
 
 def upper_limits(weights: FloatArray, counts: FloatArray, fitted: FloatArray, tail: float) -> FloatArray:
-    """Return upper limits of the means of weights that do not fall on or below what is possible.
+    """Return upper confidence limits of the means of weights.
 
     Reports that no distribution explains well may have a limit below all possible means. A limit is
     therefore never closer to the mean of the weights at the fitted counts than half of the distance that it

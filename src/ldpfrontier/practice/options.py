@@ -1,4 +1,4 @@
-"""The options of the command `ldp-frontier`, and what its help says about them."""
+"""The options of the command `ldp-frontier` and their help texts."""
 
 from __future__ import annotations
 

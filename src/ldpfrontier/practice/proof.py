@@ -66,7 +66,7 @@ def channel_certificate(private: PrivateChannel) -> str:
 
 
 def proved_levels(private: PrivateChannel) -> str:
-    """Return what the checker says of the levels that are promised; nothing if it does not prove them.
+    """Return the sentences of the checker about the promised levels, or nothing if it does not prove them.
 
     Channels of more entries than a few seconds allow are not tried, nor orders of F of at most 1.
     """

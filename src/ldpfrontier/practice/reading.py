@@ -56,7 +56,7 @@ _COUNTS = {"count", "counts", "freq", "frequency", "n", "number", "total", "weig
 
 
 class Digest(Protocol):
-    """What `hashlib` makes: a hash that is fed with bytes."""
+    """A hash that receives bytes, such as those of `hashlib`."""
 
     def update(self, data: bytes, /) -> None:
         """Take more bytes in."""
@@ -355,5 +355,5 @@ def _parquet_columns(
 
 
 def _as_text(value: object) -> str:
-    """Return a value as a CSV file would have it; what is missing is empty."""
+    """Return a value as a CSV file would contain it; a missing value is empty."""
     return "" if value is None else str(value)

@@ -33,7 +33,7 @@ def said(label: Label) -> str:
 
 
 def as_path(value: object) -> Path:
-    """Return the path of a file; a ValueError for what is no text and no path, such as a number."""
+    """Return the path of a file; anything but a text or a path is refused with a ValueError."""
     if not isinstance(value, (str, PathLike)):
         raise ValueError(f"The path is a {type(value).__name__}; it must be a text or a Path.")
     if "\0" in str(value):
@@ -211,14 +211,14 @@ class _Memory(dict[str, str]):
 
 
 def is_missing(value: str) -> bool:
-    """Tell whether a value says that there is none."""
+    """Return whether a value means that the value is missing."""
     return value.strip().lower() in _MISSING
 
 
 def check_present(
     path: Path | str, columns: Sequence[str], label: Label, record: int | None = None, times: int = 1
 ) -> None:
-    """Refuse a label that lacks a value: what is missing needs a name, or it would be guessed from one.
+    """Refuse a label with a missing value, which has to be given a name first.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ def _shown(row: Frequency, reports: int) -> list[str]:
 
 
 def estimate_csv(found: Estimate) -> str:
-    """Return the estimates as CSV; what is not shown is empty."""
+    """Return the estimates as CSV; frequencies that cannot be estimated are empty."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["columns", "value", "likely", "unbiased", "low", "high", "estimable"])

@@ -1,4 +1,4 @@
-"""How the figures of kairouz2016 name its utilities, and how they draw its mechanisms."""
+"""The names of utilities and the styles of mechanisms in the figures of kairouz2016."""
 
 from __future__ import annotations
 

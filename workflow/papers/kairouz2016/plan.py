@@ -1,4 +1,4 @@
-"""What the configuration says about kairouz2016, as the arguments of its tables."""
+"""The arguments of the tables of kairouz2016, derived from the configuration."""
 
 from __future__ import annotations
 

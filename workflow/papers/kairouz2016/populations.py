@@ -1,4 +1,4 @@
-"""What the minima of Figures 3, 4, 6 and 7 are over other random instances than those drawn.
+"""The minima of Figures 3, 4, 6 and 7 over further populations of random instances.
 
 A minimum over 100 random instances is itself random. Its distribution is sampled by many fresh populations of
 as many instances, which needs many optima at few privacy levels: they are found for a whole population at

@@ -1,4 +1,4 @@
-"""Which verdicts on kairouz2016 hang on what it leaves open: the prior of the instances, and the levels."""
+"""The verdicts on kairouz2016 for other priors of the instances and other levels."""
 
 from __future__ import annotations
 

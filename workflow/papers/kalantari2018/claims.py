@@ -1,4 +1,4 @@
-"""How the claims of kalantari2018 are decided that are not plain checks."""
+"""Checks of those claims of kalantari2018 that need more than a comparison of numbers."""
 
 from __future__ import annotations
 

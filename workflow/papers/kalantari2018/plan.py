@@ -1,4 +1,4 @@
-"""What the configuration and the source sets say about kalantari2018, as the arguments of its tables."""
+"""The arguments of the tables of kalantari2018, derived from the configuration and the source sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the claims of liao2017 are decided."""
+"""Checks of the claims of liao2017."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the configuration and the list of hypotheses say about liao2017, as the arguments of its tables."""
+"""The arguments of the tables of liao2017, derived from the configuration and the hypotheses."""
 
 from __future__ import annotations
 

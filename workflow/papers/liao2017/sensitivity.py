@@ -1,4 +1,4 @@
-"""Which verdicts on liao2017 hang on what it leaves open: the step of its search, and the nominal row."""
+"""The verdicts on liao2017 for other steps of the search and another nominal row."""
 
 from __future__ import annotations
 

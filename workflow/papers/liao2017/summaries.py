@@ -1,4 +1,4 @@
-"""What follows from the tables of liao2017: statements on its figures, limits at high privacy, shares."""
+"""Tables derived from those of liao2017: statements on figures, limits at high privacy, and shares."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ PROJECTIONS, SET, ESTIMATE = "projections of F", "F", "P-hat"
 
 @dataclass(frozen=True)
 class Mechanism:
-    """What tables and figures say of a mechanism.
+    """The name and the style of a mechanism in tables and figures.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What decides the claims of lopuhaa2024: the orderings of Section 8, the worked example, the theorems."""
+"""Checks of the claims of lopuhaa2024 on section 8, the worked example and the theorems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worked example of lopuhaa2024, Examples 1 to 5: what they print, beside what is computed."""
+"""The worked example of lopuhaa2024 (Examples 1 to 5), with printed and computed numbers."""
 
 from __future__ import annotations
 

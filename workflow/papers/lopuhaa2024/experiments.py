@@ -59,7 +59,7 @@ class Place(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a mechanism is made for, and how well it is to be solved.
+    """The problem that a mechanism solves, and the required accuracy.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the configuration means for lopuhaa2024: the parts of its tables, and what contradicts what."""
+"""The parts of the tables of lopuhaa2024, and contradictions in its configuration."""
 
 from __future__ import annotations
 

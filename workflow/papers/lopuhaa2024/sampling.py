@@ -1,4 +1,4 @@
-"""How a quantile over 100 random tables scatters (lopuhaa2024, section 8.3)."""
+"""The random variation of a quantile over 100 random tables (lopuhaa2024, section 8.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which verdicts on lopuhaa2024 hang on what it leaves open: pairs, grid, prior of P*, repetitions."""
+"""The verdicts on lopuhaa2024 for other pairs, grids, priors of P* and numbers of repetitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of counts by name: ``catalogue.yaml`` says what there is, and the configuration what else.
+"""Tables of counts by name, which ``catalogue.yaml`` and the configuration list.
 
 Needs no numerical library, so that a workflow can be planned without one.
 """
@@ -25,7 +25,7 @@ COLUMNS = ("attribute_a", "attribute_b", "value_a", "value_b", "count")
 
 
 class DataError(ValueError):
-    """Data that are not those of the catalogue, or not all of them."""
+    """The error for data that differ from those of the catalogue, or are incomplete."""
 
 
 @dataclass(frozen=True)

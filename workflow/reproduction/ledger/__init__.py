@@ -1,1 +1,1 @@
-"""What the papers claim, decided from the result tables, and the numbers that texts quote from them."""
+"""The claims of the papers, decided from result tables, and the numbers that texts quote from these."""

@@ -41,7 +41,7 @@ class NotCheckable(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found.
+    """The result of a check.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Erratum:
-    """What is printed, and what it should be; `kind` is of `ERRATUM_KINDS`, `test` is ``file::function``."""
+    """A printed statement and its correction; `kind` is in `ERRATUM_KINDS`, `test` is ``file::function``."""
 
     paper: str
     where: str

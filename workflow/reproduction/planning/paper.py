@@ -1,4 +1,4 @@
-"""The papers, one folder each, found by looking: what is computed for them, drawn, claimed and corrected.
+"""The papers, one folder each, with their tables, figures, claims and errata.
 
 A folder with a ``paper.yaml`` is a paper. The file says what there is, in the same notation for all of it:
 
@@ -51,7 +51,7 @@ T = TypeVar("T", bound="Call")
 
 
 class PaperError(ValueError):
-    """A ``paper.yaml`` that does not say what it must; the message names the file and the entry."""
+    """The error for an invalid ``paper.yaml``; the message names the file and the entry."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of a paper and what it is given: the common part of tables, figures and layouts."""
+    """A function of a paper with its arguments: the common part of tables, figures and layouts."""
 
     paper: str
     name: str

@@ -1,4 +1,4 @@
-"""What a configuration makes of the papers: the jobs, their arguments and hashes, and the files of each.
+"""The plan of a run: its jobs, with their arguments, hashes and files, for a configuration.
 
 A job is (function, arguments, hashes of the counts, hash of every table read), and its hash is that of this
 tuple as JSON: it determines the numbers, the code aside. The hash of a table in parts is that of the union

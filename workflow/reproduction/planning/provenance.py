@@ -1,4 +1,4 @@
-"""What made a result: hashes of the code and of the configuration, and the versions of the packages.
+"""The provenance of a result: hashes of the code and of the configuration, and versions of packages.
 
 Snakemake does not see the modules that a script imports. The hash of a job's code is that of the syntax
 trees of all modules of the project that its script and its function import, directly or not (the closure of

@@ -1,4 +1,4 @@
-"""How long jobs took, and what a run says before it starts and after it ends.
+"""The run times of jobs, and the messages before and after a run.
 
 For jobs with times t_j on c cores it announces max(sum t_j / c, max t_j), a lower bound of every schedule.
 The times are those of the last run here with the same arguments, else those that the project ships. During
@@ -90,7 +90,7 @@ def record_times(jobs: Iterable[tuple[Job, Path]], path: Path | str) -> None:
 
 
 class Progress:
-    """How much of the work of a run is done, and how long the rest may take.
+    """The share of the work of a run that is done, and an estimate of the time left.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Progress:
         return max((sum(running) + sum(waiting)) / self._cores, max([*running, *waiting], default=0.0))
 
     def line(self, done: int, total: int) -> str:
-        """Return what is said after a job: jobs that are done, their share of the work, and the time left."""
+        """Return the message after a job: finished jobs, their share of the work, and the time left."""
         left = self.seconds_left()
         rest = "" if left is None or done == total else f", about {_duration(left)} left"
         return f"{done} of {total} jobs done, {100 * self.share:.0f}% of the work{rest}"

@@ -1,4 +1,4 @@
-"""Two short lines per job on the terminal: what it does, and how much of the work is done.
+"""The two lines per job on the terminal: its task, and the share of the work that is done.
 
 Snakemake's own option `quiet` leaves six lines per job, or drops one of these two. Its log keeps all.
 """

@@ -49,7 +49,7 @@ _LAM_OFFSETS = np.array(SETTINGS.lam_offsets)
 
 
 class KnotData(NamedTuple):
-    """What is known of a block at a knot."""
+    """The vertices and values that are known for a block at a knot."""
 
     f: FloatArray  # (m,): of vertices
     z: FloatArray  # (m,)

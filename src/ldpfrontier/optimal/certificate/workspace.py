@@ -34,7 +34,7 @@ class Corners(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What is tabulated of one node with n letters, and where its relaxation is attained."""
+    """The tables for one node with n letters, and the point that attains its relaxation."""
 
     spacing: FloatArray  # (intervals of the grid + 1,): their ends, as shares
     a: FloatArray  # (2, 2, n, 2 intervals): tangents of phi in xi, at the ends of t, in corners

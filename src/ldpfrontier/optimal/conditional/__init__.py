@@ -1,1 +1,1 @@
-"""Robust mechanisms that limit what is told to those who know the useful value, too, on large tables."""
+"""Robust mechanisms with a second level, for people who know the useful value, on large tables."""

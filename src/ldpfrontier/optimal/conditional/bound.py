@@ -1,4 +1,4 @@
-r"""A bound on robust mechanisms with a conditional level, by what they tell of U, and of S given U.
+r"""A bound on robust mechanisms with a conditional level, from their information on U and on S given U.
 
 By the chain rule I(S, U; Y) = I(U; Y) + I(S; Y | U). A mechanism with the conditional level k is k-LDP for
 S given any u, so that I(S; Y | U) <= sum_u P(u) OPT_LDP(P_{S|u}, k) (kairouz2016). And I(U; Y) is the utility

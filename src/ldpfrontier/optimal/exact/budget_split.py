@@ -1,4 +1,4 @@
-r"""The split of the budget of an uncertainty set at which a column tells two sensitive values apart most.
+r"""The division of the budget for which a column distinguishes two sensitive values best.
 
 A distribution P with conditionals R_s is in F if they share its budget B (`uncertainty.renyi_ball`) ::
 
@@ -55,7 +55,7 @@ class ComparedPairs(NamedTuple):
 
 
 class Ball(NamedTuple):
-    """What compiled functions need of a `RenyiBall`."""
+    """The data of a `RenyiBall` that compiled functions need."""
 
     conditionals: FloatArray  # (a1, a2): r_s
     sensitive: FloatArray  # (a1,): p_s
@@ -64,7 +64,7 @@ class Ball(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """How nearly the worst pair is found."""
+    """The accuracy with which the worst pair is found."""
 
     angle: float
     unspent: float  # share of each divergence that is not used up

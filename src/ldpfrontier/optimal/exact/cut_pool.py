@@ -56,7 +56,7 @@ class CutPool:
 
     @property
     def solved(self) -> int:
-        """How often `maximize` was called."""
+        """The number of calls of `maximize`."""
         return int(self._pool.counts[2])
 
     @property

@@ -21,7 +21,7 @@ class BlockKey(NamedTuple):
 
     @property
     def shift(self) -> float:
-        """What is added to the level epsilon, in nats."""
+        """The number that is added to the level epsilon, in nats."""
         return self.delta if self.special else -self.delta
 
     def level(self, epsilon: float) -> tuple[float, float]:

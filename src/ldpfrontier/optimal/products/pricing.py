@@ -243,7 +243,7 @@ class Priced(NamedTuple):
 
 
 class BandBound(NamedTuple):
-    """What dynamic programming finds of the columns with Z in a band."""
+    """The result of dynamic programming for the columns with Z in a band."""
 
     priced: Priced
     additions: int  # in its tables

@@ -47,7 +47,7 @@ class ClassBound(NamedTuple):
 
 @dataclass
 class CertificateSchedule:
-    """How far the passes of a certificate have come.
+    """The progress of the passes of a certificate.
 
     Attributes
     ----------
