@@ -124,11 +124,14 @@ def thresholds(table: pd.DataFrame) -> Figure:
                 low, high = (np.clip(end, bottom / 10.0, 10.0 * top) for end in (part.min(), part.max()))
                 ax.fill_between(low.index, low, high, color=look.colour, alpha=0.15, linewidth=0)
                 ax.plot(part.median(), **look.line())
-            for mechanism, label in (("binary", "binary"), ("rr", "RR")):
-                most = select(rows, metric=utility, mechanism=mechanism)["size"].max()
-                if most < rows["size"].max():
-                    text = f"{label}: computed up to {most} letters"
-                    ax.text(0.97, 0.02, text, transform=ax.transAxes, ha="right", va="bottom", fontsize=6.5)
+            found = select(rows, metric=utility, mechanism="binary")["size"]
+            if found.empty or found.max() < rows["size"].max():
+                text = (
+                    "binary: not computed"
+                    if found.empty
+                    else f"binary: computed\nup to {found.max()} letters"
+                )
+                ax.text(0.97, 0.02, text, transform=ax.transAxes, ha="right", va="bottom", fontsize=6.5)
             ax.set_yscale("log")
             ax.set_yticks(*_number_labels(tick for tick in _LEVELS if bottom <= tick <= top))
             ax.yaxis.set_minor_locator(NullLocator())

@@ -39,7 +39,7 @@ def thresholds(tables: Tables, claim: Claim) -> Finding:
         measured,
         lacking.empty,
         f"No such ε* was found for {where}.",
-        computed=f"ε* from {first.min():.3g} to {first.max():.3g}",
+        computed=f"ε* between {first.min():.3g} and {first.max():.3g}",
         n=_count_instances(rows),
     )
 
@@ -86,7 +86,7 @@ def small_expansion(tables: Tables, claim: Claim) -> Finding:
         measured += f" Symmetrized sum over its bound: {both.min():.4f} to {both.max():.4f}."
         holds = holds and bool(((both - 1).abs() < tolerance).all())
     otherwise = "The constant, or the order of the remainder, is not the printed one."
-    computed = f"{ratio.median():.3f} of the printed constant, order {order.median():.2f}"
+    computed = f"{ratio.median():.3f} times the printed constant; error of order {order.median():.2f} in ε"
     return finding(measured, holds, otherwise, computed=computed, n=len(wide))
 
 
@@ -113,7 +113,9 @@ def large_expansion(tables: Tables, claim: Claim) -> Finding:
         f"order {derived:.2f}."
     )
     holds = bool((wide["order", "printed"] > claim.arguments["order"]).all())
-    return finding(measured, holds, otherwise, computed=f"order {printed:.2f}", n=len(wide))
+    return finding(
+        measured, holds, otherwise, computed=f"error of order {printed:.2f} in $e^{{-ε}}$", n=len(wide)
+    )
 
 
 def large_bound(tables: Tables, claim: Claim) -> Finding:
@@ -134,7 +136,7 @@ def large_bound(tables: Tables, claim: Claim) -> Finding:
         measured,
         bool(np.isfinite(level).all()) and off <= close,
         "The bound fails at every ε for some prior, or its term is not the leading one.",
-        computed=f"ε* at most {level.max():.3g}, {off:.1%} off in the limit",
+        computed=f"ε* at most {level.max():.3g}; at ε = 600 the loss is {off:.1%} off the printed term",
         n=len(wide),
     )
 
@@ -203,7 +205,7 @@ def lows(tables: Tables, claim: Claim) -> Finding:
         bool(agree),
         f"No population of {arguments['instances']} instances has such minima ({differ}).",
         reading if differ else "",
-        computed="; ".join(_percents(minima[name]) for name in names),
+        computed="; ".join(f"{words} {_percents(minima[name])}" for name, words in names.items()),
         n=len(minima["rr"]),
     )
 
@@ -238,7 +240,8 @@ def beats_geometric(tables: Tables, claim: Claim) -> Finding:
         f"Over the geometric mechanism, least over ε: {measured}.",
         not cases,
         f"On average the geometric mechanism is at least as good: {cases}.",
-        computed="; ".join(f"{words} {x:.2f}" for words, x in least.items()),
+        computed="mean over that of geometric, at least: "
+        + "; ".join(f"{words} {x:.2f}" for words, x in least.items()),
         n=wide.index.get_level_values("instance").nunique(),
     )
 
@@ -277,7 +280,7 @@ def better_of_two(tables: Tables, claim: Claim) -> Finding:
         f"No population of {claim.arguments['instances']} instances has such a minimum "
         f"({'; '.join(outside)}).",
         reading if rare else "",
-        computed="; ".join(_percents(minima[k]) for k in stated),
+        computed="; ".join(f"k = {k}: {_percents(minima[k])}" for k in stated),
         n=min(map(len, minima.values())),
     )
 
@@ -305,5 +308,5 @@ def scaling(tables: Tables, claim: Claim) -> Finding:
         close = correlation >= claim.arguments["correlation"] and abs(follows - 1) <= claim.arguments["ratio"]
         holds = holds and close and ratio > 1
     otherwise = "The optimum does not follow the expansion, or does not beat the geometric mechanism."
-    computed = f"at least {', '.join(ratios_)} of geometric"
+    computed = f"at least {', '.join(ratios_)} times the geometric mechanism"
     return finding("; ".join(measured) + ".", holds, otherwise, computed=computed, n=len(wide))

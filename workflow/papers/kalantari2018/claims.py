@@ -37,7 +37,7 @@ def class_two(tables: Tables, claim: Claim) -> Finding:
         bool(ordered["holds"].all()),
         otherwise,
         "" if printed["holds"].all() else reading,
-        computed=f"off by {ordered['measured'].max():.1g} nats",
+        computed=f"off by at most {ordered['measured'].max():.1g} nats with $D_1 \\le D_i$",
         n=len(ordered),
     )
 
@@ -63,7 +63,7 @@ def class_three(tables: Tables, claim: Claim) -> Finding:
         )
     otherwise = "A bound fails, or is not tight, also where the folding permutations form a group."
     holds = all(part["holds"].all() for part in (lower, upper, width))
-    computed = f"width {width['measured'].max():.1g} nats where folded sets agree"
+    computed = f"bounds at most {width['measured'].max():.1g} nats apart where the folded sets agree"
     return finding(measured, holds, otherwise, reading, computed=computed, n=len(lower))
 
 

@@ -22,7 +22,7 @@ def renyi_limit(tables: Tables, claim: Claim) -> Finding:
         measured,
         bool(rows["holds"].all()),
         "The ratio does not tend to the limit.",
-        computed=f"{rows['measured'].iloc[-1]:.2g} off the limit",
+        computed=f"{rows['measured'].iloc[-1]:.2g} off the limit, near a constant channel",
         n=len(rows),
     )
 
@@ -43,7 +43,7 @@ def approximation(tables: Tables, claim: Claim) -> Finding:
         f"{any_['measured'][name]:.1%} of that with any outputs"
         for name in two.index
     )
-    computed = ", ".join(f"{x:.1%}" for x in two["measured"])
+    computed = f"W' has {', '.join(f'{x:.1%}' for x in two['measured'])} of the optimum"
     far = [str(name) for name in two.index[~two["holds"]]]
     if not far:
         reading = "It holds against the optimum with two outputs; more outputs have more utility."
@@ -83,7 +83,7 @@ def approximation(tables: Tables, claim: Claim) -> Finding:
             f"curves of W' and of the certified optimum are at most {apart} of its height apart "
             f"there. {optima}"
         )
-        computed += f" of the optimum; {', '.join(_search_shares(own, steps[0]))} of a search"
+        computed += f", and {', '.join(_search_shares(own, steps[0]))} of what a search finds"
         return finding(measured, True, "", reading, computed=computed, n=len(two))
     otherwise = f"{optima} No step of an exhaustive search explains all leakages named."
     return finding(measured, False, otherwise, computed=computed, n=len(two))

@@ -231,7 +231,7 @@ def _strip(ax: Axes, rows: pd.DataFrame, search: str, named: float | None) -> No
         options = look.line(marker="", linewidth=1.0) | ({"color": RELATIVE} if name == "eit" else {})
         share = wide[name] / wide["optimal_2"]
         # Where a search finds no channel but the constant ones, it has no share to show.
-        ax.plot(wide.index / least, share.where(share > 0.0), **options)
+        ax.plot(wide.index / least, share.where(share > 1e-6), **options)
     if named is not None:
         ax.axvline(named, color="#333333", linewidth=0.9, linestyle=(0, (1, 1.5)))
     ax.set_xscale("log")

@@ -60,7 +60,7 @@ def example(tables: Tables, claim: Claim) -> Finding:
         if repeated and len(differs)
         else ""
     )
-    computed = f"{len(stated) - len(differs)} of {len(stated)} agree"
+    computed = f"{len(stated) - len(differs)} of {len(stated)} printed numbers agree"
     if len(stated) == 1:
         computed = f"{float(stated['computed'].iloc[0]):.4f}"
     return finding(measured, repeated, f"Different: {notes}.", reading, computed=computed, n=len(stated))
@@ -97,7 +97,13 @@ def few_outputs(tables: Tables, claim: Claim) -> Finding:
             solves += len(part)
     measured = f"Outputs over the number of values of X: at most {max(shares):.3g}, over {solves} solves."
     otherwise = "A PolyOpt has more outputs than X has values."
-    return finding(measured, max(shares) <= 1, otherwise, computed=f"at most {max(shares):.3g}", n=solves)
+    return finding(
+        measured,
+        max(shares) <= 1,
+        otherwise,
+        computed=f"at most {max(shares):.3g} outputs per value of X",
+        n=solves,
+    )
 
 
 def cone_size(tables: Tables, claim: Claim) -> Finding:
@@ -108,7 +114,7 @@ def cone_size(tables: Tables, claim: Claim) -> Finding:
     found = cells(size), cells(size) ** 2 + cells(size)
     measured = f"{instance} ({size}): {found[0]} dimensions, {found[1]:,} inequalities."
     stated = claim.arguments["dimensions"], claim.arguments["inequalities"]
-    computed = f"{found[0]}, {found[1]:,}"
+    computed = f"{found[0]} dimensions, {found[1]:,} inequalities"
     return finding(
         measured, found == stated, "The numbers of values differ from print.", computed=computed, n=1
     )
@@ -282,7 +288,9 @@ def realized_privacy(tables: Tables, claim: Claim) -> Finding:
     more = " and more" if len(cases) > 8 else ""
     otherwise = f"The middle half reaches across ε for {', '.join(cases[:8])}{more}."
     computed = (
-        f"{(nr['low'] / nr['epsilon']).min():.3g} ε; {(robust['high'] / robust['epsilon']).max():.3g} ε"
+        f"NR's lower quartile is at least {(nr['low'] / nr['epsilon']).min():.3g} ε, PolyOpt's upper one at "
+        "most "
+        f"{(robust['high'] / robust['epsilon']).max():.3g} ε"
     )
     return finding(measured, not cases, otherwise, computed=computed, n=int(nr["instances"].max()))
 
@@ -308,7 +316,7 @@ def nr_quantile(tables: Tables, claim: Claim) -> Finding:
         bool(holds.any()),
         "It is in the range of no size on which the paper has NR.",
         "" if holds.all() else f"The paper does not name the size; it is in the range of {sizes} only.",
-        computed="; ".join(f"{row.low:.3f} to {row.high:.3f}" for row in drawn.itertuples()),
+        computed="; ".join(f"{row.size}: {row.low:.3f} to {row.high:.3f}" for row in drawn.itertuples()),
         n=int(drawn["tables"].min()),
     )
 
@@ -353,7 +361,8 @@ def utility_difference(tables: Tables, claim: Claim) -> Finding:
     cases += [f"{where}: {x:.0%} positive" for where, x in _labelled_values(own[uneven], "positive")]
     otherwise = f"Beyond {arguments['largest']:.0%}, or not symmetric: {'; '.join(cases)}."
     computed = (
-        f"{own['extreme'].max():.2%}; {own['positive'].min():.0%} to {own['positive'].max():.0%} positive"
+        f"at most {own['extreme'].max():.2%}; "
+        f"{own['positive'].min():.0%} to {own['positive'].max():.0%} of the differences are positive"
     )
     return finding(measured, not cases, otherwise, computed=computed, n=int(own["instances"].min()))
 
@@ -415,7 +424,7 @@ def significance(tables: Tables, claim: Claim) -> Finding:
         arguments["remark"],
         "" if all(x >= y for x, y in pairwise(polyopt)) else reading,
     )
-    return replace(finding, computed=f"{max(*ir, *polyopt):.1%}", n=int(summary["instances"].min()))
+    return replace(finding, computed=f"at most {max(*ir, *polyopt):.1%}", n=int(summary["instances"].min()))
 
 
 def _changes(summary: pd.DataFrame, factor: float) -> dict[str, dict[str, float]]:

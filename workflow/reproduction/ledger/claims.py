@@ -405,7 +405,12 @@ def finding_of_parts(
     kept = f" Holds: {'; '.join(held)}." if held else ""
     otherwise = f"Does not hold: {'; '.join(failed)}.{kept} {remark}".strip()
     return finding(
-        measured, not failed, otherwise, reading, computed=f"{len(held)} of {len(parts)} parts", n=n
+        measured,
+        not failed,
+        otherwise,
+        reading,
+        computed=f"{len(held)} of {len(parts)} parts of the statement hold",
+        n=n,
     )
 
 

@@ -83,13 +83,13 @@ def test_verdict():
 
 def test_parts_verdict():
     assert claims.finding_of_parts({"a": True, "b": True}, "Numbers.", "Remark.") == Finding(
-        "2 of 2 parts hold. Numbers.", REPRODUCED, "", "2 of 2 parts"
+        "2 of 2 parts hold. Numbers.", REPRODUCED, "", "2 of 2 parts of the statement hold"
     )
     assert claims.finding_of_parts({"a": True, "b": False, "c": False}, "Numbers.", "Remark.") == Finding(
         "1 of 3 parts hold. Numbers.",
         NOT_REPRODUCED,
         "Does not hold: b; c. Holds: a. Remark.",
-        "1 of 3 parts",
+        "1 of 3 parts of the statement hold",
     )
     assert claims.finding_of_parts({"a": True}, "Numbers.", "", "So read.").verdict == ANOTHER_READING
     assert claims.finding_of_parts({"a": False}, "Numbers.", "").explanation == "Does not hold: a."
