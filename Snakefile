@@ -27,6 +27,12 @@ rule all:
         "Everything is there"
 
 
+# Targets of a workflow that uses this one as a module are its own.
+if Path(workflow.main_snakefile).parent == BASE:
+    for problem in unknown_targets(sys.argv[1:]):
+        raise WorkflowError(problem)
+
+
 onstart:
     print(announcement(workflow.dag), flush=True)
 

@@ -480,7 +480,10 @@ def test_a_part_that_is_not_made_is_refused_by_name(run, tmp_path):
     text = run(tmp_path, "-n", "results/chunks/kairouz2016/kl/3/9.parquet", ok=False)
     assert "Table kl of kairouz2016 has no part 3/9; the configuration makes 3/0" in text
     text = run(tmp_path, "-n", "results/figures/kairouz2016/fig99.pdf", ok=False)
-    assert "kairouz2016 has no figure fig99" in text
+    assert "kairouz2016 has no figure fig99; it has fig2, " in text
+    text = run(tmp_path, "-n", "kairouz2017", ok=False)
+    assert "There is no paper kairouz2017; there are kairouz2016, " in text
+    assert "Traceback" not in text
 
 
 def test_snakefiles_have_no_lints(run, tmp_path):

@@ -3,12 +3,14 @@
 import hashlib
 import json
 import os
+import re
 import sys
 from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
+from snakemake.utils import update_config
 
 # Planning needs nothing but Snakemake: the reproduction and the library are taken from this repository, and what is
 # imported here needs no numerical library. Jobs put both on their path themselves (workflow/scripts/_job.py).
@@ -33,11 +35,12 @@ TERMINAL = terminal.Concise(logger, lambda: workflow.dryrun)
 # One thread per job: Snakemake shares out the cores, and sums keep their order on every machine.
 for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
-# What one job compiles, all others find compiled.
-os.environ["LDPFRONTIER_INTERPRET"] = "0"
 
 PAPERS = papers()
 COMMON_SCHEMA = json.loads((BASE / "workflow/schemas/common.schema.json").read_text(encoding="utf-8"))
+
+# Within braces, Snakemake reads every value of --config as a text: `--config 'figures={dpi: 100}'`.
+update_config(config, configuration.read_texts(workflow.config_settings.config))
 
 try:
     configuration.check(config, COMMON_SCHEMA, PAPERS.values())
@@ -50,6 +53,7 @@ PAPERS = {key: paper.select_calls(config) for key, paper in PAPERS.items()}
 # Relative, so that a project that moves with its results keeps them.
 RESOURCES = Path(os.path.relpath(BASE / "resources"))
 RUN_TIMES = "logs/run_times.csv"
+FINISHED_RUN = Path("results/.finished")
 PLAN = Plan(PAPERS, config, RESOURCES)
 PAPER_FILES = [os.path.relpath(PAPER_FOLDERS / key / "paper.yaml") for key in PAPERS]
 FINISHED = [
@@ -87,6 +91,26 @@ def code_of(call, *more):
     script = {Table: "compute.py", Layout: "layout.py"}.get(type(call), "figure.py")
     schemas = [table.schema_name for table in (*PLAN.input_tables(call), *more)]
     return code(script, call.function_name, *schemas)
+
+
+def unknown_targets(arguments):
+    """Yield a sentence for every argument that looks like a paper or a figure of one, and is neither.
+
+    They are those of the command line: Snakemake has not read the targets yet, and will say only that it lacks a rule.
+    """
+    for before, target in zip(["", *arguments], arguments):
+        is_like_a_paper = re.fullmatch("[a-z]+[0-9]{4}", target) and before not in ("-d", "--directory")
+        if is_like_a_paper and target not in PAPERS:
+            yield f"There is no paper {target}; there are {', '.join(PAPERS)}."
+        if figure := re.fullmatch("results/figures/([^/]+)/([^/]+)[.]([a-z]+)", target):
+            key, name, suffix = figure.groups()
+            formats = config["figures"]["formats"]
+            if key not in PAPERS:
+                yield f"There is no paper {key}; there are {', '.join(PAPERS)}."
+            elif name not in PAPERS[key].figures:
+                yield f"{key} has no figure {name}; it has {', '.join(PAPERS[key].figures)}."
+            elif suffix not in formats:
+                yield f"Figures are made as {', '.join(formats)} (figures.formats), not as {suffix}."
 
 
 def named(wildcards, kind):
@@ -166,14 +190,30 @@ def announcement(dag):
     except OSError as problem:
         sys.exit(f"The directory results/ cannot be written: {problem}.")
     try:
+        if any(Path(path).exists() for job in dag.needrun_jobs() for path in job.output):
+            run_lock.keep_finished(FINISHED_RUN, workflow.overwrite_configfiles)
+    except run_lock.WouldReplace as problem:
+        sys.exit(str(problem))
+    try:
         cores = workflow.cores
     except WorkflowError:  # A cluster has as many as it has.
         cores = None
     todo = {dag.jobid(job): job_of(job) for job in dag.needrun_jobs() if job.benchmark}
     times = run_times.read_times(RUN_TIMES, RESOURCES / "run_times.csv")
-    expected = {number: run_times.expected_seconds(job, times) for number, job in todo.items()}
-    TERMINAL.progress = run_times.Progress(expected, cores)
-    return run_times.announcement(todo.values(), times, cores)
+    expected = dict(zip(todo, run_times.expected_times(todo.values(), times), strict=True))
+    TERMINAL.progress = run_times.Progress(expected, cores, log=Path("logs/progress.csv"))
+    said = run_times.announcement(todo.values(), times, cores)
+    asked = config["adult"]
+    if (
+        asked["source"] == "auto"
+        and not asked["file"]
+        and any(job.rule.name == "counts" for job in dag.needrun_jobs())
+    ):
+        said += (
+            "\nThe counts of Adult are asked of UCI. If there is no answer, nothing is lost: after at most"
+            f" {(asked['retries'] + 1) * asked['timeout']:.0f} s the same counts, which the project ships, are used."
+        )
+    return said
 
 
 def conclusion(dag):
@@ -181,6 +221,8 @@ def conclusion(dag):
     run_times.record_times(
         [(job_of(job), Path(job.benchmark)) for job in dag.jobs if job.benchmark], RUN_TIMES
     )
+    if {target.name for target in dag.targetrules or ()} == {"all"}:
+        run_lock.note_finished(FINISHED_RUN, workflow.overwrite_configfiles)
     # `snakemake --report results/report/snakemake.html` does not make its directory.
     Path("results/report").mkdir(parents=True, exist_ok=True)
-    return run_times.summary("results")
+    return f"{run_times.summary('results')}\n{TERMINAL.progress.kept_word()}".rstrip()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
@@ -87,6 +88,27 @@ def check(configuration: Mapping[str, Any], common: Mapping[str, Any], found: It
     # What contradicts what can only be asked about keys that are sound each for itself.
     if problems := problems or list(_contradictions(plain, found)):
         raise ConfigurationError("\n".join(dict.fromkeys(problems)))
+
+
+def read_texts(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of the command line with the texts inside lists and mappings read as YAML.
+
+    Snakemake reads ``figures=3`` as a number, but the 3 of ``figures={dpi: 3}`` as a text.
+    """
+    return {
+        key: _read_inside(value) if isinstance(value, dict | list) else value for key, value in given.items()
+    }
+
+
+def _read_inside(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _read_inside(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_read_inside(inner) for inner in value]
+    try:
+        return yaml.safe_load(value) if isinstance(value, str) else value
+    except yaml.YAMLError:
+        return value
 
 
 def _sentences(error: ValidationError) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""One run at a time in a directory: a lock of the operating system, which ends with the process that has it.
+"""What a run in a directory may not disturb: another run there, and the results of another configuration.
+
+One run at a time is held by a lock of the operating system, which ends with the process that has it.
 
 The kernel gives up a `flock` when its process exits, however it does: a killed run leaves nothing behind. A
 file system without such locks is not guarded.
@@ -9,7 +11,46 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
+
+
+class WouldReplace(RuntimeError):
+    """A finished run with other files of configuration would be replaced; the message says what to do."""
+
+
+def keep_finished(record: Path, files: Sequence[Path | str]) -> None:
+    """Refuse to replace what a finished run has made with other files of configuration.
+
+    An edit of the same files replaces what depends on it, as it should: who edits them knows.
+
+    Parameters
+    ----------
+    record : path
+        As `note_finished` writes it.
+    files : sequence of path
+        Those of this run, without the project's own.
+
+    Raises
+    ------
+    WouldReplace
+    """
+    if record.is_file() and (before := record.read_text(encoding="utf-8").strip()) != _described(files):
+        raise WouldReplace(
+            f"{record.parent}/ has the results of {before}; this is a run of {_described(files)}, which would"
+            " replace them. Add --directory and the name of another folder to keep both. To replace them,"
+            f" delete {record} first."
+        )
+
+
+def note_finished(record: Path, files: Sequence[Path | str]) -> None:
+    """Write down with which files of configuration, besides the project's own, a run has finished."""
+    record.write_text(f"{_described(files)}\n", encoding="utf-8")
+
+
+def _described(files: Sequence[Path | str]) -> str:
+    names = [os.path.relpath(file) for file in files]
+    return f"the configuration of {', '.join(names)}" if names else "the default configuration"
 
 
 class Busy(RuntimeError):

@@ -1,7 +1,8 @@
 """The run times of jobs, and the messages before and after a run.
 
 For jobs with times t_j on c cores it announces max(sum t_j / c, max t_j), a lower bound of every schedule.
-The times are those of the last run here with the same arguments, else those that the project ships. During
+The times are those of the last run here with the same arguments, else those that the project ships; a job of
+which there is none is taken to be as long as it was with other arguments, else as those of its rule. During
 the run all are multiplied by what its finished jobs took, relative to what was expected of them.
 
 Needs no numerical library: it runs where the workflow is planned.
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from reproduction.planning.provenance import configuration_hash
@@ -43,6 +45,11 @@ class Job:
 
     name: str
     settings: str
+
+    @property
+    def rule(self) -> str:
+        """What it has in common with the jobs that do the same: the log folder of a table, or its file."""
+        return "/".join(self.name.split("/")[:3])
 
     @classmethod
     def from_benchmark(cls, benchmark: Path | str, arguments: Mapping[str, Any] | None) -> Job:
@@ -89,33 +96,74 @@ def record_times(jobs: Iterable[tuple[Job, Path]], path: Path | str) -> None:
     os.replace(partial, target)
 
 
+@dataclass(frozen=True)
+class Expected:
+    """Seconds that a job may take.
+
+    Attributes
+    ----------
+    is_measured : bool
+        Whether it has taken them before, with the same arguments.
+    is_known : bool
+        Whether it, or another job of its rule, has been measured.
+    """
+
+    seconds: float
+    is_measured: bool = True
+    is_known: bool = True
+
+
+def expected_times(jobs: Iterable[Job], times: Times) -> list[Expected]:
+    """Return how long jobs may take: as before, else with other arguments, else others of their rule."""
+    alike: dict[str, list[float]] = {}
+    for (name, settings), seconds in times.items():
+        for key in {name, Job(name, settings).rule}:
+            alike.setdefault(key, []).append(seconds)
+    expected = []
+    for job in jobs:
+        if (job.name, job.settings) in times:
+            expected.append(Expected(times[job.name, job.settings]))
+        else:
+            others = alike.get(job.name) or alike.get(job.rule) or []
+            seconds = median(others) if others else UNMEASURED_SECONDS
+            expected.append(Expected(seconds, is_measured=False, is_known=bool(others)))
+    return expected
+
+
 class Progress:
     """The share of the work of a run that is done, and an estimate of the time left.
 
     Parameters
     ----------
-    expected : mapping of int to float or None
-        Seconds that each job may take, by its number; None: not known.
+    expected : mapping of int to Expected
+        What each job may take, by its number.
     cores : int, optional
         How many jobs run side by side; None if that is not known.
     clock : callable
         Returns seconds.
+    log : path, optional
+        CSV file that gets a row after every job: the seconds since the start, the share of the work that is
+        done, and the seconds that the rest was said to take.
     """
 
     def __init__(
         self,
-        expected: Mapping[int, float | None],
+        expected: Mapping[int, Expected],
         cores: int | None,
         clock: Callable[[], float] = time.monotonic,
+        log: Path | None = None,
     ) -> None:
-        self._left = {
-            job: (UNMEASURED_SECONDS if seconds is None else seconds) + START_UP_SECONDS
-            for job, seconds in expected.items()
-        }
-        self._all, self._cores, self._clock = sum(self._left.values()), cores, clock
+        self._left = {job: of.seconds + START_UP_SECONDS for job, of in expected.items()}
+        self._all, self._cores, self._clock, self._log = sum(self._left.values()), cores, clock, log
         self._started: dict[int, tuple[float, float]] = {}
-        self._measured = {job for job, seconds in expected.items() if seconds is not None}
+        self._known = {job for job, of in expected.items() if of.is_known}
         self._done = self._taken = self._expected = 0.0
+        self._begun = clock()
+        self._said: list[tuple[float, float, float]] = []
+        if log is not None:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_text("seconds,share,left\n", encoding="utf-8")
+        self._note(self.seconds_left())
 
     def start(self, job: int) -> None:
         """Note that a job starts."""
@@ -127,7 +175,7 @@ class Progress:
         if job in self._started:
             expected, begun = self._started.pop(job)
             self._done += expected
-            if job in self._measured:  # a guess says nothing of the pace
+            if job in self._known:  # a guess says nothing of the pace
                 self._expected += expected
                 self._taken += self._clock() - begun
 
@@ -149,13 +197,28 @@ class Progress:
     def line(self, done: int, total: int) -> str:
         """Return the message after a job: finished jobs, their share of the work, and the time left."""
         left = self.seconds_left()
+        self._note(left)
         rest = "" if left is None or done == total else f", about {_duration(left)} left"
         return f"{done} of {total} jobs done, {100 * self.share:.0f}% of the work{rest}"
 
+    def _note(self, left: float | None) -> None:
+        """Keep what is said of the rest, for `kept_word`."""
+        if left is None:
+            return
+        self._said.append((self._clock() - self._begun, self.share, left))
+        if self._log is not None:
+            with self._log.open("a", encoding="utf-8") as stream:
+                stream.write("{:.1f},{:.4f},{:.1f}\n".format(*self._said[-1]))
 
-def expected_seconds(job: Job, times: Times) -> float | None:
-    """Return what a job took when it was measured; None if it never was."""
-    return times.get((job.name, job.settings))
+    def kept_word(self) -> str:
+        """Return how long the run took, and how long it was said to take at the start and during it."""
+        if not self._all or not self._said:
+            return ""
+        told = [f"{_duration(self._said[0][2])} at the start"]
+        for share in (0.2, 0.5, 0.8):
+            now, _, left = next((at for at in self._said if at[1] >= share), self._said[-1])
+            told.append(f"{_duration(now + left)} at {100 * share:.0f}% of the work")
+        return f"It took {_duration(self._clock() - self._begun)}; expected were {', '.join(told)}."
 
 
 def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
@@ -173,23 +236,23 @@ def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
     jobs = list(jobs)
     if not jobs:
         return "Nothing has to be computed."
-    measured = [times[job.name, job.settings] for job in jobs if (job.name, job.settings) in times]
-    unknown = len(jobs) - len(measured)
-    if not measured:
-        expected = "no run with these settings has been measured yet"
+    expected = expected_times(jobs, times)
+    unknown = sum(not of.is_measured for of in expected)
+    if unknown == len(jobs) and not times:
+        text = "no run with these settings has been measured yet"
     else:
-        measured = [seconds + START_UP_SECONDS for seconds in measured] + [
-            UNMEASURED_SECONDS + START_UP_SECONDS
-        ] * unknown
-        total = sum(measured)
+        seconds = [of.seconds + START_UP_SECONDS for of in expected]
         where = f"on {cores} {_plural(cores, 'core')}" if cores else "of one core"
-        expected = f"about {_duration(max(total / cores, max(measured)) if cores else total)} {where}"
+        text = (
+            f"about {_duration(max(sum(seconds) / cores, max(seconds)) if cores else sum(seconds))} {where}"
+        )
         if unknown:
-            expected += (
-                f", with {UNMEASURED_SECONDS:.0f} s for each of {unknown} that nobody has measured yet"
+            text += (
+                f"; {unknown} of them {'was' if unknown == 1 else 'were'} not measured with these arguments,"
+                " and may differ"
             )
     return (
-        f"{len(jobs)} {_plural(len(jobs), 'job')}; expected: {expected}.\n"
+        f"{len(jobs)} {_plural(len(jobs), 'job')}; expected: {text}.\n"
         "Results go to results/, the log of every job to logs/. If it is interrupted, run the same again."
     )
 

@@ -19,6 +19,7 @@ from reproduction.planning.configuration import (
     check,
     grid,
     grid_contradictions,
+    read_texts,
     schema_with,
     values,
 )
@@ -348,3 +349,15 @@ def test_values_of_a_grid():
 )
 def test_contradictions_of_a_grid(axis, expected):
     assert list(grid_contradictions("p.x", axis)) == expected
+
+
+def test_numbers_inside_braces_of_the_command_line_are_numbers():
+    """As Snakemake reads `--config 'figures={dpi: 100, formats: [svg]}' adult=x`."""
+    given = {
+        "figures": {"dpi": "100", "formats": ["svg"], "a": {"b": ["1.5", "true", "[1", "null"]}},
+        "adult": "7",
+    }
+    assert read_texts(given) == {
+        "figures": {"dpi": 100, "formats": ["svg"], "a": {"b": [1.5, True, "[1", None]}},
+        "adult": "7",
+    }

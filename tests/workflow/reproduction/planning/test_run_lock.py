@@ -31,3 +31,19 @@ def test_a_killed_process_leaves_nothing_in_the_way(tmp_path, pytestconfig):
         process.kill()
     os.close(run_lock.lock(path))
     assert path.read_text().startswith(f"process {os.getpid()} on ")
+
+
+def test_the_results_of_another_configuration_are_not_replaced_unasked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    record = tmp_path / ".finished"
+    run_lock.keep_finished(record, ["smoke.yaml"])
+    run_lock.note_finished(record, [])
+    run_lock.keep_finished(record, [])
+    with pytest.raises(
+        run_lock.WouldReplace, match="has the results of the default configuration; this is a run"
+    ):
+        run_lock.keep_finished(record, [tmp_path / "smoke.yaml"])
+    run_lock.note_finished(record, [tmp_path / "smoke.yaml"])
+    run_lock.keep_finished(record, ["smoke.yaml"])
+    with pytest.raises(run_lock.WouldReplace, match="the results of the configuration of smoke"):
+        run_lock.keep_finished(record, [])

@@ -8,10 +8,12 @@ from reproduction.planning.provenance import configuration_hash
 from reproduction.planning.run_times import (
     START_UP_SECONDS,
     UNMEASURED_SECONDS,
+    Expected,
     Job,
     Progress,
     announcement,
     benchmark_seconds,
+    expected_times,
     read_times,
     record_times,
     summary,
@@ -99,9 +101,14 @@ def test_a_damaged_file_of_times_stops_nothing(tmp_path, text):
             "ab",
             {"a": 0.2},
             1,
-            "2 jobs; expected: about 8 s on 1 core, with 5 s for each of 1 that nobody has measured yet.",
+            "about 8 s on 1 core; 1 of them was not measured with these arguments, and may differ.",
         ),
-        ("abc", {"a": 7.5}, 1, "about 22 s on 1 core, with 5 s for each of 2 that nobody has measured yet."),
+        (
+            "abc",
+            {"a": 7.5},
+            1,
+            "about 22 s on 1 core; 2 of them were not measured with these arguments, and may differ.",
+        ),
     ],
 )
 def test_what_is_said_before_a_run(names, known, cores, sentence):
@@ -110,9 +117,21 @@ def test_what_is_said_before_a_run(names, known, cores, sentence):
     assert second.startswith("Results go to results/, the log of every job to logs/.")
 
 
-def test_times_of_other_settings_do_not_count():
-    said = announcement([Job("a", "other")], times(a=5.0), 1)
-    assert "no run with these settings" in said
+def test_a_job_with_other_arguments_is_as_long_as_it_was_or_as_others_of_its_rule():
+    known = {
+        ("logs/p/a/0", "x"): 8.0,
+        ("logs/p/a/1", "x"): 2.0,
+        ("logs/p/a/1", "y"): 4.0,
+        ("logs/p/b", "x"): 9.0,
+    }
+    jobs = [Job("logs/p/a/1", "y"), Job("logs/p/a/1", "z"), Job("logs/p/a/2", "x"), Job("logs/p/c/0", "x")]
+    assert expected_times(jobs, known) == [
+        Expected(4.0, is_measured=True),
+        Expected(3.0, is_measured=False),
+        Expected(4.0, is_measured=False),
+        Expected(UNMEASURED_SECONDS, is_measured=False, is_known=False),
+    ]
+    assert "1 job; expected: about 6 s on 1 core; 1 of them was" in announcement(jobs[2:3], known, 1)
 
 
 def test_a_run_that_computes_nothing_does_not_guess():
@@ -125,7 +144,7 @@ def test_a_run_that_computes_nothing_does_not_guess():
 def test_the_time_left_follows_the_pace_of_the_run():
     """Ten jobs of a minute on two cores: as announced first, then as slow as those that are done."""
     now = [0.0]
-    progress = Progress(dict.fromkeys(range(10), 60.0 - START_UP_SECONDS), 2, lambda: now[0])
+    progress = Progress(dict.fromkeys(range(10), Expected(60.0 - START_UP_SECONDS)), 2, lambda: now[0])
     assert progress.seconds_left() == pytest.approx(300.0)
     for first in range(0, 10, 2):
         for job in (first, first + 1):
@@ -141,7 +160,11 @@ def test_the_time_left_follows_the_pace_of_the_run():
 
 def test_a_job_that_runs_counts_for_what_is_left_of_it():
     now = [0.0]
-    progress = Progress({1: 100.0 - START_UP_SECONDS, 2: None}, 1, lambda: now[0])
+    progress = Progress(
+        {1: Expected(100.0 - START_UP_SECONDS), 2: Expected(UNMEASURED_SECONDS, False, False)},
+        1,
+        lambda: now[0],
+    )
     progress.start(1)
     now[0] = 40.0
     assert progress.seconds_left() == pytest.approx(60.0 + UNMEASURED_SECONDS + START_UP_SECONDS)
@@ -152,7 +175,9 @@ def test_a_job_that_runs_counts_for_what_is_left_of_it():
 
 def test_a_job_that_nobody_has_measured_does_not_change_the_pace():
     now = [0.0]
-    progress = Progress({1: None, 2: 60.0 - START_UP_SECONDS}, 1, lambda: now[0])
+    progress = Progress(
+        {1: Expected(5.0, False, False), 2: Expected(60.0 - START_UP_SECONDS)}, 1, lambda: now[0]
+    )
     progress.start(1)
     now[0] = 600.0
     progress.finish(1)
@@ -160,11 +185,34 @@ def test_a_job_that_nobody_has_measured_does_not_change_the_pace():
 
 
 def test_what_a_cluster_runs_has_a_share_and_no_time():
-    progress = Progress({1: 10.0, 2: 10.0}, None)
+    progress = Progress({1: Expected(10.0), 2: Expected(10.0)}, None)
     progress.start(1)
     progress.finish(1)
     progress.finish(7)  # A job without a run time, such as a target.
     assert progress.line(1, 3) == "1 of 3 jobs done, 50% of the work"
+
+
+def test_a_run_says_how_well_its_announcements_were_kept(tmp_path):
+    """Ten jobs of 10 s are expected; they take 20 s, which the second half of the run knows."""
+    now, log = [0.0], tmp_path / "logs/progress.csv"
+    progress = Progress(dict.fromkeys(range(10), Expected(10.0 - START_UP_SECONDS)), 1, lambda: now[0], log)
+    for job in range(10):
+        progress.start(job)
+        now[0] += 20.0
+        progress.finish(job)
+        progress.line(job + 1, 10)
+    rows = [[float(x) for x in line.split(",")] for line in log.read_text().splitlines()[1:]]
+    assert [row[:2] for row in rows] == [[20.0 * i, i / 10] for i in range(11)]
+    at = {share: row[0] + row[2] for row in rows for share in [row[1]]}
+    assert rows[0][2] == 100.0
+    assert abs(at[0.2] - 200.0) > abs(at[0.8] - 200.0)
+    told = "3 min at 20% of the work, 3 min at 50% of the work, 3 min at 80% of the work"
+    assert progress.kept_word() == f"It took 3 min; expected were 2 min at the start, {told}."
+
+
+def test_where_no_time_was_announced_none_is_compared():
+    assert Progress({1: Expected(10.0)}, None).kept_word() == ""
+    assert Progress({}, 2).kept_word() == ""
 
 
 # After ----------------------------------------------------------------------------------------------------

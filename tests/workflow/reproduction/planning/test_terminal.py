@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from reproduction.planning.run_times import Progress
+from reproduction.planning.run_times import Expected, Progress
 from reproduction.planning.terminal import Concise
 
 
@@ -18,7 +18,7 @@ def written():
         handler = logging.StreamHandler(stream)
         handler.name = name
         logger.addHandler(handler)
-    Concise(logger).progress = Progress({1: 8.5, 2: 28.5}, 1)
+    Concise(logger).progress = Progress({1: Expected(8.5), 2: Expected(28.5)}, 1)
 
     def write(message, level=logging.INFO, **attributes):
         terminal = logger.handlers[0].stream
