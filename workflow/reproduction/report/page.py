@@ -38,6 +38,8 @@ _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
 #: A larger SVG, in bytes, gives way to its PNG if that is smaller: the page is to stay below 6 MB.
 _LARGE = 400_000
 _TEMPLATES = Path(__file__).with_name("templates")
+#: The one glossary of all pages; what is installed without the documentation has none.
+_GLOSSARY = Path(__file__).resolve().parents[3] / "docs/glossary.md"
 #: A formula, and what must not begin the next line after it.
 _FORMULA = re.compile(r"\$([^$]+)\$([.,;:)\]%]+|-[a-z]+)?")
 
@@ -164,6 +166,7 @@ def write(
                 *(f"figure-{paper}-{name}" for paper, found in figures.items() for name in found),
                 *(f"table-{paper}-{name}" for paper, found in tables.items() for name in found),
             },
+            glossary=_glossary(_GLOSSARY),
             common={k: v for k, v in assumptions.items() if k.split(".")[0] not in keys},
             seed=configuration.get("seed", "-"),
             configuration_hash=configuration_hash(assumptions),
@@ -306,6 +309,24 @@ def _pieces(latex: str) -> list[str]:
             pieces.append("{}")  # So that the sign stands between two terms.
         pieces[-1] += sign
     return pieces
+
+
+def _glossary(path: Path) -> list[tuple[str, Markup]]:
+    """Return the terms of the glossary and what they mean, set as HTML; none if there is no such file."""
+    if not path.is_file():
+        return []
+    parts = re.split(r"(?m)^#{2,3} ", path.read_text(encoding="utf-8"))[1:]
+    entries = [part.strip().partition("\n") for part in parts]
+    return [
+        (term, typeset(_without_markup(" ".join(text.split())))) for term, _, text in entries if text.strip()
+    ]
+
+
+def _without_markup(text: str) -> str:
+    """Return a paragraph of Markdown as plain text with formulas; links lead to pages that are not here."""
+    pieces = re.split(r"(\$[^$]+\$)", text)
+    pieces[::2] = [re.sub(r"\[([^]]+)\]\([^)]+\)|[*`]", r"\1", piece) for piece in pieces[::2]]
+    return "".join(pieces)
 
 
 def _template(name: str) -> str:

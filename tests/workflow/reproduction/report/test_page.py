@@ -352,8 +352,10 @@ def test_what_the_page_says(page):
     numbers = re.findall(r'<td class="n">(.*?)</td>', plain(line))
     assert numbers == ["3", "1", "1", "1.0e-01", "+1.0e-12"]
     # A figure is named by what it shows, in the heading, in the contents and for those who do not see it.
-    assert "<h4>Figure 3: KL divergence" in plain(text)
-    assert 'alt="Kairouz et al. 2016, Figure 3: KL divergence' in text
+    shows = PAPERS[0].figures["fig3"].labels["shows"]
+    title = f"Figure 3: {shows[0].upper()}{shows[1:]}"
+    assert f"<h4>{title}</h4>" in text
+    assert f'alt="Kairouz et al. 2016, {title}"' in text
     assert 'href="../tables/kairouz2016/fig3.csv"' in line
     assert "kairouz2016.epsilon.values</td><td>none" in text
     assert "kairouz2016.sizes</td><td>3, 6" in text
@@ -361,6 +363,18 @@ def test_what_the_page_says(page):
     assert "&#34;used&#34;: &#34;bundled&#34;" in text
     assert ">2.0</td>" in text
     assert named(PAPERS[0].figures["fig3"].caption) in plain(text)
+
+
+def test_the_glossary_is_on_the_page(page, tmp_path):
+    text = plain(page.read_text(encoding="utf-8"))
+    source = (report._GLOSSARY).read_text(encoding="utf-8")
+    words = text.partition('<dl class="words">')[2].partition("</dl>")[0]
+    assert words.count("<dt>") == len(re.findall(r"(?m)^### ", source))
+    assert "<dt>Mechanism</dt>" in words
+    assert "](" not in words
+    assert "`" not in words
+    # What is installed without the documentation has none.
+    assert report._glossary(tmp_path / "glossary.md") == []
 
 
 def test_run_times_are_summed_by_table(page):
