@@ -63,6 +63,7 @@ exclude_patterns = [".*", "build", "logs", "results/[!R]*", "smoke", "tests", "w
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 
 myst_enable_extensions = ["dollarmath"]
+myst_fence_as_directive = ["math"]
 myst_heading_anchors = 4
 # Blocks of code of the pages have languages that Pygments does not know.
 suppress_warnings = ["misc.highlighting_failure"]

@@ -21,13 +21,14 @@ class Page(HTMLParser):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path, self.links, self.loaded, self.places = path, [], [], {""}
-        self.text, self.formulas, self._inside = "", 0, 0
+        self.text, self.formulas, self.displayed, self._inside = "", 0, 0, 0
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attributes: list) -> None:
         given = dict(attributes)
         self.places.add(given.get("id", ""))
         self.formulas += tag == "math"
+        self.displayed += tag == "math" and given.get("display") == "block"
         self._inside += tag in ("code", "pre", "math", "script", "style")
         if tag == "a" and "href" in given:
             self.links.append(given["href"])
@@ -95,6 +96,9 @@ def test_formulas_are_set(site):
     assert beyond.formulas > 100
     for path, page in site.items():
         assert "$" not in page.text, path.name
+        assert "highlight-math" not in path.read_text(encoding="utf-8"), path.name
+    sources = (ROOT / "docs/beyond.md").read_text(encoding="utf-8")
+    assert beyond.displayed == sources.count("```math\n") > 10
 
 
 def test_every_public_name_has_its_docstring_and_is_found_by_the_search(site):
