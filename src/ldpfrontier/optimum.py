@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
+from ldpfrontier.types import FloatArray
 
 Unit = Literal["nats", "bits", "1"]
 
@@ -46,6 +47,9 @@ class Optimum:
         "1" for a number without a unit.
     direction : {"max", "min"}
         Whether a large or a small value is better.
+    prices : ndarray, shape (inputs,)
+        Of the inputs, in `unit`, if the bound is their sum: no column of the class is worth more than its
+        entries cost, to rounding. Empty if the bound was found in another way.
     """
 
     channel: Channel
@@ -55,6 +59,7 @@ class Optimum:
     iterations: int
     unit: Unit = "nats"
     direction: Literal["max", "min"] = "max"
+    prices: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @property
     def upper_bound(self) -> float:

@@ -1,8 +1,7 @@
 """Check certificates of privacy mechanisms: ``python verify.py FILE...`` or ``ldp-frontier verify FILE...``.
 
 This file needs Python 3.11 with its standard library and nothing else: it may be copied and read alone. What
-a certificate claims, and why each rule proves it, is in docs/certificates.md. How a proof was found is of no
-concern here.
+a certificate claims, and why each rule proves it, is in docs/certificates.md.
 
 Every number is a decimal as text, and taken exactly. Sums and products are exact (`EXACT` raises an exception
 if a digit would be lost). Quotients, logarithms, exponentials and roots have a lower and an upper end, of
@@ -22,23 +21,28 @@ if __name__ == "__main__":  # what lies beside this file is not imported in the 
 import decimal
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Context, Decimal
 from functools import lru_cache, partial
+from operator import mul
 from pathlib import Path
 from typing import Any, NamedTuple
 
 FORMAT, VERSION = "ldp-frontier certificate", "1"
-#: Limits: bytes of a file, characters of a number, inputs times leaves of a tree.
-MAX_BYTES, MAX_DIGITS, MAX_TERMS = 1 << 26, 400, 100_000_000
+#: Limits: bytes of a file, characters of a number, inputs times outputs or leaves of a tree.
+MAX_BYTES, MAX_DIGITS, MAX_TERMS = 1 << 26, 400, 20_000_000
 ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
 EXACT = Context(prec=8000, Emax=10**6, Emin=-(10**6), traps=list(Context().flags))
 RAISED = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
 LOW = Context(prec=50, rounding=decimal.ROUND_FLOOR, Emax=10**6, Emin=-(10**6), traps=RAISED)
 HIGH = Context(prec=50, rounding=decimal.ROUND_CEILING, Emax=10**6, Emin=-(10**6), traps=RAISED)
+CUT, REST = Context(prec=3, rounding=decimal.ROUND_FLOOR), Decimal("1e-21")
+SERIES = [LOW.divide(1, odd) for odd in (7, 5, 3, 1)]
+DIGITS = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 Numbers = list[Decimal]
 Ends = tuple[Decimal, Decimal]
+Vertex = tuple[Decimal, Decimal, Decimal, Decimal]
 
 
 class Malformed(Exception):
@@ -49,17 +53,31 @@ class Unproved(Exception):
     """A claim does not follow from what the file has as its proof."""
 
 
-# Lower and upper ends of numbers that are no decimals
+# Lower and upper ends of numbers that are no decimals.
 
 
-@lru_cache(1 << 16)
 def enclosed(function: str, x: Decimal) -> Ends:
     """Enclose ln x, exp x or sqrt x: those of a Context are the nearest numbers of 50 digits; 0 is exact."""
     nearest = getattr(LOW, function)(x)
     return (LOW.next_minus(nearest), HIGH.next_plus(nearest)) if nearest else (ZERO, ZERO)
 
 
-ln, exp, sqrt = (partial(enclosed, function) for function in ("ln", "exp", "sqrt"))
+ln, exp, sqrt = (lru_cache(1 << 14)(partial(enclosed, function)) for function in ("ln", "exp", "sqrt"))
+
+
+@lru_cache(1 << 14)
+def log(x: Decimal) -> Ends:
+    """Enclose ln x by 1e-21, and fast: ln m + 2 (z + z^3/3 + z^5/5 + z^7/7 + ...), z = (x - m) / (x + m).
+
+    With m the first three digits of x, z is from 0 to 0.005, and the rest is at most z^9 / 4.
+    """
+    m, series = CUT.plus(x), SERIES[0]
+    z = LOW.divide(EXACT.subtract(x, m), EXACT.add(x, m))
+    square = LOW.multiply(z, z)
+    for coefficient in SERIES[1:]:
+        series = LOW.fma(square, series, coefficient)
+    low = LOW.add(ln(m)[0], LOW.multiply(LOW.multiply(TWO, z), series))
+    return low, HIGH.add(low, REST)
 
 
 def quotient(a: Decimal, b: Decimal) -> Ends:
@@ -71,12 +89,19 @@ def power(x: Decimal, n: Decimal, d: Decimal) -> Ends:
     """Enclose x^(n/d), x >= 0, n > 0, d > 0."""
     if (n, d) == (ONE, TWO) or not x:
         return sqrt(x)
+    if (n, d) == (TWO, ONE):
+        return x * x, x * x
     return exp(quotient(n * ln(x)[0], d)[0])[0], exp(quotient(n * ln(x)[1], d)[1])[1]
 
 
-def dot(x: Iterable[Decimal], y: Iterable[Decimal]) -> Decimal:
+def added(x: Iterable[Decimal]) -> Decimal:
+    """Return a sum."""
+    return sum(x, ZERO)
+
+
+def dot(x: Sequence[Decimal], y: Sequence[Decimal]) -> Decimal:
     """Return a sum of products."""
-    return sum((a * b for a, b in zip(x, y, strict=True)), ZERO)
+    return added(map(mul, x, y))
 
 
 def shown(x: Decimal, *, up: bool) -> str:
@@ -84,7 +109,7 @@ def shown(x: Decimal, *, up: bool) -> str:
     return f"{Context(prec=12, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR).plus(x):g}"
 
 
-# Reading
+# Reading.
 
 
 def load(text: str) -> Any:
@@ -110,34 +135,37 @@ def fields(value: Any, *names: str, optional: tuple[str, ...] = ()) -> list[Any]
     if not isinstance(value, dict):
         raise Malformed(f"there is no object with the keys {', '.join(names)}")
     for name in sorted({*names, *value}):
-        if name not in value or name not in (*names, *optional):
+        if value.get(name) is None or name not in (*names, *optional):
             raise Malformed(f"the key {name[:40]!a} is {'missing' if name in names else 'unknown'}")
     return [value.get(name) for name in (*names, *optional)]
 
 
 def number(text: Any, least: Decimal | None = None) -> Decimal:
     """Read a decimal, as -12.5; there are no exponents."""
-    if not isinstance(text, str) or len(text) > MAX_DIGITS or not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text):
+    if not isinstance(text, str) or len(text) > MAX_DIGITS or not DIGITS.fullmatch(text):
         raise Malformed(f"{str(text)[:40]!a} is no number, which is a text of digits, with - and a point")
-    if least is not None and Decimal(text) < least:
+    x = Decimal(text)
+    if least is not None and x < least:
         raise Malformed(f"{text[:40]} is below {least}")
-    return Decimal(text)
+    return x
+
+
+def items(values: Any, what: str, count: int | None = None) -> list[Any]:
+    """Return a list: of as many entries as there must be, or of at least one."""
+    if not isinstance(values, list) or not values or len(values) != (count or len(values)):
+        raise Malformed(f"there is no list of {count or 'one or more'} {what}")
+    return values
 
 
 def numbers(values: Any, least: Decimal | None = None, count: int | None = None) -> Numbers:
     """Read a list of decimals: as many as there must be, or at least one."""
-    if not isinstance(values, list) or not values or len(values) != (count or len(values)):
-        raise Malformed(f"there is no list of {count or 'one or more'} numbers")
-    # Most entries of some channels are 0.
-    return [ZERO if value == "0" and not least else number(value, least) for value in values]
+    return [number(value, least) for value in items(values, "numbers", count)]
 
 
 def rows(values: Any, count: int | None = None) -> list[Numbers]:
     """Read rows of decimals, 0 or more and equally many: as many rows as there must be, or at least one."""
-    if not isinstance(values, list) or not values or len(values) != (count or len(values)):
-        raise Malformed(f"there is no list of {count or 'one or more'} rows of numbers")
-    first = numbers(values[0], ZERO)
-    return [first, *(numbers(row, ZERO, len(first)) for row in values[1:])]
+    found = [numbers(row, ZERO) for row in items(values, "rows of numbers", count)]
+    return [row for row in found if len(row) == len(found[0]) or items(row, "numbers", len(found[0]))]
 
 
 class Document(NamedTuple):
@@ -161,6 +189,11 @@ class Document(NamedTuple):
             raise Malformed("this claim needs mutual information")
         return [w for row in self.table for w in row]
 
+    def blocks(self, column: Sequence[Decimal]) -> list[Sequence[Decimal]]:
+        """Return the entries of a column for every sensitive value."""
+        a2 = len(self.table[0])
+        return [column[i : i + a2] for i in range(0, len(column), a2)]
+
     def columns(self) -> Iterator[tuple[Decimal, ...]]:
         """Return the columns of the channel."""
         if not self.channel:
@@ -174,26 +207,23 @@ def read_document(content: Any) -> tuple[Document, list[Any]]:
     form, version, utility, claims, channel, note = fields(content, *names, optional=("channel", "note"))
     if (form, version) != (FORMAT, VERSION):
         raise Malformed(f"it is not of the format {FORMAT!r}, version {VERSION!r}")
-    if not isinstance(claims, list) or not claims or not isinstance(note or "", str):
-        raise Malformed("there is no list of claims, or the note is no text")
+    if not isinstance(note or "", str):
+        raise Malformed("the note is no text")
     kind = utility.get("kind") if isinstance(utility, dict) else None
-    table: list[Numbers] = []
-    p0: Numbers = []
-    p1: Numbers = []
+    table, p0, p1 = list[Numbers](), Numbers(), Numbers()
     if kind == "mutual information" and "table" in utility:
         table = rows(fields(utility, "kind", "table")[1])
     elif kind == "mutual information":
         table = [[w] for w in numbers(fields(utility, "kind", "prior")[1], ZERO)]
     elif kind in ("kl", "tv", "chi2", "hellinger"):
-        _, first, second = fields(utility, "kind", "p0", "p1")
-        p0, p1 = rows([first, second])
+        p0, p1 = rows(fields(utility, "kind", "p0", "p1")[1:])
         p0, p1 = [w * sum(p1) for w in p0], [w * sum(p0) for w in p1]
     else:
         raise Malformed("the utility is none of mutual information, kl, tv, chi2, hellinger")
     if not sum(p0 or [w for row in table for w in row]):
         raise Malformed("the weights sum to 0")
     matrix, denominator = read_channel(channel, len(p0) or len(table) * len(table[0]))
-    return Document(str(kind), table, p0, p1, matrix, denominator), claims
+    return Document(str(kind), table, p0, p1, matrix, denominator), items(claims, "claims")
 
 
 def read_channel(channel: Any, inputs: int) -> tuple[list[Numbers], Decimal]:
@@ -201,11 +231,21 @@ def read_channel(channel: Any, inputs: int) -> tuple[list[Numbers], Decimal]:
     if channel is None:
         return [], ONE
     denominator, entries = fields(channel, "denominator", "rows")
-    matrix = rows(entries, inputs)
-    for x, row in enumerate(matrix):
-        if sum(row) != number(denominator, ONE):
-            raise Malformed(f"row {x} of the channel does not sum to the denominator")
-    return matrix, number(denominator)
+    whole, matrix = number(denominator, ONE), list[Numbers]()
+    for x, texts in enumerate(items(entries, "rows of numbers", inputs)):
+        row = Numbers()
+        for text in items(texts, "numbers"):
+            # "0*12" stands for twelve zeros.
+            zeros = "*" in text and re.fullmatch(r"0\*([1-9][0-9]{0,6})", text)
+            row += [ZERO] * int(zeros[1]) if zeros else [number(text, ZERO)]
+            if len(row) * inputs > MAX_TERMS:
+                raise Malformed(f"the channel has more than {MAX_TERMS} entries")
+        if added(row) != whole or len(row) != len((matrix or [row])[0]):
+            raise Malformed(
+                f"row {x} of the channel does not sum to the denominator, or is of another length"
+            )
+        matrix.append(row)
+    return matrix, whole
 
 
 def ratio(epsilon: Any, t: Any, *, at_least: bool) -> Decimal:
@@ -216,96 +256,91 @@ def ratio(epsilon: Any, t: Any, *, at_least: bool) -> Decimal:
     return number(t)
 
 
-# Rules: what a channel has
+# Rules: what a channel has.
 
 
 def privacy(document: Document, claim: Any) -> str:
-    """Prove the means of Q(y|.) in two groups of inputs to have ratios at most t <= e^epsilon, for all y.
-
-    The groups are single inputs ("local"); those with one u ("given U"); the sensitive values, by the largest
-    and the least entry ("unconditional") or by the mean under the table ("at the table").
-    """
+    """Prove that the means of Q(y|.) in two groups have ratios of at most t <= e^epsilon, for all y."""
     kind, epsilon, t = fields(claim, "kind", "epsilon", "t")
     most, table = ratio(epsilon, t, at_least=False), document.table
-    a2 = len(table[0]) if table else 1
     if not table and kind != "local privacy":
         raise Malformed("this claim needs a table")
+    sums = [added(row) for row in table]
     for y, column in enumerate(document.columns()):
-        blocks = [column[i : i + a2] for i in range(0, len(column), a2)]
+        blocks = document.blocks(column) if table else []
         if kind == "local privacy":
-            found = [list(zip(column, column, strict=True))]
+            found = [[(min(column), min(column)), (max(column), max(column))]]
         elif kind == "privacy given U":
-            found = [[(v, v) for v in column[u::a2]] for u in range(a2)]
+            found = [[(v, v) for v in entries] for entries in zip(*blocks, strict=True)]
         elif kind == "unconditional privacy":
             found = [[(min(block), max(block)) for block in blocks]]
         else:
-            means = [
-                sum(w * v for w, v in zip(p, q, strict=True)) for p, q in zip(table, blocks, strict=True)
-            ]
-            found = [[quotient(m + ZERO, sum(p, ZERO)) for m, p in zip(means, table, strict=True) if any(p)]]
+            means = [(dot(p, v), total) for p, v, total in zip(table, blocks, sums, strict=True) if total]
+            found = [[quotient(*mean) for mean in means]]
         if any(apart(groups, most) for groups in found):
             raise Unproved(f"output {y} has a ratio above {t}")
     return f"the one in this file has ratios at most {t} ({kind} at level {epsilon})"
 
 
-def apart(groups: list[Ends], most: Decimal) -> list[tuple[int, int]]:
+def apart(groups: list[Ends], most: Decimal) -> set[tuple[int, int]]:
     """Return pairs of groups of which the first may have more than `most` times what the second has."""
-    low, high = min(group[0] for group in groups), max(group[1] for group in groups)
-    if high <= most * low:
-        return []
-    pairs = ((i, j) for i, a in enumerate(groups) if a[1] > most * low for j in range(len(groups)) if i != j)
-    return [(i, j) for i, j in pairs if groups[i][1] > most * groups[j][0]]
+    low, high = most * min(group[0] for group in groups), max(group[1] for group in groups)
+    above = [i for i, group in enumerate(groups) if group[1] > low] if high > low else []
+    below = [j for j, group in enumerate(groups) if high > most * group[0]] if above else []
+    return {(i, j) for i in above for j in below if i != j and groups[i][1] > most * groups[j][0]}
 
 
 def privacy_over_f(document: Document, claim: Any) -> str:
-    """Prove R_s . v_s <= t R_s' . v_s' for s != s' and all conditionals R of F, t <= e^epsilon.
+    """Prove R_s . v_s <= t R_s' . v_s' for s != s', all conditionals R of F and all columns v.
 
-    F = {P : D(P-hat || P) <= radius}, P-hat the table. With g = 1 - 1 / order, M the power mean under P-hat
-    given s of the power g, and D_s the divergence from R_s, R_s . x >= e^-D_s M_s(x) for x >= 0. So scalars
-    m >= max v_s, m' <= min v_s have R_s . v_s <= m - e^-D_s M_s(m - v_s), and >= m' + e^-D_s M_s(v_s - m').
-    In X_s = e^(g D_s), sum_s P-hat_s (X_s - 1) <= e^(g radius) - 1, and e^-D_s = X_s^(-1/g) is convex. A
-    report has two scalars for every s, which serve where two groups may each use up all of the radius. Pairs
-    [s, s', m, m', x, x'] share it: tangents in x and x' are least where one group uses all, the other none.
+    A proof has numbers h, h', x, x' for every s: of the largest and of the least mean, how far a scalar is
+    outside of the entries, in units of their range, and where X^(-1/g) has its tangent.
     """
     names = ("kind", "epsilon", "t", "order", "radius", "reports")
     _, epsilon, t, order, radius, reports = fields(claim, *names)
     weights, most, alpha = document.weights(), ratio(epsilon, t, at_least=False), number(order)
-    table, a2, n, columns = document.table, len(document.table[0]), alpha - ONE, list(document.columns())
-    if n <= 0 or not isinstance(reports, list) or len(reports) != len(columns):
-        raise Malformed("the order is not above 1, or there are not as many reports as outputs")
-    spare = sum(weights) * (exp(quotient(n * number(radius, ZERO), alpha)[1])[1] - ONE)
-    sums = [sum(row, ZERO) for row in table]
-    ends = [ONE + quotient(spare, p)[1] if p else ONE for p in sums]
+    table, n, columns = document.table, alpha - ONE, list(document.columns())
+    if n <= 0:
+        raise Malformed("the order is not above 1")
+    spare, sums = exp(quotient(n * number(radius, ZERO), alpha)[1])[1] - ONE, [added(row) for row in table]
+    ends = [ONE + quotient(added(weights) * spare, p)[1] if p else ONE for p in sums]
 
-    def mean(s: int, x: Numbers) -> Decimal:
-        found = dot(table[s], [power(v, n, alpha)[0] for v in x])
-        return power(quotient(found, sums[s])[0], alpha, n)[0] if sums[s] else ZERO
+    def mean(s: int, x: Numbers, end: int) -> Decimal:
+        """Return an end of the power mean M_s of x."""
+        found = added(w * power(v, n, alpha)[end] for w, v in zip(table[s], x, strict=True) if v)
+        return power(quotient(found, sums[s])[end], alpha, n)[end] if sums[s] else ZERO
 
-    def tangent(x: Decimal, at: Decimal) -> Decimal:
-        slope, (low, high) = ONE + quotient(alpha * (at - x), n * at)[0], power(at, alpha, n)
-        return slope * (quotient(ONE, high)[0] if slope > 0 else quotient(ONE, low)[1])
+    @lru_cache(1 << 16)
+    def tangent(s: int, at: Decimal) -> Ends:
+        """Bound X^(-1/g) from below by its tangent in `at`, where X is at its largest, and where it is 1."""
+        low, high = power(at, alpha, n)
+        far, near = (LOW.add(ONE, quotient(alpha * (at - x), n * at)[0]) for x in (ends[s], ONE))
+        return quotient(far, high if far > 0 else low)[0], quotient(near, high if near > 0 else low)[0]
 
-    for y, (column, report) in enumerate(zip(columns, reports, strict=True)):
-        scalars, pairs = fields(report, "scalars", "pairs")
-        blocks = [column[i : i + a2] for i in range(0, len(column), a2)]
-        if not isinstance(pairs, list):
-            raise Malformed("there is no list of pairs")
-        shared = {(i, j): rest for i, j, *rest in (numbers(pair, count=6) for pair in pairs)}
-        groups = []
-        for s, (v, (upper, lower)) in enumerate(zip(blocks, map(numbers, scalars), strict=True)):
-            left = tangent(ends[s], ends[s])
-            above, below = mean(s, [upper - x for x in v]), mean(s, [x - lower for x in v])
-            groups.append((lower + left * below, upper - left * above))
-        for i, j in apart(groups, most):
-            upper, lower, at, other = shared.get((Decimal(i), Decimal(j)), [max(blocks[i]), ZERO, ONE, ONE])
-            above, below = mean(i, [upper - x for x in blocks[i]]), mean(j, [x - lower for x in blocks[j]])
-            for x, z in ((ends[i], ONE), (ONE, ends[j])):
-                if upper - most * lower > above * tangent(x, at) + most * below * tangent(z, other):
-                    raise Unproved(f"output {y} is not proved to have a ratio of at most {t} of {i} to {j}")
-    assumed = "that F has the true distribution is assumed"
-    return (
-        f"the one in this file has ratios at most {t} over F of order {order} and radius {radius} ({assumed})"
-    )
+    def gap(s: int, x: Numbers, at: Decimal) -> Ends:
+        """Bound X^(-1/g) M_s(x) from below in the same way."""
+        low = mean(s, x, 0)
+        far, near = (c * (low if c >= 0 else mean(s, x, 1)) for c in tangent(s, at))
+        return far, near
+
+    for y, (column, proofs) in enumerate(zip(columns, items(reports, "reports", len(columns)), strict=True)):
+        unproved = list[set[tuple[int, int]]]()
+        for proof in items(proofs, "proofs"):
+            far, near = list[Ends](), list[Ends]()
+            groups = zip(document.blocks(column), items(proof, "groups", len(table)), strict=True)
+            for s, (v, hints) in enumerate(groups):
+                out, out_below, at, at_below = numbers(hints, ZERO, 4)
+                upper, lower = max(v) + out * (max(v) - min(v)), min(v) - out_below * (max(v) - min(v))
+                above, below = gap(s, [upper - x for x in v], at), gap(s, [x - lower for x in v], at_below)
+                # One of two groups has all of the radius, and the other one none.
+                far.append((lower + below[1], upper - above[0]))
+                near.append((lower + below[0], upper - above[1]))
+            unproved.append(apart(far, most) | apart(near, most))
+        if left := set.intersection(*unproved):
+            i, j = min(left)
+            raise Unproved(f"output {y} is not proved to have a ratio of at most {t} of {i} to {j}")
+    over = f"F of order {order} and radius {radius} (that F has the true distribution is assumed)"
+    return f"the one in this file has ratios at most {t} over {over}"
 
 
 def utility(document: Document, claim: Any) -> str:
@@ -325,11 +360,11 @@ def value(document: Document) -> Ends:
 def information(document: Document) -> Ends:
     """Return the least that total x mutual information can be, and total."""
     weights, has = document.weights(), ZERO
-    total = sum(weights, ZERO)
+    total = added(weights)
     for column in document.columns():
-        cells = [(w * n, n) for w, n in zip(weights, column, strict=True) if w and n]
-        if mass := sum((wn for wn, _ in cells), ZERO):
-            has += sum((wn * ln(n)[0] for wn, n in cells), -mass * ln(quotient(mass, total)[1])[1])
+        cells = [(w * n, n) for w, n in zip(weights, column, strict=True) if n and w]
+        if mass := added(wn for wn, _ in cells):
+            has += added(wn * log(n)[0] for wn, n in cells) - mass * log(quotient(mass, total)[1])[1]
     return has, total * document.denominator
 
 
@@ -348,78 +383,83 @@ def divergence(document: Document) -> Ends:
             has += z0 * ln(quotient(z0, z1)[0])[0]
         elif z1 and document.utility == "chi2":
             has += quotient((z0 - z1) * (z0 - z1), z1)[0]
-    return has, sum(document.p0, ZERO) * document.denominator
+    return has, added(document.p0) * document.denominator
 
 
-# Rules: what no mechanism has
+# Rules: what no mechanism has.
 
 
-def leaves(tree: Any, inputs: int) -> Iterator[tuple[Decimal, list[int]]]:
-    """Walk through a tree over all ways to give every input side 1 or 0, and return its leaves.
-
-    A tree is a list in preorder: "?7" splits on input 7, its side 1 first; a number is a leaf. A leaf comes
-    with the sides of all inputs, -1 where both are possible.
-    """
-    if not isinstance(tree, list) or not tree or len(tree) * inputs > MAX_TERMS:
-        raise Malformed("a tree is no list, or an empty or too large one")
-    side, splits, done = [-1] * inputs, list[int](), False
+def leaves(
+    tree: Any, root: Any, children: Callable[[Any, int], list[Any]], size: int
+) -> Iterator[tuple[str, Any]]:
+    """Walk through a tree in preorder, and return its leaves with their nodes; "?7" is a split on 7."""
+    pending = [root]
+    if not isinstance(tree, list) or len(tree) * size > MAX_TERMS:
+        raise Malformed("a tree is no list, or a too large one")
     for token in tree:
-        x = int(token[1:]) if isinstance(token, str) and re.fullmatch(r"\?[0-9]{1,9}", token) else -1
-        if done or x >= inputs or (x >= 0 and side[x] >= 0):
+        if not pending or not isinstance(token, str):
             raise Malformed(f"a tree has {str(token)[:40]!a} where it cannot be")
-        if x >= 0:
-            side[x] = 1
-            splits.append(x)
-            continue
-        yield number(token), side
-        while splits and side[splits[-1]] == 0:
-            side[splits.pop()] = -1
-        done = not splits
-        if splits:
-            side[splits[-1]] = 0
-    if not done:
+        node = pending.pop()
+        if re.fullmatch(r"\?[0-9]{1,9}", token):
+            pending += children(node, int(token[1:]))[::-1]
+        else:
+            yield token, node
+    if pending:
         raise Malformed("a tree lacks leaves")
 
 
+#: An input, or a letter, has its least or its largest value, or one at a third; or either of the first.
+LEAST, LARGEST, THIRD, FREE = range(4)
+
+
+def decided(side: bytes, x: int, where: int) -> bytes:
+    """Return which value every input has, after a decision about one that was free."""
+    if x >= len(side) or side[x] != FREE:
+        raise Malformed(f"a tree has ?{x} where it cannot be")
+    return side[:x] + bytes([where]) + side[x + 1 :]
+
+
 def check_information(
-    weights: Numbers, prices: Numbers, sides: tuple[list[Ends], list[Ends]], tree: Any
+    weights: Numbers, prices: Numbers, values: tuple[list[Ends], list[Ends]], tree: Any
 ) -> None:
     """Prove sum_x P_x v_x ln v_x - Z ln Z <= prices . v, Z = P . v, for columns v of two values per input.
 
-    An input has the values of the two sides, each with an upper end of its logarithm. A leaf has a z > 0: as
-    -Z ln Z <= z - (1 + ln z) Z, a sum of terms of single inputs is left.
+    The values have upper ends of their logarithms. A leaf has a z > 0, as -Z ln Z <= z - (1 + ln z) Z.
     """
-    total = sum(weights, ZERO)
+    total, inputs = added(weights), range(len(weights))
     terms = [
-        [(w * v * log - total * c * v, w * v) for w, c, (v, log) in zip(weights, prices, side, strict=True)]
-        for side in sides
+        [(w * v * log - total * c * v, w * v) for w, c, (v, log) in zip(weights, prices, own, strict=True)]
+        for own in values
     ]
-    for n, (z, side) in enumerate(leaves(tree, len(weights))):
-        if z <= 0:
+
+    def children(side: bytes, x: int) -> list[bytes]:
+        return [decided(side, x, LARGEST), decided(side, x, LEAST)]
+
+    for n, (token, side) in enumerate(leaves(tree, bytes([FREE] * len(weights)), children, len(weights))):
+        if (z := number(token)) <= 0:
             raise Malformed(f"a leaf of a tree is {z}; it must be above 0")
-        slope, above = ONE + ln(z)[0], total * z
-        for x, chosen in enumerate(side):
-            above += max(
-                a - slope * b for a, b in ([terms[chosen][x]] if chosen >= 0 else (terms[0][x], terms[1][x]))
-            )
-        if above > 0:
+        slope = ONE + ln(z)[0]
+        found = [[a - slope * b for a, b in own] for own in terms]
+        either = map(max, *found)
+        above = (
+            x if where == FREE else found[where][i] for i, where, x in zip(inputs, side, either, strict=True)
+        )
+        if added(above) + total * z > 0:
             raise Unproved(f"leaf {n} does not prove that its columns are worth no more than their prices")
 
 
 def check_divergence(document: Document, prices: Numbers, t: Decimal, pieces: Any) -> None:
     """Prove z1 f(z0 / z1) <= prices . v, z0 = P0 . v, z1 = P1 . v, for columns v with values 1 and t.
 
-    Pieces [b, s] cover the ratios z0 / z1, from 1 / t to t, by intervals [a, b]. The least line of slope s
-    that is above f at a and b, r0 + s r, is above it between them; r0 z1 + s z0 - prices . v is a sum.
+    Pieces [b, s] cover the ratios z0 / z1, from 1 / t to t, by intervals [a, b] with a line of slope s each.
     """
-    total, a = sum(document.p0, ZERO), quotient(ONE, t)[0]
+    total, a = added(document.p0), quotient(ONE, t)[0]
     for n, piece in enumerate(pieces):
         b, slope = numbers(piece, count=2)
         line = max(generator(document.utility, r) - slope * r for r in (a, b))
-        terms = [
-            slope * p + line * q - total * c for p, q, c in zip(document.p0, document.p1, prices, strict=True)
-        ]
-        if b < a or sum((x * t if x > 0 else x for x in terms), ZERO) > 0:
+        cells = zip(document.p0, document.p1, prices, strict=True)
+        terms = [slope * p + line * q - total * c for p, q, c in cells]
+        if b < a or added(x * t if x > 0 else x for x in terms) > 0:
             raise Unproved(f"piece {n} does not prove that its columns are worth no more than their prices")
         a = b
     if a < t:
@@ -441,9 +481,9 @@ def priced(claim: Any, inputs: int, proof: str) -> tuple[Decimal, Decimal, Numbe
     return ratio(epsilon, t, at_least=True), number(bound), numbers(prices, count=inputs), found
 
 
-def two_values(inputs: int, t: Decimal) -> tuple[list[Ends], list[Ends]]:
-    """Return the two values of a column that is 1 or t at every input, with their logarithms."""
-    return [(ONE, ZERO)] * inputs, [(t, ln(t)[1])] * inputs
+def constant(inputs: int, value: Decimal, power: Decimal = ONE) -> list[Ends]:
+    """Return the same value for all inputs, a power of one given, with an upper end of its logarithm."""
+    return [(value**power, power * ln(value)[1])] * inputs
 
 
 def proved(bound: Decimal, least: Decimal, words: str, unit: str = " nats") -> str:
@@ -454,54 +494,60 @@ def proved(bound: Decimal, least: Decimal, words: str, unit: str = " nats") -> s
 
 
 def ldp_bound(document: Document, claim: Any) -> str:
-    """Prove that no mechanism with ratios at most t has more than a bound (kairouz2016, Theorem 2)."""
+    """Prove that no mechanism with ratios of at most t has more than a bound (kairouz2016, Theorem 2)."""
     inputs = len(document.p0) or len(document.weights())
     t, bound, prices, proof = priced(claim, inputs, "tree" if document.table else "pieces")
     if document.table:
-        check_information(document.weights(), prices, two_values(inputs, t), proof)
+        check_information(document.weights(), prices, (constant(inputs, ONE), constant(inputs, t)), proof)
     else:
         check_divergence(document, prices, t, proof)
     unit = " nats" if document.utility in ("mutual information", "kl") else ""
-    return proved(bound, sum(prices, ZERO), f"with ratios at most {t}", unit)
+    return proved(bound, added(prices), f"with ratios at most {t}", unit)
 
 
 def nonrobust_bound(document: Document, claim: Any) -> str:
     """Prove a bound on I(S,U;Y) <= H(U|S) + I(S;Y), if P(y|s) <= t P(y|s') under the table."""
     table = [row for row in document.table if any(row)]
-    sums = [sum(row, ZERO) for row in table]
     t, bound, prices, tree = priced(claim, len(table), "tree")
-    check_information(sums, prices, two_values(len(table), t), tree)
+    check_information(
+        [*map(added, table)], prices, (constant(len(table), ONE), constant(len(table), t)), tree
+    )
     words = f"whose probabilities given two sensitive values have ratios at most {t} under this table"
-    return proved(bound, conditional_entropy(table) + sum(prices, ZERO), words)
+    return proved(bound, conditional_entropy(table) + added(prices), words)
 
 
 def conditional_entropy(table: list[Numbers]) -> Decimal:
     """Return the upper end of H(U|S) of a table without empty rows."""
-    parts = [w * ln(quotient(sum(row, ZERO), w)[1])[1] for row in table for w in row if w]
-    return quotient(sum(parts, ZERO), sum((sum(row, ZERO) for row in table), ZERO))[1]
+    parts = [w * ln(quotient(added(row), w)[1])[1] for row in table for w in row if w]
+    return quotient(added(parts), added(map(added, table)))[1]
 
 
 def unconditional_bound(document: Document, claim: Any) -> str:
     """Prove a bound if v_{s,u} <= t v_{s',u'} for all s != s', by the columns that span that cone."""
-    weights, a2 = document.weights(), len(document.table[0])
+    weights, a1, a2 = document.weights(), len(document.table), len(document.table[0])
     t, bound, prices, trees = priced(claim, len(weights), "trees")
-    classes = [two_values(len(weights), t)] if len(document.table) != 2 else []
-    for s in range(0, len(weights), a2):
-        small, large = ([(t, ln(t)[1])] * len(weights) for _ in range(2))
-        small[s : s + a2], large[s : s + a2] = [(ONE, ZERO)] * a2, [(t * t, TWO * ln(t)[1])] * a2
-        classes.append((small, large))
-    if len(document.table) == 1 or not isinstance(trees, list) or len(trees) != len(classes):
-        raise Malformed(f"there are no {len(classes)} trees, or there is one sensitive value only")
-    for sides, tree in zip(classes, trees, strict=True):
-        check_information(weights, prices, sides, tree)
-    return proved(bound, sum(prices, ZERO), f"with ratios at most {t} under every distribution of (S, U)")
+    classes = [(constant(len(weights), ONE), constant(len(weights), t))] if a1 != 2 else []
+    for s in range(a1):
+        before, after = constant(s * a2, t), constant((a1 - 1 - s) * a2, t)
+        own = constant(a2, ONE), constant(a2, t, TWO)
+        classes.append(([*before, *own[0], *after], [*before, *own[1], *after]))
+    for values, tree in zip(classes, items(trees, "trees", len(classes)), strict=True):
+        if a1 == 1:
+            raise Malformed("there is one sensitive value only")
+        check_information(weights, prices, values, tree)
+    return proved(bound, added(prices), f"with ratios at most {t} under every distribution of (S, U)")
 
 
-# Rules: what no mechanism of PolyOpt has
+class Node(NamedTuple):
+    """Where the letters of a block are, the least and the largest sum L(T) of those at M, and its vertices.
 
-#: The letters of a vertex are at its least value, at its largest, one at a third; or at either of the first.
-LEAST, LARGEST, THIRD, FREE = 0, 1, 2, -1
-Vertices = list[tuple[Decimal, Decimal, Decimal, Decimal]]
+    These are both ends m, M, w_j, L . w of the curves of vertices, of which there are two at most.
+    """
+
+    side: bytes
+    low: Decimal
+    high: Decimal
+    ends: list[Vertex]
 
 
 class Block(NamedTuple):
@@ -514,91 +560,74 @@ class Block(NamedTuple):
     width: Decimal  # (top - 1) / rest
     top: Decimal
 
-    def curves(self, side: list[int]) -> list[Vertices]:
-        """Return both ends of the curves of vertices whose letters are there, by m, M, x and L . w.
-
-        With T the letters at M, l = L(T) and d = width, the curves are M = m + d, m = 1 - d l; m = 0,
-        M = top / (rest + l); and m = 0, M = d, and x = (1 - d l) / L_j at a third letter j.
-        """
-        low = sum((x for x, where in zip(self.least, side, strict=True) if where == LARGEST), ZERO)
-        high = sum((x for x, where in zip(self.least, side, strict=True) if where == FREE), low)
+    def node(self, side: bytes, low: Decimal, high: Decimal) -> Node:
+        """Return a node with its vertices."""
         d, fewest, most = self.width, ONE - self.width * high, ONE - self.width * low
         if THIRD in side:
             own = self.least[side.index(THIRD)]
             a, b = max(quotient(fewest, own)[0], ZERO), min(quotient(most, own)[1], d)
-            return [[(ZERO, d, x, ONE) for x in (a, b)]] if a <= b else []
-        found: list[Vertices] = []
-        if most >= 0:
-            found.append([(m, m + d, ZERO, ONE - self.rest * m) for m in (max(fewest, ZERO), most)])
+            return Node(side, low, high, [(ZERO, d, x, ONE) for x in (a, b)] if a <= b else [])
+        found = [(m, m + d, ZERO, ONE - self.rest * m) for m in (max(fewest, ZERO), most) if most >= 0]
         if fewest <= 0:
             a, b = quotient(self.top, self.rest + high)[0], quotient(self.top, self.rest + low)[1]
-            found.append([(ZERO, M, ZERO, self.top - self.rest * M) for M in (a, min(b, d))])
-        return found
+            found += [(ZERO, M, ZERO, self.top - self.rest * M) for M in (a, min(b, d))]
+        return Node(side, low, high, found)
 
-    def leaf(self, side: list[int], ends: Vertices, slope: Decimal, y: Decimal) -> Decimal:
+    def children(self, node: Node, u: int) -> list[Node]:
+        """Return the nodes in which letter u is at M, off it or between, if they have a vertex."""
+        side, least = decided(node.side, u, LARGEST), self.least[u]
+        found = [self.node(side, node.low + least, node.high)]
+        for place in (LEAST, THIRD) if len(node.ends) == 4 and least else (LEAST,):
+            found.append(self.node(decided(node.side, u, place), node.low, node.high - least))
+        return [child for child in found if child.ends]
+
+    def leaf(self, node: Node, slope: Decimal, y: Decimal) -> Decimal:
         """Bound sum_u W_u w_u ln w_u - (c_u + slope W_u) w_u, y the multiplier of the equation of L . w."""
-        found, cells = [], list(zip(self.weights, self.prices, self.least, side, strict=True))
-        prices = [c + slope * w + y * least for w, c, least, _ in cells]
-        for *values, mean in ends:
-            logs, total = [v * ln(v)[1] if v else ZERO for v in values], y * mean
-            for (w, _, _, where), price in zip(cells, prices, strict=True):
-                at = [w * log - price * v for log, v in zip(logs, values, strict=True)]
-                total += max(at[:2]) if where == FREE else at[where]
-            found.append(total)
+        letters: list[list[Ends]] = [[], [], [], []]
+        for where, w, c, own in zip(node.side, self.weights, self.prices, self.least, strict=True):
+            letters[where].append((w, c + slope * w + y * own))
+        sums = [(added(w for w, _ in own), added(price for _, price in own)) for own in letters[:FREE]]
+        found = Numbers()
+        for *values, mean in node.ends:
+            logs = [v * log(v)[1] if v else ZERO for v in values]
+            total = added(w * log - price * v for (w, price), v, log in zip(sums, values, logs, strict=True))
+            (m, M, _), (low, high, _) = values, logs
+            either = (max(w * low - price * m, w * high - price * M) for w, price in letters[FREE])
+            found.append(y * mean + total + added(either))
         return max(found)
 
     def bound(self, tree: Any, slope: Decimal, z: Ends) -> Decimal:
-        """Bound the same over all vertices w with z(w) = W . w between two ends.
-
-        A tree is a list in preorder: "?3" splits on letter 3, which is at the largest value, or the least,
-        or, if two curves are left, a third one; children without a curve are left out. A leaf is "y" or
-        "y tilt", the tilt a multiplier of the ends of z.
-        """
-        if not isinstance(tree, list) or len(tree) * len(self.weights) > MAX_TERMS:
-            raise Malformed("there is no tree of a block, or one too large")
-        side, found = [FREE] * len(self.weights), list[Decimal]()
-        pending = [(side, self.curves(side))]
-        for token in tree:
-            if not pending or not isinstance(token, str):
-                raise Malformed(f"the tree of a block has {str(token)[:40]!a} where it cannot be")
-            side, curves = pending.pop()
-            if re.fullmatch(r"\?[0-9]{1,4}", token):
-                if (u := int(token[1:])) >= len(side) or side[u] != FREE:
-                    raise Malformed(f"the tree of a block has {token} where it cannot be")
-                places = (THIRD, LEAST, LARGEST) if len(curves) == 2 and self.least[u] else (LEAST, LARGEST)
-                children = [[*side[:u], where, *side[u + 1 :]] for where in places]
-                pending += [(child, along) for child in children if (along := self.curves(child))]
-                continue
+        """Bound the same over vertices w with W . w between two ends; a leaf is "y" or "y tilt"."""
+        found, root = Numbers(), self.node(bytes([FREE] * len(self.least)), ZERO, added(self.least))
+        for token, node in leaves(tree, root, self.children, len(self.least)):
             y, tilt = (number(x) for x in [*token.split(" ", 1), "0"][:2])
-            ends = [end for curve in curves for end in curve]
-            found.append(self.leaf(side, ends, slope + tilt, y) + max(tilt * z[0], tilt * z[1]))
-        if pending or not found:
-            raise Malformed("the tree of a block lacks leaves")
+            found.append(self.leaf(node, slope + tilt, y) + max(tilt * z[0], tilt * z[1]))
         return max(found)
 
 
 def polyopt_bound(document: Document, claim: Any) -> str:
     """Prove that no mechanism of PolyOpt has more than a bound (lopuhaa2024, Definition 3: all pairs).
 
-    The least probabilities are given, and if order and radius are, too, they are at least those over F. A
-    tree is a list in preorder: {"block", "at"} splits on whether z_s is at most a number, the lower side
+    A tree is a list in preorder: {"block", "at"} splits on whether z_s is at most a number, the lower side
     first; a leaf has a slope, as -Z ln Z <= e^(slope - 1) - slope Z, and a tree for every block.
     """
     names = ("kind", "epsilon", "t", "bound", "least", "prices", "tree")
     _, epsilon, t, bound, least, prices, tree, *ball = fields(claim, *names, optional=("order", "radius"))
-    table, total, most = document.table, sum(document.weights(), ZERO), ratio(epsilon, t, at_least=True)
+    table, total, most = document.table, added(document.weights()), ratio(epsilon, t, at_least=True)
     a2, blocks, whole, lower = len(table[0]), list[Block](), list[Ends](), rows(least, len(table))
     costs = numbers(prices, count=len(table) * a2)
     for s, (row, L) in enumerate(zip(table, lower, strict=True)):
-        if len(L) != a2 or (rest := ONE - sum(L)) <= 0:
+        if len(L) != a2 or (rest := ONE - added(L)) <= 0:
             raise Malformed(f"row {s} of the least probabilities is not of {a2} that sum to less than 1")
         width, own = quotient(most - ONE, rest)[1], [total * c for c in costs[s * a2 : (s + 1) * a2]]
         blocks.append(Block(row, own, L, rest, width, ONE + rest * width))
-        whole.append((ZERO, sum(row) * (ONE + width)))
+        whole.append((ZERO, added(row) * (ONE + width)))
+    over = "these least probabilities"
     if ball != [None, None]:
         check_least(table, lower, number(ball[0]), number(ball[1], ZERO))
+        over = f"F of order {ball[0]} and radius {ball[1]}"
     pending = [whole]
-    for n, node in enumerate(tree if isinstance(tree, list) else []):
+    for n, node in enumerate(items(tree, "nodes")):
         ends = pending.pop() if pending else []
         if ends and isinstance(node, dict) and "at" in node:
             block, at = (number(x, ZERO) for x in fields(node, "block", "at"))
@@ -608,32 +637,22 @@ def polyopt_bound(document: Document, claim: Any) -> str:
             pending += [[*ends[:s], own, *ends[s + 1 :]] for own in ((at, ends[s][1]), (ends[s][0], at))]
             continue
         slope, trees = fields(node, "slope", "trees")
-        if not isinstance(trees, list) or not len(trees) == len(blocks) == len(ends):
-            raise Malformed(f"node {n} is one too many, or has no list of {len(blocks)} trees")
-        lam = number(slope)
-        heights = [each.bound(own, lam, z) for each, own, z in zip(blocks, trees, ends, strict=True)]
-        if sum(heights) + total * exp(lam - ONE)[1] > 0:
+        lam, cells = number(slope), zip(blocks, items(trees, "trees", len(blocks)), ends, strict=True)
+        if added(block.bound(own, lam, z) for block, own, z in cells) + total * exp(lam - ONE)[1] > 0:
             raise Unproved(f"node {n} does not prove that its columns are worth no more than their prices")
     if pending:
         raise Malformed("a tree lacks leaves")
-    over = (
-        "these least probabilities" if ball == [None, None] else "F of order {} and radius {}".format(*ball)
-    )
-    return proved(number(bound), sum(costs, ZERO), f"of PolyOpt, with ratios at most {t} over {over},")
+    return proved(number(bound), added(costs), f"of PolyOpt, with ratios at most {t} over {over},")
 
 
 def check_least(table: list[Numbers], lower: list[Numbers], order: Decimal, radius: Decimal) -> None:
-    """Prove L_su >= min {R(u) : R = P(.|s), P in F}, F = {P : D(P-hat || P) <= radius}, P-hat the table.
-
-    With r = P-hat(u|s), a value q < r is one of R(u) if q (r / q)^a + (1 - q) ((1 - r) / (1 - q))^a <= X^a,
-    a > 1 the order (lopuhaa2024, Proposition 1), X = 1 + (e^(g radius) - 1) / P-hat(s), g = 1 - 1 / a.
-    """
+    """Prove that L_su are no less than the least probabilities over F, by Proposition 1 of lopuhaa2024."""
     if order <= ONE:
         raise Malformed("the order is not above 1")
-    total = sum((w for row in table for w in row), ZERO)
+    total = added(map(added, table))
     spare = total * (exp(quotient((order - ONE) * radius, order)[0])[0] - ONE)
     for s, (row, L) in enumerate(zip(table, lower, strict=True)):
-        p = sum(row, ZERO)
+        p = added(row)
         for w, q in ((w, q) for w, q in zip(row, L, strict=True) if w > q * p):
             parts = [(q, w), (ONE - q, p - w)] if q else []
             found = sum((a * power(quotient(b, a * p)[1], order, ONE)[1] for a, b in parts), ZERO)
@@ -642,9 +661,10 @@ def check_least(table: list[Numbers], lower: list[Numbers], order: Decimal, radi
 
 
 RULES: dict[str, Callable[[Document, Any], str]] = {
-    **dict.fromkeys(
-        ("local privacy", "privacy given U", "unconditional privacy", "privacy at the table"), privacy
-    ),
+    "local privacy": privacy,
+    "privacy given U": privacy,
+    "unconditional privacy": privacy,
+    "privacy at the table": privacy,
     "privacy over F": privacy_over_f,
     "utility": utility,
     "ldp bound": ldp_bound,
@@ -653,7 +673,7 @@ RULES: dict[str, Callable[[Document, Any], str]] = {
     "polyopt bound": polyopt_bound,
 }
 
-# Files
+# Files.
 
 
 def check(content: Any) -> list[str]:

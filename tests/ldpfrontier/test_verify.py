@@ -117,6 +117,9 @@ def test_ends_enclose_and_are_near() -> None:
             low, high = function(x)
             assert mpmath.mpf(str(low)) < true(mpmath.mpf(str(x))) < mpmath.mpf(str(high))
             assert high - low <= abs(high) * verify.Decimal("1e-48")
+        low, high = verify.log(x)
+        assert mpmath.mpf(str(low)) <= mpmath.log(mpmath.mpf(str(x))) < mpmath.mpf(str(high))
+        assert high - low <= verify.Decimal("1.1e-21")
         low, high = verify.exp(y := verify.LOW.remainder(x, 100))
         assert mpmath.mpf(str(low)) < mpmath.exp(mpmath.mpf(str(y))) < mpmath.mpf(str(high))
         low, high = verify.quotient(verify.ONE, x)
@@ -125,6 +128,16 @@ def test_ends_enclose_and_are_near() -> None:
     assert verify.ln(verify.ONE) == verify.sqrt(verify.ZERO) == (0, 0)
     low, high = verify.exp(verify.ZERO)
     assert low <= 1 <= high
+
+
+@mpmath.workdps(60)
+def test_fast_logarithms_enclose_where_their_series_is_worst() -> None:
+    """Just below the next number of three digits z is largest, and what is left out of the series."""
+    for text in ("1.00999999999999999", "1009999999", "1.0999999999999", "9.999999", "0.00101999999999999"):
+        x = verify.Decimal(text)
+        low, high = verify.log(x)
+        true = mpmath.log(mpmath.mpf(text))
+        assert mpmath.mpf(str(low)) < true < mpmath.mpf(str(high))
 
 
 # What is refused ------------------------------------------------------------------------------------------
@@ -147,19 +160,23 @@ MALFORMED = {
     "unknown key of a claim": (changed(lambda d: d["claims"][0].update(more="1")), "'more' is unknown"),
     "missing key": (changed(lambda d: d["claims"][0].pop("t")), "'t' is missing"),
     "version": (changed(lambda d: d.update(version="2")), "version '1'"),
-    "no claims": (changed(lambda d: d.update(claims=[])), "no list of claims"),
+    "no claims": (changed(lambda d: d.update(claims=[])), "no list of one or more claims"),
     "kind": (changed(lambda d: d["claims"][0].update(kind="faith")), "'faith', which is unknown"),
     "utility": (changed(lambda d: d["utility"].update(kind="joy")), "utility is none of"),
     "weights": (changed(lambda d: d["utility"].update(prior=["0", "0"])), "sum to 0"),
     "negative": (changed(lambda d: d["utility"].update(prior=["-1", "2"])), "below 0"),
     "rows": (changed(lambda d: d["channel"]["rows"].pop()), "list of 2 rows"),
-    "ragged": (changed(lambda d: d["channel"]["rows"][0].pop()), "list of 1 numbers"),
+    "ragged": (changed(lambda d: d["channel"]["rows"][0].append("0")), "another length"),
+    "zeros": (changed(lambda d: d["channel"]["rows"][0].append("0*0")), "no number"),
+    "too many zeros": (changed(lambda d: d["channel"]["rows"][0].append("0*9999999")), "more than"),
+    "ones": (changed(lambda d: d["channel"]["rows"][0].append("1*2")), "no number"),
     "row sum": (changed(lambda d: d["channel"].update(denominator="5")), "does not sum"),
     "no channel": (changed(lambda d: d.pop("channel")), "needs a channel"),
     "prices": (changed(lambda d: d["claims"][0]["prices"].pop()), "list of 2 numbers"),
     "dropped leaf": (changed(lambda d: d["claims"][0]["tree"].pop()), "lacks leaves"),
     "added leaf": (changed(lambda d: d["claims"][0]["tree"].append("1")), "where it cannot be"),
-    "no tree": (changed(lambda d: d["claims"][0].update(tree=[])), "a tree is no list"),
+    "no tree": (changed(lambda d: d["claims"][0].update(tree="1")), "a tree is no list"),
+    "empty tree": (changed(lambda d: d["claims"][0].update(tree=[])), "lacks leaves"),
     "split": (changed(lambda d: d["claims"][0].update(tree=["?2", "1", "1"])), "where it cannot be"),
     "split twice": (changed(lambda d: d["claims"][0].update(tree=["?0", "?0", "1", "1", "1"])), "cannot be"),
     "leaf": (changed(lambda d: d["claims"][0].update(tree=["0"])), "above 0"),

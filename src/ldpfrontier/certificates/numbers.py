@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,12 @@ from ldpfrontier.types import FloatArray
 
 
 def text(x: float | Decimal, digits: int = 17, rounding: str = ROUND_HALF_EVEN) -> str:
-    """Write a finite number as a decimal without an exponent, rounded to some significant digits."""
-    rounded = Context(prec=digits, rounding=rounding).plus(Decimal(x))
+    """Write a finite number as a decimal without an exponent, rounded to some significant digits.
+
+    A float is taken for the shortest decimal that is read as the same float.
+    """
+    exact = x if isinstance(x, Decimal) else Decimal(repr(float(x)))
+    rounded = Context(prec=digits, rounding=rounding).plus(exact)
     written = f"{rounded:f}"
     return written.rstrip("0").rstrip(".") if "." in written else written
 
@@ -32,7 +37,7 @@ def text_below(x: float | Decimal, digits: int = 17) -> str:
 
 def level_text(epsilon: float) -> str:
     """Write a level by the shortest decimal that is read as the same number."""
-    return text(Decimal(repr(float(epsilon))), 40)
+    return text(epsilon, 40)
 
 
 def ratio_texts(epsilon: float) -> tuple[str, str]:
@@ -70,18 +75,38 @@ def whole_channels(matrix: FloatArray, constant: FloatArray | None = None) -> It
     occurs = matrix.any(axis=0)
     used = matrix[:, occurs]
     least = float(used[used > 0].min())
-    digits = min(max(SETTINGS.entry_digits - math.floor(math.log10(least)), 20), SETTINGS.most_digits)
+    digits = min(SETTINGS.entry_digits - math.floor(math.log10(least)), SETTINGS.most_digits)
     unit = 10**digits
     other = used.mean(axis=0) if constant is None else constant[:, occurs]
     # One output for all rows, if it can be.
     common = int(used.min(axis=0).argmax())
     slack = np.where(used[:, common] > 0, common, used.argmax(axis=1)).tolist()
-    for share in (0.0, *SETTINGS.mixing_shares):
+    for share in SETTINGS.mixing_shares:
         whole = [[_whole(x, unit) for x in row] for row in ((1.0 - share) * used + share * other).tolist()]
         for row, y in zip(whole, slack, strict=True):
             row[y] += unit - sum(row)
         if min(row[y] for row, y in zip(whole, slack, strict=True)) >= 0:
-            yield {"denominator": str(unit), "rows": [[str(n) for n in row] for row in whole]}
+            yield written_channel(unit, whole)
+
+
+def written_channel(denominator: int, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Write a channel of whole numbers as documents have it: "0*12" stands for twelve zeros."""
+
+    def written(row: Sequence[int]) -> Iterator[str]:
+        for zero, run in groupby(row, lambda n: n == 0):
+            entries = [str(n) for n in run]
+            yield from [f"0*{len(entries)}"] if zero and len(entries) > 1 else entries
+
+    return {"denominator": str(denominator), "rows": [[*written(row)] for row in rows]}
+
+
+def rows_of(channel: dict[str, Any]) -> list[list[str]]:
+    """Return the entries of a channel as documents have it, with all its zeros."""
+    rows = []
+    for row in channel["rows"]:
+        runs = [entry.partition("*") for entry in row]
+        rows.append([entry for entry, _, count in runs for _ in range(int(count or 1))])
+    return rows
 
 
 def _whole(x: float, unit: int) -> int:

@@ -1,34 +1,37 @@
-r"""Scalars that prove the level of a channel over the uncertainty set F, by weak duality.
+r"""Proofs of the level of a channel over the uncertainty set F, by weak duality.
 
-With g = 1 - 1 / order > 0, M_s the power mean under P-hat given s of the power g, and X = e^(g D) of a
-divergence D, every R with D(P-hat_s || R) <= D has, for all m >= max v and m' <= min v ::
+Let g = 1 - 1 / order > 0, r = P-hat given s, p the probability of s, M the power mean under r of the power g,
+and X = e^(g D) of a divergence D. In units of the range of a block v, with V = max v - v or V = v - min v,
+every R with D(r || R) <= D has, for all h >= 0 ::
 
-    R . v <= m - X^(-1/g) M_s(m - v),        R . v >= m' + X^(-1/g) M_s(v - m').
+    R . V >= X^(-1/g) M(V + h) - h.
 
-Two groups of one P in F have p_s (X_s - 1) + p_s' (X_s' - 1) <= e^(g radius) - 1. Each bound is convex or
-concave in its scalar, so that a search by golden sections finds the best one: for groups that may each use up
-all of the radius, and where that does not prove the level, for two that share it as is worst for the channel.
+All P in F have sum_s p_s (X_s - 1) <= E = e^(g radius) - 1. A price k of that budget separates the groups:
+with
+
+    gain(c) = min over X >= 1 of max over h of X^(-1/g) M(V + h) - h + c (X - 1)
+
+for c = k p in the units of the block, R_i . v_i - t R_j . v_j <= U_i - t L_j + k E. Where h > 0, X = M'^g and
+c = M M'^(-1-g) / g at the best h, both monotone in h, which is found by bisection; k is, too, as the bound is
+convex in it. The price itself is not in the proof: its h and X are (`ldpfrontier.verify.privacy_over_f`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ldpfrontier.certificates.numbers import level_text, ratio_texts, text
+from ldpfrontier.certificates.numbers import level_text, ratio_texts, rows_of, text
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
-_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-
 
 def uncertainty_claim(ball: RenyiBall, epsilon: float, channel: dict[str, Any]) -> dict[str, Any]:
-    """Return the claim that a channel is private over F, with the scalars that prove it if it is.
+    """Return the claim that a channel is private over F, with proofs for all reports, if it is.
 
     Parameters
     ----------
@@ -49,138 +52,144 @@ def uncertainty_claim(ball: RenyiBall, epsilon: float, channel: dict[str, Any]) 
             f"F has the order {ball.order:g} and the radius {ball.radius:g}; certificates are for orders"
             " above 1 and finite radii."
         )
-    a1, a2 = ball.centre.shape
-    numerators = np.array([[float(n) for n in row] for row in channel["rows"]])
-    blocks = numerators.reshape(a1, a2, -1).transpose(2, 0, 1)  # output, s, u
-    unit = blocks.max(axis=(1, 2), keepdims=True)
-    bounds = _Means(ball, blocks / unit)
-    above, below = bounds.scalars(np.broadcast_to(bounds.ends, blocks.shape[:2]))
-    least, most = bounds.means(above, below, bounds.ends)
-    ratio = math.exp(epsilon) * (1.0 - SETTINGS.pair_margin)
-    doubtful = np.argwhere((most[:, :, None] > ratio * least[:, None, :]) & ~np.eye(a1, dtype=bool))
-    found = bounds.shared(doubtful, math.exp(epsilon))
-    entries = np.array([[int(n) for n in row] for row in channel["rows"]], dtype=object)
-    whole = entries.reshape(a1, a2, -1).transpose(2, 0, 1)
-    highest, lowest = whole.max(axis=2), whole.min(axis=2)
-
-    def scalars(y: int, i: int, j: int, m: float, lower: float) -> list[str]:
-        """Write scalars of two groups as whole numbers that are not within the range of their entries."""
-        size = float(unit[y, 0, 0])
-        return [str(max(highest[y, i], round(m * size))), str(min(lowest[y, j], round(lower * size)))]
-
-    reports: list[dict[str, Any]] = []
-    for y in range(len(blocks)):
-        every = [scalars(y, s, s, float(above[y, s]), float(below[y, s])) for s in range(a1)]
-        reports.append({"scalars": every, "pairs": []})
-    for (y, i, j), (m, lower, x, other) in zip(doubtful.tolist(), found.tolist(), strict=True):
-        reports[y]["pairs"].append([str(i), str(j), *scalars(y, i, j, m, lower), text(x), text(other)])
+    numerators = np.array([[float(n) for n in row] for row in rows_of(channel)])
+    blocks = numerators.reshape(*ball.centre.shape, -1).transpose(2, 0, 1)  # output, s, u
     return {
         "kind": "privacy over F",
         "epsilon": level_text(epsilon),
         "t": ratio_texts(epsilon)[0],
         "order": level_text(ball.order),
         "radius": level_text(ball.radius),
-        "reports": reports,
+        "reports": [[_written(hints) for hints in proofs] for proofs in _proofs(ball, epsilon, blocks)],
     }
 
 
-class _Means:
-    """Bounds on the means of the blocks of a channel, in units of the largest entry of their column.
+def _written(hints: FloatArray) -> list[list[str]]:
+    """Write a proof, shape (a1, 4): h of the largest and of the least mean, and X of both."""
+    digits = SETTINGS.scalar_digits
+    return [[*(text(h, digits) for h in row[:2]), *(text(x, 15) for x in row[2:])] for row in hints.tolist()]
+
+
+def _proofs(ball: RenyiBall, epsilon: float, blocks: FloatArray) -> list[list[FloatArray]]:
+    """Return proofs for every report: at no price, at the best one of all pairs, or of some pairs each."""
+    every = _Reports(ball, epsilon, blocks / blocks.max(axis=(1, 2), keepdims=True))
+    first = every.at(np.zeros(len(blocks)))
+    pairs = len(ball.centre) * (len(ball.centre) - 1)
+    proofs = [
+        [hints] if left.sum() < max(pairs, 1) else []
+        for hints, left in zip(first.hints, first.unproved, strict=True)
+    ]
+    left, aims = first.unproved, first.unproved.copy()
+    while (reports := np.flatnonzero(aims.any(axis=(1, 2)))).size:
+        some = every.some(reports)
+        found = some.at(some.best_prices(aims[reports]))
+        for y, hints, excess, unproved in zip(
+            reports, found.hints, found.excess, found.unproved, strict=True
+        ):
+            if (left[y] & ~unproved).any():
+                proofs[y] = [*proofs[y], hints] if unproved.any() else [hints]
+                left[y] &= unproved
+                aims[y] = left[y]
+            else:  # the worst pair alone; if it was alone, it has no proof
+                aims[y] &= (excess == excess[aims[y]].max()) & (aims[y].sum() > 1)
+    return [found or [hints] for found, hints in zip(proofs, first.hints, strict=True)]
+
+
+def _rounded(x: FloatArray, digits: int) -> FloatArray:
+    """Round to significant digits."""
+    unit = 10.0 ** (np.floor(np.log10(np.where(x > 0.0, x, 1.0))) - digits + 1)
+    return np.asarray(np.rint(x / unit) * unit)
+
+
+class _Found(NamedTuple):
+    """Proofs of reports at some prices."""
+
+    hints: FloatArray  # (reports, a1, 4)
+    excess: FloatArray  # (reports, a1, a1): the bound on R_s . v_s - t R_s' . v_s'
+    budget: FloatArray  # (reports, a1, a1): the part of E that two groups leave
+    unproved: NDArray[np.bool_]
+
+
+class _Reports:
+    """Blocks of reports, in units of the largest entry of each.
 
     Parameters
     ----------
     ball : RenyiBall
-    blocks : ndarray, shape (outputs, a1, a2)
+    epsilon : float
+    blocks : ndarray, shape (reports, a1, a2)
     """
 
-    def __init__(self, ball: RenyiBall, blocks: FloatArray) -> None:
-        self.power = (ball.order - 1.0) / ball.order
-        self.blocks, self.weights = blocks, ball.conditionals
-        self.high, self.low = blocks.max(axis=2), blocks.min(axis=2)
-        #: Largest X of every s; that of an empty one is not used.
-        spare = math.expm1(self.power * ball.radius)
-        occurs = ball.sensitive > 0
-        self.ends = 1.0 + spare / np.where(occurs, ball.sensitive, 1.0)
-        self.occurs = occurs
-
-    def mean(self, x: FloatArray, s: Any) -> FloatArray:
-        """Return M_s of the last axis of x; 0 of an empty s."""
-        return np.asarray(
-            (self.weights[s] * np.maximum(x, 0.0) ** self.power).sum(axis=-1) ** (1 / self.power)
+    def __init__(self, ball: RenyiBall, epsilon: float, blocks: FloatArray) -> None:
+        self.ball, self.epsilon, self.blocks = ball, epsilon, blocks
+        self.g, self.t = (ball.order - 1.0) / ball.order, math.exp(epsilon)
+        self.spare, self.p = (
+            math.expm1(self.g * ball.radius),
+            np.where(ball.sensitive > 0, ball.sensitive, 1.0),
         )
+        #: Largest X of every s; no R of an empty one is nearer than any other.
+        self.ends = np.where(ball.sensitive > 0, 1.0 + self.spare / self.p, 1.0)
+        high, low = blocks.max(axis=2), blocks.min(axis=2)
+        self.high, self.low, self.span = high, low, np.where(high > low, high - low, 1.0)
+        #: Of the largest and of the least mean, shape (2, reports, a1, a2).
+        self.distance = np.array([high[..., None] - blocks, blocks - low[..., None]]) / self.span[..., None]
 
-    def means(self, above: FloatArray, below: FloatArray, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the largest means, shape (outputs, a1), at some X."""
-        every, left = np.arange(len(self.ends)), X ** (-1.0 / self.power)
-        least = below + left * self.mean(self.blocks - below[..., None], every)
-        return least, above - left * self.mean(above[..., None] - self.blocks, every)
+    def some(self, chosen: NDArray[np.int64]) -> _Reports:
+        """Return some of the reports."""
+        return _Reports(self.ball, self.epsilon, self.blocks[chosen])
 
-    def scalars(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the best scalars for all outputs and s, shape (outputs, a1)."""
-        every, left = np.arange(len(self.ends)), X ** (-1.0 / self.power)
-        return self._best(self.blocks, every, left)
+    def _mean(self, h: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return M(V + h) and its derivative in h, shape (2, reports, a1)."""
+        x = self.distance + h[..., None]
+        weighted = x**self.g * self.ball.conditionals
+        mean = weighted.sum(axis=-1) ** (1.0 / self.g)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = np.where(weighted > 0.0, weighted / x, 0.0).sum(axis=-1) * mean ** (1.0 - self.g)
+        return mean, slope
 
-    def _best(self, v: FloatArray, s: Any, left: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the m >= max v of the least bound from above, and the m' of the largest from below."""
-        high, low = v.max(axis=-1), v.min(axis=-1)
-        span = np.maximum(high - low, 0.0)
+    def at(self, prices: FloatArray) -> _Found:
+        """Return proofs at a price of the budget for every report."""
+        g, p, most = self.g, self.p, self.ends
+        c = np.array([prices[:, None] * p, prices[:, None] * p / self.t]) / self.span
+        low = np.full(c.shape, SETTINGS.scalar_range[0])
+        high = np.full(c.shape, SETTINGS.scalar_range[1])
+        for _ in range(SETTINGS.scalar_steps):
+            middle = 0.5 * (low + high)
+            mean, slope = self._mean(np.exp(middle))
+            with np.errstate(divide="ignore", invalid="ignore"):  # of an empty s
+                small = (mean * slope ** (-1.0 - g) < g * c) | (slope**g > most)
+            low, high = np.where(small, middle, low), np.where(small, high, middle)
+        h = np.where(low > SETTINGS.scalar_range[0], np.exp(0.5 * (low + high)), 0.0)
+        h = _rounded(np.where(self.ball.sensitive > 0, h, 0.0), SETTINGS.scalar_digits)
+        mean, _ = self._mean(h)
+        # The slopes of the tangents fit each other, whatever is wrong with h: its error counts squared.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            X = (mean / (g * c)) ** (g / (1.0 + g))
+        X = np.clip(np.where(np.isnan(X), 1.0, X), 1.0, most)
+        gain = np.where(self.ball.sensitive > 0, X ** (-1.0 / g) * mean - h, 0.0) * self.span
+        used = p * (X - 1.0)
+        upper = self.high - gain[0] - prices[:, None] * used[0]
+        lower = self.low + gain[1] + prices[:, None] * used[1] / self.t
+        excess = upper[:, :, None] - self.t * lower[:, None, :] + (prices * self.spare)[:, None, None]
+        excess[:, np.eye(len(p), dtype=bool)] = -math.inf
+        left = self.spare - used[0][:, :, None] - used[1][:, None, :]
+        hints = np.stack([h[0], h[1], X[0], X[1]], axis=-1)
+        return _Found(hints, excess, left, excess > -SETTINGS.level_margin)
 
-        def upper(apart: FloatArray) -> FloatArray:
-            return np.asarray(left * self.mean((high + apart)[..., None] - v, s) - apart)
-
-        def lower(apart: FloatArray) -> FloatArray:
-            return np.asarray(left * self.mean(v - (low - apart)[..., None], s) - apart)
-
-        # The end itself, at 0, may be the best there is.
-        zero, found = np.zeros(span.shape), []
-        for gain in (upper, lower):
-            apart = span * np.exp(_largest(partial(_at_log, gain, span), span.shape))
-            found.append(np.where((gain(apart) > gain(zero)) & self.occurs[s], apart, zero))
-        return high + found[0], low - found[1]
-
-    def shared(self, doubtful: Any, t: float) -> FloatArray:
-        """Return m, m', x and x' for pairs (output, s, s') that share the radius, shape (pairs, 4)."""
-        y, i, j = doubtful.T
-        first, second = self.blocks[y, i], self.blocks[y, j]
-
-        def split(share: FloatArray) -> tuple[FloatArray, FloatArray]:
-            return 1.0 + share * (self.ends[i] - 1.0), 1.0 + (1.0 - share) * (self.ends[j] - 1.0)
-
-        def scalars(share: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-            left = [x ** (-1.0 / self.power) for x in split(share)]
-            m, lower = self._best(first, i, left[0])[0], self._best(second, j, left[1])[1]
-            most = m - left[0] * self.mean(m[:, None] - first, i)
-            least = lower + left[1] * self.mean(second - lower[:, None], j)
-            return m, lower, most - t * least
-
-        share = _largest(lambda log: scalars(1.0 / (1.0 + np.exp(-log)))[2], y.shape, 40)
-        share = 1.0 / (1.0 + np.exp(-share))
-        m, lower, _ = scalars(share)
-        # Tangents at these x and x' are least where either group uses all, and equally so.
-        first_mean, second_mean = self.mean(m[:, None] - first, i), self.mean(second - lower[:, None], j)
-        E = [self.ends[i] - 1.0, self.ends[j] - 1.0]
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            factor = (t * second_mean * E[1] / (first_mean * E[0])) ** (self.power / (1.0 + self.power))
-            x = (1.0 + 1.0 / E[0] + 1.0 / E[1]) / (1.0 / E[0] + factor / E[1])
-        x = np.clip(np.where(np.isnan(x), 1.0, x), 1.0, self.ends[i])
-        return np.column_stack([m, lower, x, np.maximum(1.0 + E[1] * (1.0 - (x - 1.0) / E[0]), 1.0)])
-
-
-def _at_log(gain: Callable[[FloatArray], FloatArray], span: FloatArray, log: FloatArray) -> FloatArray:
-    """Return a function of span e^log."""
-    return gain(span * np.exp(log))
-
-
-def _largest(function: Callable[[FloatArray], FloatArray], shape: Any, steps: int = 60) -> FloatArray:
-    """Return where unimodal functions are largest, by golden sections on [-30, 14], for all at a time."""
-    low, high = np.full(shape, -30.0), np.full(shape, 14.0)
-    a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_a, at_b = function(a), function(b)
-    for _ in range(steps):
-        left = at_a >= at_b
-        low, high = np.where(left, low, a), np.where(left, b, high)
-        new = np.where(left, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
-        a, b = np.where(left, new, b), np.where(left, a, new)
-        at_new = function(new)
-        at_a, at_b = np.where(left, at_new, at_b), np.where(left, at_a, at_new)
-    return (low + high) / 2.0
+    def best_prices(self, pairs: NDArray[np.bool_]) -> FloatArray:
+        """Return prices of all reports at which the largest excess of some pairs is least, or low enough."""
+        low, high = (np.full(len(self.blocks), math.log(x / self.spare)) for x in SETTINGS.price_range)
+        prices, todo = np.exp(0.5 * (low + high)), np.arange(len(self.blocks))
+        for _ in range(SETTINGS.price_steps):
+            found = self.some(todo).at(prices[todo])
+            excess = np.where(pairs[todo], found.excess, -math.inf).reshape(len(todo), -1)
+            worst = excess.argmax(axis=1)
+            dear = found.budget.reshape(len(todo), -1)[np.arange(len(todo)), worst] > 0.0
+            done = excess.max(axis=1) <= -SETTINGS.level_margin
+            high[todo[dear]] = np.log(prices[todo[dear]])
+            low[todo[~dear]] = np.log(prices[todo[~dear]])
+            todo = todo[~done]
+            if not todo.size:
+                break
+            prices[todo] = np.exp(0.5 * (low[todo] + high[todo]))
+        return np.asarray(prices)

@@ -24,7 +24,7 @@ from ldpfrontier.certificates.document import (
     proved,
 )
 from ldpfrontier.certificates.numbers import text_above, weight_texts
-from ldpfrontier.certificates.polyopt.claim import polyopt_prices, polyopt_proof
+from ldpfrontier.certificates.polyopt.claim import polyopt_proof
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.unconditional import unconditional_proof
 from ldpfrontier.channel import Channel
@@ -111,9 +111,9 @@ def robust_certificate(
 ) -> Document:
     """Return a document that proves the level and the utility of an optimum of `optimal_robust`, and a bound.
 
-    With the simplex and all pairs (PolyOpt) the bound is that of the class, found by solving it once more
-    from the mechanism. For other classes, with a level given U, and where no proof is found, it is that of
-    NR, on all mechanisms that are private over F, which is above the one that was computed.
+    With the simplex and all pairs (PolyOpt) the bound is that of the class, by the prices of the optimum. For
+    other classes, with a level given U, and where no proof is found, it is that of NR, on all mechanisms that
+    are private over F, which is above the one that was computed.
 
     Parameters
     ----------
@@ -152,8 +152,8 @@ def robust_certificate(
                 "The mechanism is not of PolyOpt over all pairs; envelope and pairs must be those that were"
                 " given to optimal_robust."
             ) from None
-        with suppress(ArithmeticError, RuntimeError, ValueError):  # what floating point cannot solve or prove
-            bounds.append(polyopt_claim(optimum, ball, epsilon))
+        with suppress(ArithmeticError, RuntimeError, ValueError):  # what floating point cannot prove
+            bounds += [polyopt_claim(optimum, ball, epsilon)] if optimum.prices.size else []
     if not bounds:
         bounds.append(nonrobust_claim(optimal_nonrobust(joint, epsilon), joint, epsilon))
     return assembled(information_under(joint), bounds, optimum.channel.matrix, levels) | {"note": ASSUMED}
@@ -161,10 +161,10 @@ def robust_certificate(
 
 def polyopt_claim(optimum: Optimum, ball: RenyiBall, epsilon: float) -> Claim:
     """Return the claim that no mechanism of PolyOpt has more than the optimum, or hardly more."""
-    prices, most = polyopt_prices(ball, epsilon, optimum.gap, optimum.channel)
+    prices = optimum.prices.reshape(ball.centre.shape)
 
     def bound(slacks: Sequence[float]) -> Claim:
-        return {"kind": "polyopt bound", **polyopt_proof(ball, epsilon, prices, most, slacks)}
+        return {"kind": "polyopt bound", **polyopt_proof(ball, epsilon, prices, optimum.bound, slacks)}
 
     return proved(information_under(ball.centre), bound)
 

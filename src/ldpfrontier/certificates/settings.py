@@ -25,11 +25,11 @@ class CertificateSettings:
     #: Decimals of the weights of inputs.
     weight_decimals: int = 40
     #: Digits of the least entry of a channel.
-    entry_digits: int = 17
+    entry_digits: int = 14
     #: Most digits of an entry.
     most_digits: int = 60
     #: Shares of the mean that are mixed into a channel, the least that keeps its privacy.
-    mixing_shares: tuple[float, ...] = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-3)
+    mixing_shares: tuple[float, ...] = (1e-12, 1e-10, 1e-8, 1e-6, 1e-3)
     #: By how much of the optimum a bound is raised, so that its tree is small: the least that is enough.
     slacks: tuple[float, ...] = (5e-10, 1e-8, 1e-6, 1e-4, 1e-2)
     #: The bound of an f-divergence, of which it may be raised by that share, where the optimum is nearly 0.
@@ -38,8 +38,18 @@ class CertificateSettings:
     rounding_share: float = 0.1
     #: Relative width of an interval of ratios below which it is not halved.
     least_interval: float = 1e-12
-    #: Relative margin below e^epsilon from which two groups may each use up all of the radius.
-    pair_margin: float = 1e-13
+    #: Margin of a proof of a level over F in floating point, in units of the largest entry of a report.
+    level_margin: float = 1e-14
+    #: Steps of bisection for the logarithm of a scalar.
+    scalar_steps: int = 30
+    #: Range of that logarithm: the scalar itself is 0 where it would be below.
+    scalar_range: tuple[float, float] = (-30.0, 16.0)
+    #: Significant digits of a scalar: its error counts squared.
+    scalar_digits: int = 8
+    #: Steps of bisection for the logarithm of the price of the budget.
+    price_steps: int = 40
+    #: Range of the price of all of the budget, in units of the largest entry of a report.
+    price_range: tuple[float, float] = (1e-9, 1e3)
     #: Significant digits of a leaf, of which the fewest that prove it are written.
     leaf_digits: tuple[int, ...] = (2, 3, 4, 6, 9, 12, 17)
     #: Linear programs for prices, after which those that there are must do.

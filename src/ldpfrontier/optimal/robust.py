@@ -14,6 +14,7 @@ describe and has a smaller class. The utility is I(S, U; Y) under the centre of 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -313,7 +314,8 @@ def _polyopt(
         if optimum is None:
             return None
         value, bound, rounds = optimum.value, optimum.upper_bound, optimum.iterations
-        return certified(optimum.channel, value, bound, tolerance, rounds, noise=SETTINGS.bound_noise)
+        found = certified(optimum.channel, value, bound, tolerance, rounds, noise=SETTINGS.bound_noise)
+        return replace(found, prices=optimum.prices)
     fine = at(SETTINGS.scaling_epsilon, None)
     if fine is None:
         return None

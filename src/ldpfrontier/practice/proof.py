@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from ldpfrontier import verify
-from ldpfrontier.certificates.document import level_claim, new_document, utility_claim
+from ldpfrontier.certificates.document import level_claim, new_document, read, utility_claim
+from ldpfrontier.certificates.numbers import written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.robust import ASSUMED
 from ldpfrontier.practice.channel_file import PrivateChannel
@@ -44,9 +45,8 @@ def level_certificate(private: PrivateChannel) -> dict[str, Any]:
 def _without_claims(private: PrivateChannel) -> dict[str, Any]:
     """Return the document of a channel, with no claims."""
     table = [[str(n) for n in row] for row in private.table.counts.tolist()]
-    rows = [[str(n) for n in row] for row in private.weights.tolist()]
     document = new_document({"kind": "mutual information", "table": table})
-    return document | {"channel": {"denominator": str(1 << BITS), "rows": rows}}
+    return document | {"channel": written_channel(1 << BITS, private.weights.tolist())}
 
 
 def channel_certificate(private: PrivateChannel) -> str:
@@ -61,7 +61,7 @@ def channel_certificate(private: PrivateChannel) -> str:
         if private.certificate.against == "insider":
             document["claims"] += level_claim("privacy given U", private.certificate.levels.insider)(document)
         document["note"] = "The level that is promised was computed, and is not proved here."
-    document["claims"] = [utility_claim(document), *document["claims"]]
+    document["claims"] = [utility_claim(read(document)), *document["claims"]]
     return json.dumps(document, indent=1) + "\n"
 
 

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ import pytest
 
 from ldpfrontier import verify
 from ldpfrontier.certificates.local import ldp_certificate
-from ldpfrontier.certificates.numbers import whole_channels
+from ldpfrontier.certificates.numbers import rows_of, whole_channels
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.robust import (
+    information_under,
     nonrobust_certificate,
     robust_certificate,
     unconditional_certificate,
@@ -141,9 +142,11 @@ def robust(envelope: Any, epsilon: float, ball: RenyiBall, level: float | None =
 @pytest.mark.parametrize("envelope", ["simplex", "projections", "exact"])
 def test_the_level_over_f(envelope: str) -> None:
     document = robust(envelope, 0.7, RenyiBall.confidence(TABLE))
-    pairs = [report["pairs"] for report in document["claims"][2]["reports"]]
+    reports, ball = document["claims"][2]["reports"], RenyiBall.confidence(TABLE)
+    ends = 1.0 + math.expm1(0.5 * ball.radius) / ball.sensitive
     # The mechanisms of F itself count on groups that share the radius.
-    assert any(pairs) or envelope != "exact"
+    shared = [hints for proof in reports for hints in proof[-1] if float(hints[2]) < 0.999 * max(ends)]
+    assert shared or envelope != "exact"
 
 
 @pytest.mark.parametrize("order", [1.5, 3.0])
@@ -171,6 +174,46 @@ def test_the_proved_level_is_the_worst_over_f() -> None:
     assert verify.check(document | {"claims": [uncertainty_claim(ball, level + 1e-8, document["channel"])]})
     with pytest.raises(verify.Unproved, match=r"not proved to have a ratio of at most .* of [01] to [01]"):
         verify.check(document | {"claims": [uncertainty_claim(ball, level - 1e-8, document["channel"])]})
+
+
+def test_zeros_of_a_channel_are_counted() -> None:
+    matrix = np.array([[0.5, 0.0, 0.0, 0.5], [0.0, 0.25, 0.75, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    channel = next(whole_channels(matrix, matrix))
+    assert [[entry for entry in row if "0" in entry[:1]] for row in channel["rows"]] == [
+        ["0*2"], ["0", "0"], ["0*3"],
+    ]  # fmt: skip
+    whole, denominator = verify.read_channel(channel, 3)
+    assert [[float(n / denominator) for n in row] for row in whole] == matrix.tolist()
+    assert rows_of(channel) == [[f"{n:f}" for n in row] for row in whole]
+
+
+def test_groups_that_share_the_radius_need_one_proof_each() -> None:
+    """Three sensitive values, two of which tell much: their reports are private as the radius is shared."""
+    ball = RenyiBall(np.array([[20, 30], [10, 25], [5, 10]]) / 100, 0.01)
+    rows = np.array([[0.61, 0.39], [0.5, 0.5], [0.42, 0.58], [0.55, 0.45], [0.5, 0.5], [0.46, 0.54]])
+    channel = next(whole_channels(rows))
+    over_f, over_projections = ball.worst_case_epsilon(Channel(rows)), ball.projected_epsilon(Channel(rows))
+    assert over_f < 0.99 * over_projections
+    document = verify.read_document(
+        {
+            "format": verify.FORMAT,
+            "version": verify.VERSION,
+            "utility": information_under(ball.centre),
+            "channel": channel,
+            "claims": [{}],
+        }
+    )[0]
+    with localcontext(verify.EXACT):
+        for level, count in ((over_f + 1e-7, None), (over_projections, 1)):
+            claim = uncertainty_claim(ball, level, channel)
+            assert verify.privacy_over_f(document, claim)
+            assert count is None or {len(proofs) for proofs in claim["reports"]} == {count}
+            # No proof serves all pairs if its numbers are those of another sensitive value.
+        for proofs in claim["reports"]:
+            for proof in proofs:
+                proof[0][2] = proof[0][3] = "1000"
+        with pytest.raises(verify.Unproved, match="ratio of at most"):
+            verify.privacy_over_f(document, claim)
 
 
 # What is refused ------------------------------------------------------------------------------------------
@@ -236,7 +279,7 @@ def holds(document: Document) -> bool:
     utility: Utility = MutualInformation(table)
     if len(numbers) == 2:
         utility = FDivergence(numbers[0] / numbers[0].sum(), numbers[1] / numbers[1].sum(), about["kind"])
-    rows = [[int(Decimal(n) * 10**9) for n in row] for row in document["channel"]["rows"]]
+    rows = [[int(Decimal(n) * 10**9) for n in row] for row in rows_of(document["channel"])]
     channel = Channel([[n / sum(row) for n in row] for row in rows])
     return all(true_claim(claim, utility, table, channel) for claim in document["claims"])
 

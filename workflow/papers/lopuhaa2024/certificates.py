@@ -30,13 +30,11 @@ from reproduction.results.tables import RESULTS, Row
 _log = logging.getLogger(__name__)
 
 
-# More than eight parameters: they are the keys of the configuration that reach a job by name.
 def fig2(
     counts: ArrayLike | pd.DataFrame,
     epsilons: Sequence[float],
     *,
     instance: str,
-    certificates: int,
     beta: float = 0.05,
     order: float = 2.0,
     mechanisms: Sequence[str] = ALL,
@@ -49,8 +47,6 @@ def fig2(
     ----------
     counts, epsilons, instance, beta, order, mechanisms, tolerance, max_rounds
         As of `experiments.fig2`.
-    certificates : int
-        Cells of a table up to which the optimum over F has certificates; other optima always have them.
 
     Returns
     -------
@@ -68,7 +64,7 @@ def fig2(
     place = place_of("fig2", instance, beta, ball)
     solutions = list(solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds))
     rows = RESULTS.table(rows_of(ball, place, solutions, levels=[*FIG2_LEVELS]))
-    return rows, DOCUMENTS.table(_documents(ball, place, solutions, certificates))
+    return rows, DOCUMENTS.table(_documents(ball, place, solutions))
 
 
 def worked_example() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -87,20 +83,14 @@ def worked_example() -> tuple[pd.DataFrame, pd.DataFrame]:
         Solution(name, example.EPSILON, found.channel, found.status, found.value, found.bound, optimum=found)
         for name, found in example.example_optima(ball).items()
     ]
-    return example.worked_example(), DOCUMENTS.table(_documents(ball, place, solutions, ball.centre.size))
+    return example.worked_example(), DOCUMENTS.table(_documents(ball, place, solutions))
 
 
-def _documents(
-    ball: RenyiBall, place: Place, solutions: Sequence[Solution], most_cells: int
-) -> Iterator[Row]:
-    """Yield the documents of the optima among solutions.
-
-    Levels over F are proved for orders above 1; where pairs of groups share the budget of F, as they do in
-    "exact", each pair of each output takes scalars of its own, which many cells make long.
-    """
+def _documents(ball: RenyiBall, place: Place, solutions: Sequence[Solution]) -> Iterator[Row]:
+    """Yield the documents of the optima among solutions; levels over F are proved for orders above 1."""
     for solution in solutions:
         optimum, epsilon = solution.optimum, solution.epsilon
-        if optimum is None or (solution.mechanism == "exact" and ball.centre.size > most_cells):
+        if optimum is None:
             continue
         if solution.mechanism != "nr" and not (ball.order > 1.0 and math.isfinite(ball.radius)):
             continue

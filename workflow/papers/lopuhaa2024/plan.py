@@ -37,9 +37,8 @@ def fig2(configuration: Mapping[str, Any]) -> _Parts:
     A pair's own keys win over the common ones. There are never more parts than privacy levels.
     """
     paper = configuration["lopuhaa2024"]
-    own = {"certificates": paper["certificates"]}
     return {
-        name: {**part, "mechanisms": list(pair.get("mechanisms", paper["mechanisms"])), **own}
+        name: {**part, "mechanisms": list(pair.get("mechanisms", paper["mechanisms"]))}
         for pair in paper["pairs"]
         for name, part in _chunks(paper, pair, values(paper["epsilon"]))
     }

@@ -24,44 +24,12 @@ import numpy as np
 from ldpfrontier.certificates.numbers import level_text, ratio_texts, text, text_above
 from ldpfrontier.certificates.polyopt.block_tree import BlockData, block_tree
 from ldpfrontier.certificates.polyopt.settings import SETTINGS
-from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.geometry.settings import SETTINGS as GEOMETRY
-from ldpfrontier.optimal.polyopt.solve import polyopt_with_duals
 from ldpfrontier.optimal.products.tangents import best_tangent
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-
-
-def polyopt_prices(
-    ball: RenyiBall, epsilon: float, gap: float = 0.0, start: Channel | None = None
-) -> tuple[FloatArray, float]:
-    """Solve PolyOpt; return prices at which no column has a positive reduced cost, and its bound.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-    epsilon : float
-        Privacy level in nats, > 0.
-    gap : float
-        Relative gap at which to stop; never below `solver_gap`.
-    start : Channel, optional
-        A mechanism of the class, which is not checked.
-
-    Returns
-    -------
-    prices : ndarray, shape (a1, a2)
-    bound : float
-        In nats: about the sum of the prices.
-    """
-    optimum, duals = polyopt_with_duals(
-        *(ball.centre, ball.lower_bounds, epsilon),
-        tolerance=max(gap, SETTINGS.solver_gap),
-        max_rounds=SETTINGS.solver_rounds,
-        start=start,
-    )
-    return duals.reshape(ball.centre.shape), optimum.bound
 
 
 def polyopt_proof(
@@ -76,7 +44,7 @@ def polyopt_proof(
     epsilon : float
         Privacy level in nats, > 0.
     prices, bound
-        See `polyopt_prices`.
+        Prices at which no column has a positive reduced cost, and their sum or a little more, in nats.
     slacks : sequence of float
         By how much the prices may be raised, as shares of the bound: the first one is taken with which a
         proof of a reasonable size is found.

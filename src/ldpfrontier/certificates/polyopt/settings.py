@@ -17,12 +17,8 @@ class PolyoptCertificateSettings:
     max_nodes: int = 500
     #: Most nodes of a tree of a block.
     max_block_nodes: int = 200_000
-    #: Most rounds of solving for prices.
-    solver_rounds: int = 300
 
     # Accuracy and safety.
-    #: Relative gap to which prices are solved for.
-    solver_gap: float = 1e-8
     #: By how much the least probabilities are raised, for their own rounding: the class grows with them.
     bounds_error: float = 1e-12
     #: Decimals of prices, relative to the bound.

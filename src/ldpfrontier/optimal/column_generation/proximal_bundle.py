@@ -17,6 +17,7 @@ corrector); the multipliers of its inequalities are weights of columns, which sh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -45,7 +46,7 @@ def generate_proximal(
     tolerance: float,
     max_rounds: int,
     error: Error | None = None,
-) -> tuple[Optimum, FloatArray]:
+) -> Optimum:
     """Solve the column LP over a family by proximal column generation, to a certified gap.
 
     Parameters
@@ -62,9 +63,8 @@ def generate_proximal(
 
     Returns
     -------
-    optimum : Optimum
-    duals : ndarray, shape (inputs,)
-        Duals of the bound: no column has a positive reduced cost.
+    Optimum
+        With the prices of its bound.
     """
     return Proximal(family, start, utility, error).improve(duals, tolerance=tolerance, max_rounds=max_rounds)
 
@@ -91,9 +91,7 @@ class Proximal:
         self._pool, self._weights = start, np.full(len(start.values), np.inf)
         self._in_master = np.ones(len(start.values), dtype=bool)
 
-    def improve(
-        self, duals: Sequence[FloatArray], *, tolerance: float, max_rounds: int
-    ) -> tuple[Optimum, FloatArray]:
+    def improve(self, duals: Sequence[FloatArray], *, tolerance: float, max_rounds: int) -> Optimum:
         """Generate columns from where the last call stopped, to a certified gap.
 
         Parameters
@@ -107,7 +105,7 @@ class Proximal:
 
         Returns
         -------
-        optimum, duals
+        Optimum
             As `generate_proximal`.
         """
         family, scale, aim = self._family, self._family.scale, max(tolerance, SETTINGS.finest_gap)
@@ -144,7 +142,8 @@ class Proximal:
         utility = self._utility
         noise = 0.0 if self._error is None else self._error(stable)
         value = utility(channel)
-        return certified(channel, value, bound, tolerance, rounds, unit=utility.unit, noise=noise), stable
+        optimum = certified(channel, value, bound, tolerance, rounds, unit=utility.unit, noise=noise)
+        return replace(optimum, prices=stable)
 
     def add(self, columns: Columns) -> None:
         """Add columns to the master and to the pool."""

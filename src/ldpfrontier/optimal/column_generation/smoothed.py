@@ -17,7 +17,7 @@ columns of large reduced cost mu(v) - alpha . v for the restricted master, the L
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import highspy
@@ -187,31 +187,7 @@ def generate(
     Returns
     -------
     Optimum
-    """
-    return generate_with_duals(
-        *(family, start, utility),
-        tolerance=tolerance,
-        max_rounds=max_rounds,
-        stable_duals=stable_duals,
-        smoothing=smoothing,
-        error=error,
-    )[0]
-
-
-def generate_with_duals(
-    family: Family,
-    start: Columns,
-    utility: Utility,
-    *,
-    tolerance: float,
-    max_rounds: int,
-    stable_duals: FloatArray | None = None,
-    smoothing: Sequence[float] = SETTINGS.smoothing,
-    error: Error | None = None,
-) -> tuple[Optimum, FloatArray]:
-    """Solve the column LP as `generate`; return the optimum and the duals of its bound, shape (inputs,).
-
-    No column has a positive reduced cost at these duals, and their sum is the bound.
+        With the prices of its bound.
     """
     # The value of a constant column is rounding, and no unit.
     unit = float(start.values.max())
@@ -247,7 +223,6 @@ def generate_with_duals(
         elif not improving:
             break
     channel = master.channel(weights)
-    found = duals if stable is None else stable
     noise = 0.0 if error is None or stable is None else error(stable)
     optimum = certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit, noise=noise)
-    return optimum, found
+    return replace(optimum, prices=duals if stable is None else stable)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -33,7 +34,7 @@ from ldpfrontier.information import entropy
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal, generate_proximal
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.column_generation.smoothed import basic_channel, generate, generate_with_duals
+from ldpfrontier.optimal.column_generation.smoothed import basic_channel, generate
 from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctPairsFamily
 from ldpfrontier.optimal.polyopt.settings import SETTINGS
@@ -115,26 +116,7 @@ def polyopt_published(
     Returns
     -------
     Optimum
-        Channel with at most a1 a2 outputs, inputs in row-major order.
-    """
-    return polyopt_with_duals(
-        centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
-    )[0]
-
-
-def polyopt_with_duals(
-    centre: FloatArray,
-    lower: FloatArray,
-    epsilon: float,
-    *,
-    tolerance: float,
-    max_rounds: int,
-    start: Channel | None = None,
-) -> tuple[Optimum, FloatArray]:
-    """Solve PolyOpt as published; return the optimum and the duals of its bound, shape (a1 a2,).
-
-    Arguments are those of `polyopt_published`. At these duals no column of the class has a positive reduced
-    cost, up to rounding, so that their sum is the bound.
+        Channel with at most a1 a2 outputs, inputs in row-major order, and the prices of the bound.
     """
     utility = MutualInformation(centre)
     product = BlockProduct([Block(L, P, epsilon) for L, P in zip(lower, centre, strict=True)], centre)
@@ -148,8 +130,8 @@ def _published(
     start: Channel | None,
     tolerance: float,
     max_rounds: int,
-) -> tuple[Optimum, FloatArray]:
-    """Return the optimum of PolyOpt as published, and the duals of its bound."""
+) -> Optimum:
+    """Return the optimum of PolyOpt as published, with the prices of its bound."""
     decomposition = Decomposition(product, epsilon)
     share, error = GENERATION.inner_share, partial(pricing_error, [product])
     fine, first = max(PRODUCTS.finest_gap, share * tolerance), start_columns(start, utility)
@@ -164,7 +146,7 @@ def _published(
             found = generate_proximal(
                 product, Columns.join(first), utility, [duals], tolerance=tolerance, max_rounds=1, error=error
             )
-            if found[0].gap <= aim or max_rounds == 1:
+            if found.gap <= aim or max_rounds == 1:
                 return found
         first.append(decomposition.columns())
         with suppress(RuntimeError):  # without a refinement there are more rounds
@@ -179,7 +161,7 @@ def _published(
     duals = decomposition.solve(product.explore, gap=fine).ravel()
     columns = Columns.join([decomposition.columns(), *first])
     product.resolution = share * tolerance * float(duals.sum())
-    return generate_with_duals(
+    return generate(
         *(product, columns, utility),
         tolerance=tolerance,
         max_rounds=max_rounds,
@@ -195,8 +177,8 @@ def _coupled(
     start: Channel | None,
     gap: float,
     tolerance: float,
-) -> tuple[Optimum, FloatArray]:
-    """Return the mechanism of the coupling, without a restricted master, and the duals of its bound.
+) -> Optimum:
+    """Return the mechanism of the coupling, without a restricted master, with the prices of its bound.
 
     A dense program of so many rows takes minutes, and of so many values little is lost in coupling.
     """
@@ -216,7 +198,7 @@ def _coupled(
                 duals = raised
             bound = min(bound, float(refined.sum()) + excess)
             best = max(best, basic_channel(*decomposition.weighted_columns()), key=utility)
-    return certified(best, utility(best), bound, tolerance, noise=noise), duals
+    return replace(certified(best, utility(best), bound, tolerance, noise=noise), prices=duals)
 
 
 def polyopt_distinct(
@@ -270,7 +252,8 @@ def _distinct_from_all_pairs(
 
     Every sensitive value has products of its own, whose programs have a row for every other one.
     """
-    optimum, duals = _published(family.all_pairs, epsilon, utility, None, tolerance, 1)
+    optimum = _published(family.all_pairs, epsilon, utility, None, tolerance, 1)
+    duals = optimum.prices
     a1, a2 = family.centre.shape
     channels = [optimum.channel, secret_randomized_response(a1, a2, epsilon)]
     best = max([*channels, *([] if start is None else [start])], key=utility)
@@ -303,10 +286,12 @@ def _in_turns(
         duals = decomposition.solve(all_pairs.explore).ravel()
         first.append(decomposition.columns())
     else:
-        optimum, duals = _published(all_pairs, epsilon, utility, None, tolerance, max_rounds)
+        optimum = _published(all_pairs, epsilon, utility, None, tolerance, max_rounds)
+        duals = optimum.prices
         first += start_columns(optimum.channel, utility)
     generation = Proximal(used, Columns.join(first), utility)
-    optimum, duals = generation.improve([duals], tolerance=tolerance, max_rounds=max_rounds)
+    optimum = generation.improve([duals], tolerance=tolerance, max_rounds=max_rounds)
+    duals = optimum.prices
     rounds = optimum.iterations
     # What the search may leave open is little of what the columns are generated to.
     slack_share = GENERATION.inner_share * 0.5 * aim
@@ -327,9 +312,10 @@ def _in_turns(
                 generation.add(decomposition.columns())
                 decomposable = decomposition.coupling_loss() <= SETTINGS.start_gap
         try:
-            optimum, duals = generation.improve(starts, tolerance=left, max_rounds=max_rounds - rounds)
+            optimum = generation.improve(starts, tolerance=left, max_rounds=max_rounds - rounds)
         except RuntimeError:  # a linear program failed: the bound and the mechanism so far hold
             break
+        duals = optimum.prices
         rounds += optimum.iterations
     return certified(optimum.channel, optimum.value, bound, tolerance, rounds)
 

@@ -200,5 +200,5 @@ def _improve_joint(
 ) -> tuple[Channel, FloatArray]:
     """Go on with joint columns from some duals; return the mechanism and the duals."""
     family.polish(duals)
-    found, alpha = joint.improve([duals.ravel()], tolerance=gap, max_rounds=rounds)
-    return found.channel, alpha.reshape(duals.shape)
+    found = joint.improve([duals.ravel()], tolerance=gap, max_rounds=rounds)
+    return found.channel, found.prices.reshape(duals.shape)

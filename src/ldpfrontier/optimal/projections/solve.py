@@ -228,7 +228,7 @@ def _generate_joint(
     )
     if not few and joint.gap > tolerance:
         rounds = min(max_rounds, SETTINGS.joint_rounds)
-        joint, _ = generate_proximal(
+        joint = generate_proximal(
             family, columns, utility, [duals.ravel()], tolerance=tolerance, max_rounds=rounds
         )
     return _best_mixture(joint.channel, start, utility), joint.iterations

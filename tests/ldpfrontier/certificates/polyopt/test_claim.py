@@ -18,8 +18,9 @@ from scipy.optimize import linprog
 from scipy.special import xlogy
 
 from ldpfrontier import verify
-from ldpfrontier.certificates.polyopt.claim import polyopt_prices, polyopt_proof
+from ldpfrontier.certificates.polyopt.claim import polyopt_proof
 from ldpfrontier.certificates.robust import robust_certificate
+from ldpfrontier.optimal.polyopt.solve import polyopt_published
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -44,8 +45,10 @@ def adult_ball(pair: tuple[str, str]) -> RenyiBall:
 
 def document(ball: RenyiBall, epsilon: float, gap: float = 0.0, slack: float = 1e-8) -> dict[str, Any]:
     """A certificate of the bound alone, whose slack may be larger if it has to be."""
-    prices, bound = polyopt_prices(ball, epsilon, gap)
-    claim = polyopt_proof(ball, epsilon, prices, bound, (slack, 1e-4))
+    arguments = ball.centre, ball.lower_bounds, epsilon
+    optimum = polyopt_published(*arguments, tolerance=max(gap, 1e-8), max_rounds=300)
+    prices = optimum.prices.reshape(ball.centre.shape)
+    claim = polyopt_proof(ball, epsilon, prices, optimum.bound, (slack, 1e-4))
     table = [[f"{Decimal(repr(x)):f}" for x in row] for row in ball.centre.tolist()]
     return {
         "format": verify.FORMAT,
@@ -225,18 +228,12 @@ def full_tree(block: verify.Block) -> list[str]:
     """The tree that splits on all letters in their order."""
     tokens: list[str] = []
 
-    def grow(side: list[int], u: int) -> None:
-        if not (curves := block.curves(side)):
-            return
-        while u < len(side) and side[u] != verify.FREE:
-            u += 1
-        tokens.append(f"?{u}" if u < len(side) else "0")
-        if u < len(side):
-            third = len(curves) == 2 and block.least[u]
-            for where in (verify.LARGEST, verify.LEAST, *([verify.THIRD] if third else [])):
-                grow([*side[:u], where, *side[u + 1 :]], u + 1)
+    def grow(node: verify.Node, u: int) -> None:
+        tokens.append(f"?{u}" if u < len(block.least) else "0")
+        for child in block.children(node, u) if u < len(block.least) else []:
+            grow(child, u + 1)
 
-    grow([verify.FREE] * len(block.weights), 0)
+    grow(block.node(bytes([verify.FREE] * len(block.least)), verify.ZERO, verify.added(block.least)), 0)
     return tokens
 
 
