@@ -60,7 +60,9 @@ def own_data(text: str) -> str:
                     text=True,
                     check=False,
                 )
-                lines += [entered, done.stdout.rstrip("\n")]
+                # A page shows no notice of compiling, which the first call of an installation alone prints.
+                printed = re.sub(r"(?m)^Compiling, once per installation.*\n", "", done.stdout)
+                lines += [entered, printed.rstrip("\n")]
             return "\n".join(["```console", *filter(None, lines), "```"])
 
         return BLOCK.sub(renewed, text)

@@ -32,7 +32,7 @@ FORMAT, VERSION = "ldp-frontier certificate", "1"
 #: Limits: bytes of a file, characters of a number, inputs times outputs or leaves of a tree.
 MAX_BYTES, MAX_DIGITS, MAX_TERMS = 1 << 26, 400, 20_000_000
 ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
-EXACT = Context(prec=8000, Emax=10**6, Emin=-(10**6), traps=list(Context().flags))
+EXACT = Context(prec=8000, Emax=10**6, Emin=-(10**6), traps=list(decimal.getcontext().flags))
 RAISED = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
 LOW = Context(prec=50, rounding=decimal.ROUND_FLOOR, Emax=10**6, Emin=-(10**6), traps=RAISED)
 HIGH = Context(prec=50, rounding=decimal.ROUND_CEILING, Emax=10**6, Emin=-(10**6), traps=RAISED)
