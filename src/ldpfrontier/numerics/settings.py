@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class NumericsSettings:
-    """Tolerances are absolute where nothing else is said; nothing here is tuned."""
+    """Tolerances are absolute where nothing else is said."""
 
     # Stated limits.
     #: By how much the sum of a distribution may differ from 1.
@@ -28,7 +28,7 @@ class NumericsSettings:
     #: lie densely enough for the tolerance above.
     partitioned_tail: int = 30
 
-    # How long Python runs a kernel before it is compiled.
+    # Tuning: how long Python runs a kernel before it is compiled.
     #: Seconds that compiling takes for 1,000 bytes of bytecode: 0.2 to 0.8 were measured.
     compiling_seconds: float = 0.4
     #: Numbers in the arguments of a call above which a kernel is compiled; they are copied before the call.

@@ -156,7 +156,7 @@ class BranchAndBound:
             Slopes of the minorants there.
         """
         bounds = self._nodes.bound[: self._count]
-        count = min(SETTINGS.loosest_nodes, len(bounds))
+        count = min(SETTINGS.nodes_per_visit, len(bounds))
         loosest = np.argpartition(-bounds, count - 1)[:count]
         loosest = loosest[np.argsort(-bounds[loosest], kind="stable")]
         loosest = loosest[bounds[loosest] > self._problem.goal]

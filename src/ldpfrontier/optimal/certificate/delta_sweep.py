@@ -7,6 +7,7 @@ block at all of them (`vertex_tracking`), prices the products of these vertices,
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ class DeltaSweep:
             Least excess between knots that knots are added for, see `VertexTrack.missing_knots`; without, the
             search is less thorough.
         """
-        for again in range(SETTINGS.max_searches):
+        for again in itertools.count():  # the knots are finitely many
             lams = self._search_lams(duals)
             for track in self._tracks:
                 own = duals[track.label.s]
@@ -118,7 +119,7 @@ class DeltaSweep:
         enough : float
             Reduced costs per unit of Z that they should imply, or nearly, where the vertices are no worse.
         """
-        enough = max(enough, SETTINGS.kappa_factor * self.excess)
+        enough = max(enough, self.excess)
         classes = Fitter(self.vertices, self.points, self.products, self.breakpoints, enough).classes()
         knots = [own.needed.any(axis=0) for own in classes]
         self._fitted = [(self.deltas[k], own.lam[k]) for k, own in zip(knots, classes, strict=True)]
@@ -212,8 +213,7 @@ class DeltaSweep:
             chosen = [float(lam)]
             for places, lams in self._fitted:
                 other = float(np.interp(delta, places, lams, np.nan, np.nan))  # NaN is near nothing
-                distance = min(abs(other - x) for x in chosen)
-                if len(chosen) <= SETTINGS.max_extra_lams and distance > SETTINGS.lam_tolerance:
+                if min(abs(other - x) for x in chosen) > SETTINGS.lam_tolerance:
                     chosen.append(other)
             found.append(np.array(chosen))
         return found

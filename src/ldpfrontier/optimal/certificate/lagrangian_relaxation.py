@@ -41,7 +41,7 @@ from ldpfrontier.types import FloatArray
 
 _MAX_PLANES, _PLANE_GAIN = SETTINGS.max_planes, SETTINGS.plane_gain
 _MIN_MULTIPLIER, _MULTIPLIER_GROWTH = SETTINGS.min_multiplier, SETTINGS.wide_ratio
-_RECTANGLE_WEIGHT, _MIN_WIDTH, _ZERO = SETTINGS.rectangle_weight, SETTINGS.min_width, SETTINGS.zero
+_RECTANGLE_WEIGHT, _ZERO = SETTINGS.rectangle_weight, SETTINGS.zero
 
 #: Place of t in `Workspace.loss`, after xi and eta.
 _T = 2
@@ -425,7 +425,7 @@ def _score_minorant(
             if own > width:
                 widest, width = u, own
         middle = 0.5 * (nodes.low[c, widest] + nodes.high[c, widest])
-        if width > _MIN_WIDTH * r[widest] * middle:
+        if width > _ZERO * r[widest] * middle:
             nodes.branch_on[c], nodes.branch_at[c] = 2 + widest, middle
         elif t_interval[1] > t_interval[0]:
             nodes.branch_on[c] = T

@@ -20,7 +20,7 @@ from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
-_MAX_STEEPNESS, _END_SHARE = SETTINGS.max_steepness, SETTINGS.end_share
+_END_SHARE = SETTINGS.end_share
 #: Of a value between two knots, and of a line above points.
 _ROUNDING = gamma(24)
 
@@ -157,14 +157,8 @@ def _minorant_at(
         at_low, at_high = _value(majorant, low, k, share, True), _value(majorant, high, k, share, True)
         return slope, min(at_low - slope * low, at_high - slope * high)
     count = _list_corners(majorant, t, low, high, z, v)
-    steepest = 0.0
-    for p in range(majorant.low.size):
-        for k in range(majorant.knots.size):
-            steepest = max(steepest, abs(majorant.lam[p, k]))
     margin = _END_SHARE * (high - low)
     slope = _supporting_slope(z, v, count, min(max(focus, low + margin), high - margin))
-    # Where the majorant jumps, a line may be as steep as it likes.
-    slope = min(max(slope, -_MAX_STEEPNESS * steepest), _MAX_STEEPNESS * steepest)
     return slope, -_largest_excess(z, v, count, slope, 0.0)
 
 

@@ -39,29 +39,20 @@ class CertificateSettings:
     breakpoint_spacing: float = 1.12
     #: Most breakpoints.
     max_breakpoints: int = 40
-    #: How far kappa may exceed that of columns of known vertices, as a factor.
-    kappa_factor: float = 1.2
     #: Reduced cost relative to the value at which a product counts 1/e in the tangent of Z log Z.
     tangent_width: float = 2e-3
 
     # Tuning: vertices along t.
     #: Least distance of a new knot to those there are, as a share of epsilon.
     knot_distance: float = 1 / 4000
-    #: Most searches before all knots at critical values are found.
-    max_searches: int = 4
-    #: Most values of lam, besides the main one, that vertices are looked for at.
-    max_extra_lams: int = 4
     #: Blocks with more letters have no vertices listed but at t = 0.
     max_listed_letters: int = 10
-    #: Such blocks have vectors x 1_T on sets T up to this size only.
-    max_small_set: int = 2
     #: Vertices that are polished at a new knot; four times as many, and so many with letters moved, at t = 0
     #: whenever duals are new. Violations of a block that are kept at a time.
     polished_vertices: int = 6
-    #: Vertices of a knot that others start from; that have letters moved; candidates between two breakpoints.
+    #: Vertices of a knot that others start from; that have letters moved; candidates for each lam, and
+    #: between two breakpoints.
     kept_vertices: int = 2
-    #: Best vertices for each lam that are candidates.
-    candidates_per_lam: int = 4
     #: Distances from the main lam at which the best vertices on either side of a breakpoint are paired.
     lam_offsets: tuple[float, ...] = (
         -20.0, -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0
@@ -70,11 +61,9 @@ class CertificateSettings:
     log_floor: float = 0.03
     #: Vertices are the same if these are so near.
     vertex_distance: float = 0.01
-    #: Most change of log z of a vertex per unit of delta.
-    z_drift: float = 2.0
 
     # Tuning: branch and bound.
-    #: Nodes per visit of a block.
+    #: Nodes per visit of a block, and loosest nodes whose points are candidates.
     nodes_per_visit: int = 1_000
     #: Growth of the tree of a block after which violations are looked for again.
     search_growth: float = 1.5
@@ -89,18 +78,14 @@ class CertificateSettings:
     last_scalar: float = 200.0
     #: Most intervals of t at first.
     first_t_intervals: int = 8
-    #: Loosest nodes whose points are candidates.
-    loosest_nodes: int = 400
     #: Most candidates.
     max_candidates: int = 48
     #: Candidates are the same if the logarithms of their letters are so near.
     candidate_distance: float = 0.05
 
     # Tuning: the relaxation of a node.
-    #: Least number of intervals of the grid of a letter.
-    min_grid: int = 8
-    #: Intervals per letter, as not all of many letters are branched on.
-    grid_per_letter: float = 1.25
+    #: Number of intervals of the grid of a letter.
+    grid: int = 8
     #: Exponent of their ends, denser at the lower end, where x log x bends.
     grid_exponent: float = 1.4
     #: Most cutting planes of a node.
@@ -111,12 +96,8 @@ class CertificateSettings:
     min_multiplier: float = 0.3
     #: Weight of what a rectangle loses.
     rectangle_weight: float = 2.0
-    #: Steepest minorant, in steepest slopes of the majorant.
-    max_steepness: float = 3.0
     #: Share of an interval that points are kept away from its ends.
     end_share: float = 0.1
-    #: Least relative width of a letter that is branched on where minorants fall short of the majorant.
-    min_width: float = 1e-3
 
 
 SETTINGS = CertificateSettings()

@@ -97,9 +97,8 @@ class VertexTrack:
         self.pool = np.empty((0, self.base.letters))
         self._violations = BlockPoints(np.empty(0), self.pool, np.empty(0))
         self._is_listed = self.base.letters <= SETTINGS.max_listed_letters
-        sets, levels, least = indicator_levels(self.base)
-        own = np.bitwise_count(sets) <= (self.base.letters if self._is_listed else SETTINGS.max_small_set)
-        self._sets, self._levels, self._least = sets[own], levels[own], least[own]
+        own = slice(None if self._is_listed else 0)
+        self._sets, self._levels, self._least = (each[own] for each in indicator_levels(self.base))
         self._mass = subset_sums(self.base.prior)[self._sets]
 
     def add(self, violations: BlockPoints) -> None:
@@ -161,12 +160,8 @@ class VertexTrack:
             z = self.breakpoints[there]
             own.append(Located(found.at_breakpoints[there], z, z))
         tracked = [(found.candidates, *self._values(found.candidates)) for found in self._found.values()]
-        deltas = -np.log1p(self._knots * math.expm1(-self.family.epsilon))
-        for k, distance in enumerate(np.diff(deltas)):
-            (w, f, z), (other, g, x) = tracked[k : k + 2]
+        for k, ((w, f, z), (other, g, x)) in enumerate(pairwise(tracked)):
             i, j = _match_vertices(w, other)
-            near = np.abs(np.log(z[i] / x[j])) < SETTINGS.z_drift * distance
-            i, j = i[near], j[near]
             crossed = np.minimum(z[i], x[j])[:, None] < self.breakpoints
             n, e = np.nonzero(crossed & (self.breakpoints <= np.maximum(z[i], x[j])[:, None]))
             known[k].append(Located(f[i[n]], z[i[n]], self.breakpoints[e]))
@@ -279,12 +274,12 @@ class VertexTrack:
         self, f: FloatArray, z: FloatArray, lams: FloatArray, sides: Sides
     ) -> NDArray[np.int64]:
         """Return the best vertices at some slopes, and those between two breakpoints or beside one."""
-        per_lam = SETTINGS.candidates_per_lam
-        chosen = [np.argsort(-(f - lam * z), kind="stable")[:per_lam] for lam in lams]
+        kept = SETTINGS.kept_vertices
+        chosen = [np.argsort(-(f - lam * z), kind="stable")[:kept] for lam in lams]
         order = np.argsort(-(f - lams[0] * z), kind="stable")
         interval = np.searchsorted(self.breakpoints, z[order])
         for n in range(len(self.breakpoints) + 1):
-            chosen.append(order[interval == n][: SETTINGS.kept_vertices])
+            chosen.append(order[interval == n][:kept])
         return np.unique(np.concatenate([*chosen, sides.left.ravel(), sides.right.ravel()]))
 
     def _best_on_either_side(self, f: FloatArray, z: FloatArray, lam: float) -> Sides:

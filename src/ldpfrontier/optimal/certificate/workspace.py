@@ -54,7 +54,7 @@ class Workspace(NamedTuple):
     @classmethod
     def of(cls, n: int, breakpoints: int) -> Workspace:
         """Return space for n letters, and so many breakpoints of the majorant."""
-        grid, m = max(SETTINGS.min_grid, int(SETTINGS.grid_per_letter * n)), SETTINGS.max_planes
+        grid, m = SETTINGS.grid, SETTINGS.max_planes
         return cls(
             np.array([(j / grid) ** SETTINGS.grid_exponent for j in range(grid + 1)]),
             np.empty((2, 2, n, 2 * grid)),

@@ -68,7 +68,7 @@ class MechanismAscent:
         self._master.add(columns)
         self._cuts += cuts
         self.value, self._weights, _ = self._master.solve()
-        return self.value > before * (1.0 + SETTINGS.least_rise)
+        return self.value > before * (1.0 + SETTINGS.joint_tolerance)
 
     @property
     def channel(self) -> Channel:
@@ -109,7 +109,7 @@ class MechanismAscent:
             largest = mixed.max(axis=1, keepdims=True)
             # Cuts that hardly ask for a mixture would make the program longer, and its solution no better.
             least = SETTINGS.cut_share * SETTINGS.mixed_share / len(live)
-            violated = (mixed > SETTINGS.cut_ratio * largest) & (mixed * z[live, None] > least)
+            violated = (mixed > SETTINGS.cut_share * largest) & (mixed * z[live, None] > least)
             rows, _ = np.nonzero(violated)
             if float(largest[:, 0] @ z[live]) <= SETTINGS.mixed_share or not rows.size:
                 break
@@ -117,9 +117,7 @@ class MechanismAscent:
                 cuts[live[k]] = np.vstack([cuts[live[k]], found[k][violated[k]]])
             _add_cuts(lp, found[violated], live[rows], m)
         inside, _ = self.oracle.pull(ends)
-        return self._add(
-            self.utility.columns(inside), [_nearest(cuts[j], end) for j, end in zip(live, ends, strict=True)]
-        )
+        return self._add(self.utility.columns(inside), [cuts[j] for j in live])
 
 
 def _add_cuts(lp: highspy.Highs, cuts: FloatArray, owners: NDArray[np.integer], m: int) -> None:
@@ -128,12 +126,6 @@ def _add_cuts(lp: highspy.Highs, cuts: FloatArray, owners: NDArray[np.integer], 
     rows = np.zeros((k, m, n))
     rows[np.arange(k), owners] = -cuts / np.abs(cuts).max(axis=1, keepdims=True)
     add_rows(lp, np.zeros(k), rows.reshape(k, m * n))
-
-
-def _nearest(cuts: FloatArray, column: FloatArray) -> FloatArray:
-    """Return the cuts that are nearest to being violated by a column, the last ones first among equals."""
-    slack = (cuts @ column) / np.abs(cuts).max(axis=1)
-    return cuts[np.argsort(-slack, kind="stable")[: SETTINGS.kept_cuts * column.size]]
 
 
 def ascended_mechanism(oracle: Oracle, start: Channel) -> Channel:
@@ -158,9 +150,8 @@ def ascended_mechanism(oracle: Oracle, start: Channel) -> Channel:
         for columns in start_columns(start, ascent.utility):
             inside, _ = oracle.pull(columns.vectors)
             ascent.add(ascent.utility.columns(inside))
-        for _ in range(SETTINGS.max_rises):
-            if not ascent.rise(SETTINGS.max_rise_steps):
-                break
+        while ascent.rise(SETTINGS.max_search_steps):
+            pass
         family = ascent.family
         family.found = Columns.join([family.found, ascent.utility.columns(ascent.support)])
         generate_by_search(family, SETTINGS.joint_tolerance, SETTINGS.joint_rounds)

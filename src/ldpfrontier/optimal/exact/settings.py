@@ -61,32 +61,19 @@ class ExactSettings:
     pull_loss: float = 0.05
     #: Entries of a column below this count as this large in gradients: the slope of v log v at 0 is -inf.
     gradient_floor: float = 1e-5
-    #: Steps of a search along gradients.
+    #: Steps of a search along gradients, and programs of one step of a joint ascent.
     max_search_steps: int = 60
-    #: Share of the entries of a good column that are opened in the starts of searches.
-    opened_share: float = 0.2
-    #: Share of these entries that are closed.
-    closed_share: float = 0.3
+    #: Share of the entries of a good column that are opened in the starts of searches, and that are closed.
+    changed_share: float = 0.2
     #: Nodes that are split between two calls of the separation oracle.
     split_together: int = 16
-    #: A node is not split nearer to its ends than this share of its width.
-    split_margin: float = 0.35
 
     # Tuning: joint ascent of the columns of a mechanism. Tuned on random tables of 18 to 30 cells.
     #: Mass that may be mixed with constants.
     mixed_share: float = 1e-3
-    #: Share of it, per column, below which cuts are left out.
-    cut_share: float = 0.2
-    #: Share of the mixture that its worst cut asks a column for, below which its other ones are left out.
-    cut_ratio: float = 0.3
-    #: Cuts that a column keeps from one ascent to the next, as a multiple of the cells.
-    kept_cuts: int = 4
-    #: Relative rise of the value that counts as one.
-    least_rise: float = 1e-4
-    #: Programs of one step of an ascent.
-    max_rise_steps: int = 80
-    #: Steps of an ascent.
-    max_rises: int = 12
+    #: Shares below which cuts are left out: of that mass per column, and of what the worst cut of a column
+    #: asks it to be mixed.
+    cut_share: float = 0.3
 
 
 SETTINGS = ExactSettings()

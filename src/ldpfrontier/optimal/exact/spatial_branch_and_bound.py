@@ -167,11 +167,11 @@ class JointColumns:
         every = np.repeat(columns, 3, axis=0)
         noise = np.exp(self.rng.normal(size=every.shape))
         opened = np.where(
-            self.rng.random(every.shape) < SETTINGS.opened_share,
+            self.rng.random(every.shape) < SETTINGS.changed_share,
             self.rng.random(every.shape) * self.top,
             every,
         )
-        closed = np.where(self.rng.random(every.shape) < SETTINGS.closed_share, 0.0, every * noise)
+        closed = np.where(self.rng.random(every.shape) < SETTINGS.changed_share, 0.0, every * noise)
         random = self.rng.random((2 * n, n)) ** 4 * self.top
         result = np.vstack([columns, opened, closed, random])
         return self.utility.columns(result + 1e-12).vectors
@@ -261,10 +261,8 @@ class JointColumns:
         if gaps.sum() < 0.5 * (-node.negative_bound - enough):
             return [(lo, hi)]
         x = int(gaps.argmax())
-        margin = SETTINGS.split_margin * (hi[x] - lo[x])
-        at = float(np.clip(v[x], lo[x] + margin, hi[x] - margin))
         below, above = hi.copy(), lo.copy()
-        below[x] = above[x] = at
+        below[x] = above[x] = 0.5 * (lo[x] + hi[x])
         return [(lo, below), (above, hi)]
 
 

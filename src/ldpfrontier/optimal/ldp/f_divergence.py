@@ -209,7 +209,7 @@ def certify(
     rounding = ROUNDING * (partition.value + (utility.f is not None))
     resolution = 0.1 * max(tolerance * partition.value, rounding)
     tangents, best = _tangents(utility, partition, epsilon)
-    pricing = (ListedPricing if len(utility.prior) <= SETTINGS.listed_pricing_inputs else ChordPricing)(
+    pricing = (ListedPricing if len(utility.prior) <= SETTINGS.max_listed_inputs else ChordPricing)(
         utility, epsilon
     )
     bound, subsets = pricing.bound(best, resolution, partition.value)
@@ -310,7 +310,7 @@ class _DualProgram:
         self._lp.setOptionValue("simplex_iteration_limit", SETTINGS.max_simplex_steps)
         nothing = np.empty(0, dtype=np.int32), np.empty(0)
         # A wider range of duals is of no use, and without any the first program has no optimum.
-        most = SETTINGS.price_range * np.minimum(
+        most = np.minimum(
             scale * max(float(np.abs(tangents).max()) / self._unit, 1.0), SETTINGS.max_unit_price
         )
         for cost, limit in zip(self._basis.sum(axis=0), most, strict=True):
@@ -324,7 +324,7 @@ class _DualProgram:
         bent[bends, bends + 1] = -1.0 / steps[:-1] - 1.0 / steps[1:]
         bent /= scale
         add_rows(self._lp, np.zeros(len(bends)), bent / np.abs(bent).max(axis=1, keepdims=True))
-        self.complete = len(place) <= 2 * SETTINGS.listed_pricing_inputs
+        self.complete = len(place) <= 2 * SETTINGS.max_listed_inputs
         if self.complete:
             inputs = np.arange(len(place))
             first, last = (ends[:, None] for ends in np.triu_indices(len(place)))

@@ -12,7 +12,8 @@ class LdpSettings:
     """Numbers that the methods of this folder are run with; k is the number of inputs."""
 
     # Stated limits.
-    #: Inputs up to which all 2^k staircase columns are listed; pricing 2^20 of them takes about 20 ms.
+    #: Inputs up to which all 2^k staircase columns are listed; pricing 2^20 of them takes about 20 ms. Of an
+    #: f-divergence, all intervals of up to twice as many are in the linear program from the start.
     max_listed_inputs: int = 20
     #: Inputs of an f-divergence: all k^2 blocks are tried, in as much memory.
     max_divergence_inputs: int = 4_000
@@ -56,9 +57,6 @@ class LdpSettings:
     generation_work: int = 500_000
     #: Passes over pairs of bins, if their weights do not agree before. Insensitive.
     exchange_passes: int = 30
-    #: Inputs up to which all columns of an f-divergence are listed for pricing. Up to twice as many, all
-    #: intervals of inputs are in the linear program from the start. Insensitive.
-    listed_pricing_inputs: int = 12
     #: Sets kept in all steps of a branch and bound together, by effort. Half the widths leave a gap of 2e-9
     #: in place of 1e-9 on these priors.
     pricing_widths: tuple[int, int] = (20_000, 320_000)
@@ -67,8 +65,6 @@ class LdpSettings:
     price_knots: int = 96
     #: Fewest and most knots within a block.
     knots_per_block: tuple[int, int] = (4, 16)
-    #: Range of the price per unit of P0 + P1 in a linear program, in slopes of tangents.
-    price_range: float = 4.0
     #: Linear programs for prices.
     price_rounds: int = 40
     #: Step from the best prices towards the new ones.
