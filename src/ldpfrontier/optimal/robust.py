@@ -40,8 +40,9 @@ from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
+from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
-from ldpfrontier.optimal.projections.solve import frontier_bound, projected_mechanism
+from ldpfrontier.optimal.projections.solve import projected_mechanism
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
 from ldpfrontier.types import FloatArray, Intractable

@@ -81,7 +81,7 @@ class BranchAndBound:
         most, least = max(top), min(bottom)
         allowed = allowed_probabilities(r, np.array(body.radius), body.order)
         letter_caps = most / allowed * (1.0 + gamma(8))
-        ratio = SETTINGS.wide_ratio if moving else SETTINGS.interval_ratio
+        ratio = SETTINGS.wide_ratio if moving and g >= 0 else SETTINGS.interval_ratio
         # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise.
         rise, far = math.expm1(body.radius), SETTINGS.last_scalar
         rise *= 1.0 - gamma(2 * r.size + 16 + 8.0 * body.radius)

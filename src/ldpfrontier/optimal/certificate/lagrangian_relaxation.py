@@ -11,6 +11,11 @@ is an upper bound, and separates over the letters. On every interval of a grid o
 convex part lies below its chord and the concave parts below tangents, so the maximum is one over the ends of
 finitely many intervals, tabulated with upward rounding (`workspace`). The best multipliers are looked for
 with Kelley's cutting planes.
+
+Where x = 1 + s v -> 0, the tangent at s is about -C x^(g-1) at the other end of xi, C > 0. Its own tangent in
+w, taken at x = c, is -C c^(g-1) (1 - (1 - g) (b - c) / c) at x = b: for g < 0 and c = b/2, in the middle of
+(0, b], that is above 0, and grows without limit as the interval shrinks. The constraint then says nothing of
+points beside the pole. At c = (2 - g) / (3 - g) b it is -C c^(g-1) / (2 - g), so that no c is less.
 """
 
 from __future__ import annotations
@@ -124,21 +129,22 @@ def _tabulate_constraint(
     moved = 0.5 * abs(bound[1] - bound[0]) * (t[1] - t[0])
     at_ends = positive_linear(bound, t[0]), positive_linear(bound, t[1])
     ratio, difference = last / s - 1.0, 0.0 if g == 0.0 else 2.0 * _DIFFERENCE / abs(g)
+    share = (2.0 - g) / (3.0 - g)
     for u in range(problem.r.size):
         for j in range(grid):
             left, right = space.points[u, j], space.points[u, grid + j]
             middle, half = 0.5 * (left + right), 0.5 * (right - left)
-            # Tangents in w and in the bound of A or B, which moves with t: in the middle of their domain.
-            v = sign * (middle - origin)
-            shift = 0.5 * max(half + moved - v - 1.0 / s, 0.0)
-            v += shift
-            argument = max(1.0 + s * v, _ZERO)
+            # Tangents in w and in the bound of A or B, which moves with t: in the middle, but away from the
+            # pole of phi.
+            center = sign * (middle - origin)
+            argument = max(1.0 + s * center, share * (1.0 + s * (center + half + moved)), _ZERO)
+            v = (argument - 1.0) / s
             value, slope = _phi(argument, g), _phi_slope(argument, g)
             second = slope * (last - s)
             per_argument = (1.0 - g) / argument
             bent = slope * s + second * (1.0 - per_argument * v * s)
             steep = _TANGENT * slope * (1.0 + s * (right + abs(origin) + moved))
-            reach = s * (half + moved + shift)
+            reach = s * (half + moved + abs(v - center))
             first_value = value + difference + rounding * (abs(value) + slope * reach) + steep
             farther = abs(s * v) + reach * (1.0 + per_argument * abs(s * v))
             error = steep * (3.0 - g + 2.0 * per_argument) + rounding * slope * farther

@@ -30,8 +30,8 @@ from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class
 from ldpfrontier.optimal.projections.budget_multiplier import check_level
+from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
-from ldpfrontier.optimal.projections.solve import frontier_bound
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.privacy import conditional_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall

@@ -42,9 +42,8 @@ class BallFamily:
         In nats, > 0.
     distinct : bool
         Whether pairs s != s' only are compared.
-    share : float
-        Share of the budget of F that every projection gets: 1 for the projections themselves. At 1/2 any two
-        groups can have theirs at once, so every (eps, F)-RLDP mechanism is in the class of distinct pairs.
+    radii : ndarray, shape (a1,), optional
+        In nats, of the balls that take the place of the projections; by default those of the projections.
     budget_multiplier : float
         Price of all of the budget, relative to e^eps - 1, from 0 to less than 1 (see
         `projections.budget_multiplier`). With 0 every projection has its share for nothing.
@@ -57,7 +56,7 @@ class BallFamily:
     ball: RenyiBall
     epsilon: float
     distinct: bool
-    share: float = 1.0
+    radii: FloatArray | None = None
     budget_multiplier: float = 0.0
     margin: float = 0.0
     resolution: float = 0.0
@@ -97,7 +96,7 @@ class BallFamily:
         """Return a new body, with its first vertices."""
         (s, delta, _), ball, shift = key, self.ball, key.shift
         p, ratio, scale = ball.sensitive[s], self.epsilon + shift, math.exp(-0.5 * shift)
-        radius = float(ball.radius_at(np.array(self.share), p))
+        radius = float((ball.projected_radii if self.radii is None else self.radii)[s])
         # Columns with B >= 1 are scaled by e^(delta / 2) here, and the multiplier with them.
         multiplier = self.budget_multiplier * math.expm1(self.epsilon) * math.exp(0.5 * delta)
         if multiplier > 0.0:

@@ -8,26 +8,20 @@ for all pairs (s, s') or for s != s' only. The proof of privacy of PolyOpt (lopu
 nothing of its simplices but that they contain the projections, so these mechanisms are private too. The
 columns are products of convex bodies (`products.ball_family`), and the steps are those of PolyOpt:
 a decomposition, whose weights are coupled into columns, column generation from these, and certificates
-(`schedule`) where a bound is asked for. For distinct pairs, with half of the budget for every projection, the
-class contains every (eps, F)-RLDP mechanism.
+(`schedule`) where a bound is asked for.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.column_generation.proximal_bundle import ProximalFamily, generate_proximal
 from ldpfrontier.optimal.column_generation.smoothed import best_channel, generate
-from ldpfrontier.optimal.geometry.ball_body import Body
-from ldpfrontier.optimal.geometry.block_key import BlockKey
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.products.ball_family import BallFamily
@@ -37,9 +31,7 @@ from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
 from ldpfrontier.optimal.projections.schedule import ClassBound, certified_bound, searched_bound
 from ldpfrontier.optimal.projections.settings import SETTINGS
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import renyi_divergences, two_cell_range
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.uncertainty.settings import SETTINGS as UNCERTAINTY
 from ldpfrontier.utility import Columns, MutualInformation
 
 
@@ -91,7 +83,7 @@ def projected_mechanism(
     rounds : int
     """
     tolerance = max(SETTINGS.finest_gap, tolerance)
-    columns, duals, bound = _bounded_class(family, tolerance, max_nodes)
+    columns, duals, bound = bounded_class(family, tolerance, max_nodes)
     channel, rounds = _generate_joint(family, columns, duals, tolerance, max_rounds, start)
     return channel, bound, rounds
 
@@ -101,103 +93,30 @@ def mechanism_without_bound(
 ) -> tuple[Channel, int]:
     """Return a good mechanism of the columns of a family, and the rounds, as `projected_mechanism` does."""
     tolerance = max(SETTINGS.finest_gap, tolerance)
-    decomposition = _first_decomposition(family, tolerance)
+    decomposition, _ = first_decomposition(family, tolerance)
     duals = decomposition.solve_refined(family.explore, gap=tolerance)
     return _generate_joint(family, decomposition.columns(), duals, tolerance, max_rounds, start)
 
 
-def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int) -> float:
-    """Return an upper bound on the utility of every (eps, F)-RLDP mechanism, in nats.
+def first_decomposition(family: DecomposableFamily, gap: float) -> tuple[Decomposition, FloatArray]:
+    """Decompose the product of all pairs, its lists of vertices shortened if long, and then the family.
 
-    With half of the budget each, any two groups can have theirs at once, so a robust mechanism is private
-    over the projections of half budgets, for distinct pairs: their class contains it. So does that of any
-    sets within these. Below order 1 balls of order 1 within the half budgets take their place: certificates
-    of the half budgets themselves hardly came below the bound of `optimal_nonrobust` with 40,000 nodes.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-        With radius > 0 and at least two sensitive values.
-    epsilon : float
-        In nats, > 0.
-    max_nodes : int
-        Nodes to look at, see `Certificate`.
+    Returns
+    -------
+    decomposition : Decomposition
+    duals : ndarray, shape (a1, a2)
+        Of all known vertices, to the gap: their sum is about the optimum of the class, or above it.
     """
-    if ball.order >= 1:
-        family = BallFamily(ball, epsilon, distinct=True, share=0.5)
-    else:
-        family = InscribedFamily(
-            RenyiBall(ball.centre, ball.radius, 1.0), epsilon, True, radii=inscribed_radii(ball)
-        )
-    return _bounded_class(family, SETTINGS.finest_gap, max_nodes).bound
-
-
-@dataclass(eq=False)
-class InscribedFamily(BallFamily):
-    """As `BallFamily`, but with given radii of the projections, nats, shape (a1,)."""
-
-    radii: FloatArray = field(default_factory=lambda: np.zeros(0))
-
-    def _new_body(self, key: BlockKey) -> Body:
-        """Return a new body, with its first vertices."""
-        (s, _, _), ball, shift = key, self.ball, key.shift
-        ratio, scale = self.epsilon + shift, math.exp(-0.5 * shift)
-        return Body(ball.conditionals[s], float(self.radii[s]), ball.order, ball.centre[s], ratio, scale)
-
-
-def inscribed_radii(ball: RenyiBall) -> FloatArray:
-    r"""Return radii, (a1,), of balls of order 1 within the projections at half budget, of a lower order.
-
-    For one group with centre r, the least D_1(r || R) is sought among all R beyond the radius, those with
-    D_alpha(r || R) >= rho. At the least one D_alpha = rho, as both divergences fall on the way to r; and with
-    x = r/R the Lagrange condition is ::
-
-        x_u - l x_u^alpha = m     for all u with R_u > 0,
-
-    l >= 0. The left-hand side is convex in x_u, so x_u has at most two values: on a set T of letters and off
-    it. Such R are determined by R(T), the least or the largest one within the radius, and their divergences
-    are those of two cells. So the least of these over all T is a radius of order 1 within rho. It is at least
-    rho, as Renyi divergences do not fall with the order, and about rho/alpha if rho is small; with an empty
-    cell off T and no other, where all orders agree, it is rho.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-        Of an order below 1, with radius > 0.
-    """
-    halves = ball.radius_at(np.full(len(ball.centre), 0.5), ball.sensitive)
-    found = [
-        _radius_within(r, float(rho), ball.order) for r, rho in zip(ball.conditionals, halves, strict=True)
-    ]
-    return np.array(found)
-
-
-def _radius_within(r: FloatArray, radius: float, order: float) -> float:
-    """Return the largest radius of order 1 within one of a lower order, or that radius for many letters."""
-    if math.isinf(radius) or (r == 0).any() or r.size > UNCERTAINTY.max_subset_values:
-        return radius
-    mass = np.clip(subset_sums(r)[1:-1], 0.0, 1.0)
-    least = two_cell_range(mass, np.full(mass.size, radius), order)[0]
-    # Sets that may vanish have an infinite divergence of order 1. The largest R(T) is the least one off T.
-    mass, least = mass[least > 0], least[least > 0]
-    pairs = np.stack([mass, 1.0 - mass], axis=1), np.stack([least, 1.0 - least], axis=1)
-    within = float(renyi_divergences(*pairs, 1.0).min(initial=math.inf))
-    return max(radius, within * (1.0 - 1e-9))  # rounding errs on the side of less
-
-
-def _first_decomposition(family: DecomposableFamily, gap: float) -> Decomposition:
-    """Decompose the product of all pairs, its lists of vertices shortened if long, and then the family."""
     decomposition = Decomposition(family.product(0, 0.0), family.epsilon)
     duals = decomposition.solve(family.explore_all_pairs, gap=POLYOPT.start_gap)
     if family.product(0, 0.0).size > POLYOPT.max_kept_vertices:
         decomposition.renumber_vertices(family.keep_best(duals, decomposition.vertices_in_use()))
-    decomposition.solve(family.explore, gap=gap)
-    return decomposition
+    return decomposition, decomposition.solve(family.explore, gap=gap)
 
 
-def _bounded_class(family: BallFamily, gap: float, max_nodes: int) -> ClassBound:
+def bounded_class(family: BallFamily, gap: float, max_nodes: int) -> ClassBound:
     """Return good columns, good duals and a bound, from so many nodes."""
-    decomposition = _first_decomposition(family, gap)
+    decomposition, _ = first_decomposition(family, gap)
     if max_nodes > 0:
         return certified_bound(family, decomposition, gap, max_nodes)
     bound = searched_bound(family, decomposition, gap)

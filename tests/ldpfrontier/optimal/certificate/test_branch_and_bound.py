@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from ldpfrontier.optimal.certificate.branch_and_bound import BranchAndBound
 from ldpfrontier.optimal.certificate.majorant import evaluate
-from ldpfrontier.optimal.geometry.ball_body import climb_or_restore, polish
+from ldpfrontier.optimal.geometry.ball_body import Body, climb_or_restore, polish
 from support.blocks import extreme_means, function_values, random_body, random_majorant
 
 ORDERS = (0.5, 1.0, 2.0, 3.0)
@@ -88,6 +88,16 @@ def test_a_tree_bounds_every_member_above_a_majorant(order, seed, pieces, moving
             [evaluate(majorant, float(x), t) for x in z]
         )
         assert over.max(initial=-math.inf) <= bounds[n] + 1e-9
+
+
+@pytest.mark.parametrize("order", [0.3, 0.5, 0.7, 0.9])
+def test_a_tree_closes_below_order_1(order):
+    """Tangents of phi, which has a pole there, are negative beside it: no interval is stuck at 1 + s v = 0."""
+    r = np.array([0.34, 0.66])
+    body = Body(r, 0.025, order, r, 0.3)
+    tree = BranchAndBound(body, r, (body.top,) * 2, (body.bottom,) * 2)
+    goal = float(body.reduced(r).max()) + 1e-3
+    assert tree.bound(goal, 15_000) == goal
 
 
 def test_a_tree_closes():

@@ -86,10 +86,11 @@ class Exact:
             return {key: mpf(0) for key in product(range(2), range(2), range(2))}
         origin = bound[0] + 0.5 * (t[0] + t[1]) * (bound[1] - bound[0])
         moved = 0.5 * abs(bound[1] - bound[0]) * (t[1] - t[0])
-        v = sign * (0.5 * (left + right) - origin)
-        v += 0.5 * max(0.5 * (right - left) + moved - v - 1.0 / s, 0.0)
-        v, s, last = mpf(v), mpf(s), mpf(last)
-        x = max(1 + s * v, mpf(_ZERO))
+        center, half, g = sign * (0.5 * (left + right) - origin), 0.5 * (right - left), float(self.problem.g)
+        share = (2.0 - g) / (3.0 - g)
+        x = max(1.0 + s * center, share * (1.0 + s * (center + half + moved)), _ZERO)
+        s, last, x = mpf(s), mpf(last), mpf(x)
+        v = (x - 1) / s
         value, slope = self.phi(x)
         second = slope * (last - s)
         bent = slope * s + second * (1 - (1 - self.g) * v * s / x)

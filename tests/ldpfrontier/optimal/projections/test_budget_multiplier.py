@@ -27,7 +27,8 @@ from ldpfrontier.optimal.projections.budget_multiplier import (
     level_by_multiplier,
     shared_budget_mechanism,
 )
-from ldpfrontier.optimal.projections.solve import frontier_bound, mechanism_without_bound
+from ldpfrontier.optimal.projections.frontier import frontier_bound
+from ldpfrontier.optimal.projections.solve import mechanism_without_bound
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import uninformative
 from ldpfrontier.uncertainty.divergence import divergence_cost, least_mean, two_cell_range

@@ -17,13 +17,12 @@ from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.ball_body import polish
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.products.ball_family import BallFamily
-from ldpfrontier.optimal.projections.solve import frontier_bound, inscribed_radii, projected_mechanism
+from ldpfrontier.optimal.projections.frontier import frontier_bound
+from ldpfrontier.optimal.projections.solve import projected_mechanism
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.uncertainty.divergence import (
     least_mean,
     minimizers,
-    push_out,
-    random_targets,
     renyi_divergences,
 )
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -192,14 +191,6 @@ def test_covers_find_the_vertices_that_are_missing():
     assert value <= bound < 1.004 * value
 
 
-def test_no_robust_mechanism_is_above_the_frontier():
-    shares = np.random.default_rng(4).dirichlet(np.full(36, 2.0))
-    ball = RenyiBall.confidence(np.random.default_rng(5).multinomial(20_000, shares).reshape(12, 3))
-    nr = optimal_nonrobust(ball.centre, 0.2).upper_bound
-    optimum = optimal_robust(ball, 0.2, envelope="exact", tolerance=1e-3, max_nodes=40_000)
-    assert optimum.value <= optimum.upper_bound < 0.7 * nr
-
-
 def test_degenerate_tables():
     one_public = RenyiBall.confidence([[20], [30]])
     assert optimal_robust(one_public, 1.0, envelope="projections").value > 0
@@ -219,38 +210,3 @@ def test_bad_arguments():
         ValueError, match=r"The start is private at level .* over the projections; epsilon is 1"
     ):
         optimal_robust(ball, 1.0, envelope="projections", start=Channel(np.eye(4)))
-
-
-@pytest.mark.parametrize("order", [0.25, 0.5, 0.7, 0.95])
-@settings(max_examples=15, deadline=None)
-@given(seed=seeds)
-def test_inscribed_balls_of_order_1_lie_within_half_budgets(order, seed):
-    """Their boundaries are inside, and no larger balls are: two cells reach their radii."""
-    rng = np.random.default_rng(seed)
-    centre = rng.dirichlet(np.full(12, 0.7)).reshape(3, 4)
-    if seed % 2:
-        centre[0, 1] = 0.0
-    ball = RenyiBall(centre / centre.sum(), 10 ** rng.uniform(-4, -0.5), order)
-    limits = ball.radius_at(np.full(3, 0.5), ball.sensitive)
-    for r, radius, limit in zip(ball.conditionals, inscribed_radii(ball), limits, strict=True):
-        if not np.isfinite(radius):
-            assert np.isinf(limit) or r.size == 4
-            continue
-        targets = random_targets(rng, 400, 4)
-        for letters in range(1, 15):  # two cells: a set of letters and the other ones
-            chosen = np.array([letters >> u & 1 for u in range(4)], dtype=float)
-            if r @ chosen > 0:
-                targets = np.vstack([targets, r * chosen / (r @ chosen)])
-        targets = np.vstack([targets, np.where(r == 0, 1.0, 0.0)[None] if (r == 0).any() else targets[:1]])
-        R = push_out(np.tile(r, (len(targets), 1)), targets, np.full(len(targets), radius), 1.0)
-        spent = renyi_divergences(np.tile(r, (len(R), 1)), R, order)
-        assert (spent <= limit * (1.0 + 1e-7) + 1e-13).all()
-        assert spent.max() > 0.999 * limit
-
-
-def test_below_order_1_bounds_are_below_that_of_a_known_distribution():
-    counts = np.random.default_rng(3).multinomial(400, np.full(18, 1 / 18)).reshape(6, 3)
-    ball = RenyiBall.confidence(counts, order=0.7)
-    nr = optimal_nonrobust(ball.centre, 0.3).upper_bound
-    optimum = optimal_robust(ball, 0.3, envelope="exact", tolerance=1e-3, max_nodes=1_500)
-    assert optimum.value <= optimum.upper_bound < 0.9 * nr
