@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ldpfrontier.numerics.subset_sums import subset_sums
+from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.settings import SETTINGS
@@ -37,7 +38,9 @@ def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int) -> float:
     max_nodes : int
         Nodes to look at, see `Certificate`; below order 1 as many again.
     """
-    shares = best_shares(ball.sensitive, lambda x: _estimate(_class_at(ball, epsilon, x)))
+    shares = np.full(len(ball.centre), 0.5)
+    if ball.centre.size <= EXACT.max_ascent_cells:  # on larger tables other shares take more nodes
+        shares = best_shares(ball.sensitive, lambda x: _estimate(_class_at(ball, epsilon, x)))
     families = [_class_at(ball, epsilon, shares)]
     if ball.order < 1:
         # At few nodes that of order 1 may be the lower one, although it is the larger class.

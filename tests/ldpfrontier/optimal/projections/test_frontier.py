@@ -1,4 +1,4 @@
-"""Bounds on all robust mechanisms: shares of the budget, and balls of order 1 within those of lower orders."""
+"""Bounds on all robust mechanisms: shares of the budget, and balls of order 1 within lower orders."""
 
 from __future__ import annotations
 
