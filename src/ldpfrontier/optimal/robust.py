@@ -375,9 +375,9 @@ def _beyond_simplex(
             ball, products.epsilon, tolerance=tolerance, max_rounds=max_rounds, start=channel
         )
         rounds += more
-        if ball.centre.size <= EXACT.max_ascent_cells:
+        if few := ball.centre.size <= EXACT.max_ascent_cells:
             channel = _ascended(ball, products.epsilon, channel)
-        bound = frontier_bound(ball, epsilon, nodes) if nodes > 0 else math.inf
+        bound = frontier_bound(ball, epsilon, nodes, choose_shares=few) if nodes > 0 else math.inf
     value = MutualInformation(ball.centre)(channel)
     bound = min(bound, nonrobust_bound(ball.centre, epsilon))
     return certified(channel, value, bound, tolerance, rounds, error=0.0)

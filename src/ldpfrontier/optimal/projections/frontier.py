@@ -15,7 +15,6 @@ from collections.abc import Callable
 import numpy as np
 
 from ldpfrontier.numerics.subset_sums import subset_sums
-from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.settings import SETTINGS
@@ -26,7 +25,7 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.uncertainty.settings import SETTINGS as UNCERTAINTY
 
 
-def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int) -> float:
+def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int, *, choose_shares: bool = False) -> float:
     """Return an upper bound on the utility of every (eps, F)-RLDP mechanism, in nats.
 
     Parameters
@@ -37,9 +36,12 @@ def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int) -> float:
         In nats, > 0.
     max_nodes : int
         Nodes to look at, see `Certificate`; below order 1 as many again.
+    choose_shares : bool
+        Whether one group may have more than half of the budget. That is a smaller class, and on larger tables
+        takes more nodes.
     """
     shares = np.full(len(ball.centre), 0.5)
-    if ball.centre.size <= EXACT.max_ascent_cells:  # on larger tables other shares take more nodes
+    if choose_shares:
         shares = best_shares(ball.sensitive, lambda x: _estimate(_class_at(ball, epsilon, x)))
     families = [_class_at(ball, epsilon, shares)]
     if ball.order < 1:
