@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.projections.solve import frontier_bound
+from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.beyond import BOUNDS
 
