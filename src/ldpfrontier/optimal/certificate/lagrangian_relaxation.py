@@ -11,11 +11,6 @@ is an upper bound, and separates over the letters. On every interval of a grid o
 convex part lies below its chord and the concave parts below tangents, so the maximum is one over the ends of
 finitely many intervals, tabulated with upward rounding (`workspace`). The best multipliers are looked for
 with Kelley's cutting planes.
-
-Where x = 1 + s v -> 0, the tangent at s is about -C x^(g-1) at the other end of xi, C > 0. Its own tangent in
-w, taken at x = c, is -C c^(g-1) (1 - (1 - g) (b - c) / c) at x = b: for g < 0 and c = b/2, in the middle of
-(0, b], that is above 0, and grows without limit as the interval shrinks. The constraint then says nothing of
-points beside the pole. At c = (2 - g) / (3 - g) b it is -C c^(g-1) / (2 - g), so that no c is less.
 """
 
 from __future__ import annotations
@@ -134,8 +129,7 @@ def _tabulate_constraint(
         for j in range(grid):
             left, right = space.points[u, j], space.points[u, grid + j]
             middle, half = 0.5 * (left + right), 0.5 * (right - left)
-            # Tangents in w and in the bound of A or B, which moves with t: in the middle, but away from the
-            # pole of phi.
+            # Tangents in w and in the bound of A or B, which moves with t: not too near to the pole of phi.
             center = sign * (middle - origin)
             argument = max(1.0 + s * center, share * (1.0 + s * (center + half + moved)), _ZERO)
             v = (argument - 1.0) / s

@@ -11,6 +11,11 @@ some l u, so that what a tangent is wrong by is some operations times ::
 
 besides those on its terms, and 2 / |g| for the difference x^g - 1. Intervals are rounded outwards, and k
 downwards.
+
+Where x = 1 + s v -> 0, the tangent at s is about -C x^(g-1) at the other end of xi, C > 0. Its own tangent in
+w, taken at x = c, is -C c^(g-1) (1 - (1 - g) (b - c) / c) at x = b: for g < 0 and c = b/2, in the middle of
+(0, b], that is above 0, and grows without limit as the interval shrinks. The constraint then says nothing of
+points beside the pole. At c = (2 - g) / (3 - g) b it is -C c^(g-1) / (2 - g), which is below 0.
 """
 
 from __future__ import annotations
