@@ -22,6 +22,7 @@ SOURCE = DOCS.parent / "src"
 sys.path[:0] = [str(SOURCE), str(DOCS.parent / "workflow"), str(DOCS.parent / "tools")]
 
 import artifact  # noqa: E402
+import cluster  # noqa: E402
 
 import ldpfrontier  # noqa: E402
 import rules  # noqa: E402
@@ -125,4 +126,5 @@ if __name__ == "__main__":
     artifact.renew()
     API.write_text(api(), encoding="utf-8")
     rules.PAGE.write_text(rules.page(), encoding="utf-8")
+    cluster.PAGE.write_text(cluster.page(), encoding="utf-8")
     OWN_DATA.write_text(own_data(OWN_DATA.read_text(encoding="utf-8")), encoding="utf-8")
