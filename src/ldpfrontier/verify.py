@@ -279,7 +279,7 @@ def privacy(document: Document, claim: Any) -> str:
             found = [[quotient(*mean) for mean in means]]
         if any(apart(groups, most) for groups in found):
             raise Unproved(f"output {y} has a ratio above {t}")
-    return f"the one in this file has ratios at most {t} ({kind} at level {epsilon})"
+    return f"the mechanism in this file has ratios at most {shown(most, up=True)} ({kind} at level {epsilon})"
 
 
 def apart(groups: list[Ends], most: Decimal) -> set[tuple[int, int]]:
@@ -339,8 +339,8 @@ def privacy_over_f(document: Document, claim: Any) -> str:
         if left := set.intersection(*unproved):
             i, j = min(left)
             raise Unproved(f"output {y} is not proved to have a ratio of at most {t} of {i} to {j}")
-    over = f"F of order {order} and radius {radius} (that F has the true distribution is assumed)"
-    return f"the one in this file has ratios at most {t} over {over}"
+    over = f"F of order {order} and radius {radius} (assuming that F contains the true distribution)"
+    return f"the mechanism in this file has ratios at most {shown(most, up=True)} over {over}"
 
 
 def utility(document: Document, claim: Any) -> str:
@@ -349,7 +349,7 @@ def utility(document: Document, claim: Any) -> str:
     if least > has:
         raise Unproved(f"the channel has no more than {shown(more, up=True)}, as far as is seen")
     unit = " nats" if document.utility in ("mutual information", "kl") else ""
-    return f"the one in this file has {shown(least, up=False)}{unit}"
+    return f"the mechanism in this file has {shown(least, up=False)}{unit}"
 
 
 def value(document: Document) -> Ends:

@@ -87,9 +87,9 @@ def test_it_runs_as_a_file(tmp_path: Path, place: str) -> None:
     assert [d.returncode for d in done] == [0, 1, 2, 2, 1], done
     assert done[2].stdout.count("\n") == 3
     assert done[0].stdout == (
-        f"{good}: proved. No mechanism with ratios at most 3 has more than 0.130812035942 nats; the one in"
-        " this file has 0.130812035941 nats; the one in this file has ratios at most 3 (local privacy at"
-        " level 1.0986122886682).\n"
+        f"{good}: proved. No mechanism with ratios at most 3 has more than 0.130812035942 nats; the"
+        " mechanism in this file has 0.130812035941 nats; the mechanism in this file has ratios at most 3"
+        " (local privacy at level 1.0986122886682).\n"
     )
 
 

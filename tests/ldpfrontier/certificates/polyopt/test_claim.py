@@ -118,7 +118,7 @@ def test_bounds_of_adult_are_proved(
     said = verify.check(content)
     assert said[0].startswith("no mechanism of PolyOpt, with ratios at most ")
     assert " over F of order 2 and radius 0.0" in said[0]
-    assert said[1].startswith("the one in this file has ")
+    assert said[1].startswith("the mechanism in this file has ")
 
 
 @pytest.mark.parametrize("seed", [pytest.param(n, marks=long if n in (7, 16) else ()) for n in range(27)])
