@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -61,8 +62,10 @@ class Kernel:
         """What compiled functions take this one for."""
         return self.dispatcher._numba_type_
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Return what the function returns."""
+        if named:
+            arguments = inspect.signature(self.py_func).bind(*arguments, **named).args
         if self._is_new:
             self._is_new = False
             if is_wanted() and not (self._kept and self._kept._load_index()):

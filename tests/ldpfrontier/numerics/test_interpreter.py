@@ -134,6 +134,11 @@ def test_what_python_refuses_is_compiled(new):
     assert kernel.dispatcher.signatures
 
 
+def test_arguments_may_be_named(new):
+    kernel = new(divided)
+    assert kernel(np.zeros(1), by=2.0) == kernel(by=2.0, x=np.zeros(1)) == 1.5
+
+
 def test_results_are_numbers_of_python():
     found = interpreter._plain((np.float64(1.5), np.bool_(True), (np.int64(2),)))
     assert [type(part) for part in (*found[:2], *found[2])] == [float, bool, int]
