@@ -49,7 +49,7 @@ def split():
     duals = generate_proximal(
         family, decomposition.columns(), utility, [decomposition.refine(gap=1e-4).ravel()],
         tolerance=1e-4, max_rounds=30,
-    )[1].reshape(family.ball.centre.shape)  # fmt: skip
+    ).prices.reshape(family.ball.centre.shape)  # fmt: skip
     sweep = DeltaSweep(family, 33)
     sweep.search(duals, 1e-5 * whole)
     return family, sweep, duals, whole
