@@ -42,7 +42,7 @@ class Proof:
     kappa: float
     epsilon: float
     distinct: bool
-    share: float
+    radii: np.ndarray | None
     columns: np.ndarray  # (m, a1, a2)
     certificate: Certificate  # kept, so that no other one gets its id
 
@@ -58,7 +58,7 @@ def proofs(monkeypatch):
             family = self.family
             columns = family.price(self.duals.ravel(), 0)[1].vectors.reshape(-1, *self.duals.shape)
             found[id(self)] = Proof(
-                self.duals.copy(), kappa, family.epsilon, family.distinct, family.share, columns, self
+                self.duals.copy(), kappa, family.epsilon, family.distinct, family.radii, columns, self
             )
             return kappa
 
@@ -76,7 +76,10 @@ def largest_reduced_cost(
     """The largest (mu(v) - c . v) / Z of the private columns that are found."""
     ball = instance.ball
     cone = Cone(np.array(ball.centre), ball.radius, ball.order, proof.epsilon, proof.distinct)
-    cone.radii = radius_of_cost(proof.share * cone.budget / cone.p, cone.order)
+    if proof.radii is None:
+        cone.radii = radius_of_cost(cone.budget / cone.p, cone.order)
+    else:  # of balls in the place of the projections
+        cone.radii = proof.radii
     known, other = proof.columns[:starts], structured(cone, rng, starts)
     if len(known):
         # Some are mixed out of the blocks of good ones.
