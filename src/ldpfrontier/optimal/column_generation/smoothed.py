@@ -98,7 +98,13 @@ class Master:
 
     def channel(self, weights: FloatArray) -> Channel:
         """Build the channel with columns theta_j v_j, its row sums exact to rounding."""
-        support = np.flatnonzero(weights > NUMERICS.lp_tolerance)
+        large = weights > NUMERICS.lp_tolerance
+        # A column of less weight may have entries so large that rows do not sum to 1 without it.
+        support = np.flatnonzero(
+            large
+            if self._residual(np.where(large, weights, 0.0)) <= NUMERICS.sum_tolerance
+            else weights > 0.0
+        )
         return _weighted(np.array([self.vectors[j] for j in support]).T, weights[support])
 
 
