@@ -44,6 +44,7 @@ class Kernel:
         functools.update_wrapper(self, function)
         options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
         self.py_func = function
+        self._signature = inspect.signature(function)
         self._kept: Any = None
         self._interpreted: Interpreted | None = None
         self._is_new = True
@@ -65,7 +66,7 @@ class Kernel:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Return what the function returns."""
         if named:
-            arguments = inspect.signature(self.py_func).bind(*arguments, **named).args
+            arguments = self._signature.bind(*arguments, **named).args
         if self._is_new:
             self._is_new = False
             if is_wanted() and not (self._kept and self._kept._load_index()):

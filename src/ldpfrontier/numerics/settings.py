@@ -29,8 +29,8 @@ class NumericsSettings:
     partitioned_tail: int = 30
 
     # Tuning: how long Python runs a kernel before it is compiled.
-    #: Seconds that compiling takes for 1,000 bytes of bytecode: 0.2 to 0.8 were measured.
-    compiling_seconds: float = 0.4
+    #: Seconds that compiling takes for 1,000 bytes of bytecode: 0.2 to 1.2 were measured.
+    compiling_seconds: float = 0.8
     #: Numbers in the arguments of a call above which a kernel is compiled; they are copied before the call.
     interpreted_numbers: int = 50_000
     #: The same of kernels that call no other function, which cannot be interrupted.
