@@ -75,16 +75,19 @@ def best_shares(sensitive: FloatArray, estimate: Callable[[FloatArray], float]) 
         About the optimum of the class of given shares. Shares are chosen by it; a bound holds for any.
     """
     leader = np.arange(sensitive.size) == sensitive.argmax()
-    values = {rest: estimate(np.where(leader, 1.0 - rest, rest)) for rest in (0.5, 0.25)}
+
+    def shares(rest: float) -> FloatArray:
+        return np.where(leader, 1.0 - rest, rest)
+
+    values = {rest: estimate(shares(rest)) for rest in (0.5, 0.25)}
     # Halved as long as that is better, and then by the root of 2 either way.
     while values[rest := min(values)] < (1.0 - POLYOPT.start_gap) * values[2.0 * rest]:
-        values[0.5 * rest] = estimate(np.where(leader, 1.0 - 0.5 * rest, 0.5 * rest))
+        values[0.5 * rest] = estimate(shares(0.5 * rest))
     best = min(values, key=values.__getitem__)
     for rest in (best * math.sqrt(2.0), best / math.sqrt(2.0)):
         if rest < 0.5:
-            values[rest] = estimate(np.where(leader, 1.0 - rest, rest))
-    best = min(values, key=values.__getitem__)
-    return np.where(leader, 1.0 - best, best)
+            values[rest] = estimate(shares(rest))
+    return shares(min(values, key=values.__getitem__))
 
 
 def inscribed_radii(ball: RenyiBall, shares: FloatArray) -> FloatArray:

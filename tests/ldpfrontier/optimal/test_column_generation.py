@@ -1,0 +1,23 @@
+"""The restricted master of column generation: channels whose rows sum to 1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
+from ldpfrontier.optimal.column_generation.smoothed import Master
+
+
+def test_columns_of_tiny_weight_stay_where_rows_need_them() -> None:
+    """A weight below the tolerance of linear programs counts if the entries of its column are large."""
+    tiny, large = 0.5 * NUMERICS.lp_tolerance, 2000.0
+    master = Master(2, vectors=[np.array([1.0, 1.0 - tiny * large]), np.array([0.0, large])])
+    channel = master.channel(np.array([1.0, tiny]))
+    np.testing.assert_allclose(channel.matrix.sum(axis=1), 1.0, atol=1e-12)
+    assert channel.matrix.shape == (2, 2)
+
+
+def test_columns_of_tiny_weight_that_rows_can_do_without_are_left_out() -> None:
+    tiny = 0.5 * NUMERICS.lp_tolerance
+    master = Master(2, vectors=[np.ones(2), np.array([0.0, 1.0])])
+    assert master.channel(np.array([1.0, tiny])).matrix.shape == (2, 1)
