@@ -114,12 +114,17 @@ def cost(paper: Paper, claim: Claim, measured: pd.DataFrame) -> tuple[str, str, 
     return time + more, f"{memory:.0f} MB" + more, f"{disk:.1f} MB" + more
 
 
+def replace_between(text: str, start: str, end: str, content: str, page: Path) -> str:
+    """Return the text of a page with other content between two of its lines."""
+    before, found_start, rest = text.partition(start)
+    _, found_end, after = rest.partition(end)
+    if not (found_start and found_end):
+        raise ValueError(f"{page} has no lines {start.strip()} and {end} to put the tables between.")
+    return f"{before}{start}{content}{end}{after}"
+
+
 def appendix(text: str) -> str:
     """Return artifact.md with the table of every paper renewed."""
-    before, start, rest = text.partition(_START)
-    _, end, after = rest.partition(_END)
-    if not (start and end):
-        raise ValueError(f"{ARTIFACT} has no lines {_START.strip()} and {_END} to put the tables between.")
     measured = pd.read_csv(MEASURED)
     lines = []
     for paper in planned()[0].values():
@@ -143,7 +148,7 @@ def appendix(text: str) -> str:
                 ", ".join(look),
             ]
             lines.append(f"| {' | '.join(cells)} |")
-    return before + start + "\n".join(lines) + "\n\n" + end + after
+    return replace_between(text, _START, _END, "\n".join(lines) + "\n\n", ARTIFACT)
 
 
 # The manifest ---------------------------------------------------------------------------------------------

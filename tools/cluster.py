@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-from artifact import MEASURED, planned
+from artifact import MEASURED, planned, replace_between
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/cluster.md"
@@ -55,8 +55,4 @@ def _amount(jobs: pd.DataFrame) -> str:
 
 def page() -> str:
     """Return the page with its table renewed."""
-    before, start, rest = PAGE.read_text(encoding="utf-8").partition(_START)
-    _, end, after = rest.partition(_END)
-    if not (start and end):
-        raise ValueError(f"{PAGE} has no lines {_START.strip()} and {_END} to put the table between.")
-    return f"{before}{start}{table()}{end}{after}"
+    return replace_between(PAGE.read_text(encoding="utf-8"), _START, _END, table(), PAGE)
