@@ -1,0 +1,45 @@
+"""The pictures of the pages are figures of the papers, and those of a run where there is one."""
+
+import importlib.util
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from reproduction.planning.paper import papers
+
+ROOT = Path(__file__).parents[2]
+#: Where the results of a run at full scale are.
+RESULTS = Path(os.environ.get("LDPFRONTIER_RESULTS", ROOT / "results"))
+
+
+def loaded():
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / "tools/pictures.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PICTURES = loaded()
+
+
+def test_every_picture_of_a_paper_is_a_figure_of_it():
+    shown = list(PICTURES.shown())
+    assert shown
+    for path, key, figure in shown:
+        assert figure in papers()[key].figures, path.name
+
+
+def test_every_picture_is_on_a_page():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    named = set(re.findall(r"img/([\w.]+)", "".join(page.read_text(encoding="utf-8") for page in pages)))
+    assert named == {path.name for path in PICTURES.PICTURES.iterdir()}
+
+
+def test_pictures_are_the_figures_of_the_run():
+    compared = list(PICTURES.compared(RESULTS))
+    if not compared:
+        pytest.skip(f"There are no figures of a run at full scale in {RESULTS}.")
+    for path, source in compared:
+        assert path.read_bytes() == source.read_bytes(), f"{path.name}: python tools/pictures.py renew"

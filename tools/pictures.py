@@ -1,0 +1,82 @@
+"""The pictures of the pages: figures of a run, copied to docs/img.
+
+`python tools/pictures.py` compares those that the pages show with the figures of a run in `results/`, byte by
+byte, and `python tools/pictures.py renew` copies what differs. Figures that the run has drawn from other
+configurations than the page's own, such as those of a smaller run, are left out.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURES = ROOT / "docs/img"
+sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "src")]
+
+from snakemake.utils import update_config  # noqa: E402
+
+from reproduction.planning.paper import Paper, papers  # noqa: E402
+from reproduction.planning.plan import Plan  # noqa: E402
+from reproduction.results.files import read_metadata  # noqa: E402
+
+#: The runs that pages show: by default, and beyond the papers.
+CONFIGURATIONS = ("config/config.yaml", "config/beyond.yaml")
+
+
+@cache
+def _plans() -> list[tuple[dict[str, Paper], Plan]]:
+    plans = []
+    configuration: dict[str, object] = {}
+    for name in CONFIGURATIONS:
+        update_config(configuration, yaml.safe_load((ROOT / name).read_text(encoding="utf-8")))
+        chosen = {key: paper.select_calls(configuration) for key, paper in papers().items()}
+        plans.append((chosen, Plan(chosen, dict(configuration), ROOT / "resources")))
+    return plans
+
+
+def shown() -> Iterator[tuple[Path, str, str]]:
+    """Yield the pictures that are figures, each with its paper and its figure."""
+    for path in sorted(PICTURES.glob("*_*.png")):
+        key, _, figure = path.stem.partition("_")
+        if key in papers():
+            yield path, key, figure
+
+
+def compared(results: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield the pictures, each with the figure of a run at full scale that it should be."""
+    for path, key, name in shown():
+        source = results / f"figures/{key}/{name}.png"
+        if source.is_file() and any(
+            name in chosen[key].figures and _is_of(plan, chosen[key], name, results)
+            for chosen, plan in _plans()
+        ):
+            yield path, source
+
+
+def _is_of(plan: Plan, paper: Paper, figure: str, results: Path) -> bool:
+    """Whether the tables that a figure is drawn from have the configurations of a plan."""
+    return all(
+        (path := results / f"tables/{paper.key}/{table}.parquet").is_file()
+        and read_metadata(path).get("configuration_hash") == plan.configuration_of(paper.tables[table])
+        for table in paper.figures[figure].tables
+    )
+
+
+if __name__ == "__main__":
+    different = [
+        (path, source)
+        for path, source in compared(ROOT / "results")
+        if path.read_bytes() != source.read_bytes()
+    ]
+    for path, source in different:
+        print(f"{path.relative_to(ROOT)} is not the figure of {source.relative_to(ROOT)}")
+    if renewing := sys.argv[1:] == ["renew"]:
+        for path, source in different:
+            shutil.copyfile(source, path)
+    sys.exit(bool(different) and not renewing)
