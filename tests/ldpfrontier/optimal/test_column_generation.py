@@ -21,3 +21,10 @@ def test_columns_of_tiny_weight_that_rows_can_do_without_are_left_out() -> None:
     tiny = 0.5 * NUMERICS.lp_tolerance
     master = Master(2, vectors=[np.ones(2), np.array([0.0, 1.0])])
     assert master.channel(np.array([1.0, tiny])).matrix.shape == (2, 1)
+
+
+def test_columns_without_weight_make_up_for_rows_that_are_met_in_the_program_alone() -> None:
+    """Where a row is off by more than rounding, and no column in use can change it without the others."""
+    master = Master(2, vectors=[np.array([1.0, 1.0 - 5e-9]), np.array([0.0, 1.0]), np.array([2.0, 0.0])])
+    channel = master.channel(np.array([1.0, 0.0, -1e-16]))
+    np.testing.assert_allclose(channel.matrix, [[1.0, 0.0], [1.0 - 5e-9, 5e-9]], rtol=0, atol=1e-15)

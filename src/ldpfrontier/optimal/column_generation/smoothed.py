@@ -22,6 +22,7 @@ from typing import Protocol
 
 import highspy
 import numpy as np
+from scipy.optimize import nnls
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.highs import add_column, new_lp, solve
@@ -98,14 +99,28 @@ class Master:
 
     def channel(self, weights: FloatArray) -> Channel:
         """Build the channel with columns theta_j v_j, its row sums exact to rounding."""
-        large = weights > NUMERICS.lp_tolerance
+        kept = np.where(weights > NUMERICS.lp_tolerance, weights, 0.0)
         # A column of less weight may have entries so large that rows do not sum to 1 without it.
-        support = np.flatnonzero(
-            large
-            if self._residual(np.where(large, weights, 0.0)) <= NUMERICS.sum_tolerance
-            else weights > 0.0
-        )
-        return _weighted(np.array([self.vectors[j] for j in support]).T, weights[support])
+        if self._residual(kept) > NUMERICS.sum_tolerance:
+            kept = np.maximum(weights, 0.0)
+        if self._residual(kept) > NUMERICS.sum_tolerance:
+            kept = self._completed(kept)
+        support = np.flatnonzero(kept)
+        return _weighted(np.array([self.vectors[j] for j in support]).T, kept[support])
+
+    def _completed(self, weights: FloatArray) -> FloatArray:
+        """Return weights near those given with which rows sum to 1: columns that had none may have some.
+
+        Scaled by HiGHS, a row may pass for met within its tolerance that is not, and the columns in use need
+        not be able to make up for it.
+        """
+        vectors, used = np.array(self.vectors).T, np.flatnonzero(weights)
+        residual = 1.0 - vectors @ weights
+        unit = float(np.abs(residual).max())
+        changes = unit * nnls(np.hstack([vectors, -vectors[:, used]]), residual / unit)[0]
+        completed = weights + changes[: weights.size]
+        completed[used] -= changes[weights.size :]
+        return np.maximum(completed, 0.0)
 
 
 def _weighted(basis: FloatArray, weights: FloatArray) -> Channel:
