@@ -22,6 +22,9 @@ ROW_SUM_TOLERANCE = 1e-9
 #: Value and bound come from different sums: this much apart, relative to 1 + |bound|, they are equal.
 ROUNDING = 2e-12
 
+#: By how much, relatively, an optimum may be missed where its bound is far above it.
+OPTIMUM_TOLERANCE = 1e-3
+
 #: Of a row. The first two belong to optima with a certificate; a heuristic was searched for without one; what
 #: is measured is no optimum of anything, and what is skipped was out of reach.
 OPTIMAL, BOUNDED, CLOSED_FORM, HEURISTIC, MEASURED, SKIPPED = STATUSES = (
@@ -158,6 +161,19 @@ def _result_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
         ~skipped & ~(table["row_sum_error"] <= ROW_SUM_TOLERANCE),
         "has row sums that are off by {row_sum_error}; allowed is 1e-9",
     )
+    yield (
+        _falls(table),
+        "has the value {value}, less than a smaller level has, whose mechanism is allowed here",
+    )
+
+
+def _falls(table: pd.DataFrame) -> pd.Series[bool]:
+    """Return which optima are worse than one of a smaller level, whose mechanism they could have taken."""
+    optima = table[table["status"].isin([OPTIMAL, BOUNDED]) & (table["direction"] == "max")]
+    optima = optima.sort_values("epsilon")
+    others = [name for name in RESULTS.key if name != "epsilon"]
+    best = optima.groupby(others, dropna=False, sort=False)["value"].cummax()
+    return (optima["value"] < best - OPTIMUM_TOLERANCE * best.abs()).reindex(table.index, fill_value=False)
 
 
 RESULTS = Schema(

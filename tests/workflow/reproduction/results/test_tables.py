@@ -139,6 +139,7 @@ def test_a_table_without_rows_has_the_columns_and_their_types(schema):
         ({"direction": "-"}, "is certified without a direction"),
         ({**OBSERVED, "bound": 8.0}, "has the bound 8.0 and no direction"),
         ({**OBSERVED, "privacy": 0.6}, "has the privacy level 0.6; its limit is 0.5"),
+        ({"value": 0.2497}, "has the value 0.2497, less than a smaller level has"),
     ],
 )
 def test_a_certificate_that_fails_is_an_error_naming_the_row(change, sentence):
@@ -159,6 +160,9 @@ def test_what_a_row_may_be():
         {"mechanism": "srr", "status": "closed form", "certified": False},
         {"mechanism": "ir", "status": "heuristic", "certified": False, "privacy": 0.5 + 1e-10},
         {"mechanism": "large", "status": "bounded", "gap": 1.0, "value": 0.0},
+        {"epsilon": 1.0, "value": 0.2499},
+        {"epsilon": 1.0, "metric": "leakage", "direction": "min", "value": 0.4, "bound": 0.25},
+        {"epsilon": 1.0, "mechanism": "ir", "status": "heuristic", "certified": False, "value": 0.1},
     ]
     assert len(RESULTS.conform(table(*rows))) == len(rows)
 
