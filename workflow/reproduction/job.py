@@ -13,11 +13,17 @@ from typing import Any
 
 import pandas as pd
 
+from reproduction.planning.own_mechanisms import register
 from reproduction.results.files import read_table
 
 
-def start(log: str | Path) -> None:
-    """Send messages to the log of the job, and warnings and tracebacks to the terminal as well."""
+def start(log: str | Path, configuration: Mapping[str, Any] | None = None) -> None:
+    """Begin a job, before it imports a paper.
+
+    Messages go to the log of the job, and warnings and tracebacks to the terminal as well. What the
+    configuration takes from outside the repository becomes known.
+    """
+    register(configuration or {})
     path = Path(log)
     path.parent.mkdir(parents=True, exist_ok=True)
     terminal = logging.StreamHandler(sys.stderr)

@@ -19,7 +19,7 @@ sys.path[:0] = [str(BASE / "workflow"), str(BASE / "src")]
 
 try:
     from reproduction.data import catalogue as data
-    from reproduction.planning import configuration, run_lock, run_times, terminal
+    from reproduction.planning import configuration, outside, run_lock, run_times, terminal
     from reproduction.planning.paper import ROOT as PAPER_FOLDERS
     from reproduction.planning.paper import Counts, Layout, Table, papers
     from reproduction.planning.plan import Plan
@@ -44,6 +44,7 @@ update_config(config, configuration.read_texts(workflow.config_settings.config))
 
 try:
     configuration.check(config, COMMON_SCHEMA, PAPERS.values())
+    outside.locate_mechanisms(config, outside.folders_of(workflow.overwrite_configfiles))
 except configuration.ConfigurationError as problems:
     raise WorkflowError(str(problems)) from None
 
@@ -90,7 +91,8 @@ def code_of(call, *more):
     """Return the hash of what a job of a call runs: its script, its function, and the schemas of its tables."""
     script = {Table: "compute.py", Layout: "layout.py"}.get(type(call), "figure.py")
     schemas = [table.schema_name for table in (*PLAN.input_tables(call), *more)]
-    return code(script, call.function_name, *schemas)
+    found, looks = code(script, call.function_name, *schemas), PLAN.looks(call)
+    return hashlib.sha256(f"{found} {looks}".encode()).hexdigest() if looks else found
 
 
 def unknown_targets(arguments):

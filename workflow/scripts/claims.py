@@ -11,7 +11,7 @@ from reproduction.planning.provenance import result_metadata
 from reproduction.results.certificates import VERIFIED, count_certificates
 from reproduction.results.files import csv, markdown, read_table, write_table, write_texts
 
-start(snakemake.log[0])
+start(snakemake.log[0], snakemake.config)
 entries, errata = [], []
 for paper in papers().values():
     schemas = {name: load(table.schema_name) for name, table in paper.tables.items() if not table.population}

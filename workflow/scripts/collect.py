@@ -5,7 +5,7 @@ from _job import load, read_parts, start
 from ldpfrontier.atomic import write_text
 from reproduction.results.files import csv, merge_metadata, read_metadata, write_table
 
-start(snakemake.log[0])
+start(snakemake.log[0], snakemake.config)
 metadata = merge_metadata(map(read_metadata, snakemake.input))
 metadata["configuration_hash"] = snakemake.params.configuration
 schema = snakemake.params.schema

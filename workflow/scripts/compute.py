@@ -7,7 +7,7 @@ from reproduction.planning.provenance import result_metadata
 from reproduction.results.certificates import DOCUMENTS
 from reproduction.results.files import csv, read_counts, write_table
 
-start(snakemake.log[0])
+start(snakemake.log[0], snakemake.config)
 params, output = snakemake.params, snakemake.output
 tables = read_tables(params.call, params.reads, snakemake.input.tables)
 counts = {

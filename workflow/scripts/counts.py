@@ -8,7 +8,7 @@ from _job import start
 from ldpfrontier.atomic import write_text
 from reproduction.data.catalogue import data_set
 
-start(snakemake.log[0])
+start(snakemake.log[0], snakemake.config)
 data = data_set(snakemake.wildcards.data, snakemake.config)
 text, provenance = data.load()(**snakemake.params.settings, bundled=snakemake.input.bundled)
 logging.info("Source: %s", provenance)

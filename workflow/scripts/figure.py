@@ -4,7 +4,7 @@ from _job import load, read_tables, start
 
 from ldpfrontier.practice.figure_style import save
 
-start(snakemake.log[0])
+start(snakemake.log[0], snakemake.config)
 params = snakemake.params
 tables = read_tables(params.call, params.reads, snakemake.input)
 figure = load(params.call["function"])(*tables, **params.call["arguments"])

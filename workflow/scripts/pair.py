@@ -5,7 +5,7 @@ from _job import start
 from ldpfrontier.atomic import write_text
 from reproduction.data.catalogue import data_set
 
-start(snakemake.log[0])
+start(snakemake.log[0], snakemake.config)
 names = snakemake.wildcards
 data = data_set(names.data, snakemake.config)
 pair = data.contingency(data.read(snakemake.input.bundled), names.sensitive, names.public)

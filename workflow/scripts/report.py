@@ -8,7 +8,7 @@ from reproduction.report import page
 from reproduction.results.certificates import VERIFIED
 from reproduction.results.files import read_table, write_texts
 
-start(snakemake.log[0])
+start(snakemake.log[0], snakemake.config)
 made_by = page.write(
     snakemake.output.page,
     papers=list(papers().values()),

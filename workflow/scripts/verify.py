@@ -10,7 +10,7 @@ from reproduction.planning.provenance import result_metadata
 from reproduction.results.certificates import DOCUMENTS, VERIFIED, verified
 from reproduction.results.files import csv, read_table, write_table
 
-start(snakemake.log[0])
+start(snakemake.log[0], snakemake.config)
 params, output = snakemake.params, snakemake.output
 documents = pd.concat([read_table(path, DOCUMENTS) for path in snakemake.input], ignore_index=True)
 shutil.rmtree(output.folder, ignore_errors=True)

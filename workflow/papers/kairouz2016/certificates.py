@@ -31,6 +31,7 @@ def sweep(
     numbers: Sequence[int],
     epsilons: Sequence[float],
     *,
+    mechanisms: Sequence[str] = experiments.MECHANISMS,
     certificates: int,
     tolerance: float = 1e-9,
     max_rounds: int = 1000,
@@ -39,7 +40,7 @@ def sweep(
 
     Parameters
     ----------
-    instances, utility, size, numbers, epsilons, tolerance, max_rounds
+    instances, utility, size, numbers, epsilons, mechanisms, tolerance, max_rounds
         As of `experiments.sweep`.
     certificates : int
         Instances of lower numbers have certificates.
@@ -57,7 +58,7 @@ def sweep(
         As `experiments.sweep`.
     """
     effort: Effort = {"tolerance": tolerance, "max_rounds": max_rounds}
-    results = experiments.sweep(instances, utility, size, numbers, epsilons, **effort)
+    results = experiments.sweep(instances, utility, size, numbers, epsilons, mechanisms=mechanisms, **effort)
     first = [number for number in numbers if number < certificates]
     return results, DOCUMENTS.table(_documents(instances, utility, size, first, epsilons, effort))
 

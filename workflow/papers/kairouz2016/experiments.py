@@ -18,9 +18,14 @@ from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.utility import MutualInformation
 from papers.kairouz2016.instances import PAPER, Measure, instance_name, measures
-from reproduction.results.tables import CLOSED_FORM, RESULTS, Row, result, select
+from reproduction.own_channels import channel_of, require_private
+from reproduction.planning.own_mechanisms import registered
+from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, Row, result, select
 
 MECHANISMS = ("binary", "rr", "geometric")
+
+#: Those of the user's own, by name.
+OWN = registered(PAPER)
 
 _LOG = logging.getLogger(__name__)
 
@@ -58,7 +63,7 @@ def sweep(
     epsilons : sequence of float
         Privacy levels in nats.
     mechanisms : sequence of str
-        Members of `MECHANISMS`.
+        Members of `MECHANISMS`, and mechanisms of the user's own.
     tolerance, max_rounds
         As for `optimal_ldp`.
 
@@ -107,7 +112,8 @@ def _sweep_rows(
         entries = [("optimal", optimum.channel, optimum.value, optimum.status, optimum.iterations)]
         for mechanism in mechanisms:
             channel = _closed_form(mechanism, measure, epsilon)
-            entries.append((mechanism, channel, measure(channel), CLOSED_FORM, 0))
+            status = HEURISTIC if mechanism in OWN else CLOSED_FORM
+            entries.append((mechanism, channel, measure(channel), status, 0))
         for mechanism, channel, value, status, iterations in entries:
             certificate = {
                 "epsilon": epsilon,
@@ -141,6 +147,11 @@ def balance(measure: MutualInformation) -> float:
 
 
 def _closed_form(mechanism: str, measure: Measure, epsilon: float) -> Channel:
+    if mechanism in OWN:
+        own = OWN[mechanism]
+        channel = channel_of(own, measure, epsilon, len(measure.prior))
+        require_private(own, ldp_epsilon(channel), epsilon, "between any two inputs")
+        return channel
     match mechanism:
         case "binary":
             return binary_mechanism(measure, epsilon)

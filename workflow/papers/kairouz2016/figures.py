@@ -17,7 +17,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, style
 from ldpfrontier.types import FloatArray
-from papers.kairouz2016.looks import ACHIEVED, POSSIBLE, SCALE, STAIRCASES, UTILITIES
+from papers.kairouz2016.looks import ACHIEVED, OWN_LOOKS, POSSIBLE, SCALE, STAIRCASES, UTILITIES
 from papers.kairouz2016.summaries import ratios
 from reproduction.plotting import Look, graded, handle
 
@@ -43,24 +43,25 @@ def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> 
     Returns
     -------
     matplotlib.figure.Figure
-        On the right, of binary and randomized response as in the paper, thin lines are instances and the
-        marked line is the lowest of them.
+        On the right, of binary and randomized response as in the paper, and of the user's own mechanisms,
+        thin lines are instances and the marked line is the lowest of them.
     """
-    left_looks = [STAIRCASES[name] for name in ("optimal", "binary", "rr", "geometric")]
+    own = {name: look for name, look in OWN_LOOKS.items() if name in set(table["mechanism"])}
+    shown = {name: STAIRCASES[name] for name in ("optimal", "binary", "rr", "geometric")} | own
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 2.9))
         left, right = figure.subplots(1, 2)
         normalized = table[table["metric"] == "normalized"]
-        for order, name in enumerate(("optimal", "binary", "rr", "geometric")):
+        for order, (name, look) in enumerate(shown.items()):
             rows = normalized[normalized["mechanism"] == name]
             mean = rows.groupby("epsilon")["value"].mean()
-            _plot_with_markers(left, mean, STAIRCASES[name], order)
+            _plot_with_markers(left, mean, look, order)
         left.set(
             xlabel=_LEVEL, ylabel=f"{ACHIEVED[utility]} / {POSSIBLE[utility]}, average", ylim=(0.0, 1.02)
         )
         shares = ratios(table, utility)
-        for order, name in enumerate(("rr", "binary")):
-            _plot_instances(right, _by_instance(shares[name]), STAIRCASES[name], order)
+        for order, name in enumerate(("rr", "binary", *own)):
+            _plot_instances(right, _by_instance(shares[name]), {**STAIRCASES, **own}[name], order)
             if name in stated:
                 _draw_stated_minimum(right, stated[name], STAIRCASES[name])
         right.set(xlabel=_LEVEL, ylabel=f"{ACHIEVED[utility]} / OPT", ylim=(0.0, 1.02))
@@ -70,8 +71,8 @@ def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> 
             ax.set_title(f"({letter}) {title}", loc="left")
             ax.set_xlim(0.0, table.loc[np.isfinite(table["epsilon"]), "epsilon"].max())
         figure.legend(
-            handles=[*map(handle, left_looks), tuple(map(_stated_minimum_entry, ("binary", "rr")))],
-            labels=[*(look.label for look in left_looks), _STATED_MINIMUM],
+            handles=[*map(handle, shown.values()), tuple(map(_stated_minimum_entry, ("binary", "rr")))],
+            labels=[*(look.label for look in shown.values()), _STATED_MINIMUM],
             loc="outside upper center", ncols=5, columnspacing=1.4, handlelength=2.8,
             handler_map={tuple: HandlerTuple(ndivide=None)},
         )  # fmt: skip

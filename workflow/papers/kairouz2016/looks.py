@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reproduction.planning.own_mechanisms import registered
 from reproduction.plotting import Look
 
 #: By utility: what a mechanism achieves, what it could achieve without privacy, and what sets the scale at
@@ -25,4 +26,9 @@ STAIRCASES = {
     "rr": Look("randomized response", "#0072B2", "o", (0, (4, 1.5, 1, 1.5))),
     "geometric": Look("geometric", "#009E73", "s", (0, (1, 1.2)), filled=False),
     "mixed": Look("better of the two", "#AA4499", "D", "-"),
+}
+
+#: Of mechanisms of the user's own, drawn with those of the paper in Figures 3 and 6.
+OWN_LOOKS = {
+    own.name: Look(own.label, own.colour, own.marker, "-") for own in registered("kairouz2016").values()
 }

@@ -7,11 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reproduction.planning.configuration import grid_contradictions, values
+from reproduction.planning.own_mechanisms import names_in, own_contradictions
 from reproduction.planning.paper import Parts, claim_entries
 
 Configuration = Mapping[str, Any]
 Arguments = dict[str, Any]
 
+
+#: The mechanisms that the paper compares, which its claims need.
+MECHANISMS = ("binary", "rr", "geometric")
 
 #: Instances in a file, all of which are drawn, and fresh populations in a file: more of them only add files.
 INSTANCES_PER_FILE, GROUPS_PER_FILE = 100, 100
@@ -65,6 +69,7 @@ def sweeps(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
     paper = configuration["kairouz2016"]
     rest = {
         "epsilons": values(paper["epsilon"]),
+        "mechanisms": names_in(paper["mechanisms"]),
         "tolerance": float(paper["solver"]["tolerance"]),
         "max_rounds": paper["solver"]["rounds"],
         "certificates": paper["certificates"],
@@ -199,6 +204,13 @@ def contradictions(configuration: Configuration) -> Iterator[str]:
     """Yield what in the section of the paper contradicts what."""
     paper = configuration["kairouz2016"]
     yield from grid_contradictions("kairouz2016.epsilon", paper["epsilon"])
+    named = [entry for entry in paper["mechanisms"] if isinstance(entry, str)]
+    if sorted(named) != sorted(MECHANISMS):
+        yield (
+            f"kairouz2016.mechanisms names {', '.join(named) or 'nothing'}; allowed are"
+            f" {', '.join(MECHANISMS)}, and functions of your own beside them."
+        )
+    yield from own_contradictions("kairouz2016", paper, (*MECHANISMS, "optimal", "identity", "mixed"))
     pairs = {"scaling": paper["scaling"], **{f"expansions.{k}": v for k, v in paper["expansions"].items()}}
     for key, (first, second) in pairs.items():
         if not first < second:

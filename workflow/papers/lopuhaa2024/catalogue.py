@@ -1,6 +1,7 @@
 """The mechanisms of lopuhaa2024 and beyond: one list of their names, classes and looks, and the statements.
 
-Standard library only, so that a configuration can be checked without a numerical library.
+Those of the user's own that the job knows of are in it, too. No numerical library is imported, so that a
+configuration can be checked without one.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from reproduction.planning.own_mechanisms import OwnMechanism, registered
 
 if TYPE_CHECKING:
     from ldpfrontier.optimal.exact.separation import Pairs
@@ -100,6 +103,13 @@ MECHANISMS: dict[str, Mechanism] = {
     "ir_optimal": Mechanism("IR, optimal parts", "#E69F00", "P", (0, (6, 1.5, 1, 1.5)), heuristic=True),
     "srr": Mechanism("SRR", "#CC79A7", "D", (0, (4, 1.5, 1, 1.5))),
     "grr": Mechanism("GRR", "#7A7A7A", "v", (0, (2, 1.2)), filled=False),
+}
+
+#: Those of the user's own, which must be private for all of F, by name; they come last in the list above.
+OWN: Mapping[str, OwnMechanism] = registered("lopuhaa2024")
+MECHANISMS |= {
+    own.name: Mechanism(own.label, own.colour, own.marker, "-", private=SET, heuristic=True)
+    for own in OWN.values()
 }
 
 #: The mechanisms that the paper compares.

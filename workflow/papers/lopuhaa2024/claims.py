@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.catalogue import MECHANISMS, OWN
 from papers.lopuhaa2024.summaries import cells, small_first
 from reproduction.ledger.claims import (
     ANOTHER_READING,
@@ -341,7 +341,8 @@ def utility_difference(tables: Tables, claim: Claim) -> Finding:
     spare = _spare_tables(own, arguments["deviations"])
     uneven = spare < 0
     wide = own[~(own["extreme"] < arguments["largest"])]
-    other = summary[~summary.index.isin(own.index) & (summary["instances"] >= arguments["instances"])]
+    known = ~summary.index.isin(own.index) & ~summary["mechanism"].isin(list(OWN))
+    other = summary[known & (summary["instances"] >= arguments["instances"])]
     measured = (
         f"Largest relative difference {own['extreme'].max():.2%}; share of positive ones "
         f"{own['positive'].min():.2f} to {own['positive'].max():.2f}."

@@ -32,8 +32,10 @@ from papers.lopuhaa2024.catalogue import (
     MECHANISMS,
     NESTED_CLASSES,
     OVER_SET,
+    OWN,
     SET,
 )
+from reproduction.own_channels import channel_of, require_private
 from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, SKIPPED, Row, result
 
 PAPER = "lopuhaa2024"
@@ -116,6 +118,14 @@ def _srr(problem: Problem) -> Channel:
     return secret_randomized_response(a1, a2, problem.epsilon)
 
 
+def _own(problem: Problem, name: str) -> Channel:
+    """Call a mechanism of the user's own with F and the level, and refuse one that is not private over F."""
+    own, ball, epsilon = OWN[name], problem.ball, problem.epsilon
+    channel = channel_of(own, ball, epsilon, ball.centre.size)
+    require_private(own, ball.worst_case_epsilon(channel), epsilon, "over F")
+    return channel
+
+
 #: What makes each mechanism of the catalogue: an optimum, or a channel without a bound of its own. They are
 #: solved in this order, in which a class comes after those that it contains.
 SOLVERS: Mapping[str, Callable[[Problem], Optimum | Channel]] = {
@@ -126,6 +136,7 @@ SOLVERS: Mapping[str, Callable[[Problem], Optimum | Channel]] = {
     "ir_optimal": lambda problem: improved_reporting(problem.ball, problem.epsilon).channel,
     "srr": _srr,
     "grr": lambda problem: randomized_response(problem.ball.centre.size, problem.epsilon),
+    **{name: partial(_own, name=name) for name in OWN},
 }
 
 

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ldpfrontier.practice.figure_style import PAGE_WIDTH, style
-from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES
+from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES, OF_THE_PAPER, OWN
 from papers.lopuhaa2024.notes import absent, tables
 from papers.lopuhaa2024.panels import (
     FRONTIER,
@@ -33,13 +33,14 @@ from papers.lopuhaa2024.panels import (
 )
 from reproduction.results.tables import select
 
-#: What Figures 3, 4 and 5 show unless told otherwise: the mechanisms of the paper there, and the new ones.
+#: What Figures 3, 4 and 5 show unless told otherwise: the mechanisms of the paper there, the new ones,
+#: and the user's own.
 AVERAGED = tuple(name for name in MECHANISMS if name != "ir_tight")
-REALIZED = ("nr", "exact", "polyopt")
-COMPARED = ("polyopt_distinct", "polyopt", "ir", "srr")
+REALIZED = ("nr", "exact", "polyopt", *OWN)
+COMPARED = ("polyopt_distinct", "polyopt", "ir", "srr", *OWN)
 
-#: Mechanisms of the paper: on top of ours in every figure.
-_PUBLISHED = ("nr", "polyopt", "ir", "srr", "grr")
+#: Mechanisms of the paper and the user's own: on top of ours in every figure.
+_ON_TOP = {*OF_THE_PAPER, *OWN}
 
 #: Instances from which on a box says more than points.
 _BOX = 20
@@ -357,9 +358,9 @@ def _comparable_rows(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def _curves(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the mechanisms that are there, ours and then the published, so that these are on top."""
+    """Yield the mechanisms that are there, those on top last."""
     last_first = [*reversed(LOOKS)]
-    for name in sorted(last_first, key=_PUBLISHED.__contains__):
+    for name in sorted(last_first, key=_ON_TOP.__contains__):
         curve = select(rows, mechanism=name).sort_values("epsilon")
         if not curve.empty:
             yield name, curve

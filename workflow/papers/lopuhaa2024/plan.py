@@ -11,6 +11,7 @@ from typing import Any
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from reproduction.data.catalogue import attributes
 from reproduction.planning.configuration import grid_contradictions, values
+from reproduction.planning.own_mechanisms import names_in, own_contradictions, own_mechanisms
 from reproduction.planning.paper import Counts, Parts, claim_entries
 
 #: The data set of a pair that names none.
@@ -38,7 +39,7 @@ def fig2(configuration: Mapping[str, Any]) -> _Parts:
     """
     paper = configuration["lopuhaa2024"]
     return {
-        name: {**part, "mechanisms": list(pair.get("mechanisms", paper["mechanisms"]))}
+        name: {**part, "mechanisms": _mechanisms(paper, pair)}
         for pair in paper["pairs"]
         for name, part in _chunks(paper, pair, values(paper["epsilon"]))
     }
@@ -48,7 +49,7 @@ def own_fig2(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of Figure 2 for tables of the user's own."""
     paper = configuration["lopuhaa2024"]
     return {
-        name: {**part, "mechanisms": list(pair.get("mechanisms", paper["mechanisms"]))}
+        name: {**part, "mechanisms": _mechanisms(paper, pair)}
         for pair in _own_pairs(configuration)
         for name, part in _chunks(paper, pair, values(paper["epsilon"]))
     }
@@ -87,7 +88,7 @@ def calibration(configuration: Mapping[str, Any]) -> _Parts:
     parts: _Parts = {}
     for pair in paper["pairs"][: paper["calibrated"]["pairs"]]:
         study = _keys_of_study(paper, pair, "calibrated")
-        own = {"mechanisms": list(study["mechanisms"]), "accuracy": float(study["accuracy"])}
+        own = {"mechanisms": _mechanisms(paper, study), "accuracy": float(study["accuracy"])}
         parts |= {name: {**part, **own} for name, part in _chunks(paper, pair, epsilons)}
     return parts
 
@@ -116,7 +117,7 @@ def orders(configuration: Mapping[str, Any]) -> _Parts:
             "orders": sorted(map(float, study["values"])),
             "epsilons": sorted(map(float, study["epsilon"])),
             "beta": float(paper["beta"]),
-            "mechanisms": list(study["mechanisms"]),
+            "mechanisms": _mechanisms(paper, study),
             "tolerance": float(study["tolerance"]),
         }
         for name, (pair, study) in studies.items()
@@ -131,7 +132,7 @@ def atlas(configuration: Mapping[str, Any]) -> _Parts:
         _file_name(pair): {
             **_counts(pair),
             "epsilons": sorted(map(float, study["epsilon"])),
-            "mechanisms": list(study["mechanisms"]),
+            "mechanisms": _mechanisms(paper, study),
             "cells": dict(study["cells"]),
             "beta": float(paper["beta"]),
             "order": float(paper["order"]),
@@ -176,6 +177,12 @@ def _own_pairs(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _keys_of_study(paper: Mapping[str, Any], pair: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the keys of a study as they are for one pair."""
     return {**paper[name], **pair.get(name, {})}
+
+
+def _mechanisms(paper: Mapping[str, Any], entry: Mapping[str, Any]) -> list[str]:
+    """Return the mechanisms of an entry that may have its own; the user's are among them in any case."""
+    names = names_in(entry.get("mechanisms", paper["mechanisms"]))
+    return [*dict.fromkeys([*names, *own_mechanisms(paper)])]
 
 
 def _counts(pair: Mapping[str, Any]) -> dict[str, Any]:
@@ -289,7 +296,7 @@ def own_study(configuration: Mapping[str, Any]) -> _Parts:
     paper = configuration["lopuhaa2024"]
     parts: _Parts = {}
     for pair in _own_pairs(configuration):
-        name, mechanisms = pair["data"], list(pair.get("mechanisms", paper["mechanisms"]))
+        name, mechanisms = pair["data"], _mechanisms(paper, pair)
         for part, first in enumerate(range(0, _repetitions(pair), OWN_PER_JOB)):
             numbers = range(first, min(first + OWN_PER_JOB, _repetitions(pair)))
             parts[f"{name}/{part}"] = {
@@ -343,7 +350,11 @@ def _blocks(
     paper = configuration["lopuhaa2024"]
     study = paper["synthetic"]
     parts: _Parts = {}
+    # The user's own mechanisms are on as many tables of every size as any other is.
+    most = {(b["sensitive"], b["public"]): b for b in sorted(blocks, key=lambda b: int(b["repetitions"]))}
     for block in blocks:
+        is_largest = block is most[block["sensitive"], block["public"]]
+        mechanisms = _mechanisms(paper, block) if is_largest else list(block["mechanisms"])
         tables, per_job = block["repetitions"], block.get("per_job", study["per_job"])
         # Which tables are in a part does not depend on how many there are: more tables leave it as it is.
         for part in range(math.ceil(tables / per_job)):
@@ -355,7 +366,7 @@ def _blocks(
                 "epsilons": sorted(map(float, epsilons)),
                 "betas": sorted(map(float, betas)),
                 "order": float(paper["order"]),
-                "mechanisms": list(block["mechanisms"]),
+                "mechanisms": mechanisms,
                 **_solver(paper, block),
             }
     return parts
@@ -387,7 +398,9 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
     """Yield one sentence per contradiction in the keys of lopuhaa2024, each sound for itself."""
     paper = configuration["lopuhaa2024"]
     yield from grid_contradictions("lopuhaa2024.epsilon", paper["epsilon"])
-    yield from _unknown_mechanisms("lopuhaa2024.mechanisms", paper["mechanisms"])
+    names = [entry for entry in paper["mechanisms"] if isinstance(entry, str)]
+    yield from _unknown_mechanisms("lopuhaa2024.mechanisms", names)
+    yield from own_contradictions("lopuhaa2024", paper, MECHANISMS)
     yield from _study_mechanisms("lopuhaa2024", paper)
     seen: dict[str, tuple[str, str, str]] = {}
     for i, pair in enumerate(paper["pairs"]):

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.data.catalogue import data_set
+from reproduction.planning.own_mechanisms import own_mechanisms
 from reproduction.planning.paper import Call, Counts, Paper, Parts, Table, count_arguments, plain
-from reproduction.planning.provenance import configuration_hash
+from reproduction.planning.provenance import code_hash, configuration_hash
 
 
 class PlanError(ValueError):
@@ -153,10 +154,13 @@ class Plan:
     def job_description(self, call: Call, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return a job as plain values: the function, its arguments, and hashes of the tables that it reads.
 
-        Tables of counts are there by their hash: other counts make another job.
+        Tables of counts are there by their hash, and so is the code of the user's own mechanisms: others make
+        another job.
         """
         counts, chosen = dict(count_arguments(arguments)), _chosen(arguments)
+        own = self._own_code(call.paper, arguments.get("mechanisms", ()))
         return {
+            **({"own_mechanisms": own} if own else {}),
             "function": call.function_name,
             "arguments": plain(arguments),
             "counts": {name: [c.data, c.sensitive, c.public, self.digest(c)] for name, c in counts.items()},
@@ -173,6 +177,25 @@ class Plan:
                 for table in self.input_tables(call)
             ],
         }
+
+    def _own_code(self, paper: str, names: Sequence[str]) -> dict[str, list[str]]:
+        """Return the function and the hash of the code of the user's own mechanisms among some names."""
+        own = own_mechanisms(self.configuration.get(paper))
+        return {
+            name: [own[name].function, code_hash(Path(own[name].file).resolve())]
+            for name in names
+            if name in own
+        }
+
+    def looks(self, call: Call) -> str:
+        """Return the labels and colours of the user's own mechanisms that a call shows, as a text.
+
+        What is made from tables in a moment has columns for them, curves or words. Other tables have not.
+        """
+        if not call.tables or (isinstance(call, Table) and (not call.brief or call.population)):
+            return ""
+        own = own_mechanisms(self.configuration.get(call.paper)).values()
+        return json.dumps([[x.name, x.label, x.colour, x.marker] for x in own]) if own else ""
 
     def configuration_of(self, table: Table) -> str:
         """Hash what determines the numbers of a table, the code aside and however it is cut into parts.

@@ -95,13 +95,13 @@ class _Graph:
 
     def file(self, module: str) -> Path | None:
         """Return the file of a module, or None if it is not the project's."""
-        if module.startswith(self.SCRIPT):
-            found = self.scripts / f"{module.removeprefix(self.SCRIPT)}.py" if self.scripts else None
-            return found if found and found.is_file() else None
         top, *parts = module.split(".")
-        if top not in FOLDERS:
+        if top.startswith(self.SCRIPT) and self.scripts:
+            path = self.scripts.joinpath(top.removeprefix(self.SCRIPT), *parts)
+        elif top in FOLDERS:
+            path = self.root.joinpath(FOLDERS[top], *parts)
+        else:
             return None
-        path = self.root.joinpath(FOLDERS[top], *parts)
         for candidate in (path / "__init__.py", path.with_suffix(".py")):
             if candidate.is_file():
                 return candidate
@@ -130,9 +130,8 @@ class _Graph:
 
     def _definer(self, base: str, name: str) -> tuple[str, str] | None:
         """Return the module and the name for ``from base import name`` (``import base`` if name is empty)."""
-        if base.split(".")[0] not in FOLDERS:
-            script = f"{self.SCRIPT}{base}"
-            return (script, name) if self.file(script) else None
+        if base.split(".")[0] not in FOLDERS and not base.startswith(self.SCRIPT):
+            return self._definer(f"{self.SCRIPT}{base}", name)
         if name and self.file(f"{base}.{name}"):
             return f"{base}.{name}", ""
         path = self.file(base)

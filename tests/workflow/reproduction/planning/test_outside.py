@@ -1,0 +1,142 @@
+"""Mechanisms of the user's own: found, named, told to jobs, and refused with a sentence."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from reproduction.planning.configuration import ConfigurationError
+from reproduction.planning.outside import folders_of, locate_mechanisms
+from reproduction.planning.own_mechanisms import own_contradictions, own_mechanisms, register, registered
+from reproduction.planning.paper import papers
+from reproduction.planning.plan import Plan
+
+ROOT = Path(__file__).parents[4]
+MODULE = "from helpers.constants import HALF\nother = 3\n\n\ndef mechanism(ball, epsilon):\n    return HALF\n"
+MINE = {"name": "mine", "function": "my_module:mechanism"}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a folder with a module and what it imports, and work in another one."""
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "helpers/__init__.py").touch()
+    (tmp_path / "helpers/constants.py").write_text("HALF = [[0.5, 0.5]] * 10\n")
+    (tmp_path / "my_module.py").write_text(MODULE)
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
+
+
+@pytest.fixture
+def configuration():
+    chosen = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
+    chosen["lopuhaa2024"]["mechanisms"] = ["polyopt", "srr", dict(MINE)]
+    chosen["lopuhaa2024"]["pairs"] = [
+        {"sensitive": "sex", "public": "race"},
+        {"sensitive": "race", "public": "sex", "mechanisms": ["ir"]},
+    ]
+    return chosen
+
+
+def test_the_module_is_beside_the_configuration_or_where_one_works(folder, configuration):
+    locate_mechanisms(configuration, folders_of([folder / "my.yaml"]))
+    assert configuration["lopuhaa2024"]["mechanisms"][2] == {**MINE, "file": "../my_module.py"}
+    (folder / "work/my_module.py").write_text(MODULE)
+    locate_mechanisms(configuration, folders_of([]))
+    assert configuration["lopuhaa2024"]["mechanisms"][2]["file"] == "my_module.py"
+    assert folders_of(["a/x.yaml", "b/y.yaml", "a/z.yaml"]) == [Path("a"), Path("b"), Path()]
+
+
+@pytest.mark.parametrize(
+    ("function", "text", "sentence"),
+    [
+        (
+            "nowhere:mechanism",
+            MODULE,
+            "there is no file nowhere.py beside the configuration or in the working",
+        ),
+        ("my_module:other_one", MODULE, "has no other_one; allowed is a function that it defines."),
+        ("my_module:mechanism", "def mechanism(:\n", "my_module.py is not Python: invalid syntax"),
+    ],
+)
+def test_what_is_not_there_is_refused(folder, configuration, function, text, sentence):
+    (folder / "my_module.py").write_text(text)
+    configuration["lopuhaa2024"]["mechanisms"][2]["function"] = function
+    with pytest.raises(ConfigurationError) as refused:
+        locate_mechanisms(configuration, [folder])
+    assert str(refused.value).startswith(f"lopuhaa2024.mechanisms: the function of mine is {function!r}; ")
+    assert sentence in str(refused.value)
+
+
+def test_names_must_differ():
+    section = {"mechanisms": ["ir", MINE, {**MINE, "function": "a:b"}, {**MINE, "name": "ir"}]}
+    assert [*own_contradictions("lopuhaa2024", section, ["ir", "srr"])] == [
+        "lopuhaa2024.mechanisms has more than one mechanism 'mine'; allowed is a name of its own.",
+        "lopuhaa2024.mechanisms has more than one mechanism 'ir'; allowed is a name of its own.",
+    ]
+    assert not [*own_contradictions("lopuhaa2024", {"mechanisms": ["ir", MINE]}, ["ir", "srr"])]
+
+
+def test_jobs_are_told():
+    section = {"mechanisms": ["ir", {**MINE, "label": "Mine", "file": "my_module.py"}]}
+    try:
+        register({"seed": 1, "lopuhaa2024": section})
+        (mine,) = registered("lopuhaa2024").values()
+        assert mine == own_mechanisms(section)["mine"]
+        assert (mine.name, mine.label, mine.file) == ("mine", "Mine", "my_module.py")
+        assert not registered("kairouz2016")
+    finally:
+        register({})
+    assert not registered("lopuhaa2024")
+
+
+def planned(configuration):
+    """Return the hash of every part of every table by its place, and of every table."""
+    plan = Plan(
+        {k: p.select_calls(configuration) for k, p in papers().items()}, configuration, ROOT / "resources"
+    )
+    parts = {
+        (table.paper, table.name, part): digest
+        for table in plan.tables
+        if table.parts
+        for part, digest in zip(plan.parts(table), plan.part_configurations(table), strict=True)
+    }
+    return parts, {(table.paper, table.name): plan.configuration_of(table) for table in plan.tables}
+
+
+def test_an_edit_of_the_module_makes_what_depends_on_it_again(folder, configuration):
+    configuration["kairouz2016"]["mechanisms"].append({**MINE, "name": "other"})
+    locate_mechanisms(configuration, [folder])
+    parts, tables = planned(configuration)
+    (folder / "helpers/constants.py").write_text("HALF = [[0.25, 0.75]] * 10\n")
+    parts_after, tables_after = planned(configuration)
+    found = {key for key in tables if tables[key] != tables_after[key]}
+    studied = {"fig2", "orders", "calibration", "synthetic", "beta"}
+    assert {name for paper, name in found if paper == "lopuhaa2024"} >= studied | {"fig3", "orderings"}
+    assert {name for paper, name in found if paper == "kairouz2016"} >= {"kl", "tv", "fig3", "fig6"}
+    assert not {paper for paper, _ in found} - {"lopuhaa2024", "kairouz2016"}
+    unaffected = {"classes", "bounds", "second_level", "random_tables", "theorems", "quantiles", "example"}
+    assert not {("lopuhaa2024", name) for name in unaffected} & found
+    # Only the largest block of every size has the user's mechanisms.
+    changed = {key for key in parts if parts[key] != parts_after[key]}
+    assert ("lopuhaa2024", "synthetic", "2x5/0") in changed
+    assert ("lopuhaa2024", "synthetic", "2x5-exact/0") not in changed
+    assert ("lopuhaa2024", "fig2", "race-sex/0") in changed
+    (folder / "helpers/constants.py").write_text("# A comment.\nHALF = [[0.25, 0.75]] * 10\n")
+    assert planned(configuration) == (parts_after, tables_after)
+
+
+def test_labels_are_what_is_made_from_tables_in_a_moment(folder, configuration):
+    locate_mechanisms(configuration, [folder])
+    renamed = copy.deepcopy(configuration)
+    renamed["lopuhaa2024"]["mechanisms"][2]["label"] = "Another"
+    assert planned(renamed) == planned(configuration)
+    found = {k: p.select_calls(configuration) for k, p in papers().items()}
+    before, after = (Plan(found, chosen, ROOT / "resources") for chosen in (configuration, renamed))
+    paper = found["lopuhaa2024"]
+    shown = [paper.figures["fig2"], paper.layouts["orderings"], paper.tables["orderings"]]
+    assert all(before.looks(call) != after.looks(call) for call in shown)
+    computed = [paper.tables[name] for name in ("fig2", "synthetic", "random_tables", "theorems", "bounds")]
+    assert not any(before.looks(call) for call in [*computed, *found["kairouz2016"].figures.values()])
