@@ -46,6 +46,7 @@ GROUPS = {
         "docs/artifact-appendix",
         "docs/workflow",
         "config/README",
+        "docs/extending",
         "results/README",
         "docs/rules",
         "docs/cluster",

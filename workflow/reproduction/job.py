@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.planning.own_mechanisms import register
+from reproduction.planning.own_papers import make_importable
 from reproduction.results.files import read_table
 
 
@@ -24,6 +25,8 @@ def start(log: str | Path, configuration: Mapping[str, Any] | None = None) -> No
     configuration takes from outside the repository becomes known.
     """
     register(configuration or {})
+    for folder in (configuration or {}).get("papers", ()):
+        make_importable(folder)
     path = Path(log)
     path.parent.mkdir(parents=True, exist_ok=True)
     terminal = logging.StreamHandler(sys.stderr)

@@ -20,8 +20,7 @@ sys.path[:0] = [str(BASE / "workflow"), str(BASE / "src")]
 try:
     from reproduction.data import catalogue as data
     from reproduction.planning import configuration, outside, run_lock, run_times, terminal
-    from reproduction.planning.paper import ROOT as PAPER_FOLDERS
-    from reproduction.planning.paper import Counts, Layout, Table, papers
+    from reproduction.planning.paper import Counts, Layout, PaperError, Table, papers
     from reproduction.planning.plan import Plan
     from reproduction.planning.provenance import code_hash
 except ImportError as missing:
@@ -36,18 +35,22 @@ TERMINAL = terminal.Concise(logger, lambda: workflow.dryrun)
 for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
-PAPERS = papers()
 COMMON_SCHEMA = json.loads((BASE / "workflow/schemas/common.schema.json").read_text(encoding="utf-8"))
 
 # Within braces, Snakemake reads every value of --config as a text: `--config 'figures={dpi: 100}'`.
 update_config(config, configuration.read_texts(workflow.config_settings.config))
 
+# What is outside the repository lies beside the files of configuration, or in the working directory.
+FOLDERS = outside.folders_of(workflow.overwrite_configfiles)
+
 try:
+    PAPERS = papers(outside=outside.locate_papers(config, FOLDERS))
     configuration.check(config, COMMON_SCHEMA, PAPERS.values())
-    outside.locate_mechanisms(config, outside.folders_of(workflow.overwrite_configfiles))
-except configuration.ConfigurationError as problems:
+    outside.locate_mechanisms(config, FOLDERS)
+except (configuration.ConfigurationError, PaperError) as problems:
     raise WorkflowError(str(problems)) from None
 
+OUTSIDE = {f"papers.{key}": paper.folder for key, paper in PAPERS.items() if paper.is_outside}
 
 PAPERS = {key: paper.select_calls(config) for key, paper in PAPERS.items()}
 
@@ -56,7 +59,7 @@ RESOURCES = Path(os.path.relpath(BASE / "resources"))
 RUN_TIMES = "logs/run_times.csv"
 FINISHED_RUN = Path("results/.finished")
 PLAN = Plan(PAPERS, config, RESOURCES)
-PAPER_FILES = [os.path.relpath(PAPER_FOLDERS / key / "paper.yaml") for key in PAPERS]
+PAPER_FILES = [os.path.relpath(paper.folder / "paper.yaml") for paper in PAPERS.values()]
 FINISHED = [
     path for paper in PAPERS.values() for path in PLAN.target_files(paper, config["figures"]["formats"])
 ]
@@ -84,7 +87,8 @@ wildcard_constraints:
 @cache
 def code(script, *names):
     """Hash what a job runs, a script and the modules of ``module:name``: Snakemake does not see what is imported."""
-    return code_hash(BASE / "workflow/scripts" / script, *sorted({name.partition(":")[0] for name in names}))
+    modules = sorted({name.partition(":")[0] for name in names})
+    return code_hash(BASE / "workflow/scripts" / script, *modules, outside=OUTSIDE)
 
 
 def code_of(call, *more):
@@ -174,7 +178,7 @@ def figure_files():
 
 def claim_code(script):
     """Return the hash of what decides claims, the schemas of the tables that claims are about included."""
-    own = [f"papers.{key}.claims" for key in PAPERS if (PAPER_FOLDERS / key / "claims.py").is_file()]
+    own = [f"papers.{key}.claims" for key, paper in PAPERS.items() if (paper.folder / "claims.py").is_file()]
     return code(script, *own, *(table.schema_name for table in PLAN.tables if not table.population))
 
 

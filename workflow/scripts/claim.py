@@ -10,7 +10,7 @@ from reproduction.planning.paper import papers
 from reproduction.results.files import write_texts
 
 start(snakemake.log[0], snakemake.config)
-paper = papers()[snakemake.params.paper]
+paper = papers(outside=snakemake.config["papers"])[snakemake.params.paper]
 schemas = {name: load(table.schema_name) for name, table in paper.tables.items() if not table.population}
 tables = claims.ResultTables(Path(snakemake.params.tables) / paper.key, schemas)
 (claim,) = (claim for claim in claims.claims_of(paper) if claim.id == snakemake.wildcards.claim)

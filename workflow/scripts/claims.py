@@ -13,7 +13,7 @@ from reproduction.results.files import csv, markdown, read_table, write_table, w
 
 start(snakemake.log[0], snakemake.config)
 entries, errata = [], []
-for paper in papers().values():
+for paper in papers(outside=snakemake.config["papers"]).values():
     schemas = {name: load(table.schema_name) for name, table in paper.tables.items() if not table.population}
     tables = claims.ResultTables(Path(snakemake.params.tables) / paper.key, schemas)
     entries += [(claim, tables) for claim in claims.claims_of(paper)]

@@ -11,7 +11,7 @@ from reproduction.results.files import read_table, write_texts
 start(snakemake.log[0], snakemake.config)
 made_by = page.write(
     snakemake.output.page,
-    papers=list(papers().values()),
+    papers=list(papers(outside=snakemake.config["papers"]).values()),
     finished=snakemake.input.finished,
     ledger=read_table(snakemake.input.claims, LEDGER),
     certificates=[read_table(path, VERIFIED) for path in snakemake.input.certificates],

@@ -17,6 +17,24 @@ def folders_of(files: Sequence[Path | str]) -> list[Path]:
     return [*dict.fromkeys([*(Path(file).parent for file in reversed(files)), Path()])]
 
 
+def locate_papers(configuration: dict[str, Any], folders: Sequence[Path]) -> list[str]:
+    """Write the folders of the papers into the configuration, relative to the working directory; return them.
+
+    Parameters
+    ----------
+    configuration : dict
+        Not checked: what `papers` has is left alone if it is no list of texts.
+    folders : sequence of Path
+        Where the relative paths of `papers` are looked for, in this order.
+    """
+    named = configuration.get("papers")
+    if not (isinstance(named, list) and all(isinstance(path, str) for path in named)):
+        return []
+    found = [next((f / path for f in folders if (f / path).is_dir()), Path(path)) for path in named]
+    configuration["papers"] = [os.path.relpath(path) for path in found]
+    return list(configuration["papers"])
+
+
 def locate_mechanisms(configuration: Mapping[str, Any], folders: Sequence[Path]) -> None:
     """Write the file of every mechanism of the user's own into its entry, relative to the working directory.
 

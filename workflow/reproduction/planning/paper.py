@@ -1,6 +1,7 @@
 """The papers, one folder each, with their tables, figures, claims and errata.
 
-A folder with a ``paper.yaml`` is a paper. The file says what there is, in the same notation for all of it:
+A folder with a ``paper.yaml`` is a paper, in this repository or, where the configuration names it, outside of
+it. The file says what there is, in the same notation for all of it:
 
 - ``tables``: each is what a function returns. ``function`` is ``module:name`` in the folder (``name`` alone
   is in ``experiments``); ``tables`` names the tables it reads, in the order of its arguments; ``arguments``
@@ -29,7 +30,7 @@ import importlib
 import importlib.util
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +40,7 @@ from typing import Any, TypeVar
 import yaml
 
 from reproduction.planning.entries import from_entry
+from reproduction.planning.own_papers import make_importable
 
 #: Where the papers are: the folder of the package `papers`.
 ROOT = Path(__file__).resolve().parents[2] / "papers"
@@ -204,6 +206,7 @@ class Paper:
     """A paper: who wrote it, and what there is of it; numbers of equations are those of one `version`."""
 
     key: str
+    folder: Path
     title: str
     authors: str
     year: int
@@ -234,6 +237,11 @@ class Paper:
         return f"{who} {self.year}"
 
     @property
+    def is_outside(self) -> bool:
+        """Whether it lies outside the repository."""
+        return self.folder.parent != ROOT
+
+    @property
     def link(self) -> str:
         """Where the paper is: by its DOI if it has one."""
         return f"https://doi.org/{self.doi}" if self.doi else self.url
@@ -251,7 +259,7 @@ class Paper:
     @cached_property
     def configuration_schema(self) -> dict[str, Any] | None:
         """The JSON schema of the paper's section of the configuration; None if it has no section."""
-        path = ROOT / self.key / "config.schema.json"
+        path = self.folder / "config.schema.json"
         if not path.is_file():
             return None
         # The whole is one document, in which the definitions that all papers share are its own.
@@ -261,21 +269,46 @@ class Paper:
 
     def plan(self) -> ModuleType | None:
         """Import the paper's ``plan.py``; None if it has none."""
-        if not (ROOT / self.key / "plan.py").is_file():
+        if not (self.folder / "plan.py").is_file():
             return None
         return importlib.import_module(_module_name(self.key, "plan"))
 
 
-def papers(root: Path = ROOT) -> dict[str, Paper]:
+def papers(root: Path = ROOT, outside: Iterable[str | Path] = ()) -> dict[str, Paper]:
     """Find the papers: by key, the oldest first.
+
+    Parameters
+    ----------
+    root : Path
+        The folder with the folders of the papers.
+    outside : iterable of path
+        Folders of further papers, whose modules can be imported as those of the others from now on.
 
     Raises
     ------
     PaperError
-        If a ``paper.yaml`` lacks something, has something unknown, or names a table that is not there.
+        If a ``paper.yaml`` lacks something, has something unknown, or names a table that is not there; or if
+        a folder outside is no paper, or has the name of another one.
     """
     found = [read(path) for path in sorted(root.glob("*/paper.yaml"))]
+    for folder in map(Path, outside):
+        found.append(_read_outside(folder, {paper.key for paper in found}))
     return {paper.key: paper for paper in sorted(found, key=lambda paper: (paper.year, paper.key))}
+
+
+def _read_outside(folder: Path, known: Set[str]) -> Paper:
+    """Read a paper outside the repository, and let its modules be imported."""
+    folder = folder.resolve()
+    if not (folder / "paper.yaml").is_file():
+        raise PaperError(f"{folder} has no paper.yaml; allowed is the folder of a paper.")
+    if not re.fullmatch("[a-z][a-z0-9_]*", folder.name):
+        raise PaperError(
+            f"{folder} is the folder of a paper; its name must be of lower-case letters, digits and _."
+        )
+    if folder.name in known:
+        raise PaperError(f"{folder} has the name of another paper; allowed is a name of its own.")
+    make_importable(folder)
+    return read(folder / "paper.yaml")
 
 
 def read(path: Path) -> Paper:
@@ -291,7 +324,7 @@ def read(path: Path) -> Paper:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise PaperError(f"Line {line} of {path} is not YAML: {error.problem}.") from None
-    paper = from_entry(Paper, entries, str(path), PaperError, key=path.parent.name)
+    paper = from_entry(Paper, entries, str(path), PaperError, key=path.parent.name, folder=path.parent)
     paper = replace(
         paper,
         tables={name: _read_call(path, Table, "experiments", name, x) for name, x in paper.tables.items()},
@@ -329,7 +362,9 @@ def _contradictions(call: Call, paper: Paper) -> Iterator[str]:
 
 def claim_entries(key: str, ids: Sequence[str]) -> list[dict[str, Any]]:
     """Return the entries of some claims of a paper, as plain values that can be arguments of a table."""
-    found = {entry["id"]: dict(entry) for entry in read(ROOT / key / "paper.yaml").claims}
+    folders = (Path(folder) / key for folder in importlib.import_module("papers").__path__)
+    path = next(folder / "paper.yaml" for folder in folders if (folder / "paper.yaml").is_file())
+    found = {entry["id"]: dict(entry) for entry in read(path).claims}
     return [found[name] for name in ids]
 
 

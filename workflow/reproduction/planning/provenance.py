@@ -26,9 +26,10 @@ FOLDERS = {
 PACKAGES = ("clarabel", "cvxpy", "highspy", "matplotlib", "numpy", "pandas", "pyarrow", "scipy")
 
 _ROOT = Path(__file__).resolve().parents[3]
+_NOTHING: Mapping[str, Path] = {}
 
 
-def code_hash(*sources: str | Path, root: Path = _ROOT) -> str:
+def code_hash(*sources: str | Path, root: Path = _ROOT, outside: Mapping[str, Path] = _NOTHING) -> str:
     """Hash the code that modules and scripts run, as far as it belongs to the project.
 
     The hash covers the files and, transitively, every module of the library and of the reproduction (and, for
@@ -43,6 +44,8 @@ def code_hash(*sources: str | Path, root: Path = _ROOT) -> str:
         Dotted names of modules of the project, or paths of scripts, all in one folder.
     root : Path
         The repository.
+    outside : mapping of str to Path
+        Folders of packages outside of it, such as ``papers.mine``, by their names.
 
     Returns
     -------
@@ -54,17 +57,19 @@ def code_hash(*sources: str | Path, root: Path = _ROOT) -> str:
     ValueError
         If there is no such module or script, or the scripts are in several folders.
     """
-    modules, links = imported_modules(*sources, root=root)
+    modules, links = imported_modules(*sources, root=root, outside=outside)
     text = [f"{module}: {_digest(_source(path))}" for module, path in sorted(modules.items())]
     return _digest("\n".join(text + sorted(links)))
 
 
-def imported_modules(*sources: str | Path, root: Path = _ROOT) -> tuple[dict[str, Path], set[str]]:
+def imported_modules(
+    *sources: str | Path, root: Path = _ROOT, outside: Mapping[str, Path] = _NOTHING
+) -> tuple[dict[str, Path], set[str]]:
     """Return the files of all modules that sources import, directly or not, and what names stand for."""
     folders = {source.parent for source in sources if isinstance(source, Path)}
     if len(folders) > 1:
         raise ValueError(f"The scripts are in {', '.join(map(str, sorted(folders)))}; allowed is one folder.")
-    graph = _Graph(root, next(iter(folders), None))
+    graph = _Graph(root, next(iter(folders), None), outside)
     pending = []
     for source in sources:
         start = f"{graph.SCRIPT}{source.stem}" if isinstance(source, Path) else source
@@ -90,14 +95,16 @@ class _Graph:
 
     SCRIPT = "script:"
 
-    def __init__(self, root: Path, scripts: Path | None) -> None:
-        self.root, self.scripts = root, scripts
+    def __init__(self, root: Path, scripts: Path | None, outside: Mapping[str, Path]) -> None:
+        self.root, self.scripts, self.outside = root, scripts, outside
 
     def file(self, module: str) -> Path | None:
         """Return the file of a module, or None if it is not the project's."""
         top, *parts = module.split(".")
         if top.startswith(self.SCRIPT) and self.scripts:
             path = self.scripts.joinpath(top.removeprefix(self.SCRIPT), *parts)
+        elif (package := ".".join([top, *parts[:1]])) in self.outside:
+            path = self.outside[package].joinpath(*parts[1:])
         elif top in FOLDERS:
             path = self.root.joinpath(FOLDERS[top], *parts)
         else:

@@ -176,7 +176,7 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
         ),
         ("kairouz2016.thresholds", ["tv"], 'kairouz2016.thresholds[0] is "tv"; allowed is one of kl, chi2,'),
         ("seed", True, "seed is true; allowed is a whole number at least 0 and at most 9223372036854775807."),
-        ("zzz", 1, "Unknown key zzz; allowed are seed, adult, figures, data, kairouz2016,"),
+        ("zzz", 1, "Unknown key zzz; allowed are seed, adult, figures, papers, data, kairouz2016,"),
         (
             "adult.source",
             "file",
@@ -296,7 +296,7 @@ def test_papers_bring_their_sections(found):
         'one2001.size is "3" (YAML reads it as text; write 1.0e-7, not 1e-7); allowed is a whole number.'
     ]
     assert problems({**own, "one2001": {"size": 3}, "two2002": {}}, found=found) == [
-        "Unknown key two2002; allowed are seed, adult, figures, data, one2001."
+        "Unknown key two2002; allowed are seed, adult, figures, papers, data, one2001."
     ]
 
 

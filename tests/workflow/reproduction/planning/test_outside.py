@@ -1,16 +1,22 @@
-"""Mechanisms of the user's own: found, named, told to jobs, and refused with a sentence."""
+"""Mechanisms and papers of the user's own: found, named, told to jobs, and refused with a sentence."""
 
 import copy
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+import papers as package
+from reproduction.job import load
+from reproduction.ledger.claims import claims_of
 from reproduction.planning.configuration import ConfigurationError
-from reproduction.planning.outside import folders_of, locate_mechanisms
+from reproduction.planning.outside import folders_of, locate_mechanisms, locate_papers
 from reproduction.planning.own_mechanisms import own_contradictions, own_mechanisms, register, registered
-from reproduction.planning.paper import papers
+from reproduction.planning.paper import PaperError, claim_entries, papers
 from reproduction.planning.plan import Plan
+from reproduction.planning.provenance import code_hash
 
 ROOT = Path(__file__).parents[4]
 MODULE = "from helpers.constants import HALF\nother = 3\n\n\ndef mechanism(ball, epsilon):\n    return HALF\n"
@@ -140,3 +146,63 @@ def test_labels_are_what_is_made_from_tables_in_a_moment(folder, configuration):
     assert all(before.looks(call) != after.looks(call) for call in shown)
     computed = [paper.tables[name] for name in ("fig2", "synthetic", "random_tables", "theorems", "bounds")]
     assert not any(before.looks(call) for call in [*computed, *found["kairouz2016"].figures.values()])
+
+
+def test_papers_are_beside_the_configuration_or_where_one_works(folder):
+    (folder / "mine2026").mkdir()
+    (folder / "work/other2026").mkdir()
+    chosen = {"papers": ["mine2026", "other2026", "nowhere"]}
+    assert locate_papers(chosen, folders_of([folder / "my.yaml"])) == ["../mine2026", "other2026", "nowhere"]
+    assert chosen["papers"] == ["../mine2026", "other2026", "nowhere"]
+    # What the schema refuses is left to it.
+    for wrong in (None, "mine2026", [1]):
+        assert locate_papers({"papers": wrong}, [folder]) == []
+
+
+@pytest.fixture
+def beside(folder):
+    """Return a folder beside a copy of the toy, and forget afterwards that it was imported."""
+    shutil.copytree(ROOT / "tests/toy2026", folder / "toy2026", ignore=shutil.ignore_patterns("__pycache__"))
+    yield folder
+    package.__path__ = [path for path in package.__path__ if path != str(folder)]
+    for name in [name for name in sys.modules if name.startswith("papers.toy2026")]:
+        del sys.modules[name]
+    vars(package).pop("toy2026", None)
+
+
+def test_a_paper_outside_is_one_of_the_papers(beside):
+    found = papers(outside=[beside / "toy2026"])
+    assert {*found} == {*papers(), "toy2026"}
+    toy = found["toy2026"]
+    assert toy.is_outside
+    assert not found["kairouz2016"].is_outside
+    assert [claim.id for claim in claims_of(toy)] == ["T-1", "T-2"]
+    assert claim_entries("toy2026", ["T-2"])[0]["printed"] == "90%"
+    assert Path(load("papers.toy2026.experiments:rates").__code__.co_filename).is_relative_to(beside)
+    outside = {"papers.toy2026": toy.folder}
+    names = ["papers.toy2026.claims", "papers.toy2026.figures"]
+    before = [code_hash(name, outside=outside) for name in names]
+    (beside / "toy2026/claims.py").write_text("LIMIT = 1\n")
+    after = [code_hash(name, outside=outside) for name in names]
+    assert before[0] != after[0]
+    assert before[1] == after[1]
+    with pytest.raises(ValueError, match=r"no module or script papers\.toy2026\.claims"):
+        code_hash("papers.toy2026.claims")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("nothing", "has no paper.yaml; allowed is the folder of a paper."),
+        ("kairouz2016", "has the name of another paper; allowed is a name of its own."),
+        ("My-Paper", "its name must be of lower-case letters, digits and _."),
+    ],
+)
+def test_what_is_no_paper_is_refused(beside, name, sentence):
+    (beside / name).mkdir()
+    if name != "nothing":
+        shutil.copy(beside / "toy2026/paper.yaml", beside / name)
+    with pytest.raises(PaperError) as refused:
+        papers(outside=[beside / name])
+    assert str(refused.value).startswith(f"{beside / name} ")
+    assert sentence in str(refused.value)

@@ -1,0 +1,76 @@
+"""docs/extending.md is true: its files are written, and its commands run, as they stand there."""
+
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reproduction.results.files import read_table
+
+pytestmark = pytest.mark.workflow
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def run(tmp_path, python):
+    """Write the files of the page into a folder, and return what runs a command of it there."""
+    for _, text in BLOCKS:
+        if named := re.match(r"# ([\w/]+\.(?:py|yaml))\n", text):
+            path = tmp_path / named[1]
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+    def run(target, *more, ok=True):
+        (command,) = [
+            line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines() if target in line
+        ]
+        program, *arguments = shlex.split(command, comments=True)
+        assert program == "snakemake"
+        done = subprocess.run(
+            [python, "-m", "snakemake", *arguments, *more, "-s", str(ROOT / "Snakefile"), "--cores", "1"],
+            cwd=tmp_path, env={**os.environ}, capture_output=True, text=True, timeout=400, check=False,
+        )  # fmt: skip
+        assert (done.returncode == 0) == ok, done.stderr
+        return done.stdout + done.stderr
+
+    return run
+
+
+def test_a_mechanism(run, tmp_path):
+    """It is in the figure and its table; an edit makes it again; one that is not private is refused."""
+    run("fig2.png")
+    made = tmp_path / "mine/results"
+    assert (made / "figures/lopuhaa2024/fig2.png").stat().st_size > 3000
+    rows = read_table(made / "tables/lopuhaa2024/fig2.parquet")
+    mine = rows[(rows["mechanism"] == "mine") & (rows["metric"] == "nmi")]
+    assert list(mine["status"]) == ["heuristic"] * 3
+    assert (mine["privacy"] - mine["epsilon"]).abs().max() < 1e-9
+    module = tmp_path / "my_module.py"
+    module.write_text(module.read_text().replace("epsilon) / (np", "1.0 * epsilon) / (np"))
+    planned = run("fig2.png", "-n")
+    assert "lopuhaa2024_fig2_part" in planned
+    assert "lopuhaa2024_bounds" not in planned
+    configuration = tmp_path / "my.yaml"
+    configuration.write_text(configuration.read_text().replace("my_module:mechanism", "my_module:leaky"))
+    (sentence,) = [text.strip() for kind, text in BLOCKS if "has the privacy level" in text]
+    assert sentence in run("fig2.png", ok=False)
+
+
+def test_a_paper(run, tmp_path):
+    """Its tables, its figure and its claim are made; an edit makes them again."""
+    run("mine2026")
+    made = tmp_path / "papers/results"
+    assert len(read_table(made / "tables/mine2026/truth.parquet")) == 3
+    assert (made / "figures/mine2026/fig1.svg").stat().st_size > 3000
+    assert "| verdict | reproduced |" in (made / "claims/M-1.md").read_text()
+    module = tmp_path / "mine2026/figures.py"
+    module.write_text(module.read_text().replace('"o-"', '"s-"'))
+    planned = run("mine2026", "-n")
+    assert "Draw fig1 of mine2026" in planned
+    assert "mine2026_truth" not in planned
