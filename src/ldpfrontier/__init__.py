@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ldpfrontier.uncertainty.renyi_ball import RenyiBall
     from ldpfrontier.utility import FDivergence, MutualInformation
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Audit",
