@@ -127,7 +127,7 @@ def best_guesses(channel: Channel, joint: FloatArray) -> tuple[Guess, Guess]:
 def scope_of(against: Attacker, useful: Label, beta: float | None, order: float | None) -> str:
     """Return whom a level holds for, in words."""
     if not useful or beta is None or order is None or against == "anyone":
-        return "whatever someone knows or believes about the person"
+        return "whatever anyone knows or believes about the person"
     outsider = (
         "for someone who knows nothing else about the person, under every distribution in F (confidence"
         f" {1.0 - beta:g}, order {order:g})"

@@ -108,9 +108,9 @@ def audit_channel(
     stated, level = claimed.against(against), levels.against(against)
     problems = []
     if level > stated + 2 * SETTINGS.level_error:
-        problems.append(f"The matrix is private at level {level:.6f}; its certificate states {stated:.6f}.")
+        problems.append(f"The level of the matrix is {level:.6f}; its certificate states {stated:.6f}.")
     problems += [
-        f"The matrix has the level {found:.6f} for {name}; its certificate states {said:.6f}."
+        f"The level of the matrix for {name} is {found:.6f}; its certificate states {said:.6f}."
         for (name, found), said in zip(asdict(levels).items(), asdict(claimed).values(), strict=True)
         if found > said + 2 * SETTINGS.level_error and not problems
     ]
@@ -128,13 +128,13 @@ def audit_channel(
         if lower > stated:
             outside = "" if pairs is None else _outside(private, counts)
             problems.append(
-                f"With confidence {confidence:g} the samples are private at no level below {lower:.6f};"
-                f" {stated:.6f} is stated{outside}."
+                f"With confidence {confidence:g}, the level of the samples is at least {lower:.6f};"
+                f" the certificate states {stated:.6f}{outside}."
             )
         if fit < SETTINGS.unlikely:
             problems.append(
-                "The samples do not come from the stored matrix: such a distance has the probability"
-                f" {fit:.1e}."
+                "The samples do not come from the stored matrix: for samples of this matrix, such a"
+                f" deviation has the probability {fit:.1e}."
             )
     proved = proved_levels(private)
     return Audit(stated, level, levels, seen, lower, confidence, fit, tuple(problems), proved)

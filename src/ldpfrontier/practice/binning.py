@@ -61,7 +61,7 @@ class Groups:
         if not self._edges or not rising:
             raise ValueError(
                 f"The groups of {column!r} begin at {', '.join(map(_short, edges)) or 'no number'}; they must"
-                " begin at rising numbers, at least one."
+                " begin at one or more numbers in increasing order."
             )
         ends = ["-inf", *map(_short, self._edges), "inf"]
         self.labels = tuple(
@@ -81,12 +81,13 @@ class Groups:
             return self.labels[bisect_right(self._edges, number)]
         if _lacks_number(value):
             return value if self._missing is None else self._missing
-        why = "its values must be finite numbers, with a decimal point or comma and nothing between thousands"
+        why = "they must be finite numbers with a decimal point or comma, and without separators of thousands"
         if is_ambiguous(value):
             before, after = value.strip().split(",")
-            why = f"it may be {before}{after} or {before}.{after}: write decimals behind a point"
+            why = f"it may mean {before}{after} or {before}.{after}; decimals must follow a point"
         raise ValueError(
-            f"{shown(self._path)} has {value!r} as its {self._column}, of which groups are to be made; {why}."
+            f"{shown(self._path)} has {value!r} as its {self._column}, whose values are put into groups;"
+            f" {why}."
         )
 
 
@@ -120,11 +121,12 @@ def parsed_bins(words: Iterable[str]) -> dict[str, Bins]:
         numbers = [as_finite(part) for part in text.removesuffix(",").split(",")]
         if not equals or not column or None in numbers:
             raise ValueError(
-                f"--bins has {word!r}; it must be COLUMN=N, N the number of groups, or COLUMN=A,B,..., the"
-                " numbers at which groups begin (COLUMN=A, with its comma, for one)."
+                f"--bins has {word!r}; it must be COLUMN=N, where N is the number of groups, or"
+                " COLUMN=A,B,..., the numbers at which groups begin (for a single number COLUMN=A, with the"
+                " comma)."
             )
         if column in found:
-            raise ValueError(f"--bins names the column {column!r} twice; allowed is once.")
+            raise ValueError(f"--bins names the column {column!r} twice; it may be named once.")
         edges = [number for number in numbers if number is not None]
         found[column] = edges if "," in text else _groups(column, edges[0])
     return found
@@ -176,8 +178,8 @@ def translations_of(
     for column, wanted in (bins or {}).items():
         if column not in columns:
             raise ValueError(
-                f"The column {column!r} is to be put into groups; it is none of {', '.join(columns)}, which"
-                " are sensitive or useful."
+                f"The values of the column {column!r} cannot be put into groups, since it is neither"
+                f" sensitive nor useful; allowed are {', '.join(columns)}."
             )
         if isinstance(wanted, Sequence) and not isinstance(wanted, str):
             edges = wanted
@@ -240,8 +242,8 @@ def _missing_name(missing: object) -> str | None:
     name = as_text(missing, "The name of missing values")
     if is_missing(name) or "\0" in name:
         raise ValueError(
-            f"The name of missing values is {name!r}, which is a missing value itself; a name such as"
-            " 'unknown' is needed."
+            f"The name of missing values is {name!r}, which itself means a missing value; it must be a"
+            " name such as 'unknown'."
         )
     return name
 
@@ -256,8 +258,8 @@ def _quantiles(
     """Return numbers of a column at which groups of about as many records each begin."""
     if is_standard_input(path):
         raise ValueError(
-            f"Groups of {column!r} with as many records each need two readings of the records, and the"
-            " standard input can be read once; say where the groups begin, or name a file."
+            f"To form groups of {column!r} with as many records each, the records are read twice, but the"
+            " standard input can be read only once; state where the groups begin, or name a file."
         )
     values, times = array("d"), array("q")
     check = Groups(path, column, [0.0])
@@ -273,7 +275,8 @@ def _quantiles(
     known, total = known[order], np.cumsum(np.frombuffer(times, dtype=np.int64)[order], dtype=np.float64)
     if not known.size or known[0] == known[-1]:
         raise ValueError(
-            f"{shown(path)} has fewer than two numbers as {column}; groups of them cannot be made."
+            f"{shown(path)} has fewer than two numbers in the column {column}; at least two are needed for"
+            " groups."
         )
     places = np.searchsorted(total, total[-1] * np.arange(1, number) / number, side="right")
     edges = np.unique(known[np.minimum(places, known.size - 1)])

@@ -21,8 +21,8 @@ def members(value: Any, name: str, names: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{name} is {excerpt(value)}; it must be an object.")
     if different := sorted(set(names) ^ set(value)):
-        said = "lacks" if different[0] in names else "has no member"
-        raise ValueError(f"{name} {said} {excerpt(different[0])}; its members are {', '.join(names)}.")
+        said = "lacks" if different[0] in names else "has the unknown member"
+        raise ValueError(f"{name} {said} {excerpt(different[0])}; its members must be {', '.join(names)}.")
     return dict(value)
 
 
@@ -64,7 +64,7 @@ def labels(value: Any, name: str, parts: int) -> tuple[Label, ...]:
         raise ValueError(f"{name} has the value {excerpt(list(wrong[0]))}; it must have {parts} texts.")
     if len(set(found)) < len(found):
         twice = next(label for label in found if found.count(label) > 1)
-        raise ValueError(f"{name} has {excerpt(list(twice))} twice; a value is there once.")
+        raise ValueError(f"{name} contains {excerpt(list(twice))} twice; every value must occur once.")
     return found
 
 
@@ -95,7 +95,7 @@ def weights(value: Any) -> IntArray:
         raise ValueError("weights has rows of different lengths; they must be equally long.")
     # Of 19 digits at most, as 2^62 is.
     if wrong := [n for row in rows for n in row if not (n.isascii() and n.isdigit() and len(n) <= 19)]:
-        raise ValueError(f"weights has {excerpt(wrong[0])}; allowed are whole numbers from 0 to 2^62.")
+        raise ValueError(f"weights contains {excerpt(wrong[0])}; allowed are whole numbers from 0 to 2^62.")
     if any(int(n) >= 2**63 for row in rows for n in row):
         raise ValueError("A weight is out of range; allowed are whole numbers from 0 to 2^62.")
     return np.array([list(map(int, row)) for row in rows], dtype=np.int64)

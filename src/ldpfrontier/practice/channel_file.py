@@ -110,7 +110,8 @@ class PrivateChannel:
         check_weights(self.weights)
         if len(self.weights) != self.table.counts.size:
             raise ValueError(
-                f"The channel has {len(self.weights)} inputs; the table has {self.table.counts.size} values."
+                f"The channel has {len(self.weights)} inputs and the table has {self.table.counts.size}"
+                " values; the numbers must be equal."
             )
         self.weights.flags.writeable = False
 
@@ -160,7 +161,8 @@ class PrivateChannel:
         level = levels.against(self.certificate.against)
         if not level <= self.certificate.epsilon:
             raise ValueError(
-                f"The channel is private at level {level:.9g}; {self.certificate.epsilon:.9g} is asked for."
+                f"The level of the channel is {level:.9g}; its certificate allows"
+                f" {self.certificate.epsilon:.9g}."
             )
         return replace(self, certificate=replace(self.certificate, levels=levels))
 
@@ -261,7 +263,7 @@ def check_name(path: Path) -> None:
     ValueError
     """
     if path.suffix != ".json":
-        raise ValueError(f"{path} ends in {path.suffix!r}; a channel is written to a .json file.")
+        raise ValueError(f"{path} ends in {path.suffix!r}; the file of a channel must end in .json.")
 
 
 def ball_of(table: CountTable, beta: float | None, order: float | None) -> RenyiBall | None:
@@ -313,7 +315,7 @@ def private_weights(
         level = levels.against(against)
         if level <= epsilon:
             return weights, levels
-    raise ValueError(f"The channel is private at level {level:.9g}; {epsilon:.9g} is allowed.")
+    raise ValueError(f"The level of the channel is {level:.9g}; it must be at most {epsilon:.9g}.")
 
 
 def read_channel(path: Path | str) -> PrivateChannel:
@@ -333,7 +335,7 @@ def read_channel(path: Path | str) -> PrivateChannel:
             object_pairs_hook=_unique,
         )
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ChannelFileError(f"{path} is JSON, but no channel of ldp-frontier.")
+            raise ChannelFileError(f"{path} is a JSON file, but not a channel of ldp-frontier.")
     except (UnicodeDecodeError, json.JSONDecodeError, _NotPlain) as error:
         raise ChannelFileError(f"{path} is not a channel file: {error}.") from None
     except RecursionError:
@@ -375,7 +377,7 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
         table, content_of.weights(content["weights"]), _certificate(content["certificate"])
     )
     if content["bits"] != BITS or content["outputs"] != list(private.outputs):
-        raise ValueError("its outputs are not those of its weights.")
+        raise ValueError("its outputs do not match its weights.")
     ball_of(table, private.certificate.beta, private.certificate.order)
     return private
 

@@ -120,9 +120,9 @@ def design(options: argparse.Namespace) -> int:
     private = made.private(best)
     if options.useful and options.alpha > 2.0:
         _warn(
-            f"of order {options.alpha:g} F may have the true distribution much less often than with"
-            f" confidence {1.0 - options.beta:g}: the quantile that its size comes from is exact for large"
-            " tables alone."
+            f"at order {options.alpha:g}, F may contain the true distribution much less often than with"
+            f" confidence {1.0 - options.beta:g}, since the quantile that determines the size of F is"
+            " accurate for large tables only."
         )
     draw, no_picture = _channel_drawing(private)
     paths = private.write(options.out, draw, files_beside(private))
@@ -130,15 +130,15 @@ def design(options: argparse.Namespace) -> int:
         print(design_json(made, best, private, list(map(str, paths))))
         return 0
     print(design_text(made, best, options.error or USUAL_ERROR))
-    print(f"\nChosen: {best.name}, for {options.purpose}, at epsilon {epsilon:g}.")
+    print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {epsilon:g}.")
     for words in (private.promise(), choice_text(made, best)):
         print(wrapped(words) + "\n" if words else "", end="")
-    print(wrapped(f"Written: {', '.join(map(str, paths))}.") + no_picture)
+    print(wrapped(f"Files written: {', '.join(map(str, paths))}.") + no_picture)
     print()
     print(
         wrapped(
-            f"The table {table.source} is treated as public: its counts are in {options.out}. The promise is"
-            " for people who report once with this channel, not for those that were counted."
+            f"The table {table.source} is treated as public: {options.out} contains its counts. The promise"
+            " holds for people who report once with this channel, and not for the people who were counted."
         )
     )
     return 0
@@ -149,7 +149,7 @@ def _channel_drawing(private: PrivateChannel) -> tuple[Callable[[Path], None] | 
     try:
         from ldpfrontier.practice.pictures import channel_picture, draw
     except MissingExtra as missing:
-        return None, f" There is no picture: {missing}"
+        return None, f" No picture was drawn: {missing}"
     return lambda path: draw(channel_picture(private), path), ""
 
 
@@ -171,8 +171,8 @@ def apply(options: argparse.Namespace) -> int:
         from ldpfrontier.numerics.arguments import as_count
 
         seed = as_count(options.seed, "The seed", "a whole number, 0 or more")
-        _warn("INSECURE: the reports are drawn from a seed. Whoever knows it, or guesses it, can undo them;")
-        _warn("INSECURE: they are good for tests and examples, and protect nobody.")
+        _warn("INSECURE: the reports are drawn from a seed. Whoever knows or guesses it can undo them.")
+        _warn("INSECURE: they protect nobody, and are meant for tests and examples only.")
         source = np.random.default_rng(seed).bytes
     working = Progress("{:,} records privatized")
     ways = {"keep": tuple(options.keep), "column": options.column, "missing": options.missing}
@@ -184,21 +184,22 @@ def apply(options: argparse.Namespace) -> int:
     working.end()
     print(f"{done.records:,} records privatized.")
     if options.memo is not None:
-        print(f"{done.again:,} of them repeat the report that their person gave before ({options.memo}).")
+        print(f"For {done.again:,} of them, the person's earlier report was repeated ({options.memo}).")
     print(wrapped(private.promise()))
-    print(f"Written: {options.out}.")
+    print(f"File written: {options.out}.")
     if done.removed:
         _warn(
-            f"an earlier run for {options.out} was killed. The reports that it left were removed:"
-            f" {', '.join(map(str, done.removed))}. If they were passed on, these people have reported twice."
+            f"an earlier run for {options.out} was killed. The reports that it left behind were removed:"
+            f" {', '.join(map(str, done.removed))}. If they had been passed on, these people have reported"
+            " twice."
         )
     if done.designed_from:
         _warn(
-            "these records have the very counts that the channel was designed from. The guarantee does not"
-            f" cover them: {options.channel} has their counts."
+            "the counts of these records are exactly those that the channel was designed from. The guarantee"
+            f" does not cover these people, since {options.channel} contains their counts."
         )
     if options.keep:
-        _warn(f"{', '.join(options.keep)} of each record is in {options.out} as it is.")
+        _warn(f"{options.out} contains {', '.join(options.keep)} of each record without any protection.")
     return 0
 
 
@@ -234,9 +235,9 @@ def estimate(options: argparse.Namespace) -> int:
         print(as_json(found))
         return 0
     print(estimate_text(found))
-    print("\n" + wrapped(f"Promised to those who reported: {private.promise()}"))
+    print("\n" + wrapped(f"The promise to the people who reported: {private.promise()}"))
     if outputs:
-        print(f"\nWritten: {', '.join(outputs)}.")
+        print(f"\nFiles written: {', '.join(outputs)}.")
     return 0
 
 

@@ -72,11 +72,11 @@ class CountTable:
             )
         counts = table.astype(np.int64)
         if counts.sum() == 0:
-            raise ValueError(f"{self.source or 'The table'} counts no record; at least one is needed.")
+            raise ValueError(f"{self.source or 'The table'} contains no records; at least one is needed.")
         if len(self.rows) == 1:
             raise ValueError(
-                f"{said(self.sensitive)} has the single value {said(self.rows[0])!r}; there is nothing to"
-                " hide."
+                f"{said(self.sensitive)} has the single value {said(self.rows[0])!r}; at least two values are"
+                " needed, since otherwise there is nothing to protect."
             )
         counts.flags.writeable = False
         object.__setattr__(self, "counts", counts)
@@ -216,7 +216,7 @@ def _labels(values: Sequence[Label], name: str, parts: int) -> tuple[Label, ...]
     if wrong := [label for label in labels if len(label) != parts]:
         raise ValueError(f"{name} has the label {wrong[0]!r}; it must have {parts} texts, one per column.")
     if twice := [label for label, times in Counter(labels).items() if times > 1]:
-        raise ValueError(f"{name} has the label {twice[0]!r} twice; a label is there once.")
+        raise ValueError(f"{name} contains the label {twice[0]!r} twice; every label must occur once.")
     return labels
 
 
@@ -265,10 +265,10 @@ class Codes:
             if value not in known:
                 some = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
                 raise ValueError(
-                    f"Record {record} of {shown(self._path)} has {value!r} as its {name}; the channel knows"
+                    f"Record {record} of {shown(self._path)} has {value!r} as its {name}; the channel accepts"
                     f" {some}.{close_name(value, known)}"
                 )
         raise ValueError(
-            f"Record {record} of {shown(self._path)} is {said(label)!r}, a combination that the table from"
-            " which the channel was designed does not have; a row with the count 0 makes one known."
+            f"Record {record} of {shown(self._path)} is {said(label)!r}. The table from which the channel was"
+            " designed does not contain this combination; a row with the count 0 would add it."
         )

@@ -139,7 +139,8 @@ class Design:
             usable = [c for c in usable if math.isfinite(c.error)]
         if not usable:
             why = "; ".join(
-                f"{c.name}: {c.note or 'not private, or of too small a rank'}" for c in self.candidates
+                f"{c.name}: {c.note or 'it is not private, or its rank is too small'}"
+                for c in self.candidates
             )
             raise ValueError(f"No mechanism is left to choose from ({why}).")
         return max(usable, key=lambda c: c.nmi if purpose == "information" else -c.error)
@@ -171,7 +172,7 @@ class Design:
             If it does not keep the level.
         """
         if candidate.channel is None:
-            raise ValueError(f"{candidate.name} is out of reach here. {candidate.note}")
+            raise ValueError(f"There is no channel for {candidate.name}. {candidate.note}")
         weights, levels = private_weights(
             candidate.channel, self.table, self.ball, self.epsilon, self.against
         )
@@ -240,7 +241,7 @@ def design_channel(
     epsilon = checked_epsilon(epsilon)
     most = SETTINGS.max_epsilon
     if not 0 < epsilon <= most:
-        raise ValueError(f"epsilon is {epsilon:g}; a design needs one above 0 and at most {most:g}.")
+        raise ValueError(f"epsilon is {epsilon:g}; it must be above 0 and at most {most:g}.")
     if beta is None or order is None:
         raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
     if against not in ATTACKERS:
@@ -255,7 +256,7 @@ def design_channel(
     prior = table.distribution
     h = entropy(prior)
     if h == 0:
-        raise ValueError("All records are equal; there is nothing to report.")
+        raise ValueError("All records are equal; at least two different records are needed.")
     ball = ball_of(table, beta, order)
     problem = Problem(prior.ravel(), ball, epsilon, against if table.useful else "anyone")
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
@@ -265,8 +266,8 @@ def design_channel(
             continue
         if mechanisms is None and name in SLOW and prior.size > SETTINGS.max_quick_cells:
             note = (
-                f"may take minutes on tables of more than {SETTINGS.max_quick_cells} cells, of which this has"
-                f" {prior.size}; --mechanism {name} solves it"
+                f"not computed, since it may take minutes on tables of more than {SETTINGS.max_quick_cells}"
+                f" cells; this table has {prior.size}, and --mechanism {name} computes it"
             )
             candidates.append(Candidate(name, method.title, method.private, None, note=note))
             continue
@@ -357,7 +358,7 @@ def least_epsilon(
     if mechanism is not None:
         as_text(mechanism, "mechanism")
     if (utility is None) == (error is None):
-        raise ValueError("A utility or an error is needed, and one of the two alone.")
+        raise ValueError("A utility or an error is needed; exactly one of the two must be given.")
     name, given = ("utility", utility) if error is None else ("error", error)
     aim = as_number(given, f"The {name}", "a number strictly between 0 and 1")
     if not 0 < aim < 1:

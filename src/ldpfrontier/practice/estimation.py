@@ -147,7 +147,10 @@ def maximum_likelihood(
     n = float(found.sum())
     seen = found > 0
     if (matrix[:, seen].max(axis=0) == 0).any():
-        raise ValueError("A report occurs that the channel never gives; it comes from another channel.")
+        raise ValueError(
+            "One of the reports has probability 0 under this channel; all reports must come from this"
+            " channel."
+        )
     Q, M = matrix[:, seen], found[seen] / n
     k = len(matrix)
     p = np.full(k, 1.0 / k) if start is None else np.maximum(start, 1e-4 / k)

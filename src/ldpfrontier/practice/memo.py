@@ -107,16 +107,20 @@ class Memo:
             return
         marks = [base.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
         if marks != [APPLICATION, VERSION]:
-            raise ValueError(f"{self.path} is a database, but no memo of ldp-frontier of version {VERSION}.")
+            raise ValueError(
+                f"{self.path} is a database, but not a memo of version {VERSION} of ldp-frontier."
+            )
         kept, column = base.execute("SELECT sha256, id_column FROM channel").fetchone()
         if kept != digest:
             raise ValueError(
-                f"{self.path} has reports of another channel. Reports of two channels tell more than the"
-                " level of each; a person reports with the channel of the first time."
+                f"{self.path} contains reports of another channel. Reports of two channels together reveal"
+                " more than the level of each allows; people must report with the channel that they used"
+                " first."
             )
         if column != self.column:
             raise ValueError(
-                f"{self.path} knows persons by the column {column!r}; {self.column!r} is asked for."
+                f"{self.path} identifies people by the column {column!r}, but {self.column!r} was given; the"
+                " two must be the same."
             )
 
 

@@ -87,13 +87,17 @@ def _secret(problem: Problem) -> Channel:
 
 #: What is offered if all of a record is sensitive.
 LDP_METHODS: Mapping[str, Method] = {
-    "ldp": Method("most information of all that protect the whole record", Problem.ldp),
-    "binary": Method("one bit", lambda p: binary_mechanism(MutualInformation(p.prior), p.epsilon)),
+    "ldp": Method("carries the most information among those that protect the whole record", Problem.ldp),
+    "binary": Method(
+        "binary mechanism: reports one bit", lambda p: binary_mechanism(MutualInformation(p.prior), p.epsilon)
+    ),
     "subset": Method("subset selection", lambda p: subset_selection(p.prior.size, p.epsilon)),
     "grr": Method("randomized response", lambda p: randomized_response(p.prior.size, p.epsilon)),
 }
 
-_UNCONDITIONAL = Method("most information of all that protect from anyone", Problem.unconditional)
+_UNCONDITIONAL = Method(
+    "carries the most information among those that protect from anyone", Problem.unconditional
+)
 
 #: What is offered in any case if some of a record is useful.
 _ROBUST: Mapping[str, Method] = {
@@ -102,7 +106,7 @@ _ROBUST: Mapping[str, Method] = {
     "grr": LDP_METHODS["grr"],
     "ldp": LDP_METHODS["ldp"],
     "nr": Method(
-        "for comparison: no protection if the table is not exact",
+        "shown for comparison: does not protect if the table is not exact",
         lambda p: optimal_nonrobust(p.robust.centre, p.epsilon),
         private=False,
     ),
@@ -110,10 +114,11 @@ _ROBUST: Mapping[str, Method] = {
 
 _INDEPENDENT: Mapping[str, Method] = {
     "ir": Method(
-        "sensitive and useful value reported separately", lambda p: independent_reporting(p.robust, p.epsilon)
+        "reports the sensitive and the useful value separately",
+        lambda p: independent_reporting(p.robust, p.epsilon),
     ),
     "ir_optimal": Method(
-        "reported separately, improved", lambda p: improved_reporting(p.robust, p.epsilon).channel
+        "separate reports, improved", lambda p: improved_reporting(p.robust, p.epsilon).channel
     ),
 }
 
@@ -121,13 +126,17 @@ _INDEPENDENT: Mapping[str, Method] = {
 ROBUST_METHODS: Mapping[Attacker, Mapping[str, Method]] = {
     "outsider": {
         "polyopt": Method("PolyOpt", Problem.polyopt),
-        "exact": Method("most information of all that protect from outsiders", Problem.exact),
+        "exact": Method(
+            "carries the most information among those that protect from outsiders", Problem.exact
+        ),
         **_INDEPENDENT,
         **_ROBUST,
     },
     "insider": {
         "unconditional": _UNCONDITIONAL,
-        "exact": Method("most information of all that protect from outsiders and insiders", Problem.exact),
+        "exact": Method(
+            "carries the most information among those that protect from outsiders and insiders", Problem.exact
+        ),
         **_INDEPENDENT,
         **_ROBUST,
     },

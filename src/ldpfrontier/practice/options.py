@@ -13,20 +13,21 @@ _DESCRIPTION = (
     " reports, audit it, and check certificates."
 )
 
-_DESIGN = r"""Compare the mechanisms that suit a table, and write the best one to a file.
+_DESIGN = r"""Compare the mechanisms that are suitable for a table, and write the best one to a file.
 
 A privacy level L means that a report changes the odds between any two
-sensitive values by at most a factor e^L, for those who read it. --against says
-who they may be: an outsider knows nothing else about the person, an insider
-also knows the useful value, and anyone may know or believe anything. Protection
-from insiders includes outsiders. The table is a sample, so that nobody knows
-the distribution of the population exactly: for outsiders the level holds under
-every distribution in F, a confidence set around that of the table. Without
---useful the whole record is sensitive, and the level holds for anyone.
+sensitive values by at most a factor e^L for the attacker who reads it. --against
+says who the attacker may be: an outsider knows nothing else about the person,
+an insider also knows the useful value, and anyone may know or believe anything.
+Protection from insiders includes protection from outsiders. The table is a
+sample, so that nobody knows the distribution of the population exactly. For
+outsiders the level therefore holds under every distribution in F, a confidence
+set around the distribution of the table. Without --useful the whole record is
+sensitive, and the level holds for anyone.
 
 The table is treated as public: its counts are written into the channel file.
-The level is for people who report later, each once, not for those who were
-counted.
+The level holds for people who report later, and who report once. It does not
+hold for the people who were counted.
 
 examples:
   ldp-frontier design --table survey.csv --sensitive illness --useful region \
@@ -35,25 +36,27 @@ examples:
       --bins age=18,40,65 --error 0.02 --records 10000"""
 
 _APPLY = """\
-Write a report for every record of a file, in the order of the records, and
-nothing else, unless --keep names columns. The reports are drawn with random
-bytes of the operating system, with the probabilities in the channel file,
-which are whole multiples of 2^-62."""
+Write a report for every record of a file, in the order of the records. The
+output contains nothing else unless --keep names columns. The reports are drawn
+with random bytes of the operating system and with the probabilities in the
+channel file, which are whole multiples of 2^-62."""
 
 _ESTIMATE = """\
-Estimate how frequent values are from reports: the most likely distribution,
-unbiased estimates, and confidence intervals, which are made for few reports as
-well as for many. What a channel does not show has an interval only."""
+Estimate the frequencies of values from reports. The output contains the most
+likely distribution, unbiased estimates, and confidence intervals, which are
+suitable for few reports as well as for many. For a frequency that the channel
+does not reveal, it contains an interval only."""
 
 _AUDIT = """\
-Compute the privacy level of the stored channel again, and, with samples, a
-lower bound on the level of what was drawn. The exit status is 1 if something
-is wrong."""
+Compute the privacy level of the stored channel again. With --samples or --data,
+also compute a lower bound on the level of the reports that were drawn. The exit
+status is 1 if a promise of the channel does not hold."""
 
 _VERIFY = """\
-Check certificates with exact arithmetic, by a program of one file that needs
-nothing else of the package (ldpfrontier/verify.py). The exit status is 0 if
-every claim of every file is proved, 1 if one is not, 2 if a file is malformed."""
+Check certificates in exact arithmetic. The checker is a single file that uses
+no other part of the package (ldpfrontier/verify.py). The exit status is 0 if
+every claim of every file is proved, 1 if some claim is not, and 2 if a file is
+malformed."""
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -78,13 +81,13 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     _table_options(one)
     _design_options(one)
     _apply_options(command("apply", "privatize records", _APPLY))
-    _estimate_options(command("estimate", "estimate how frequent values are, from reports", _ESTIMATE))
+    _estimate_options(command("estimate", "estimate the frequencies of values from reports", _ESTIMATE))
     _audit_options(command("audit", "check the privacy level of a channel", _AUDIT))
     five = command("verify", "check certificates", _VERIFY)
-    five.add_argument("files", nargs="+", metavar="FILE", help="a certificate")
+    five.add_argument("files", nargs="+", metavar="FILE", help="a certificate file")
     options = parser.parse_args(arguments)
     if any("\0" in argument for argument in arguments or ()):
-        parser.error("an argument has a NUL character, which no name of a file has")
+        parser.error("an argument contains a NUL character; arguments must not contain any")
     if problem := _contradiction(options):
         parser.error(problem)
     return options
@@ -93,15 +96,15 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _contradiction(options: argparse.Namespace) -> str:
     """Return a sentence on options that do not go together; nothing if they do."""
     if options.command == "apply" and (options.seed is not None) != options.insecure:
-        return "--seed and --insecure go together; without both, reports are drawn securely"
+        return "--seed and --insecure must be given together; without them, reports are drawn securely"
     if options.command == "apply" and (options.memo is None) != (options.id is None):
-        return "--memo and --id go together: the file of the reports, and the column of the persons"
+        return "--memo and --id must be given together: the file of reports and the column of ids"
     if options.command == "design" and options.epsilon is options.utility is options.error is None:
         return "one of --epsilon, --utility and --error is needed"
     if options.command == "design" and options.data is not None and options.count is not None:
-        return "--count is for --table; records of --data count once each"
+        return "--count is allowed with --table only; with --data every row is one record"
     if options.command == "estimate" and options.quiet and options.out is options.picture is None:
-        return "--quiet without --out and --picture leaves nothing of an estimate"
+        return "--quiet needs --out or --picture; otherwise the estimate would be lost"
     return ""
 
 
@@ -115,7 +118,7 @@ def _table_options(one: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     table.add_argument(
         "--table", metavar="FILE",
-        help="a file with a row per combination of values, and a column that counts its records",
+        help="a file with a row per combination of values, and a column with the number of its records",
     )  # fmt: skip
     one.add_argument("--count", metavar="COLUMN", help="the column of counts in --table (default: count)")
     one.add_argument(
@@ -123,12 +126,12 @@ def _table_options(one: argparse.ArgumentParser) -> None:
     )
     one.add_argument(
         "--useful", nargs="+", default=[], metavar="COLUMN",
-        help="the columns to be reported with them; several columns are taken together as one (default:"
-        " none, so that the whole record is sensitive)",
+        help="the columns to be reported together with the sensitive ones; several columns are treated as one"
+        " (default: none, so that the whole record is sensitive)",
     )  # fmt: skip
     one.add_argument(
         "--bins", nargs="+", default=[], metavar="COLUMN=N",
-        help="put the numbers of a column into N groups of about as many records each, or, with"
+        help="put the numbers of a column into N groups with about as many records each or, with"
         " COLUMN=18,40,65, into groups that begin at these numbers",
     )  # fmt: skip
     _missing_option(one)
@@ -149,81 +152,89 @@ def _design_options(one: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     one.add_argument(
         "--error", type=float, metavar="E",
-        help="an error of estimated frequencies (root mean square). With --epsilon or --utility: say how many"
-        " reports it takes (default: 0.01). Without: find the least level, to 0.001, at which --records"
-        " reports have this error",
+        help="an error of estimated frequencies (root mean square). With --epsilon or --utility, print the"
+        " number of reports that gives this error (default: 0.01). Otherwise find the least level, to 0.001,"
+        " at which the number of reports in --records gives this error",
     )  # fmt: skip
     one.add_argument(
         "--for", dest="purpose", choices=["frequencies", "information"], default="frequencies",
-        help="choose the mechanism with the least error of estimated frequencies, or the one whose reports"
-        " carry most information (default: frequencies)",
+        help="choose the mechanism with the smallest error of estimated frequencies, or the one whose reports"
+        " carry the most information (default: frequencies)",
     )  # fmt: skip
     one.add_argument(
         "--mechanism", metavar="NAME",
-        help="consider this mechanism alone, by its name in the tables that are printed (default: all)",
+        help="consider only the mechanism that the printed tables call NAME (default: all)",
     )  # fmt: skip
     one.add_argument(
         "--beta", type=float, default=0.05, metavar="P",
-        help="F has the true distribution with confidence 1 - P (default: 0.05)",
+        help="F contains the true distribution with confidence 1 - P (default: 0.05)",
     )  # fmt: skip
     one.add_argument(
         "--alpha", type=float, default=2.0, metavar="ORDER",
-        help="order of the Renyi divergence that F is a ball of (default: 2)",
+        help="F is a ball in the Renyi divergence of this order (default: 2)",
     )  # fmt: skip
     one.add_argument(
         "--records", type=int, metavar="N",
-        help="how many records will be privatized, for the errors (default: as many as were counted)",
+        help="the number of records that will be privatized, which determines the errors (default: as many"
+        " as were counted)",
     )  # fmt: skip
     one.add_argument(
         "--out", default="channel.json", metavar="JSON",
-        help="where the channel is written; its matrix, thresholds, known answers, weights, sampler and"
-        " picture are written beside it (default: channel.json)",
+        help="the file for the channel; its matrix, thresholds, known answers, weights, sampler, certificate"
+        " and picture are written to the same folder (default: channel.json)",
     )  # fmt: skip
     _printing_options(one)
 
 
 def _apply_options(two: argparse.ArgumentParser) -> None:
     _channel_option(two)
-    two.add_argument("--data", required=True, metavar="FILE", help="records, with the columns of the channel")
-    two.add_argument("--out", required=True, metavar="CSV", help="where their reports are written")
+    two.add_argument(
+        "--data", required=True, metavar="FILE", help="a file of records with the columns of the channel"
+    )
+    two.add_argument("--out", required=True, metavar="CSV", help="the file for their reports")
     two.add_argument(
         "--keep", nargs="+", default=[], metavar="COLUMN",
-        help="columns to copy as they are; what they reveal is not limited",
+        help="columns to copy unchanged; nothing limits what they reveal",
     )  # fmt: skip
     _column_option(two)
     _missing_option(two)
     two.add_argument(
         "--memo", metavar="FILE",
-        help="keep the report of every person, and give it again whenever the person reports again",
+        help="store the report of every person in this file, and repeat it whenever the person reports again",
     )  # fmt: skip
-    two.add_argument("--id", metavar="COLUMN", help="the column that says who a person is, for --memo")
-    two.add_argument("--seed", type=int, help="make the reports predictable; only with --insecure")
-    two.add_argument("--insecure", action="store_true", help="allow --seed: no protection, for tests only")
+    two.add_argument("--id", metavar="COLUMN", help="the column that identifies people, for --memo")
+    two.add_argument("--seed", type=int, help="make the reports predictable; allowed with --insecure only")
+    two.add_argument(
+        "--insecure",
+        action="store_true",
+        help="allow --seed, for tests only; the reports then protect nobody",
+    )
     two.add_argument("--quiet", action="store_true", help=_QUIET)
 
 
 def _estimate_options(three: argparse.ArgumentParser) -> None:
     _channel_option(three)
-    three.add_argument("--data", required=True, metavar="FILE", help="reports, as apply writes them")
+    three.add_argument("--data", required=True, metavar="FILE", help="a file of reports, as written by apply")
     _column_option(three)
     _confidence_option(three, "each interval")
     three.add_argument(
-        "--simultaneous", action="store_true", help="make it the confidence of all intervals together"
+        "--simultaneous", action="store_true", help="let --confidence apply to all intervals together"
     )
     three.add_argument("--out", metavar="CSV", help="write the estimates to this file")
     _printing_options(three)
-    three.add_argument("--picture", metavar="FILE", help="draw them; a .svg, .pdf or .png file")
+    three.add_argument(
+        "--picture", metavar="FILE", help="draw the estimates to this file, which ends in .svg, .pdf or .png"
+    )
 
 
 def _audit_options(four: argparse.ArgumentParser) -> None:
     _channel_option(four)
     samples = four.add_mutually_exclusive_group()
-    samples.add_argument(
-        "--samples", type=int, metavar="N", help="privatize this many records of random values"
-    )
+    samples.add_argument("--samples", type=int, metavar="N", help="privatize this number of random records")
     samples.add_argument(
         "--data", metavar="FILE",
-        help="records with their reports, as apply --keep writes them if all columns of the channel are kept",
+        help="a file of records with their reports, as written by apply if --keep names all columns of the"
+        " channel",
     )  # fmt: skip
     _column_option(four)
     _missing_option(four)
@@ -232,19 +243,25 @@ def _audit_options(four: argparse.ArgumentParser) -> None:
 
 
 def _channel_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--channel", required=True, metavar="JSON", help="a channel, as design writes it")
+    parser.add_argument(
+        "--channel", required=True, metavar="JSON", help="a channel file, as written by design"
+    )
 
 
 def _column_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--column", default="report", metavar="NAME", help="the column of the reports (default: report)"
+        "--column",
+        default="report",
+        metavar="NAME",
+        help="the column that contains the reports (default: report)",
     )
 
 
 def _missing_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--missing", metavar="VALUE",
-        help="what stands for a missing value, such as unknown (default: missing values are refused)",
+        help="the value that takes the place of missing values, such as unknown (default: missing values are"
+        " refused)",
     )  # fmt: skip
 
 
@@ -253,12 +270,12 @@ _QUIET = "print warnings and errors only"
 
 def _printing_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
+    group.add_argument("--json", action="store_true", help="print the results as JSON, for programs")
     group.add_argument("--quiet", action="store_true", help=_QUIET)
 
 
 def _confidence_option(parser: argparse.ArgumentParser, of: str) -> None:
     parser.add_argument(
         "--confidence", type=float, default=0.95, metavar="C",
-        help=f"confidence of {of}, between 0 and 1 (default: 0.95)",
+        help=f"the confidence of {of}, between 0 and 1 (default: 0.95)",
     )  # fmt: skip

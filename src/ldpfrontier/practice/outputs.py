@@ -27,21 +27,24 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
     seen: dict[Path, Path] = {}
     for target in map(Path, outputs):
         if is_standard_input(target):
-            raise ValueError("'-' is no name of a file; an output is written whole or not at all, to a file.")
+            raise ValueError(
+                "'-' is not the name of a file; outputs must be files, since they are written whole or not at"
+                " all."
+            )
         if not target.name or "\0" in str(target):
-            raise ValueError(f"{str(target)!r} is no name of a file; an output needs one.")
+            raise ValueError(f"{str(target)!r} is not the name of a file; an output needs one.")
         _check_folder(target)
         for source in sources:
             if target.exists() and source.exists() and target.samefile(source):
                 same = "" if target == source else f" {source},"
-                raise ValueError(f"{target} is{same} the file that is read; the output needs one of its own.")
+                raise ValueError(f"{target} is{same} the file that is read; the output must be another file.")
         if target.exists() and not (target.is_file() or target.is_char_device() or target.is_fifo()):
             kind = "a folder" if target.is_dir() else "not a file"
             raise ValueError(f"{target} is {kind}; an output must be a file.")
         if target.is_symlink() and not target.exists() and _loops(target):
             raise ValueError(f"{target} is a link that leads back to itself; an output must be a file.")
         if (other := seen.setdefault(target.resolve(), target)) is not target:
-            raise ValueError(f"{other} and {target} are one file; two outputs need two files.")
+            raise ValueError(f"{other} and {target} are the same file; two outputs need two files.")
 
 
 def _check_folder(target: Path) -> None:
@@ -50,7 +53,7 @@ def _check_folder(target: Path) -> None:
         if above.is_dir():
             return
         if above.exists() or above.is_symlink():
-            raise ValueError(f"{target} would lie in {above}, which is no folder.")
+            raise ValueError(f"{target} would lie in {above}, which is not a folder.")
 
 
 def _loops(target: Path) -> bool:

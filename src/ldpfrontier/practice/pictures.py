@@ -45,7 +45,7 @@ def check_picture(path: Path | str) -> None:
     """
     if Path(path).suffix not in FORMATS:
         raise ValueError(
-            f"{path} ends in {Path(path).suffix!r}; a picture is written to a .pdf, .svg or .png file."
+            f"{path} ends in {Path(path).suffix!r}; the file of a picture must end in .pdf, .svg or .png."
         )
 
 

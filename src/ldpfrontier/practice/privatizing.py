@@ -173,7 +173,8 @@ def privatize_persons(
     check_outputs([as_path(target), memo.path], [as_path(path)])
     if memo.column in private.table.attributes:
         raise ValueError(
-            f"The column {memo.column!r} is one that is reported; what says who a person is must be another."
+            f"The column {memo.column!r} identifies people and is reported by the channel; it must be a"
+            " column that the channel does not report."
         )
     ways = (keep, column, memo.column)
     return _written(private, path, target, ways, missing, memo.drawing(private), progress)
@@ -212,7 +213,8 @@ def _written(
                 if person is not None and any(map(is_missing, ids)):
                     number = next(place for place, name in enumerate(ids, start=1) if is_missing(name))
                     raise ValueError(
-                        f"Record {done + number} of {shown(path)} has no {person!r}, which says who it is of."
+                        f"Record {done + number} of {shown(path)} has no value in the column {person!r},"
+                        " which identifies the person; every record needs one."
                     )
                 outputs, kept = draw(ids, inputs)
                 reports = map(private.outputs.__getitem__, outputs.tolist())
@@ -233,8 +235,11 @@ def _check_columns(keep: Label, column: str) -> None:
     ValueError
     """
     if column in keep:
-        raise ValueError(f"The column {column!r} cannot be kept; the reports have this name.")
+        raise ValueError(
+            f"The column {column!r} cannot be kept, since the column of the reports has the same name; the"
+            " two must differ."
+        )
     if not column:
-        raise ValueError("The column of the reports is ''; it needs a name.")
+        raise ValueError("The column of the reports is ''; it must have a name.")
     if twice := [name for name in keep if keep.count(name) > 1]:
-        raise ValueError(f"The column {twice[0]!r} is to be kept twice; allowed is once.")
+        raise ValueError(f"The column {twice[0]!r} is kept twice; a column may be kept once.")

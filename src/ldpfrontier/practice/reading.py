@@ -42,8 +42,8 @@ START = 1 << 16
 _SIGNATURES = {
     b"PK\x03\x04": "a zip archive, as .xlsx and .ods files are; save the sheet as CSV in UTF-8.",
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save the sheet as CSV in UTF-8.",
-    b"\x1f\x8b": "compressed with gzip; give what gunzip -c prints to the standard input, as the file '-'.",
-    b"\x28\xb5\x2f\xfd": "compressed with zstd; give what zstd -dc prints to the standard input, '-'.",
+    b"\x1f\x8b": "compressed with gzip; name the file '-' and pipe the output of gunzip -c into it.",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; name the file '-' and pipe the output of zstd -dc into it.",
     b"$FL2": "an SPSS file (.sav); save it as CSV in UTF-8.",
     b"<stata_dta>": "a Stata file (.dta); save it as CSV in UTF-8.",
     b"SQLite format 3\0": "an SQLite database; write the table to a CSV file.",
@@ -163,7 +163,7 @@ def places_of(path: Path | str, header: Sequence[str] | None, columns: Sequence[
     for name in columns:
         if (times := header.count(name)) != 1:
             found = "twice" if times else "not"
-            has = f"The column {name!r} is {found} in {shown(path)}; it has {', '.join(header)}."
+            has = f"The column {name!r} is {found} in {shown(path)}; its columns are {', '.join(header)}."
             raise ValueError(has + ("" if times else _meant(name, header)))
     return [header.index(name) for name in columns]
 

@@ -37,7 +37,7 @@ def as_path(value: object) -> Path:
     if not isinstance(value, (str, PathLike)):
         raise ValueError(f"The path is a {type(value).__name__}; it must be a text or a Path.")
     if "\0" in str(value):
-        raise ValueError(f"The path is {str(value)!r}; no name of a file has a NUL character.")
+        raise ValueError(f"The path is {str(value)!r}; it must not contain a NUL character.")
     return Path(value)
 
 
@@ -54,7 +54,7 @@ def as_texts(values: object, name: str) -> Label:
         raise ValueError(f"{name} is a {type(values).__name__}; it must be a sequence of texts.")
     for value in values:
         if not isinstance(value, str):
-            raise ValueError(f"{name} has a {type(value).__name__}; it must be a sequence of texts.")
+            raise ValueError(f"{name} contains a {type(value).__name__}; it must be a sequence of texts.")
     return tuple(values)
 
 
@@ -133,12 +133,12 @@ def whole_count(path: Path | str, row: int, number: str) -> int:
         return whole
     if is_ambiguous_whole(number):
         raise ValueError(
-            f"Row {row} of {shown(path)} has the count {number!r}, whose point may stand before decimals or"
-            " between thousands; write whole numbers without a point."
+            f"Row {row} of {shown(path)} has the count {number!r}, whose point may be a decimal point or may"
+            " separate thousands; whole numbers must be written without a point."
         )
     raise ValueError(
         f"Row {row} of {shown(path)} has the count {number!r}; counts must be whole numbers, 0 or more, of at"
-        " most 15 digits, with nothing, commas, spaces or apostrophes between thousands."
+        " most 15 digits; only commas, spaces or apostrophes may separate thousands."
     )
 
 
@@ -240,12 +240,12 @@ def check_present(
             where = f"Record {record}" if record else "A record" if times < 2 else f"{times:,} records"
             has = "have" if times > 1 and not record else "has"
             raise ValueError(
-                f"{where} of {shown(path)} {has} {value!r} as {name}; missing values need a name of their"
-                " own, such as 'unknown' (--missing unknown)."
+                f"{where} of {shown(path)} {has} {value!r} as {name}; missing values must be given a name"
+                " such as 'unknown' (--missing unknown)."
             )
         if "\0" in value:
             raise ValueError(
-                f"{shown(path)} has {value!r} as a {name}; a NUL character is no part of a text."
+                f"{shown(path)} has {value!r} as a {name}; a value must not contain a NUL character."
             )
 
 
@@ -260,9 +260,13 @@ def check_columns(sensitive: Sequence[str], useful: Sequence[str], count: str | 
     if not sensitive:
         raise ValueError("No column is sensitive; at least one must be.")
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ValueError(f"The column {twice!r} is named twice; allowed is once, as sensitive or as useful.")
+        raise ValueError(
+            f"The column {twice!r} is named twice; it may be named once, as sensitive or as useful."
+        )
     if count in names:
-        raise ValueError(f"The column {count!r} has the counts; it can be neither sensitive nor useful.")
+        raise ValueError(
+            f"The column {count!r} contains the counts; it must be neither sensitive nor useful."
+        )
 
 
 def numeric_hint(name: str, values: Iterable[str]) -> str:

@@ -41,21 +41,21 @@ def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
     words = [
         "WHOM IT PROTECTS FROM. A level L means that a report changes the odds between any two values of"
         f" {secret} by at most a factor of e^L; 'none' means that some report gives a value away, or nearly"
-        f" so (L above {SETTINGS.max_epsilon:g}). Asked for: level {made.epsilon:g}, a factor of"
+        f" so (L above {SETTINGS.max_epsilon:g}). The required level is {made.epsilon:g}, a factor of"
         f" {math.exp(made.epsilon):.4g}, for {_WHOM[made.against]}."
     ]
     head = ["", "mechanism", "record"]
     if table.useful:
         words.append(
             "An outsider knows nothing else about the person, an insider knows the person's"
-            f" {said(table.useful)}, and anyone may know or believe anything; 'record' is the level for all"
-            f" of a record, {', '.join(table.attributes)} together. For outsiders a level holds under every"
-            " distribution in F, which are those that the table does not rule out. Best guess: how often the"
-            f" best guess of {secret} is right, without > with a report."
+            f" {said(table.useful)}, and anyone may know or believe anything; 'record' is the level for the"
+            f" whole record, {', '.join(table.attributes)} together. For outsiders a level holds under every"
+            " distribution in F, the set of those that the table does not rule out. 'Best guess' shows how"
+            f" often the best guess of {secret} is right, without > with a report."
         )
         head = ["", "mechanism", "outsider", "insider", "anyone", "record"]
         head += ["best guess: outsider", "insider"]
-    lines = [[*head, "what it is"]]
+    lines = [[*head, "description"]]
     for c in order:
         mark = "->" if c is best else ""
         if c.levels is None:
@@ -76,11 +76,12 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
     table = made.table
     groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
     words = (
-        "WHAT IT IS GOOD FOR. NMI: the share of the information of a record that its report carries; no"
-        f" mechanism that has the level asked for reaches more than {made.bound:.4f}. Error: root mean square"
-        f" error of frequencies that are estimated from {made.records:,} reports; '-' means that they cannot"
-        " be estimated, however many reports there are. The second line has the range of these frequencies in"
-        f" the table. Reports: how many it takes for an error of {error:g} of {', '.join(table.attributes)}."
+        "HOW USEFUL IT IS. The NMI is the share of the information in a record that its report carries; no"
+        f" mechanism of the required level reaches more than {made.bound:.4f}. The error is the root mean"
+        f" square error of the frequencies that are estimated from {made.records:,} reports; '-' means that"
+        " they cannot be estimated, however many reports there are. The second line shows the range of these"
+        f" frequencies in the table. The last column shows how many reports give an error of {error:g} for"
+        f" {', '.join(table.attributes)}."
     )
     ranges = [_frequency_range(made, place) for place in range(len(groups))]
     lines = [["", "mechanism", "NMI", *(f"error: {', '.join(group)}" for group in groups), "reports"]]
@@ -114,20 +115,23 @@ def choice_text(made: Design, best: Candidate) -> str:
     try:
         other = made.best("frequencies")
     except ValueError:
-        return "No mechanism here shows all frequencies: reports give information, not estimates."
+        return (
+            "None of these mechanisms allows all frequencies to be estimated: the reports carry information,"
+            " but do not determine the frequencies."
+        )
     if math.isnan(best.error):
         words = f"Not all frequencies can be estimated from reports of {best.name}, however many there are."
     else:
         words = (
             f"{made.records:,} reports are too few for estimates from {best.name}: their error,"
             f" {'above 1' if best.error > 1 else format(best.error, '.4f')}, is more than half of the mean"
-            f" frequency, which is {1 / k:.4f}. It takes {made.reports_for(best, 0.5 / k):,.0f} reports for"
-            " less."
+            f" frequency, which is {1 / k:.4f}. Half of the mean frequency takes"
+            f" {made.reports_for(best, 0.5 / k):,.0f} reports."
         )
     if other is not best:
         words += (
-            f" {other.name}, which --for frequencies chooses, has the error {other.error:.4f}, and"
-            f" {made.reports_for(other, 0.5 / k):,.0f} reports have one below half of the mean frequency."
+            f" The error of {other.name}, which --for frequencies would choose, is {other.error:.4f}, and"
+            f" half of the mean frequency takes {made.reports_for(other, 0.5 / k):,.0f} reports."
         )
     return words
 
@@ -136,25 +140,25 @@ def audit_text(found: Audit, private: PrivateChannel) -> str:
     """Return the text of an audit: what was promised and what was found."""
     useful = private.table.useful
     levels = {"outsiders": found.levels.outsider, "insiders": found.levels.insider}
-    levels |= {"anyone": found.levels.anyone, "all of a record": found.levels.record}
+    levels |= {"anyone": found.levels.anyone, "the whole record": found.levels.record}
     shown = levels if useful else {"anyone": found.levels.record}
     words = ", ".join(f"{number(level, 6)} for {name}" for name, level in shown.items())
     lines = [
-        f"Promised: {private.promise()}",
-        f"Seen in the matrix: level {words}, computed from its whole numbers.",
+        f"The promise: {private.promise()}",
+        f"The level of the stored matrix, computed from its whole numbers, is {words}.",
     ]
     if found.proved:
-        lines.append(f"Proved with exact arithmetic: {found.proved}.")
+        lines.append(f"The following is proved in exact arithmetic: {found.proved}.")
     if found.samples:
         lines.append(
-            f"Seen in {found.samples:,} samples: a level of at least {found.lower:.6f}, with confidence"
-            f" {found.confidence:g}. Samples of this matrix are as far from it as these, or farther, with"
-            f" probability {found.fit:.3g}."
+            f"According to {found.samples:,} samples, the level is at least {found.lower:.6f}, with"
+            f" confidence {found.confidence:g}. Samples of this matrix deviate from it as much as these, or"
+            f" more, with probability {found.fit:.3g}."
         )
     lines += [f"WRONG: {problem}" for problem in found.problems]
     if not found.problems:
         more = f", and {found.samples:,} samples do not contradict it" if found.samples else ""
-        lines.append(f"The matrix has the level that is promised{more}.")
+        lines.append(f"The matrix satisfies the promised level{more}.")
     return "\n".join(map(wrapped, lines))
 
 
@@ -166,12 +170,13 @@ def estimate_text(found: Estimate) -> str:
         lines.append([", ".join(group), "most likely", "unbiased", percent])
         lines += [[", ".join(row.quantity.value), *_shown(row, found.records)] for row in found.of(group)]
         lines.append([])
-    together = "; the intervals hold all together (Bonferroni)" if found.simultaneous else ""
+    together = "; the confidence is that of all intervals together (Bonferroni)" if found.simultaneous else ""
     text = f"{found.records:,} reports{together}\n\n" + columns(lines).rstrip()
     if found.rank < found.inputs:
         text += "\n\n" + wrapped(
-            f"The channel has rank {found.rank} with {found.inputs} values: what is not estimated (-) cannot"
-            " be known from any number of its reports. Its interval is what other frequencies imply."
+            f"The channel has rank {found.rank} for {found.inputs} values: no number of reports determines"
+            " the frequencies that are not estimated (-). Their intervals follow from those of other"
+            " frequencies."
         )
     return text
 

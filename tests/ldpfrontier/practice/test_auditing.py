@@ -92,7 +92,7 @@ def test_what_protects_from_more_attackers_is_audited_for_them(table, mechanism,
     shaped[:, : leaky.weights.shape[1]] = leaky.channel.matrix[:, : shaped.shape[1]]
     shaped[:, -1] += 1.0 - shaped.sum(axis=1)
     told = audit_channel(private, samples=100_000, sampler=Sampler(whole_weights(shaped), seeded(8)))
-    assert any("private at no level below" in problem for problem in told.problems)
+    assert any("the level of the samples is at least" in problem for problem in told.problems)
 
 
 def test_a_channel_for_every_distribution_is_not_accused(response):
@@ -119,11 +119,11 @@ def test_without_samples_the_matrix_is_audited(private):
 
 def test_a_certificate_that_says_too_little_is_found(private):
     (problem,) = audit_channel(stating(private, outsider=0.7)).problems
-    assert problem == "The matrix is private at level 1.000000; its certificate states 0.700000."
+    assert problem == "The level of the matrix is 1.000000; its certificate states 0.700000."
     # What it says of those that it does not protect from is checked, too.
     (problem,) = audit_channel(stating(private, insider=0.7)).problems
     assert re.fullmatch(
-        r"The matrix has the level \d+\.\d+ for insider; its certificate states 0.700000.", problem
+        r"The level of the matrix for insider is \d+\.\d+; its certificate states 0.700000.", problem
     )
 
 
@@ -132,7 +132,7 @@ def test_a_sampler_that_tells_more_is_found(request, which):
     private = request.getfixturevalue(which)
     found = audit_channel(private, samples=100_000, sampler=weaker(private, 3.0))
     assert found.lower > 1.5
-    assert any("private at no level below" in problem for problem in found.problems)
+    assert any("the level of the samples is at least" in problem for problem in found.problems)
     assert any("do not come from the stored matrix" in problem for problem in found.problems)
 
 
@@ -213,8 +213,12 @@ def test_a_population_outside_f_is_named(table, private):
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("no,", "maybe,", "Record 1 of .*both.csv has 'maybe' as its illness; the channel knows 'no', 'yes'"),
-        (",y", ",z", r"Record 1 of .*both.csv has 'z\d' as its report; the channel knows 'y1', 'y2'"),
+        (
+            "no,",
+            "maybe,",
+            "Record 1 of .*both.csv has 'maybe' as its illness; the channel accepts 'no', 'yes'",
+        ),
+        (",y", ",z", r"Record 1 of .*both.csv has 'z\d' as its report; the channel accepts 'y1', 'y2'"),
         ("report", "answer", "The column 'report' is not in .*both.csv"),
     ],
 )
@@ -261,4 +265,4 @@ def test_a_weight_that_one_row_has_alone_leaves_no_level(table):
     broken = PrivateChannel(everything, weights, private.certificate)
     found = audit_channel(broken)
     assert found.level == math.inf
-    assert found.problems == ("The matrix is private at level inf; its certificate states 1.000000.",)
+    assert found.problems == ("The level of the matrix is inf; its certificate states 1.000000.",)

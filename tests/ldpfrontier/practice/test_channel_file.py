@@ -78,15 +78,15 @@ def test_without_useful_columns_the_level_is_that_of_whole_numbers(table, mechan
     private = channel_of(flat(table), mechanism, epsilon)
     assert private.certificate.level == private.certificate.levels.record == sampled_level(private.weights)
     assert epsilon * (1 - 1e-6) < private.certificate.level <= epsilon
-    assert private.scope == "whatever someone knows or believes about the person"
+    assert private.scope == "whatever anyone knows or believes about the person"
 
 
 def test_a_channel_that_is_not_private_is_refused(table):
     identity = Channel(np.eye(6))
-    with pytest.raises(ValueError, match=r"The channel is private at level inf|at level \d"):
+    with pytest.raises(ValueError, match=r"The level of the channel is inf|The level of the channel is \d"):
         private_weights(identity, flat(table), None, 1.0, "anyone")
     made = design_channel(table, 1.0, against="outsider", mechanisms=["nr"])
-    with pytest.raises(ValueError, match=r"The channel is private at level \d.*; 1 is allowed"):
+    with pytest.raises(ValueError, match=r"The level of the channel is \d.*; it must be at most 1"):
         made.private(made.candidates[0])
 
 
@@ -98,13 +98,13 @@ def test_outputs_that_never_occur_are_dropped(table):
 
 
 def test_weights_must_fit_the_table(table, private):
-    with pytest.raises(ValueError, match="The channel has 5 inputs; the table has 6 values"):
+    with pytest.raises(ValueError, match="The channel has 5 inputs and the table has 6 values"):
         PrivateChannel(table, np.full((5, 1), TOTAL), private.certificate)
 
 
 def test_a_certificate_that_says_too_little_is_seen(private):
     bold = replace(private, certificate=replace(private.certificate, epsilon=0.5))
-    with pytest.raises(ValueError, match=r"The channel is private at level 1; 0\.5 is asked for"):
+    with pytest.raises(ValueError, match=r"The level of the channel is 1; its certificate allows 0\.5"):
         bold.verified()
 
 
@@ -165,8 +165,8 @@ def test_the_layout_of_a_file_does_not_count(path, private):
     [
         ("", "is not a channel file: Expecting value"),
         ("{", "is not a channel file: Expecting property name"),
-        ("[]", "is JSON, but no channel of ldp-frontier"),
-        ('{"format": "another"}', "is JSON, but no channel of ldp-frontier"),
+        ("[]", "is a JSON file, but not a channel of ldp-frontier"),
+        ('{"format": "another"}', "is a JSON file, but not a channel of ldp-frontier"),
         ('{"format": "ldp-frontier channel", "x": NaN}', "is not a channel file: it has the number NaN"),
         ('{"format": "ldp-frontier channel", "version": 1}', "of version 1; this program reads version 2"),
         ('{"format": "ldp-frontier channel"}', "of version None; this program reads version 2"),
@@ -187,7 +187,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda c: c["weights"].pop(), "The channel has 5 inputs; the table has 6 values"),
+        (lambda c: c["weights"].pop(), "The channel has 5 inputs and the table has 6 values"),
         (lambda c: c["weights"].__setitem__(0, "1 2 3 4 5 6"), "Row 0 of the weights sums to 21"),
         (
             lambda c: c["weights"].__setitem__(0, "1 2"),
@@ -202,7 +202,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
         (lambda c: c["certificate"].pop("epsilon"), "is not a valid channel: .*epsilon"),
         (lambda c: c["certificate"].update(against="all"), "against is 'all'; allowed are outsider, insider"),
         (lambda c: c["certificate"]["levels"].pop("insider"), "levels lacks 'insider'"),
-        (lambda c: c.update(bits=53), "its outputs are not those of its weights"),
+        (lambda c: c.update(bits=53), "its outputs do not match its weights"),
     ],
 )
 def test_a_file_with_a_good_hash_that_is_no_channel_is_refused(path, change, sentence):
@@ -213,7 +213,7 @@ def test_a_file_with_a_good_hash_that_is_no_channel_is_refused(path, change, sen
 
 def test_a_forged_certificate_is_not_believed(path):
     rewritten(path, lambda content: content["certificate"].update(epsilon=0.1))
-    with pytest.raises(ValueError, match=r"private at level 1; 0\.1 is asked for"):
+    with pytest.raises(ValueError, match=r"level of the channel is 1; its certificate allows 0\.1"):
         read_channel(path).verified()
 
 
@@ -231,7 +231,7 @@ def test_all_files_or_none(path, private):
 
 
 def test_a_channel_is_written_as_json(private, tmp_path):
-    with pytest.raises(ValueError, match=r"ends in '\.csv'; a channel is written to a \.json file"):
+    with pytest.raises(ValueError, match=r"ends in '\.csv'; the file of a channel must end in \.json"):
         private.write(tmp_path / "c.csv")
     assert names(tmp_path) == []
 

@@ -69,7 +69,7 @@ def test_from_a_table_to_its_distribution(here, capsys):
     for name in ("exact", "unconditional", "ir", "ir_optimal", "srr", "subset", "grr", "ldp", "nr"):
         assert f" {name} " in said.out
     assert "->  exact" in said.out
-    assert "people.csv is treated as public: its counts are in here/c.json" in " ".join(said.out.split())
+    assert "people.csv is treated as public: here/c.json contains its counts" in " ".join(said.out.split())
     folder = here / "here"
     assert {path.name for path in folder.iterdir()} == {
         "c.json", "c.matrix.csv", "c.thresholds.csv", "c.answers.csv", "c.svg", "c.weights.csv",
@@ -82,7 +82,10 @@ def test_from_a_table_to_its_distribution(here, capsys):
     said = capsys.readouterr()
     assert said.out.startswith("1,340 records privatized.\nA report changes the odds between any two values")
     assert "and for someone who knows the person's region, age." in " ".join(said.out.split())
-    assert "warning: these records have the very counts that the channel was designed from" in said.err
+    assert (
+        "warning: the counts of these records are exactly those that the channel was designed from"
+        in said.err
+    )
     assert sum(len(chunk) for chunk in read_chunks("out.csv", ["report"])) == 1340
 
     more = ["--out", "e.csv", "--picture", "e.png"]
@@ -101,9 +104,9 @@ def test_from_a_table_to_its_distribution(here, capsys):
 
     assert main(["audit", "--channel", "here/c.json", "--samples", "20000"]) == 0
     said = capsys.readouterr()
-    assert said.out.startswith("Promised: A report changes the odds")
-    assert "Seen in 20,000 samples: a level of at least" in " ".join(said.out.split())
-    assert " ".join(said.out.split()).endswith("promised, and 20,000 samples do not contradict it.")
+    assert said.out.startswith("The promise: A report changes the odds")
+    assert "According to 20,000 samples, the level is at least" in " ".join(said.out.split())
+    assert " ".join(said.out.split()).endswith("promised level, and 20,000 samples do not contradict it.")
 
 
 def test_a_table_of_counts_without_useful_columns(here, capsys):
@@ -111,7 +114,7 @@ def test_a_table_of_counts_without_useful_columns(here, capsys):
     arguments = ["design", "--table", "t.csv", "--count", "n", "--sensitive", "s", "--epsilon", "0.5"]
     assert main(arguments) == 0
     said = capsys.readouterr().out
-    assert "(level 0.500000), whatever someone knows or believes" in " ".join(said.split())
+    assert "(level 0.500000), whatever anyone knows or believes" in " ".join(said.split())
     assert "binary" in said
     private = read_channel("channel.json")
     assert private.ball is None
@@ -128,12 +131,14 @@ def test_the_least_epsilon_for_a_utility(here, capsys):
 
 def test_a_channel_that_loses_information_says_so(here, capsys):
     assert main([*DESIGN, "--epsilon", "0.3", "--mechanism", "ir", "--for", "information"]) == 0
-    assert "No mechanism here shows all frequencies" in " ".join(capsys.readouterr().out.split())
+    assert "None of these mechanisms allows all frequencies to be estimated" in " ".join(
+        capsys.readouterr().out.split()
+    )
     assert main(APPLY) == 0
     capsys.readouterr()
     assert main([*ESTIMATE, "--picture", "e.svg"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "values: what is not estimated (-) cannot be known from any number of its reports" in said
+    assert "values: no number of reports determines the frequencies that are not estimated (-)" in said
     assert "cannot be estimated from any number of reports" in said
 
 
@@ -142,7 +147,7 @@ def test_what_few_reports_cannot_tell_is_said(ready, capsys):
     estimate = ["estimate", "--channel", "channel.json", "--data", "few.csv", "--out", "e.csv"]
     assert main([*estimate, "--simultaneous"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("2 reports; the intervals hold all together (Bonferroni)")
+    assert said.startswith("2 reports; the confidence is that of all intervals together (Bonferroni)")
     assert "cannot be estimated from 2 reports" in said
     with open("e.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -165,7 +170,10 @@ def test_a_seed_makes_the_same_reports_and_is_loud_about_it(ready, capsys):
 
 def test_columns_may_be_kept_and_the_result_audited(ready, capsys):
     assert main([*APPLY, "--keep", "age", "illness", "region", "--column", "answer"]) == 0
-    assert "warning: age, illness, region of each record is in out.csv as it is" in capsys.readouterr().err
+    assert (
+        "warning: out.csv contains age, illness, region of each record without any protection"
+        in capsys.readouterr().err
+    )
     with open("out.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [(r["illness"], r["region"], r["age"]) for r in rows] == records_of(small_table())
@@ -179,7 +187,7 @@ def test_an_audit_that_finds_something_has_the_status_1(ready, capsys):
     rewritten(ready / "channel.json", lambda c: c["certificate"]["levels"].update(low))
     assert main(AUDIT) == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert f"WRONG: The matrix is private at level {level:.6f}; its certificate states 0.200000." in said
+    assert f"WRONG: The level of the matrix is {level:.6f}; its certificate states 0.200000." in said
 
 
 def test_whom_a_channel_protects_from_is_said_at_every_step(here, capsys):
@@ -190,7 +198,7 @@ def test_whom_a_channel_protects_from_is_said_at_every_step(here, capsys):
     said = " ".join(capsys.readouterr().out.split())
     assert said.count("It does not protect from someone who knows region, age: level ") == 3
     assert main([*DESIGN, "--epsilon", "1", "--mechanism", "srr", "--against", "anyone"]) == 0
-    assert "whatever someone knows or believes about the person" in " ".join(capsys.readouterr().out.split())
+    assert "whatever anyone knows or believes about the person" in " ".join(capsys.readouterr().out.split())
     assert read_channel("channel.json").certificate.against == "anyone"
 
 
@@ -235,7 +243,7 @@ def test_quiet_commands_print_warnings_and_errors_alone(here, capsys, monkeypatc
     # Without it the same commands print, and say how far they are.
     assert main(QUICK) == 0
     said = capsys.readouterr()
-    assert "Chosen: srr" in said.out
+    assert "The mechanism chosen for frequencies is srr" in said.out
     assert "solving for srr" in said.err
 
 
@@ -250,7 +258,7 @@ def test_a_quiet_audit_still_says_what_is_wrong(ready, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([*ESTIMATE, "--quiet"], "--quiet without --out and --picture leaves nothing of an estimate"),
+        ([*ESTIMATE, "--quiet"], "--quiet needs --out or --picture; otherwise the estimate would be lost"),
         ([*AUDIT, "--quiet", "--json"], "argument --json: not allowed with argument --quiet"),
     ],
 )
@@ -333,7 +341,7 @@ BAD_FILES = {
         b"illness,region,age\nno,north,NaN\nyes,north,old\n",
         "has 'NaN' as age; missing values",
     ),
-    "missing": (b"illness,region,age\nno,north,\nyes,north,old\n", "has '' as age; missing values need"),
+    "missing": (b"illness,region,age\nno,north,\nyes,north,old\n", "has '' as age; missing values must be"),
 }
 
 
@@ -354,9 +362,9 @@ def test_records_that_cannot_be_used_leave_everything_as_it_was(ready, capsys, w
     [
         (
             "no,east,old",
-            "has 'east' as its region; the channel knows 'north', 'south'",
+            "has 'east' as its region; the channel accepts 'north', 'south'",
         ),
-        ("no,south,young", "is 'no, south, young', a combination"),
+        ("no,south,young", "is 'no, south, young'. The table from"),
     ],
 )
 def test_a_category_that_was_never_seen_is_refused_with_its_record(ready, capsys, row, sentence):
@@ -384,7 +392,7 @@ def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
     for old, new, sentence in [
         ('"version": 2', '"version": 1', "is a channel file of version 1; this program reads version 2"),
         ('"epsilon": 1.0', '"epsilon": 0.1', "channel.json was changed after it was written"),
-        ('"ldp-frontier channel"', '"song"', "channel.json is JSON, but no channel of ldp-frontier"),
+        ('"ldp-frontier channel"', '"song"', "channel.json is a JSON file, but not a channel"),
         ("{", "", "channel.json is not a channel file: "),
     ]:  # fmt: skip
         assert old in text
@@ -405,28 +413,28 @@ def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
         ([*DESIGN, "--epsilon", "much"], "invalid float value: 'much'"),
         ([*DESIGN, "--epsilon", "nan"], "epsilon is nan; it must be a finite number"),
         ([*DESIGN, "--epsilon", "-1"], "epsilon is -1.0; it must be a finite number, 0 or more"),
-        ([*DESIGN, "--epsilon", "0"], "epsilon is 0; a design needs one above 0"),
+        ([*DESIGN, "--epsilon", "0"], "epsilon is 0; it must be above 0"),
         ([*DESIGN, "--utility", "1.5"], "The utility is 1.5; it must lie strictly between 0 and 1"),
         ([*DESIGN, "--epsilon", "1", "--mechanism", "magic"], "The mechanism is 'magic'; allowed against"),
         ([*DESIGN, "--epsilon", "1", "--mechanism", "nr"], "No mechanism is left to choose from (nr:"),
         ([*DESIGN, "--epsilon", "1", "--beta", "2"], "beta is 2.0; a significance level lies"),
-        ([*QUICK, "--out", "channel.txt"], "channel.txt ends in '.txt'; a channel is written to"),
+        ([*QUICK, "--out", "channel.txt"], "channel.txt ends in '.txt'; the file of a channel must end"),
         ([*QUICK, "--records", "-5"], "The number of records is -5; it must be a whole number, at least 1"),
         ([*DESIGN[:-2], "illness", "--epsilon", "1"], "The column 'illness' is named twice"),
         (["design", "--data", "none.csv", *QUICK[3:]], "none.csv: No such file or directory."),
         (["design", "--data", ".", *QUICK[3:]], ".: Is a directory."),
-        ([*APPLY, "--seed", "1"], "--seed and --insecure go together"),
-        ([*APPLY, "--insecure"], "--seed and --insecure go together"),
-        ([*APPLY[:-1], "people.csv"], "people.csv is the file that is read; the output needs"),
-        ([*APPLY, "--keep", "name"], "The column 'name' is not in people.csv; it has illness, region, age."),
-        ([*APPLY, "--column", "age", "--keep", "age"], "The column 'age' cannot be kept; the reports"),
-        ([*ESTIMATE, "--column", "answer"], "The column 'answer' is not in out.csv; it has report."),
+        ([*APPLY, "--seed", "1"], "--seed and --insecure must be given together"),
+        ([*APPLY, "--insecure"], "--seed and --insecure must be given together"),
+        ([*APPLY[:-1], "people.csv"], "people.csv is the file that is read; the output must be"),
+        ([*APPLY, "--keep", "name"], "The column 'name' is not in people.csv; its columns are illness,"),
+        ([*APPLY, "--column", "age", "--keep", "age"], "The column 'age' cannot be kept, since"),
+        ([*ESTIMATE, "--column", "answer"], "The column 'answer' is not in out.csv; its columns are report."),
         ([*ESTIMATE[:-1], "people.csv", "--column", "age"], "Record 1 of people.csv has 'old' as its age"),
         ([*ESTIMATE, "--confidence", "95"], "The confidence is 95.0; it must lie strictly between 0 and 1"),
-        ([*ESTIMATE, "--picture", "e.bmp"], "e.bmp ends in '.bmp'; a picture is written to"),
+        ([*ESTIMATE, "--picture", "e.bmp"], "e.bmp ends in '.bmp'; the file of a picture must"),
         ([*AUDIT, "--samples", "-1"], "The number of samples is -1; it must be 0 or more"),
         ([*AUDIT, "--samples", "5", "--data", "out.csv"], "not allowed with argument"),
-        ([*AUDIT, "--data", "out.csv"], "The column 'illness' is not in out.csv; it has report."),
+        ([*AUDIT, "--data", "out.csv"], "The column 'illness' is not in out.csv; its columns are report."),
     ],
 )  # fmt: skip
 def test_arguments_that_make_no_sense_get_a_sentence(ready, capsys, arguments, sentence):

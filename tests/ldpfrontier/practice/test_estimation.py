@@ -126,7 +126,7 @@ def test_inside_the_simplex_the_most_likely_distribution_is_the_unbiased_one():
 
 
 def test_a_report_that_the_channel_never_gives_is_refused():
-    with pytest.raises(ValueError, match="A report occurs that the channel never gives"):
+    with pytest.raises(ValueError, match="One of the reports has probability 0 under this channel"):
         maximum_likelihood(np.array([[1.0, 0.0], [1.0, 0.0]]), [3, 1])
 
 

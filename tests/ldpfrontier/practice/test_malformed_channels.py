@@ -12,13 +12,13 @@ def deep(times):
 
 BAD_CHANNELS = {
     "empty": ("", "channel.json is not a channel file: Expecting value: line 1"),
-    "a number": ("5", "channel.json is JSON, but no channel of ldp-frontier."),
-    "a text": ('"ldp-frontier channel"', "channel.json is JSON, but no channel of ldp-frontier."),
-    "null": ("null", "channel.json is JSON, but no channel of ldp-frontier."),
-    "true": ("true", "channel.json is JSON, but no channel of ldp-frontier."),
+    "a number": ("5", "channel.json is a JSON file, but not a channel of ldp-frontier."),
+    "a text": ('"ldp-frontier channel"', "channel.json is a JSON file, but not a channel of ldp-frontier."),
+    "null": ("null", "channel.json is a JSON file, but not a channel of ldp-frontier."),
+    "true": ("true", "channel.json is a JSON file, but not a channel of ldp-frontier."),
     "a list of a channel": (
         '[{"format": "ldp-frontier channel"}]',
-        "channel.json is JSON, but no channel of ldp-frontier.",
+        "channel.json is a JSON file, but not a channel of ldp-frontier.",
     ),
     "nested too deeply": (deep(100_000), "channel.json is not a channel file: it is nested too deeply."),
     "objects nested too deeply": (
@@ -56,7 +56,7 @@ BAD_CHANNELS = {
     ),
     "format as a list": (
         '{"format": ["ldp-frontier channel"], "version": 1}',
-        "channel.json is JSON, but no channel of ldp-frontier.",
+        "channel.json is a JSON file, but not a channel of ldp-frontier.",
     ),
     "no hash": (
         '{"format": "ldp-frontier channel", "version": 2}',
@@ -115,7 +115,7 @@ WRONG = {
     ),
     "weights: negative": (
         put("weights", 0, value=f"{2**62 + 1} -1 0 0 0 0"),
-        "weights has '-1'; allowed are whole numbers from 0 to 2^62.",
+        "weights contains '-1'; allowed are whole numbers from 0 to 2^62.",
     ),
     "certificate: a list": (put("certificate", value=[]), "The certificate is []; it must be an object."),
     "certificate: a text": (
@@ -125,7 +125,7 @@ WRONG = {
     "certificate: null": (put("certificate", value=None), "The certificate is None; it must be an object."),
     "certificate: more": (
         put("certificate", "extra", value=1),
-        "The certificate has no member 'extra'; its members are",
+        "The certificate has the unknown member 'extra'; its members must be",
     ),
     "epsilon: negative": (
         put("certificate", "epsilon", value=-1),
@@ -207,11 +207,11 @@ WRONG = {
     ),
     "sensitive: two of one": (
         put("design", "sensitive", value=["illness", "illness"]),
-        "The column 'illness' is named twice; allowed is once, as",
+        "The column 'illness' is named twice; it may be named once, as",
     ),
     "useful: a column of what is sensitive": (
         put("design", "useful", value=["illness", "age"]),
-        "The column 'illness' is named twice; allowed is once, as",
+        "The column 'illness' is named twice; it may be named once, as",
     ),
     "useful: one too few": (
         put("design", "useful", value=["region"]),
@@ -227,7 +227,7 @@ WRONG = {
     ),
     "rows: alike": (
         put("design", "rows", value=[["no"], ["no"]]),
-        "rows has ['no'] twice; a value is there once.",
+        "rows contains ['no'] twice; every value must occur once.",
     ),
     "rows: numbers": (
         put("design", "rows", value=[[0], [1]]),
@@ -236,7 +236,7 @@ WRONG = {
     "rows: null": (put("design", "rows", value=None), "rows is None; it must be a list of values."),
     "columns: alike": (
         put("design", "columns", value=[["n", "o"], ["n", "o"], ["s", "o"]]),
-        "columns has ['n', 'o'] twice; a value is there once.",
+        "columns contains ['n', 'o'] twice; every value must occur once.",
     ),
     "columns: too short": (
         put("design", "columns", value=[["n"], ["m"], ["s"]]),
@@ -273,7 +273,7 @@ WRONG = {
     ),
     "counts: all 0": (
         put("design", "counts", value=[[0, 0, 0], [0, 0, 0]]),
-        "The table counts no record; at least one is needed.",
+        "The table contains no records; at least one is needed.",
     ),
     "counts: of two lengths": (
         put("design", "counts", value=[[1, 2], [3, 4, 5]]),
@@ -283,12 +283,12 @@ WRONG = {
     "sha256: a number": (put("design", "sha256", value=5), "sha256 is 5; it must be a text."),
     "design: a list": (put("design", value=[1, 2]), "The design is [1, 2]; it must be an object."),
     "design: a text": (put("design", value="design"), "The design is 'design'; it must be an object."),
-    "bits: a text": (put("bits", value="62"), "its outputs are not those of its weights."),
-    "outputs: a text": (put("outputs", value="y1"), "its outputs are not those of its weights."),
-    "outputs: other names": (put("outputs", 0, value="yes"), "its outputs are not those of its weights."),
+    "bits: a text": (put("bits", value="62"), "its outputs do not match its weights."),
+    "outputs: a text": (put("outputs", value="y1"), "its outputs do not match its weights."),
+    "outputs: other names": (put("outputs", 0, value="yes"), "its outputs do not match its weights."),
     "outputs: one more": (
         lambda content: content["outputs"].append("y99"),
-        "its outputs are not those of its weights.",
+        "its outputs do not match its weights.",
     ),
 }
 

@@ -7,7 +7,7 @@ from support.malformed import APPLY, AUDIT, ESTIMATE, RECORDS, TABLE, refused
 #: Name: content, and part of the sentence. Given as people.csv, with the columns illness, region and age.
 BAD_RECORDS = {
     "a byte order mark alone": (b"\xef\xbb\xbf", "people.csv is empty; a row of column names is needed."),
-    "spaces alone": (b"  \n", "The column 'illness' is not in people.csv; it has   ."),
+    "spaces alone": (b"  \n", "The column 'illness' is not in people.csv; its columns are   ."),
     "empty lines alone": (b"\n\n\n\n", "people.csv is empty; a row of column names is needed."),
     "UTF-16": (
         "illness,region,age\nno,north,old\n".encode("utf-16"),
@@ -35,16 +35,16 @@ BAD_RECORDS = {
     ),
     "compressed": (
         bytes([31, 139, 8, 0]) + bytes(range(256)),
-        "people.csv is compressed with gzip; give what gunzip -c prints to",
+        "people.csv is compressed with gzip; name the file '-' and pipe the output of",
     ),
     "zip archive": (
         b"PK\x03\x04" + bytes(range(256)),
         "people.csv is a zip archive, as .xlsx and .ods files are; save",
     ),
-    "NUL bytes": (bytes(1000), "The column 'illness' is not in people.csv; it has"),
+    "NUL bytes": (bytes(1000), "The column 'illness' is not in people.csv; its columns are"),
     "a NUL in a field": (
         b"illness,region,age\nno,no\x00rth,old\nyes,north,old\n",
-        "people.csv has 'no\\x00rth' as a region; a NUL character is no",
+        "people.csv has 'no\\x00rth' as a region; a value must not contain a NUL",
     ),
     "carriage returns alone": (
         b"illness,region,age\rno,north\r",
@@ -58,7 +58,10 @@ BAD_RECORDS = {
         b"illness\tregion\tage\nno\tnorth\n",
         "Record 1 of people.csv has 2 fields; its header has 3, separated by tabs.",
     ),
-    "colons": (b"illness:region:age\nno:north:old\n", "The column 'illness' is not in people.csv; it has"),
+    "colons": (
+        b"illness:region:age\nno:north:old\n",
+        "The column 'illness' is not in people.csv; its columns are",
+    ),
     "an old Excel file": (
         b"\xd0\xcf\x11\xe0" + bytes(100),
         "people.csv is an old Excel file (.xls); save the",
@@ -69,23 +72,23 @@ BAD_RECORDS = {
     ),
     "capital letters": (
         b"Illness,Region,Age\nno,north,old\n",
-        "The column 'illness' is not in people.csv; it has Illness,",
+        "The column 'illness' is not in people.csv; its columns are Illness,",
     ),
     "spaces in the header": (
         b"illness, region, age\nno,north,old\n",
-        "The column 'region' is not in people.csv; it has illness,",
+        "The column 'region' is not in people.csv; its columns are illness,",
     ),
     "a column twice": (
         b"illness,region,age,age\nno,north,old,old\n",
-        "The column 'age' is twice in people.csv; it has illness,",
+        "The column 'age' is twice in people.csv; its columns are illness,",
     ),
     "the sensitive column twice": (
         b"illness,illness,region,age\nno,no,north,old\n",
-        "The column 'illness' is twice in people.csv; it has illness,",
+        "The column 'illness' is twice in people.csv; its columns are illness,",
     ),
     "no header": (
         b"no,north,old\nyes,south,old\n",
-        "The column 'illness' is not in people.csv; it has no, north,",
+        "The column 'illness' is not in people.csv; its columns are no, north,",
     ),
     "one field more, late": (
         b"illness,region,age\n" + b"no,north,old\n" * 20000 + b"no,north,old,x\n",
@@ -155,7 +158,7 @@ BAD_COUNTS = {
     ),
     "a count with a point before three digits": (
         "illness,region,count\nno,north,1.000\n",
-        "Row 1 of table.csv has the count '1.000', whose point may stand",
+        "Row 1 of table.csv has the count '1.000', whose point may be",
     ),
     "a count with a sign": (
         "illness,region,count\nno,north,+1\n",
@@ -212,20 +215,23 @@ BAD_COUNTS = {
     ),
     "all counts 0": (
         "illness,region,count\nno,north,0\nyes,south,0\n",
-        "table.csv counts no record; at least one is needed.",
+        "table.csv contains no records; at least one is needed.",
     ),
     "one sensitive value": (
         "illness,region,count\nno,north,3\nno,south,4\n",
-        "illness has the single value 'no'; there is nothing to hide.",
+        "illness has the single value 'no'; at least two values are.",
     ),
     "one record": (
         "illness,region,count\nno,north,1\nyes,south,0\n",
-        "All records are equal; there is nothing to report.",
+        "All records are equal; at least two different records are needed.",
     ),
-    "no counts": ("illness,region\nno,north\n", "The column 'count' is not in table.csv; it has illness,"),
+    "no counts": (
+        "illness,region\nno,north\n",
+        "The column 'count' is not in table.csv; its columns are illness,",
+    ),
     "counts twice": (
         "illness,region,count,count\nno,north,1,1\n",
-        "The column 'count' is twice in table.csv; it has illness,",
+        "The column 'count' is twice in table.csv; its columns are illness,",
     ),
     "1,001 values": (
         "illness,region,count\n" + "".join(f"{i},a,1\n" for i in range(1001)),
@@ -255,9 +261,12 @@ BAD_REPORTS = {
     "spaces": ("report\ny1 \n", "Record 1 of reports.csv has 'y1 ' as its report; the channel"),
     "missing": ('report\ny1\n""\n', "Record 2 of reports.csv has '' as report; missing values"),
     "none": ("report\n", "reports.csv has no records; at least one is needed."),
-    "two columns": ("report,report\ny1,y1\n", "The column 'report' is twice in reports.csv; it has report,"),
-    "no header": ("y1\ny2\n", "The column 'report' is not in reports.csv; it has y1."),
-    "an empty header": ('""\ny1\n', "The column 'report' is not in reports.csv; it has ."),
+    "two columns": (
+        "report,report\ny1,y1\n",
+        "The column 'report' is twice in reports.csv; its columns are report,",
+    ),
+    "no header": ("y1\ny2\n", "The column 'report' is not in reports.csv; its columns are y1."),
+    "an empty header": ('""\ny1\n', "The column 'report' is not in reports.csv; its columns are ."),
 }
 
 

@@ -102,7 +102,9 @@ def test_reports_that_could_not_be_written_are_drawn_no_second_time(ask, tmp_pat
 
 
 def test_a_record_without_an_id_is_refused(ask):
-    with pytest.raises(ValueError, match=r"Record 2 of .* has no 'id', which says who it is of"):
+    with pytest.raises(
+        ValueError, match=r"Record 2 of .* has no value in the column 'id', which identifies the person"
+    ):
         ask(PEOPLE[:3], ["a", " ", "c"])
 
 
@@ -110,14 +112,14 @@ def test_a_memo_that_does_not_fit_is_refused(ask, tmp_path, private):
     ask(PEOPLE[:3])
     target, source = tmp_path / "out.csv", tmp_path / "in.csv"
     other = channel_of(small_table(), "grr")
-    with pytest.raises(ValueError, match="memo has reports of another channel"):
+    with pytest.raises(ValueError, match="memo contains reports of another channel"):
         privatize_persons(other, source, target, Memo(tmp_path / "memo", "id"))
     source.write_text("name,illness,region,age\na,no,north,old\n")
-    with pytest.raises(ValueError, match="memo knows persons by the column 'id'; 'name' is asked for"):
+    with pytest.raises(ValueError, match="memo identifies people by the column 'id', but 'name' was given"):
         privatize_persons(private, source, target, Memo(tmp_path / "memo", "name"))
     base = sqlite3.connect(tmp_path / "other")
     base.execute("CREATE TABLE t (x)")
-    with pytest.raises(ValueError, match="other is a database, but no memo of ldp-frontier of version 1"):
+    with pytest.raises(ValueError, match="other is a database, but not a memo of version 1 of ldp-frontier"):
         privatize_persons(private, source, target, Memo(tmp_path / "other", "name"))
     (tmp_path / "text").write_text("no database " * 100)
     with pytest.raises(ValueError, match="text is not a memo of ldp-frontier: file is not a database"):
@@ -142,8 +144,8 @@ def test_the_command_says_how_many_reports_were_given_again(tmp_path, private, m
     words = ["apply", "--channel", "channel.json", "--data", "in.csv", "--out", "out.csv"]
     words += ["--memo", "m", "--id", "id", "--keep", "id"]
     assert main(words) == 0
-    assert "0 of them repeat the report that their person gave before (m)." in capsys.readouterr().out
+    assert "For 0 of them, the person's earlier report was repeated (m)." in capsys.readouterr().out
     first = (tmp_path / "out.csv").read_bytes()
     assert main([*words, "--seed", "1", "--insecure"]) == 0
-    assert "1,340 of them repeat the report" in capsys.readouterr().out
+    assert "For 1,340 of them, the person's earlier report was repeated" in capsys.readouterr().out
     assert (tmp_path / "out.csv").read_bytes() == first

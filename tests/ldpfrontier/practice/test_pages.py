@@ -58,9 +58,7 @@ def test_every_command_of_the_readme_works(example, monkeypatch, capsys):
         assert program == "ldp-frontier"
         assert main(arguments) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert said.endswith(
-        "The matrix has the level that is promised, and 100,000 samples do not contradict it."
-    )
+    assert said.endswith("The matrix satisfies the promised level, and 100,000 samples do not contradict it.")
 
 
 def test_the_python_of_the_page_works(example, monkeypatch):

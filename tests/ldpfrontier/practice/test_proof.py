@@ -30,7 +30,7 @@ def test_the_levels_promised_are_proved(against, mechanism, kinds) -> None:
     said = "; ".join(verify.check(document))
     found = audit_channel(private)
     assert found.proved == said == proved_levels(private)
-    assert "Proved with exact arithmetic: the mechanism in this file" in " ".join(
+    assert "The following is proved in exact arithmetic: the mechanism in this file" in " ".join(
         audit_text(found, private).split()
     )
 

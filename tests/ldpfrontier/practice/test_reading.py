@@ -53,7 +53,7 @@ def test_a_first_line_for_excel_says_the_separator(tmp_path, separator, end, sta
     assert found.counts.tolist() == [[1, 1], [2, 0]]
     assert found.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     path = written(tmp_path / "in.csv", ",", "", end, "sep=;" + end)
-    with pytest.raises(ValueError, match=r"The column 's' is not in .*in\.csv; it has s,u,age\."):
+    with pytest.raises(ValueError, match=r"The column 's' is not in .*in\.csv; its columns are s,u,age\."):
         counts_of(path)
     path.write_text(f"sep={separator}{end}s{separator}u{end}a{separator}b{separator}c{end}", newline="")
     with pytest.raises(ValueError, match=r"Record 1 of .* has 3 fields; its header has 2"):
@@ -70,7 +70,9 @@ def test_parquet_files_are_read_as_csv_files_are(tmp_path):
     assert found.rows == (("a",), ("b",), ("unknown",))
     assert found.columns == (("1", "0.5"), ("2", "1.0"), ("2", "unknown"))
     assert found.sha256 == hashlib.sha256((tmp_path / "in.parquet").read_bytes()).hexdigest()
-    with pytest.raises(ValueError, match=r"'S' is not in .*in\.parquet; it has s, u, x\. Did you mean 's'\?"):
+    with pytest.raises(
+        ValueError, match=r"'S' is not in .*in\.parquet; its columns are s, u, x\. Did you mean 's'\?"
+    ):
         count_records(tmp_path / "in.parquet", ["S"])
     parquet.write_table(pyarrow.table({"s": [["a"], ["b"]]}), tmp_path / "in.parquet")
     with pytest.raises(ValueError, match=r"The column 's' of .* is of type list<.*values must be texts"):
@@ -104,12 +106,14 @@ def test_the_standard_input_is_read_once_and_hashed(tmp_path, monkeypatch):
     for data, sentence in [
         (b"", "the standard input is empty; a row of column names is needed"),
         (b"PAR1", "The standard input is a Parquet file, which cannot be read from a pipe"),
-        (b"s,v\na,b\n", "The column 'u' is not in the standard input; it has s, v"),
+        (b"s,v\na,b\n", "The column 'u' is not in the standard input; its columns are s, v"),
     ]:
         given(monkeypatch, data)
         with pytest.raises(ValueError, match=sentence):
             count_records("-", ["s"], ["u"])
-    with pytest.raises(ValueError, match="the standard input can be read once; say where the groups begin"):
+    with pytest.raises(
+        ValueError, match="the standard input can be read only once; state where the groups begin"
+    ):
         count_records("-", ["s"], ["age"], bins={"age": 2})
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(ValueError, match="The standard input is closed"):
@@ -128,7 +132,10 @@ def test_records_from_the_standard_input_are_privatized(tmp_path, monkeypatch, p
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("S,u,count\na,x,1\n", r"The column 's' is not in .*; it has S, u, count\. Did you mean 'S'\?"),
+        (
+            "S,u,count\na,x,1\n",
+            r"The column 's' is not in .*; its columns are S, u, count\. Did you mean 'S'\?",
+        ),
         ("s, u,count\na,x,1\n", r"The column 'u' is not in .*Did you mean ' u'\?"),
         ("s,u,Freq\na,x,1\n", r"'count' is not in .*Did you mean 'Freq', as in --count Freq\?"),
         ('[{"s": "a", "u": "x", "count": 3}]', "is JSON, not a table; CSV and Parquet files are read"),
@@ -155,7 +162,7 @@ def test_a_cross_table_is_recognised_whatever_the_counts_are_called(tmp_path):
 
 def test_a_value_that_is_nearly_known_gets_a_question(tmp_path, private):
     (tmp_path / "in.csv").write_text("illness,region,age\nno,North,old\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"knows 'north', 'south'\. Did you mean 'north'\?"):
+    with pytest.raises(ValueError, match=r"accepts 'north', 'south'\. Did you mean 'north'\?"):
         privatize_file(private, tmp_path / "in.csv", tmp_path / "out.csv")
 
 
@@ -189,7 +196,7 @@ def test_thousands_of_counts_may_be_set_apart(tmp_path, count, number):
 @pytest.mark.parametrize("count", ["32.000", "1.250", "999.999"])
 def test_a_point_of_a_count_that_may_be_of_decimals_or_of_thousands_is_refused(tmp_path, count):
     with pytest.raises(
-        ValueError, match=f"Row 1 of .* has the count '{count}', whose point may stand before"
+        ValueError, match=f"Row 1 of .* has the count '{count}', whose point may be a decimal point"
     ):
         count_of(tmp_path / "t.csv", count)
 
@@ -199,7 +206,7 @@ def test_a_point_of_a_count_that_may_be_of_decimals_or_of_thousands_is_refused(t
 )
 def test_what_is_no_count_in_thousands_is_refused(tmp_path, count):
     with pytest.raises(
-        ValueError, match=r"counts must be whole numbers, 0 or more, of at most 15 digits, with"
+        ValueError, match=r"counts must be whole numbers, 0 or more, of at most 15 digits; only"
     ):
         count_of(tmp_path / "t.csv", count)
 
@@ -218,7 +225,7 @@ def test_too_many_values_are_refused_before_the_rest_is_read(tmp_path):
 
 def test_missing_values_become_a_value(tmp_path):
     (tmp_path / "in.csv").write_text("s,u\na,x\n,x\nNaN,x\nNA, \n", encoding="utf-8")
-    sentence = r"A record of .* has '' as s; missing values need a name of their own.*\(--missing unknown\)"
+    sentence = r"A record of .* has '' as s; missing values must be given a name.*\(--missing unknown\)"
     with pytest.raises(ValueError, match=sentence):
         counts_of(tmp_path / "in.csv")
     found = count_records(tmp_path / "in.csv", ["s"], ["u"], missing="unknown")
@@ -262,8 +269,8 @@ def test_a_comma_that_may_be_of_decimals_or_of_thousands_is_refused(tmp_path, va
     path, good = tmp_path / "in.csv", tmp_path / "good.csv"
     path.write_text(f"s;x\na;0,5\nb;{value}\n")
     before, after = value.split(",")
-    meant = rf"it may be {before}{after} or {before}\.{after}: write decimals behind a point\."
-    sentence = f"has '{value}' as its x, of which groups are to be made; {meant}"
+    meant = rf"it may be {before}{after} or {before}\.{after}; decimals must follow a point\."
+    sentence = f"has '{value}' as its x, whose values are put into groups; {meant}"
     for bins in (2, [1.0]):
         with pytest.raises(ValueError, match=sentence):
             count_records(path, ["s"], ["x"], bins={"x": bins})
@@ -273,9 +280,7 @@ def test_a_comma_that_may_be_of_decimals_or_of_thousands_is_refused(tmp_path, va
         privatize_file(private, path, tmp_path / "out.csv")
     for text in ("1.234,5", "1,234.5", "3,5,7", "3,", "1,234,567"):
         path.write_text(f"s;x\na;0,5\nb;{text}\n")
-        with pytest.raises(
-            ValueError, match=r"its values must be finite numbers, with a decimal point or comma"
-        ):
+        with pytest.raises(ValueError, match=r"they must be finite numbers with a decimal point or comma"):
             count_records(path, ["s"], ["x"], bins={"x": 2})
 
 
@@ -291,7 +296,9 @@ def test_groups_have_about_as_many_records_each(tmp_path):
     found = read_count_table(path, ["s"], ["n"], bins={"n": 3})
     assert found.columns == (("(-inf,1)",), ("[1,inf)",))  # most are 0
     path.write_text("s,n\na,1\nb,1\n")
-    with pytest.raises(ValueError, match="has fewer than two numbers as n; groups of them cannot be made"):
+    with pytest.raises(
+        ValueError, match="has fewer than two numbers in the column n; at least two are needed"
+    ):
         count_records(path, ["s"], ["n"], bins={"n": 3})
 
 
@@ -305,13 +312,13 @@ def test_a_channel_puts_numbers_into_its_own_groups(tmp_path):
     assert done.designed_from
     with open(tmp_path / "out.csv", encoding="utf-8") as stream:
         assert [line.partition(",")[0] for line in stream][:3] == ["age", "0", "1"]
-    with pytest.raises(ValueError, match=r"Record 101 of .* has 'NA' as its age; the channel knows"):
+    with pytest.raises(ValueError, match=r"Record 101 of .* has 'NA' as its age; the channel accepts"):
         privatize_file(private, path, tmp_path / "out.csv")
     path.write_text('s,age\na,1000000\nb,"[33,66)"\na,-5.5\nb,unknown\n')
     assert privatize_file(private, path, tmp_path / "out.csv").records == 4
     path.write_text("s,age\na,many\n")
     with pytest.raises(
-        ValueError, match=r"Record 1 of .* has 'many' as its age; the channel knows '\(-inf,33\)'"
+        ValueError, match=r"Record 1 of .* has 'many' as its age; the channel accepts '\(-inf,33\)'"
     ):
         privatize_file(private, path, tmp_path / "out.csv")
 
@@ -400,7 +407,7 @@ def test_a_parquet_file_of_counts_gets_a_remark_and_the_command_prints_it(tmp_pa
 
 @pytest.mark.parametrize("edges", [[], [1.0, 1.0], [2.0, 1.0], [math.nan], [0.0, math.inf], ["a"], [None]])
 def test_edges_that_are_none_get_a_sentence(edges):
-    sentence = "they must begin at rising numbers, at least one|The beginning of a group of 'age' is .*number"
+    sentence = "they must begin at one or more numbers|The beginning of a group of 'age' is .*number"
     with pytest.raises(ValueError, match=sentence):
         Groups("in.csv", "age", edges)
 

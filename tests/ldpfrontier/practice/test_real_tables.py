@@ -122,7 +122,7 @@ def test_what_is_printed_is_what_was_found(name, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("ldpfrontier.practice.design.design_channel", lambda *_, **__: made)
     assert main(["design", "--table", str(path), *columns, "--epsilon", "1"]) == 0
     text = capsys.readouterr().out
-    protection, use = lines_of(text, "WHOM IT PROTECTS FROM"), lines_of(text, "WHAT IT IS GOOD FOR")
+    protection, use = lines_of(text, "WHOM IT PROTECTS FROM"), lines_of(text, "HOW USEFUL IT IS")
     shown = {candidate.name for candidate in made.candidates}
     assert shown <= protection.keys()
     assert len([row for row in protection.values() if row[0] == "->"]) == 1
@@ -134,7 +134,7 @@ def test_what_is_printed_is_what_was_found(name, tmp_path, monkeypatch, capsys):
         assert protection[c.name] == [mark, *numbers, *guesses, c.title]
         errors = ["-" if math.isnan(e) else ">1" if e > 1 else f"{e:.4f}" for e in c.errors]
         assert use[c.name][:-1] == [mark, f"{c.nmi:.4f}", *errors]
-    assert f"\nChosen: {best.name}, for frequencies, at epsilon 1.\n" in text
+    assert f"\nThe mechanism chosen for frequencies is {best.name}, at epsilon 1.\n" in text
     said = " ".join(text.split())
     assert ("reports are too few" in said) == (best.error > 0.5 / table.counts.size)
     promised = re.search(

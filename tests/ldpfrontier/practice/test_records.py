@@ -109,17 +109,17 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         ("", r"in\.csv is empty; a row of column names is needed"),
         ("\n\n", r"in\.csv is empty; a row of column names is needed"),
         ("s,u\n", r"in\.csv has no records; at least one is needed"),
-        ("s,v\na,b\n", r"The column 'u' is not in .*in\.csv; it has s, v\."),
-        ("s,u,u\na,b,c\n", r"The column 'u' is twice in .*in\.csv; it has s, u, u\."),
+        ("s,v\na,b\n", r"The column 'u' is not in .*in\.csv; its columns are s, v\."),
+        ("s,u,u\na,b,c\n", r"The column 'u' is twice in .*in\.csv; its columns are s, u, u\."),
         ("s,u\na,b\na\n", r"Record 2 of .*in\.csv has 1 fields; its header has 2"),
         ("s,u\na,b,c\n", r"Record 1 of .*in\.csv has 3 fields; its header has 2"),
         (b"s,u\na,b\nc,\xe9\n", r"in\.csv is not UTF-8: it has the byte 0xe9"),
         ("s,u\na,b\n".encode("utf-16"), r"in\.csv is no UTF-8 but UTF-16, as Excel"),
         ('s,u\na,b\nb,"c\nd,e\n', r"in\.csv is not a CSV file: unexpected end of data, after record 0"),
         ('s,u\na,"b"c\n', r"in\.csv is not a CSV file: ',' expected after '\"', after record 0"),
-        ("s,u\na,b\nc,\n", r"A record of .*in\.csv has '' as u; missing values need a name of their own"),
-        ("s,u\na,b\nNaN,b\n", r"A record of .*in\.csv has 'NaN' as s; missing values need a name"),
-        ("s,u\na,b\na,c\n", r"s has the single value 'a'; there is nothing to hide"),
+        ("s,u\na,b\nc,\n", r"A record of .*in\.csv has '' as u; missing values must be given a name"),
+        ("s,u\na,b\nNaN,b\n", r"A record of .*in\.csv has 'NaN' as s; missing values must be given a name"),
+        ("s,u\na,b\na,c\n", r"s has the single value 'a'; at least two values are"),
         (
             "s,u\n" + "".join(f"{i % 2},{i}\n" for i in range(10_000)),
             r"in\.csv has more than 1000 combinations of s, u \(u alone has 10000 values or more\)\."
@@ -147,7 +147,7 @@ def test_counts_that_are_no_whole_numbers_get_a_sentence(tmp_path, count):
 
 def test_counts_that_are_all_zero_get_a_sentence(tmp_path):
     write(tmp_path / "t.csv", "s,u,count\na,b,0\nc,d,0\n")
-    with pytest.raises(ValueError, match=r"t\.csv counts no record; at least one is needed"):
+    with pytest.raises(ValueError, match=r"t\.csv contains no records; at least one is needed"):
         read_count_table(tmp_path / "t.csv", ["s"], ["u"])
 
 
@@ -157,7 +157,7 @@ def test_counts_that_are_all_zero_get_a_sentence(tmp_path):
         ([], ["u"], "No column is sensitive"),
         (["s"], ["s"], "The column 's' is named twice"),
         (["s", "u"], ["v", "u"], "The column 'u' is named twice"),
-        (["s"], ["count"], "The column 'count' has the counts; it can be neither"),
+        (["s"], ["count"], "The column 'count' contains the counts; it must be neither"),
     ],
 )
 def test_columns_that_contradict_each_other_get_a_sentence(tmp_path, sensitive, useful, sentence):
@@ -182,17 +182,17 @@ def test_a_table_checks_its_counts(counts):
     [
         (
             ("yes", "east", "old"),
-            "has 'east' as its region; the channel knows 'north', 'south'",
+            "has 'east' as its region; the channel accepts 'north', 'south'",
         ),
         (
             ("maybe", "east", "old"),
-            "has 'maybe' as its illness; the channel knows 'no', 'yes'",
+            "has 'maybe' as its illness; the channel accepts 'no', 'yes'",
         ),
         (
             ("yes", "south", "young"),
-            "is 'yes, south, young', a combination that the table",
+            "is 'yes, south, young'. The table from which",
         ),
-        (("yes", " ", "old"), "has ' ' as region; missing values need a name"),
+        (("yes", " ", "old"), "has ' ' as region; missing values must be given a name"),
     ],
 )
 def test_a_value_that_is_not_known_gets_a_sentence(table, label, sentence):

@@ -238,7 +238,8 @@ def test_tables_of_ones_own_are_allowed():
         ),
         (
             {"town": {**TOWN, "public": "illness"}},
-            "data.town: The column 'illness' is named twice; allowed is once, as sensitive or as useful.",
+            "data.town: The column 'illness' is named twice; it may be named once, as sensitive or as"
+            " useful.",
         ),
         (
             {"town": {**TOWN, "mechanisms": ["magic"]}},
