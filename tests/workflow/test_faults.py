@@ -332,7 +332,7 @@ def test_two_runs_in_one_directory(runs, tmp_path):
     wait_for(lambda: f"process {first.pid} " in (runs.directory / "results/.run").read_text())
     said = runs(ok=False)
     assert f"\nAnother run, process {first.pid} on " in said
-    assert said.endswith(", is going on in this directory; wait or stop it.\n")
+    assert said.endswith(", is using this directory; wait until it has finished, or stop it.\n")
     assert "Traceback" not in said
     held.unlink()
     assert first.wait(timeout=90) == 0

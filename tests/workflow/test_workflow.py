@@ -291,7 +291,7 @@ def test_what_the_terminal_says(finished):
     assert re.search(
         r"^\d+ figures in results/figures/<paper>/, \d+ tables in results/tables/<paper>/", said, re.M
     )
-    assert re.search(r"^All of it on one page: results/report/index.html$", said, re.M)
+    assert re.search(r"^All results are on one page: results/report/index.html$", said, re.M)
     assert not [path for path in finished.glob("logs/**/*.log") if "glyph" in path.read_text()]
 
 

@@ -68,8 +68,8 @@ VERIFIED = [path for paper in PAPERS.values() for path in PLAN.verified_file(pap
 
 if Path("results/tables").is_dir() and not any(Path(".snakemake/metadata").glob("*")):
     logger.warning(
-        "There are results here, but .snakemake/, the record of what made them, is gone: what has changed since cannot be"
-        " seen. To be sure, delete results/ or add --forceall."
+        "There are results in this directory, but .snakemake/, which records how they were made, is missing, so that later"
+        " changes cannot be detected. To be sure that all results are up to date, delete results/ or add --forceall."
     )
 
 

@@ -62,4 +62,4 @@ for paper in PAPERS.values():
             PLAN.verified_file(paper),
             expand("results/data/{data}/provenance.json", data=PLAN.data_sets(paper)),
         message:
-            f"Everything of {paper.key} is there"
+            f"All results of {paper.key} are complete"

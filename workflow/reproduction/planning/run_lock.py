@@ -22,14 +22,14 @@ class WouldReplace(RuntimeError):
 def keep_finished(record: Path, files: Sequence[Path | str]) -> None:
     """Refuse to replace what a finished run has made with other files of configuration.
 
-    An edit of the same files replaces what depends on it, as it should: who edits them knows.
+    If the same files were edited, the results that depend on them are replaced without a question.
 
     Parameters
     ----------
     record : path
         As `note_finished` writes it.
     files : sequence of path
-        Those of this run, without the project's own.
+        The files of configuration of this run, except the one of the project itself.
 
     Raises
     ------
@@ -37,8 +37,8 @@ def keep_finished(record: Path, files: Sequence[Path | str]) -> None:
     """
     if record.is_file() and (before := record.read_text(encoding="utf-8").strip()) != _described(files):
         raise WouldReplace(
-            f"{record.parent}/ has the results of {before}; this is a run of {_described(files)}, which would"
-            " replace them. Add --directory and the name of another folder to keep both. To replace them,"
+            f"{record.parent}/ contains the results of {before}, and this run of {_described(files)} would"
+            " replace them. To keep both, add --directory and the name of another folder. To replace them,"
             f" delete {record} first."
         )
 
@@ -54,7 +54,7 @@ def _described(files: Sequence[Path | str]) -> str:
 
 
 class Busy(RuntimeError):
-    """Another run is going on in the directory; the message says which."""
+    """Another run is using the directory; the message says which."""
 
 
 def lock(path: Path | str) -> int:
@@ -72,7 +72,9 @@ def lock(path: Path | str) -> int:
     except BlockingIOError:
         other = os.pread(file, 200, 0).decode()
         os.close(file)
-        raise Busy(f"Another run, {other}, is going on in this directory; wait or stop it.") from None
+        raise Busy(
+            f"Another run, {other}, is using this directory; wait until it has finished, or stop it."
+        ) from None
     except OSError:  # The file system has no locks.
         return file
     os.truncate(file, 0)

@@ -1,11 +1,12 @@
 """The run times of jobs, and the messages before and after a run.
 
-For jobs with times t_j on c cores it announces max(sum t_j / c, max t_j), a lower bound of every schedule.
-The times are those of the last run here with the same arguments, else those that the project ships; a job of
-which there is none is taken to be as long as it was with other arguments, else as those of its rule. During
-the run all are multiplied by what its finished jobs took, relative to what was expected of them.
+For jobs with times t_j on c cores the announced time is max(sum t_j / c, max t_j), a lower bound of every
+schedule. The times are those of the last run in this directory with the same arguments, or else those that
+the project ships. A job without such a time is expected to take as long as it did with other arguments, or
+else as long as other jobs of its rule. During the run all times are multiplied by the ratio of the actual to
+the expected time of the finished jobs.
 
-Needs no numerical library: it runs where the workflow is planned.
+This module needs no numerical library, since it is used while the workflow is planned.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ class Progress:
         return f"{done} of {total} jobs done, {100 * self.share:.0f}% of the work{rest}"
 
     def _note(self, left: float | None) -> None:
-        """Keep what is said of the rest, for `kept_word`."""
+        """Record the estimated time that is left, for `kept_word`."""
         if left is None:
             return
         self._said.append((self._clock() - self._begun, self.share, left))
@@ -211,14 +212,14 @@ class Progress:
                 stream.write("{:.1f},{:.4f},{:.1f}\n".format(*self._said[-1]))
 
     def kept_word(self) -> str:
-        """Return how long the run took, and how long it was said to take at the start and during it."""
+        """Return how long the run took, and the estimates at its start and during it."""
         if not self._all or not self._said:
             return ""
         told = [f"{_duration(self._said[0][2])} at the start"]
         for share in (0.2, 0.5, 0.8):
             now, _, left = next((at for at in self._said if at[1] >= share), self._said[-1])
             told.append(f"{_duration(now + left)} at {100 * share:.0f}% of the work")
-        return f"It took {_duration(self._clock() - self._begun)}; expected were {', '.join(told)}."
+        return f"The run took {_duration(self._clock() - self._begun)}; the estimates were {', '.join(told)}."
 
 
 def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
@@ -253,7 +254,8 @@ def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
             )
     return (
         f"{len(jobs)} {_plural(len(jobs), 'job')}; expected: {text}.\n"
-        "Results go to results/, the log of every job to logs/. If it is interrupted, run the same again."
+        "Results go to results/, and the log of every job goes to logs/. After an interruption, run the"
+        " same command again."
     )
 
 
@@ -274,7 +276,7 @@ def summary(results: Path | str) -> str:
         claimed = f"{verdicts.total()} {_plural(verdicts.total(), 'claim')}"
         lines.append(f"{claimed}: {found} ({results}/claims.md).")
     if (results / "report/index.html").is_file():
-        lines.append(f"All of it on one page: {results}/report/index.html")
+        lines.append(f"All results are on one page: {results}/report/index.html")
     return "\n".join(lines)
 
 

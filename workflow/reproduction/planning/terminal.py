@@ -1,6 +1,7 @@
-"""The two lines per job on the terminal: its task, and the share of the work that is done.
+"""Two lines per job on the terminal: its task, and the share of the work that is done.
 
-Snakemake's own option `quiet` leaves six lines per job, or drops one of these two. Its log keeps all.
+Snakemake's own option `quiet` leaves six lines per job, or omits one of these two. Its log is
+complete.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ class Concise:
     ----------
     logger : Logger
     is_dry_run : callable
-        Whether the run only lists jobs: of that everything is kept.
+        Whether the run only lists jobs; all lines of such a run are kept.
 
     Attributes
     ----------
     progress : Progress
-        Of the jobs of the run, by Snakemake's numbers; it is told of every one that starts or ends.
+        The progress of the jobs of the run, by Snakemake's numbers; it is updated when a job starts or ends.
     """
 
     def __init__(self, logger: logging.Logger, is_dry_run: Callable[[], bool] = lambda: False) -> None:

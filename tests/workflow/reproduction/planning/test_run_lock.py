@@ -15,7 +15,9 @@ HOLD += "file = run_lock.lock(sys.argv[2]); print('held', flush=True); time.slee
 def test_a_directory_has_one_run_and_is_free_once_it_ends(tmp_path):
     path = tmp_path / "results/.run"
     first = run_lock.lock(path)
-    with pytest.raises(run_lock.Busy, match=f"Another run, process {os.getpid()} on .*, is going on in"):
+    with pytest.raises(
+        run_lock.Busy, match=f"Another run, process {os.getpid()} on .*, is using this directory"
+    ):
         run_lock.lock(path)
     os.close(first)
     os.close(run_lock.lock(path))
@@ -40,7 +42,7 @@ def test_the_results_of_another_configuration_are_not_replaced_unasked(tmp_path,
     run_lock.note_finished(record, [])
     run_lock.keep_finished(record, [])
     with pytest.raises(
-        run_lock.WouldReplace, match="has the results of the default configuration; this is a run"
+        run_lock.WouldReplace, match="contains the results of the default configuration, and this run"
     ):
         run_lock.keep_finished(record, [tmp_path / "smoke.yaml"])
     run_lock.note_finished(record, [tmp_path / "smoke.yaml"])

@@ -114,7 +114,7 @@ def test_a_damaged_file_of_times_stops_nothing(tmp_path, text):
 def test_what_is_said_before_a_run(names, known, cores, sentence):
     first, second = announcement(iter(jobs(*names)), times(**known), cores).splitlines()
     assert first.endswith(sentence)
-    assert second.startswith("Results go to results/, the log of every job to logs/.")
+    assert second.startswith("Results go to results/, and the log of every job goes to logs/.")
 
 
 def test_a_job_with_other_arguments_is_as_long_as_it_was_or_as_others_of_its_rule():
@@ -207,7 +207,7 @@ def test_a_run_says_how_well_its_announcements_were_kept(tmp_path):
     assert rows[0][2] == 100.0
     assert abs(at[0.2] - 200.0) > abs(at[0.8] - 200.0)
     told = "3 min at 20% of the work, 3 min at 50% of the work, 3 min at 80% of the work"
-    assert progress.kept_word() == f"It took 3 min; expected were 2 min at the start, {told}."
+    assert progress.kept_word() == f"The run took 3 min; the estimates were 2 min at the start, {told}."
 
 
 def test_where_no_time_was_announced_none_is_compared():
@@ -234,4 +234,4 @@ def test_what_is_said_after_a_run(tmp_path):
     made, claimed, page = summary(str(results)).splitlines()
     assert made == f"2 figures in {results}/figures/<paper>/, 1 table in {results}/tables/<paper>/."
     assert claimed == f"3 claims: 2 reproduced, 1 not checkable ({results}/claims.md)."
-    assert page == f"All of it on one page: {results}/report/index.html"
+    assert page == f"All results are on one page: {results}/report/index.html"
