@@ -1,4 +1,4 @@
-"""Libraries that only one module needs: they are extras of the package, imported where they are used."""
+"""Libraries that only one module needs, which are extras of the package and imported where they are used."""
 
 from __future__ import annotations
 

@@ -10,4 +10,4 @@ IntArray = NDArray[np.int64]
 
 
 class Intractable(ValueError):
-    """The instance is too large for the exact method that was asked for."""
+    """The instance is too large for the exact method."""

@@ -1,10 +1,10 @@
 """Privacy levels of a channel for attackers with different knowledge, and their best guesses.
 
-An *outsider* knows nothing else about a person. The level of the sensitive S over the uncertainty set F is
-for them (lopuhaa2024, Definition 1). An *insider* knows the useful U of the person; the level of S given U
-is for them (docs/beyond.md, statement 10). *Anyone* believes anything about the person; the level of S under
-every distribution of (S, U) is for them (lopuhaa2024, section 6). A level L means that a report changes the
-odds of two values of S by at most a factor e^L.
+An *outsider* knows nothing else about a person; what matters for outsiders is the level of the sensitive S
+over the uncertainty set F (lopuhaa2024, Definition 1). An *insider* knows the useful U of the person; what
+matters is the level of S given U (docs/beyond.md, statement 10). *Anyone* may believe anything about the
+person; what matters is the level of S under every distribution of (S, U) (lopuhaa2024, section 6). A level L
+means that a report changes the odds of two values of S by at most a factor e^L.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 Attacker = Literal["outsider", "insider", "anyone"]
 
-#: Those that a design can protect from, the weakest first.
+#: The attackers from whom a design can protect, the weakest first.
 ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
 
 
@@ -51,7 +51,7 @@ class Levels:
     record: float
 
     def against(self, attacker: Attacker) -> float:
-        """Return the level that an attacker and all weaker ones are held to."""
+        """Return the level that holds for an attacker and for all weaker attackers."""
         if attacker == "outsider":
             return self.outsider
         return self.anyone if attacker == "anyone" else max(self.outsider, self.insider)

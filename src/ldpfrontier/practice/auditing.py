@@ -35,24 +35,24 @@ class Audit:
     Attributes
     ----------
     stated : float
-        Level of the certificate, nats, for those that the channel protects from.
+        The level in the certificate for the attackers that the channel protects from, in nats.
     level : float
-        That level of the stored matrix, nats.
+        The same level of the stored matrix, in nats.
     levels : Levels
-        All levels of the stored matrix, nats.
+        All levels of the stored matrix, in nats.
     samples : int
-        How many samples there are; 0 if none were asked for.
+        The number of samples; 0 if there are none.
     lower : float
-        With probability `confidence` the level of what was sampled is at least this, nats, for those that the
-        channel protects from.
+        With probability `confidence` the level of the sampled reports, for the attackers that the channel
+        protects from, is at least this, in nats.
     confidence : float
     fit : float
         Probability of samples as far from the stored channel as these, if they come from it (chi-squared);
         NaN without samples.
     problems : tuple of str
-        A sentence for everything that is wrong.
+        One sentence for every promise that does not hold.
     proved : str
-        What `ldpfrontier.verify` proves of the levels promised, with exact arithmetic; empty if nothing.
+        What `ldpfrontier.verify` proves about the promised levels, in exact arithmetic; may be empty.
     """
 
     stated: float
@@ -257,7 +257,7 @@ def count_pairs(
     Raises
     ------
     ValueError
-        If the file is no such file, lacks a column, has no records, or a value that is none of the channel.
+        If the file is not a table, lacks a column, has no records, or contains an unknown value.
     """
     as_instance(private, PrivateChannel, "The channel")
     as_text(column, "column")

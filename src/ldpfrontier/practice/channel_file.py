@@ -48,12 +48,12 @@ ANSWERS = 64
 
 
 class ChannelFileError(ValueError):
-    """A file that is not the channel that was written."""
+    """A file is not a channel, or was changed after it was written."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """The statements about a channel that were verified for the probabilities that are really used.
+    """The statements about a channel, verified for the exact probabilities that are sampled.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Certificate:
 
     @property
     def level(self) -> float:
-        """The level for those that are protected from, nats."""
+        """The level for the attackers that the channel protects from, in nats."""
         return self.levels.against(self.against)
 
 
@@ -117,7 +117,7 @@ class PrivateChannel:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of the reports, which have no meaning, so that nobody mistakes a report for a value."""
+        """The names of the reports, chosen without a meaning so that nobody mistakes a report for a value."""
         return tuple(f"y{number}" for number in range(1, self.weights.shape[1] + 1))
 
     @cached_property
@@ -353,7 +353,7 @@ def read_channel(path: Path | str) -> PrivateChannel:
 
 
 def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
-    """Return the channel that a file holds; a ValueError where it holds something else."""
+    """Return the channel in a file; raise a ValueError if the content is not a channel."""
     content_of.members(
         content, "The file", ("format", "version", "certificate", "design", "outputs", "bits", "weights")
     )

@@ -48,11 +48,11 @@ class Candidate:
     ----------
     name : str
     title : str
-        What it is.
+        A short description.
     private : bool
-        Whether it has the level asked for, against those that it is asked for.
+        Whether it has the required level for the attackers in question.
     channel : Channel or None
-        None if it is out of reach; `note` says why.
+        None if it was not computed; `note` says why.
     nmi : float
         I(X; Y) / H(X) at the distribution of the table.
     levels : Levels or None
@@ -81,7 +81,7 @@ class Candidate:
 
     @property
     def error(self) -> float:
-        """Root mean square error of the frequencies of all of a record; NaN if they are not shown."""
+        """Root mean square error of the frequencies of whole records; NaN if they cannot be estimated."""
         return self.errors[0] if self.errors else math.nan
 
 
@@ -95,14 +95,14 @@ class Design:
     epsilon : float
         Nats.
     against : {"outsider", "insider", "anyone"}
-        Whom the level has to hold for.
+        The attacker for whom the level has to hold.
     beta, order : float or None
         Significance level and Renyi order of the uncertainty set F; None if all of a record is sensitive.
     records : int
-        For which the errors are.
+        The number of reports for which the errors are computed.
     candidates : list of Candidate
     bound : float
-        No mechanism that has the level has a larger normalized mutual information.
+        No mechanism of this level has a larger normalized mutual information.
     """
 
     table: CountTable
@@ -125,7 +125,7 @@ class Design:
         Parameters
         ----------
         purpose : {"frequencies", "information"}
-            From what the frequencies of all of a record are estimated best, or what tells most of a record.
+            Choose the smallest error of the frequencies of whole records, or the largest information.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class Design:
         Returns
         -------
         float
-            A whole number; inf if the channel does not show them.
+            A whole number; inf if the frequencies cannot be estimated.
         """
         if not math.isfinite(candidate.error):
             return math.inf
@@ -169,7 +169,7 @@ class Design:
         Raises
         ------
         ValueError
-            If it does not keep the level.
+            If its level is too large.
         """
         if candidate.channel is None:
             raise ValueError(f"There is no channel for {candidate.name}. {candidate.note}")

@@ -1,12 +1,12 @@
 """A memo of reports, so that a person who has reported before gives the same report again.
 
-Two independent reports of a person tell up to twice as much as one, and many of them everything. A report
-that is kept and repeated tells nothing new, however often it is asked for: the permanent response of RAPPOR
-(Erlingsson, Pihur, Korolova, CCS 2014). It is kept by person and not by value: a person whose value has
-changed still gives the first report, so that the level of the channel holds for all releases together, and
-the estimates are those of the values at the first report.
+Two independent reports of a person reveal up to twice as much as one report, and many reports reveal
+everything. A report that is stored and repeated reveals nothing new, however often it is requested; RAPPOR
+(Erlingsson, Pihur, Korolova, CCS 2014) calls this the permanent response. Reports are stored by person and
+not by value: a person whose value has changed still gives the first report. The level of the channel thus
+holds for all releases together, and the estimates refer to the values at the first report.
 
-The file is an SQLite database. It has who gave which report and no value of a record.
+The file is an SQLite database. It contains who gave which report, and no value of a record.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ldpfrontier.types import IntArray
 #: Marks a database as a memo, with the version of its tables.
 APPLICATION, VERSION = 0x6C647066, 1
 
-#: How long another run that uses the memo is waited for, in seconds.
+#: How long to wait for another run that uses the memo, in seconds.
 PATIENCE = 5.0
 
 #: Takes the ids and the inputs of records; returns their outputs and how many of them were kept ones.
@@ -44,16 +44,16 @@ class Memo:
     Parameters
     ----------
     path : path
-        It is made if it is not there.
+        The file is created if it does not exist.
     column : str
-        The column of the records that says who a person is.
+        The column of the records that identifies people.
     source : callable, optional
-        Of random bytes, as in `privatize_file`.
+        A source of random bytes, as in `privatize_file`.
 
     Raises
     ------
     ValueError
-        If the path or the column is none.
+        If the path or the column is not a text.
     """
 
     def __init__(self, path: Path | str, column: str, source: Source | None = None) -> None:
@@ -66,7 +66,7 @@ class Memo:
     def drawing(self, private: PrivateChannel) -> Iterator[Draw]:
         """Provide a function that draws a report for a new person and repeats it for a known one.
 
-        What was drawn is kept when the block succeeds, and forgotten when it does not.
+        New reports are saved if the block succeeds, and discarded if it fails.
 
         Raises
         ------

@@ -45,7 +45,7 @@ class Problem:
         return self.ball
 
     def ldp(self) -> Optimum:
-        """Solve for the best mechanism that is private for every distribution and all of a record."""
+        """Solve for the best mechanism that protects the whole record under every distribution."""
         return optimal_ldp(MutualInformation(self.prior), self.epsilon)
 
     def polyopt(self) -> Optimum:
@@ -53,9 +53,9 @@ class Problem:
         return optimal_robust(self.robust, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS)
 
     def exact(self) -> Optimum:
-        """Solve for the best mechanism over F, which has the level given U as well if insiders are attackers.
+        """Solve for the best mechanism over F, with the same level given U if insiders are attackers.
 
-        It is not worse than what is solved before it.
+        It is not worse than the mechanism from which it starts.
         """
         insider = self.against == "insider"
         return optimal_robust(
@@ -85,7 +85,7 @@ def _secret(problem: Problem) -> Channel:
     return secret_randomized_response(a1, a2, problem.epsilon)
 
 
-#: What is offered if all of a record is sensitive.
+#: The mechanisms that are offered if the whole record is sensitive.
 LDP_METHODS: Mapping[str, Method] = {
     "ldp": Method("carries the most information among those that protect the whole record", Problem.ldp),
     "binary": Method(
@@ -99,7 +99,7 @@ _UNCONDITIONAL = Method(
     "carries the most information among those that protect from anyone", Problem.unconditional
 )
 
-#: What is offered in any case if some of a record is useful.
+#: The mechanisms that are offered for every attacker if there are useful columns.
 _ROBUST: Mapping[str, Method] = {
     "srr": Method("secret randomized response", _secret),
     "subset": LDP_METHODS["subset"],
@@ -122,7 +122,7 @@ _INDEPENDENT: Mapping[str, Method] = {
     ),
 }
 
-#: What is offered if some of a record is useful, by attacker; first what an optimum starts from.
+#: The mechanisms that are offered if there are useful columns, by attacker; an optimum follows its start.
 ROBUST_METHODS: Mapping[Attacker, Mapping[str, Method]] = {
     "outsider": {
         "polyopt": Method("PolyOpt", Problem.polyopt),

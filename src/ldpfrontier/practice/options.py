@@ -60,12 +60,12 @@ malformed."""
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options of a command, `command` its name; those that make no sense end the program.
+    """Return the options of a command, with its name as `command`; invalid options end the program.
 
     Parameters
     ----------
     arguments : sequence of str or None
-        Those of the program if None.
+        By default, the arguments of the program.
     """
     parser = argparse.ArgumentParser(prog=PROGRAM, description=_DESCRIPTION)
     version = f"{PROGRAM} {import_module('ldpfrontier').__version__}"
@@ -109,7 +109,7 @@ def _contradiction(options: argparse.Namespace) -> str:
 
 
 def _table_options(one: argparse.ArgumentParser) -> None:
-    """Add the options of `design` that say what the table is."""
+    """Add the options of `design` that describe the table."""
     table = one.add_mutually_exclusive_group(required=True)
     table.add_argument(
         "--data", metavar="FILE",
@@ -138,7 +138,7 @@ def _table_options(one: argparse.ArgumentParser) -> None:
 
 
 def _design_options(one: argparse.ArgumentParser) -> None:
-    """Add the options of `design` that say what is asked of a mechanism."""
+    """Add the options of `design` that describe the mechanism."""
     one.add_argument(
         "--against", choices=["outsider", "insider", "anyone"], default="insider",
         help="from whom the sensitive value has to be protected (default: insider)",

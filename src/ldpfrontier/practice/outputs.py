@@ -48,7 +48,7 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
 
 
 def _check_folder(target: Path) -> None:
-    """Refuse an output that would lie in a file, not in a folder."""
+    """Check that the folder of an output is not a file."""
     for above in target.parents:
         if above.is_dir():
             return

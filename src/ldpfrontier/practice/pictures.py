@@ -37,7 +37,7 @@ def draw(figure: Figure, path: Path | str) -> None:
 
 
 def check_picture(path: Path | str) -> None:
-    """Check that a path ends as one of a picture.
+    """Check that a path has the suffix of a picture.
 
     Raises
     ------

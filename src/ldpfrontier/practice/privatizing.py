@@ -66,14 +66,14 @@ def privatize(
 
 
 def check_source(source: Source | None) -> None:
-    """Check that random bytes, if not those of the operating system, come from a function."""
+    """Check that a source of random bytes, if one is given, is a function."""
     if source is not None:
         check_callable(source, "The source of random bytes")
 
 
 @dataclass(frozen=True)
 class Privatized:
-    """A summary of what was privatized.
+    """A summary of a privatized file.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ def _written(
     drawing: AbstractContextManager[Draw],
     progress: Callable[[int], None] | None,
 ) -> Privatized:
-    """Write reports; `ways` are the columns that are kept, that of the reports, and that of the ids."""
+    """Write reports; `ways` names the columns that are kept, the column of reports and the column of ids."""
     path, target = as_path(path), as_path(target)
     keep, column, person = as_texts(ways[0], "keep"), as_text(ways[1], "column"), ways[2]
     check_outputs([target], [path])
@@ -201,7 +201,7 @@ def _written(
     asked = (*attributes, *keep, *([] if person is None else [person]))
     counts = np.zeros(len(private.weights), dtype=np.int64)
     done = again = 0
-    # What a memo keeps is kept before its reports are there for others: else they could be drawn twice.
+    # A memo is saved before its reports are published; otherwise they could be drawn twice.
     with replacing(target) as partial, drawing as draw:
         with open(partial, "w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
@@ -228,7 +228,7 @@ def _written(
 
 
 def _check_columns(keep: Label, column: str) -> None:
-    """Refuse columns of reports that have one name, or none.
+    """Check that all columns of the reports have names, and that the names differ.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from ldpfrontier.practice.settings import SETTINGS
 
 
 def level_certificate(private: PrivateChannel) -> dict[str, Any]:
-    """Return a document that claims, of the whole numbers that are sampled, the levels that are promised.
+    """Return a document that claims the promised levels for the whole numbers that are sampled.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def _without_claims(private: PrivateChannel) -> dict[str, Any]:
 
 
 def channel_certificate(private: PrivateChannel) -> str:
-    """Return the text of a certificate file of a channel: its utility, and its levels as far as proved.
+    """Return the text of a certificate file for a channel: its utility, and those levels that are proved.
 
     The note says what is assumed, or that a level over F is not proved: where F is of an order of at most 1,
     or the channel has more entries than a few seconds allow.
@@ -74,7 +74,7 @@ def proved_levels(private: PrivateChannel) -> str:
 
 
 def _proved_document(private: PrivateChannel) -> tuple[dict[str, Any], list[str]]:
-    """Return the document of the levels and what the checker says of it; both empty if it is not proved."""
+    """Return the document of the levels and the sentences of the checker; both are empty without a proof."""
     if private.weights.size > SETTINGS.max_proved_entries:
         return {}, []
     try:

@@ -198,7 +198,7 @@ def _translated(values: list[Iterable[str]], memories: Mapping[int, _Memory]) ->
 
 
 class _Memory(dict[str, str]):
-    """Values with what became of them: most columns have few."""
+    """A cache of translated values, since most columns contain few different values."""
 
     def __init__(self, translation: Translation) -> None:
         super().__init__()
@@ -211,25 +211,25 @@ class _Memory(dict[str, str]):
 
 
 def is_missing(value: str) -> bool:
-    """Return whether a value means that the value is missing."""
+    """Return whether a text stands for a missing value."""
     return value.strip().lower() in _MISSING
 
 
 def check_present(
     path: Path | str, columns: Sequence[str], label: Label, record: int | None = None, times: int = 1
 ) -> None:
-    """Refuse a label with a missing value, which has to be given a name first.
+    """Refuse a label with a missing value; missing values must be given a name first.
 
     Parameters
     ----------
     path : path
-        Of the file, for the sentence.
+        The path of the file, for the message.
     columns, label : sequence of str
-        What the values are of, and the values.
+        The names of the columns, and the values.
     record : int, optional
-        The number of the record that has it, if it is known.
+        The number of the record with this label, if it is known.
     times : int
-        How many records have it.
+        The number of records with this label.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def check_present(
 
 
 def check_columns(sensitive: Sequence[str], useful: Sequence[str], count: str | None) -> None:
-    """Refuse no sensitive column, and one that is named twice or has the counts.
+    """Check that there is a sensitive column, and that no column is named twice or contains the counts.
 
     Raises
     ------
@@ -283,7 +283,7 @@ def numeric_hint(name: str, values: Iterable[str]) -> str:
 def _check_number(
     path: Path | str, sensitive: Sequence[str], useful: Sequence[str], found: Mapping[Label, int]
 ) -> None:
-    """Refuse too many values as soon as they are seen.
+    """Refuse a table with too many values as soon as this is noticed.
 
     Raises
     ------
