@@ -219,7 +219,7 @@ BAD_COUNTS = {
     ),
     "one sensitive value": (
         "illness,region,count\nno,north,3\nno,south,4\n",
-        "illness has the single value 'no'; at least two values are.",
+        "illness has the single value 'no'; at least two values are",
     ),
     "one record": (
         "illness,region,count\nno,north,1\nyes,south,0\n",
