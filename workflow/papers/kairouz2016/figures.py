@@ -66,14 +66,17 @@ def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> 
                 _draw_stated_minimum(right, stated[name], STAIRCASES[name])
         right.set(xlabel=_LEVEL, ylabel=f"{ACHIEVED[utility]} / OPT", ylim=(0.0, 1.02))
         for ax, letter, title in zip(
-            (left, right), _LETTERS, ("average", "binary and RR, each instance; marked: lowest"), strict=False
+            (left, right),
+            _LETTERS,
+            ("average", f"{'' if own else 'binary and RR, '}each instance; marked: lowest"),
+            strict=False,
         ):
             ax.set_title(f"({letter}) {title}", loc="left")
             ax.set_xlim(0.0, table.loc[np.isfinite(table["epsilon"]), "epsilon"].max())
         figure.legend(
             handles=[*map(handle, shown.values()), tuple(map(_stated_minimum_entry, ("binary", "rr")))],
             labels=[*(look.label for look in shown.values()), _STATED_MINIMUM],
-            loc="outside upper center", ncols=5, columnspacing=1.4, handlelength=2.8,
+            loc="outside upper center", ncols=3 if own else 5, columnspacing=1.4, handlelength=2.8,
             handler_map={tuple: HandlerTuple(ndivide=None)},
         )  # fmt: skip
     return figure
