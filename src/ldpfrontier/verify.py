@@ -24,6 +24,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Context, Decimal
 from functools import lru_cache, partial
+from math import isqrt
 from operator import mul
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,9 +100,17 @@ def added(x: Iterable[Decimal]) -> Decimal:
     return sum(x, ZERO)
 
 
-def dot(x: Sequence[Decimal], y: Sequence[Decimal]) -> Decimal:
+def dot(x: Iterable[Decimal], y: Iterable[Decimal]) -> Decimal:
     """Return a sum of products."""
     return added(map(mul, x, y))
+
+
+def masses(cells: Iterable[Ends]) -> dict[Decimal, Decimal]:
+    """Return the weight of every value that there is."""
+    found: dict[Decimal, Decimal] = {}
+    for weight, value in cells:
+        found[value] = found.get(value, ZERO) + weight
+    return found
 
 
 def shown(x: Decimal, *, up: bool) -> str:
@@ -305,11 +314,6 @@ def privacy_over_f(document: Document, claim: Any) -> str:
     spare, sums = exp(quotient(n * number(radius, ZERO), alpha)[1])[1] - ONE, [added(row) for row in table]
     ends = [ONE + quotient(added(weights) * spare, p)[1] if p else ONE for p in sums]
 
-    def mean(s: int, x: Numbers, end: int) -> Decimal:
-        """Return an end of the power mean M_s of x."""
-        found = added(w * power(v, n, alpha)[end] for w, v in zip(table[s], x, strict=True) if v)
-        return power(quotient(found, sums[s])[end], alpha, n)[end] if sums[s] else ZERO
-
     @lru_cache(1 << 16)
     def tangent(s: int, at: Decimal) -> Ends:
         """Bound X^(-1/g) from below by its tangent in `at`, where X is at its largest, and where it is 1."""
@@ -317,21 +321,31 @@ def privacy_over_f(document: Document, claim: Any) -> str:
         far, near = (LOW.add(ONE, quotient(alpha * (at - x), n * at)[0]) for x in (ends[s], ONE))
         return quotient(far, high if far > 0 else low)[0], quotient(near, high if near > 0 else low)[0]
 
-    def gap(s: int, x: Numbers, at: Decimal) -> Ends:
-        """Bound X^(-1/g) M_s(x) from below in the same way."""
-        low = mean(s, x, 0)
-        far, near = (c * (low if c >= 0 else mean(s, x, 1)) for c in tangent(s, at))
+    def gap(s: int, v: dict[Decimal, Decimal], scalar: Decimal, at: Decimal) -> Ends:
+        """Bound X^(-1/g) M_s(x) from below in the same way, x the distances of entries from a scalar."""
+        x = [abs(scalar - entry) for entry in v]
+        if not sums[s] or not any(x):
+            return ZERO, ZERO
+        if alpha == TWO:  # roots of whole numbers, which are fast
+            places = 25 - max(x).adjusted() // 2
+            low = dot(v.values(), [Decimal(isqrt(int(a.scaleb(2 * places)))) for a in x])
+            low, high = low.scaleb(-places), (low + sums[s]).scaleb(-places)
+        else:
+            low, high = (dot(v.values(), ends) for ends in zip(*(power(a, n, alpha) for a in x), strict=True))
+        low, high = (power(quotient(a, sums[s])[i], alpha, n)[i] for i, a in ((0, low), (1, high)))
+        far, near = (c * (low if c >= 0 else high) for c in tangent(s, at))
         return far, near
 
     for y, (column, proofs) in enumerate(zip(columns, items(reports, "reports", len(columns)), strict=True)):
-        unproved = list[set[tuple[int, int]]]()
+        unproved, blocks = list[set[tuple[int, int]]](), document.blocks(column)
+        cells = [*map(masses, map(zip, table, blocks))]
         for proof in items(proofs, "proofs"):
             far, near = list[Ends](), list[Ends]()
-            groups = zip(document.blocks(column), items(proof, "groups", len(table)), strict=True)
-            for s, (v, hints) in enumerate(groups):
+            for s, (v, hints) in enumerate(zip(cells, items(proof, "groups", len(table)), strict=True)):
                 out, out_below, at, at_below = numbers(hints, ZERO, 4)
-                upper, lower = max(v) + out * (max(v) - min(v)), min(v) - out_below * (max(v) - min(v))
-                above, below = gap(s, [upper - x for x in v], at), gap(s, [x - lower for x in v], at_below)
+                high, low = max(v), min(v)
+                upper, lower = high + out * (high - low), low - out_below * (high - low)
+                above, below = gap(s, v, upper, at), gap(s, v, lower, at_below)
                 # One of two groups has all of the radius, and the other one none.
                 far.append((lower + below[1], upper - above[0]))
                 near.append((lower + below[0], upper - above[1]))
@@ -509,9 +523,8 @@ def nonrobust_bound(document: Document, claim: Any) -> str:
     """Prove a bound on I(S,U;Y) <= H(U|S) + I(S;Y), if P(y|s) <= t P(y|s') under the table."""
     table = [row for row in document.table if any(row)]
     t, bound, prices, tree = priced(claim, len(table), "tree")
-    check_information(
-        [*map(added, table)], prices, (constant(len(table), ONE), constant(len(table), t)), tree
-    )
+    values = constant(len(table), ONE), constant(len(table), t)
+    check_information([*map(added, table)], prices, values, tree)
     words = f"whose probabilities given two sensitive values have ratios at most {t} under this table"
     return proved(bound, conditional_entropy(table) + added(prices), words)
 
@@ -661,9 +674,7 @@ def check_least(table: list[Numbers], lower: list[Numbers], order: Decimal, radi
 
 
 RULES: dict[str, Callable[[Document, Any], str]] = {
-    "local privacy": privacy,
-    "privacy given U": privacy,
-    "unconditional privacy": privacy,
+    **dict.fromkeys(("local privacy", "privacy given U", "unconditional privacy"), privacy),
     "privacy at the table": privacy,
     "privacy over F": privacy_over_f,
     "utility": utility,
