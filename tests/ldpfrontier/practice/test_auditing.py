@@ -207,7 +207,7 @@ def test_a_population_outside_f_is_named(table, private):
     inputs = np.repeat([0, 5], 10**5)
     np.add.at(counts, (inputs, drawn.draw(inputs)), 1)
     (problem,) = audit_channel(private, pairs=counts).problems
-    assert problem.endswith("is stated; the distribution of these records is outside F.")
+    assert problem.endswith("; the distribution of these records is outside F.")
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_the_best_against_outsiders_gives_s_away_to_insiders(table):
     found = optimal_robust(RenyiBall.confidence(table.counts), 1.0, envelope="exact")
     assert made.bound * entropy(table.distribution) >= found.value
     only = design_channel(table, 1.0, mechanisms=["nr"])
-    with pytest.raises(ValueError, match=r"No mechanism is left to choose from \(nr: not private"):
+    with pytest.raises(ValueError, match=r"No mechanism is left to choose from \(nr: it is not private"):
         only.best()
 
 

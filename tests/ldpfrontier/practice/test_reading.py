@@ -269,7 +269,7 @@ def test_a_comma_that_may_be_of_decimals_or_of_thousands_is_refused(tmp_path, va
     path, good = tmp_path / "in.csv", tmp_path / "good.csv"
     path.write_text(f"s;x\na;0,5\nb;{value}\n")
     before, after = value.split(",")
-    meant = rf"it may be {before}{after} or {before}\.{after}; decimals must follow a point\."
+    meant = rf"it may mean {before}{after} or {before}\.{after}; decimals must follow a point\."
     sentence = f"has '{value}' as its x, whose values are put into groups; {meant}"
     for bins in (2, [1.0]):
         with pytest.raises(ValueError, match=sentence):

@@ -234,7 +234,7 @@ def test_tables_of_ones_own_are_allowed():
         ({"town": {**TOWN, "file": "none.csv"}}, "data.town: none.csv: No such file or directory."),
         (
             {"town": {**TOWN, "public": "city"}},
-            f"data.town: The column 'city' is not in {SURVEY}; it has region, age, illness, count.",
+            f"data.town: The column 'city' is not in {SURVEY}; its columns are region, age, illness, count.",
         ),
         (
             {"town": {**TOWN, "public": "illness"}},
