@@ -138,30 +138,65 @@ class _Reports:
         """Return some of the reports."""
         return _Reports(self.ball, self.epsilon, self.blocks[chosen])
 
-    def _mean(self, h: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return M(V + h) and its derivative in h, shape (2, reports, a1)."""
-        x = self.distance + h[..., None]
-        weighted = x**self.g * self.ball.conditionals
-        mean = weighted.sum(axis=-1) ** (1.0 / self.g)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = np.where(weighted > 0.0, weighted / x, 0.0).sum(axis=-1) * mean ** (1.0 - self.g)
-        return mean, slope
+    def _mean(self, h: FloatArray) -> FloatArray:
+        """Return M(V + h), shape (2, reports, a1)."""
+        means = ((self.distance + h[..., None]) ** self.g * self.ball.conditionals).sum(axis=-1)
+        return np.asarray(means ** (1.0 / self.g))
+
+    def _scalars(self, c: FloatArray) -> FloatArray:
+        """Return h of the proofs, all of the shape (2, reports, a1), by Newton's method in log h.
+
+        Where a step leaves the interval in which log h is known to be, the interval is halved.
+        """
+        a2, g = self.distance.shape[-1], self.g
+        V, r = self.distance.reshape(-1, a2), np.broadcast_to(self.ball.conditionals, self.distance.shape)
+        r, aim, most = r.reshape(-1, a2), g * c.ravel(), np.broadcast_to(self.ends, c.shape).ravel()
+        low, high = (np.full(aim.size, end) for end in SETTINGS.scalar_range)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            place = np.clip(np.log(aim), low, high)
+            # Where not even the least scalar is too small, it is 0.
+            todo = np.flatnonzero(self._is_small(V, r, low, aim, most)[0])
+            place[np.setdiff1d(np.arange(aim.size), todo)] = low[0]
+            for _ in range(SETTINGS.scalar_steps):
+                small, newton = self._is_small(V[todo], r[todo], place[todo], aim[todo], most[todo])
+                low[todo[small]], high[todo[~small]] = place[todo[small]], place[todo[~small]]
+                inside = (newton > low[todo]) & (newton < high[todo])
+                middle = 0.5 * (low[todo] + high[todo])
+                moved = np.where(inside, newton, middle)
+                far = abs(moved - place[todo]) > SETTINGS.scalar_step
+                place[todo] = moved
+                todo = todo[far]
+                if not todo.size:
+                    break
+        return np.where(place > SETTINGS.scalar_range[0], np.exp(place), 0.0).reshape(c.shape)
+
+    def _is_small(
+        self, V: FloatArray, r: FloatArray, place: FloatArray, aim: FloatArray, most: FloatArray
+    ) -> tuple[NDArray[np.bool_], FloatArray]:
+        """Return whether h is too small, given its logarithm, and where Newton's method goes from there.
+
+        That is nowhere (nan) where X is beyond its end.
+        """
+        g, h = self.g, np.exp(place)
+        x = V + h[:, None]
+        weighted = x**g * r
+        mean = weighted.sum(axis=1) ** (1.0 / g)
+        weighted /= x
+        first = weighted.sum(axis=1)
+        weighted /= x
+        slope = first * mean ** (1.0 - g)
+        found, steep = mean * slope ** (-1.0 - g), slope**g > most
+        rate = h * (g * g * slope / mean + (1.0 - g * g) * weighted.sum(axis=1) / first)
+        newton = np.where(steep, np.nan, place - np.log(found / aim) / rate)
+        return (found < aim) | steep, newton
 
     def at(self, prices: FloatArray) -> _Found:
         """Return proofs at a price of the budget for every report."""
         g, p, most = self.g, self.p, self.ends
         c = np.array([prices[:, None] * p, prices[:, None] * p / self.t]) / self.span
-        low = np.full(c.shape, SETTINGS.scalar_range[0])
-        high = np.full(c.shape, SETTINGS.scalar_range[1])
-        for _ in range(SETTINGS.scalar_steps):
-            middle = 0.5 * (low + high)
-            mean, slope = self._mean(np.exp(middle))
-            with np.errstate(divide="ignore", invalid="ignore"):  # of an empty s
-                small = (mean * slope ** (-1.0 - g) < g * c) | (slope**g > most)
-            low, high = np.where(small, middle, low), np.where(small, high, middle)
-        h = np.where(low > SETTINGS.scalar_range[0], np.exp(0.5 * (low + high)), 0.0)
+        h = self._scalars(c)
         h = _rounded(np.where(self.ball.sensitive > 0, h, 0.0), SETTINGS.scalar_digits)
-        mean, _ = self._mean(h)
+        mean = self._mean(h)
         # The slopes of the tangents fit each other, whatever is wrong with h: its error counts squared.
         with np.errstate(divide="ignore", invalid="ignore"):
             X = (mean / (g * c)) ** (g / (1.0 + g))

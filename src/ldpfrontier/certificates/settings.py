@@ -40,8 +40,10 @@ class CertificateSettings:
     least_interval: float = 1e-12
     #: Margin of a proof of a level over F in floating point, in units of the largest entry of a report.
     level_margin: float = 1e-14
-    #: Steps of bisection for the logarithm of a scalar.
+    #: Steps of Newton's method, or halvings, for the logarithm of a scalar.
     scalar_steps: int = 30
+    #: Step of that logarithm that is the last: the error after it is about its square.
+    scalar_step: float = 1e-7
     #: Range of that logarithm: the scalar itself is 0 where it would be below.
     scalar_range: tuple[float, float] = (-30.0, 16.0)
     #: Significant digits of a scalar: its error counts squared.
