@@ -52,15 +52,26 @@ def _sparse(matrix: FloatArray) -> tuple[int, NDArray[np.int32], NDArray[np.int3
     return len(row), start.astype(np.int32), column.astype(np.int32), matrix[row, column]
 
 
-def solve(lp: highspy.Highs) -> tuple[float, FloatArray, FloatArray]:
+class OutOfIterations(RuntimeError):
+    """A program is not solved within its limit of simplex iterations."""
+
+
+def solve(
+    lp: highspy.Highs, most_iterations: int = highspy.kHighsIInf
+) -> tuple[float, FloatArray, FloatArray]:
     """Run the program; return its objective, primal values and row duals.
 
     Raises
     ------
+    OutOfIterations
+        If it takes more simplex iterations than allowed.
     RuntimeError
         If HiGHS reports no optimum, neither from the last basis nor from scratch with looser tolerances.
     """
+    lp.setOptionValue("simplex_iteration_limit", most_iterations)
     lp.run()
+    if lp.getModelStatus() == highspy.HighsModelStatus.kIterationLimit:
+        raise OutOfIterations(f"HiGHS found no optimum with {most_iterations:,} simplex iterations.")
     if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         # A degenerate basis can defeat the tightest tolerances. Looser ones cost accuracy of the weights,
         # never of the certificate: a dual bound holds at any prices.

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import highspy
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,15 +14,17 @@ from hypothesis import strategies as st
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
+from ldpfrontier.numerics import highs
 from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt import solve
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
+from ldpfrontier.optimal.products import decomposition
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import certified
 from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.types import Intractable
+from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 from oracles.enumeration import robust_rays
@@ -190,6 +193,35 @@ def test_tall_tables_agree_with_column_generation(monkeypatch: pytest.MonkeyPatc
         assert coupled.value <= optimum.bound * (1 + 1e-9)
         assert optimum.value <= coupled.bound * (1 + 1e-9)
         assert coupled.channel.n_outputs <= ball.centre.size
+
+
+def test_tall_tables_end_with_the_work_that_their_programs_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With less work mechanisms and bounds are worse, but hold, and no work is done beyond the limit."""
+    ball, epsilon = RenyiBall.confidence(np.random.default_rng(2).integers(1, 500, (24, 3))), 8.0
+    monkeypatch.setattr(solve, "SETTINGS", replace(POLYOPT, max_master_cells=0))
+    works = list[int]()
+
+    def counted(lp: highspy.Highs, most_iterations: int) -> tuple[float, FloatArray, FloatArray]:
+        try:
+            return highs.solve(lp, most_iterations)
+        finally:
+            works.append(lp.getNumRow() * lp.getInfo().simplex_iteration_count)
+
+    monkeypatch.setattr(decomposition, "solve", counted)
+    whole = optimal_robust(ball, epsilon)
+    total, gaps = sum(works), [whole.gap]
+    for share in (0.9, 0.5, 0.1):
+        works.clear()
+        limits = replace(POLYOPT, max_master_cells=0, max_simplex_work=share * total)
+        with monkeypatch.context() as patched:
+            patched.setattr(solve, "SETTINGS", limits)
+            found = optimal_robust(ball, epsilon)
+        assert 0.5 * share * total < sum(works) <= share * total
+        assert whole.value <= found.bound * (1 + 1e-9)
+        assert found.value <= whole.bound * (1 + 1e-9)
+        solve.check_class(found.channel, ball.lower_bounds, epsilon, distinct=False)
+        gaps.append(found.gap)
+    assert 1e-4 < gaps[-1] < 0.2
 
 
 def test_so_many_subsets_are_not_listed() -> None:

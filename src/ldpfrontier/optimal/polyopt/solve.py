@@ -132,10 +132,11 @@ def _published(
     max_rounds: int,
 ) -> Optimum:
     """Return the optimum of PolyOpt as published, with the prices of its bound."""
-    decomposition = Decomposition(product, epsilon)
+    tall = product.centre.size > SETTINGS.max_master_cells
+    decomposition = Decomposition(product, epsilon, SETTINGS.max_simplex_work if tall else math.inf)
     share, error = GENERATION.inner_share, partial(pricing_error, [product])
     fine, first = max(PRODUCTS.finest_gap, share * tolerance), start_columns(start, utility)
-    if product.centre.size > SETTINGS.max_master_cells:
+    if tall:
         return _coupled(product, decomposition, utility, start, fine, tolerance)
     if product.size > SETTINGS.max_exact_vertices:
         aim = max(tolerance, GENERATION.finest_gap)

@@ -32,7 +32,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.highs import add_column, new_lp, solve
+from ldpfrontier.numerics.highs import OutOfIterations, add_column, new_lp, solve
 from ldpfrontier.optimal.geometry.vertex_list import best_at_slope
 from ldpfrontier.optimal.products.coupling import Coupling, Weights, couple
 from ldpfrontier.optimal.products.pricing import BlockProduct, bregman
@@ -68,15 +68,18 @@ class Decomposition:
         A product that contains the constant columns.
     epsilon : float
         In nats, > 0.
+    work : float
+        Most simplex iterations in all, times the rows of their programs. Without any left, the duals and the
+        weights are those of the last program that was solved.
     """
 
-    def __init__(self, first: BlockProduct, epsilon: float) -> None:
+    def __init__(self, first: BlockProduct, epsilon: float, work: float = math.inf) -> None:
         self._centre, self._epsilon = first.centre, epsilon
         self._lp = new_lp()
         self._position: dict[ProductClass, tuple[int, int]] = {}  # column of Theta, row of the first tie
         self._owners: list[tuple[ProductClass, int, int] | None] = []  # of the columns of the LP
         self._vertices: set[tuple[ProductClass, int, int]] = set()
-        self._rows = 0
+        self._rows, self._work_left = 0, work
         self._primal, self._row_duals = np.empty(0), np.empty(0)
         self._duals = np.zeros(first.centre.shape)
         for _ in range(first.centre.size):
@@ -112,7 +115,7 @@ class Decomposition:
             excess, products = explore(duals, slack)
             if duals.sum() + excess < bound:
                 bound, best = float(duals.sum() + excess), duals + excess * self._centre
-            if bound - value <= gap * abs(value):
+            if bound - value <= gap * abs(value) or self._is_spent:
                 break
             new = self._add_tangents()
             new |= self._add_vertices()
@@ -140,15 +143,20 @@ class Decomposition:
             Near the best ones; of no bound themselves.
         """
         for _ in range(SETTINGS.max_splits):
-            if not self._split(gap * self._value()):
+            position, solution = self._position.copy(), self._primal
+            if self._is_spent or not self._split(gap * self._value()):
                 break
             self.converge(gap=gap)
+            if self._primal is solution:  # of the classes before the split
+                self._position = position
         return self._duals
 
     def converge(self, *, gap: float) -> FloatArray:
         """Add vertices to the present classes until the value of the LP hardly falls; return the duals."""
         for _ in range(SETTINGS.max_rounds):
             value = self._solve_lp()
+            if self._is_spent:
+                break
             least = SETTINGS.search_share * gap * abs(value)
             new = self._add_tangents(least)
             if not self._add_vertices(least / len(self._centre)) and not new:
@@ -230,10 +238,21 @@ class Decomposition:
         return weights
 
     def _solve_lp(self) -> float:
-        """Solve the LP; return its value, with the tangents of h."""
-        value, self._primal, self._row_duals = solve(self._lp)
+        """Solve the LP, if the work is enough; return the value of the last one, with the tangents of h."""
+        most = min(max(self._work_left, 0.0) / self._rows, highspy.kHighsIInf)
+        try:
+            value, self._primal, self._row_duals = solve(self._lp, int(most))
+        except OutOfIterations:
+            self._work_left = 0.0
+            return self._value()
+        self._work_left -= self._rows * self._lp.getInfo().simplex_iteration_count
         self._duals = self._row_duals[: self._duals.size].reshape(self._duals.shape)
         return value
+
+    @property
+    def _is_spent(self) -> bool:
+        """Whether no linear program can be solved any more."""
+        return self._work_left < self._rows
 
     def _add_row(self, low: float, high: float, columns: list[int], entries: list[float]) -> None:
         self._lp.addRow(low, high, len(columns), np.array(columns, dtype=np.int32), np.array(entries))
