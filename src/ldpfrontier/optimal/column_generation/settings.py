@@ -26,8 +26,8 @@ class ColumnGenerationSettings:
     #: priced, in the order tried: the former oscillate, and pricing nearer the latter damps that (Wentges
     #: smoothing). Position 0 comes last, so that no improving column is missed.
     smoothing: tuple[float, ...] = (0.9, 0.7, 0.4, 0.0)
-    #: Share of a tolerance that an inner problem (decomposing, pricing, searching) may use up. Over distinct
-    #: pairs it does not matter from 0.1 to 0.3.
+    #: Share of a tolerance that an inner problem (decomposing, pricing, searching) may use up, and of the
+    #: best reduced cost that a bound may be above it. Over distinct pairs it does not matter from 0.1 to 0.3.
     inner_share: float = 0.3
     #: Columns kept in the proximal program per input; tuned on Adult.
     kept_per_input: int = 6

@@ -25,6 +25,7 @@ from ldpfrontier.optimal.conditional.settings import SETTINGS
 from ldpfrontier.optimal.exact.separation import Conditionals
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.polyopt.solve import start_columns
+from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
@@ -127,7 +128,7 @@ def searched_mechanism(
         # What is known of the bound at the best duals rises with every column.
         if _known_bound(trial, pool) < _known_bound(centre, pool):
             centre = trial
-        trial, of_columns = proximal_duals(pool, centre, prior, tau * metric, SETTINGS.proximal_accuracy)
+        trial, of_columns = proximal_duals(pool, centre, prior, tau * metric, PROJECTIONS.finest_gap)
         if number > SETTINGS.growth_round:
             tau = min(tau * SETTINGS.tau_growth, SETTINGS.max_tau)
         kept = np.sort(np.argsort(-of_columns, kind="stable")[: SETTINGS.kept_per_input * n])

@@ -50,8 +50,6 @@ class ConditionalSettings:
     first_duals: float = 0.3
     #: Columns kept in the proximal program, per input.
     kept_per_input: int = 8
-    #: Accuracy of the proximal program, relative to its value.
-    proximal_accuracy: float = 1e-4
 
     # Tuning: bounds.
     #: Relative gap of the best mechanism that sees u alone, and of the bound by such mechanisms.

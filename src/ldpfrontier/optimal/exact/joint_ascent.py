@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.highs import add_columns, add_rows, new_lp, solve
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master, best_channel
 from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.exact.settings import SETTINGS
@@ -108,8 +109,8 @@ class MechanismAscent:
             mixed = excess / (excess + math.expm1(self.oracle.epsilon))
             largest = mixed.max(axis=1, keepdims=True)
             # Cuts that hardly ask for a mixture would make the program longer, and its solution no better.
-            least = SETTINGS.cut_share * SETTINGS.mixed_share / len(live)
-            violated = (mixed > SETTINGS.cut_share * largest) & (mixed * z[live, None] > least)
+            least = GENERATION.inner_share * SETTINGS.mixed_share / len(live)
+            violated = (mixed > GENERATION.inner_share * largest) & (mixed * z[live, None] > least)
             rows, _ = np.nonzero(violated)
             if float(largest[:, 0] @ z[live]) <= SETTINGS.mixed_share or not rows.size:
                 break

@@ -71,9 +71,6 @@ class ExactSettings:
     # Tuning: joint ascent of the columns of a mechanism. Tuned on random tables of 18 to 30 cells.
     #: Mass that may be mixed with constants.
     mixed_share: float = 1e-3
-    #: Shares below which cuts are left out: of that mass per column, and of what the worst cut of a column
-    #: asks it to be mixed.
-    cut_share: float = 0.3
 
 
 SETTINGS = ExactSettings()

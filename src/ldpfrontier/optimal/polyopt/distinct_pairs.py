@@ -161,7 +161,7 @@ class DistinctPairsFamily:
         -------
         excess : float
             No column has a larger reduced cost per unit of Z. It exceeds the largest one at the deltas looked
-            at by at most `slack`, or its `bound_ratio`, or it is at most `enough`, unless too many intervals
+            at by at most `slack`, or its `inner_share`, or it is at most `enough`, unless too many intervals
             are needed.
         products : list of BlockProduct
             The best of those looked at, their deltas well apart. All that were named so far have the vertices
@@ -186,7 +186,7 @@ class DistinctPairsFamily:
                 for s0 in specials:
                     left -= 1
                     ends = max(look(s0, low), look(s0, high))
-                    most = max(enough, best + slack, SETTINGS.bound_ratio * best)
+                    most = max(enough, best + slack, (1.0 + GENERATION.inner_share) * best)
                     reach, critical, deltas = bounds.between(s0, low, high, most)
                     if reach > most and critical <= most:
                         # Inside, no column is better than at the ends, or than one with a critical vertex.
@@ -194,7 +194,8 @@ class DistinctPairsFamily:
                     if reach > most:
                         reach = min(reach, bounds.over(s0, low, high, most))
                     if reach > most and left > 0:
-                        delta = _split_point(low, high, deltas)
+                        # At the critical delta nearest to the middle.
+                        delta = float(deltas[np.abs(np.log(deltas / _middle(low, high))).argmin()])
                         following.setdefault((low, delta), []).append(s0)
                         following.setdefault((delta, high), []).append(s0)
                         continue
@@ -231,7 +232,7 @@ class DistinctPairsFamily:
         worst = [(-bounds.of_all_values(0.0, self.epsilon), 0.0, self.epsilon)]
         # What the tangents give at a single delta, no interval that contains it is below.
         least, left = 0.0, SETTINGS.max_intervals
-        while -worst[0][0] > max(enough, SETTINGS.bound_ratio * least) and left > 0:
+        while -worst[0][0] > max(enough, (1.0 + GENERATION.inner_share) * least) and left > 0:
             _, low, high = heapq.heappop(worst)
             middle = _middle(low, high)
             least = max(least, bounds.of_all_values(middle, middle))
@@ -267,13 +268,6 @@ def _well_apart(found: list[tuple[float, int, float]]) -> list[tuple[int, float]
         if not any(s == s0 and delta <= 2.0 * x and x <= 2.0 * delta for s, x in kept):
             kept.append((s0, delta))
     return kept
-
-
-def _split_point(low: float, high: float, critical: FloatArray) -> float:
-    """Return where to split an interval of deltas: at a critical delta that matters, if they are few."""
-    if critical.size > SETTINGS.max_critical:
-        return _middle(low, high)
-    return float(critical[np.abs(np.log(critical / _middle(low, high))).argmin()])
 
 
 def _middle(low: float, high: float) -> float:

@@ -40,12 +40,8 @@ class PolyoptSettings:
     max_kept_vertices: int = 50_000
     #: Gap of a decomposition that is a start only. Insensitive from 1e-4 to 1e-2.
     start_gap: float = 1e-3
-    #: The bound of a search may be so many times the best reduced cost found.
-    bound_ratio: float = 1.3
     #: How much nearer to delta = 0 the first interval ends after a split. Insensitive from 4 to 16.
     first_split: float = 16.0
-    #: Critical deltas inside an interval up to which it is split at one of them. Insensitive from 3 on.
-    max_critical: int = 3
     #: Bins of z by which dominated vertices are discarded before the exact test; for speed alone.
     bins: int = 2048
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctPairsFamily
-from ldpfrontier.optimal.polyopt.settings import SETTINGS
 from ldpfrontier.optimal.products import pricing
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -105,7 +105,7 @@ def test_search_of_all_deltas_bounds_every_ray_and_names_products(
         truth = max(float((rays.values - rays.vectors @ trial).max()), 0.0)
         assert truth - 1e-9 <= family.search_by_tangents(trial, 1e-6)
         excess, named = family.search(trial, 1e-6)
-        assert truth - 1e-9 <= excess <= SETTINGS.bound_ratio**2 * truth + 5e-6
+        assert truth - 1e-9 <= excess <= (1.0 + GENERATION.inner_share) ** 2 * truth + 5e-6
         assert bool(named) == (truth > 2e-6)
         for product in named:
             product.resolution = 1e-7
@@ -128,7 +128,7 @@ def test_a_decomposition_of_all_products_is_dual_feasible_and_pricing_finds_the_
         bound, offered = family.price(trial, family.efforts - 1)
         best = float((offered.values - offered.vectors @ trial).max(initial=0.0))
         assert best - 1e-9 <= truth <= bound + 1e-9
-        assert truth <= SETTINGS.bound_ratio * best + 1e-6
+        assert truth <= (1.0 + GENERATION.inner_share) * best + 1e-6
 
 
 def test_tangents_bound_tall_tables_as_closely_as_the_search_of_each_special_value() -> None:
