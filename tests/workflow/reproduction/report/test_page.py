@@ -250,8 +250,8 @@ def test_the_first_sentences_count_the_verdicts(tmp_path):
     )
     n = len(CLAIMS)
     assert (
-        f"Of {n} claims of the papers, 3 hold: 2 as printed and 1 if an ambiguous or misprinted passage is read "
-        f"differently. 1 are not reproduced; {n - 4} cannot be checked with the tables of this run."
+        f"Of {n} claims of the papers, 3 hold: 2 as printed and 1 if an ambiguous or misprinted passage "
+        f"is read differently. 1 are not reproduced; {n - 4} cannot be checked with the tables of this run."
     ) in lead
     own = {paper.key: sum(claim.paper == paper.key for claim in CLAIMS) for paper in PAPERS}
     ones = [
