@@ -91,7 +91,9 @@ def _proofs(ball: RenyiBall, epsilon: float, blocks: FloatArray) -> list[list[Fl
                 left[y] &= unproved
                 aims[y] = left[y]
             else:  # the worst pair alone; if it was alone, it has no proof
-                aims[y] &= (excess == excess[aims[y]].max()) & (aims[y].sum() > 1)
+                worst, alone = np.where(aims[y], excess, -math.inf).argmax(), aims[y].sum() == 1
+                aims[y] = False
+                aims[y].flat[worst] = not alone
     return [found or [hints] for found, hints in zip(proofs, first.hints, strict=True)]
 
 

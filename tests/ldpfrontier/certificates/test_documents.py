@@ -492,3 +492,11 @@ def test_the_schema_knows_the_kinds_of_the_checker() -> None:
         kind = definition.get("properties", {}).get("kind", {})
         kinds |= {kind["const"]} if "const" in kind else set(kind.get("enum", ()))
     assert kinds == set(verify.RULES)
+
+
+def test_pairs_that_are_equally_far_from_a_proof_are_given_up_one_by_one() -> None:
+    """On a table of equal groups all pairs of a report that is not private have the same excess."""
+    ball = RenyiBall.confidence(np.full((4, 2), 1000), beta=0.05)
+    rows = [["9", "1"]] * 4 + [["1", "9"]] * 4
+    claim = uncertainty_claim(ball, 0.5, {"denominator": "10", "rows": rows})
+    assert [len(proofs) for proofs in claim["reports"]] == [1, 1]
