@@ -22,6 +22,7 @@ pytestmark = pytest.mark.workflow
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = {
     "seed": 1,
+    "papers": [],
     "adult": {"source": "bundled", "file": None, "timeout": 5, "retries": 0, "cache": None},
     "figures": {"formats": ["svg"], "dpi": 60},
 }
@@ -390,7 +391,7 @@ def test_results_that_cannot_be_written_are_named(fresh):
 def test_results_without_their_record_are_noticed(runs):
     shutil.rmtree(runs.directory / ".snakemake")
     counts = "results/data/adult/counts.csv"
-    assert "the record of what made them, is gone" in runs("-n", counts)
+    assert "which records how they were made, is missing" in runs("-n", counts)
     runs(counts, "--forceall")
     assert "is gone" not in runs("-n", counts)
 
