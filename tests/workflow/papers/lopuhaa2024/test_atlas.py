@@ -102,7 +102,7 @@ def test_statements_that_all_hold():
         ("ir_leads_low", {"srr": [0.11, 0.20, 0.85]}),
         ("ir_close_high", {"ir": [0.10, 0.30, 0.86]}),
         ("ir_close_high", {"ir": [0.10, 0.30, 0.75]}),
-        ("nr_leads", {"nr": [0.40, 0.39, 0.92]}),
+        ("nr_leads", {"nr": [0.38, 0.39, 0.92]}),
         ("nr_close_high", {"nr": [0.40, 0.50, 0.96]}),
         ("grr_last", {"grr": [0.01, 0.21, 0.80]}),
     ],
