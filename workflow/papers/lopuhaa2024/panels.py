@@ -25,7 +25,7 @@ from reproduction.results.tables import select
 LOOKS = {name: Look(**mechanism.look) for name, mechanism in MECHANISMS.items()}
 
 #: What no robust mechanism passes: the bound of the optimum over F.
-FRONTIER = Look("Bound (robust)", LOOKS["exact"].colour, "", "-")
+FRONTIER = Look("Upper bound over F", LOOKS["exact"].colour, "", "-")
 
 NMI = r"$I_{\hat P}(X;Y)\,/\,H(X)$"
 LEVEL = f"privacy level {EPSILON} (nats)"
