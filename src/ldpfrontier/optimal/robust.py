@@ -42,7 +42,7 @@ from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
 from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
-from ldpfrontier.optimal.projections.solve import projected_mechanism
+from ldpfrontier.optimal.projections.solve import mechanism_without_bound, projected_mechanism
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
 from ldpfrontier.types import FloatArray, Intractable
@@ -353,13 +353,20 @@ def _beyond_simplex(
     margin = SETTINGS.epsilon_margin
     products = BallFamily(ball, epsilon * (1.0 - margin), distinct=distinct, margin=margin)
     nodes = 0 if small or max_nodes is None else max_nodes
-    channel, bound, rounds = projected_mechanism(
-        products,
-        tolerance=tolerance,
-        max_rounds=max_rounds,
-        max_nodes=nodes if envelope == "projections" else 0,
-        start=start,
-    )
+    bound = math.inf
+    if envelope == "exact" and not small and ball.order >= 1.0:
+        # The bound of the projections is none here. Below order 1 its nodes find vertices that ascents miss.
+        channel, rounds = mechanism_without_bound(
+            products, tolerance=tolerance, max_rounds=max_rounds, start=start
+        )
+    else:
+        channel, bound, rounds = projected_mechanism(
+            products,
+            tolerance=tolerance,
+            max_rounds=max_rounds,
+            max_nodes=nodes if envelope == "projections" else 0,
+            start=start,
+        )
     if small:
         return joint_optimum(
             ball,

@@ -431,7 +431,9 @@ def rows_of(
         if channel is not None:
             always = [] if MECHANISMS[solution.mechanism].robust else [OVER_SET]
             for metric in dict.fromkeys([*always, *levels]):
-                yield solution.measured(place, metric, FIG2_LEVELS[metric](ball, channel), "nats")
+                known = metric == OVER_SET and MECHANISMS[solution.mechanism].private == SET
+                level = solution.privacy if known else FIG2_LEVELS[metric](ball, channel)
+                yield solution.measured(place, metric, level, "nats")
         _log.info(
             "%s, order %g, epsilon %g: %s is %s, nmi %.6f <= %.6f %s",
             place["instance"], ball.order, solution.epsilon, solution.mechanism, solution.status,
