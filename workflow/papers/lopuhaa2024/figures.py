@@ -99,7 +99,7 @@ def fig2(table: pd.DataFrame, bounds: pd.DataFrame | None = None) -> Figure:
     more: list[Artist] = []
     if "exact" in found:
         band: dict[str, Any] = {"facecolor": FRONTIER.colour, "alpha": 0.18, "linewidth": 0}
-        more = [entry(FRONTIER, linewidth=0.9), Patch(**band, label="the optimum over F is in here")]
+        more = [entry(FRONTIER, linewidth=0.9), Patch(**band, label="The optimum over F is in here")]
     panels = by_pair(rows)
     return plot_panels(panels, panel, NMI, share_y=False, legend=[*mechanisms_in(panels), *more])
 
