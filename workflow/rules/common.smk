@@ -208,7 +208,8 @@ def announcement(dag):
     times = run_times.read_times(RUN_TIMES, RESOURCES / "run_times.csv")
     expected = dict(zip(todo, run_times.expected_times(todo.values(), times), strict=True))
     TERMINAL.progress = run_times.Progress(expected, cores, log=Path("logs/progress.csv"))
-    said = run_times.announcement(todo.values(), times, cores)
+    count = sum(1 for _ in dag.needrun_jobs())
+    said = run_times.announcement(todo.values(), times, cores, count)
     asked = config["adult"]
     if (
         asked["source"] == "auto"

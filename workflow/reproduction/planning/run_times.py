@@ -222,7 +222,7 @@ class Progress:
         return f"The run took {_duration(self._clock() - self._begun)}; the estimates were {', '.join(told)}."
 
 
-def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
+def announcement(jobs: Iterable[Job], times: Times, cores: int | None, count: int | None = None) -> str:
     """Return the text printed before a run: its jobs, about how long they take, and where results go.
 
     Parameters
@@ -233,6 +233,8 @@ def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
         As `read_times` returns it.
     cores : int, optional
         How many jobs run side by side; None if that is not known, as on a cluster.
+    count : int, optional
+        The jobs that Snakemake counts; the last of them does nothing but wait for the others.
     """
     jobs = list(jobs)
     if not jobs:
@@ -253,7 +255,7 @@ def announcement(jobs: Iterable[Job], times: Times, cores: int | None) -> str:
                 " and may differ"
             )
     return (
-        f"{len(jobs)} {_plural(len(jobs), 'job')}; expected: {text}.\n"
+        f"{count or len(jobs)} {_plural(count or len(jobs), 'job')}; expected: {text}.\n"
         "Results go to results/, and the log of every job goes to logs/. After an interruption, run the"
         " same command again."
     )

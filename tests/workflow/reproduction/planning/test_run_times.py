@@ -131,6 +131,7 @@ def test_a_job_with_other_arguments_is_as_long_as_it_was_or_as_others_of_its_rul
         Expected(4.0, is_measured=False),
         Expected(UNMEASURED_SECONDS, is_measured=False, is_known=False),
     ]
+    assert announcement(jobs[2:3], known, 1, 2).startswith("2 jobs; ")
     assert "1 job; expected: about 6 s on 1 core; 1 of them was" in announcement(jobs[2:3], known, 1)
 
 
