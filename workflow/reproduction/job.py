@@ -15,7 +15,7 @@ import pandas as pd
 
 from reproduction.planning.own_mechanisms import register
 from reproduction.planning.own_papers import make_importable
-from reproduction.results.files import read_table
+from reproduction.results.files import StoredTable
 
 
 def start(log: str | Path, configuration: Mapping[str, Any] | None = None) -> None:
@@ -58,8 +58,8 @@ def load(name: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def read_parts(paths: Iterable[str], schema: str, made: Mapping[str, Any]) -> pd.DataFrame:
-    """Read a table that is in one file or in several, made by the code and the configurations expected.
+def stored_table(paths: Iterable[str], schema: str, made: Mapping[str, Any]) -> StoredTable:
+    """Return a table that is in one file or in several, made by the code and the configurations expected.
 
     Parameters
     ----------
@@ -68,25 +68,25 @@ def read_parts(paths: Iterable[str], schema: str, made: Mapping[str, Any]) -> pd
         ``module:name``.
     made : mapping
         ``code``, the hash of the code, and ``configurations``, that of the configuration of every file.
+    """
+    expected = [{"code_hash": made["code"], "configuration_hash": x} for x in made["configurations"]]
+    return StoredTable(list(zip(paths, expected, strict=True)), load(schema))
+
+
+def read_tables(
+    call: Mapping[str, Any], reads: Iterable[Mapping[str, Any]], paths: Iterable[str]
+) -> list[pd.DataFrame | StoredTable]:
+    """Read the tables that a job is told of, each from as many files as it has configurations.
+
+    Tables that are read in batches (``batches``) are returned as such.
 
     Raises
     ------
     TableError
         If a file is not what is expected; the sentence names it.
     """
-    parts = [
-        read_table(path, load(schema), {"code_hash": made["code"], "configuration_hash": configuration})
-        for path, configuration in zip(paths, made["configurations"], strict=True)
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def read_tables(
-    call: Mapping[str, Any], reads: Iterable[Mapping[str, Any]], paths: Iterable[str]
-) -> list[pd.DataFrame]:
-    """Read the tables that a job is told of, each from as many files as it has configurations."""
-    left = iter(paths)
-    return [
-        read_parts(islice(left, len(made["configurations"])), table["schema"], made)
-        for table, made in zip(call["tables"], reads, strict=True)
-    ]
+    left, found = iter(paths), []
+    for table, made in zip(call["tables"], reads, strict=True):
+        stored = stored_table(islice(left, len(made["configurations"])), table["schema"], made)
+        found.append(stored if made.get("batches") else stored.read())
+    return found

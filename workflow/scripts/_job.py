@@ -11,6 +11,6 @@ os.environ["LDPFRONTIER_INTERPRET"] = "0"
 workflow = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(workflow), str(workflow.parent / "src")]
 
-from reproduction.job import load, read_parts, read_tables, start  # noqa: E402
+from reproduction.job import load, read_tables, start, stored_table  # noqa: E402
 
-__all__ = ["load", "read_parts", "read_tables", "start"]
+__all__ = ["load", "read_tables", "start", "stored_table"]

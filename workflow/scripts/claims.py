@@ -9,7 +9,7 @@ from reproduction.ledger import claims
 from reproduction.planning.paper import papers
 from reproduction.planning.provenance import result_metadata
 from reproduction.results.certificates import VERIFIED, count_certificates
-from reproduction.results.files import csv, markdown, read_table, write_table, write_texts
+from reproduction.results.files import markdown, read_table, write_table, write_texts
 
 start(snakemake.log[0], snakemake.config)
 entries, errata = [], []
@@ -18,13 +18,8 @@ for paper in papers(outside=snakemake.config["papers"]).values():
     tables = claims.ResultTables(Path(snakemake.params.tables) / paper.key, schemas)
     entries += [(claim, tables) for claim in claims.claims_of(paper)]
     errata += claims.errata_of(paper)
-table = write_table(
-    claims.ledger(entries),
-    snakemake.output.parquet,
-    result_metadata(snakemake.params.code, {}),
-    claims.LEDGER,
-)
-write_text(csv(table), snakemake.output.csv)
+table, metadata = claims.ledger(entries), result_metadata(snakemake.params.code, {})
+write_table(table, snakemake.output.parquet, metadata, claims.LEDGER, csv_path=snakemake.output.csv)
 counts = count_certificates(read_table(path, VERIFIED) for path in snakemake.input.certificates)
 texts = [markdown(claims.ledger_texts(table)), *([markdown(counts)] if len(counts) else [])]
 write_text("\n".join(texts), snakemake.output.markdown)

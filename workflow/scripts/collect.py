@@ -1,14 +1,12 @@
 """Put the parts of a table together."""
 
-from _job import load, read_parts, start
+from _job import load, start, stored_table
 
-from ldpfrontier.atomic import write_text
-from reproduction.results.files import csv, merge_metadata, read_metadata, write_table
+from reproduction.results.files import merge_metadata, read_metadata, write_table
 
 start(snakemake.log[0], snakemake.config)
+params, output = snakemake.params, snakemake.output
 metadata = merge_metadata(map(read_metadata, snakemake.input))
-metadata["configuration_hash"] = snakemake.params.configuration
-schema = snakemake.params.schema
-rows = read_parts(snakemake.input, schema, snakemake.params.reads)
-table = write_table(rows, snakemake.output.parquet, metadata, load(schema))
-write_text(csv(table), snakemake.output.csv)
+metadata["configuration_hash"] = params.configuration
+rows = stored_table(snakemake.input, params.schema, params.reads)
+write_table(rows, output.parquet, metadata, load(params.schema), csv_path=output.csv)

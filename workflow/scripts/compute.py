@@ -2,10 +2,9 @@
 
 from _job import load, read_tables, start
 
-from ldpfrontier.atomic import write_text
 from reproduction.planning.provenance import result_metadata
 from reproduction.results.certificates import DOCUMENTS
-from reproduction.results.files import csv, read_counts, write_table
+from reproduction.results.files import read_counts, write_table
 
 start(snakemake.log[0], snakemake.config)
 params, output = snakemake.params, snakemake.output
@@ -19,6 +18,5 @@ metadata = result_metadata(params.code, params.call)
 if "certificates" in output.keys():  # noqa: SIM118 - a list with names
     found, documents = found
     write_table(documents, output.certificates, metadata, DOCUMENTS)
-table = write_table(found, output.parquet, metadata, load(params.schema))
-if "csv" in output.keys():  # noqa: SIM118 - a list with names
-    write_text(csv(table), output.csv)
+csv_path = output.csv if "csv" in output.keys() else None  # noqa: SIM118 - a list with names
+write_table(found, output.parquet, metadata, load(params.schema), csv_path=csv_path)

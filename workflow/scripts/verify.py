@@ -5,10 +5,9 @@ import shutil
 import pandas as pd
 from _job import start
 
-from ldpfrontier.atomic import write_text
 from reproduction.planning.provenance import result_metadata
 from reproduction.results.certificates import DOCUMENTS, VERIFIED, verified
-from reproduction.results.files import csv, read_table, write_table
+from reproduction.results.files import read_table, write_table
 
 start(snakemake.log[0], snakemake.config)
 params, output = snakemake.params, snakemake.output
@@ -16,4 +15,4 @@ documents = pd.concat([read_table(path, DOCUMENTS) for path in snakemake.input],
 shutil.rmtree(output.folder, ignore_errors=True)
 table = verified(documents, output.folder)
 metadata = result_metadata(params.code, {"certificates": params.configurations})
-write_text(csv(write_table(table, output.parquet, metadata, VERIFIED)), output.csv)
+write_table(table, output.parquet, metadata, VERIFIED, csv_path=output.csv)

@@ -7,7 +7,7 @@ value in the same row. Tables of checks compare a measured number with a limit. 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -68,12 +68,22 @@ class Schema:
     rules : callable, optional
         Yields, for a table of the right columns, a boolean array of the rows that break a rule, and the
         sentence to say about such a row, with the names of its columns in braces.
+    together : tuple of str, optional
+        The first columns of the key, of texts: rules never compare rows that differ in them. A table is
+        checked, read and written in batches that hold all rows of some of their values; in one, if there are
+        no such columns.
     """
 
     name: str
     columns: Mapping[str, str]
     key: tuple[str, ...]
     rules: Callable[[pd.DataFrame], Iterator[tuple[Any, str]]] = _no_rules
+    together: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        texts = [name for name in self.key if self.columns[name] == "str"]
+        if self.together != self.key[: len(self.together)] or not set(self.together) <= set(texts):
+            raise ValueError(f"Rows of {self.name} are kept together by texts that its key begins with.")
 
     def conform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame in the order and the types of the schema, sorted and checked.
@@ -83,12 +93,7 @@ class Schema:
         TableError
             With a sentence that names the column or the row.
         """
-        if unknown := [name for name in frame.columns if name not in self.columns]:
-            raise TableError(f"The {self.name} table has the unknown columns {', '.join(map(str, unknown))}.")
-        if missing := [name for name in self.columns if name not in frame]:
-            raise TableError(f"The {self.name} table lacks the columns {', '.join(missing)}.")
-        typed = pd.DataFrame({name: self._cast(frame[name], kind) for name, kind in self.columns.items()})
-        typed = typed.sort_values(list(self.key), kind="stable", ignore_index=True)
+        typed = self.cast(frame).sort_values(list(self.key), kind="stable", ignore_index=True)
         twice = typed.duplicated(list(self.key)).to_numpy()
         for broken, sentence in [(twice, "is there more than once"), *self.rules(typed)]:
             rows = np.flatnonzero(np.asarray(broken, dtype=bool))
@@ -97,6 +102,30 @@ class Schema:
                 values = {str(name): value for name, value in row.items()}
                 raise TableError(f"Row {self._named(row)} {sentence.format(**values)}.")
         return typed
+
+    def cast(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns of the frame in the order and the types of the schema.
+
+        Raises
+        ------
+        TableError
+            With a sentence that names the column.
+        """
+        self.require_columns(list(frame.columns))
+        return pd.DataFrame({name: self._cast(frame[name], kind) for name, kind in self.columns.items()})
+
+    def require_columns(self, names: Sequence[Any]) -> None:
+        """Refuse other columns than those of the schema, in any order.
+
+        Raises
+        ------
+        TableError
+            With a sentence that names the columns.
+        """
+        if unknown := [name for name in names if name not in self.columns]:
+            raise TableError(f"The {self.name} table has the unknown columns {', '.join(map(str, unknown))}.")
+        if missing := [name for name in self.columns if name not in names]:
+            raise TableError(f"The {self.name} table lacks the columns {', '.join(missing)}.")
 
     def table(self, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         """Return rows, none included, as a checked table."""
@@ -222,6 +251,7 @@ RESULTS = Schema(
         "metric",
     ),
     rules=_result_rules,
+    together=("paper", "experiment", "size", "instance"),
 )
 
 
@@ -348,6 +378,7 @@ CHECKS = Schema(
     },
     key=("paper", "claim", "size", "instance", "order", "quantity"),
     rules=_check_rules,
+    together=("paper", "claim", "size", "instance"),
 )
 
 
