@@ -133,9 +133,9 @@ def description(call, part=None):
 
 
 def origins(call, part=None):
-    """Return, for every table that a job reads, the hashes of the code and of the configurations of its files."""
+    """Return how every table is read: the hashes of the code and of the configurations of its files, and if in batches."""
     return [
-        {"code": code_of(table, table), "configurations": configurations}
+        {"code": code_of(table, table), "configurations": configurations, "batches": call.batches}
         for table, configurations in zip(
             PLAN.input_tables(call), PLAN.input_configurations(call, part), strict=True
         )

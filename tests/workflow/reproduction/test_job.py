@@ -11,7 +11,7 @@ import pytest
 
 import ldpfrontier
 import reproduction
-from reproduction.job import load, read_parts, read_tables
+from reproduction.job import load, read_tables, stored_table
 from reproduction.results.files import write_table
 from reproduction.results.tables import CHECKS, RESULTS, TableError, check, result
 
@@ -34,16 +34,19 @@ def test_tables_are_read_each_from_as_many_files_as_it_has(tmp_path):
     paths = [str(tmp_path / f"{i}.parquet") for i in range(4)]
     for part, path in zip(parts, paths, strict=False):
         write_table(part, path, made(path[-9]))
-    checks = write_table(
-        CHECKS.table([check("p", "P-1", "000", "q", 1, "<=", 2)]), paths[3], made("3"), CHECKS
-    )
+    checks = CHECKS.table([check("p", "P-1", "000", "q", 1, "<=", 2)])
+    write_table(checks, paths[3], made("3"), CHECKS)
     results, other = "reproduction.results.tables:RESULTS", "reproduction.results.tables:CHECKS"
     reads = [{"code": "code", "configurations": ["0", "1", "2"]}, {"code": "code", "configurations": ["3"]}]
-    assert read_parts(iter(paths[:3]), results, reads[0])["instance"].tolist() == ["000", "001", "002"]
+    stored = stored_table(iter(paths[:3]), results, reads[0])
+    assert [batch["instance"].tolist() for batch in stored] == [["000"], ["001"], ["002"]]
     call = {"tables": [{"name": "sweep", "schema": results}, {"name": "checks", "schema": other}]}
     first, second = read_tables(call, reads, paths)
     pd.testing.assert_frame_equal(first, pd.concat(parts, ignore_index=True))
     pd.testing.assert_frame_equal(second, checks)
+    in_batches, again = read_tables(call, [reads[0] | {"batches": True}, reads[1]], paths)
+    pd.testing.assert_frame_equal(pd.concat(in_batches, ignore_index=True), first)
+    pd.testing.assert_frame_equal(again, checks)
     assert read_tables({"tables": []}, [], []) == []
     with pytest.raises(ValueError, match="shorter"):
         read_tables(call, reads[:1], paths)

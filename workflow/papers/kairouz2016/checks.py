@@ -15,6 +15,7 @@ from ldpfrontier.priors import generator
 from ldpfrontier.privacy import delta_at, error_region
 from ldpfrontier.utility import FDivergence, MutualInformation
 from papers.kairouz2016.instances import PAPER, Measure, instance_name
+from reproduction.results.batches import Rows, batches_of
 from reproduction.results.tables import CHECKS, Relation, Row, check, select
 
 #: Utilities in words.
@@ -31,12 +32,12 @@ _WORDS = {
 _ROUNDING, _RATIO_ROUNDING = 1e-9, 1e-6
 
 
-def theorems(*sweeps: pd.DataFrame, channels: int, seed: int) -> pd.DataFrame:
+def theorems(*sweeps: Rows, channels: int, seed: int) -> pd.DataFrame:
     """Check Theorems 2, 6, 7 and 13 on the rows of sweeps, and Theorem 18 on random channels.
 
     Parameters
     ----------
-    *sweeps : DataFrame
+    *sweeps : DataFrame or iterable of DataFrame
         As `papers.kairouz2016.experiments.sweep` returns them, of any utilities and sizes.
     channels : int
         Random channels for Theorem 18.
@@ -48,9 +49,9 @@ def theorems(*sweeps: pd.DataFrame, channels: int, seed: int) -> pd.DataFrame:
     DataFrame
         As `tables.CHECKS`.
     """
-    rows = [row for table in sweeps for row in _sweep_checks(table)]
-    rows += [row for instance in range(channels) for row in _quaternary_checks(instance, seed)]
-    return CHECKS.table(rows)
+    found = [CHECKS.table(_sweep_checks(batch)) for table in sweeps for batch in batches_of(table)]
+    found.append(CHECKS.table(row for i in range(channels) for row in _quaternary_checks(i, seed)))
+    return CHECKS.conform(pd.concat(found))
 
 
 def _sweep_checks(table: pd.DataFrame) -> Iterator[Row]:

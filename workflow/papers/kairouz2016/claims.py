@@ -6,7 +6,16 @@ import numpy as np
 import pandas as pd
 
 from papers.kairouz2016.summaries import ratios
-from reproduction.ledger.claims import Claim, Finding, Tables, finding, require_instances, require_rows
+from reproduction.ledger.claims import (
+    Claim,
+    Finding,
+    Tables,
+    batches_in,
+    finding,
+    require_instances,
+    require_rows,
+)
+from reproduction.results.batches import gather
 from reproduction.results.tables import select
 
 PAPER = "kairouz2016"
@@ -146,8 +155,8 @@ def large_bound(tables: Tables, claim: Claim) -> Finding:
 
 def _ratios(tables: Tables, claim: Claim, size: str) -> pd.DataFrame:
     """Return value / OPT per mechanism for one alphabet size, if there are enough instances."""
-    table = select(tables[claim.tables[0]], size=size)
-    shares = require_rows(ratios(table, claim.arguments["utility"]), f"k = {size}")
+    table = batches_in(tables, claim.tables[0])
+    shares = require_rows(ratios(table, claim.arguments["utility"], size=size), f"k = {size}")
     require_instances(shares.index.get_level_values("instance").nunique(), claim.arguments["instances"])
     return shares
 
@@ -216,7 +225,8 @@ def beats_geometric(tables: Tables, claim: Claim) -> Finding:
     ``arguments``: the size.
     """
     size = claim.arguments["size"]
-    rows = select(tables[claim.tables[0]], size=size, metric="normalized")
+    table, columns = batches_in(tables, claim.tables[0]), ["epsilon", "instance", "mechanism", "value"]
+    rows = gather(table, columns, size=size, metric="normalized")
     rows = require_rows(rows[rows["epsilon"] > 0], f"k = {size}")
     wide = rows.pivot_table("value", ["epsilon", "instance"], "mechanism")
     mean = wide.groupby("epsilon").mean()

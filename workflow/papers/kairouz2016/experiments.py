@@ -20,6 +20,7 @@ from ldpfrontier.utility import MutualInformation
 from papers.kairouz2016.instances import PAPER, Measure, instance_name, measures
 from reproduction.own_channels import channel_of, require_private
 from reproduction.planning.own_mechanisms import registered
+from reproduction.results.batches import Rows, batches_of
 from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, Row, result, select
 
 MECHANISMS = ("binary", "rr", "geometric")
@@ -169,7 +170,7 @@ def staircase_error(channel: Channel, epsilon: float) -> float:
     return float(np.minimum(np.abs(gain), np.abs(gain - epsilon)).max())
 
 
-def of_sizes(table: pd.DataFrame, sizes: int | Sequence[int], **values: Sequence[str]) -> pd.DataFrame:
-    """Select the rows of one or more alphabet sizes, and, by column, of the values given."""
+def of_sizes(table: Rows, sizes: int | Sequence[int], **values: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """Select the rows of one or more alphabet sizes, and, by column, of the values given, batch by batch."""
     wanted = [sizes] if isinstance(sizes, int) else sizes
-    return select(table, size=[str(size) for size in wanted], **values)
+    return (select(batch, size=[str(size) for size in wanted], **values) for batch in batches_of(table))

@@ -20,6 +20,7 @@ from ldpfrontier.types import FloatArray
 from papers.kairouz2016.looks import ACHIEVED, OWN_LOOKS, POSSIBLE, SCALE, STAIRCASES, UTILITIES
 from papers.kairouz2016.summaries import ratios
 from reproduction.plotting import Look, graded, handle
+from reproduction.results.batches import Rows, gather
 
 _LEVEL = f"privacy level {EPSILON} (nats)"
 _STATED_MINIMUM = "lowest that the paper states"
@@ -29,12 +30,12 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Figures 3, 4, 6 and 7: curves over epsilon ---------------------------------------------------------------
 
 
-def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> Figure:
+def averages(table: Rows, utility: str, stated: Mapping[str, float]) -> Figure:
     """Draw Figure 3 or 6: averages over the instances, and each instance relative to its optimum.
 
     Parameters
     ----------
-    table : DataFrame
+    table : DataFrame or iterable of DataFrame
         Of `papers.kairouz2016.experiments.sweep`, one utility and one size.
     utility : {"kl", "mutual_information"}
     stated : mapping of str to float
@@ -46,12 +47,12 @@ def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> 
         On the right, of binary and randomized response as in the paper, and of the user's own mechanisms,
         thin lines are instances and the marked line is the lowest of them.
     """
-    own = {name: look for name, look in OWN_LOOKS.items() if name in set(table["mechanism"])}
+    normalized = gather(table, ["mechanism", "epsilon", "value"], metric="normalized")
+    own = {name: look for name, look in OWN_LOOKS.items() if name in set(normalized["mechanism"])}
     shown = {name: STAIRCASES[name] for name in ("optimal", "binary", "rr", "geometric")} | own
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 2.9))
         left, right = figure.subplots(1, 2)
-        normalized = table[table["metric"] == "normalized"]
         for order, (name, look) in enumerate(shown.items()):
             rows = normalized[normalized["mechanism"] == name]
             mean = rows.groupby("epsilon")["value"].mean()
@@ -72,7 +73,7 @@ def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> 
             strict=False,
         ):
             ax.set_title(f"({letter}) {title}", loc="left")
-            ax.set_xlim(0.0, table.loc[np.isfinite(table["epsilon"]), "epsilon"].max())
+            ax.set_xlim(0.0, shares.index.get_level_values("epsilon").max())
         figure.legend(
             handles=[*map(handle, shown.values()), tuple(map(_stated_minimum_entry, ("binary", "rr")))],
             labels=[*(look.label for look in shown.values()), _STATED_MINIMUM],
@@ -83,13 +84,13 @@ def averages(table: pd.DataFrame, utility: str, stated: Mapping[str, float]) -> 
 
 
 def mixed(
-    table: pd.DataFrame, utility: str, stated: Mapping[str, float], axis: Sequence[float] = (0.5, 1.02)
+    table: Rows, utility: str, stated: Mapping[str, float], axis: Sequence[float] = (0.5, 1.02)
 ) -> Figure:
     """Draw Figure 4 or 7: the better of binary and randomized response relative to the optimum.
 
     Parameters
     ----------
-    table : DataFrame
+    table : DataFrame or iterable of DataFrame
         Of `papers.kairouz2016.experiments.sweep`, one utility and all sizes.
     utility : {"kl", "mutual_information"}
     stated : mapping of str to float
@@ -102,10 +103,10 @@ def mixed(
     matplotlib.figure.Figure
         One panel per size; thin lines are instances and the marked line is the lowest of them.
     """
-    sizes = _alphabet_sizes(table)
+    curves = _by_instance(ratios(table, utility)[["binary", "rr"]].max(axis=1))
+    sizes = sorted(curves.columns.unique("size"), key=int)
     columns = min(2, len(sizes))
     height = math.ceil(len(sizes) / columns)
-    curves = _by_instance(ratios(table, utility)[["binary", "rr"]].max(axis=1))
     look = STAIRCASES["mixed"]
     with style():
         figure = Figure(figsize=(PAGE_WIDTH * columns / 2, 0.45 + 2.0 * height))

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
+from reproduction.results.batches import Rows, batches_of
 from reproduction.results.tables import select
 
+#: The columns of a sweep that the shares of the optimum follow from.
+COLUMNS = ("size", "instance", "mechanism", "epsilon", "metric", "value", "bound")
 
-def ratios(table: pd.DataFrame, utility: str) -> pd.DataFrame:
+
+def ratios(table: Rows, utility: str, **values: Any) -> pd.DataFrame:
     """Return value / OPT of every mechanism at positive epsilon (at 0, OPT is 0).
 
     Parameters
     ----------
-    table : DataFrame
+    table : DataFrame or iterable of DataFrame
         Of `papers.kairouz2016.experiments.sweep`.
     utility : str
         The metric.
+    **values
+        Those of the rows to take, by column, as for `select`.
 
     Returns
     -------
     DataFrame
         A column per mechanism; the index has the levels size, instance and epsilon.
     """
-    rows = select(table, metric=utility)
+    found = pd.concat(_shares(batch, metric=utility, **values) for batch in batches_of(table))
+    return found.sort_index(axis=1).rename_axis(columns="mechanism")
+
+
+def _shares(table: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    rows = select(table[list(COLUMNS)], **values)
     rows = rows[np.isfinite(rows["epsilon"]) & (rows["epsilon"] > 0)]
     shares = rows.assign(ratio=rows["value"] / rows["bound"])
     return pd.DataFrame(shares.pivot_table("ratio", ["size", "instance", "epsilon"], "mechanism"))

@@ -19,11 +19,13 @@ from reproduction.ledger.claims import (
     Finding,
     NotCheckable,
     Tables,
+    batches_in,
     finding,
     finding_of_parts,
     require_instances,
     require_rows,
 )
+from reproduction.results.batches import gather
 from reproduction.results.tables import select
 
 PAPER = "lopuhaa2024"
@@ -91,7 +93,8 @@ def few_outputs(tables: Tables, claim: Claim) -> Finding:
     shares, solves = [float((rows["measured"] / rows["limit"]).max())], len(rows)
     for name in others:
         if name in tables:
-            part = select(tables[name], mechanism="polyopt", metric="nmi").dropna(subset=["outputs"])
+            part = gather(batches_in(tables, name), ["size", "outputs"], mechanism="polyopt", metric="nmi")
+            part = part.dropna(subset=["outputs"])
             sizes = part["size"].map(cells).astype("float64")
             shares += list(part["outputs"].astype("float64") / sizes)
             solves += len(part)

@@ -31,6 +31,7 @@ from papers.lopuhaa2024.panels import (
     plot_panels,
     set_plain_ticks,
 )
+from reproduction.results.batches import Rows, gather
 from reproduction.results.tables import select
 
 #: What Figures 3, 4 and 5 show unless told otherwise: the mechanisms of the paper there, the new ones,
@@ -185,12 +186,12 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
     return plot_panels(panels, panel, label, legend=[*mechanisms_in(panels), *more])
 
 
-def fig5(table: pd.DataFrame, epsilon: float, mechanisms: Sequence[str] = COMPARED) -> Figure:
+def fig5(table: Rows, epsilon: float, mechanisms: Sequence[str] = COMPARED) -> Figure:
     """Plot Figure 5: the relative difference of utility under P-hat and under P*, one box per mechanism.
 
     Parameters
     ----------
-    table : DataFrame
+    table : DataFrame or iterable of DataFrame
         As `synthetic.study` returns it, of one setting.
     epsilon : float
         The level to show, nats.
@@ -207,7 +208,9 @@ def fig5(table: pd.DataFrame, epsilon: float, mechanisms: Sequence[str] = COMPAR
     ValueError
         If the table has no rows of that level.
     """
-    rows = select(table, metric="utility_difference", mechanism=list(mechanisms)).dropna(subset=["value"])
+    columns = ["size", "instance", "beta", "order", "mechanism", "epsilon", "value"]
+    rows = gather(table, columns, metric="utility_difference", mechanism=list(mechanisms))
+    rows = rows.dropna(subset=["value"])
     rows = rows[np.isclose(rows["epsilon"], epsilon)]
     if rows.empty:
         raise ValueError(f"The table has no differences of utility at epsilon = {epsilon:g}.")

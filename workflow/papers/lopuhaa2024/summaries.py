@@ -16,6 +16,7 @@ import pandas as pd
 from pandas.api.typing import SeriesGroupBy
 
 from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS, OF_THE_PAPER, OWN
+from reproduction.results.batches import Rows, gather
 from reproduction.results.tables import PRIVACY_TOLERANCE, SKIPPED, Schema
 
 #: Whether a statement holds; the last: a mechanism that it speaks of is missing.
@@ -115,12 +116,12 @@ def orderings(fig2: pd.DataFrame) -> pd.DataFrame:
     return ORDERINGS.conform(_rank(_wide(fig2, "value", _INSTANCE)).reset_index())
 
 
-def mean_orderings(synthetic: pd.DataFrame) -> pd.DataFrame:
+def mean_orderings(synthetic: Rows) -> pd.DataFrame:
     """Rank the mechanisms by their mean NMI (lopuhaa2024, section 8.2).
 
     Parameters
     ----------
-    synthetic : DataFrame
+    synthetic : DataFrame or iterable of DataFrame
         As `synthetic.study` returns it.
 
     Returns
@@ -229,12 +230,12 @@ def gain_adult(fig2: pd.DataFrame) -> pd.DataFrame:
     return GAIN_ADULT.conform(gains.dropna(subset=["gain"]).reset_index())
 
 
-def gain(synthetic: pd.DataFrame) -> pd.DataFrame:
+def gain(synthetic: Rows) -> pd.DataFrame:
     """Compare larger classes with PolyOpt as published, instance by instance.
 
     Parameters
     ----------
-    synthetic : DataFrame
+    synthetic : DataFrame or iterable of DataFrame
         As `synthetic.study` returns it.
 
     Returns
@@ -242,12 +243,13 @@ def gain(synthetic: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         As `GAIN`, of every mechanism of `LARGER` over the instances that have it, PolyOpt and NR.
     """
-    wide = _wide(synthetic, "value", _INSTANCE)
+    rows = _computed_rows(synthetic, "nmi")
+    wide, bounds = _wide(rows, "value", _INSTANCE), _wide(rows, "bound", _INSTANCE)
     by = [*_SETTING, "epsilon"]
     frames = []
     for name in LARGER:
         nmi = wide[["polyopt", name, "nr", "ir"]].set_axis(["polyopt", "nmi", "nr", "ir"], axis=1)
-        nmi["bound"] = _wide(synthetic, "bound", _INSTANCE)["polyopt"]
+        nmi["bound"] = bounds["polyopt"]
         nmi = nmi.dropna(subset=["polyopt", "nmi", "nr"])
         gains = (nmi["nmi"] / nmi["polyopt"] - 1.0).groupby(by)
         means = nmi.groupby(by).mean()
@@ -327,12 +329,12 @@ TABLE2 = Schema(
 )
 
 
-def fig3(synthetic: pd.DataFrame) -> pd.DataFrame:
+def fig3(synthetic: Rows) -> pd.DataFrame:
     """Average the NMI over the instances (lopuhaa2024, Figure 3).
 
     Parameters
     ----------
-    synthetic : DataFrame
+    synthetic : DataFrame or iterable of DataFrame
         As `synthetic.study` returns it.
 
     Returns
@@ -348,12 +350,12 @@ def fig3(synthetic: pd.DataFrame) -> pd.DataFrame:
     return FIG3.conform(frame.join(_quantiles(value)).assign(bound=groups["bound"].mean()).reset_index())
 
 
-def fig4(synthetic: pd.DataFrame) -> pd.DataFrame:
+def fig4(synthetic: Rows) -> pd.DataFrame:
     """Summarize the realized privacy parameter eps* (lopuhaa2024, Figure 4 and section 8.3).
 
     Parameters
     ----------
-    synthetic : DataFrame
+    synthetic : DataFrame or iterable of DataFrame
         As `synthetic.study` returns it.
 
     Returns
@@ -375,12 +377,12 @@ def fig4(synthetic: pd.DataFrame) -> pd.DataFrame:
     return FIG4.conform(frame.assign(largest_covered=inside.max()).reset_index())
 
 
-def fig5(synthetic: pd.DataFrame, epsilon: float) -> pd.DataFrame:
+def fig5(synthetic: Rows, epsilon: float) -> pd.DataFrame:
     """Summarize the relative difference of utility under P-hat and under P* (lopuhaa2024, Figure 5).
 
     Parameters
     ----------
-    synthetic : DataFrame
+    synthetic : DataFrame or iterable of DataFrame
         As `synthetic.study` returns it.
     epsilon : float
         The privacy level to take, nats.
@@ -429,8 +431,10 @@ def table2(beta: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     return TABLE2.conform(frame.assign(change=frame["nmi"] / first.reindex(frame.index) - 1.0))
 
 
-def _computed_rows(table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    return table[(table["metric"] == metric) & (table["status"] != SKIPPED)]
+def _computed_rows(table: Rows, metric: str) -> pd.DataFrame:
+    """Return what summaries are about of the rows of a metric that were computed."""
+    rows = gather(table, [*_COLUMNS, "metric", "value", "bound", "privacy", "status", "note"], metric=metric)
+    return rows[rows["status"] != SKIPPED]
 
 
 def _at_level(rows: pd.DataFrame, epsilon: float) -> pd.DataFrame:

@@ -11,7 +11,9 @@ it. The file says what there is, in the same notation for all of it:
   settings: a function of ``plan.py`` that returns the arguments of every part by name, and with `Parts` which
   parts of a table it reads. ``population`` says that a table is drawn at random, ``certificates`` that the
   function returns certificates of its optima as well. ``schema`` is one of
-  `reproduction.results.tables`, or ``module:NAME`` in the folder.
+  `reproduction.results.tables`, or ``module:NAME`` in the folder. With ``batches`` the function is given
+  iterables of frames instead of frames (`reproduction.results.batches`), and may return one, so that no
+  table need fit into the memory.
 - ``figures`` (functions in ``figures``) and ``layouts`` (tables of texts, in ``summaries``): likewise, with a
   ``caption`` and ``labels`` for the reports; ``lead`` is a second caption, for a reader who knows none of the
   papers, of a figure that opens the page.
@@ -99,6 +101,7 @@ class Call:
     lead: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     needs: str = ""
+    batches: bool = False
 
     @property
     def function_name(self) -> str:

@@ -31,7 +31,7 @@ from reproduction.planning.paper import Call, Paper
 from reproduction.planning.provenance import configuration_hash
 from reproduction.planning.run_times import benchmark_seconds
 from reproduction.results.certificates import count_certificates
-from reproduction.results.files import read_metadata, read_table
+from reproduction.results.files import read_batches, read_metadata, read_table
 from reproduction.results.tables import RESULTS, SKIPPED
 
 _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -383,18 +383,22 @@ def _image(files: Mapping[str, Path]) -> str:
 def _certificates(table: Table, path: Path, schema_name: str) -> None:
     """Enter the worst gap and the worst privacy slack: what a channel guarantees less what it must."""
     schema = load(schema_name)
-    rows = read_table(path, schema)
-    table.rows, table.metadata, table.source = len(rows), read_metadata(path), path
-    if schema is not RESULTS:
-        return
-    certified = rows[rows["certified"]]
-    table.certified, table.skipped = len(certified), int((rows["status"] == SKIPPED).sum())
-    # Relative to numbers that are zero but for rounding, a gap says nothing.
-    gap = certified.loc[certified[["value", "bound"]].abs().max(axis=1) > 1e-9, "gap"].max()
+    table.metadata, table.source = read_metadata(path), path
+    gaps, slacks = [math.nan], [math.nan]
+    for rows in read_batches(path, schema):
+        table.rows += len(rows)
+        if schema is not RESULTS:
+            continue
+        certified = rows[rows["certified"]]
+        table.certified += len(certified)
+        table.skipped += int((rows["status"] == SKIPPED).sum())
+        # Relative to numbers that are zero but for rounding, a gap says nothing.
+        gaps.append(certified.loc[certified[["value", "bound"]].abs().max(axis=1) > 1e-9, "gap"].max())
+        made = rows[(rows["direction"] != "-") & (rows["status"] != SKIPPED)]
+        limited = made[np.isfinite(made["privacy_limit"])]
+        slacks.append((limited["privacy"] - limited["privacy_limit"]).max())
+    gap, slack = pd.Series(gaps).max(), pd.Series(slacks).max()
     table.gap = f"{gap:.1e}" if math.isfinite(gap) else ""
-    made = rows[(rows["direction"] != "-") & (rows["status"] != SKIPPED)]
-    limited = made[np.isfinite(made["privacy_limit"])]
-    slack = (limited["privacy"] - limited["privacy_limit"]).max()
     table.slack = f"{slack:+.1e}" if math.isfinite(slack) else ""
 
 

@@ -1,7 +1,7 @@
-"""Tables in batches: a table that is too long for the memory is read, checked and written some rows at a time.
+"""Tables in batches: what is too long for the memory is read, checked and written some rows at a time.
 
-The batches of a table follow each other in the order of its key, and none of them is without columns. Rows
-that agree in the columns `Schema.together`, as those of an instance do, are in one batch.
+The batches of a table follow each other in the order of its key, and there is at least one. Rows that agree
+in the columns `Schema.together`, as those of an instance do, are in one batch.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from reproduction.results.tables import RESULTS, Schema, TableError
 _ARROW = {"str": pa.string(), "float64": pa.float64(), "Int64": pa.int64(), "bool": pa.bool_()}
 _METADATA_KEY = b"ldpfrontier"
 
-#: Rows of a row group, as pyarrow has it by default: a table of no more is in one. Rows that are read at a time.
+#: Rows of a row group, as pyarrow has it by default: a table of no more is in one. Rows read at a time.
 _ROW_GROUP, _ROWS_READ = 1024 * 1024, 64 * 1024
 _WORDS = {"configuration_hash": "configuration", "code_hash": "version of the code"}
 _REMEDY = "Delete the file and run the workflow again; it is made anew."
@@ -183,7 +183,7 @@ class StoredTable(Iterable[pd.DataFrame]):
 
 
 def _first_place(path: Path | str, schema: Schema) -> Place:
-    """Return the place of the first row; empty if the file has none, or is damaged, as reading it will tell."""
+    """Return the place of the first row; empty if there is none, or what is wrong is told when it is read."""
     try:
         with pq.ParquetFile(path) as file:
             batch = next(file.iter_batches(1, columns=list(schema.together)))
@@ -229,7 +229,7 @@ def read_batches(
             options = {"page_checksum_verification": True, "pre_buffer": False}
             file = stack.enter_context(pq.ParquetFile(path, **options))
             # The names of columns and the metadata are read here, and have no checksum.
-            metadata, names = _metadata(file.schema_arrow), file.schema_arrow.names
+            metadata, names = _metadata(file.metadata), file.schema_arrow.names
         for name, value in (expected or {}).items():
             if metadata.get(name) != value:
                 raise TableError(
@@ -274,11 +274,11 @@ def _refusing_damage(path: Path | str) -> Iterator[None]:
 
 def read_metadata(path: Path | str) -> dict[str, Any]:
     """Read the metadata that `write_table` put into the file; empty if there is none."""
-    return _metadata(pq.read_schema(path))
+    return _metadata(pq.read_metadata(path))
 
 
-def _metadata(schema: pa.Schema) -> dict[str, Any]:
-    return dict(json.loads((schema.metadata or {}).get(_METADATA_KEY, b"{}")))
+def _metadata(file: pq.FileMetaData) -> dict[str, Any]:
+    return dict(json.loads((file.metadata or {}).get(_METADATA_KEY, b"{}")))
 
 
 def merge_metadata(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -84,9 +84,9 @@ def test_chunks_make_the_same_table():
 
 def test_figures_have_the_rows_of_their_sizes():
     table = pd.concat(sweep("kl", k, range(2), [0.0, 1.0], seed=SEED) for k in (3, 12))
-    assert set(of_sizes(table, 12)["size"]) == {"12"}
-    assert len(of_sizes(table, [3, 12])) == len(table)
-    few = of_sizes(table, [3], metric=["kl"], mechanism=["rr", "binary"])
+    assert set(pd.concat(of_sizes(table, 12))["size"]) == {"12"}
+    assert len(pd.concat(of_sizes(table, [3, 12]))) == len(table)
+    few = pd.concat(of_sizes(table, [3], metric=["kl"], mechanism=["rr", "binary"]))
     assert len(few) == 8
     assert set(few["mechanism"]) == {"rr", "binary"}
 

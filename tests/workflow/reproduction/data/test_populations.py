@@ -19,7 +19,8 @@ def drawn(n=12, rows=2, columns=3):
 
 def test_what_is_read_is_what_was_drawn(tmp_path):
     numbers, P = [*range(5, 17)], drawn()
-    table = write_table(rows_of(numbers, P, **NAMED), tmp_path / "p.parquet", {}, POPULATION)
+    table = POPULATION.conform(rows_of(numbers, P, **NAMED))
+    write_table(table, tmp_path / "p.parquet", {}, POPULATION)
     found = read_table(tmp_path / "p.parquet", POPULATION)
     pd.testing.assert_frame_equal(found, table)
     assert np.array_equal(arrays(found), P)

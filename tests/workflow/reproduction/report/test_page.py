@@ -110,7 +110,8 @@ def page(tmp_path_factory):
         row("geometric", float("nan"), status=SKIPPED, note="Too large."),
     ]
     metadata = {"code_version": "0.1.0", "packages": {"numpy": "2.0"}}
-    found = write_table(RESULTS.table(rows), results / "tables/kairouz2016/fig3.parquet", metadata)
+    found = RESULTS.table(rows)
+    write_table(found, results / "tables/kairouz2016/fig3.parquet", metadata)
     write_texts(found, results / "tables/kairouz2016/fig3.csv")
     write_text(SVG, results / "figures/kairouz2016/fig3.svg")
     write_text("%PDF", results / "figures/kairouz2016/fig3.pdf")

@@ -45,10 +45,9 @@ def test_round_trip_sorts_and_keeps_types_missing_values_and_infinities(tmp_path
         row(math.inf, beta=0.5, direction="-", bound=math.nan, status="measured"),
     ]
     frame = pd.DataFrame(rows)
-    written = write_table(frame, path, {"seed": 1, "code_hash": "abc"})
+    write_table(frame, path, {"seed": 1, "code_hash": "abc"})
     back = read_table(path)
     pd.testing.assert_frame_equal(back, RESULTS.conform(frame))
-    pd.testing.assert_frame_equal(back, written)
     assert back["epsilon"].tolist() == [0.5, 0.5, 0.5, 2.0]
     assert back["outputs"].isna().all()
     assert math.isinf(back["value"].max())
@@ -58,7 +57,8 @@ def test_round_trip_sorts_and_keeps_types_missing_values_and_infinities(tmp_path
 
 def test_a_table_that_was_made_otherwise_or_changed_is_refused_by_name(tmp_path):
     path = tmp_path / "t.parquet"
-    frame = write_table(RESULTS.table([row()]), path, {"code_hash": "abc", "configuration_hash": "def"})
+    frame = RESULTS.table([row()])
+    write_table(frame, path, {"code_hash": "abc", "configuration_hash": "def"})
     read_table(path, expected={"code_hash": "abc", "configuration_hash": "def"})
     with pytest.raises(TableError, match=r"t\.parquet was made by another version of the code"):
         read_table(path, expected={"code_hash": "ABC"})
@@ -124,7 +124,8 @@ def test_reading_checks_too(tmp_path):
 def test_a_damaged_file_is_found(tmp_path):
     """Cut short, or with other bytes among the data: never another table, and never another kind of error."""
     path, chance = tmp_path / "t.parquet", random.Random(1)
-    written = write_table(pd.DataFrame([row(epsilon=float(i)) for i in range(1, 50)]), path, {})
+    written = RESULTS.table([row(epsilon=float(i)) for i in range(1, 50)])
+    write_table(written, path, {})
     sound = path.read_bytes()
     damaged = [sound[:0], sound[:4], sound[: len(sound) // 2], sound[:-20], sound[:-1], b"a,b\n1,2\n"]
     for _ in range(100):

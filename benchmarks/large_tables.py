@@ -1,0 +1,162 @@
+"""Memory and time of the jobs that collect or read large tables, at multiples of the instances of a run.
+
+PYTHONPATH=workflow:src python benchmarks/large_tables.py [--run FOLDER] [--times 1 10] [--jobs JOB ...]
+
+The parts of the tables are those of a finished run, repeated under other names of the instances. Every job is
+a process of its own; memory is the largest that it had in use at once. A job reads what jobs before it wrote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from reproduction.job import load
+from reproduction.ledger.claims import ResultTables, claims_of, decide
+from reproduction.planning.paper import Call, Paper, Table, papers
+from reproduction.planning.plan import Plan
+from reproduction.results.files import StoredTable, read_table, write_table
+
+ROOT = Path(__file__).parents[1]
+
+#: Paper, kind and name, in an order in which they can be made.
+JOBS = (
+    "kairouz2016/tables/fig3",
+    "kairouz2016/tables/fig4",
+    "kairouz2016/tables/fig6",
+    "kairouz2016/tables/fig7",
+    "kairouz2016/tables/theorems",
+    "kairouz2016/tables/sensitivity",
+    "kairouz2016/figures/fig3",
+    "kairouz2016/figures/fig4",
+    "kairouz2016/claims/K-F3b",
+    "kairouz2016/claims/K-F4",
+    "lopuhaa2024/tables/synthetic",
+    "lopuhaa2024/tables/fig4",
+    "lopuhaa2024/tables/gain",
+    "lopuhaa2024/tables/mean_orderings",
+    "lopuhaa2024/figures/fig5",
+)
+
+
+def plan_of(run: Path) -> Plan:
+    """Return the plan of the default configuration, by which the run was made."""
+    configuration = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
+    chosen = {key: paper.select_calls(configuration) for key, paper in papers().items()}
+    return Plan(chosen, configuration, run / "resources")
+
+
+def multiply(parts: list[Path], folder: Path, schema: str, times: int) -> None:
+    """Write parts of `times` as many instances."""
+    number = 1 + max(int(read_table(part, load(schema))["instance"].astype(int).max()) for part in parts)
+    for place, part in enumerate(parts):
+        rows = read_table(part, load(schema))
+        instance = rows["instance"].astype(int)
+        for copy in range(times):
+            names = (instance + copy * number).map("{:03d}".format).astype("str")
+            write_table(rows.assign(instance=names), folder / f"{copy}-{place}.parquet", {}, load(schema))
+
+
+def files_of(plan: Plan, table: Table, run: Path, folder: Path) -> list[Path]:
+    """Return the files of a table: its parts, what a job before made of them, or those of the run."""
+    made = folder / table.paper / "tables" / f"{table.name}.parquet"
+    parts = sorted((folder / table.paper / "parts" / table.name).glob("*.parquet"))
+    return [made] if made.exists() else parts or [run / file for file in plan.table_files(table)]
+
+
+def multiply_inputs(plan: Plan, paper: Paper, call: Call, run: Path, folder: Path, times: int) -> None:
+    """Write the parts that a job reads, if they are not there."""
+    own = [call] if isinstance(call, Table) and call.whole and call.parts else []
+    for table in (*plan.input_tables(call), *own):
+        target = folder / paper.key / "parts" / table.name
+        if table.parts and table.schema == "RESULTS" and not target.exists():
+            multiply([run / file for file in plan.part_files(table)], target, table.schema_name, times)
+
+
+def run_job(plan: Plan, job: str, run: Path, folder: Path) -> int:
+    """Do a job, and return the number of rows that it read."""
+    key, kind, name = job.split("/")
+    paper, rows = plan.papers[key], 0
+
+    def counted(table: Table, files: list[Path]) -> StoredTable:
+        stored = StoredTable([(file, None) for file in files], load(table.schema_name))
+        return Counted(stored.files, stored.schema)
+
+    class Counted(StoredTable):
+        def __iter__(self) -> Iterator:
+            nonlocal rows
+            for batch in super().__iter__():
+                rows += len(batch)
+                yield batch
+
+    if kind == "claims":
+        (claim,) = (claim for claim in claims_of(paper) if claim.id == name)
+        schemas = {n: load(t.schema_name) for n, t in paper.tables.items() if not t.population}
+        for other in claim.tables:
+            target = folder / key / "tables" / f"{other}.parquet"
+            if not target.exists():
+                target.symlink_to(run / f"results/tables/{key}/{other}.parquet")
+        tables = ResultTables(folder / key / "tables", schemas)
+        decide(claim, tables)
+        return sum(len(batch) for other in claim.tables for batch in tables.batches(other))
+    call = getattr(paper, kind)[name]
+    target = folder / key / kind / name
+    if kind == "tables" and call.parts:
+        found = counted(call, files_of(plan, call, run, folder))
+    else:
+        read = [counted(table, files_of(plan, table, run, folder)) for table in plan.input_tables(call)]
+        found = load(call.function_name)(*read, **plan.arguments(call))
+    if kind == "tables":
+        path = target.with_suffix(".parquet")
+        write_table(found, path, {}, load(call.schema_name), csv_path=target.with_suffix(".csv"))
+    else:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        found.savefig(target.with_suffix(".png"), dpi=100)
+    return rows
+
+
+def peak_memory() -> int:
+    """Return the largest memory that this process has had, MB."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(status.partition("VmHWM:")[2].split()[0]) // 1000
+
+
+def main() -> None:
+    """Print a line per job and multiple."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--run", type=Path, default=Path("."), help="folder of a finished run")
+    parser.add_argument("--times", type=int, nargs="+", default=[1, 10], help="multiples of the instances")
+    parser.add_argument("--jobs", nargs="+", default=JOBS, help="as in kairouz2016/tables/fig4")
+    parser.add_argument("--folder", type=Path, help="where parts and tables are kept; else they are deleted")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    plan, run = plan_of(given.run), given.run.resolve()
+    if given.one:
+        (job,) = given.jobs
+        start = time.perf_counter()
+        rows = run_job(plan, job, run, given.folder)
+        print(f"| `{job}` | {rows} | {peak_memory()} | {time.perf_counter() - start:.0f} |", flush=True)
+        return
+    print("| times | job | rows | MB | s |\n|---|---|---|---|---|", flush=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        for times in given.times:
+            folder = (given.folder or Path(scratch)) / str(times)
+            for job in given.jobs:
+                key, kind, name = job.split("/")
+                if kind != "claims":
+                    paper = plan.papers[key]
+                    multiply_inputs(plan, paper, getattr(paper, kind)[name], run, folder, times)
+                print(f"| {times} ", end="", flush=True)
+                command = [sys.executable, __file__, "--one", "--run", run, "--folder", folder]
+                subprocess.run([*map(str, command), "--jobs", job], check=True)
+
+
+if __name__ == "__main__":
+    main()
