@@ -40,7 +40,7 @@ def sensitivity(*tables: Rows, claims: Sequence[Mapping[str, Any]]) -> pd.DataFr
 
 def _shares(figure: Rows) -> pd.DataFrame:
     """Return what the minima of a figure follow from; as categories, texts of all four figures are small."""
-    rows = gather(figure, COLUMNS, metric=["kl", "mutual_information"])
+    rows = gather(figure, COLUMNS, metric=["kl", "mutual_information"], mechanism=["binary", "rr"])
     return rows.astype({name: "category" for name in COLUMNS if name not in ("epsilon", "value", "bound")})
 
 
