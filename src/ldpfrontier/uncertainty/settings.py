@@ -26,7 +26,7 @@ class UncertaintySettings:
     saturated_mean: float = 1e-50
     #: Ends of log t in the search for the extreme distribution of a ball.
     log_t_range: tuple[float, float] = (-80.0, 700.0)
-    #: Steps of this search, which takes some 5.
+    #: Steps of this search, which takes some 5, and moves of tangents towards the best share of the budget.
     max_steps: int = 200
     #: Steps after which every other one halves the bracket.
     bisection_start: int = 20
@@ -36,8 +36,6 @@ class UncertaintySettings:
     # Tuning. Nothing here changes a worst case by more than the accuracy asked for.
     #: Non-sensitive values up to which l1 radii come from all subset sums, beyond from a concave relaxation.
     max_subset_values: int = 16
-    #: Times that tangents are moved towards the best share of the budget.
-    tangent_steps: int = 14
     #: Into how many intervals the shares are divided, while a pair may still leak more than the worst known.
     share_intervals: tuple[int, ...] = (2, 4, 8, 16)
     #: Comparisons at a time, at first and at most.

@@ -63,7 +63,7 @@ def worst_log_ratio(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray, tol
 def _search_by_tangents(comparisons: _Comparisons, best: float, tol: float) -> tuple[_Comparisons, float]:
     """Move to where tangents put the largest ratio; return the comparisons left open, and the best value."""
     angle = np.full(comparisons.size, math.pi / 4)
-    for _ in range(SETTINGS.tangent_steps):
+    for _ in range(SETTINGS.max_steps):
         if comparisons.size == 0 or math.isinf(best):
             break
         values, bounds, better = comparisons.tangents(angle)

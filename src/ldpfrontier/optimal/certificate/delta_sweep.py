@@ -58,8 +58,7 @@ class DeltaSweep:
         groups = len(self.family.ball.centre)
         least = float(self.family.ball.sensitive.max())
         most = max(float(b.z.max()) for b in self.family.product(0, 0.0).blocks)
-        spacing = math.ceil(math.log(most / least) / math.log(SETTINGS.breakpoint_spacing))
-        count = min(spacing, SETTINGS.max_breakpoints)
+        count = math.ceil(math.log(most / least) / math.log(SETTINGS.breakpoint_spacing))
         self.breakpoints = least * (most / least) ** (np.arange(1, count) / count)
         self.deltas = np.linspace(0.0, self.family.epsilon, self.first_knots)
         self.labels = [BlockLabel(s, False) for s in range(groups)]

@@ -37,8 +37,6 @@ class CertificateSettings:
     breakpoint_ratio: float = 1.03
     #: Ratio of neighbouring breakpoints.
     breakpoint_spacing: float = 1.12
-    #: Most breakpoints.
-    max_breakpoints: int = 40
     #: Reduced cost relative to the value at which a product counts 1/e in the tangent of Z log Z.
     tangent_width: float = 2e-3
 

@@ -30,9 +30,9 @@ class ColumnGenerationSettings:
     #: best reduced cost that a bound may be above it. Over distinct pairs it does not matter from 0.1 to 0.3.
     inner_share: float = 0.3
     #: Columns kept in the proximal program per input; tuned on Adult.
-    kept_per_input: int = 6
+    kept_per_input: int = 8
     #: Least weight P_x of an input in the proximal distance, times the number of inputs.
-    metric_floor: float = 1e-3
+    metric_floor: float = 0.1
     #: Error of the bound on reduced costs, as a share of the predicted fall of the bound, and of the gap
     #: aimed at.
     pricing_error: float = 0.1

@@ -19,6 +19,7 @@ from scipy.special import xlogy
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal.column_generation.proximal_bundle import proximal_duals
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master
 from ldpfrontier.optimal.conditional.cone_program import ConeProgram
 from ldpfrontier.optimal.conditional.settings import SETTINGS
@@ -116,7 +117,7 @@ def searched_mechanism(
     pool = Columns.join([*start_columns(response, utility), utility.columns(np.ones((1, n))), *given])
     master = Master(n, unit=max(float(pool.values.max()), 1e-6))
     master.add(pool)
-    metric: FloatArray = np.maximum(prior, SETTINGS.metric_floor / n)
+    metric: FloatArray = np.maximum(prior, GENERATION.metric_floor / n)
     centre: FloatArray = np.asarray(-SETTINGS.first_duals * xlogy(prior, prior), dtype=np.float64)
     trial = centre
     tau, rounds = SETTINGS.first_tau, min(max_rounds, SETTINGS.rounds)
@@ -131,7 +132,7 @@ def searched_mechanism(
         trial, of_columns = proximal_duals(pool, centre, prior, tau * metric, PROJECTIONS.finest_gap)
         if number > SETTINGS.growth_round:
             tau = min(tau * SETTINGS.tau_growth, SETTINGS.max_tau)
-        kept = np.sort(np.argsort(-of_columns, kind="stable")[: SETTINGS.kept_per_input * n])
+        kept = np.sort(np.argsort(-of_columns, kind="stable")[: GENERATION.kept_per_input * n])
         pool = Columns(pool.vectors[kept], pool.values[kept])
         if number == rounds or number % 8 == 0:
             value, weights, _ = master.solve()

@@ -44,12 +44,8 @@ class ConditionalSettings:
     growth_round: int = 12
     #: The largest tau.
     max_tau: float = 1e4
-    #: Least weight P_x of an input in the proximal distance, times the number of inputs.
-    metric_floor: float = 0.1
     #: Entropy of the inputs as first duals, times this.
     first_duals: float = 0.3
-    #: Columns kept in the proximal program, per input.
-    kept_per_input: int = 8
 
     # Tuning: bounds.
     #: Relative gap of the best mechanism that sees u alone, and of the bound by such mechanisms.

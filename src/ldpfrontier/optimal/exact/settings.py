@@ -65,8 +65,6 @@ class ExactSettings:
     max_search_steps: int = 60
     #: Share of the entries of a good column that are opened in the starts of searches, and that are closed.
     changed_share: float = 0.2
-    #: Nodes that are split between two calls of the separation oracle.
-    split_together: int = 16
 
     # Tuning: joint ascent of the columns of a mechanism. Tuned on random tables of 18 to 30 cells.
     #: Mass that may be mixed with constants.

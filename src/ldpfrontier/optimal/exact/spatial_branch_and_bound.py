@@ -212,9 +212,7 @@ class JointColumns:
             and nodes > 0
             and self.pool.solved <= SETTINGS.max_programs
         ):
-            halves: list[tuple[FloatArray, FloatArray]] = []
-            while heap and len(halves) < 2 * SETTINGS.split_together and -heap[0].negative_bound > cutoff():
-                halves += self._split(heapq.heappop(heap), cutoff())
+            halves = self._split(heapq.heappop(heap), cutoff())
             nodes -= len(halves)
             bounded = [self._bound(duals, lo, hi, cutoff()) for lo, hi in halves]
             kept = [node for node in bounded if node is not None]

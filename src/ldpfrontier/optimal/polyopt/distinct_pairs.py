@@ -113,7 +113,7 @@ class DistinctPairsFamily:
     def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs of all joint columns from above; offer the best ones found."""
         excess, products = self.search(duals, self.resolution, effort=effort)
-        offers = [x.price(duals, effort, GENERATION.batch)[1] for x in [self.all_pairs, *products]]
+        offers = [x.price(duals, effort)[1] for x in [self.all_pairs, *products]]
         return excess, Columns.join(offers)
 
     def error(self, duals: FloatArray) -> float:

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.geometry.ball_body import Body, polish
 from ldpfrontier.optimal.geometry.block_key import BlockKey, block_keys
 from ldpfrontier.optimal.products.pricing import BlockProduct
@@ -229,5 +228,5 @@ class BallFamily:
         found = []
         for product in self._active:
             product.resolution = self.resolution
-            found.append(product.price(duals, effort, GENERATION.batch))
+            found.append(product.price(duals, effort))
         return max(excess for excess, _ in found), Columns.join(columns for _, columns in found)

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.highs import OutOfIterations, add_column, new_lp, solve
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.geometry.vertex_list import best_at_slope
 from ldpfrontier.optimal.products.coupling import Coupling, Weights, couple
 from ldpfrontier.optimal.products.pricing import BlockProduct, bregman
@@ -111,7 +112,7 @@ class Decomposition:
             self._solve_lp()
             duals, value = self._duals, self._value()
             left = bound - value if math.isfinite(bound) else 0.0
-            slack = max(SETTINGS.search_share * left, 0.5 * gap * abs(value))
+            slack = max(GENERATION.inner_share * left, 0.5 * gap * abs(value))
             excess, products = explore(duals, slack)
             if duals.sum() + excess < bound:
                 bound, best = float(duals.sum() + excess), duals + excess * self._centre
@@ -142,7 +143,7 @@ class Decomposition:
         duals : ndarray, shape (a1, a2)
             Near the best ones; of no bound themselves.
         """
-        for _ in range(SETTINGS.max_splits):
+        for _ in range(SETTINGS.max_rounds):
             position, solution = self._position.copy(), self._primal
             if self._is_spent or not self._split(gap * self._value()):
                 break
@@ -157,7 +158,7 @@ class Decomposition:
             value = self._solve_lp()
             if self._is_spent:
                 break
-            least = SETTINGS.search_share * gap * abs(value)
+            least = GENERATION.inner_share * gap * abs(value)
             new = self._add_tangents(least)
             if not self._add_vertices(least / len(self._centre)) and not new:
                 break

@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.geometry.vertex_list import VertexList
 from ldpfrontier.optimal.products.partial_sums import PartialSumTable, discard_by_tangent, pareto_vertices
 from ldpfrontier.optimal.products.settings import SETTINGS
@@ -115,9 +116,7 @@ class BlockProduct:
         per_block = duals.reshape(self.centre.shape)
         return [b.best_indices(own, number, lam) for b, own in zip(self.blocks, per_block, strict=True)]
 
-    def price(
-        self, duals: FloatArray, effort: int, offers: int = SETTINGS.offers, enough: float = 0.0
-    ) -> tuple[float, Columns]:
+    def price(self, duals: FloatArray, effort: int, enough: float = 0.0) -> tuple[float, Columns]:
         """Bound the reduced costs of all joint columns from above; offer the best ones found.
 
         With the tangent of z log z at c, and lam = 1 + log c, the reduced cost of a product of vertices is ::
@@ -133,8 +132,6 @@ class BlockProduct:
         ----------
         duals : ndarray, row-major
         effort : int
-        offers : int
-            Most columns to offer.
         enough : float
             A bound that is near enough, and so is any, once a column above is found.
         """
@@ -148,7 +145,7 @@ class BlockProduct:
             self.range,
             self.resolution,
             effort=effort,
-            offers=offers,
+            offers=GENERATION.batch,
             enough=enough,
         )
         return bound, self.columns(choice)
@@ -175,8 +172,10 @@ def price_combinations(
         The least kappa, > 0, and its lam.
     span : tuple
         Least and largest Z.
-    resolution, effort, offers, enough
+    resolution, effort, enough
         As those of `BlockProduct`.
+    offers : int
+        Most combinations to return.
 
     Returns
     -------
@@ -220,10 +219,9 @@ class ProductFamily:
     def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs of all joint columns from above; offer the best ones of every product."""
         offers, most = [], 0.0
-        number = max(SETTINGS.offers_of_half, SETTINGS.offers // len(self.members))
         for product in self.members:
             product.resolution = self.resolution
-            excess, columns = product.price(duals, effort, number)
+            excess, columns = product.price(duals, effort)
             most = max(most, excess)
             offers.append(columns)
         return most, Columns.join(offers)
@@ -369,23 +367,22 @@ class PricingProblem:
         found = [Priced(0.0, np.empty((0, blocks), dtype=np.int64), np.empty(0))]
         attained = ignored = 0.0
         while True:
-            needed = max(attained + max(resolution, SETTINGS.close_share * attained), enough)
+            needed = max(attained + max(resolution, GENERATION.inner_share * attained), enough)
             if attained > enough > 0.0:
                 break
             parent, band = -heap[0][0], heap[0][2]
             if parent <= needed or (additions <= 0 and band.depth > 0) or band.depth > SETTINGS.max_halvings:
                 break
             heapq.heappop(heap)
-            number = min(offers, SETTINGS.offers_of_half) if band.depth else offers
             cells, depth = min(SETTINGS.band_cells << band.depth, SETTINGS.max_cells), band.depth + 1
             for a, b in band.children():
-                priced, spent, rest = band.problem.bound_band(a, b, cells, number, needed)
+                priced, spent, rest = band.problem.bound_band(a, b, cells, offers, needed)
                 additions -= spent
                 closed = False
                 if priced.bound > needed:
                     ignored = needed  # which never falls
                     if closed := rest.is_small:
-                        priced = rest.enumerate(number)
+                        priced = rest.enumerate(offers)
                 count += 1
                 half = _Band(a, b, SETTINGS.max_halvings + 1 if closed else depth, rest)
                 heapq.heappush(heap, (-min(priced.bound, parent), count, half))

@@ -32,25 +32,14 @@ class ProductsSettings:
     max_enumerated: int = 200_000
     #: Cells of the grid of such a band; every halving doubles them.
     band_cells: int = 1_000
-    #: A bound within this share of the best reduced cost found is not improved.
-    close_share: float = 0.2
-    #: Columns offered to the master.
-    offers: int = 300
-    #: Columns offered of a band that has been halved.
-    offers_of_half: int = 20
 
     # Tuning: decomposition and coupling. Tuned on Adult 16 x 7.
     #: Vertices added per block and round.
     batch: int = 3
     #: Tangents of z log z that a class starts with; others are added where they are violated.
     first_tangents: int = 8
-    #: Share of the gap of the products found so far that the search for others may leave open; 0.3 moves
-    #: values by up to 3e-5.
-    search_share: float = 0.25
     #: Where the columns of a product are split first by their largest z, in units of the mean of Z.
     first_splits: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
-    #: Most times that classes are split.
-    max_splits: int = 6
     #: Classes whose means of Z are within this ratio are coupled together; 1.02 moves values by up to 3e-5.
     coupling_ratio: float = 1.05
     #: Times that every block joins a coupling.

@@ -53,8 +53,6 @@ class CertificateSchedule:
     ----------
     pass_nodes, nodes_left : int
         Nodes of a pass that does not close, and those left for all passes.
-    final_slack : float
-        The least slack.
     slack : float
         How far the affine bounds of the next pass are above the vertices found, in all.
     passes_left : int
@@ -64,7 +62,6 @@ class CertificateSchedule:
 
     pass_nodes: int
     nodes_left: int
-    final_slack: float
     slack: float = SETTINGS.first_slack
     passes_left: int = SETTINGS.max_passes
     bound: float = math.inf
@@ -72,14 +69,14 @@ class CertificateSchedule:
     def run(self, certificate: Certificate, aim: float) -> None:
         """Refine a certificate in portions of nodes, until it is near its aim or far from it for good."""
         excess, size, portion = math.inf, -1, math.ceil(self.pass_nodes / SETTINGS.portions)
-        is_final, closing = self.slack <= self.final_slack, SETTINGS.closed_ratio * aim
+        is_final, closing = self.slack <= SETTINGS.final_slack, SETTINGS.closed_ratio * aim
         while size < certificate.node_count < self.nodes_left:
             size = certificate.node_count
             excess = certificate.bound(min(portion, self.nodes_left - size))
             spent = certificate.node_count >= self.pass_nodes
             if excess <= closing and (spent or not is_final):
                 break
-            if spent and certificate.known_kappa > SETTINGS.continue_ratio * aim:
+            if spent and certificate.known_kappa > closing:
                 break
         closed = excess <= closing
         bound = sum_bound(certificate.duals, excess, certificate.family.scale)
@@ -88,7 +85,7 @@ class CertificateSchedule:
         if self.nodes_left <= 0 or (closed and is_final):
             self.passes_left = 0
         if closed:
-            self.slack = max(self.slack / SETTINGS.slack_divisor, self.final_slack)
+            self.slack = max(self.slack / SETTINGS.slack_divisor, SETTINGS.final_slack)
 
 
 def certified_bound(
@@ -108,7 +105,7 @@ def certified_bound(
     """
     deltas, utility = _covers_deltas(family), MutualInformation(family.ball.centre)
     total = SETTINGS.total_ratio_distinct if deltas else SETTINGS.total_ratio_all_pairs
-    schedule = CertificateSchedule(max_nodes, int(total * max_nodes), _final_slack(family))
+    schedule = CertificateSchedule(max_nodes, int(total * max_nodes))
     sweep, repeats = DeltaSweep(family, SETTINGS.knots if deltas else 1), SETTINGS.max_passes
     joint: Proximal | None = None
     while schedule.passes_left > 0:
@@ -118,7 +115,7 @@ def certified_bound(
                 duals = decomposition.solve_refined(family.explore, gap=gap)
                 joint = Proximal(family, decomposition.columns(), utility)
         if joint is not None:
-            _, duals = _improve_joint(family, joint, duals, gap, SETTINGS.joint_rounds_of_pass)
+            _, duals = _improve_joint(family, joint, duals, gap)
         value = float(duals.sum())
         new = _search_deltas(sweep, duals, schedule.slack * value * _shares(family))
         # Duals of what was known before are not worth a certificate.
@@ -132,7 +129,7 @@ def certified_bound(
     columns = list[Columns]()
     if joint is not None:
         inner_gap = GENERATION.inner_share * gap
-        channel, duals = _improve_joint(family, joint, duals, inner_gap, SETTINGS.joint_rounds_at_end)
+        channel, duals = _improve_joint(family, joint, duals, inner_gap)
         columns += start_columns(channel, utility)
     return ClassBound(Columns.join([decomposition.columns(), *columns]), duals, schedule.bound)
 
@@ -145,7 +142,7 @@ def searched_bound(family: BallFamily, decomposition: Decomposition, gap: float)
     family, decomposition, gap
         As for `certified_bound`.
     """
-    deltas, slack, bound = _covers_deltas(family), _final_slack(family), math.inf
+    deltas, bound = _covers_deltas(family), math.inf
     passes = repeats = 1 if deltas else SETTINGS.search_passes
     sweep = DeltaSweep(family, SETTINGS.search_knots if deltas else 1)
     while passes > 0:
@@ -153,7 +150,7 @@ def searched_bound(family: BallFamily, decomposition: Decomposition, gap: float)
         if _search_deltas(sweep, duals) and repeats > 1:
             repeats -= 1
             continue
-        certificate, _ = _certificate(family, sweep, duals, slack)
+        certificate, _ = _certificate(family, sweep, duals, SETTINGS.final_slack)
         excess = certificate.bound(len(duals) * SETTINGS.search_nodes)
         bound = min(bound, sum_bound(duals, excess, family.scale))
         passes -= 1
@@ -167,14 +164,9 @@ def _covers_deltas(family: BallFamily) -> bool:
     return family.distinct and len(family.ball.centre) > 1
 
 
-def _final_slack(family: BallFamily) -> float:
-    """Return the slack of the last passes."""
-    return SETTINGS.final_slack_distinct if family.distinct else SETTINGS.final_slack_all_pairs
-
-
 def _search_deltas(sweep: DeltaSweep, duals: FloatArray, least_excess: FloatArray | None = None) -> bool:
     """Search for vertices along delta; return whether products are used that were not before."""
-    tolerance = SETTINGS.final_slack_distinct
+    tolerance = SETTINGS.final_slack
     sweep.search(duals, 0.1 * tolerance * float(duals.sum()), least_excess)
     return sweep.activate_products(duals, GENERATION.inner_share * tolerance * float(duals.sum()))
 
@@ -183,7 +175,7 @@ def _certificate(
     family: BallFamily, sweep: DeltaSweep, duals: FloatArray, slack: float
 ) -> tuple[Certificate, float]:
     """Return a certificate of affine bounds with a slack, and the reduced cost that they are to prove."""
-    value, least_loss = float(duals.sum()), SETTINGS.fit_loss_distinct if _covers_deltas(family) else 0.0
+    value, least_loss = float(duals.sum()), SETTINGS.final_slack if _covers_deltas(family) else 0.0
     room, bounds = slack * value, sweep.affine_bounds(max(GENERATION.inner_share * slack, least_loss) * value)
     aim = max(room, float(bounds.kappa().max()) + 0.5 * room)
     return Certificate(family, duals, bounds.with_slack(aim, _shares(family)), room / len(duals)), aim
@@ -196,9 +188,9 @@ def _shares(family: BallFamily) -> FloatArray:
 
 
 def _improve_joint(
-    family: BallFamily, joint: Proximal, duals: FloatArray, gap: float, rounds: int
+    family: BallFamily, joint: Proximal, duals: FloatArray, gap: float
 ) -> tuple[Channel, FloatArray]:
     """Go on with joint columns from some duals; return the mechanism and the duals."""
     family.polish(duals)
-    found = joint.improve([duals.ravel()], tolerance=gap, max_rounds=rounds)
+    found = joint.improve([duals.ravel()], tolerance=gap, max_rounds=SETTINGS.joint_rounds)
     return found.channel, found.prices.reshape(duals.shape)

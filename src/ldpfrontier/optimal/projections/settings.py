@@ -28,31 +28,22 @@ class ProjectionsSettings:
     min_order: float = 0.5
 
     # Tuning: joint columns. Tuned on Adult 16 x 7.
-    #: Rounds of joint columns with more than a few sensitive values.
-    joint_rounds: int = 30
-    #: Rounds between two passes of a certificate.
-    joint_rounds_of_pass: int = 20
-    #: Rounds after the last pass.
-    joint_rounds_at_end: int = 100
+    #: Rounds of joint columns with more than a few sensitive values, and after every pass of a certificate.
+    joint_rounds: int = 20
 
     # Tuning: passes of a certificate. Tuned on Adult 16 x 7.
     #: Bound that the first pass aims at, above the vertices found.
     first_slack: float = 3e-2
-    #: Bound that the last passes aim at, of all pairs.
-    final_slack_all_pairs: float = 2e-4
-    #: The same of distinct pairs: larger, as they cover all deltas.
-    final_slack_distinct: float = 4e-4
+    #: Bound that the last passes aim at, and what the fit of distinct pairs may lose however little the slack
+    #: is: ends of classes that vertices pass between two deltas take many nodes.
+    final_slack: float = 2e-4
     #: The slack is divided by this after a pass that closes.
     slack_divisor: float = 3.0
-    #: A pass closes if its bound is up to this multiple of its aim.
-    closed_ratio: float = 1.5
-    #: A pass goes on until it closes, unless points are found above this multiple of its aim.
-    continue_ratio: float = 1.25
+    #: A pass closes if its bound is up to this multiple of its aim, and goes on until it does, unless points
+    #: are found above that.
+    closed_ratio: float = 1.25
     #: Equal portions of the nodes of a pass, after each of which it may end.
     portions: int = 8
-    #: Share of the value that the fit of distinct pairs may lose however little the slack is: ends of classes
-    #: that vertices pass between two deltas take many nodes.
-    fit_loss_distinct: float = 3e-4
     #: Nodes of all passes, as a multiple of those of one, for all pairs.
     total_ratio_all_pairs: float = 6.0
     #: The same for distinct pairs.

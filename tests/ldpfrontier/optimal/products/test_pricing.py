@@ -28,7 +28,7 @@ def test_search_over_the_grid_bounds_and_finds_what_listing_finds(
     blocks = [Block(L, P, 2.0) for L, P in zip(ball.lower_bounds, ball.centre, strict=True)]
     family = pricing.BlockProduct(blocks, ball.centre)
     duals = Decomposition(family, 2.0).solve(family.explore)
-    monkeypatch.setattr(pricing, "SETTINGS", replace(pricing.SETTINGS, close_share=0.0))
+    monkeypatch.setattr(pricing, "GENERATION", replace(pricing.GENERATION, inner_share=0.0))
     family.resolution = 2e-5
     for shift in (0.0, 0.01, 0.1):
         trial = duals.ravel() * (1 - shift) + 0.01 * shift * rng.normal(size=20)
