@@ -134,7 +134,7 @@ class Proximal:
             if rounds < len(duals):
                 trial = duals[rounds]
                 continue
-            accuracy = SETTINGS.interior_accuracy * max((bound - value) / bound, aim)
+            accuracy = SETTINGS.pricing_error * max((bound - value) / bound, aim)
             trial, self._weights = proximal_duals(self._pool, stable, scale, self._tau * metric, accuracy)
             predicted = bound - float(trial.sum())
             self._adapt_tau(predicted / max(bound - value, 1e-300))

@@ -33,8 +33,8 @@ class ColumnGenerationSettings:
     kept_per_input: int = 8
     #: Least weight P_x of an input in the proximal distance, times the number of inputs.
     metric_floor: float = 0.1
-    #: Error of the bound on reduced costs, as a share of the predicted fall of the bound, and of the gap
-    #: aimed at.
+    #: Error of the bound on reduced costs, as a share of the predicted fall of the bound and of the gap aimed
+    #: at, and of the interior point method, as a share of the gap that is left or of the one aimed at.
     pricing_error: float = 0.1
     #: Share of the gap by which the bound should be predicted to fall, from and to; tuned on Adult.
     predicted_fall: tuple[float, float] = (0.2, 0.6)
@@ -42,8 +42,6 @@ class ColumnGenerationSettings:
     least_weight: float = 1e-5
     #: Rounds between restricted linear programs.
     master_period: int = 4
-    #: Accuracy of the interior point method, as a share of the gap that is left, or of the one aimed at.
-    interior_accuracy: float = 0.01
 
 
 SETTINGS = ColumnGenerationSettings()
