@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def _check_folder(target: Path) -> None:
 def _loops(target: Path) -> bool:
     """Tell whether a link leads to no path, since it leads back to itself."""
     try:
-        target.resolve()
-    except (OSError, RuntimeError):
-        return True
+        target.stat()
+    except OSError as problem:
+        return problem.errno == errno.ELOOP
     return False
