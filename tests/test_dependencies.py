@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from support.conda import requirements
+
 ROOT = Path(__file__).parents[1]
 SOURCE, WORKFLOW = ROOT / "src/ldpfrontier", ROOT / "workflow"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 #: Distributions whose name is not that of what is imported; None for what comes with another.
 DISTRIBUTIONS = {"yaml": "pyyaml", "markupsafe": "jinja2"}
-#: Conda's names, where they differ.
-CONDA = {"cvxpy": "cvxpy-base", "matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
 #: What pip installs in an environment of conda.
 ONLY_PYPI = {"ucimlrepo"}
 #: What no import statement names: the solver of cvxpy's programs, and what Snakemake's reports need;
@@ -96,15 +96,8 @@ def test_the_reproduction_needs_what_it_imports_and_nothing_else() -> None:
 
 def environment(path: str) -> dict[str, str]:
     """Return what an environment of conda has, by the names of PyPI."""
-    pypi = {conda: name for name, conda in CONDA.items()}
-    entries = yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["dependencies"]
-    plain = [entry for entry in entries if isinstance(entry, str)]
-    plain += [
-        x for entry in entries if isinstance(entry, dict) for x in entry["pip"] if not x.startswith("-")
-    ]
-    found = named(plain)
     assert "conda-forge" in yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["channels"]
-    return {pypi.get(name, name): found[name] for name in found if name not in ("python", "pip")}
+    return named(requirements(ROOT / path))
 
 
 @pytest.mark.parametrize("path", ["environment.yml", "workflow/envs/ldpfrontier.yaml"])

@@ -21,6 +21,7 @@ import yaml
 from reproduction.planning.paper import papers
 from reproduction.results.files import read_metadata, read_table
 from reproduction.results.tables import CHECKS, PRINTED
+from support import conda
 
 pytestmark = pytest.mark.workflow
 
@@ -490,45 +491,18 @@ def test_snakefiles_have_no_lints(run, tmp_path):
     assert "good condition" in run(tmp_path, "--lint")
 
 
-#: Answers what Snakemake asks of conda, and "creates" an environment that is this interpreter.
-CONDA = """#!{python}
-import json, os, pathlib, shutil, sys
-asked = sys.argv[1:]
-if asked == ["info", "--json"]:
-    print(json.dumps({{"conda_prefix": "{root}", "platform": "linux-64"}}))
-elif asked == ["--version"]:
-    print("conda 24.9.0")
-elif asked[:2] == ["config", "--get"]:
-    print(json.dumps({{"get": {{"channel_priority": "strict"}}}}))
-elif asked[:2] == ["env", "create"]:
-    prefix = pathlib.Path(asked[asked.index("--prefix") + 1])
-    (prefix / "bin").mkdir(parents=True)
-    shutil.copy(asked[asked.index("--file") + 1], "{root}/environment.yaml")
-    interpreter = prefix / "bin/python"
-    interpreter.write_text('#!/bin/sh\\nexec {python} "$@"\\n')
-    interpreter.chmod(0o755)
-"""
-
-
 def test_jobs_run_in_environments_that_conda_makes_elsewhere(run, tmp_path):
     """The package comes from the repository, whatever the environment has: only this copy has the toy."""
-    tools = tmp_path / "tools/bin"
-    tools.mkdir(parents=True)
-    (tools / "conda").write_text(CONDA.format(python=sys.executable, root=tools.parent))
-    (tools / "conda").chmod(0o755)
-    (tools / "activate").write_text('export PATH="$1/bin:$PATH"\n')
-    path = f"{tools}:{os.environ['PATH']}"
+    tools = tmp_path / "tools"
     directory = tmp_path / "elsewhere"
-    own = {"python": sys.executable, "PATH": path}
+    own = {"python": sys.executable, "PATH": conda.install(tools)}
     assert "toy2026_rates" in run(directory, "-n", "toy2026", "--sdm", "conda", **own)
     run(directory, "--cores", "1", "toy2026", "--sdm", "conda", **own)
     assert (directory / "results/tables/toy2026/rates.parquet").is_file()
-    needed = yaml.safe_load((tools.parent / "environment.yaml").read_text())["dependencies"]
-    flat = [
-        *(x for x in needed if isinstance(x, str)),
-        *(y for x in needed if isinstance(x, dict) for y in x["pip"]),
-    ]
-    assert not [name for name in flat if re.search(r"-e|\.\.|/|ldpfrontier", name)]
+    needed = conda.requirements(tools / "environment.yaml")
+    assert needed
+    assert not [name for name in needed if re.search(r"/|ldpfrontier", name)]
+    assert "- -" not in (tools / "environment.yaml").read_text(encoding="utf-8")
 
 
 def test_the_workflow_is_used_as_a_module(house, tmp_path, python):

@@ -19,6 +19,7 @@ _SILENT = (
     "Execute ",
     "Job stats:",
     "Using shell: ",
+    "Activating conda environment: ",
     "Rules claiming more threads",
 )
 

@@ -37,6 +37,8 @@ def written():
         ("Select jobs to execute...", False),
         ("Execute 2 jobs...", False),
         ("Job stats:\njob     count\nfigure  3", False),
+        ("Activating conda environment: .snakemake/conda/0123_", False),
+        ("Creating conda environment envs/ldpfrontier.yaml...", True),
         ("", False),
         (" \n", False),
         ("Provided cores: 2", True),
