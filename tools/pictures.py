@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 
@@ -36,7 +37,8 @@ def _plans() -> list[tuple[dict[str, Paper], Plan]]:
     for name in CONFIGURATIONS:
         update_config(configuration, yaml.safe_load((ROOT / name).read_text(encoding="utf-8")))
         chosen = {key: paper.select_calls(configuration) for key, paper in papers().items()}
-        plans.append((chosen, Plan(chosen, dict(configuration), ROOT / "resources")))
+        # The next file changes what is nested in this configuration.
+        plans.append((chosen, Plan(chosen, deepcopy(configuration), ROOT / "resources")))
     return plans
 
 
