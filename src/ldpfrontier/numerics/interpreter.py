@@ -5,7 +5,8 @@ takes. How little is not known beforehand, as with skis that can be rented or bo
 rents come to the price pays at most twice what the better choice would have cost. The price, the time of
 compiling, is about proportional to the bytecode of a kernel and of all that it calls.
 
-Both ways do the same arithmetic in the same order, so their results are the same.
+Both ways do the same arithmetic in the same order. A function such as exp may be rounded in another way by
+numpy than by compiled code, so that results agree to rounding.
 """
 
 from __future__ import annotations
