@@ -53,7 +53,7 @@ def solved(interpret: str, cache: str) -> tuple[int, list]:
 
 
 def test_both_find_the_same_numbers(tmp_path):
-    """In an installation that has compiled nothing, nothing is: with the numbers of compiled code, to rounding."""
+    """Where nothing has been compiled, nothing is: with the numbers of compiled code, to rounding."""
     compiled, interpreted_numbers = solved("1", str(tmp_path))
     assert compiled == 0
     for one, other in zip(solved("0", "")[1], interpreted_numbers, strict=True):
