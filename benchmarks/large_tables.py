@@ -86,8 +86,7 @@ def run_job(plan: Plan, job: str, run: Path, folder: Path) -> int:
     paper, rows = plan.papers[key], 0
 
     def counted(table: Table, files: list[Path]) -> StoredTable:
-        stored = StoredTable([(file, None) for file in files], load(table.schema_name))
-        return Counted(stored.files, stored.schema)
+        return Counted([(file, None) for file in files], load(table.schema_name))
 
     class Counted(StoredTable):
         def __iter__(self) -> Iterator:

@@ -133,7 +133,7 @@ def description(call, part=None):
 
 
 def origins(call, part=None):
-    """Return how every table is read: the hashes of the code and of the configurations of its files, and if in batches."""
+    """Return how every table is read: the hashes of the code and of the configurations of its files, and whether it is read in batches."""
     return [
         {"code": code_of(table, table), "configurations": configurations, "batches": call.batches}
         for table, configurations in zip(

@@ -355,7 +355,7 @@ def _beyond_simplex(
     nodes = 0 if small or max_nodes is None else max_nodes
     bound = math.inf
     if envelope == "exact" and not small and ball.order >= 1.0:
-        # The bound of the projections is none here. Below order 1 its nodes find vertices that ascents miss.
+        # A bound on the projections does not hold here; below order 1, its nodes find vertices ascents miss.
         channel, rounds = mechanism_without_bound(
             products, tolerance=tolerance, max_rounds=max_rounds, start=start
         )

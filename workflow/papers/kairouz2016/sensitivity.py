@@ -33,13 +33,13 @@ def sensitivity(*tables: Rows, claims: Sequence[Mapping[str, Any]]) -> pd.DataFr
         As `reproduction.ledger.claims.SENSITIVITY`.
     """
     *figures, populations = tables
-    named = dict(zip(FIGURES, map(_shares, figures), strict=True))
+    named = dict(zip(FIGURES, map(_compared_rows, figures), strict=True))
     fresh = pd.concat(batches_of(populations))
     return SENSITIVITY.conform(decided(checks.PAPER, claims, _variants(named, fresh)))
 
 
-def _shares(figure: Rows) -> pd.DataFrame:
-    """Return what the minima of a figure follow from; as categories, texts of all four figures are small."""
+def _compared_rows(figure: Rows) -> pd.DataFrame:
+    """Return the rows that minima of a figure are found in, with texts as categories to save memory."""
     rows = gather(figure, COLUMNS, metric=["kl", "mutual_information"], mechanism=["binary", "rr"])
     return rows.astype({name: "category" for name in COLUMNS if name not in ("epsilon", "value", "bound")})
 

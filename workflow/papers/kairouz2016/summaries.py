@@ -36,6 +36,7 @@ def ratios(table: Rows, utility: str, **values: Any) -> pd.DataFrame:
 
 
 def _shares(table: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """Return `ratios` of one batch, the columns not yet in order."""
     rows = select(table[list(COLUMNS)], **values)
     rows = rows[np.isfinite(rows["epsilon"]) & (rows["epsilon"] > 0)]
     shares = rows.assign(ratio=rows["value"] / rows["bound"])

@@ -432,7 +432,7 @@ def table2(beta: pd.DataFrame, epsilon: float) -> pd.DataFrame:
 
 
 def _computed_rows(table: Rows, metric: str) -> pd.DataFrame:
-    """Return what summaries are about of the rows of a metric that were computed."""
+    """Return the rows of a metric that were computed, with the columns that summaries use."""
     rows = gather(table, [*_COLUMNS, "metric", "value", "bound", "privacy", "status", "note"], metric=metric)
     return rows[rows["status"] != SKIPPED]
 

@@ -119,17 +119,18 @@ class ResultTables(Mapping[str, pd.DataFrame]):
         self._read: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pd.DataFrame:
-        if name not in self._paths:
-            raise NotCheckable(f"The table {name} is missing.")
         if name not in self._read:
-            self._read[name] = read_table(self._paths[name], self._schemas[name])
+            self._read[name] = read_table(self._path(name), self._schemas[name])
         return self._read[name]
 
     def batches(self, name: str) -> Iterator[pd.DataFrame]:
         """Read a table batch by batch."""
+        return read_batches(self._path(name), self._schemas[name])
+
+    def _path(self, name: str) -> Path:
         if name not in self._paths:
             raise NotCheckable(f"The table {name} is missing.")
-        return read_batches(self._paths[name], self._schemas[name])
+        return self._paths[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._paths

@@ -239,6 +239,7 @@ def announcement(jobs: Iterable[Job], times: Times, cores: int | None, count: in
     jobs = list(jobs)
     if not jobs:
         return "Nothing has to be computed."
+    count = count or len(jobs)
     expected = expected_times(jobs, times)
     unknown = sum(not of.is_measured for of in expected)
     if unknown == len(jobs) and not times:
@@ -255,7 +256,7 @@ def announcement(jobs: Iterable[Job], times: Times, cores: int | None, count: in
                 " and may differ"
             )
     return (
-        f"{count or len(jobs)} {_plural(count or len(jobs), 'job')}; expected: {text}.\n"
+        f"{count} {_plural(count, 'job')}; expected: {text}.\n"
         "Results go to results/, and the log of every job goes to logs/. After an interruption, run the"
         " same command again."
     )

@@ -37,7 +37,7 @@ def place_of(frame: pd.DataFrame, row: int, schema: Schema) -> Place:
     return tuple(str(frame[name].iloc[row]) for name in schema.together)
 
 
-def never_none(batches: Iterable[pd.DataFrame], schema: Schema) -> Iterator[pd.DataFrame]:
+def at_least_one(batches: Iterable[pd.DataFrame], schema: Schema) -> Iterator[pd.DataFrame]:
     """Yield the batches that have rows, or one without rows."""
     empty = True
     for batch in batches:

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ldpfrontier.atomic import replacing, write_text
-from reproduction.results.batches import Place, Rows, batches_of, merge, never_none, place_of, whole
+from reproduction.results.batches import Place, Rows, at_least_one, batches_of, merge, place_of, whole
 from reproduction.results.tables import RESULTS, Schema, TableError
 
 _ARROW = {"str": pa.string(), "float64": pa.float64(), "Int64": pa.int64(), "bool": pa.bool_()}
@@ -106,7 +106,7 @@ def _checked(table: Rows, schema: Schema) -> Iterator[pd.DataFrame]:
         yield schema.conform(pd.concat(frames, ignore_index=True)) if frames else schema.table([])
         return
     before = None
-    for frame in never_none(table, schema):
+    for frame in at_least_one(table, schema):
         batch = schema.conform(frame)
         if len(batch) and before is not None and place_of(batch, 0, schema) <= before:
             raise TableError(f"The {schema.name} table is not in the order of {', '.join(schema.together)}.")
@@ -207,8 +207,8 @@ def read_batches(
 ) -> Iterator[pd.DataFrame]:
     """Read a table that `write_table` wrote batch by batch, and check it again.
 
-    The hash of the content is known after the last batch: what was made of the others before is worth nothing
-    until then.
+    The hash of the content is checked after the last batch; until then, no result of earlier batches may be
+    used.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def read_batches(
         schema.require_columns(names)
         digest, before, key = hashlib.sha256(), None, list(schema.key)
         typed = map(schema.cast, _stored_frames(file, path))
-        for frame in never_none(whole(typed, schema), schema):
+        for frame in at_least_one(whole(typed, schema), schema):
             batch = schema.conform(frame)
             first = place_of(batch, 0, schema) if len(batch) else None
             ordered = before is None or first is None or before < first
@@ -263,7 +263,7 @@ def _stored_frames(file: pq.ParquetFile, path: Path | str) -> Iterator[pd.DataFr
 
 @contextmanager
 def _refusing_damage(path: Path | str) -> Iterator[None]:
-    """Say of a file that cannot be read what is to be done."""
+    """Turn the errors of reading a damaged file into one that says what to do."""
     try:
         yield
     except FileNotFoundError:

@@ -34,8 +34,8 @@ class ProjectionsSettings:
     # Tuning: passes of a certificate. Tuned on Adult 16 x 7.
     #: Bound that the first pass aims at, above the vertices found.
     first_slack: float = 3e-2
-    #: Bound that the last passes aim at, and what the fit of distinct pairs may lose however little the slack
-    #: is: ends of classes that vertices pass between two deltas take many nodes.
+    #: Bound that the last passes aim at, above the vertices found, and least share of the value that the fit
+    #: of distinct pairs may lose in any pass: a finer fit takes many more nodes.
     final_slack: float = 2e-4
     #: The slack is divided by this after a pass that closes.
     slack_divisor: float = 3.0
