@@ -41,12 +41,13 @@ def worst_log_ratio(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray, tol
     tol : float
         Accuracy in nats, relative below 1 nat.
     """
+    best = 0.0
+    tol *= min(1.0, float(bounds.max(initial=0.0)))
+    concave = ball.order >= SETTINGS.least_tangent_order and math.isfinite(ball.radius)
+    if concave:
+        bounds, best = _halves(ball, blocks, bounds)
     order = np.argsort(bounds, axis=None)[::-1]
     flat = bounds.ravel()[order]
-    best = 0.0
-    if flat.size == 0 or flat[0] <= 0:
-        return best
-    tol *= min(1.0, float(flat[0]))
     position, (size, most) = 0, SETTINGS.batch_sizes
     while position < flat.size and flat[position] > best + tol:
         chosen = order[position : position + size]
@@ -54,22 +55,63 @@ def worst_log_ratio(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray, tol
         position, size = position + size, min(2 * size, most)
         s1, s2, y = np.unravel_index(chosen, bounds.shape)
         comparisons = _Comparisons(ball, s1, s2, blocks[s1, :, y], blocks[s2, :, y])
-        if ball.order >= SETTINGS.least_tangent_order and math.isfinite(ball.radius):
+        if concave:
             comparisons, best = _search_by_tangents(comparisons, best, tol)
         best = _search_by_intervals(comparisons, best, tol)
     return best
 
 
+def _halves(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray) -> tuple[FloatArray, float]:
+    """Return bounds by tangents at half of the budget for each group, and the largest log ratio there.
+
+    Here all pairs of groups that an output has share the extreme means of the groups.
+    """
+    groups, _, outputs = blocks.shape
+    s = np.repeat(np.arange(groups), outputs)
+    q, radii = blocks.transpose(0, 2, 1).reshape(s.size, -1), ball.radius_at(0.5, ball.sensitive[s])
+    ends = (least_mean_slope(ball, s, sign * q, radii) for sign in (-1.0, 1.0))
+    (A, a), (B, b) = (
+        (end.value.reshape(groups, outputs), end.decrease.reshape(groups, outputs)) for end in ends
+    )
+    values, tangents = _tangent_bounds(-A[:, None], a[:, None], B, b, 0.5)
+    other = ~np.eye(groups, dtype=np.bool_)[:, :, None]
+    return np.minimum(bounds, tangents), float(np.where(other, values, 0.0).max(initial=0.0))
+
+
+def _tangent_bounds(
+    A: FloatArray, a: FloatArray, B: FloatArray, b: FloatArray, share: FloatArray | float
+) -> tuple[FloatArray, FloatArray]:
+    """Return log A - log B at a share, and the largest value that tangents of slopes a and -b allow."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        value = np.where(A > 0, np.log(A) - np.log(B), 0.0)
+        rest = 1.0 - share
+        ends = [(A + a * rest) / (B + b * rest), (A - a * share) / np.maximum(B - b * share, 0.0)]
+        return value, np.log(np.fmax(*np.where(np.isnan(ends), np.inf, ends)))
+
+
 def _search_by_tangents(comparisons: _Comparisons, best: float, tol: float) -> tuple[_Comparisons, float]:
-    """Move to where tangents put the largest ratio; return the comparisons left open, and the best value."""
+    """Move to where tangents are in proportion; return the comparisons left open, and the best value.
+
+    The tangents at an angle are in proportion to those at another one, and the best angle is where the two
+    are equal: the secant method finds it, inside a bracket.
+    """
     angle = np.full(comparisons.size, math.pi / 4)
+    before, change_before = np.full((2, comparisons.size), math.nan)
+    low, high = np.zeros(comparisons.size), np.full(comparisons.size, math.pi / 2)
     for _ in range(SETTINGS.max_steps):
         if comparisons.size == 0 or math.isinf(best):
             break
         values, bounds, better = comparisons.tangents(angle)
         best = max(best, float(values.max()))
+        change = better - angle
+        low, high = np.where(change > 0, angle, low), np.where(change > 0, high, angle)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            new = angle - change * (angle - before) / (change - change_before)
+        new = np.where((low < new) & (new < high), new, better)
+        new = np.where((low <= new) & (new <= high), new, 0.5 * (low + high))
         left = bounds > best + tol
-        comparisons, angle = comparisons.take(left), better[left]
+        comparisons = comparisons.take(left)
+        before, change_before, angle, low, high = (x[left] for x in (angle, change, new, low, high))
     return comparisons, best
 
 
@@ -173,10 +215,7 @@ class _Comparisons:
         least, _, decrease = least_mean_slope(ball, s, q, B)
         a, b = decrease.reshape(2, -1)
         A, low = -least[: self.size], least[self.size :]
+        value, bound = _tangent_bounds(A, a, low, b, np.sin(angle) ** 2)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            share, rest = np.sin(angle) ** 2, np.cos(angle) ** 2
-            value = np.where(A > 0, np.log(A) - np.log(low), 0.0)
-            ends = [(A + a * rest) / (low + b * rest), (A - a * share) / np.maximum(low - b * share, 0.0)]
-            bound = np.log(np.fmax(*np.where(np.isnan(ends), np.inf, ends)))
             better = np.arctan2(a * np.sin(angle) / A, b * np.cos(angle) / low)
         return value, bound, np.where(np.isfinite(better), better, angle)

@@ -19,14 +19,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.jit import inner, kernel
-from ldpfrontier.optimal.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level
 from ldpfrontier.optimal.products.ball_family import BallFamily
@@ -34,20 +32,8 @@ from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.projections.settings import SETTINGS
 from ldpfrontier.optimal.projections.solve import mechanism_without_bound
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.divergence import divergence_cost
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns
-
-_STEPS, _GOLDEN = SETTINGS.golden_steps, 0.5 * (math.sqrt(5.0) - 1.0)
-
-
-class Balls(NamedTuple):
-    """The projections of F."""
-
-    r: FloatArray  # (a1, a2): their centres
-    radii: FloatArray  # (a1,)
-    units: FloatArray  # (a1,): shares of the budget that a unit of k(D) needs
-    order: float
 
 
 class BudgetMultiplierFamily:
@@ -146,15 +132,9 @@ def shared_budget_mechanism(
         except RuntimeError:  # HiGHS gives up some programs, fewer at one multiplier
             continue
         # Rounding may put columns beyond the level, and never costs the start.
-        if level_over(ball, found[0], epsilon) <= allowed_level(epsilon):
+        if ball.worst_case_epsilon(found[0]) <= allowed_level(epsilon):
             return found
     return start, 0
-
-
-def level_over(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
-    """Return a level of a channel over F, in nats: by multipliers if that is epsilon, else the worst one."""
-    bound = level_by_multiplier(ball, channel, epsilon)
-    return bound if bound <= allowed_level(epsilon) else ball.worst_case_epsilon(channel)
 
 
 def check_level(
@@ -171,91 +151,6 @@ def check_level(
     level, over = ball.projected_epsilon(channel), "the projections"
     if level > limit and envelope == "exact":
         # Over F itself the level is less, and takes longer to find.
-        level, over = level_over(ball, channel, epsilon), "the uncertainty set"
+        level, over = ball.worst_case_epsilon(channel), "the uncertainty set"
     if level > limit:
         raise ValueError(f"The start is private at level {level:.9g} over {over}; epsilon is {epsilon:.9g}.")
-
-
-def level_by_multiplier(ball: RenyiBall, channel: Channel, epsilon: float) -> float:
-    """Return an upper bound on the level of a channel over F, by one multiplier for each output, in nats.
-
-    That takes much less time than `RenyiBall.worst_case_epsilon`, which is never above it, and is the level
-    itself where all pairs (s, s') that matter have the same multiplier.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-        Of a positive and finite radius, as all of its projections.
-    channel : Channel
-        Its inputs are the pairs (s, u) in row-major order.
-    epsilon : float
-        In nats: multipliers are those that are best for this level.
-
-    Returns
-    -------
-    float
-        Epsilon at least; inf where a projection has no finite radius.
-    """
-    if not np.isfinite(ball.projected_radii).all():
-        return math.inf
-    blocks = np.ascontiguousarray(channel.matrix.T.reshape(-1, *ball.centre.shape))
-    units = ball.sensitive / divergence_cost(ball.radius, ball.order)
-    balls = Balls(ball.conditionals, ball.projected_radii, units, ball.order)
-    return math.log(math.exp(epsilon) + _excess(blocks, balls, math.exp(epsilon)))
-
-
-@inner
-def _gap(v: FloatArray, multiplier: float, balls: Balls, ratio: float, space: ExtremeMean) -> float:
-    """Return the largest A_s + nu - ratio B_s' of an output, s != s', v of shape (a1, a2)."""
-    groups = balls.radii.size
-    A, B, gap = np.empty(groups), np.empty(groups), -np.inf
-    for s in range(groups):
-        r, radius, cost = balls.r[s], balls.radii[s], multiplier * balls.units[s]
-        space.log_t[0] = np.nan
-        extreme_mean(r, v[s], -1.0, radius, balls.order, cost, space)
-        A[s] = space.value[0]
-        space.log_t[0] = np.nan
-        extreme_mean(r, v[s], 1.0, radius, balls.order, cost / ratio, space)
-        B[s] = space.value[0]
-    for s in range(groups):
-        for t in range(groups):
-            if s != t:
-                gap = max(gap, A[s] + multiplier - ratio * B[t])
-    return gap
-
-
-@inner
-def _least_gap(v: FloatArray, balls: Balls, ratio: float, space: ExtremeMean) -> float:
-    """Return `_gap` at the best multiplier, in which it is convex, or at one where it is 0 or less."""
-    a, b = 0.0, float(np.max(v))
-    c, d = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
-    at_c, at_d = _gap(v, c, balls, ratio, space), _gap(v, d, balls, ratio, space)
-    for _ in range(_STEPS):
-        if min(at_c, at_d) <= 0.0:
-            break
-        if at_c < at_d:
-            b, d, at_d = d, c, at_c
-            c = b - _GOLDEN * (b - a)
-            at_c = _gap(v, c, balls, ratio, space)
-        else:
-            a, c, at_c = c, d, at_d
-            d = a + _GOLDEN * (b - a)
-            at_d = _gap(v, d, balls, ratio, space)
-    return min(at_c, at_d)
-
-
-@kernel
-def _excess(blocks: FloatArray, balls: Balls, ratio: float) -> float:
-    """Return by how much the ratio of two probabilities of an output may exceed `ratio` at most."""
-    groups, n = blocks.shape[1:]
-    excess, space = 0.0, empty_extreme(n)
-    for v in blocks:
-        gap = _least_gap(v, balls, ratio, space)
-        if gap > 0.0:
-            lowest = np.inf
-            for s in range(groups):
-                space.log_t[0] = np.nan
-                extreme_mean(balls.r[s], v[s], 1.0, balls.radii[s], balls.order, 0.0, space)
-                lowest = min(lowest, space.value[0])
-            excess = max(excess, gap / lowest)
-    return excess

@@ -22,8 +22,6 @@ class ProjectionsSettings:
     # Accuracy and safety.
     #: Most passes of a certificate.
     max_passes: int = 16
-    #: Steps of the golden section for the multiplier of an output: they leave 3e-13 of its range.
-    golden_steps: int = 60
     #: Order of the divergence from which on k(D) is convex, so that multipliers are those of the duality.
     min_order: float = 0.5
 

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import xlogy
 
-from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.ball_body import Body, polish
@@ -24,7 +23,6 @@ from ldpfrontier.optimal.geometry.support_function import (
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import (
     BudgetMultiplierFamily,
-    level_by_multiplier,
     shared_budget_mechanism,
 )
 from ldpfrontier.optimal.projections.frontier import frontier_bound
@@ -183,35 +181,18 @@ def test_mechanisms_are_private_and_below_the_optimum(order, seed):
     channel, _ = shared_budget_mechanism(ball, epsilon, tolerance=1e-3, max_rounds=20, start=start)
     level = ball.worst_case_epsilon(channel)
     assert level <= epsilon * (1 + 1e-9)
-    assert level <= level_by_multiplier(ball, channel, epsilon) + 1e-9
     found, _ = conic_epsilon(ball, channel)
     assert math.isnan(found) or found <= epsilon * (1 + 1e-6)
     optimum = joint_optimum(ball, epsilon, tolerance=1e-2, max_nodes=100)
     assert mutual_information(ball.centre, channel) <= optimum.upper_bound + 1e-12
 
 
-@pytest.mark.parametrize("order", [1.0, 2.0])
-@settings(max_examples=5, deadline=None)
-@given(seed=seeds)
-def test_levels_by_one_multiplier_are_no_lower_than_those_over_the_set(order, seed):
-    ball, rng = random_ball(seed, order, (3, 4)), np.random.default_rng(seed)
-    channel = Channel(rng.dirichlet(np.full(4, 10 ** rng.uniform(0, 3)), size=12))
-    level = ball.worst_case_epsilon(channel)
-    if math.isfinite(level):
-        for epsilon in (0.5 * level, level, 2.0 * level):
-            assert level_by_multiplier(ball, channel, epsilon) >= max(level, epsilon) * (1 - 1e-9)
-        # One group can have all of the budget or none: a multiplier is found above which nothing is paid.
-        assert level_by_multiplier(ball, channel, ball.projected_epsilon(channel)) == pytest.approx(
-            ball.projected_epsilon(channel), rel=1e-9
-        )
-
-
-def test_columns_at_a_multiplier_are_at_the_level_by_that_multiplier():
+def test_columns_at_a_multiplier_are_at_the_level():
     ball = random_ball(5, 2.0, (5, 4))
     products = BallFamily(ball, 0.5, distinct=True, budget_multiplier=0.5)
     channel, _ = mechanism_without_bound(products, tolerance=1e-3, max_rounds=5)
-    assert level_by_multiplier(ball, channel, 0.5) == pytest.approx(0.5, rel=1e-9)
     assert ball.projected_epsilon(channel) > 0.55
+    assert ball.worst_case_epsilon(channel) == pytest.approx(0.5, rel=1e-3)
     assert ball.worst_case_epsilon(channel) <= 0.5 * (1 + 1e-9)
 
 
@@ -250,7 +231,6 @@ def test_without_a_finite_radius_there_is_nothing_to_share():
     ):
         assert shared_budget_mechanism(ball, 1.0, tolerance=1e-3, max_rounds=3, start=start) == (start, 0)
     empty = RenyiBall.confidence([[20, 5, 9], [0, 0, 0], [7, 3, 30]])
-    assert level_by_multiplier(empty, uninformative(9).channel, 1.0) == math.inf
     channel, _ = shared_budget_mechanism(
         empty, 1.0, tolerance=1e-3, max_rounds=3, start=uninformative(9).channel
     )
