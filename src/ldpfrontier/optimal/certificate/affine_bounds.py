@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.block_family import BlockLabel
 from ldpfrontier.optimal.certificate.majorant import Majorant
-from ldpfrontier.optimal.products.tangents import tangent_bound
 from ldpfrontier.types import FloatArray
 
 
@@ -115,19 +114,18 @@ class AffineBounds:
 
     def totals(self) -> FloatArray:
         """Return H, the sums of intercepts and discounts, shape (products, P, K)."""
-        return np.array([sum(self.intercepts[n] for n in row) for row in self.products]) + self.discount
+        return np.asarray(self.intercepts[self.products].sum(axis=1) + self.discount)
 
     def kappa(self, excess: FloatArray | float = 0.0) -> FloatArray:
         """Return the least kappa that is implied if H is larger by `excess`, shape (products, P, K).
 
-        That is -inf where a product does not need a class. It is rounded upwards.
+        That is lam - 1 - log(-H), or -inf where a product does not need a class. It is rounded upwards.
         """
-        size = np.array([sum(np.abs(self.intercepts[n]) for n in row) for row in self.products])
+        size = np.abs(self.intercepts)[self.products].sum(axis=1)
         size = np.where(self.needed, size + np.abs(self.discount) + np.abs(excess), 0.0)
         totals = self.totals() + excess + gamma(2 * self.products.shape[1] + 16) * size
-        kappa = np.vectorize(tangent_bound, otypes=[float])(self.lam, totals)
-        with np.errstate(invalid="ignore"):
-            # kappa = lam - 1 - log(-H).
+        with np.errstate(divide="ignore", invalid="ignore"):
+            kappa = np.where(totals < 0.0, self.lam - 1.0 - np.log(-totals), np.inf)
             kappa += gamma(8) * (2.0 * np.abs(self.lam) + np.abs(kappa) + 2.0)
         return np.where(self.needed, kappa, -np.inf)
 

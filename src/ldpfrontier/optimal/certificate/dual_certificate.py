@@ -131,12 +131,14 @@ class Certificate:
         K = len(self.bounds.knots)
         count = max(K - 1, 1)
         excess = [self._excess_between_knots(block, count) for block in self.blocks]
+        products = self.bounds.products
+        # Any product, and any class in it: (products, 1, intervals).
+        totals = np.array([[np.sum([excess[m] for m in row], axis=0)] for row in products])
+        totals *= 1.0 + gamma(products.shape[1])
         worst = -math.inf
-        for n, row in enumerate(self.bounds.products):
-            total = np.sum([excess[m] for m in row], axis=0) * (1.0 + gamma(len(row)))
-            for first in range(min(2, K)):
-                kappa = self.bounds.kappa(np.pad(total, (first, K - first - count)))[n]
-                worst = max(worst, float(kappa[:, first : first + count].max()))
+        for first in range(min(2, K)):
+            kappa = self.bounds.kappa(np.pad(totals, ((0, 0), (0, 0), (first, K - first - count))))
+            worst = max(worst, float(kappa[:, :, first : first + count].max()))
         return worst
 
     @property

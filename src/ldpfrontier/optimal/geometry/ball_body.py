@@ -243,7 +243,7 @@ def climb_or_restore(
         (Restore.FEASIBLE, 0),
     ):
         w = starts.copy()
-        ascend_all(rows, np.arange(many), w, restore, steps)
+        ascend_all(rows, np.arange(many), w, int(restore), steps)
         found.append(w)
     return np.concatenate(found)
 
@@ -264,7 +264,7 @@ def _ascend_and_append(
     rows = _stack(bodies, prices, lam)
     n = rows.r.shape[1]
     w = np.concatenate([np.pad(v, ((0, 0), (0, n - v.shape[1]))) for v in starts])
-    values = ascend_all(rows, own, w, restore, SETTINGS.max_ascent_steps)
+    values = ascend_all(rows, own, w, int(restore), SETTINGS.max_ascent_steps)
     found = False
     for i, body in enumerate(bodies):
         least = best[i] + SETTINGS.least_gain + SETTINGS.tolerance * abs(best[i])

@@ -355,7 +355,7 @@ def _nonzero_letters(w: FloatArray, r: FloatArray, least: float, letters: NDArra
 
 
 @inlined
-def _ascend(rows: BodyRows, s: int, w: FloatArray, restore: Restore, max_steps: int) -> float:
+def _ascend(rows: BodyRows, s: int, w: FloatArray, restore: int, max_steps: int) -> float:
     """Take steps from one vector until none gains; change the vector, and return its value.
 
     A step is the best of four trials: all of it and a part of it, with the curvature of f and without.
@@ -399,7 +399,7 @@ def _ascend(rows: BodyRows, s: int, w: FloatArray, restore: Restore, max_steps: 
 
 @kernel
 def ascend_all(
-    rows: BodyRows, own: NDArray[np.int64], w: FloatArray, restore: Restore, max_steps: int
+    rows: BodyRows, own: NDArray[np.int64], w: FloatArray, restore: int, max_steps: int
 ) -> FloatArray:
     """Ascend from every start, and return the values reached.
 
@@ -410,8 +410,8 @@ def ascend_all(
         The body of every start.
     w : ndarray, shape (m, n)
         The starts, which are replaced by the vectors that are reached, in their bodies.
-    restore : Restore
-        Where the starts are moved before.
+    restore : int
+        Where the starts are moved before: a `Restore`, as a number, which compiled functions read faster.
     max_steps : int
         With none, the starts are moved into their bodies only.
 
