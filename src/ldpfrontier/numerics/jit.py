@@ -7,6 +7,7 @@ them, and no arguments that are literal integers, each of which would make a fun
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import hashlib
 import inspect
@@ -14,6 +15,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import is_dataclass
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
@@ -76,7 +78,20 @@ class Kernel:
                 with suppress(TooLong, ArithmeticError, ValueError):
                     return self._interpreted(*arguments)
             self._interpreted = None
+        if (
+            self._kept
+            and not self.dispatcher.signatures
+            and len(arguments) == len(self._signature.parameters)
+        ):
+            self._compile_once(arguments)
         return self.dispatcher(*arguments)
+
+    def _compile_once(self, arguments: tuple[Any, ...]) -> None:
+        """Compile for these types, unless another process does: then wait for it, and read what it keeps."""
+        # Some file systems know no locks: there, several processes may compile the same.
+        with suppress(OSError), Path(f"{self._kept._index_path}.lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self.dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))
 
 
 def kernel(function: F) -> F:

@@ -68,7 +68,10 @@ def _halves(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray) -> tuple[Fl
     """
     groups, _, outputs = blocks.shape
     s = np.repeat(np.arange(groups), outputs)
-    q, radii = blocks.transpose(0, 2, 1).reshape(s.size, -1), ball.radius_at(0.5, ball.sensitive[s])
+    q, radii = (
+        blocks.transpose(0, 2, 1).reshape(s.size, -1),
+        ball.radius_at(np.full(s.shape, 0.5), ball.sensitive[s]),
+    )
     ends = (least_mean_slope(ball, s, sign * q, radii) for sign in (-1.0, 1.0))
     (A, a), (B, b) = (
         (end.value.reshape(groups, outputs), end.decrease.reshape(groups, outputs)) for end in ends

@@ -6,6 +6,7 @@ import ast
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FunctionType
 
@@ -82,7 +83,9 @@ print(call({name}(6.0)), sum(call.dispatcher.stats.cache_hits.values()))
 
 def run_kernel(folder: Path, name: str, divisor: float) -> tuple[str, str]:
     """Run a kernel in a process of its own; return what it gives, and how often it was found compiled."""
-    (folder / "ldpfrontier_called.py").write_text(CALLED.format(name=name, divisor=divisor))
+    called, text = folder / "ldpfrontier_called.py", CALLED.format(name=name, divisor=divisor)
+    if not called.exists() or called.read_text() != text:
+        called.write_text(text)
     caller = folder / "caller.py"
     if not caller.exists() or name not in caller.read_text():
         caller.write_text(CALLER.format(name=name))
@@ -105,6 +108,15 @@ def test_what_is_kept_notices_changes_of_other_modules(tmp_path):
 def test_what_is_kept_survives_that_a_class_is_renamed(tmp_path):
     assert run_kernel(tmp_path, "Pair", 2.0) == ("3.0", "0")
     assert run_kernel(tmp_path, "Couple", 2.0) == ("3.0", "0")
+
+
+def test_processes_that_begin_together_compile_once(tmp_path):
+    run_kernel(tmp_path, "Pair", 2.0)  # writes the modules
+    for kept in (tmp_path / "__pycache__").glob("*.nb?"):
+        kept.unlink()
+    with ThreadPoolExecutor(3) as threads:
+        found = list(threads.map(lambda _: run_kernel(tmp_path, "Pair", 2.0), range(3)))
+    assert sorted(found) == [("3.0", "0"), ("3.0", "1"), ("3.0", "1")]
 
 
 def test_nothing_is_kept_where_nothing_can_be_written(monkeypatch):
