@@ -37,10 +37,12 @@ EXACT = Context(prec=8000, Emax=10**6, Emin=-(10**6), traps=list(decimal.getcont
 RAISED = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
 LOW = Context(prec=50, rounding=decimal.ROUND_FLOOR, Emax=10**6, Emin=-(10**6), traps=RAISED)
 HIGH = Context(prec=50, rounding=decimal.ROUND_CEILING, Emax=10**6, Emin=-(10**6), traps=RAISED)
-CUT, REST = Context(prec=3, rounding=decimal.ROUND_FLOOR), Decimal("1e-21")
-SERIES = [LOW.divide(1, odd) for odd in (7, 5, 3, 1)]
+BITS = 80  # of a logarithm that is a whole number, after the point
+SERIES = [(1 << BITS) // odd for odd in (7, 5, 3, 1)]
 DIGITS = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+ENTRIES = re.compile(rf"0\*([1-9][0-9]{{0,6}})|[0-9]{{1,{MAX_DIGITS}}}")
 
+Number = Decimal | int
 Numbers = list[Decimal]
 Ends = tuple[Decimal, Decimal]
 Vertex = tuple[Decimal, Decimal, Decimal, Decimal]
@@ -67,21 +69,34 @@ ln, exp, sqrt = (lru_cache(1 << 14)(partial(enclosed, function)) for function in
 
 
 @lru_cache(1 << 14)
-def log(x: Decimal) -> Ends:
-    """Enclose ln x by 1e-21, and fast: ln m + 2 (z + z^3/3 + z^5/5 + z^7/7 + ...), z = (x - m) / (x + m).
+def log_start(m: int, k: int) -> int:
+    """Return 2^BITS ln(m 2^k), rounded down."""
+    return int((ln(Decimal(m))[0] + k * ln(TWO)[0]) * 2**BITS)
 
-    With m the first three digits of x, z is from 0 to 0.005, and the rest is at most z^9 / 4.
+
+def whole_log(n: int) -> int:
+    """Return 2^BITS ln n, n >= 1, or at most 8 less.
+
+    It is ln(m 2^k) + 2 (z + z^3/3 + ...), z = (n - m 2^k) / (n + m 2^k). With m the first 9 bits of n, z is
+    below 2^-9. What follows z^7/7 is less than 1, and so is what each of the roundings takes away.
     """
-    m, series = CUT.plus(x), SERIES[0]
-    z = LOW.divide(EXACT.subtract(x, m), EXACT.add(x, m))
-    square = LOW.multiply(z, z)
-    for coefficient in SERIES[1:]:
-        series = LOW.fma(square, series, coefficient)
-    low = LOW.add(ln(m)[0], LOW.multiply(LOW.multiply(TWO, z), series))
-    return low, HIGH.add(low, REST)
+    k = max(n.bit_length() - 9, 0)
+    start = n >> k << k
+    z = (n - start << BITS) // (n + start)
+    square, series = z * z >> BITS, 0
+    for coefficient in SERIES:
+        series = coefficient + (series * square >> BITS)
+    return log_start(n >> k, k) + (z * series >> BITS - 1)
 
 
-def quotient(a: Decimal, b: Decimal) -> Ends:
+def log(x: Decimal) -> Ends:
+    """Enclose ln x, x > 0, to 23 decimals, and fast."""
+    n, d = x.as_integer_ratio()
+    near = whole_log(n) - whole_log(d)
+    return LOW.divide(near - 8, 1 << BITS), HIGH.divide(near + 8, 1 << BITS)
+
+
+def quotient(a: Number, b: Number) -> Ends:
     """Enclose a / b, b > 0."""
     return LOW.divide(a, b), HIGH.divide(a, b)
 
@@ -100,16 +115,11 @@ def added(x: Iterable[Decimal]) -> Decimal:
     return sum(x, ZERO)
 
 
-def dot(x: Iterable[Decimal], y: Iterable[Decimal]) -> Decimal:
-    """Return a sum of products."""
-    return added(map(mul, x, y))
-
-
-def masses(cells: Iterable[Ends]) -> dict[Decimal, Decimal]:
+def masses(weights: Sequence[int], values: Sequence[int]) -> dict[int, int]:
     """Return the weight of every value that there is."""
-    found: dict[Decimal, Decimal] = {}
-    for weight, value in cells:
-        found[value] = found.get(value, ZERO) + weight
+    found: dict[int, int] = {}
+    for weight, value in zip(weights, values, strict=True):
+        found[value] = found.get(value, 0) + weight
     return found
 
 
@@ -177,6 +187,12 @@ def rows(values: Any, count: int | None = None) -> list[Numbers]:
     return [row for row in found if len(row) == len(found[0]) or items(row, "numbers", len(found[0]))]
 
 
+def whole(table: list[Numbers]) -> list[list[int]]:
+    """Return decimals as whole numbers, multiplied by a power of ten."""
+    places = max((-int(x.as_tuple().exponent) for row in table for x in row), default=0)
+    return [[int(x.scaleb(places)) for x in row] for row in table]
+
+
 class Document(NamedTuple):
     """What claims are about; weights are probabilities once they are divided by their sum.
 
@@ -187,10 +203,10 @@ class Document(NamedTuple):
 
     utility: str
     table: list[Numbers]
-    p0: Numbers
-    p1: Numbers
-    channel: list[Numbers]
-    denominator: Decimal
+    p0: list[int]
+    p1: list[int]
+    channel: list[list[int]]
+    denominator: int
 
     def weights(self) -> Numbers:
         """Return the weights of all inputs."""
@@ -198,12 +214,12 @@ class Document(NamedTuple):
             raise Malformed("this claim needs mutual information")
         return [w for row in self.table for w in row]
 
-    def blocks(self, column: Sequence[Decimal]) -> list[Sequence[Decimal]]:
+    def blocks(self, column: Sequence[int]) -> list[Sequence[int]]:
         """Return the entries of a column for every sensitive value."""
         a2 = len(self.table[0])
         return [column[i : i + a2] for i in range(0, len(column), a2)]
 
-    def columns(self) -> Iterator[tuple[Decimal, ...]]:
+    def columns(self) -> Iterator[tuple[int, ...]]:
         """Return the columns of the channel."""
         if not self.channel:
             raise Malformed("this claim needs a channel")
@@ -219,42 +235,45 @@ def read_document(content: Any) -> tuple[Document, list[Any]]:
     if not isinstance(note or "", str):
         raise Malformed("the note is no text")
     kind = utility.get("kind") if isinstance(utility, dict) else None
-    table, p0, p1 = list[Numbers](), Numbers(), Numbers()
+    table, p0, p1 = list[Numbers](), list[int](), list[int]()
     if kind == "mutual information" and "table" in utility:
         table = rows(fields(utility, "kind", "table")[1])
     elif kind == "mutual information":
         table = [[w] for w in numbers(fields(utility, "kind", "prior")[1], ZERO)]
     elif kind in ("kl", "tv", "chi2", "hellinger"):
-        p0, p1 = rows(fields(utility, "kind", "p0", "p1")[1:])
-        p0, p1 = [w * sum(p1) for w in p0], [w * sum(p0) for w in p1]
+        q0, q1 = whole(rows(fields(utility, "kind", "p0", "p1")[1:]))
+        p0, p1 = [w * sum(q1) for w in q0], [w * sum(q0) for w in q1]
     else:
         raise Malformed("the utility is none of mutual information, kl, tv, chi2, hellinger")
-    if not sum(p0 or [w for row in table for w in row]):
+    if not any(p0) and not any(map(any, table)):
         raise Malformed("the weights sum to 0")
     matrix, denominator = read_channel(channel, len(p0) or len(table) * len(table[0]))
     return Document(str(kind), table, p0, p1, matrix, denominator), items(claims, "claims")
 
 
-def read_channel(channel: Any, inputs: int) -> tuple[list[Numbers], Decimal]:
+def read_channel(channel: Any, inputs: int) -> tuple[list[list[int]], int]:
     """Return the numerators of a channel, whose rows sum to the denominator, and the denominator."""
     if channel is None:
-        return [], ONE
+        return [], 1
     denominator, entries = fields(channel, "denominator", "rows")
-    whole, matrix = number(denominator, ONE), list[Numbers]()
+    matrix = list[list[int]]()
     for x, texts in enumerate(items(entries, "rows of numbers", inputs)):
-        row = Numbers()
+        row = list[int]()
         for text in items(texts, "numbers"):
-            # "0*12" stands for twelve zeros.
-            zeros = "*" in text and re.fullmatch(r"0\*([1-9][0-9]{0,6})", text)
-            row += [ZERO] * int(zeros[1]) if zeros else [number(text, ZERO)]
-            if len(row) * inputs > MAX_TERMS:
+            if not (found := ENTRIES.fullmatch(text)):
+                raise Malformed(f"{text[:40]!a} is no number, which is a text of digits in a channel")
+            if not found[1]:
+                row.append(int(text))
+            elif (len(row) + int(found[1])) * inputs <= MAX_TERMS:
+                row += [0] * int(found[1])  # "0*12" stands for twelve zeros
+            else:
                 raise Malformed(f"the channel has more than {MAX_TERMS} entries")
-        if added(row) != whole or len(row) != len((matrix or [row])[0]):
+        if sum(row) != number(denominator, ONE) or len(row) != len((matrix or [row])[0]):
             raise Malformed(
                 f"row {x} of the channel does not sum to the denominator, or is of another length"
             )
         matrix.append(row)
-    return matrix, whole
+    return matrix, sum(matrix[0])
 
 
 def ratio(epsilon: Any, t: Any, *, at_least: bool) -> Decimal:
@@ -271,27 +290,28 @@ def ratio(epsilon: Any, t: Any, *, at_least: bool) -> Decimal:
 def privacy(document: Document, claim: Any) -> str:
     """Prove that the means of Q(y|.) in two groups have ratios of at most t <= e^epsilon, for all y."""
     kind, epsilon, t = fields(claim, "kind", "epsilon", "t")
-    most, table = ratio(epsilon, t, at_least=False), document.table
+    most, table = ratio(epsilon, t, at_least=False), whole(document.table)
     if not table and kind != "local privacy":
         raise Malformed("this claim needs a table")
-    sums = [added(row) for row in table]
+    weights, sums = [w for row in table for w in row], [sum(row) for row in table]
+    groups: list[Sequence[tuple[Number, Number]]]
     for y, column in enumerate(document.columns()):
         blocks = document.blocks(column) if table else []
         if kind == "local privacy":
-            found = [[(min(column), min(column)), (max(column), max(column))]]
+            groups = [[(min(column), min(column)), (max(column), max(column))]]
         elif kind == "privacy given U":
-            found = [[(v, v) for v in entries] for entries in zip(*blocks, strict=True)]
+            groups = [[(v, v) for v in entries] for entries in zip(*blocks, strict=True)]
         elif kind == "unconditional privacy":
-            found = [[(min(block), max(block)) for block in blocks]]
+            groups = [[(min(block), max(block)) for block in blocks]]
         else:
-            means = [(dot(p, v), total) for p, v, total in zip(table, blocks, sums, strict=True) if total]
-            found = [[quotient(*mean) for mean in means]]
-        if any(apart(groups, most) for groups in found):
+            parts = map(sum, document.blocks([*map(mul, weights, column)]))
+            groups = [[quotient(part, total) for part, total in zip(parts, sums, strict=True) if total]]
+        if any(apart(own, most) for own in groups):
             raise Unproved(f"output {y} has a ratio above {t}")
     return f"the mechanism in this file has ratios at most {shown(most, up=True)} ({kind} at level {epsilon})"
 
 
-def apart(groups: list[Ends], most: Decimal) -> set[tuple[int, int]]:
+def apart(groups: Sequence[tuple[Number, Number]], most: Decimal) -> set[tuple[int, int]]:
     """Return pairs of groups of which the first may have more than `most` times what the second has."""
     low, high = most * min(group[0] for group in groups), max(group[1] for group in groups)
     above = [i for i, group in enumerate(groups) if group[1] > low] if high > low else []
@@ -307,12 +327,13 @@ def privacy_over_f(document: Document, claim: Any) -> str:
     """
     names = ("kind", "epsilon", "t", "order", "radius", "reports")
     _, epsilon, t, order, radius, reports = fields(claim, *names)
-    weights, most, alpha = document.weights(), ratio(epsilon, t, at_least=False), number(order)
-    table, n, columns = document.table, alpha - ONE, list(document.columns())
+    document.weights()
+    table, most, alpha = whole(document.table), ratio(epsilon, t, at_least=False), number(order)
+    n, columns = alpha - ONE, list(document.columns())
     if n <= 0:
         raise Malformed("the order is not above 1")
-    spare, sums = exp(quotient(n * number(radius, ZERO), alpha)[1])[1] - ONE, [added(row) for row in table]
-    ends = [ONE + quotient(added(weights) * spare, p)[1] if p else ONE for p in sums]
+    spare, sums = exp(quotient(n * number(radius, ZERO), alpha)[1])[1] - ONE, [sum(row) for row in table]
+    ends = [ONE + quotient(sum(sums) * spare, p)[1] if p else ONE for p in sums]
 
     @lru_cache(1 << 16)
     def tangent(s: int, at: Decimal) -> Ends:
@@ -321,24 +342,25 @@ def privacy_over_f(document: Document, claim: Any) -> str:
         far, near = (LOW.add(ONE, quotient(alpha * (at - x), n * at)[0]) for x in (ends[s], ONE))
         return quotient(far, high if far > 0 else low)[0], quotient(near, high if near > 0 else low)[0]
 
-    def gap(s: int, v: dict[Decimal, Decimal], scalar: Decimal, at: Decimal) -> Ends:
+    def gap(s: int, v: dict[int, int], scalar: Decimal, at: Decimal) -> Ends:
         """Bound X^(-1/g) M_s(x) from below in the same way, x the distances of entries from a scalar."""
         x = [abs(scalar - entry) for entry in v]
         if not sums[s] or not any(x):
             return ZERO, ZERO
         if alpha == TWO:  # roots of whole numbers, which are fast
             places = 25 - max(x).adjusted() // 2
-            low = dot(v.values(), [Decimal(isqrt(int(a.scaleb(2 * places)))) for a in x])
-            low, high = low.scaleb(-places), (low + sums[s]).scaleb(-places)
+            found = sum(map(mul, v.values(), [isqrt(int(a.scaleb(2 * places))) for a in x]))
+            low, high = (Decimal(a).scaleb(-places) for a in (found, found + sums[s]))
         else:
-            low, high = (dot(v.values(), ends) for ends in zip(*(power(a, n, alpha) for a in x), strict=True))
+            powers = zip(*(power(a, n, alpha) for a in x), strict=True)
+            low, high = (added(map(mul, v.values(), own)) for own in powers)
         low, high = (power(quotient(a, sums[s])[i], alpha, n)[i] for i, a in ((0, low), (1, high)))
         far, near = (c * (low if c >= 0 else high) for c in tangent(s, at))
         return far, near
 
     for y, (column, proofs) in enumerate(zip(columns, items(reports, "reports", len(columns)), strict=True)):
         unproved, blocks = list[set[tuple[int, int]]](), document.blocks(column)
-        cells = [*map(masses, map(zip, table, blocks))]
+        cells = [*map(masses, table, blocks)]
         for proof in items(proofs, "proofs"):
             far, near = list[Ends](), list[Ends]()
             for s, (v, hints) in enumerate(zip(cells, items(proof, "groups", len(table)), strict=True)):
@@ -371,22 +393,23 @@ def value(document: Document) -> Ends:
     return quotient(*(information if document.table else divergence)(document))
 
 
-def information(document: Document) -> Ends:
+def information(document: Document) -> tuple[int, int]:
     """Return the least that total x mutual information can be, and total."""
-    weights, has = document.weights(), ZERO
-    total = added(weights)
+    (weights,), has = whole([document.weights()]), 0
+    total = sum(weights)
+    log_total = whole_log(total)
     for column in document.columns():
         cells = [(w * n, n) for w, n in zip(weights, column, strict=True) if n and w]
-        if mass := added(wn for wn, _ in cells):
-            has += added(wn * log(n)[0] for wn, n in cells) - mass * log(quotient(mass, total)[1])[1]
-    return has, total * document.denominator
+        if mass := sum(wn for wn, _ in cells):
+            has += sum(wn * whole_log(n) for wn, n in cells) - mass * (whole_log(mass) + 8 - log_total)
+    return has, total * document.denominator << BITS
 
 
-def divergence(document: Document) -> Ends:
+def divergence(document: Document) -> tuple[Decimal, int]:
     """Return the least that total x divergence can be, and total."""
     has = ZERO
     for column in document.columns():
-        z0, z1 = dot(document.p0, column), dot(document.p1, column)
+        z0, z1 = (Decimal(sum(map(mul, p, column))) for p in (document.p0, document.p1))
         if document.utility == "tv":
             has += abs(z0 - z1) / TWO
         elif document.utility == "hellinger":
@@ -397,7 +420,7 @@ def divergence(document: Document) -> Ends:
             has += z0 * ln(quotient(z0, z1)[0])[0]
         elif z1 and document.utility == "chi2":
             has += quotient((z0 - z1) * (z0 - z1), z1)[0]
-    return has, added(document.p0) * document.denominator
+    return has, sum(document.p0) * document.denominator
 
 
 # Rules: what no mechanism has.
@@ -452,7 +475,7 @@ def check_information(
     for n, (token, side) in enumerate(leaves(tree, bytes([FREE] * len(weights)), children, len(weights))):
         if (z := number(token)) <= 0:
             raise Malformed(f"a leaf of a tree is {z}; it must be above 0")
-        slope = ONE + ln(z)[0]
+        slope = ONE + log(z)[0]
         found = [[a - slope * b for a, b in own] for own in terms]
         either = map(max, *found)
         above = (
@@ -467,7 +490,7 @@ def check_divergence(document: Document, prices: Numbers, t: Decimal, pieces: An
 
     Pieces [b, s] cover the ratios z0 / z1, from 1 / t to t, by intervals [a, b] with a line of slope s each.
     """
-    total, a = added(document.p0), quotient(ONE, t)[0]
+    total, a = sum(document.p0), quotient(ONE, t)[0]
     for n, piece in enumerate(pieces):
         b, slope = numbers(piece, count=2)
         line = max(generator(document.utility, r) - slope * r for r in (a, b))
@@ -531,8 +554,9 @@ def nonrobust_bound(document: Document, claim: Any) -> str:
 
 def conditional_entropy(table: list[Numbers]) -> Decimal:
     """Return the upper end of H(U|S) of a table without empty rows."""
-    parts = [w * ln(quotient(added(row), w)[1])[1] for row in table for w in row if w]
-    return quotient(added(parts), added(map(added, table)))[1]
+    found = whole(table)
+    parts = (w * (whole_log(sum(row)) + 8 - whole_log(w)) for row in found for w in row if w)
+    return quotient(sum(parts), sum(map(sum, found)) << BITS)[1]
 
 
 def unconditional_bound(document: Document, claim: Any) -> str:
@@ -627,19 +651,19 @@ def polyopt_bound(document: Document, claim: Any) -> str:
     names = ("kind", "epsilon", "t", "bound", "least", "prices", "tree")
     _, epsilon, t, bound, least, prices, tree, *ball = fields(claim, *names, optional=("order", "radius"))
     table, total, most = document.table, added(document.weights()), ratio(epsilon, t, at_least=True)
-    a2, blocks, whole, lower = len(table[0]), list[Block](), list[Ends](), rows(least, len(table))
+    a2, blocks, ends, lower = len(table[0]), list[Block](), list[Ends](), rows(least, len(table))
     costs = numbers(prices, count=len(table) * a2)
     for s, (row, L) in enumerate(zip(table, lower, strict=True)):
         if len(L) != a2 or (rest := ONE - added(L)) <= 0:
             raise Malformed(f"row {s} of the least probabilities is not of {a2} that sum to less than 1")
         width, own = quotient(most - ONE, rest)[1], [total * c for c in costs[s * a2 : (s + 1) * a2]]
         blocks.append(Block(row, own, L, rest, width, ONE + rest * width))
-        whole.append((ZERO, added(row) * (ONE + width)))
+        ends.append((ZERO, added(row) * (ONE + width)))
     over = "these least probabilities"
     if ball != [None, None]:
         check_least(table, lower, number(ball[0]), number(ball[1], ZERO))
         over = f"F of order {ball[0]} and radius {ball[1]}"
-    pending = [whole]
+    pending = [ends]
     for n, node in enumerate(items(tree, "nodes")):
         ends = pending.pop() if pending else []
         if ends and isinstance(node, dict) and "at" in node:

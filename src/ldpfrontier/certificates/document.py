@@ -28,8 +28,8 @@ from ldpfrontier.types import FloatArray, Intractable
 Document = dict[str, Any]
 Claim = dict[str, Any]
 
-#: Price of an input, in nats, where no mechanism of the level tells anything.
-LEAST_PRICE = Decimal("1e-40")
+#: Price of an input, in nats, where no mechanism of the level tells anything: more than logarithms are off by.
+LEAST_PRICE = Decimal("1e-22")
 
 
 def new_document(about: Document) -> Document:

@@ -184,7 +184,7 @@ def test_zeros_of_a_channel_are_counted() -> None:
     ]  # fmt: skip
     whole, denominator = verify.read_channel(channel, 3)
     assert [[float(n / denominator) for n in row] for row in whole] == matrix.tolist()
-    assert rows_of(channel) == [[f"{n:f}" for n in row] for row in whole]
+    assert rows_of(channel) == [[str(n) for n in row] for row in whole]
 
 
 def test_groups_that_share_the_radius_need_one_proof_each() -> None:
