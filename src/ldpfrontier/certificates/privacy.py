@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.certificates.numbers import level_text, ratio_texts, rows_of, text
+from ldpfrontier.certificates.numbers import Rows, level_text, ratio_texts, text
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 
-def uncertainty_claim(ball: RenyiBall, epsilon: float, channel: dict[str, Any]) -> dict[str, Any]:
+def uncertainty_claim(ball: RenyiBall, epsilon: float, rows: Rows) -> dict[str, Any]:
     """Return the claim that a channel is private over F, with proofs for all reports, if it is.
 
     Parameters
@@ -39,8 +39,8 @@ def uncertainty_claim(ball: RenyiBall, epsilon: float, channel: dict[str, Any]) 
         F, of an order above 1 and a finite radius.
     epsilon : float
         In nats.
-    channel : dict
-        As documents have it.
+    rows : sequence of sequence of int
+        Numerators of the channel.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def uncertainty_claim(ball: RenyiBall, epsilon: float, channel: dict[str, Any]) 
             f"F has the order {ball.order:g} and the radius {ball.radius:g}; certificates are for orders"
             " above 1 and finite radii."
         )
-    numerators = np.array([[float(n) for n in row] for row in rows_of(channel)])
+    numerators = np.array([[*map(float, row)] for row in rows])
     blocks = numerators.reshape(*ball.centre.shape, -1).transpose(2, 0, 1)  # output, s, u
     return {
         "kind": "privacy over F",

@@ -23,7 +23,7 @@ from ldpfrontier.certificates.document import (
     priced_tree,
     proved,
 )
-from ldpfrontier.certificates.numbers import text_above, weight_texts
+from ldpfrontier.certificates.numbers import Rows, text_above, weight_texts
 from ldpfrontier.certificates.polyopt.claim import polyopt_proof
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.unconditional import unconditional_proof
@@ -139,9 +139,9 @@ def robust_certificate(
     epsilon = checked_optimum(optimum, joint.size, epsilon)
     given = [] if conditional_epsilon is None else [checked_epsilon(conditional_epsilon, MAX_EPSILON)]
 
-    def levels(document: Document) -> list[Claim]:
-        found = [uncertainty_claim(ball, epsilon, document["channel"])]
-        return found + [claim for level in given for claim in level_claim("privacy given U", level)(document)]
+    def levels(rows: Rows) -> list[Claim]:
+        found = [uncertainty_claim(ball, epsilon, rows)]
+        return found + [claim for level in given for claim in level_claim("privacy given U", level)(rows)]
 
     bounds = []
     if (envelope, pairs) == ("simplex", "all") and not given and epsilon > 0 and ball.radius > 0:
