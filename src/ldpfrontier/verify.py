@@ -89,6 +89,7 @@ def whole_log(n: int) -> int:
     return log_start(n >> k, k) + (z * series >> BITS - 1)
 
 
+@lru_cache(1 << 14)
 def log(x: Decimal) -> Ends:
     """Enclose ln x, x > 0, to 23 decimals, and fast."""
     n, d = x.as_integer_ratio()
