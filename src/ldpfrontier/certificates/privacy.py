@@ -103,6 +103,14 @@ def _rounded(x: FloatArray, digits: int) -> FloatArray:
     return np.asarray(np.rint(x / unit) * unit)
 
 
+def _meeting(at: FloatArray, heights: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return where two lines meet, and their height there, given points on them, of shape (2, reports)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        levels = heights - slopes * at
+        place = (levels[0] - levels[1]) / (slopes[1] - slopes[0])
+    return place, levels[0] + slopes[0] * place
+
+
 class _Found(NamedTuple):
     """Proofs of reports at some prices."""
 
@@ -162,9 +170,10 @@ class _Reports:
             for _ in range(SETTINGS.scalar_steps):
                 small, newton = self._is_small(V[todo], r[todo], place[todo], aim[todo], most[todo])
                 low[todo[small]], high[todo[~small]] = place[todo[small]], place[todo[~small]]
-                inside = (newton > low[todo]) & (newton < high[todo])
-                middle = 0.5 * (low[todo] + high[todo])
-                moved = np.where(inside, newton, middle)
+                # At the root itself, rounding decides which end of the interval it is.
+                near = np.clip(newton, low[todo], high[todo])
+                inside = abs(newton - near) <= SETTINGS.scalar_step
+                moved = np.where(inside, near, 0.5 * (low[todo] + high[todo]))
                 far = abs(moved - place[todo]) > SETTINGS.scalar_step
                 place[todo] = moved
                 todo = todo[far]
@@ -177,7 +186,7 @@ class _Reports:
     ) -> tuple[NDArray[np.bool_], FloatArray]:
         """Return whether h is too small, given its logarithm, and where Newton's method goes from there.
 
-        That is nowhere (nan) where X is beyond its end.
+        It is too small if c is not reached, or if X is beyond its end: the larger of both roots is sought.
         """
         g, h = self.g, np.exp(place)
         x = V + h[:, None]
@@ -187,10 +196,10 @@ class _Reports:
         first = weighted.sum(axis=1)
         weighted /= x
         slope = first * mean ** (1.0 - g)
-        found, steep = mean * slope ** (-1.0 - g), slope**g > most
-        rate = h * (g * g * slope / mean + (1.0 - g * g) * weighted.sum(axis=1) / first)
-        newton = np.where(steep, np.nan, place - np.log(found / aim) / rate)
-        return (found < aim) | steep, newton
+        found, slope_rate, first_rate = mean * slope ** (-1.0 - g), slope / mean, weighted.sum(axis=1) / first
+        by_price = np.log(found / aim) / (g * g * slope_rate + (1.0 - g * g) * first_rate)
+        by_end = np.log(slope / most ** (1.0 / g)) / ((1.0 - g) * (slope_rate - first_rate))
+        return (found < aim) | (slope**g > most), place - np.minimum(by_price, by_end) / h
 
     def at(self, prices: FloatArray) -> _Found:
         """Return proofs at a price of the budget for every report."""
@@ -215,18 +224,28 @@ class _Reports:
 
     def best_prices(self, pairs: NDArray[np.bool_]) -> FloatArray:
         """Return prices of all reports at which the largest excess of some pairs is least, or low enough."""
-        low, high = (np.full(len(self.blocks), math.log(x / self.spare)) for x in SETTINGS.price_range)
-        prices, todo = np.exp(0.5 * (low + high)), np.arange(len(self.blocks))
-        for _ in range(SETTINGS.price_steps):
+        ends = np.array([[math.log(x / self.spare)] * len(self.blocks) for x in SETTINGS.price_range])
+        # Of both ends: the largest excess and its slope in the price, 0 where it is not known yet.
+        heights, slopes = np.zeros(ends.shape), np.zeros(ends.shape)
+        prices, todo = np.exp(ends.mean(axis=0)), np.arange(len(self.blocks))
+        for step in range(SETTINGS.price_steps):
             found = self.some(todo).at(prices[todo])
             excess = np.where(pairs[todo], found.excess, -math.inf).reshape(len(todo), -1)
-            worst = excess.argmax(axis=1)
-            dear = found.budget.reshape(len(todo), -1)[np.arange(len(todo)), worst] > 0.0
-            done = excess.max(axis=1) <= -SETTINGS.level_margin
-            high[todo[dear]] = np.log(prices[todo[dear]])
-            low[todo[~dear]] = np.log(prices[todo[~dear]])
-            todo = todo[~done]
+            worst, rows = excess.argmax(axis=1), np.arange(len(todo))
+            slope = found.budget.reshape(len(todo), -1)[rows, worst]
+            dear = (slope > 0.0).astype(np.int64)
+            ends[dear, todo], heights[dear, todo] = np.log(prices[todo]), excess[rows, worst]
+            slopes[dear, todo] = slope
+            meeting, least = _meeting(np.exp(ends[:, todo]), heights[:, todo], slopes[:, todo])
+            # Convex functions are above their tangents: there is no price if these do not meet low enough.
+            hopeless = slopes[:, todo].all(axis=0) & (least > -0.5 * SETTINGS.level_margin)
+            left = (excess[rows, worst] > -SETTINGS.level_margin) & ~hopeless
+            todo, meeting = todo[left], meeting[left]
             if not todo.size:
                 break
-            prices[todo] = np.exp(0.5 * (low[todo] + high[todo]))
+            (low, high), (falling, rising) = ends[:, todo], slopes[:, todo]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                secant = low - falling * (high - low) / (rising - falling)
+                tried = (0.5 * (low + high), np.log(meeting), secant)[step % 3]
+            prices[todo] = np.exp(np.where(falling * rising < 0.0, tried, 0.5 * (low + high)))
         return np.asarray(prices)
