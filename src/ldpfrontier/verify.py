@@ -21,7 +21,7 @@ if __name__ == "__main__":  # what lies beside this file is not imported in the 
 import decimal
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Context, Decimal
 from functools import lru_cache, partial
 from math import isqrt
@@ -40,6 +40,7 @@ HIGH = Context(prec=50, rounding=decimal.ROUND_CEILING, Emax=10**6, Emin=-(10**6
 BITS = 80  # of a logarithm that is a whole number, after the point
 SERIES = [(1 << BITS) // odd for odd in (7, 5, 3, 1)]
 DIGITS = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+SPLIT = re.compile(r"\?([0-9]{1,9})((?: [0-9.]+)?)")
 ENTRIES = re.compile(rf"0\*([1-9][0-9]{{0,6}})|[0-9]{{1,{MAX_DIGITS}}}")
 
 Number = Decimal | int
@@ -111,19 +112,6 @@ def power(x: Decimal, n: Decimal, d: Decimal) -> Ends:
     return exp(quotient(n * ln(x)[0], d)[0])[0], exp(quotient(n * ln(x)[1], d)[1])[1]
 
 
-def added(x: Iterable[Decimal]) -> Decimal:
-    """Return a sum."""
-    return sum(x, ZERO)
-
-
-def masses(weights: Sequence[int], values: Sequence[int]) -> dict[int, int]:
-    """Return the weight of every value that there is."""
-    found: dict[int, int] = {}
-    for weight, value in zip(weights, values, strict=True):
-        found[value] = found.get(value, 0) + weight
-    return found
-
-
 def shown(x: Decimal, *, up: bool) -> str:
     """Write a number with 12 digits, rounded up or down."""
     return f"{Context(prec=12, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR).plus(x):g}"
@@ -133,19 +121,15 @@ def shown(x: Decimal, *, up: bool) -> str:
 
 
 def load(text: str) -> Any:
-    """Read JSON in which no key occurs twice and every number is text."""
+    """Read JSON in which no key occurs twice."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({key for key, _ in pairs}) < len(pairs):
             raise Malformed(f"one of the keys {', '.join(key for key, _ in pairs)[:80]} occurs twice")
         return dict(pairs)
 
-    def refused(text: str) -> Any:
-        raise Malformed(f"{text[:20]} is not in quotes; numbers are text")
-
-    hooks: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), refused)
     try:
-        return json.loads(text, object_pairs_hook=unique, **hooks)
+        return json.loads(text, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         raise Malformed(f"it is not JSON: {error}") from None
 
@@ -208,6 +192,10 @@ class Document(NamedTuple):
     p1: list[int]
     channel: list[list[int]]
     denominator: int
+
+    def unit(self) -> str:
+        """Return what is written after a value."""
+        return " nats" if self.utility in ("mutual information", "kl") else ""
 
     def weights(self) -> Numbers:
         """Return the weights of all inputs."""
@@ -343,28 +331,27 @@ def privacy_over_f(document: Document, claim: Any) -> str:
         far, near = (LOW.add(ONE, quotient(alpha * (at - x), n * at)[0]) for x in (ends[s], ONE))
         return quotient(far, high if far > 0 else low)[0], quotient(near, high if near > 0 else low)[0]
 
-    def gap(s: int, v: dict[int, int], scalar: Decimal, at: Decimal) -> Ends:
+    def gap(s: int, v: Sequence[int], scalar: Decimal, at: Decimal) -> Ends:
         """Bound X^(-1/g) M_s(x) from below in the same way, x the distances of entries from a scalar."""
-        x = [abs(scalar - entry) for entry in v]
-        if not sums[s] or not any(x):
+        x = {entry: abs(scalar - entry) for entry in {*v}}
+        if not sums[s] or not any(x.values()):
             return ZERO, ZERO
+        places = 25 - max(x.values()).adjusted() // 2
         if alpha == TWO:  # roots of whole numbers, which are fast
-            places = 25 - max(x).adjusted() // 2
-            found = sum(map(mul, v.values(), [isqrt(int(a.scaleb(2 * places))) for a in x]))
-            low, high = (Decimal(a).scaleb(-places) for a in (found, found + sums[s]))
+            powers = {entry: isqrt(int(a.scaleb(2 * places))) for entry, a in x.items()}
         else:
-            powers = zip(*(power(a, n, alpha) for a in x), strict=True)
-            low, high = (added(map(mul, v.values(), own)) for own in powers)
-        low, high = (power(quotient(a, sums[s])[i], alpha, n)[i] for i, a in ((0, low), (1, high)))
+            powers = {entry: int(power(a, n, alpha)[0].scaleb(places)) for entry, a in x.items()}
+        found = sum(map(mul, table[s], map(powers.__getitem__, v)))
+        means = (quotient(Decimal(a).scaleb(-places), sums[s]) for a in (found, found + 2 * sums[s]))
+        low, high = (power(mean[i], alpha, n)[i] for i, mean in enumerate(means))
         far, near = (c * (low if c >= 0 else high) for c in tangent(s, at))
         return far, near
 
     for y, (column, proofs) in enumerate(zip(columns, items(reports, "reports", len(columns)), strict=True)):
         unproved, blocks = list[set[tuple[int, int]]](), document.blocks(column)
-        cells = [*map(masses, table, blocks)]
         for proof in items(proofs, "proofs"):
             far, near = list[Ends](), list[Ends]()
-            for s, (v, hints) in enumerate(zip(cells, items(proof, "groups", len(table)), strict=True)):
+            for s, (v, hints) in enumerate(zip(blocks, items(proof, "groups", len(table)), strict=True)):
                 out, out_below, at, at_below = numbers(hints, ZERO, 4)
                 high, low = max(v), min(v)
                 upper, lower = high + out * (high - low), low - out_below * (high - low)
@@ -385,8 +372,7 @@ def utility(document: Document, claim: Any) -> str:
     least, (has, more) = number(fields(claim, "kind", "at least")[1]), value(document)
     if least > has:
         raise Unproved(f"the channel has no more than {shown(more, up=True)}, as far as is seen")
-    unit = " nats" if document.utility in ("mutual information", "kl") else ""
-    return f"the mechanism in this file has {shown(least, up=False)}{unit}"
+    return f"the mechanism in this file has {shown(least, up=False)}{document.unit()}"
 
 
 def value(document: Document) -> Ends:
@@ -427,19 +413,15 @@ def divergence(document: Document) -> tuple[Decimal, int]:
 # Rules: what no mechanism has.
 
 
-def leaves(
-    tree: Any, root: Any, children: Callable[[Any, int], list[Any]], size: int
-) -> Iterator[tuple[str, Any]]:
+def leaves(tree: Any, size: int, root: Any, children: Callable[..., list[Any]]) -> Iterator[tuple[Any, Any]]:
     """Walk through a tree in preorder, and return its leaves with their nodes; "?7" is a split on 7."""
     pending = [root]
-    if not isinstance(tree, list) or len(tree) * size > MAX_TERMS:
-        raise Malformed("a tree is no list, or a too large one")
-    for token in tree:
-        if not pending or not isinstance(token, str):
+    for token in items(tree, "nodes of a tree"):
+        if not pending or len(tree) * size > MAX_TERMS:
             raise Malformed(f"a tree has {str(token)[:40]!a} where it cannot be")
-        node = pending.pop()
-        if re.fullmatch(r"\?[0-9]{1,9}", token):
-            pending += children(node, int(token[1:]))[::-1]
+        node, split = pending.pop(), isinstance(token, str) and SPLIT.fullmatch(token)
+        if split:
+            pending += children(node, int(split[1]), *split[2].split())[::-1]
         else:
             yield token, node
     if pending:
@@ -457,36 +439,80 @@ def decided(side: bytes, x: int, where: int) -> bytes:
     return side[:x] + bytes([where]) + side[x + 1 :]
 
 
-def check_information(
-    weights: Numbers, prices: Numbers, values: tuple[list[Ends], list[Ends]], tree: Any
-) -> None:
-    """Prove sum_x P_x v_x ln v_x - Z ln Z <= prices . v, Z = P . v, for columns v of two values per input.
+def prices_bound(document: Document, claim: Any) -> str:
+    """Prove a bound by prices that sum to it: no column is worth more than the price of its entries.
 
-    The values have upper ends of their logarithms. A leaf has a z > 0, as -Z ln Z <= z - (1 + ln z) Z.
+    The columns that span a class have one of two powers of t at every input. Locally private ones have 1 or
+    t (kairouz2016, Theorem 2); so have those of S for NR, as I(S,U;Y) <= H(U|S) + I(S;Y). If v_{s,u} <= t
+    v_{s',u'} for s != s', they have 1 or t, if there are not two s, or 1 or t^2 at one s and t elsewhere.
     """
-    total, inputs = added(weights), range(len(weights))
-    terms = [
-        [(w * v * log - total * c * v, w * v) for w, c, (v, log) in zip(weights, prices, own, strict=True)]
-        for own in values
-    ]
+    names = ("kind", "epsilon", "t", "bound", "prices", "trees" if document.table else "pieces")
+    kind, epsilon, ratios, bound, costs, proofs = fields(claim, *names)
+    t, table, words = ratio(epsilon, ratios, at_least=True), document.table, f"with ratios at most {ratios}"
+    rest = ZERO
+    if not table and kind != "ldp bound":
+        raise Malformed("this claim needs mutual information")
+    if kind == "nonrobust bound":
+        table = [row for row in table if any(row)]
+        rest, table = conditional_entropy(table), [[Decimal(sum(row))] for row in table]
+        words = f"whose probabilities given two sensitive values have ratios at most {t} under this table"
+    weights, all_s = [w for row in table for w in row], range(len(table))
+    prices, classes = numbers(costs, count=len(weights or document.p0)), [[(0, 1) for _ in all_s]]
+    if kind == "unconditional bound":
+        words += " under every distribution of (S, U)"
+        alone = [[(0, 2) if own == s else (1, 1) for own in all_s] for s in all_s]
+        classes = alone if len(table) == 2 else classes + alone
+        if len(table) == 1:
+            raise Malformed("there is one sensitive value only")
+    if not table:
+        check_pieces(document, prices, t, proofs)
+    for by_s, tree in zip(classes, items(proofs, "trees", len(classes)), strict=True) if table else ():
+        powers = [own for row, own in zip(table, by_s, strict=True) for _ in row]
+        check_tree(weights, prices, powers, t, tree)
+    return proved(number(bound), rest + sum(prices), words, document.unit())
+
+
+def proved(bound: Decimal, least: Decimal, words: str, unit: str) -> str:
+    """Return the sentence that nothing exceeds a bound, if that is not below what was proved."""
+    if least > bound:
+        raise Unproved(f"only {shown(least, up=True)} is proved, which is more than {bound}")
+    return f"no mechanism {words} has more than {shown(bound, up=True)}{unit}"
+
+
+def conditional_entropy(table: list[Numbers]) -> Decimal:
+    """Return the upper end of H(U|S) of a table without empty rows."""
+    found = whole(table)
+    parts = (w * (whole_log(sum(row)) + 8 - whole_log(w)) for row in found for w in row if w)
+    return quotient(sum(parts), sum(map(sum, found)) << BITS)[1]
+
+
+def check_tree(
+    weights: Numbers, prices: Numbers, powers: list[tuple[int, int]], t: Decimal, tree: Any
+) -> None:
+    """Prove sum_x P_x v_x ln v_x - Z ln Z <= prices . v, Z = P . v, for v_x one of two powers of t.
+
+    A leaf has a z > 0, as -Z ln Z <= z - (1 + ln z) Z.
+    """
+    total, upper, terms = sum(weights), ln(t)[1], list[list[Ends]]()
+    for place in (LEAST, LARGEST):
+        values = [(t ** own[place], own[place] * upper) for own in powers]
+        cells = zip(weights, prices, values, strict=True)
+        terms.append([(w * v * log - total * c * v, w * v) for w, c, (v, log) in cells])
 
     def children(side: bytes, x: int) -> list[bytes]:
         return [decided(side, x, LARGEST), decided(side, x, LEAST)]
 
-    for n, (token, side) in enumerate(leaves(tree, bytes([FREE] * len(weights)), children, len(weights))):
+    for n, (token, side) in enumerate(leaves(tree, len(weights), bytes([FREE] * len(weights)), children)):
         if (z := number(token)) <= 0:
             raise Malformed(f"a leaf of a tree is {z}; it must be above 0")
         slope = ONE + log(z)[0]
-        found = [[a - slope * b for a, b in own] for own in terms]
-        either = map(max, *found)
-        above = (
-            x if where == FREE else found[where][i] for i, where, x in zip(inputs, side, either, strict=True)
-        )
-        if added(above) + total * z > 0:
+        found = zip(side, *([a - slope * b for a, b in own] for own in terms), strict=True)
+        above = (max(both) if where == FREE else both[where] for where, *both in found)
+        if sum(above) + total * z > 0:
             raise Unproved(f"leaf {n} does not prove that its columns are worth no more than their prices")
 
 
-def check_divergence(document: Document, prices: Numbers, t: Decimal, pieces: Any) -> None:
+def check_pieces(document: Document, prices: Numbers, t: Decimal, pieces: Any) -> None:
     """Prove z1 f(z0 / z1) <= prices . v, z0 = P0 . v, z1 = P1 . v, for columns v with values 1 and t.
 
     Pieces [b, s] cover the ratios z0 / z1, from 1 / t to t, by intervals [a, b] with a line of slope s each.
@@ -497,7 +523,7 @@ def check_divergence(document: Document, prices: Numbers, t: Decimal, pieces: An
         line = max(generator(document.utility, r) - slope * r for r in (a, b))
         cells = zip(document.p0, document.p1, prices, strict=True)
         terms = [slope * p + line * q - total * c for p, q, c in cells]
-        if b < a or added(x * t if x > 0 else x for x in terms) > 0:
+        if b < a or sum(x * t if x > 0 else x for x in terms) > 0:
             raise Unproved(f"piece {n} does not prove that its columns are worth no more than their prices")
         a = b
     if a < t:
@@ -511,69 +537,6 @@ def generator(kind: str, r: Decimal) -> Decimal:
     if kind == "hellinger":
         return (r + ONE) / TWO - sqrt(r)[0]
     return abs(r - ONE) / TWO if kind == "tv" else (r - ONE) * (r - ONE)
-
-
-def priced(claim: Any, inputs: int, proof: str) -> tuple[Decimal, Decimal, Numbers, Any]:
-    """Return t >= e^epsilon, the bound, the prices, and what is to prove them, of a claim."""
-    _, epsilon, t, bound, prices, found = fields(claim, "kind", "epsilon", "t", "bound", "prices", proof)
-    return ratio(epsilon, t, at_least=True), number(bound), numbers(prices, count=inputs), found
-
-
-def constant(inputs: int, value: Decimal, power: Decimal = ONE) -> list[Ends]:
-    """Return the same value for all inputs, a power of one given, with an upper end of its logarithm."""
-    return [(value**power, power * ln(value)[1])] * inputs
-
-
-def proved(bound: Decimal, least: Decimal, words: str, unit: str = " nats") -> str:
-    """Return the sentence that nothing exceeds a bound, if that is not below what was proved."""
-    if least > bound:
-        raise Unproved(f"only {shown(least, up=True)} is proved, which is more than {bound}")
-    return f"no mechanism {words} has more than {shown(bound, up=True)}{unit}"
-
-
-def ldp_bound(document: Document, claim: Any) -> str:
-    """Prove that no mechanism with ratios of at most t has more than a bound (kairouz2016, Theorem 2)."""
-    inputs = len(document.p0) or len(document.weights())
-    t, bound, prices, proof = priced(claim, inputs, "tree" if document.table else "pieces")
-    if document.table:
-        check_information(document.weights(), prices, (constant(inputs, ONE), constant(inputs, t)), proof)
-    else:
-        check_divergence(document, prices, t, proof)
-    unit = " nats" if document.utility in ("mutual information", "kl") else ""
-    return proved(bound, added(prices), f"with ratios at most {t}", unit)
-
-
-def nonrobust_bound(document: Document, claim: Any) -> str:
-    """Prove a bound on I(S,U;Y) <= H(U|S) + I(S;Y), if P(y|s) <= t P(y|s') under the table."""
-    table = [row for row in document.table if any(row)]
-    t, bound, prices, tree = priced(claim, len(table), "tree")
-    values = constant(len(table), ONE), constant(len(table), t)
-    check_information([*map(added, table)], prices, values, tree)
-    words = f"whose probabilities given two sensitive values have ratios at most {t} under this table"
-    return proved(bound, conditional_entropy(table) + added(prices), words)
-
-
-def conditional_entropy(table: list[Numbers]) -> Decimal:
-    """Return the upper end of H(U|S) of a table without empty rows."""
-    found = whole(table)
-    parts = (w * (whole_log(sum(row)) + 8 - whole_log(w)) for row in found for w in row if w)
-    return quotient(sum(parts), sum(map(sum, found)) << BITS)[1]
-
-
-def unconditional_bound(document: Document, claim: Any) -> str:
-    """Prove a bound if v_{s,u} <= t v_{s',u'} for all s != s', by the columns that span that cone."""
-    weights, a1, a2 = document.weights(), len(document.table), len(document.table[0])
-    t, bound, prices, trees = priced(claim, len(weights), "trees")
-    classes = [(constant(len(weights), ONE), constant(len(weights), t))] if a1 != 2 else []
-    for s in range(a1):
-        before, after = constant(s * a2, t), constant((a1 - 1 - s) * a2, t)
-        own = constant(a2, ONE), constant(a2, t, TWO)
-        classes.append(([*before, *own[0], *after], [*before, *own[1], *after]))
-    for values, tree in zip(classes, items(trees, "trees", len(classes)), strict=True):
-        if a1 == 1:
-            raise Malformed("there is one sensitive value only")
-        check_information(weights, prices, values, tree)
-    return proved(bound, added(prices), f"with ratios at most {t} under every distribution of (S, U)")
 
 
 class Node(NamedTuple):
@@ -624,21 +587,21 @@ class Block(NamedTuple):
         letters: list[list[Ends]] = [[], [], [], []]
         for where, w, c, own in zip(node.side, self.weights, self.prices, self.least, strict=True):
             letters[where].append((w, c + slope * w + y * own))
-        sums = [(added(w for w, _ in own), added(price for _, price in own)) for own in letters[:FREE]]
+        sums = [(sum(w for w, _ in own), sum(price for _, price in own)) for own in letters[:FREE]]
         found = Numbers()
         for *values, mean in node.ends:
             logs = [v * log(v)[1] if v else ZERO for v in values]
-            total = added(w * log - price * v for (w, price), v, log in zip(sums, values, logs, strict=True))
+            total = sum(w * log - price * v for (w, price), v, log in zip(sums, values, logs, strict=True))
             (m, M, _), (low, high, _) = values, logs
             either = (max(w * low - price * m, w * high - price * M) for w, price in letters[FREE])
-            found.append(y * mean + total + added(either))
+            found.append(y * mean + total + sum(either))
         return max(found)
 
     def bound(self, tree: Any, slope: Decimal, z: Ends) -> Decimal:
         """Bound the same over vertices w with W . w between two ends; a leaf is "y" or "y tilt"."""
-        found, root = Numbers(), self.node(bytes([FREE] * len(self.least)), ZERO, added(self.least))
-        for token, node in leaves(tree, root, self.children, len(self.least)):
-            y, tilt = (number(x) for x in [*token.split(" ", 1), "0"][:2])
+        found, root = Numbers(), self.node(bytes([FREE] * len(self.least)), ZERO, Decimal(sum(self.least)))
+        for token, node in leaves(tree, len(self.least), root, self.children):
+            y, tilt = (number(x) for x in [*str(token).split(" ", 1), "0"][:2])
             found.append(self.leaf(node, slope + tilt, y) + max(tilt * z[0], tilt * z[1]))
         return max(found)
 
@@ -646,51 +609,46 @@ class Block(NamedTuple):
 def polyopt_bound(document: Document, claim: Any) -> str:
     """Prove that no mechanism of PolyOpt has more than a bound (lopuhaa2024, Definition 3: all pairs).
 
-    A tree is a list in preorder: {"block", "at"} splits on whether z_s is at most a number, the lower side
-    first; a leaf has a slope, as -Z ln Z <= e^(slope - 1) - slope Z, and a tree for every block.
+    "?2 0.3" splits columns on whether z_s is at most 0.3, s = 2, the lower side first. A leaf has a slope, as
+    -Z ln Z <= e^(slope - 1) - slope Z, and a tree for every block.
     """
     names = ("kind", "epsilon", "t", "bound", "least", "prices", "tree")
     _, epsilon, t, bound, least, prices, tree, *ball = fields(claim, *names, optional=("order", "radius"))
-    table, total, most = document.table, added(document.weights()), ratio(epsilon, t, at_least=True)
-    a2, blocks, ends, lower = len(table[0]), list[Block](), list[Ends](), rows(least, len(table))
+    table, total, most = document.table, sum(document.weights()), ratio(epsilon, t, at_least=True)
+    a2, blocks, whole, lower = len(table[0]), list[Block](), list[Ends](), rows(least, len(table))
     costs = numbers(prices, count=len(table) * a2)
     for s, (row, L) in enumerate(zip(table, lower, strict=True)):
-        if len(L) != a2 or (rest := ONE - added(L)) <= 0:
+        if len(L) != a2 or (rest := ONE - sum(L)) <= 0:
             raise Malformed(f"row {s} of the least probabilities is not of {a2} that sum to less than 1")
         width, own = quotient(most - ONE, rest)[1], [total * c for c in costs[s * a2 : (s + 1) * a2]]
         blocks.append(Block(row, own, L, rest, width, ONE + rest * width))
-        ends.append((ZERO, added(row) * (ONE + width)))
+        whole.append((ZERO, sum(row) * (ONE + width)))
     over = "these least probabilities"
     if ball != [None, None]:
         check_least(table, lower, number(ball[0]), number(ball[1], ZERO))
         over = f"F of order {ball[0]} and radius {ball[1]}"
-    pending = [ends]
-    for n, node in enumerate(items(tree, "nodes")):
-        ends = pending.pop() if pending else []
-        if ends and isinstance(node, dict) and "at" in node:
-            block, at = (number(x, ZERO) for x in fields(node, "block", "at"))
-            if block not in range(len(blocks)):
-                raise Malformed(f"there is no block {block}")
-            s = int(block)
-            pending += [[*ends[:s], own, *ends[s + 1 :]] for own in ((at, ends[s][1]), (ends[s][0], at))]
-            continue
-        slope, trees = fields(node, "slope", "trees")
+
+    def children(ends: list[Ends], s: int, at: str) -> list[list[Ends]]:
+        (low, high), middle = ends[s], number(at)
+        return [[*ends[:s], own, *ends[s + 1 :]] for own in ((low, middle), (middle, high))]
+
+    for n, (leaf, ends) in enumerate(leaves(tree, len(blocks), whole, children)):
+        slope, trees = fields(leaf, "slope", "trees")
         lam, cells = number(slope), zip(blocks, items(trees, "trees", len(blocks)), ends, strict=True)
-        if added(block.bound(own, lam, z) for block, own, z in cells) + total * exp(lam - ONE)[1] > 0:
-            raise Unproved(f"node {n} does not prove that its columns are worth no more than their prices")
-    if pending:
-        raise Malformed("a tree lacks leaves")
-    return proved(number(bound), added(costs), f"of PolyOpt, with ratios at most {t} over {over},")
+        if sum(block.bound(own, lam, z) for block, own, z in cells) + total * exp(lam - ONE)[1] > 0:
+            raise Unproved(f"leaf {n} does not prove that its columns are worth no more than their prices")
+    words = f"of PolyOpt, with ratios at most {t} over {over},"
+    return proved(number(bound), Decimal(sum(costs)), words, document.unit())
 
 
 def check_least(table: list[Numbers], lower: list[Numbers], order: Decimal, radius: Decimal) -> None:
     """Prove that L_su are no less than the least probabilities over F, by Proposition 1 of lopuhaa2024."""
     if order <= ONE:
         raise Malformed("the order is not above 1")
-    total = added(map(added, table))
+    total = sum(map(sum, table))
     spare = total * (exp(quotient((order - ONE) * radius, order)[0])[0] - ONE)
     for s, (row, L) in enumerate(zip(table, lower, strict=True)):
-        p = added(row)
+        p = sum(row)
         for w, q in ((w, q) for w, q in zip(row, L, strict=True) if w > q * p):
             parts = [(q, w), (ONE - q, p - w)] if q else []
             found = sum((a * power(quotient(b, a * p)[1], order, ONE)[1] for a, b in parts), ZERO)
@@ -703,9 +661,7 @@ RULES: dict[str, Callable[[Document, Any], str]] = {
     "privacy at the table": privacy,
     "privacy over F": privacy_over_f,
     "utility": utility,
-    "ldp bound": ldp_bound,
-    "nonrobust bound": nonrobust_bound,
-    "unconditional bound": unconditional_bound,
+    **dict.fromkeys(("ldp bound", "nonrobust bound", "unconditional bound"), prices_bound),
     "polyopt bound": polyopt_bound,
 }
 

@@ -190,7 +190,7 @@ def _nonrobust_claim(cells: bytes, shape: tuple[int, ...], epsilon: float) -> Cl
         prices, tree = priced_tree(sensitive, epsilon, optimum, slacks)
         with localcontext(verify.EXACT):
             total = text_above(rest + sum(map(Decimal, prices)))
-        parts = {**bound_level(epsilon), **priced(prices), "bound": total, "tree": tree}
+        parts = {**bound_level(epsilon), **priced(prices), "bound": total, "trees": [tree]}
         return {"kind": "nonrobust bound", **parts}
 
     return proved(information_under(joint), bound)
