@@ -75,6 +75,7 @@ def log_start(m: int, k: int) -> int:
     return int((ln(Decimal(m))[0] + k * ln(TWO)[0]) * 2**BITS)
 
 
+@lru_cache(1 << 10)
 def whole_log(n: int) -> int:
     """Return 2^BITS ln n, n >= 1, or at most 8 less.
 
@@ -294,7 +295,9 @@ def privacy(document: Document, claim: Any) -> str:
             groups = [[(min(block), max(block)) for block in blocks]]
         else:
             parts = map(sum, document.blocks([*map(mul, weights, column)]))
-            groups = [[quotient(part, total) for part, total in zip(parts, sums, strict=True) if total]]
+            # Means in units of 2^-256, rounded down and up.
+            means = [(part << 256) // total for part, total in zip(parts, sums, strict=True) if total]
+            groups = [[(mean, mean + 1) for mean in means]]
         if any(apart(own, most) for own in groups):
             raise Unproved(f"output {y} has a ratio above {t}")
     return f"the mechanism in this file has ratios at most {shown(most, up=True)} ({kind} at level {epsilon})"
@@ -342,10 +345,10 @@ def privacy_over_f(document: Document, claim: Any) -> str:
         else:
             powers = {entry: int(power(a, n, alpha)[0].scaleb(places)) for entry, a in x.items()}
         found = sum(map(mul, table[s], map(powers.__getitem__, v)))
-        means = (quotient(Decimal(a).scaleb(-places), sums[s]) for a in (found, found + 2 * sums[s]))
-        low, high = (power(mean[i], alpha, n)[i] for i, mean in enumerate(means))
-        far, near = (c * (low if c >= 0 else high) for c in tangent(s, at))
-        return far, near
+        low = power(LOW.divide(found, sums[s]).scaleb(-places), alpha, n)[0]
+        high = power(HIGH.divide(found + 2 * sums[s], sums[s]).scaleb(-places), alpha, n)[1]
+        far, near = tangent(s, at)
+        return far * (low if far >= 0 else high), near * (low if near >= 0 else high)
 
     for y, (column, proofs) in enumerate(zip(columns, items(reports, "reports", len(columns)), strict=True)):
         unproved, blocks = list[set[tuple[int, int]]](), document.blocks(column)
