@@ -106,9 +106,7 @@ def quotient(a: Number, b: Number) -> Ends:
 
 def power(x: Decimal, n: Decimal, d: Decimal) -> Ends:
     """Enclose x^(n/d), x >= 0, n > 0, d > 0."""
-    if (n, d) == (ONE, TWO) or not x:
-        return sqrt(x)
-    if (n, d) == (TWO, ONE):
+    if not x or (n, d) == (TWO, ONE):
         return x * x, x * x
     return exp(quotient(n * ln(x)[0], d)[0])[0], exp(quotient(n * ln(x)[1], d)[1])[1]
 
@@ -188,15 +186,12 @@ class Document(NamedTuple):
     """
 
     utility: str
+    unit: str  # written after a value
     table: list[Numbers]
     p0: list[int]
     p1: list[int]
     channel: list[list[int]]
     denominator: int
-
-    def unit(self) -> str:
-        """Return what is written after a value."""
-        return " nats" if self.utility in ("mutual information", "kl") else ""
 
     def weights(self) -> Numbers:
         """Return the weights of all inputs."""
@@ -238,7 +233,8 @@ def read_document(content: Any) -> tuple[Document, list[Any]]:
     if not any(p0) and not any(map(any, table)):
         raise Malformed("the weights sum to 0")
     matrix, denominator = read_channel(channel, len(p0) or len(table) * len(table[0]))
-    return Document(str(kind), table, p0, p1, matrix, denominator), items(claims, "claims")
+    unit = " nats" if kind in ("mutual information", "kl") else ""
+    return Document(str(kind), unit, table, p0, p1, matrix, denominator), items(claims, "claims")
 
 
 def read_channel(channel: Any, inputs: int) -> tuple[list[list[int]], int]:
@@ -305,9 +301,9 @@ def privacy(document: Document, claim: Any) -> str:
 
 def apart(groups: Sequence[tuple[Number, Number]], most: Decimal) -> set[tuple[int, int]]:
     """Return pairs of groups of which the first may have more than `most` times what the second has."""
-    low, high = most * min(group[0] for group in groups), max(group[1] for group in groups)
-    above = [i for i, group in enumerate(groups) if group[1] > low] if high > low else []
-    below = [j for j, group in enumerate(groups) if high > most * group[0]] if above else []
+    limit, highest = most * min(low for low, _ in groups), max(high for _, high in groups)
+    above = [i for i, (_, high) in enumerate(groups) if high > limit]
+    below = [j for j, (low, _) in enumerate(groups) if highest > most * low] if above else []
     return {(i, j) for i in above for j in below if i != j and groups[i][1] > most * groups[j][0]}
 
 
@@ -375,7 +371,7 @@ def utility(document: Document, claim: Any) -> str:
     least, (has, more) = number(fields(claim, "kind", "at least")[1]), value(document)
     if least > has:
         raise Unproved(f"the channel has no more than {shown(more, up=True)}, as far as is seen")
-    return f"the mechanism in this file has {shown(least, up=False)}{document.unit()}"
+    return f"the mechanism in this file has {shown(least, up=False)}{document.unit}"
 
 
 def value(document: Document) -> Ends:
@@ -472,7 +468,7 @@ def prices_bound(document: Document, claim: Any) -> str:
     for by_s, tree in zip(classes, items(proofs, "trees", len(classes)), strict=True) if table else ():
         powers = [own for row, own in zip(table, by_s, strict=True) for _ in row]
         check_tree(weights, prices, powers, t, tree)
-    return proved(number(bound), rest + sum(prices), words, document.unit())
+    return proved(number(bound), rest + sum(prices), words, document.unit)
 
 
 def proved(bound: Decimal, least: Decimal, words: str, unit: str) -> str:
@@ -641,7 +637,7 @@ def polyopt_bound(document: Document, claim: Any) -> str:
         if sum(block.bound(own, lam, z) for block, own, z in cells) + total * exp(lam - ONE)[1] > 0:
             raise Unproved(f"leaf {n} does not prove that its columns are worth no more than their prices")
     words = f"of PolyOpt, with ratios at most {t} over {over},"
-    return proved(number(bound), Decimal(sum(costs)), words, document.unit())
+    return proved(number(bound), Decimal(sum(costs)), words, document.unit)
 
 
 def check_least(table: list[Numbers], lower: list[Numbers], order: Decimal, radius: Decimal) -> None:
