@@ -72,7 +72,7 @@ ln, exp, sqrt = (lru_cache(1 << 14)(partial(enclosed, function)) for function in
 @lru_cache(1 << 14)
 def log_start(m: int, k: int) -> int:
     """Return 2^BITS ln(m 2^k), rounded down."""
-    return int((ln(Decimal(m))[0] + k * ln(TWO)[0]) * 2**BITS)
+    return int(LOW.multiply(LOW.fma(k, ln(TWO)[0], ln(Decimal(m))[0]), 1 << BITS))
 
 
 @lru_cache(1 << 10)
