@@ -292,8 +292,8 @@ def privacy(document: Document, claim: Any) -> str:
         else:
             parts = map(sum, document.blocks([*map(mul, weights, column)]))
             # Means in units of 2^-256, rounded down and up.
-            means = [(part << 256) // total for part, total in zip(parts, sums, strict=True) if total]
-            groups = [[(mean, mean + 1) for mean in means]]
+            means = [(part << 256, total) for part, total in zip(parts, sums, strict=True) if total]
+            groups = [[(part // total, -(-part // total)) for part, total in means]]
         if any(apart(own, most) for own in groups):
             raise Unproved(f"output {y} has a ratio above {t}")
     return f"the mechanism in this file has ratios at most {shown(most, up=True)} ({kind} at level {epsilon})"

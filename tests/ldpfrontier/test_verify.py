@@ -228,3 +228,14 @@ def test_the_divergence_of_a_channel(tmp_path: Path, kind: str, value: float) ->
         assert code_of(document, tmp_path)[0] == code
     document["claims"] = TWO["claims"][:1]
     assert code_of(document, tmp_path)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("privacy at the table", 0), ("privacy given U", 0), ("local privacy", 1)]
+)
+def test_an_output_of_impossible_inputs_alone(tmp_path: Path, kind: str, code: int) -> None:
+    """Its mean is 0, exactly, for every sensitive value."""
+    document = changed(lambda d: d.update(utility={"kind": "mutual information", "table": [["1", "0"]] * 2}))
+    document["channel"] = {"denominator": "1", "rows": [["1", "0"], ["0", "1"]] * 2}
+    document["claims"] = [{"kind": kind, "epsilon": "0", "t": "1"}]
+    assert code_of(document, tmp_path)[0] == code
