@@ -255,9 +255,7 @@ def read_channel(channel: Any, inputs: int) -> tuple[list[list[int]], int]:
             else:
                 raise Malformed(f"the channel has more than {MAX_TERMS} entries")
         if sum(row) != number(denominator, ONE) or len(row) != len((matrix or [row])[0]):
-            raise Malformed(
-                f"row {x} of the channel does not sum to the denominator, or is of another length"
-            )
+            raise Malformed(f"row {x} of the channel does not sum to the denominator, or has another length")
         matrix.append(row)
     return matrix, sum(matrix[0])
 
@@ -335,14 +333,16 @@ def privacy_over_f(document: Document, claim: Any) -> str:
         x = {entry: abs(scalar - entry) for entry in {*v}}
         if not sums[s] or not any(x.values()):
             return ZERO, ZERO
-        places = 25 - max(x.values()).adjusted() // 2
         if alpha == TWO:  # roots of whole numbers, which are fast
-            powers = {entry: isqrt(int(a.scaleb(2 * places))) for entry, a in x.items()}
+            places = 25 - max(x.values()).adjusted() // 2
+            roots = {entry: isqrt(int(a.scaleb(2 * places))) for entry, a in x.items()}
+            found = sum(map(mul, table[s], map(roots.__getitem__, v)))
+            low, high = (Decimal(a).scaleb(-places) for a in (found, found + sums[s]))
         else:
-            powers = {entry: int(power(a, n, alpha)[0].scaleb(places)) for entry, a in x.items()}
-        found = sum(map(mul, table[s], map(powers.__getitem__, v)))
-        low = power(LOW.divide(found, sums[s]).scaleb(-places), alpha, n)[0]
-        high = power(HIGH.divide(found + 2 * sums[s], sums[s]).scaleb(-places), alpha, n)[1]
+            powers = zip(*(power(x[entry], n, alpha) for entry in v), strict=True)
+            low, high = (Decimal(sum(map(mul, table[s], ends))) for ends in powers)
+        low = power(LOW.divide(low, sums[s]), alpha, n)[0]
+        high = power(HIGH.divide(high, sums[s]), alpha, n)[1]
         far, near = tangent(s, at)
         return far * (low if far >= 0 else high), near * (low if near >= 0 else high)
 
@@ -677,9 +677,7 @@ def check(content: Any) -> list[str]:
                 raise Malformed(f"a claim is of the kind {unknown[0][:40]!a}, which is unknown")
             return [RULES[kind](document, claim) for kind, claim in zip(kinds, claims, strict=True)]
         except (ArithmeticError, TypeError, ValueError, LookupError) as error:
-            raise Malformed(
-                f"a part of it is not of the form that it should have, or out of range: {error!a}"
-            ) from None
+            raise Malformed(f"a part is out of range, or not of the form it should have: {error!a}") from None
 
 
 def check_file(path: str | Path) -> tuple[int, str]:

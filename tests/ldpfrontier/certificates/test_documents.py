@@ -176,6 +176,26 @@ def test_the_proved_level_is_the_worst_over_f() -> None:
         verify.check(document | {"claims": [uncertainty_claim(ball, level - 1e-8, rows)]})
 
 
+@pytest.mark.parametrize("order", [1.05, 2.0, 16.0])
+def test_levels_are_proved_of_numerators_of_any_size(order: float) -> None:
+    """The level that is proved does not depend on how many digits the numerators have."""
+    ball = RenyiBall.confidence(TABLE, order=order)
+    channel = optimal_robust(ball, 0.7).channel
+    level = ball.worst_case_epsilon(channel)
+    whole = next(whole_channels(channel.matrix))
+    for factor in (1, 10**60, 10**200):
+        rows = [[factor * n for n in row] for row in whole]
+        document = {
+            "format": verify.FORMAT,
+            "version": verify.VERSION,
+            "utility": information_under(ball.centre),
+            "channel": written_channel(rows),
+        }
+        for higher, proved in ((1e-8, True), (-1e-8, False)):
+            claim = uncertainty_claim(ball, level + higher, whole)
+            assert refused(document | {"claims": [claim]}) != proved
+
+
 def test_zeros_of_a_channel_are_counted() -> None:
     matrix = np.array([[0.5, 0.0, 0.0, 0.5], [0.0, 0.25, 0.75, 0.0], [0.0, 0.0, 0.0, 1.0]])
     rows = next(whole_channels(matrix, matrix))
