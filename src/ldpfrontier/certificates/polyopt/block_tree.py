@@ -29,7 +29,7 @@ from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.types import FloatArray
 
 LEAST, LARGEST, THIRD, FREE = 0, 1, 2, -1
-_STEPS = SETTINGS.bisection_steps
+_STEPS = SETTINGS.multiplier_steps
 _DIGITS = SETTINGS.digits
 _ERROR = SETTINGS.excess_error
 

@@ -30,7 +30,7 @@ class PolyoptCertificateSettings:
     #: Share of the slack of a leaf that rounding may take.
     rounding_share: float = 0.01
     #: Steps of the search for a multiplier.
-    bisection_steps: int = 50
+    multiplier_steps: int = 50
     #: Error of how far a node is from being proved, as a share of that: it decides what a tree splits on.
     excess_error: float = 0.01
     #: Least distance of two z between which a block is split.
