@@ -12,8 +12,9 @@ with
     gain(c) = min over X >= 1 of max over h of X^(-1/g) M(V + h) - h + c (X - 1)
 
 for c = k p in the units of the block, R_i . v_i - t R_j . v_j <= U_i - t L_j + k E. Where h > 0, X = M'^g and
-c = M M'^(-1-g) / g at the best h, both monotone in h, which is found by Newton's method. The bound is convex in
-k, and its slope is what the groups leave of E: k is found by halvings, tangents and secants. The price itself is not in the proof: its h and X are (`ldpfrontier.verify.privacy_over_f`).
+c = M M'^(-1-g) / g at the best h, both monotone in h, which is found by Newton's method. The bound is convex
+in k, and its slope is what the groups leave of E: k is found by halvings, tangents and secants. The price
+itself is not in the proof: its h and X are (`ldpfrontier.verify.privacy_over_f`).
 """
 
 from __future__ import annotations
