@@ -21,7 +21,7 @@ if __name__ == "__main__":  # what lies beside this file is not imported in the 
 import decimal
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Context, Decimal
 from functools import lru_cache, partial
 from math import isqrt
@@ -37,10 +37,13 @@ EXACT = Context(prec=8000, Emax=10**6, Emin=-(10**6), traps=list(decimal.getcont
 RAISED = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
 LOW = Context(prec=50, rounding=decimal.ROUND_FLOOR, Emax=10**6, Emin=-(10**6), traps=RAISED)
 HIGH = Context(prec=50, rounding=decimal.ROUND_CEILING, Emax=10**6, Emin=-(10**6), traps=RAISED)
-CUT, REST = Context(prec=3, rounding=decimal.ROUND_FLOOR), Decimal("1e-21")
-SERIES = [LOW.divide(1, odd) for odd in (7, 5, 3, 1)]
+BITS = 80  # of a logarithm that is a whole number, after the point
+SERIES = [(1 << BITS) // odd for odd in (7, 5, 3, 1)]
 DIGITS = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+SPLIT = re.compile(r"\?([0-9]{1,9})((?: [0-9.]+)?)")
+ENTRIES = re.compile(rf"0\*([1-9][0-9]{{0,6}})|[0-9]{{1,{MAX_DIGITS}}}")
 
+Number = Decimal | int
 Numbers = list[Decimal]
 Ends = tuple[Decimal, Decimal]
 Vertex = tuple[Decimal, Decimal, Decimal, Decimal]
@@ -67,50 +70,45 @@ ln, exp, sqrt = (lru_cache(1 << 14)(partial(enclosed, function)) for function in
 
 
 @lru_cache(1 << 14)
-def log(x: Decimal) -> Ends:
-    """Enclose ln x by 1e-21, and fast: ln m + 2 (z + z^3/3 + z^5/5 + z^7/7 + ...), z = (x - m) / (x + m).
+def log_start(m: int, k: int) -> int:
+    """Return 2^BITS ln(m 2^k), rounded down."""
+    return int(LOW.multiply(LOW.fma(k, ln(TWO)[0], ln(Decimal(m))[0]), 1 << BITS))
 
-    With m the first three digits of x, z is from 0 to 0.005, and the rest is at most z^9 / 4.
+
+@lru_cache(1 << 10)
+def whole_log(n: int) -> int:
+    """Return 2^BITS ln n, n >= 1, or at most 8 less.
+
+    It is ln(m 2^k) + 2 (z + z^3/3 + ...), z = (n - m 2^k) / (n + m 2^k). With m the first 9 bits of n, z is
+    below 2^-9. What follows z^7/7 is less than 1, and so is what each of the roundings takes away.
     """
-    m, series = CUT.plus(x), SERIES[0]
-    z = LOW.divide(EXACT.subtract(x, m), EXACT.add(x, m))
-    square = LOW.multiply(z, z)
-    for coefficient in SERIES[1:]:
-        series = LOW.fma(square, series, coefficient)
-    low = LOW.add(ln(m)[0], LOW.multiply(LOW.multiply(TWO, z), series))
-    return low, HIGH.add(low, REST)
+    k = max(n.bit_length() - 9, 0)
+    start = n >> k << k
+    z = (n - start << BITS) // (n + start)
+    square, series = z * z >> BITS, 0
+    for coefficient in SERIES:
+        series = coefficient + (series * square >> BITS)
+    return log_start(n >> k, k) + (z * series >> BITS - 1)
 
 
-def quotient(a: Decimal, b: Decimal) -> Ends:
+@lru_cache(1 << 14)
+def log(x: Decimal) -> Ends:
+    """Enclose ln x, x > 0, to 23 decimals, and fast."""
+    n, d = x.as_integer_ratio()
+    near = whole_log(n) - whole_log(d)
+    return LOW.divide(near - 8, 1 << BITS), HIGH.divide(near + 8, 1 << BITS)
+
+
+def quotient(a: Number, b: Number) -> Ends:
     """Enclose a / b, b > 0."""
     return LOW.divide(a, b), HIGH.divide(a, b)
 
 
 def power(x: Decimal, n: Decimal, d: Decimal) -> Ends:
     """Enclose x^(n/d), x >= 0, n > 0, d > 0."""
-    if (n, d) == (ONE, TWO) or not x:
-        return sqrt(x)
-    if (n, d) == (TWO, ONE):
+    if not x or (n, d) == (TWO, ONE):
         return x * x, x * x
     return exp(quotient(n * ln(x)[0], d)[0])[0], exp(quotient(n * ln(x)[1], d)[1])[1]
-
-
-def added(x: Iterable[Decimal]) -> Decimal:
-    """Return a sum."""
-    return sum(x, ZERO)
-
-
-def dot(x: Iterable[Decimal], y: Iterable[Decimal]) -> Decimal:
-    """Return a sum of products."""
-    return added(map(mul, x, y))
-
-
-def masses(cells: Iterable[Ends]) -> dict[Decimal, Decimal]:
-    """Return the weight of every value that there is."""
-    found: dict[Decimal, Decimal] = {}
-    for weight, value in cells:
-        found[value] = found.get(value, ZERO) + weight
-    return found
 
 
 def shown(x: Decimal, *, up: bool) -> str:
@@ -122,19 +120,15 @@ def shown(x: Decimal, *, up: bool) -> str:
 
 
 def load(text: str) -> Any:
-    """Read JSON in which no key occurs twice and every number is text."""
+    """Read JSON in which no key occurs twice."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({key for key, _ in pairs}) < len(pairs):
             raise Malformed(f"one of the keys {', '.join(key for key, _ in pairs)[:80]} occurs twice")
         return dict(pairs)
 
-    def refused(text: str) -> Any:
-        raise Malformed(f"{text[:20]} is not in quotes; numbers are text")
-
-    hooks: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), refused)
     try:
-        return json.loads(text, object_pairs_hook=unique, **hooks)
+        return json.loads(text, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         raise Malformed(f"it is not JSON: {error}") from None
 
@@ -177,6 +171,12 @@ def rows(values: Any, count: int | None = None) -> list[Numbers]:
     return [row for row in found if len(row) == len(found[0]) or items(row, "numbers", len(found[0]))]
 
 
+def whole(table: list[Numbers]) -> list[list[int]]:
+    """Return decimals as whole numbers, multiplied by a power of ten."""
+    places = max((-int(x.as_tuple().exponent) for row in table for x in row), default=0)
+    return [[int(x.scaleb(places)) for x in row] for row in table]
+
+
 class Document(NamedTuple):
     """What claims are about; weights are probabilities once they are divided by their sum.
 
@@ -186,11 +186,12 @@ class Document(NamedTuple):
     """
 
     utility: str
+    unit: str  # written after a value
     table: list[Numbers]
-    p0: Numbers
-    p1: Numbers
-    channel: list[Numbers]
-    denominator: Decimal
+    p0: list[int]
+    p1: list[int]
+    channel: list[list[int]]
+    denominator: int
 
     def weights(self) -> Numbers:
         """Return the weights of all inputs."""
@@ -198,12 +199,12 @@ class Document(NamedTuple):
             raise Malformed("this claim needs mutual information")
         return [w for row in self.table for w in row]
 
-    def blocks(self, column: Sequence[Decimal]) -> list[Sequence[Decimal]]:
+    def blocks(self, column: Sequence[int]) -> list[Sequence[int]]:
         """Return the entries of a column for every sensitive value."""
         a2 = len(self.table[0])
         return [column[i : i + a2] for i in range(0, len(column), a2)]
 
-    def columns(self) -> Iterator[tuple[Decimal, ...]]:
+    def columns(self) -> Iterator[tuple[int, ...]]:
         """Return the columns of the channel."""
         if not self.channel:
             raise Malformed("this claim needs a channel")
@@ -219,42 +220,44 @@ def read_document(content: Any) -> tuple[Document, list[Any]]:
     if not isinstance(note or "", str):
         raise Malformed("the note is no text")
     kind = utility.get("kind") if isinstance(utility, dict) else None
-    table, p0, p1 = list[Numbers](), Numbers(), Numbers()
+    table, p0, p1 = list[Numbers](), list[int](), list[int]()
     if kind == "mutual information" and "table" in utility:
         table = rows(fields(utility, "kind", "table")[1])
     elif kind == "mutual information":
         table = [[w] for w in numbers(fields(utility, "kind", "prior")[1], ZERO)]
     elif kind in ("kl", "tv", "chi2", "hellinger"):
-        p0, p1 = rows(fields(utility, "kind", "p0", "p1")[1:])
-        p0, p1 = [w * sum(p1) for w in p0], [w * sum(p0) for w in p1]
+        q0, q1 = whole(rows(fields(utility, "kind", "p0", "p1")[1:]))
+        p0, p1 = [w * sum(q1) for w in q0], [w * sum(q0) for w in q1]
     else:
         raise Malformed("the utility is none of mutual information, kl, tv, chi2, hellinger")
-    if not sum(p0 or [w for row in table for w in row]):
+    if not any(p0) and not any(map(any, table)):
         raise Malformed("the weights sum to 0")
     matrix, denominator = read_channel(channel, len(p0) or len(table) * len(table[0]))
-    return Document(str(kind), table, p0, p1, matrix, denominator), items(claims, "claims")
+    unit = " nats" if kind in ("mutual information", "kl") else ""
+    return Document(str(kind), unit, table, p0, p1, matrix, denominator), items(claims, "claims")
 
 
-def read_channel(channel: Any, inputs: int) -> tuple[list[Numbers], Decimal]:
+def read_channel(channel: Any, inputs: int) -> tuple[list[list[int]], int]:
     """Return the numerators of a channel, whose rows sum to the denominator, and the denominator."""
     if channel is None:
-        return [], ONE
+        return [], 1
     denominator, entries = fields(channel, "denominator", "rows")
-    whole, matrix = number(denominator, ONE), list[Numbers]()
+    matrix = list[list[int]]()
     for x, texts in enumerate(items(entries, "rows of numbers", inputs)):
-        row = Numbers()
+        row = list[int]()
         for text in items(texts, "numbers"):
-            # "0*12" stands for twelve zeros.
-            zeros = "*" in text and re.fullmatch(r"0\*([1-9][0-9]{0,6})", text)
-            row += [ZERO] * int(zeros[1]) if zeros else [number(text, ZERO)]
-            if len(row) * inputs > MAX_TERMS:
+            if not (found := ENTRIES.fullmatch(text)):
+                raise Malformed(f"{text[:40]!a} is no number, which is a text of digits in a channel")
+            if not found[1]:
+                row.append(int(text))
+            elif (len(row) + int(found[1])) * inputs <= MAX_TERMS:
+                row += [0] * int(found[1])  # "0*12" stands for twelve zeros
+            else:
                 raise Malformed(f"the channel has more than {MAX_TERMS} entries")
-        if added(row) != whole or len(row) != len((matrix or [row])[0]):
-            raise Malformed(
-                f"row {x} of the channel does not sum to the denominator, or is of another length"
-            )
+        if sum(row) != number(denominator, ONE) or len(row) != len((matrix or [row])[0]):
+            raise Malformed(f"row {x} of the channel does not sum to the denominator, or has another length")
         matrix.append(row)
-    return matrix, whole
+    return matrix, sum(matrix[0])
 
 
 def ratio(epsilon: Any, t: Any, *, at_least: bool) -> Decimal:
@@ -271,31 +274,34 @@ def ratio(epsilon: Any, t: Any, *, at_least: bool) -> Decimal:
 def privacy(document: Document, claim: Any) -> str:
     """Prove that the means of Q(y|.) in two groups have ratios of at most t <= e^epsilon, for all y."""
     kind, epsilon, t = fields(claim, "kind", "epsilon", "t")
-    most, table = ratio(epsilon, t, at_least=False), document.table
+    most, table = ratio(epsilon, t, at_least=False), whole(document.table)
     if not table and kind != "local privacy":
         raise Malformed("this claim needs a table")
-    sums = [added(row) for row in table]
+    weights, sums = [w for row in table for w in row], [sum(row) for row in table]
+    groups: list[Sequence[tuple[Number, Number]]]
     for y, column in enumerate(document.columns()):
         blocks = document.blocks(column) if table else []
         if kind == "local privacy":
-            found = [[(min(column), min(column)), (max(column), max(column))]]
+            groups = [[(min(column), min(column)), (max(column), max(column))]]
         elif kind == "privacy given U":
-            found = [[(v, v) for v in entries] for entries in zip(*blocks, strict=True)]
+            groups = [[(v, v) for v in entries] for entries in zip(*blocks, strict=True)]
         elif kind == "unconditional privacy":
-            found = [[(min(block), max(block)) for block in blocks]]
+            groups = [[(min(block), max(block)) for block in blocks]]
         else:
-            means = [(dot(p, v), total) for p, v, total in zip(table, blocks, sums, strict=True) if total]
-            found = [[quotient(*mean) for mean in means]]
-        if any(apart(groups, most) for groups in found):
+            parts = map(sum, document.blocks([*map(mul, weights, column)]))
+            # Means in units of 2^-256, rounded down and up.
+            means = [(part << 256, total) for part, total in zip(parts, sums, strict=True) if total]
+            groups = [[(part // total, -(-part // total)) for part, total in means]]
+        if any(apart(own, most) for own in groups):
             raise Unproved(f"output {y} has a ratio above {t}")
     return f"the mechanism in this file has ratios at most {shown(most, up=True)} ({kind} at level {epsilon})"
 
 
-def apart(groups: list[Ends], most: Decimal) -> set[tuple[int, int]]:
+def apart(groups: Sequence[tuple[Number, Number]], most: Decimal) -> set[tuple[int, int]]:
     """Return pairs of groups of which the first may have more than `most` times what the second has."""
-    low, high = most * min(group[0] for group in groups), max(group[1] for group in groups)
-    above = [i for i, group in enumerate(groups) if group[1] > low] if high > low else []
-    below = [j for j, group in enumerate(groups) if high > most * group[0]] if above else []
+    limit, highest = most * min(low for low, _ in groups), max(high for _, high in groups)
+    above = [i for i, (_, high) in enumerate(groups) if high > limit]
+    below = [j for j, (low, _) in enumerate(groups) if highest > most * low] if above else []
     return {(i, j) for i in above for j in below if i != j and groups[i][1] > most * groups[j][0]}
 
 
@@ -307,12 +313,13 @@ def privacy_over_f(document: Document, claim: Any) -> str:
     """
     names = ("kind", "epsilon", "t", "order", "radius", "reports")
     _, epsilon, t, order, radius, reports = fields(claim, *names)
-    weights, most, alpha = document.weights(), ratio(epsilon, t, at_least=False), number(order)
-    table, n, columns = document.table, alpha - ONE, list(document.columns())
+    document.weights()
+    table, most, alpha = whole(document.table), ratio(epsilon, t, at_least=False), number(order)
+    n, columns = alpha - ONE, list(document.columns())
     if n <= 0:
         raise Malformed("the order is not above 1")
-    spare, sums = exp(quotient(n * number(radius, ZERO), alpha)[1])[1] - ONE, [added(row) for row in table]
-    ends = [ONE + quotient(added(weights) * spare, p)[1] if p else ONE for p in sums]
+    spare, sums = exp(quotient(n * number(radius, ZERO), alpha)[1])[1] - ONE, [sum(row) for row in table]
+    ends = [ONE + quotient(sum(sums) * spare, p)[1] if p else ONE for p in sums]
 
     @lru_cache(1 << 16)
     def tangent(s: int, at: Decimal) -> Ends:
@@ -321,27 +328,29 @@ def privacy_over_f(document: Document, claim: Any) -> str:
         far, near = (LOW.add(ONE, quotient(alpha * (at - x), n * at)[0]) for x in (ends[s], ONE))
         return quotient(far, high if far > 0 else low)[0], quotient(near, high if near > 0 else low)[0]
 
-    def gap(s: int, v: dict[Decimal, Decimal], scalar: Decimal, at: Decimal) -> Ends:
+    def gap(s: int, v: Sequence[int], scalar: Decimal, at: Decimal) -> Ends:
         """Bound X^(-1/g) M_s(x) from below in the same way, x the distances of entries from a scalar."""
-        x = [abs(scalar - entry) for entry in v]
-        if not sums[s] or not any(x):
+        x = {entry: abs(scalar - entry) for entry in {*v}}
+        if not sums[s] or not any(x.values()):
             return ZERO, ZERO
         if alpha == TWO:  # roots of whole numbers, which are fast
-            places = 25 - max(x).adjusted() // 2
-            low = dot(v.values(), [Decimal(isqrt(int(a.scaleb(2 * places)))) for a in x])
-            low, high = low.scaleb(-places), (low + sums[s]).scaleb(-places)
+            places = 25 - max(x.values()).adjusted() // 2
+            roots = {entry: isqrt(int(a.scaleb(2 * places))) for entry, a in x.items()}
+            found = sum(map(mul, table[s], map(roots.__getitem__, v)))
+            low, high = (Decimal(a).scaleb(-places) for a in (found, found + sums[s]))
         else:
-            low, high = (dot(v.values(), ends) for ends in zip(*(power(a, n, alpha) for a in x), strict=True))
-        low, high = (power(quotient(a, sums[s])[i], alpha, n)[i] for i, a in ((0, low), (1, high)))
-        far, near = (c * (low if c >= 0 else high) for c in tangent(s, at))
-        return far, near
+            powers = zip(*(power(x[entry], n, alpha) for entry in v), strict=True)
+            low, high = (Decimal(sum(map(mul, table[s], ends))) for ends in powers)
+        low = power(LOW.divide(low, sums[s]), alpha, n)[0]
+        high = power(HIGH.divide(high, sums[s]), alpha, n)[1]
+        far, near = tangent(s, at)
+        return far * (low if far >= 0 else high), near * (low if near >= 0 else high)
 
     for y, (column, proofs) in enumerate(zip(columns, items(reports, "reports", len(columns)), strict=True)):
         unproved, blocks = list[set[tuple[int, int]]](), document.blocks(column)
-        cells = [*map(masses, map(zip, table, blocks))]
         for proof in items(proofs, "proofs"):
             far, near = list[Ends](), list[Ends]()
-            for s, (v, hints) in enumerate(zip(cells, items(proof, "groups", len(table)), strict=True)):
+            for s, (v, hints) in enumerate(zip(blocks, items(proof, "groups", len(table)), strict=True)):
                 out, out_below, at, at_below = numbers(hints, ZERO, 4)
                 high, low = max(v), min(v)
                 upper, lower = high + out * (high - low), low - out_below * (high - low)
@@ -362,8 +371,7 @@ def utility(document: Document, claim: Any) -> str:
     least, (has, more) = number(fields(claim, "kind", "at least")[1]), value(document)
     if least > has:
         raise Unproved(f"the channel has no more than {shown(more, up=True)}, as far as is seen")
-    unit = " nats" if document.utility in ("mutual information", "kl") else ""
-    return f"the mechanism in this file has {shown(least, up=False)}{unit}"
+    return f"the mechanism in this file has {shown(least, up=False)}{document.unit}"
 
 
 def value(document: Document) -> Ends:
@@ -371,22 +379,23 @@ def value(document: Document) -> Ends:
     return quotient(*(information if document.table else divergence)(document))
 
 
-def information(document: Document) -> Ends:
+def information(document: Document) -> tuple[int, int]:
     """Return the least that total x mutual information can be, and total."""
-    weights, has = document.weights(), ZERO
-    total = added(weights)
+    (weights,), has = whole([document.weights()]), 0
+    total = sum(weights)
+    log_total = whole_log(total)
     for column in document.columns():
         cells = [(w * n, n) for w, n in zip(weights, column, strict=True) if n and w]
-        if mass := added(wn for wn, _ in cells):
-            has += added(wn * log(n)[0] for wn, n in cells) - mass * log(quotient(mass, total)[1])[1]
-    return has, total * document.denominator
+        if mass := sum(wn for wn, _ in cells):
+            has += sum(wn * whole_log(n) for wn, n in cells) - mass * (whole_log(mass) + 8 - log_total)
+    return has, total * document.denominator << BITS
 
 
-def divergence(document: Document) -> Ends:
+def divergence(document: Document) -> tuple[Decimal, int]:
     """Return the least that total x divergence can be, and total."""
     has = ZERO
     for column in document.columns():
-        z0, z1 = dot(document.p0, column), dot(document.p1, column)
+        z0, z1 = (Decimal(sum(map(mul, p, column))) for p in (document.p0, document.p1))
         if document.utility == "tv":
             has += abs(z0 - z1) / TWO
         elif document.utility == "hellinger":
@@ -397,25 +406,21 @@ def divergence(document: Document) -> Ends:
             has += z0 * ln(quotient(z0, z1)[0])[0]
         elif z1 and document.utility == "chi2":
             has += quotient((z0 - z1) * (z0 - z1), z1)[0]
-    return has, added(document.p0) * document.denominator
+    return has, sum(document.p0) * document.denominator
 
 
 # Rules: what no mechanism has.
 
 
-def leaves(
-    tree: Any, root: Any, children: Callable[[Any, int], list[Any]], size: int
-) -> Iterator[tuple[str, Any]]:
+def leaves(tree: Any, size: int, root: Any, children: Callable[..., list[Any]]) -> Iterator[tuple[Any, Any]]:
     """Walk through a tree in preorder, and return its leaves with their nodes; "?7" is a split on 7."""
     pending = [root]
-    if not isinstance(tree, list) or len(tree) * size > MAX_TERMS:
-        raise Malformed("a tree is no list, or a too large one")
-    for token in tree:
-        if not pending or not isinstance(token, str):
+    for token in items(tree, "nodes of a tree"):
+        if not pending or len(tree) * size > MAX_TERMS:
             raise Malformed(f"a tree has {str(token)[:40]!a} where it cannot be")
-        node = pending.pop()
-        if re.fullmatch(r"\?[0-9]{1,9}", token):
-            pending += children(node, int(token[1:]))[::-1]
+        node, split = pending.pop(), isinstance(token, str) and SPLIT.fullmatch(token)
+        if split:
+            pending += children(node, int(split[1]), *split[2].split())[::-1]
         else:
             yield token, node
     if pending:
@@ -433,47 +438,91 @@ def decided(side: bytes, x: int, where: int) -> bytes:
     return side[:x] + bytes([where]) + side[x + 1 :]
 
 
-def check_information(
-    weights: Numbers, prices: Numbers, values: tuple[list[Ends], list[Ends]], tree: Any
-) -> None:
-    """Prove sum_x P_x v_x ln v_x - Z ln Z <= prices . v, Z = P . v, for columns v of two values per input.
+def prices_bound(document: Document, claim: Any) -> str:
+    """Prove a bound by prices that sum to it: no column is worth more than the price of its entries.
 
-    The values have upper ends of their logarithms. A leaf has a z > 0, as -Z ln Z <= z - (1 + ln z) Z.
+    The columns that span a class have one of two powers of t at every input. Locally private ones have 1 or
+    t (kairouz2016, Theorem 2); so have those of S for NR, as I(S,U;Y) <= H(U|S) + I(S;Y). If v_{s,u} <= t
+    v_{s',u'} for s != s', they have 1 or t, if there are not two s, or 1 or t^2 at one s and t elsewhere.
     """
-    total, inputs = added(weights), range(len(weights))
-    terms = [
-        [(w * v * log - total * c * v, w * v) for w, c, (v, log) in zip(weights, prices, own, strict=True)]
-        for own in values
-    ]
+    names = ("kind", "epsilon", "t", "bound", "prices", "trees" if document.table else "pieces")
+    kind, epsilon, ratios, bound, costs, proofs = fields(claim, *names)
+    t, table, words = ratio(epsilon, ratios, at_least=True), document.table, f"with ratios at most {ratios}"
+    rest = ZERO
+    if not table and kind != "ldp bound":
+        raise Malformed("this claim needs mutual information")
+    if kind == "nonrobust bound":
+        table = [row for row in table if any(row)]
+        rest, table = conditional_entropy(table), [[Decimal(sum(row))] for row in table]
+        words = f"whose probabilities given two sensitive values have ratios at most {t} under this table"
+    weights, all_s = [w for row in table for w in row], range(len(table))
+    prices, classes = numbers(costs, count=len(weights or document.p0)), [[(0, 1) for _ in all_s]]
+    if kind == "unconditional bound":
+        words += " under every distribution of (S, U)"
+        alone = [[(0, 2) if own == s else (1, 1) for own in all_s] for s in all_s]
+        classes = alone if len(table) == 2 else classes + alone
+        if len(table) == 1:
+            raise Malformed("there is one sensitive value only")
+    if not table:
+        check_pieces(document, prices, t, proofs)
+    for by_s, tree in zip(classes, items(proofs, "trees", len(classes)), strict=True) if table else ():
+        powers = [own for row, own in zip(table, by_s, strict=True) for _ in row]
+        check_tree(weights, prices, powers, t, tree)
+    return proved(number(bound), rest + sum(prices), words, document.unit)
+
+
+def proved(bound: Decimal, least: Decimal, words: str, unit: str) -> str:
+    """Return the sentence that nothing exceeds a bound, if that is not below what was proved."""
+    if least > bound:
+        raise Unproved(f"only {shown(least, up=True)} is proved, which is more than {bound}")
+    return f"no mechanism {words} has more than {shown(bound, up=True)}{unit}"
+
+
+def conditional_entropy(table: list[Numbers]) -> Decimal:
+    """Return the upper end of H(U|S) of a table without empty rows."""
+    found = whole(table)
+    parts = (w * (whole_log(sum(row)) + 8 - whole_log(w)) for row in found for w in row if w)
+    return quotient(sum(parts), sum(map(sum, found)) << BITS)[1]
+
+
+def check_tree(
+    weights: Numbers, prices: Numbers, powers: list[tuple[int, int]], t: Decimal, tree: Any
+) -> None:
+    """Prove sum_x P_x v_x ln v_x - Z ln Z <= prices . v, Z = P . v, for v_x one of two powers of t.
+
+    A leaf has a z > 0, as -Z ln Z <= z - (1 + ln z) Z.
+    """
+    total, upper, terms = sum(weights), ln(t)[1], list[list[Ends]]()
+    for place in (LEAST, LARGEST):
+        values = [(t ** own[place], own[place] * upper) for own in powers]
+        cells = zip(weights, prices, values, strict=True)
+        terms.append([(w * v * log - total * c * v, w * v) for w, c, (v, log) in cells])
 
     def children(side: bytes, x: int) -> list[bytes]:
         return [decided(side, x, LARGEST), decided(side, x, LEAST)]
 
-    for n, (token, side) in enumerate(leaves(tree, bytes([FREE] * len(weights)), children, len(weights))):
+    for n, (token, side) in enumerate(leaves(tree, len(weights), bytes([FREE] * len(weights)), children)):
         if (z := number(token)) <= 0:
             raise Malformed(f"a leaf of a tree is {z}; it must be above 0")
-        slope = ONE + ln(z)[0]
-        found = [[a - slope * b for a, b in own] for own in terms]
-        either = map(max, *found)
-        above = (
-            x if where == FREE else found[where][i] for i, where, x in zip(inputs, side, either, strict=True)
-        )
-        if added(above) + total * z > 0:
+        slope = ONE + log(z)[0]
+        found = zip(side, *([a - slope * b for a, b in own] for own in terms), strict=True)
+        above = (max(both) if where == FREE else both[where] for where, *both in found)
+        if sum(above) + total * z > 0:
             raise Unproved(f"leaf {n} does not prove that its columns are worth no more than their prices")
 
 
-def check_divergence(document: Document, prices: Numbers, t: Decimal, pieces: Any) -> None:
+def check_pieces(document: Document, prices: Numbers, t: Decimal, pieces: Any) -> None:
     """Prove z1 f(z0 / z1) <= prices . v, z0 = P0 . v, z1 = P1 . v, for columns v with values 1 and t.
 
     Pieces [b, s] cover the ratios z0 / z1, from 1 / t to t, by intervals [a, b] with a line of slope s each.
     """
-    total, a = added(document.p0), quotient(ONE, t)[0]
+    total, a = sum(document.p0), quotient(ONE, t)[0]
     for n, piece in enumerate(pieces):
         b, slope = numbers(piece, count=2)
         line = max(generator(document.utility, r) - slope * r for r in (a, b))
         cells = zip(document.p0, document.p1, prices, strict=True)
         terms = [slope * p + line * q - total * c for p, q, c in cells]
-        if b < a or added(x * t if x > 0 else x for x in terms) > 0:
+        if b < a or sum(x * t if x > 0 else x for x in terms) > 0:
             raise Unproved(f"piece {n} does not prove that its columns are worth no more than their prices")
         a = b
     if a < t:
@@ -487,68 +536,6 @@ def generator(kind: str, r: Decimal) -> Decimal:
     if kind == "hellinger":
         return (r + ONE) / TWO - sqrt(r)[0]
     return abs(r - ONE) / TWO if kind == "tv" else (r - ONE) * (r - ONE)
-
-
-def priced(claim: Any, inputs: int, proof: str) -> tuple[Decimal, Decimal, Numbers, Any]:
-    """Return t >= e^epsilon, the bound, the prices, and what is to prove them, of a claim."""
-    _, epsilon, t, bound, prices, found = fields(claim, "kind", "epsilon", "t", "bound", "prices", proof)
-    return ratio(epsilon, t, at_least=True), number(bound), numbers(prices, count=inputs), found
-
-
-def constant(inputs: int, value: Decimal, power: Decimal = ONE) -> list[Ends]:
-    """Return the same value for all inputs, a power of one given, with an upper end of its logarithm."""
-    return [(value**power, power * ln(value)[1])] * inputs
-
-
-def proved(bound: Decimal, least: Decimal, words: str, unit: str = " nats") -> str:
-    """Return the sentence that nothing exceeds a bound, if that is not below what was proved."""
-    if least > bound:
-        raise Unproved(f"only {shown(least, up=True)} is proved, which is more than {bound}")
-    return f"no mechanism {words} has more than {shown(bound, up=True)}{unit}"
-
-
-def ldp_bound(document: Document, claim: Any) -> str:
-    """Prove that no mechanism with ratios of at most t has more than a bound (kairouz2016, Theorem 2)."""
-    inputs = len(document.p0) or len(document.weights())
-    t, bound, prices, proof = priced(claim, inputs, "tree" if document.table else "pieces")
-    if document.table:
-        check_information(document.weights(), prices, (constant(inputs, ONE), constant(inputs, t)), proof)
-    else:
-        check_divergence(document, prices, t, proof)
-    unit = " nats" if document.utility in ("mutual information", "kl") else ""
-    return proved(bound, added(prices), f"with ratios at most {t}", unit)
-
-
-def nonrobust_bound(document: Document, claim: Any) -> str:
-    """Prove a bound on I(S,U;Y) <= H(U|S) + I(S;Y), if P(y|s) <= t P(y|s') under the table."""
-    table = [row for row in document.table if any(row)]
-    t, bound, prices, tree = priced(claim, len(table), "tree")
-    values = constant(len(table), ONE), constant(len(table), t)
-    check_information([*map(added, table)], prices, values, tree)
-    words = f"whose probabilities given two sensitive values have ratios at most {t} under this table"
-    return proved(bound, conditional_entropy(table) + added(prices), words)
-
-
-def conditional_entropy(table: list[Numbers]) -> Decimal:
-    """Return the upper end of H(U|S) of a table without empty rows."""
-    parts = [w * ln(quotient(added(row), w)[1])[1] for row in table for w in row if w]
-    return quotient(added(parts), added(map(added, table)))[1]
-
-
-def unconditional_bound(document: Document, claim: Any) -> str:
-    """Prove a bound if v_{s,u} <= t v_{s',u'} for all s != s', by the columns that span that cone."""
-    weights, a1, a2 = document.weights(), len(document.table), len(document.table[0])
-    t, bound, prices, trees = priced(claim, len(weights), "trees")
-    classes = [(constant(len(weights), ONE), constant(len(weights), t))] if a1 != 2 else []
-    for s in range(a1):
-        before, after = constant(s * a2, t), constant((a1 - 1 - s) * a2, t)
-        own = constant(a2, ONE), constant(a2, t, TWO)
-        classes.append(([*before, *own[0], *after], [*before, *own[1], *after]))
-    for values, tree in zip(classes, items(trees, "trees", len(classes)), strict=True):
-        if a1 == 1:
-            raise Malformed("there is one sensitive value only")
-        check_information(weights, prices, values, tree)
-    return proved(bound, added(prices), f"with ratios at most {t} under every distribution of (S, U)")
 
 
 class Node(NamedTuple):
@@ -599,21 +586,21 @@ class Block(NamedTuple):
         letters: list[list[Ends]] = [[], [], [], []]
         for where, w, c, own in zip(node.side, self.weights, self.prices, self.least, strict=True):
             letters[where].append((w, c + slope * w + y * own))
-        sums = [(added(w for w, _ in own), added(price for _, price in own)) for own in letters[:FREE]]
+        sums = [(sum(w for w, _ in own), sum(price for _, price in own)) for own in letters[:FREE]]
         found = Numbers()
         for *values, mean in node.ends:
             logs = [v * log(v)[1] if v else ZERO for v in values]
-            total = added(w * log - price * v for (w, price), v, log in zip(sums, values, logs, strict=True))
+            total = sum(w * log - price * v for (w, price), v, log in zip(sums, values, logs, strict=True))
             (m, M, _), (low, high, _) = values, logs
             either = (max(w * low - price * m, w * high - price * M) for w, price in letters[FREE])
-            found.append(y * mean + total + added(either))
+            found.append(y * mean + total + sum(either))
         return max(found)
 
     def bound(self, tree: Any, slope: Decimal, z: Ends) -> Decimal:
         """Bound the same over vertices w with W . w between two ends; a leaf is "y" or "y tilt"."""
-        found, root = Numbers(), self.node(bytes([FREE] * len(self.least)), ZERO, added(self.least))
-        for token, node in leaves(tree, root, self.children, len(self.least)):
-            y, tilt = (number(x) for x in [*token.split(" ", 1), "0"][:2])
+        found, root = Numbers(), self.node(bytes([FREE] * len(self.least)), ZERO, Decimal(sum(self.least)))
+        for token, node in leaves(tree, len(self.least), root, self.children):
+            y, tilt = (number(x) for x in [*str(token).split(" ", 1), "0"][:2])
             found.append(self.leaf(node, slope + tilt, y) + max(tilt * z[0], tilt * z[1]))
         return max(found)
 
@@ -621,51 +608,46 @@ class Block(NamedTuple):
 def polyopt_bound(document: Document, claim: Any) -> str:
     """Prove that no mechanism of PolyOpt has more than a bound (lopuhaa2024, Definition 3: all pairs).
 
-    A tree is a list in preorder: {"block", "at"} splits on whether z_s is at most a number, the lower side
-    first; a leaf has a slope, as -Z ln Z <= e^(slope - 1) - slope Z, and a tree for every block.
+    "?2 0.3" splits columns on whether z_s is at most 0.3, s = 2, the lower side first. A leaf has a slope, as
+    -Z ln Z <= e^(slope - 1) - slope Z, and a tree for every block.
     """
     names = ("kind", "epsilon", "t", "bound", "least", "prices", "tree")
     _, epsilon, t, bound, least, prices, tree, *ball = fields(claim, *names, optional=("order", "radius"))
-    table, total, most = document.table, added(document.weights()), ratio(epsilon, t, at_least=True)
+    table, total, most = document.table, sum(document.weights()), ratio(epsilon, t, at_least=True)
     a2, blocks, whole, lower = len(table[0]), list[Block](), list[Ends](), rows(least, len(table))
     costs = numbers(prices, count=len(table) * a2)
     for s, (row, L) in enumerate(zip(table, lower, strict=True)):
-        if len(L) != a2 or (rest := ONE - added(L)) <= 0:
+        if len(L) != a2 or (rest := ONE - sum(L)) <= 0:
             raise Malformed(f"row {s} of the least probabilities is not of {a2} that sum to less than 1")
         width, own = quotient(most - ONE, rest)[1], [total * c for c in costs[s * a2 : (s + 1) * a2]]
         blocks.append(Block(row, own, L, rest, width, ONE + rest * width))
-        whole.append((ZERO, added(row) * (ONE + width)))
+        whole.append((ZERO, sum(row) * (ONE + width)))
     over = "these least probabilities"
     if ball != [None, None]:
         check_least(table, lower, number(ball[0]), number(ball[1], ZERO))
         over = f"F of order {ball[0]} and radius {ball[1]}"
-    pending = [whole]
-    for n, node in enumerate(items(tree, "nodes")):
-        ends = pending.pop() if pending else []
-        if ends and isinstance(node, dict) and "at" in node:
-            block, at = (number(x, ZERO) for x in fields(node, "block", "at"))
-            if block not in range(len(blocks)):
-                raise Malformed(f"there is no block {block}")
-            s = int(block)
-            pending += [[*ends[:s], own, *ends[s + 1 :]] for own in ((at, ends[s][1]), (ends[s][0], at))]
-            continue
-        slope, trees = fields(node, "slope", "trees")
+
+    def children(ends: list[Ends], s: int, at: str) -> list[list[Ends]]:
+        (low, high), middle = ends[s], number(at)
+        return [[*ends[:s], own, *ends[s + 1 :]] for own in ((low, middle), (middle, high))]
+
+    for n, (leaf, ends) in enumerate(leaves(tree, len(blocks), whole, children)):
+        slope, trees = fields(leaf, "slope", "trees")
         lam, cells = number(slope), zip(blocks, items(trees, "trees", len(blocks)), ends, strict=True)
-        if added(block.bound(own, lam, z) for block, own, z in cells) + total * exp(lam - ONE)[1] > 0:
-            raise Unproved(f"node {n} does not prove that its columns are worth no more than their prices")
-    if pending:
-        raise Malformed("a tree lacks leaves")
-    return proved(number(bound), added(costs), f"of PolyOpt, with ratios at most {t} over {over},")
+        if sum(block.bound(own, lam, z) for block, own, z in cells) + total * exp(lam - ONE)[1] > 0:
+            raise Unproved(f"leaf {n} does not prove that its columns are worth no more than their prices")
+    words = f"of PolyOpt, with ratios at most {t} over {over},"
+    return proved(number(bound), Decimal(sum(costs)), words, document.unit)
 
 
 def check_least(table: list[Numbers], lower: list[Numbers], order: Decimal, radius: Decimal) -> None:
     """Prove that L_su are no less than the least probabilities over F, by Proposition 1 of lopuhaa2024."""
     if order <= ONE:
         raise Malformed("the order is not above 1")
-    total = added(map(added, table))
+    total = sum(map(sum, table))
     spare = total * (exp(quotient((order - ONE) * radius, order)[0])[0] - ONE)
     for s, (row, L) in enumerate(zip(table, lower, strict=True)):
-        p = added(row)
+        p = sum(row)
         for w, q in ((w, q) for w, q in zip(row, L, strict=True) if w > q * p):
             parts = [(q, w), (ONE - q, p - w)] if q else []
             found = sum((a * power(quotient(b, a * p)[1], order, ONE)[1] for a, b in parts), ZERO)
@@ -678,9 +660,7 @@ RULES: dict[str, Callable[[Document, Any], str]] = {
     "privacy at the table": privacy,
     "privacy over F": privacy_over_f,
     "utility": utility,
-    "ldp bound": ldp_bound,
-    "nonrobust bound": nonrobust_bound,
-    "unconditional bound": unconditional_bound,
+    **dict.fromkeys(("ldp bound", "nonrobust bound", "unconditional bound"), prices_bound),
     "polyopt bound": polyopt_bound,
 }
 
@@ -697,9 +677,7 @@ def check(content: Any) -> list[str]:
                 raise Malformed(f"a claim is of the kind {unknown[0][:40]!a}, which is unknown")
             return [RULES[kind](document, claim) for kind, claim in zip(kinds, claims, strict=True)]
         except (ArithmeticError, TypeError, ValueError, LookupError) as error:
-            raise Malformed(
-                f"a part of it is not of the form that it should have, or out of range: {error!a}"
-            ) from None
+            raise Malformed(f"a part is out of range, or not of the form it should have: {error!a}") from None
 
 
 def check_file(path: str | Path) -> tuple[int, str]:

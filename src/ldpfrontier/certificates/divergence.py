@@ -95,18 +95,23 @@ class _Lines:
         one = np.ones(1)
         return float(self.utility.perspective(one, one * (r - 1.0), one * r)[0])
 
-    def bound(self, slope: float, ends: tuple[float, float], prices: FloatArray) -> tuple[float, float]:
-        """Return the largest bound of a line of some slope over all columns, and its derivative."""
+    def bound(
+        self, slope: float, ends: Sequence[tuple[float, float]], prices: FloatArray
+    ) -> tuple[float, float]:
+        """Return the largest bound of a line of some slope over all columns, and its derivative.
+
+        The ends of its interval are r and f(r).
+        """
         p1 = self.utility.p1
-        at = [self.f(r) - slope * (r - 1.0) for r in ends]
-        r, start = (ends[0], at[0]) if at[0] >= at[1] else (ends[1], at[1])
+        start, r = max((f - slope * (r - 1.0), r) for r, f in ends)
         terms = slope * self.utility.difference + start * p1 - prices
         v = np.where(terms > 0, 1.0, self.floor)
         return float(terms @ v), float((self.utility.difference + (1.0 - r) * p1) @ v)
 
-    def best(self, ends: tuple[float, float], prices: FloatArray, margin: float) -> tuple[float, float]:
-        """Return the slope of the least bound, and that bound."""
-        chord = (self.f(ends[1]) - self.f(ends[0])) / (ends[1] - ends[0])
+    def best(self, a: float, b: float, prices: FloatArray, margin: float) -> tuple[float, float]:
+        """Return the slope of the least bound between two ratios, and that bound."""
+        ends = (a, self.f(a)), (b, self.f(b))
+        chord = (ends[1][1] - ends[0][1]) / (b - a)
         low, high, step = chord, chord, max(abs(chord), 1e-3)
         value, rise = self.bound(chord, ends, prices)
         best = (value, chord)
@@ -141,7 +146,7 @@ class _Lines:
         found: list[list[str]] = []
         while todo:
             a, b = todo.pop()
-            slope, value = self.best((a, b), prices, margin)
+            slope, value = self.best(a, b, prices, margin)
             if value > -margin:
                 middle = math.sqrt(a * b)
                 if b <= a * (1.0 + 2.0 * SETTINGS.least_interval):

@@ -11,11 +11,13 @@ import numpy as np
 
 from ldpfrontier import verify
 from ldpfrontier.certificates.numbers import (
+    Rows,
     level_text,
     ratio_texts,
     text_above,
     text_below,
     whole_channels,
+    written_channel,
 )
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.certificates.staircase import staircase_proof
@@ -28,8 +30,9 @@ from ldpfrontier.types import FloatArray, Intractable
 Document = dict[str, Any]
 Claim = dict[str, Any]
 
-#: Price of an input, in nats, where no mechanism of the level tells anything.
-LEAST_PRICE = Decimal("1e-40")
+#: Price of an input, in nats, where no mechanism of the level tells anything; the checker's logarithms are
+#: nearer than that.
+LEAST_PRICE = Decimal("1e-22")
 
 
 def new_document(about: Document) -> Document:
@@ -75,7 +78,7 @@ def proved(about: Document, bound: Callable[[Sequence[float]], Claim]) -> Claim:
     raise Intractable("No bound was found that the checker proves.")
 
 
-def level_claim(kind: str, epsilon: float) -> Callable[[Document], list[Claim]]:
+def level_claim(kind: str, epsilon: float) -> Callable[[Rows], list[Claim]]:
     """Return what claims a level of a channel that needs no proof of its own."""
     return lambda _: [{"kind": kind, "epsilon": level_text(epsilon), "t": ratio_texts(epsilon)[0]}]
 
@@ -84,7 +87,7 @@ def assembled(
     about: Document,
     bounds: list[Claim],
     matrix: FloatArray,
-    levels: Callable[[Document], list[Claim]],
+    levels: Callable[[Rows], list[Claim]],
     constant: FloatArray | None = None,
 ) -> Document:
     """Return the document of bounds and a channel, mixed with its mean by as much as its levels need.
@@ -97,7 +100,7 @@ def assembled(
         What no mechanism has.
     matrix : ndarray, shape (inputs, outputs)
     levels : callable
-        Given a document with a channel, what is claimed of its privacy.
+        Given a channel in whole numbers, what is claimed of its privacy.
     constant : ndarray, shape (inputs, outputs), optional
         As in `whole_channels`.
 
@@ -107,16 +110,18 @@ def assembled(
         If not even a share of 1e-3 of its mean makes the channel as private as it should be.
     """
     document = new_document(about)
-    for channel in whole_channels(matrix, constant):
-        document |= {"channel": channel, "claims": []}
-        claims, read_once = levels(document), read(document)
+    read_once = read(document)
+    for rows in whole_channels(matrix, constant):
+        claims = levels(rows)
+        read_once = read_once._replace(channel=[[*row] for row in rows], denominator=sum(rows[0]))
         try:
             with localcontext(verify.EXACT):
                 for claim in claims:
                     verify.RULES[claim["kind"]](read_once, claim)
         except verify.Unproved:
             continue
-        return document | {"claims": [*bounds, utility_claim(read_once), *claims]}
+        claims = [*bounds, utility_claim(read_once), *claims]
+        return document | {"channel": written_channel(rows), "claims": claims}
     raise ValueError("The mechanism is less private than the level given, even mixed with its mean.")
 
 

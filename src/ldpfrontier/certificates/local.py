@@ -55,7 +55,7 @@ def ldp_certificate(optimum: Optimum, utility: MutualInformation | FDivergence, 
         claim: Claim = {"kind": "ldp bound", **bound_level(epsilon)}
         if isinstance(utility, MutualInformation):
             texts, tree = priced_tree(utility.prior, epsilon, optimum, slacks)
-            return claim | {**priced(texts), "tree": tree}
+            return claim | {**priced(texts), "trees": [tree]}
         if epsilon == 0:
             return claim | {**priced(["0"] * len(utility.prior)), "pieces": [["1", "0"]]}
         prices, pieces = divergence_proof(utility, epsilon, slacks)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.types import FloatArray
+
+#: Numerators of a channel, a row for every input.
+Rows = Sequence[Sequence[int]]
 
 
 def text(x: float | Decimal, digits: int = 17, rounding: str = ROUND_HALF_EVEN) -> str:
@@ -53,8 +55,8 @@ def weight_texts(p: FloatArray) -> list[str]:
     return [text(Decimal(repr(float(x))).quantize(least, context=Context(prec=60)), 60) for x in p.ravel()]
 
 
-def whole_channels(matrix: FloatArray, constant: FloatArray | None = None) -> Iterator[dict[str, Any]]:
-    """Round a channel to whole numbers over one denominator, mixed with ever more of one that tells nothing.
+def whole_channels(matrix: FloatArray, constant: FloatArray | None = None) -> Iterator[Rows]:
+    """Round a channel to whole numbers, mixed with ever more of one that tells nothing.
 
     A little of that makes a channel more private, whatever rounding has done. What a row lacks is added to
     its likeliest output, so that all other columns keep equal entries equal.
@@ -69,8 +71,8 @@ def whole_channels(matrix: FloatArray, constant: FloatArray | None = None) -> It
 
     Yields
     ------
-    dict
-        The channel as documents have it.
+    list of list of int
+        Numerators of the rows, which have one sum.
     """
     occurs = matrix.any(axis=0)
     used = matrix[:, occurs]
@@ -82,36 +84,30 @@ def whole_channels(matrix: FloatArray, constant: FloatArray | None = None) -> It
     common = int(used.min(axis=0).argmax())
     slack = np.where(used[:, common] > 0, common, used.argmax(axis=1)).tolist()
     for share in SETTINGS.mixing_shares:
-        whole = [[_whole(x, unit) for x in row] for row in ((1.0 - share) * used + share * other).tolist()]
-        for row, y in zip(whole, slack, strict=True):
+        rounded = np.rint(((1.0 - share) * used + share * other) * float(unit))
+        rows = []
+        for values in rounded:
+            row, occurring = [0] * len(values), np.flatnonzero(values)
+            for y, n in zip(occurring.tolist(), values[occurring].tolist(), strict=True):
+                row[y] = int(n)
+            rows.append(row)
+        for row, y in zip(rows, slack, strict=True):
             row[y] += unit - sum(row)
-        if min(row[y] for row, y in zip(whole, slack, strict=True)) >= 0:
-            yield written_channel(unit, whole)
+        if min(row[y] for row, y in zip(rows, slack, strict=True)) >= 0:
+            yield rows
 
 
-def written_channel(denominator: int, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+def written_channel(rows: Rows) -> dict[str, Any]:
     """Write a channel of whole numbers as documents have it: "0*12" stands for twelve zeros."""
 
     def written(row: Sequence[int]) -> Iterator[str]:
-        for zero, run in groupby(row, lambda n: n == 0):
-            entries = [str(n) for n in run]
-            yield from [f"0*{len(entries)}"] if zero and len(entries) > 1 else entries
+        end = 0
+        for y in [y for y, n in enumerate(row) if n]:
+            if y > end:
+                yield f"0*{y - end}" if y > end + 1 else "0"
+            yield str(row[y])
+            end = y + 1
+        if zeros := len(row) - end:
+            yield f"0*{zeros}" if zeros > 1 else "0"
 
-    return {"denominator": str(denominator), "rows": [[*written(row)] for row in rows]}
-
-
-def rows_of(channel: dict[str, Any]) -> list[list[str]]:
-    """Return the entries of a channel as documents have it, with all its zeros."""
-    rows = []
-    for row in channel["rows"]:
-        runs = [entry.partition("*") for entry in row]
-        rows.append([entry for entry, _, count in runs for _ in range(int(count or 1))])
-    return rows
-
-
-def _whole(x: float, unit: int) -> int:
-    """Return x unit, rounded to a whole number."""
-    if not x:
-        return 0
-    numerator, denominator = x.as_integer_ratio()
-    return (2 * numerator * unit + denominator) // (2 * denominator)
+    return {"denominator": str(sum(rows[0])), "rows": [[*written(row)] for row in rows]}

@@ -12,8 +12,9 @@ with
     gain(c) = min over X >= 1 of max over h of X^(-1/g) M(V + h) - h + c (X - 1)
 
 for c = k p in the units of the block, R_i . v_i - t R_j . v_j <= U_i - t L_j + k E. Where h > 0, X = M'^g and
-c = M M'^(-1-g) / g at the best h, both monotone in h, which is found by bisection; k is, too, as the bound is
-convex in it. The price itself is not in the proof: its h and X are (`ldpfrontier.verify.privacy_over_f`).
+c = M M'^(-1-g) / g at the best h, both monotone in h, which is found by Newton's method. The bound is convex
+in k, and its slope is what the groups leave of E: k is found by halvings, tangents and secants. The price
+itself is not in the proof: its h and X are (`ldpfrontier.verify.privacy_over_f`).
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.certificates.numbers import level_text, ratio_texts, rows_of, text
+from ldpfrontier.certificates.numbers import Rows, level_text, ratio_texts, text
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 
-def uncertainty_claim(ball: RenyiBall, epsilon: float, channel: dict[str, Any]) -> dict[str, Any]:
+def uncertainty_claim(ball: RenyiBall, epsilon: float, rows: Rows) -> dict[str, Any]:
     """Return the claim that a channel is private over F, with proofs for all reports, if it is.
 
     Parameters
@@ -39,8 +40,8 @@ def uncertainty_claim(ball: RenyiBall, epsilon: float, channel: dict[str, Any]) 
         F, of an order above 1 and a finite radius.
     epsilon : float
         In nats.
-    channel : dict
-        As documents have it.
+    rows : sequence of sequence of int
+        Numerators of the channel.
 
     Raises
     ------
@@ -52,7 +53,7 @@ def uncertainty_claim(ball: RenyiBall, epsilon: float, channel: dict[str, Any]) 
             f"F has the order {ball.order:g} and the radius {ball.radius:g}; certificates are for orders"
             " above 1 and finite radii."
         )
-    numerators = np.array([[float(n) for n in row] for row in rows_of(channel)])
+    numerators = np.array([[*map(float, row)] for row in rows])
     blocks = numerators.reshape(*ball.centre.shape, -1).transpose(2, 0, 1)  # output, s, u
     return {
         "kind": "privacy over F",
@@ -101,6 +102,14 @@ def _rounded(x: FloatArray, digits: int) -> FloatArray:
     """Round to significant digits."""
     unit = 10.0 ** (np.floor(np.log10(np.where(x > 0.0, x, 1.0))) - digits + 1)
     return np.asarray(np.rint(x / unit) * unit)
+
+
+def _meeting(at: FloatArray, heights: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return where two lines meet, and their height there, given points on them, of shape (2, reports)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        levels = heights - slopes * at
+        place = (levels[0] - levels[1]) / (slopes[1] - slopes[0])
+    return place, levels[0] + slopes[0] * place
 
 
 class _Found(NamedTuple):
@@ -162,9 +171,10 @@ class _Reports:
             for _ in range(SETTINGS.scalar_steps):
                 small, newton = self._is_small(V[todo], r[todo], place[todo], aim[todo], most[todo])
                 low[todo[small]], high[todo[~small]] = place[todo[small]], place[todo[~small]]
-                inside = (newton > low[todo]) & (newton < high[todo])
-                middle = 0.5 * (low[todo] + high[todo])
-                moved = np.where(inside, newton, middle)
+                # At the root itself, rounding decides which end of the interval it is.
+                near = np.clip(newton, low[todo], high[todo])
+                inside = abs(newton - near) <= SETTINGS.scalar_step
+                moved = np.where(inside, near, 0.5 * (low[todo] + high[todo]))
                 far = abs(moved - place[todo]) > SETTINGS.scalar_step
                 place[todo] = moved
                 todo = todo[far]
@@ -177,7 +187,7 @@ class _Reports:
     ) -> tuple[NDArray[np.bool_], FloatArray]:
         """Return whether h is too small, given its logarithm, and where Newton's method goes from there.
 
-        That is nowhere (nan) where X is beyond its end.
+        It is too small if c is not reached, or if X is beyond its end: the larger of both roots is sought.
         """
         g, h = self.g, np.exp(place)
         x = V + h[:, None]
@@ -187,10 +197,10 @@ class _Reports:
         first = weighted.sum(axis=1)
         weighted /= x
         slope = first * mean ** (1.0 - g)
-        found, steep = mean * slope ** (-1.0 - g), slope**g > most
-        rate = h * (g * g * slope / mean + (1.0 - g * g) * weighted.sum(axis=1) / first)
-        newton = np.where(steep, np.nan, place - np.log(found / aim) / rate)
-        return (found < aim) | steep, newton
+        found, slope_rate, first_rate = mean * slope ** (-1.0 - g), slope / mean, weighted.sum(axis=1) / first
+        by_price = np.log(found / aim) / (g * g * slope_rate + (1.0 - g * g) * first_rate)
+        by_end = np.log(slope / most ** (1.0 / g)) / ((1.0 - g) * (slope_rate - first_rate))
+        return (found < aim) | (slope**g > most), place - np.minimum(by_price, by_end) / h
 
     def at(self, prices: FloatArray) -> _Found:
         """Return proofs at a price of the budget for every report."""
@@ -215,18 +225,28 @@ class _Reports:
 
     def best_prices(self, pairs: NDArray[np.bool_]) -> FloatArray:
         """Return prices of all reports at which the largest excess of some pairs is least, or low enough."""
-        low, high = (np.full(len(self.blocks), math.log(x / self.spare)) for x in SETTINGS.price_range)
-        prices, todo = np.exp(0.5 * (low + high)), np.arange(len(self.blocks))
-        for _ in range(SETTINGS.price_steps):
+        ends = np.array([[math.log(x / self.spare)] * len(self.blocks) for x in SETTINGS.price_range])
+        # Of both ends: the largest excess and its slope in the price, 0 where it is not known yet.
+        heights, slopes = np.zeros(ends.shape), np.zeros(ends.shape)
+        prices, todo = np.exp(ends.mean(axis=0)), np.arange(len(self.blocks))
+        for step in range(SETTINGS.price_steps):
             found = self.some(todo).at(prices[todo])
             excess = np.where(pairs[todo], found.excess, -math.inf).reshape(len(todo), -1)
-            worst = excess.argmax(axis=1)
-            dear = found.budget.reshape(len(todo), -1)[np.arange(len(todo)), worst] > 0.0
-            done = excess.max(axis=1) <= -SETTINGS.level_margin
-            high[todo[dear]] = np.log(prices[todo[dear]])
-            low[todo[~dear]] = np.log(prices[todo[~dear]])
-            todo = todo[~done]
+            worst, rows = excess.argmax(axis=1), np.arange(len(todo))
+            slope = found.budget.reshape(len(todo), -1)[rows, worst]
+            dear = (slope > 0.0).astype(np.int64)
+            ends[dear, todo], heights[dear, todo] = np.log(prices[todo]), excess[rows, worst]
+            slopes[dear, todo] = slope
+            meeting, least = _meeting(np.exp(ends[:, todo]), heights[:, todo], slopes[:, todo])
+            # Convex functions are above their tangents: there is no price if these do not meet low enough.
+            hopeless = slopes[:, todo].all(axis=0) & (least > -0.5 * SETTINGS.level_margin)
+            left = (excess[rows, worst] > -SETTINGS.level_margin) & ~hopeless
+            todo, meeting = todo[left], meeting[left]
             if not todo.size:
                 break
-            prices[todo] = np.exp(0.5 * (low[todo] + high[todo]))
+            (low, high), (falling, rising) = ends[:, todo], slopes[:, todo]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                secant = low - falling * (high - low) / (rising - falling)
+                tried = (0.5 * (low + high), np.log(meeting), secant)[step % 3]
+            prices[todo] = np.exp(np.where(falling * rising < 0.0, tried, 0.5 * (low + high)))
         return np.asarray(prices)

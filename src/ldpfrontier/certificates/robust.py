@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from copy import deepcopy
 from decimal import Decimal, localcontext
+from functools import lru_cache
 from typing import get_args
 
 import numpy as np
@@ -23,19 +24,19 @@ from ldpfrontier.certificates.document import (
     priced_tree,
     proved,
 )
-from ldpfrontier.certificates.numbers import text_above, weight_texts
+from ldpfrontier.certificates.numbers import Rows, text_above, weight_texts
 from ldpfrontier.certificates.polyopt.claim import polyopt_proof
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.unconditional import unconditional_proof
-from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution, as_instance
 from ldpfrontier.optimal.exact.separation import Pairs
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt.solve import check_class
 from ldpfrontier.optimal.robust import Envelope
 from ldpfrontier.optimum import MAX_EPSILON, Optimum, checked_epsilon
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
 
 #: What no checker can prove of a level over F.
 ASSUMED = (
@@ -62,7 +63,7 @@ def nonrobust_certificate(optimum: Optimum, estimate: ArrayLike, epsilon: float)
     """
     joint = checked_table(estimate)
     epsilon = checked_optimum(optimum, joint.size, epsilon)
-    claim = nonrobust_claim(optimum, joint, epsilon)
+    claim = nonrobust_claim(joint, epsilon)
     matrix = optimum.channel.matrix
     levels = level_claim("privacy at the table", epsilon)
     return assembled(information_under(joint), [claim], matrix, levels, _uninformative_at(joint, matrix))
@@ -139,9 +140,9 @@ def robust_certificate(
     epsilon = checked_optimum(optimum, joint.size, epsilon)
     given = [] if conditional_epsilon is None else [checked_epsilon(conditional_epsilon, MAX_EPSILON)]
 
-    def levels(document: Document) -> list[Claim]:
-        found = [uncertainty_claim(ball, epsilon, document["channel"])]
-        return found + [claim for level in given for claim in level_claim("privacy given U", level)(document)]
+    def levels(rows: Rows) -> list[Claim]:
+        found = [uncertainty_claim(ball, epsilon, rows)]
+        return found + [claim for level in given for claim in level_claim("privacy given U", level)(rows)]
 
     bounds = []
     if (envelope, pairs) == ("simplex", "all") and not given and epsilon > 0 and ball.radius > 0:
@@ -155,7 +156,7 @@ def robust_certificate(
         with suppress(ArithmeticError, RuntimeError, ValueError):  # what floating point cannot prove
             bounds += [polyopt_claim(optimum, ball, epsilon)] if optimum.prices.size else []
     if not bounds:
-        bounds.append(nonrobust_claim(optimal_nonrobust(joint, epsilon), joint, epsilon))
+        bounds.append(nonrobust_claim(joint, epsilon))
     return assembled(information_under(joint), bounds, optimum.channel.matrix, levels) | {"note": ASSUMED}
 
 
@@ -169,22 +170,27 @@ def polyopt_claim(optimum: Optimum, ball: RenyiBall, epsilon: float) -> Claim:
     return proved(information_under(ball.centre), bound)
 
 
-def nonrobust_claim(optimum: Optimum, joint: FloatArray, epsilon: float) -> Claim:
+def nonrobust_claim(joint: FloatArray, epsilon: float) -> Claim:
     """Return the claim that no mechanism that is private at a table has more than NR."""
+    return deepcopy(_nonrobust_claim(joint.tobytes(), joint.shape, epsilon))
+
+
+# At one level of one table, NR and the robust mechanisms have the same bound.
+@lru_cache(4)
+def _nonrobust_claim(cells: bytes, shape: tuple[int, ...], epsilon: float) -> Claim:
+    """Return the claim of `nonrobust_claim`, given the bytes of a table and its shape."""
+    joint = np.frombuffer(cells).reshape(shape)
     table = joint[joint.any(axis=1)]
     sensitive = table.sum(axis=1)
-    matrix = optimum.channel.matrix.reshape(*joint.shape, -1)[joint.any(axis=1)]
-    secret = np.einsum("su,suy->sy", table / sensitive[:, None], matrix)
-    weights = [[Decimal(w) for w in weight_texts(row)] for row in table]
+    optimum = optimal_ldp(MutualInformation(sensitive), epsilon)
     with localcontext(verify.EXACT):
-        rest = verify.conditional_entropy(weights)
-    on_sensitive = replace(optimum, channel=Channel(secret), bound=optimum.bound - float(rest))
+        rest = verify.conditional_entropy([[Decimal(w) for w in weight_texts(row)] for row in table])
 
     def bound(slacks: Sequence[float]) -> Claim:
-        prices, tree = priced_tree(sensitive, epsilon, on_sensitive, slacks)
+        prices, tree = priced_tree(sensitive, epsilon, optimum, slacks)
         with localcontext(verify.EXACT):
             total = text_above(rest + sum(map(Decimal, prices)))
-        parts = {**bound_level(epsilon), **priced(prices), "bound": total, "tree": tree}
+        parts = {**bound_level(epsilon), **priced(prices), "bound": total, "trees": [tree]}
         return {"kind": "nonrobust bound", **parts}
 
     return proved(information_under(joint), bound)

@@ -48,7 +48,7 @@ class CertificateSettings:
     scalar_range: tuple[float, float] = (-30.0, 16.0)
     #: Significant digits of a scalar: its error counts squared.
     scalar_digits: int = 8
-    #: Steps of bisection for the logarithm of the price of the budget.
+    #: Steps of the search for the price of the budget: halvings of its logarithm, tangents and secants.
     price_steps: int = 40
     #: Range of the price of all of the budget, in units of the largest entry of a report.
     price_range: tuple[float, float] = (1e-9, 1e3)

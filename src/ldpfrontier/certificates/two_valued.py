@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.certificates.numbers import text
 from ldpfrontier.certificates.settings import SETTINGS
-from ldpfrontier.information import excess, relative_excess
+from ldpfrontier.information import relative_excess
 from ldpfrontier.types import FloatArray, Intractable
 
 Sides = NDArray[np.bool_]
@@ -50,20 +51,12 @@ class TwoValued:
         return np.asarray(relative_excess(apart) @ self.prior - relative_excess(apart @ self.prior))
 
 
-@dataclass
-class Tree:
-    """A tree in preorder, and columns that are worth more than their prices.
+class _Nodes(NamedTuple):
+    """Nodes of one depth; the children of the n-th that splits are nodes 2 n and 2 n + 1 of the next."""
 
-    Attributes
-    ----------
-    tokens : list of str
-        "?x" splits on input x, the larger value first; a number is the z of a leaf.
-    better : list of (ndarray, float)
-        Columns with a positive excess mu(v) - c . v, and that excess per unit of P . v.
-    """
-
-    tokens: list[str] = field(default_factory=list)
-    better: list[tuple[Sides, float]] = field(default_factory=list)
+    side: NDArray[np.int8]  # (m, k): 1, 0, or -1 where an input is free, in the order of the search
+    z: FloatArray  # (m,): z - 1 of their best bounds
+    split: NDArray[np.int64]  # (m,): the input on which they split, -1 for leaves
 
 
 class _Search:
@@ -78,35 +71,85 @@ class _Search:
             turn = np.where(step > 0, gain / step, np.where(gain > 0, math.inf, -math.inf))
         self.order = np.argsort(-turn, kind="stable")
         self.turn, self.gain, self.step = turn[self.order], gain[self.order], step[self.order]
-        self.term, self.mass = terms[0][self.order], (p * apart[0])[self.order]
+        self.term, self.mass = float(terms[0].sum()), float((p * apart[0]).sum())
 
-    def bound(self, side: NDArray[np.int8]) -> tuple[float, float, int, int]:
-        """Return z - 1 of the best bound of a node, the bound, how many free inputs are up, and the split.
+    def bounds(self, side: NDArray[np.int8]) -> tuple[_Nodes, FloatArray, Sides]:
+        """Return nodes with their best z and their splits, their bounds, and which inputs are up at that z.
 
-        `side` has 1, 0 or -1 (free) for the inputs in this order. The split is -1 if no input is in doubt.
+        The split is -1 if no input is in doubt.
         """
-        up, free = side == 1, np.flatnonzero(side < 0)
-        base = float(self.mass.sum() + self.step[up].sum())
-        apart = base + np.append(0.0, np.cumsum(self.step[free]))  # Z - 1 with the first free inputs up
-        turn = self.turn[free]
-        count = int(np.searchsorted(np.log1p(apart[1:]) - turn, 0.0))
-        # Before the input `count`, log Z is below the turn of the last; with it, it is not below its own.
-        split, z = -1, float(apart[count])
-        if count < len(free) and math.log1p(z) < turn[count]:
-            split, z = int(free[count]), math.expm1(float(turn[count]))
-        return z, self.at(side, z), count, split
+        up, free = side == 1, side < 0
+        base = self.mass + up @ self.step
+        # Z - 1 with all free inputs up to this one up: before the last that is, log Z is below its turn.
+        reached = base[:, None] + np.cumsum(self.step * free, axis=1)
+        taken = free & (np.log1p(reached) < self.turn)
+        z = base + taken @ self.step
+        left = free & ~taken
+        split = np.where(left.any(axis=1), left.argmax(axis=1), -1)
+        doubt = (split >= 0) & (np.log1p(z) < self.turn[split])
+        z[doubt], split[~doubt] = np.expm1(self.turn[split[doubt]]), -1
+        return _Nodes(side, z, split), self.at(side, z), up | taken
 
-    def at(self, side: NDArray[np.int8], z: float) -> float:
-        """Return the bound of a node at 1 + z."""
-        log = math.log1p(z)
-        up = (side == 1) | ((side < 0) & (self.turn > log))
-        constant = (1.0 + z) * excess(-z / (1.0 + z))
-        terms = float((self.term - log * self.mass).sum()) + float((self.gain - log * self.step)[up].sum())
-        return constant + terms
+    def at(self, side: NDArray[np.int8], z: FloatArray) -> FloatArray:
+        """Return the bounds of nodes at 1 + z."""
+        log = np.log1p(z)
+        up = (side == 1) | ((side < 0) & (self.turn > log[:, None]))
+        constant = (1.0 + z) * relative_excess(-z / (1.0 + z))
+        return np.asarray(constant + self.term - log * self.mass + up @ self.gain - log * (up @ self.step))
+
+    def leaves(self, side: NDArray[np.int8], z: FloatArray, margin: float) -> list[str]:
+        """Write the z of leaves with as few digits as prove them."""
+        written, left = [""] * len(z), np.arange(len(z))
+        for digits in SETTINGS.leaf_digits:
+            rounded = [float(f"{x:.{digits}g}") for x in (1.0 + z[left]).tolist()]
+            for n, x in zip(left.tolist(), rounded, strict=True):
+                written[n] = text(x)
+            found = np.array(rounded) - 1.0
+            left = left[(found <= -1.0) | (self.at(side[left], np.maximum(found, -0.99)) > -margin)]
+            if not left.size:
+                break
+        return written
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A tree, and columns that are worth more than their prices.
+
+    Attributes
+    ----------
+    search : _Search
+    depths : list of _Nodes
+    margin : float
+        In nats: by how much leaves are below 0.
+    better : list of (ndarray, float)
+        Columns with a positive excess mu(v) - c . v, and that excess per unit of P . v.
+    """
+
+    search: _Search
+    depths: list[_Nodes]
+    margin: float
+    better: list[tuple[Sides, float]]
+
+    def tokens(self) -> list[str]:
+        """Return the tree in preorder: "?x" splits on input x, the larger value first; a leaf is its z."""
+        names, children = list[list[str]](), list[list[int]]()
+        for nodes in self.depths:
+            leaf = nodes.split < 0
+            written = iter(self.search.leaves(nodes.side[leaf], nodes.z[leaf], self.margin))
+            inputs = self.search.order[nodes.split].tolist()
+            names.append([next(written) if end else f"?{x}" for end, x in zip(leaf, inputs, strict=True)])
+            children.append(np.where(leaf, -1, 2 * np.cumsum(~leaf) - 2).tolist())
+        tokens, pending = list[str](), [(0, 0)]
+        while pending:
+            depth, n = pending.pop()
+            tokens.append(names[depth][n])
+            if (first := children[depth][n]) >= 0:
+                pending += [(depth + 1, first + 1), (depth + 1, first)]
+        return tokens
 
 
 def search_tree(family: TwoValued, prices: FloatArray, margin: float) -> Tree:
-    """Search the tree of some prices, depth first.
+    """Search the tree of some prices, all nodes of one depth at once.
 
     Parameters
     ----------
@@ -121,29 +164,24 @@ def search_tree(family: TwoValued, prices: FloatArray, margin: float) -> Tree:
         If it has more leaves than there may be.
     """
     search, k = _Search(family, prices), len(prices)
-    most = min(SETTINGS.max_leaves, SETTINGS.max_work // k)
-    side, path, tree, count = np.full(k, -1, dtype=np.int8), list[int](), Tree(), 0
-    while True:
-        z, bound, taken, split = search.bound(side)
-        if bound > -margin and split >= 0:
-            tree.tokens.append(f"?{search.order[split]}")
-            side[split] = 1
-            path.append(split)
-            continue
-        if bound > -margin:
-            up = side == 1
-            up[np.flatnonzero(side < 0)[:taken]] = True
+    most, count = min(SETTINGS.max_leaves, SETTINGS.max_work // k), 0
+    side, tree = np.full((1, k), -1, dtype=np.int8), Tree(search, [], margin, [])
+    while len(side):
+        nodes, bounds, up = search.bounds(side)
+        above = bounds > -margin
+        for n in np.flatnonzero(above & (nodes.split < 0)):
             sides = np.zeros(k, dtype=bool)
-            sides[search.order] = up
-            tree.better.append((sides, (bound + margin) / (1.0 + z)))
-        tree.tokens.append(_leaf(search, side, z, margin))
-        if (count := count + 1) > most:
+            sides[search.order] = up[n]
+            tree.better.append((sides, float((bounds[n] + margin) / (1.0 + nodes.z[n]))))
+        nodes.split[~above] = -1
+        tree.depths.append(nodes)
+        parents = np.flatnonzero(nodes.split >= 0)
+        count += len(side) - len(parents)
+        if count + 2 * len(parents) > most:
             raise Intractable(f"The proof of this bound has more than {most:,} leaves.")
-        while path and side[path[-1]] == 0:
-            side[path.pop()] = -1
-        if not path:
-            return tree
-        side[path[-1]] = 0
+        side = np.repeat(side[parents], 2, axis=0)
+        side[np.arange(len(side)), np.repeat(nodes.split[parents], 2)] = np.tile([1, 0], len(parents))
+    return tree
 
 
 def proved_prices(
@@ -175,15 +213,6 @@ def proved_prices(
         trees = [search_tree(family, prices, margin) for family in families]
         better = [excess for tree in trees for _, excess in tree.better]
         if not better:
-            return prices, [tree.tokens for tree in trees]
+            return prices, [tree.tokens() for tree in trees]
         prices = prices + (max(better) + margin) * prior
     raise Intractable("No prices were found that prove the bound.")
-
-
-def _leaf(search: _Search, side: NDArray[np.int8], z: float, margin: float) -> str:
-    """Write the z of a leaf with as few digits as prove it."""
-    for digits in SETTINGS.leaf_digits:
-        written = text(1.0 + z, digits)
-        if float(written) > 0 and search.at(side, float(written) - 1.0) <= -margin:
-            return written
-    return written

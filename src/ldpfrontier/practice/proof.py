@@ -11,7 +11,6 @@ from ldpfrontier.certificates.numbers import written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.robust import ASSUMED
 from ldpfrontier.practice.channel_file import PrivateChannel
-from ldpfrontier.practice.sampling import BITS
 from ldpfrontier.practice.settings import SETTINGS
 
 
@@ -27,18 +26,18 @@ def level_certificate(private: PrivateChannel) -> dict[str, Any]:
     ValueError
         If the order of F is 1 or less, or its radius infinite: its level is computed, and not proved.
     """
-    ball, document = private.ball, _without_claims(private)
+    ball, document, rows = private.ball, _without_claims(private), private.weights.tolist()
     levels, against = private.certificate.levels, private.certificate.against
     claims = document["claims"]
     if ball is None:
-        claims += level_claim("local privacy", levels.record)(document)
+        claims += level_claim("local privacy", levels.record)(rows)
     elif against == "anyone":
-        claims += level_claim("unconditional privacy", levels.anyone)(document)
+        claims += level_claim("unconditional privacy", levels.anyone)(rows)
     else:
-        claims.append(uncertainty_claim(ball, levels.outsider, document["channel"]))
+        claims.append(uncertainty_claim(ball, levels.outsider, rows))
         document["note"] = ASSUMED
         if against == "insider":
-            claims += level_claim("privacy given U", levels.insider)(document)
+            claims += level_claim("privacy given U", levels.insider)(rows)
     return document
 
 
@@ -46,7 +45,7 @@ def _without_claims(private: PrivateChannel) -> dict[str, Any]:
     """Return the document of a channel, with no claims."""
     table = [[str(n) for n in row] for row in private.table.counts.tolist()]
     document = new_document({"kind": "mutual information", "table": table})
-    return document | {"channel": written_channel(1 << BITS, private.weights.tolist())}
+    return document | {"channel": written_channel(private.weights.tolist())}
 
 
 def channel_certificate(private: PrivateChannel) -> str:
@@ -59,7 +58,8 @@ def channel_certificate(private: PrivateChannel) -> str:
     if not said:
         document = _without_claims(private)
         if private.certificate.against == "insider":
-            document["claims"] += level_claim("privacy given U", private.certificate.levels.insider)(document)
+            given = level_claim("privacy given U", private.certificate.levels.insider)
+            document["claims"] += given(private.weights.tolist())
         document["note"] = "The level that is promised was computed, and is not proved here."
     document["claims"] = [utility_claim(read(document)), *document["claims"]]
     return json.dumps(document, indent=1) + "\n"

@@ -19,7 +19,7 @@ import pytest
 
 from ldpfrontier import verify
 from ldpfrontier.certificates.local import ldp_certificate
-from ldpfrontier.certificates.numbers import rows_of, whole_channels
+from ldpfrontier.certificates.numbers import whole_channels, written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.robust import (
     information_under,
@@ -168,30 +168,51 @@ def test_the_proved_level_is_the_worst_over_f() -> None:
         "format": verify.FORMAT,
         "version": verify.VERSION,
         "utility": {"kind": "mutual information", "table": [["15", "5", "10"], ["10", "35", "25"]]},
-        "channel": next(whole_channels(channel.matrix)),
+        "channel": written_channel(rows := next(whole_channels(channel.matrix))),
     }
     level = ball.worst_case_epsilon(channel)
-    assert verify.check(document | {"claims": [uncertainty_claim(ball, level + 1e-8, document["channel"])]})
+    assert verify.check(document | {"claims": [uncertainty_claim(ball, level + 1e-8, rows)]})
     with pytest.raises(verify.Unproved, match=r"not proved to have a ratio of at most .* of [01] to [01]"):
-        verify.check(document | {"claims": [uncertainty_claim(ball, level - 1e-8, document["channel"])]})
+        verify.check(document | {"claims": [uncertainty_claim(ball, level - 1e-8, rows)]})
+
+
+@pytest.mark.parametrize("order", [1.05, 2.0, 16.0])
+def test_levels_are_proved_of_numerators_of_any_size(order: float) -> None:
+    """The level that is proved does not depend on how many digits the numerators have."""
+    ball = RenyiBall.confidence(TABLE, order=order)
+    channel = optimal_robust(ball, 0.7).channel
+    level = ball.worst_case_epsilon(channel)
+    whole = next(whole_channels(channel.matrix))
+    for factor in (1, 10**60, 10**200):
+        rows = [[factor * n for n in row] for row in whole]
+        document = {
+            "format": verify.FORMAT,
+            "version": verify.VERSION,
+            "utility": information_under(ball.centre),
+            "channel": written_channel(rows),
+        }
+        for higher, proved in ((1e-8, True), (-1e-8, False)):
+            claim = uncertainty_claim(ball, level + higher, whole)
+            assert refused(document | {"claims": [claim]}) != proved
 
 
 def test_zeros_of_a_channel_are_counted() -> None:
     matrix = np.array([[0.5, 0.0, 0.0, 0.5], [0.0, 0.25, 0.75, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    channel = next(whole_channels(matrix, matrix))
+    rows = next(whole_channels(matrix, matrix))
+    channel = written_channel(rows)
     assert [[entry for entry in row if "0" in entry[:1]] for row in channel["rows"]] == [
         ["0*2"], ["0", "0"], ["0*3"],
     ]  # fmt: skip
     whole, denominator = verify.read_channel(channel, 3)
     assert [[float(n / denominator) for n in row] for row in whole] == matrix.tolist()
-    assert rows_of(channel) == [[f"{n:f}" for n in row] for row in whole]
+    assert rows == whole
 
 
 def test_groups_that_share_the_radius_need_one_proof_each() -> None:
     """Three sensitive values, two of which tell much: their reports are private as the radius is shared."""
     ball = RenyiBall(np.array([[20, 30], [10, 25], [5, 10]]) / 100, 0.01)
     rows = np.array([[0.61, 0.39], [0.5, 0.5], [0.42, 0.58], [0.55, 0.45], [0.5, 0.5], [0.46, 0.54]])
-    channel = next(whole_channels(rows))
+    whole = next(whole_channels(rows))
     over_f, over_projections = ball.worst_case_epsilon(Channel(rows)), ball.projected_epsilon(Channel(rows))
     assert over_f < 0.99 * over_projections
     document = verify.read_document(
@@ -199,13 +220,13 @@ def test_groups_that_share_the_radius_need_one_proof_each() -> None:
             "format": verify.FORMAT,
             "version": verify.VERSION,
             "utility": information_under(ball.centre),
-            "channel": channel,
+            "channel": written_channel(whole),
             "claims": [{}],
         }
     )[0]
     with localcontext(verify.EXACT):
         for level, count in ((over_f + 1e-7, None), (over_projections, 1)):
-            claim = uncertainty_claim(ball, level, channel)
+            claim = uncertainty_claim(ball, level, whole)
             assert verify.privacy_over_f(document, claim)
             assert count is None or {len(proofs) for proofs in claim["reports"]} == {count}
             # No proof serves all pairs if its numbers are those of another sensitive value.
@@ -279,8 +300,8 @@ def holds(document: Document) -> bool:
     utility: Utility = MutualInformation(table)
     if len(numbers) == 2:
         utility = FDivergence(numbers[0] / numbers[0].sum(), numbers[1] / numbers[1].sum(), about["kind"])
-    rows = [[int(Decimal(n) * 10**9) for n in row] for row in rows_of(document["channel"])]
-    channel = Channel([[n / sum(row) for n in row] for row in rows])
+    rows, denominator = verify.read_channel(document["channel"], table.size)
+    channel = Channel([[n / denominator for n in row] for row in rows])
     return all(true_claim(claim, utility, table, channel) for claim in document["claims"])
 
 
@@ -497,6 +518,5 @@ def test_the_schema_knows_the_kinds_of_the_checker() -> None:
 def test_pairs_that_are_equally_far_from_a_proof_are_given_up_one_by_one() -> None:
     """On a table of equal groups all pairs of a report that is not private have the same excess."""
     ball = RenyiBall.confidence(np.full((4, 2), 1000), beta=0.05)
-    rows = [["9", "1"]] * 4 + [["1", "9"]] * 4
-    claim = uncertainty_claim(ball, 0.5, {"denominator": "10", "rows": rows})
+    claim = uncertainty_claim(ball, 0.5, [[9, 1]] * 4 + [[1, 9]] * 4)
     assert [len(proofs) for proofs in claim["reports"]] == [1, 1]

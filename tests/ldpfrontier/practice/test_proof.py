@@ -9,7 +9,6 @@ from ldpfrontier.certificates.numbers import written_channel
 from ldpfrontier.practice.auditing import audit_channel
 from ldpfrontier.practice.design import design_channel
 from ldpfrontier.practice.proof import channel_certificate, level_certificate, proved_levels
-from ldpfrontier.practice.sampling import BITS
 from ldpfrontier.practice.texts import audit_text
 from support.owndata import channel_of, flat, small_table
 
@@ -26,7 +25,7 @@ def test_the_levels_promised_are_proved(against, mechanism, kinds) -> None:
     private = channel_of(small_table(), mechanism, against=against)
     document = level_certificate(private)
     assert [claim["kind"] for claim in document["claims"]] == kinds
-    assert document["channel"] == written_channel(1 << BITS, private.weights.tolist())
+    assert document["channel"] == written_channel(private.weights.tolist())
     said = "; ".join(verify.check(document))
     found = audit_channel(private)
     assert found.proved == said == proved_levels(private)

@@ -29,8 +29,9 @@ from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.types import FloatArray
 
 LEAST, LARGEST, THIRD, FREE = 0, 1, 2, -1
-_STEPS = SETTINGS.bisection_steps
+_STEPS = SETTINGS.multiplier_steps
 _DIGITS = SETTINGS.digits
+_ERROR = SETTINGS.excess_error
 
 
 class BlockData(NamedTuple):
@@ -138,7 +139,11 @@ def _at(block: BlockData, side: NDArray[np.int8], ends: Ends, y: float, tilt: fl
 def _least(
     block: BlockData, side: NDArray[np.int8], ends: Ends, tilt: float, enough: float
 ) -> tuple[float, float]:
-    """Return the least bound of a node over y, or one that is low enough, and its y."""
+    """Return the least bound of a node over y, or one that is low enough, and its y.
+
+    It is convex and piecewise linear: the next y is where the tangents on both sides meet. Where they meet
+    above what is enough, a share of what is missing is left as an error.
+    """
     P, _, L = block.letters
     most = 0.0
     for k in range(ends.found[0]):
@@ -149,17 +154,25 @@ def _least(
                 most = max(most, abs(change) / (price * L[u]))
     # At larger multipliers all letters are where they are at these.
     low, high, y, best, best_y = -2.0 * most, 2.0 * most, 0.0, np.inf, 0.0
-    for _ in range(_STEPS):
+    falling, rising, low_bound, high_bound = 0.0, 0.0, 0.0, 0.0
+    for step in range(_STEPS):
         bound, slope = _at(block, side, ends, y, tilt)
         if bound < best:
             best, best_y = bound, y
-        if best <= enough or most == 0.0:
+        if best <= enough or most == 0.0 or slope == 0.0:
             break
         if slope > 0.0:
-            high = y
+            high, high_bound, rising = y, bound, slope
         else:
-            low = y
+            low, low_bound, falling = y, bound, slope
         y = 0.5 * (low + high)
+        if falling < 0.0 < rising:
+            meeting = (low_bound - falling * low - high_bound + rising * high) / (rising - falling)
+            least = low_bound + falling * (meeting - low)
+            if least > enough and best - least <= _ERROR * (best - enough):
+                break
+            if low < meeting < high and step % 4 < 3:
+                y = meeting
     return best, best_y
 
 

@@ -213,7 +213,7 @@ class _Proof:
     prices: FloatArray
     epsilon: float
 
-    def tree(self, margin: float) -> list[dict[str, Any]]:
+    def tree(self, margin: float) -> list[str | dict[str, Any]]:
         """Return the nodes of the tree that splits columns, in preorder; see `_Node` for the margin."""
         total, whole = float(self.weights.sum()), []
         for P, L, c in zip(self.weights / total, self.lower, self.prices, strict=True):
@@ -221,14 +221,14 @@ class _Proof:
             order = np.argsort(block.z, kind="stable")
             whole.append(_points(block.z[order], (block.g - block.dot(c))[order]))
         pending = [_Node.at_best_slope(whole, [(0.0, math.inf)] * len(whole), margin, 1.0)]
-        splits: list[dict[str, Any] | _Node] = []
+        splits: list[str | _Node] = []
         while pending:
             node = pending.pop()
             if not node.missing:
                 splits.append(node)
                 continue
             s, z, low, high = node.split()
-            splits.append({"block": str(s), "at": text(z * total)})
+            splits.append(f"?{s} {text(z * total)}")
             pending += [high, low]
             if len(splits) + len(pending) > SETTINGS.max_nodes:
                 raise Intractable(f"The columns were split {SETTINGS.max_nodes} times without a proof.")

@@ -29,8 +29,10 @@ class PolyoptCertificateSettings:
     digits: tuple[int, ...] = (2, 4, 6, 9, 13, 17)
     #: Share of the slack of a leaf that rounding may take.
     rounding_share: float = 0.01
-    #: Steps of bisections for a multiplier.
-    bisection_steps: int = 50
+    #: Steps of the search for a multiplier.
+    multiplier_steps: int = 50
+    #: Error of how far a node is from being proved, as a share of that: it decides what a tree splits on.
+    excess_error: float = 0.01
     #: Least distance of two z between which a block is split.
     least_split: float = 1e-9
 

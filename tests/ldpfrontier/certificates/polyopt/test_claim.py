@@ -233,7 +233,7 @@ def full_tree(block: verify.Block) -> list[str]:
         for child in block.children(node, u) if u < len(block.least) else []:
             grow(child, u + 1)
 
-    grow(block.node(bytes([verify.FREE] * len(block.least)), verify.ZERO, verify.added(block.least)), 0)
+    grow(block.node(bytes([verify.FREE] * len(block.least)), verify.ZERO, sum(block.least, verify.ZERO)), 0)
     return tokens
 
 
@@ -262,7 +262,7 @@ def test_no_mechanism_of_the_class_passes_a_proved_bound(seed: int) -> None:
 
 
 def first_leaf(claim: dict[str, Any]) -> dict[str, Any]:
-    return next(node for node in claim["tree"] if "slope" in node)
+    return next(node for node in claim["tree"] if isinstance(node, dict))
 
 
 def shifted(text: str, by: str) -> str:
@@ -284,8 +284,8 @@ UNPROVED: dict[str, Callable[[dict[str, Any]], object]] = {
     "a smaller least probability": lambda c: c["least"][0].__setitem__(2, shifted(c["least"][0][2], "-1e-9")),
     "a least probability of 0": lambda c: c["least"][0].__setitem__(2, "0"),
     "another slope": lambda c: first_leaf(c).update(slope=shifted(first_leaf(c)["slope"], "0.05")),
-    "another split": lambda c: c["tree"][0].update(at="0.000001"),
-    "another block": lambda c: c["tree"][0].update(block=str(1 - int(c["tree"][0]["block"]))),
+    "another split": lambda c: c["tree"].__setitem__(0, c["tree"][0][:3] + "0.000001"),
+    "another block": lambda c: c["tree"].__setitem__(0, f"?{1 - int(c['tree'][0][1])}{c['tree'][0][2:]}"),
     "trees in another order": lambda c: first_leaf(c)["trees"].reverse(),
 }
 
@@ -324,9 +324,12 @@ MALFORMED: dict[str, Callable[[dict[str, Any]], object]] = {
     "a multiplier as a number": lambda c: first_leaf(c)["trees"][0].__setitem__(-1, "1e5"),
     "a multiplier too many": lambda c: first_leaf(c)["trees"][0].__setitem__(-1, "0 0 0"),
     "a multiplier of nothing": lambda c: first_leaf(c)["trees"][0].__setitem__(-1, ""),
-    "a block that is none": lambda c: c["tree"][0].update(block="2"),
-    "half a block": lambda c: c["tree"][0].update(block="0.5"),
-    "a key more": lambda c: c["tree"][0].update(note="?"),
+    "a block that is none": lambda c: c["tree"].__setitem__(0, "?2 0.5"),
+    "half a block": lambda c: c["tree"].__setitem__(0, "?0.5 0.5"),
+    "a block with no number": lambda c: c["tree"].__setitem__(0, "?0"),
+    "a block with two numbers": lambda c: c["tree"].__setitem__(0, "?0 0.5 0.5"),
+    "a block with a negative number": lambda c: c["tree"].__setitem__(0, "?0 -0.5"),
+    "a key more": lambda c: first_leaf(c).update(note="?"),
     "a row less": lambda c: c["least"].pop(),
     "a letter less": lambda c: [row.pop() for row in c["least"]],
     "least probabilities of 1": lambda c: c["least"][0].__setitem__(0, "0.9"),
@@ -352,7 +355,7 @@ def test_every_multiplier_matters_or_may_be_another() -> None:
     for _ in range(tried):
         content = json.loads(small())
         claim = content["claims"][0]
-        leaves = [node for node in claim["tree"] if "slope" in node]
+        leaves = [node for node in claim["tree"] if isinstance(node, dict)]
         tree = rng.choice(leaves)["trees"][rng.integers(2)]
         place = int(rng.integers(len(tree)))
         digits = [i for i, letter in enumerate(tree[place]) if letter.isdigit()]
