@@ -352,10 +352,11 @@ def _beyond_simplex(
     small = ball.centre.size <= EXACT.max_joint_cells
     margin = SETTINGS.epsilon_margin
     products = BallFamily(ball, epsilon * (1.0 - margin), distinct=distinct, margin=margin)
-    nodes = 0 if small or max_nodes is None else max_nodes
+    nodes = 0 if max_nodes is None else max_nodes
     bound = math.inf
-    if envelope == "exact" and not small and ball.order >= 1.0:
-        # A bound on the projections does not hold here; below order 1, its nodes find vertices ascents miss.
+    if small or (envelope == "exact" and ball.order >= 1.0):
+        # Small tables have a bound of their own, and that on the projections does not hold over F. Below
+        # order 1, its nodes find vertices that ascents miss.
         channel, rounds = mechanism_without_bound(
             products, tolerance=tolerance, max_rounds=max_rounds, start=start
         )
