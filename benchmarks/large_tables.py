@@ -16,15 +16,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
-
 from reproduction.job import load
 from reproduction.ledger.claims import ResultTables, claims_of, decide
-from reproduction.planning.paper import Call, Paper, Table, papers
-from reproduction.planning.plan import Plan
+from reproduction.planning.paper import Call, Paper, Table
+from reproduction.planning.plan import Plan, plan_of
 from reproduction.results.files import StoredTable, read_table, write_table
-
-ROOT = Path(__file__).parents[1]
 
 #: Paper, kind and name, in an order in which they can be made.
 JOBS = (
@@ -44,13 +40,6 @@ JOBS = (
     "lopuhaa2024/tables/mean_orderings",
     "lopuhaa2024/figures/fig5",
 )
-
-
-def plan_of(run: Path) -> Plan:
-    """Return the plan of the default configuration, by which the run was made."""
-    configuration = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
-    chosen = {key: paper.select_calls(configuration) for key, paper in papers().items()}
-    return Plan(chosen, configuration, run / "resources")
 
 
 def multiply(parts: list[Path], folder: Path, schema: str, times: int) -> None:
@@ -136,7 +125,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where parts and tables are kept; else they are deleted")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    plan, run = plan_of(given.run), given.run.resolve()
+    plan, run = plan_of(resources=given.run / "resources"), given.run.resolve()
     if given.one:
         (job,) = given.jobs
         start = time.perf_counter()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-from artifact import MEASURED, planned, replace_between
+from artifact import MEASURED, plan_of, replace_between
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/cluster.md"
@@ -18,7 +18,7 @@ _START, _END = "<!-- jobs -->\n", "<!-- /jobs -->"
 
 def table() -> str:
     """Return the jobs that are submitted, by rule, those where Snakemake runs, and what all cost."""
-    papers = planned()[0]
+    papers = plan_of().papers
     times = pd.read_csv(ROOT / "resources/run_times.csv")
     memory = pd.read_csv(MEASURED).set_index("name")["memory"]
     head = "| rule | jobs | longest, s | all, s | most memory, MB | requested, MB | requested, min |"
