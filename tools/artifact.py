@@ -2,12 +2,16 @@
 
 The first two come from the workflow and from what a run of it took, the others from CITATION.cff and
 pyproject.toml. `python tools/make_docs.py` renews all. After a run at full scale, `python tools/artifact.py
-FOLDER...` first takes over what it took (`resources/measured.csv`); of several folders the last one that has
-a table counts.
+FOLDER...` first takes over what it took: the times of its jobs, by which later runs are announced
+(`resources/run_times.csv`), and the sum of these, the memory and the disk of every table
+(`resources/measured.csv`). Of several folders the last one that has a job or a table counts. With
+`--configuration smoke` the run is one with `config/smoke.yaml`, of which the times of the jobs are taken
+over alone (`resources/run_times_smoke.csv`); likewise for other files.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import tomllib
@@ -24,6 +28,7 @@ sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "src")]
 from reproduction.ledger.claims import Claim, claims_of  # noqa: E402
 from reproduction.planning.paper import Call, Paper, Table, papers  # noqa: E402
 from reproduction.planning.plan import plan_of  # noqa: E402
+from reproduction.planning.run_times import Times, read_times, shipped, write_times  # noqa: E402
 
 ARTIFACT, CODECHECK, MEASURED = (
     ROOT / "docs/artifact.md",
@@ -279,7 +284,22 @@ def renew() -> None:
     CODEMETA.write_text(codemeta(), encoding="utf-8")
 
 
-if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        measure(*map(Path, sys.argv[1:])).to_csv(MEASURED, index=False, lineterminator="\n")
+def main() -> None:
+    """Take over what runs took, if there are any, and renew the files."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folders", type=Path, nargs="*", help="folders of finished runs")
+    parser.add_argument("--configuration", help="the file of config/ that changed the default, as in smoke")
+    given = parser.parse_args()
+    if given.folders:
+        changes = [given.configuration] if given.configuration else []
+        times: Times = {}
+        for found in read_times(*(folder / "logs/run_times.csv" for folder in given.folders)):
+            times |= found
+        write_times(times, shipped(ROOT / "resources", changes)[0])
+        if not changes:
+            measure(*given.folders).to_csv(MEASURED, index=False, lineterminator="\n")
     renew()
+
+
+if __name__ == "__main__":
+    main()
