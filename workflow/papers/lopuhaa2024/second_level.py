@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.optimal.conditional.bound import conditional_bound
 from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.robust import optimal_robust
@@ -61,8 +63,8 @@ def second_level(
     levels : sequence of float
         Levels given U in nats, 0 to 30; k = eps and infinity are always there.
     max_nodes : int
-        Most nodes of branch and bound, on tables too large for joint columns, for the bound of every optimum
-        over F; with 0 it is that of NR.
+        Most nodes of branch and bound, on tables too large for joint columns, for the bound of all mechanisms
+        over F, and for those with a level given U; with 0 it is that of NR.
 
     Returns
     -------
@@ -134,7 +136,8 @@ def _solve(
                 pairs="distinct",
                 tolerance=tolerance,
                 max_rounds=max_rounds,
-                max_nodes=max_nodes,
+                # What it bounds with nodes does not depend on the level given U: done once, for all levels.
+                max_nodes=max_nodes if level == math.inf else None,
                 start=max(starts, key=lambda channel: mutual_information(ball.centre, channel), default=None),
                 conditional_epsilon=level,
             )
@@ -147,4 +150,7 @@ def _solve(
     bound = everywhere
     for level, found in reversed(solved):
         bound = min(bound, found.upper_bound)
+        if max_nodes and 0.0 < level < math.inf:
+            with suppress(ArithmeticError, RuntimeError):  # as of linear programs that fail
+                bound = min(bound, conditional_bound(ball, epsilon, level, max_nodes))
         yield solution("exact", level, found, bound)
