@@ -6,12 +6,13 @@ What the workflow announces comes from the times of the jobs, which the project 
 import csv
 import math
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from reproduction.planning.plan import Plan, plan_of
-from reproduction.planning.run_times import Job, expected_times, read_times, shipped
+from reproduction.planning.plan import plan_of
+from reproduction.planning.run_times import expected_times, read_times, shipped
 
 ROOT = Path(__file__).parents[1]
 DURATIONS = ROOT / "resources/durations.csv"
@@ -67,22 +68,11 @@ def test_no_page_says_it_in_other_words():
         assert len(re.findall(r"\d+ to \d+ minutes", text)) <= allowed, page
 
 
-def table_jobs(plan: Plan) -> list[Job]:
-    """Return the jobs that compute tables."""
-    return [
-        Job.from_benchmark(
-            f"logs/{table.paper}/{'/'.join([table.name, *part])}.tsv",
-            plan.job_description(table, plan.arguments(table, *part)),
-        )
-        for table in plan.tables
-        for part in ([(name,) for name in plan.parts(table)] if table.parts else [()])
-    ]
-
-
 @pytest.mark.parametrize(("command", "names"), [("default", []), ("smoke", ["smoke"])])
-def test_what_is_announced_is_what_was_measured(command, names):
+def test_what_is_announced_is_what_was_measured(command, names, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
     times = read_times(*shipped(ROOT / "resources", names))
-    expected = expected_times(table_jobs(plan_of(*names)), times)
+    expected = expected_times(import_module("cluster").table_jobs(plan_of(*names)), times)
     known = sum(of.seconds for of in expected if of.is_measured)
     assert known >= 0.9 * sum(of.seconds for of in expected), "tools/artifact.py stores the times of a run"
     for row in rows_of(command):

@@ -118,11 +118,11 @@ def test_on_a_large_table_the_bound_that_no_level_changes_is_made_once(monkeypat
     monkeypatch.setattr(study, "optimal_robust", solved)
     monkeypatch.setattr(study, "conditional_bound", lambda ball, epsilon, level, nodes: level / 2)
     counts = np.random.default_rng(3).integers(1, 50, (9, 2))
-    table = second_level(counts, [1.0], [0.2], instance="a, b", max_nodes=10)
-    assert nodes == {0.2: None, 1.0: None, math.inf: 10}
+    table = second_level(counts, [1.0], [0, 0.2], instance="a, b", max_nodes=9000)
+    assert nodes == {0.0: 2000, 0.2: None, 1.0: None, math.inf: 9000}
     optima = select(table, mechanism="exact", metric="mutual_information")
-    assert optima["conditional_epsilon"].tolist() == [0.2, 1.0, math.inf]
-    assert optima["bound"].tolist() == [0.1, 0.3, 0.3]
+    assert optima["conditional_epsilon"].tolist() == [0.0, 0.2, 1.0, math.inf]
+    assert optima["bound"].tolist() == [0.1, 0.1, 0.3, 0.3]
 
 
 def test_two_levels_to_read(summary):
