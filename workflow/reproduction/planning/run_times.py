@@ -2,8 +2,8 @@
 
 For jobs with times t_j on c cores the announced time is max(sum t_j / c, max t_j), a lower bound of every
 schedule. The times are those of the last run in this directory with the same arguments, or else those that
-the project ships. A job without such a time is expected to take as long as others of its block, such as its
-own with other arguments and the other parts of the same instances, or else as long as others of its rule.
+the project ships. A job without such a time is expected to take as long as others of its block on average
+(itself with other arguments, and the other parts of the same pair or size), or else as others of its rule.
 During the run all times are multiplied by the ratio of the actual to the expected time of the finished jobs.
 
 This module needs no numerical library, since it is used while the workflow is planned.
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import fmean
 from typing import Any
 
 from reproduction.planning.provenance import configuration_hash
@@ -137,7 +137,7 @@ class Expected:
 
 
 def expected_times(jobs: Iterable[Job], times: Sequence[Times]) -> list[Expected]:
-    """Return how long jobs may take: as before, else as others of their block do, else others of their rule.
+    """Return how long jobs may take: as before, else as others of their block on average, else of their rule.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def expected_times(jobs: Iterable[Job], times: Sequence[Times]) -> list[Expected
             expected.append(Expected(measured[0]))
             continue
         others = next((groups[group] for group in job.likeness for groups in alike if group in groups), None)
-        seconds = median(others) if others else UNMEASURED_SECONDS
+        seconds = fmean(others) if others else UNMEASURED_SECONDS
         expected.append(Expected(seconds, is_measured=False, is_known=bool(others)))
     return expected
 
