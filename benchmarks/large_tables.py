@@ -2,8 +2,9 @@
 
 PYTHONPATH=workflow:src python benchmarks/large_tables.py [--run FOLDER] [--times 1 10] [--jobs JOB ...]
 
-The parts of the tables are those of a finished run, repeated under other names of the instances. Every job is
-a process of its own; memory is the largest that it had in use at once. A job reads what jobs before it wrote.
+The parts of the tables are those of a finished run, repeated under other names of the instances; random
+instances themselves are drawn, as many as asked for. Every job is a process of its own; memory is the largest
+that it had in use at once. A job reads what jobs before it wrote.
 """
 
 from __future__ import annotations
@@ -14,17 +15,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
-
-import yaml
 
 from reproduction.job import load
 from reproduction.ledger.claims import ResultTables, claims_of, decide
-from reproduction.planning.paper import Call, Paper, Table, papers
-from reproduction.planning.plan import Plan
+from reproduction.planning.paper import Call, Paper, Table
+from reproduction.planning.plan import Plan, plan_of
 from reproduction.results.files import StoredTable, read_table, write_table
-
-ROOT = Path(__file__).parents[1]
 
 #: Paper, kind and name, in an order in which they can be made.
 JOBS = (
@@ -43,14 +41,35 @@ JOBS = (
     "lopuhaa2024/tables/gain",
     "lopuhaa2024/tables/mean_orderings",
     "lopuhaa2024/figures/fig5",
+    # From random instances.
+    "kairouz2016/tables/fig5",
+    "kairouz2016/tables/fig8",
+    "kairouz2016/tables/expansions",
+    "kalantari2018/tables/random",
 )
 
 
-def plan_of(run: Path) -> Plan:
-    """Return the plan of the default configuration, by which the run was made."""
-    configuration = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
-    chosen = {key: paper.select_calls(configuration) for key, paper in papers().items()}
-    return Plan(chosen, configuration, run / "resources")
+def multiplied(plan: Plan, times: int) -> Plan:
+    """Return the plan with `times` as many random instances."""
+    configuration = deepcopy(dict(plan.configuration))
+    configuration["kairouz2016"]["instances"] *= times
+    configuration["kalantari2018"]["random"] *= times
+    return Plan(plan.papers, configuration, "resources")
+
+
+def draw_inputs(plan: Plan, call: Call, folder: Path) -> None:
+    """Draw the random instances that a job reads, if they are not there."""
+    for table in plan.input_tables(call):
+        for part in (plan.parts(table) if table.parts else [None]) if table.population else ():
+            path = folder / plan.output(table).format(part=part)
+            if path in input_files(plan, call, folder) and not path.exists():
+                drawn = load(table.function_name)(**plan.arguments(table, part))
+                write_table(drawn, path, {}, load(table.schema_name))
+
+
+def input_files(plan: Plan, call: Call, folder: Path) -> list[Path]:
+    """Return the files that a job reads, in a folder."""
+    return [folder / file for file in plan.input_files(call)]
 
 
 def multiply(parts: list[Path], folder: Path, schema: str, times: int) -> None:
@@ -80,7 +99,13 @@ def multiply_inputs(plan: Plan, paper: Paper, call: Call, run: Path, folder: Pat
             multiply([run / file for file in plan.part_files(table)], target, table.schema_name, times)
 
 
-def run_job(plan: Plan, job: str, run: Path, folder: Path) -> int:
+def draws(plan: Plan, call: Call) -> bool:
+    """Return whether a job computes a whole table from random instances alone."""
+    is_table = isinstance(call, Table) and not call.parts
+    return is_table and all(table.population for table in plan.input_tables(call))
+
+
+def run_job(plan: Plan, job: str, run: Path, folder: Path, times: int) -> int:
     """Do a job, and return the number of rows that it read."""
     key, kind, name = job.split("/")
     paper, rows = plan.papers[key], 0
@@ -107,7 +132,15 @@ def run_job(plan: Plan, job: str, run: Path, folder: Path) -> int:
         return sum(len(batch) for other in claim.tables for batch in tables.batches(other))
     call = getattr(paper, kind)[name]
     target = folder / key / kind / name
-    if kind == "tables" and call.parts:
+    if draws(plan, call):
+        plan = multiplied(plan, times)
+        (table,) = plan.input_tables(call)
+        files = [(file, None) for file in input_files(plan, call, folder)]
+        stored = StoredTable(files, load(table.schema_name)).read()
+        rows = len(stored)
+        chosen = {n: value for n, value in plan.arguments(call).items() if n != table.name}
+        found = load(call.function_name)(stored, **chosen)
+    elif kind == "tables" and call.parts:
         found = counted(call, files_of(plan, call, run, folder))
     else:
         read = [counted(table, files_of(plan, table, run, folder)) for table in plan.input_tables(call)]
@@ -136,11 +169,12 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where parts and tables are kept; else they are deleted")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    plan, run = plan_of(given.run), given.run.resolve()
+    run = given.run.resolve()
+    plan = plan_of(resources=run / "resources")
     if given.one:
-        (job,) = given.jobs
+        (job,), (times,) = given.jobs, given.times
         start = time.perf_counter()
-        rows = run_job(plan, job, run, given.folder)
+        rows = run_job(plan, job, run, given.folder, times)
         print(f"| `{job}` | {rows} | {peak_memory()} | {time.perf_counter() - start:.0f} |", flush=True)
         return
     print("| times | job | rows | MB | s |\n|---|---|---|---|---|", flush=True)
@@ -151,9 +185,23 @@ def main() -> None:
                 key, kind, name = job.split("/")
                 if kind != "claims":
                     paper = plan.papers[key]
-                    multiply_inputs(plan, paper, getattr(paper, kind)[name], run, folder, times)
+                    call = getattr(paper, kind)[name]
+                    if draws(plan, call):
+                        draw_inputs(multiplied(plan, times), call, folder)
+                    else:
+                        multiply_inputs(plan, paper, call, run, folder, times)
                 print(f"| {times} ", end="", flush=True)
-                command = [sys.executable, __file__, "--one", "--run", run, "--folder", folder]
+                command = [
+                    sys.executable,
+                    __file__,
+                    "--one",
+                    "--run",
+                    run,
+                    "--folder",
+                    folder,
+                    "--times",
+                    times,
+                ]
                 subprocess.run([*map(str, command), "--jobs", job], check=True)
 
 

@@ -254,7 +254,7 @@ for override in ({}, yaml.safe_load((root / "config/smoke.yaml").read_text(encod
                 jobs.append(run_times.Job.from_benchmark(f"{call.name}/{part}.tsv", told))
             assert provenance.code_hash(scripts / "compute.py", call.function_name.partition(":")[0])
     assert len(jobs) == len(set(jobs)) > len(found)
-    assert run_times.announcement(jobs, {}, 2).startswith(f"{len(jobs)} jobs; expected: ")
+    assert run_times.announcement(jobs, [], 2).startswith(f"{len(jobs)} jobs; expected: ")
     assert plan.data_sets(*found.values()) == sorted(data.catalogue())
 print("planned", len(jobs))
 """

@@ -10,36 +10,18 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
-from copy import deepcopy
-from functools import cache
 from pathlib import Path
-
-import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs/img"
 sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "src")]
 
-from snakemake.utils import update_config  # noqa: E402
-
 from reproduction.planning.paper import Paper, papers  # noqa: E402
-from reproduction.planning.plan import Plan  # noqa: E402
+from reproduction.planning.plan import Plan, plan_of  # noqa: E402
 from reproduction.results.files import read_metadata  # noqa: E402
 
-#: The runs that pages show: by default, and beyond the papers.
-CONFIGURATIONS = ("config/config.yaml", "config/beyond.yaml")
-
-
-@cache
-def _plans() -> list[tuple[dict[str, Paper], Plan]]:
-    plans = []
-    configuration: dict[str, object] = {}
-    for name in CONFIGURATIONS:
-        update_config(configuration, yaml.safe_load((ROOT / name).read_text(encoding="utf-8")))
-        chosen = {key: paper.select_calls(configuration) for key, paper in papers().items()}
-        # The next file changes what is nested in this configuration.
-        plans.append((chosen, Plan(chosen, deepcopy(configuration), ROOT / "resources")))
-    return plans
+#: The plans of the runs that pages show: by default, and beyond the papers.
+PLANS = (plan_of(), plan_of("beyond"))
 
 
 def shown() -> Iterator[tuple[Path, str, str]]:
@@ -55,8 +37,8 @@ def compared(results: Path) -> Iterator[tuple[Path, Path]]:
     for path, key, name in shown():
         source = results / f"figures/{key}/{name}.png"
         if source.is_file() and any(
-            name in chosen[key].figures and _is_of(plan, chosen[key], name, results)
-            for chosen, plan in _plans()
+            name in plan.papers[key].figures and _is_of(plan, plan.papers[key], name, results)
+            for plan in PLANS
         ):
             yield path, source
 

@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "src")]
 
-from reproduction.planning.paper import Call, Paper, Table, count_arguments, papers  # noqa: E402
-from reproduction.planning.plan import Plan  # noqa: E402
+from reproduction.planning.paper import Call, Paper, Table, count_arguments  # noqa: E402
+from reproduction.planning.plan import Plan, plan_of  # noqa: E402
 
 PAGE = ROOT / "docs/rules.md"
 COUNTS, COUNTS_OF_DATA = "data/{data}/{sensitive}/{public}.csv", "data/{data}/counts.csv"
@@ -86,9 +85,7 @@ def page() -> str:
 
 def tables() -> str:
     """Return the page up to the dry run: a table of the rules that all papers share, and one per paper."""
-    configuration = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
-    found = {key: paper.select_calls(configuration) for key, paper in papers().items()}
-    plan = Plan(found, configuration, ROOT / "resources")
+    plan = plan_of()
     times = pd.read_csv(ROOT / "resources/run_times.csv")
     shared = [
         [f"`{name}`", f"[{script}](../workflow/scripts/{script})", reads, writes, *_amount(times, log)]
@@ -96,7 +93,7 @@ def tables() -> str:
     ]
     everything = ["`all`", "", "everything", "", "", ""]
     parts = [HEAD, "## Rules that all papers share", "", *_rows([*shared, everything])]
-    for paper in found.values():
+    for paper in plan.papers.values():
         parts += ["", f"## {paper.short_name}", "", *_rows(_of_paper(paper, plan, times))]
     return "\n".join([*parts, "", ""])
 

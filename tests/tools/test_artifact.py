@@ -42,7 +42,7 @@ def test_what_archives_read_is_as_the_citation_is(artifact):
     assert artifact.CODEMETA.read_text(encoding="utf-8") == artifact.codemeta(), renewed
     deposit, description = json.loads(artifact.zenodo()), json.loads(artifact.codemeta())
     assert {entry["identifier"] for entry in deposit["related_identifiers"]} >= {
-        paper.link.removeprefix("https://doi.org/") for paper in artifact.planned()[0].values()
+        paper.link.removeprefix("https://doi.org/") for paper in artifact.plan_of().papers.values()
     }
     assert deposit["version"] == description["version"] == ldpfrontier.__version__
 
@@ -52,7 +52,8 @@ def test_every_claim_has_its_command(artifact):
     (rule,) = re.findall(
         r'"(results/claims/\{claim\}\.md)"', (ROOT / "workflow/rules/report.smk").read_text()
     )
-    papers, plan = artifact.planned()
+    plan = artifact.plan_of()
+    papers = plan.papers
     files = {file for paper in papers.values() for file in plan.target_files(paper, ["pdf"])}
     claims = [claim for paper in papers.values() for claim in artifact.claims_of(paper)]
     assert claims
@@ -83,7 +84,7 @@ def test_the_manifest_is_one_of_codecheck(manifest):
 
 def test_the_manifest_has_every_figure_and_what_decides_claims(artifact, manifest):
     files = {entry["file"] for entry in manifest["manifest"]}
-    papers, _ = artifact.planned()
+    papers = artifact.plan_of().papers
     for paper in papers.values():
         assert {f"results/figures/{paper.key}/{name}.pdf" for name in paper.figures} <= files
         for claim in artifact.claims_of(paper):
@@ -115,7 +116,7 @@ def test_what_a_run_took_is_read_from_it(artifact, tmp_path):
 
 
 def test_the_cost_of_a_claim_is_that_of_all_it_needs(artifact):
-    papers, _ = artifact.planned()
+    papers = artifact.plan_of().papers
     paper = papers["kairouz2016"]
     claim = artifact.claims_of(paper)[0]
     one, two = (replace(claim, tables=(name,)) for name in ("thresholds", "fig4"))

@@ -31,3 +31,12 @@ def test_every_job_is_in_one_row(cluster):
     assert sum(count for count, _ in jobs.values()) == submitted[0]
     assert submitted[0] + rest[0] == len(times)
     assert submitted[1] + rest[1] == pytest.approx(times["seconds"].sum(), abs=2.0)
+
+
+def test_a_night_on_two_cores_is_enough_for_what_goes_beyond_the_papers(cluster):
+    (jobs, hours) = re.findall(r"beyond\.yaml` \| (\d+) \| \d+ \| about (\d+) \|", cluster.costs())[0]
+    assert int(jobs) > 1000
+    assert 2 <= int(hours) / 2 <= 10
+    for page in ("config/README.md", "config/beyond.yaml"):
+        text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+        assert re.search("a night (on|of) two cores", text), page

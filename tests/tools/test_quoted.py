@@ -9,16 +9,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from snakemake.utils import update_config
 
 from reproduction.planning.paper import papers
-from reproduction.planning.plan import Plan
+from reproduction.planning.plan import plan_of
 from reproduction.results.files import read_metadata
 
 ROOT = Path(__file__).parents[2]
 #: Where the results of a run at full scale are.
 RESULTS = Path(os.environ.get("LDPFRONTIER_RESULTS", ROOT / "results"))
-CONFIGURATION = ROOT / "config/config.yaml"
 
 
 def loaded():
@@ -45,15 +43,13 @@ def test_every_quote_is_on_its_page_and_of_a_table(name):
 
 @each_page
 def test_a_page_quotes_what_the_tables_have(name):
-    configuration = configuration_of(PAGES[name])
-    found = {key: paper.select_calls(configuration) for key, paper in papers().items()}
-    plan, tables, compared = Plan(found, configuration, ROOT / "resources"), QUOTED.tables_of(RESULTS), 0
+    plan, tables, compared = plan_of(*files_of(PAGES[name])), QUOTED.tables_of(RESULTS), 0
     for quoted in PAGES[name]["quotes"]:
         for number in quoted.numbers():
             table = number.quote.table
             path = RESULTS / f"tables/{quoted.paper}/{table}.parquet"
             # Those of a smaller run say nothing.
-            asked = plan.configuration_of(found[quoted.paper].tables[table])
+            asked = plan.configuration_of(plan.papers[quoted.paper].tables[table])
             if path.is_file() and read_metadata(path).get("configuration_hash") == asked:
                 has = number.quote.text(tables[quoted.paper][table])
                 assert has == number.text, f"{number.quote}: python tools/quoted.py renew"
@@ -62,11 +58,9 @@ def test_a_page_quotes_what_the_tables_have(name):
         pytest.skip(f"There are no tables of a run at full scale in {RESULTS}.")
 
 
-def configuration_of(page):
-    configuration = yaml.safe_load(CONFIGURATION.read_text(encoding="utf-8"))
-    if own := page.get("configuration"):
-        update_config(configuration, yaml.safe_load((ROOT / own).read_text(encoding="utf-8")))
-    return configuration
+def files_of(page):
+    """Return the names of the files that change the configuration of the runs that a page quotes."""
+    return [Path(page["configuration"]).stem] if "configuration" in page else []
 
 
 def numbers(said):
@@ -100,7 +94,7 @@ def test_every_paper_has_a_page():
 def test_every_number_of_a_section_is_accounted_for(name):
     page = PAGES[name]
     text = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
-    known = given(page.get("paper", name), configuration_of(page)) | {"0"}
+    known = given(page.get("paper", name), plan_of(*files_of(page)).configuration) | {"0"}
     constants = page.get("constants", {})
     sourced, met = numbers(list(constants.values())), set()
     computed = {number.start for quoted in page["quotes"] for number in quoted.numbers()}

@@ -205,7 +205,7 @@ def announcement(dag):
     except WorkflowError:  # A cluster has as many as it has.
         cores = None
     todo = {dag.jobid(job): job_of(job) for job in dag.needrun_jobs() if job.benchmark}
-    times = run_times.read_times(RUN_TIMES, RESOURCES / "run_times.csv")
+    times = run_times.read_times(RUN_TIMES, *run_times.shipped(RESOURCES, workflow.overwrite_configfiles))
     expected = dict(zip(todo, run_times.expected_times(todo.values(), times), strict=True))
     TERMINAL.progress = run_times.Progress(expected, cores, log=Path("logs/progress.csv"))
     count = sum(1 for _ in dag.needrun_jobs())

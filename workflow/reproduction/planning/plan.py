@@ -14,14 +14,45 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from reproduction.data.catalogue import data_set
 from reproduction.planning.own_mechanisms import own_mechanisms
-from reproduction.planning.paper import Call, Counts, Paper, Parts, Table, count_arguments, plain
+from reproduction.planning.paper import Call, Counts, Paper, Parts, Table, count_arguments, papers, plain
 from reproduction.planning.provenance import code_hash, configuration_hash
 
 
 class PlanError(ValueError):
     """Something that the configuration does not make; the message says what it makes."""
+
+
+#: The top folder of the project.
+_ROOT = Path(__file__).resolve().parents[3]
+
+
+def plan_of(*names: str, resources: Path = _ROOT / "resources") -> Plan:
+    """Return the plan of the default configuration, as files of `config/` change it, one after the other.
+
+    Parameters
+    ----------
+    names : str
+        Names of these files, without the suffix.
+    resources : path
+        As of `Plan`.
+    """
+    configuration: dict[str, Any] = {}
+    for name in ("config", *names):
+        text = (_ROOT / f"config/{name}.yaml").read_text(encoding="utf-8")
+        configuration = _changed(configuration, yaml.safe_load(text))
+    chosen = {key: paper.select_calls(configuration) for key, paper in papers().items()}
+    return Plan(chosen, configuration, resources)
+
+
+def _changed(configuration: Any, changes: Any) -> Any:
+    """Return a configuration with some keys changed, as Snakemake merges files: lists as a whole."""
+    if not (isinstance(configuration, dict) and isinstance(changes, dict)):
+        return changes
+    return configuration | {key: _changed(configuration.get(key), value) for key, value in changes.items()}
 
 
 class Plan:

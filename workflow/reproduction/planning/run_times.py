@@ -2,9 +2,9 @@
 
 For jobs with times t_j on c cores the announced time is max(sum t_j / c, max t_j), a lower bound of every
 schedule. The times are those of the last run in this directory with the same arguments, or else those that
-the project ships. A job without such a time is expected to take as long as it did with other arguments, or
-else as long as other jobs of its rule. During the run all times are multiplied by the ratio of the actual to
-the expected time of the finished jobs.
+the project ships. A job without such a time is expected to take as long as others of its block on average
+(itself with other arguments, and the other parts of the same pair or size), or else as others of its rule.
+During the run all times are multiplied by the ratio of the actual to the expected time of the finished jobs.
 
 This module needs no numerical library, since it is used while the workflow is planned.
 """
@@ -16,11 +16,11 @@ import io
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import fmean
 from typing import Any
 
 from reproduction.planning.provenance import configuration_hash
@@ -28,10 +28,6 @@ from reproduction.planning.provenance import configuration_hash
 _COLUMNS = ("job", "settings", "seconds")
 
 Times = dict[tuple[str, str], float]
-
-
-#: Seconds from the start of a job to that of what its run time measures.
-START_UP_SECONDS = 1.5
 
 #: A job of which nothing is known counts as one of so many seconds.
 UNMEASURED_SECONDS = 5.0
@@ -48,9 +44,14 @@ class Job:
     settings: str
 
     @property
-    def rule(self) -> str:
-        """What it has in common with the jobs that do the same: the log folder of a table, or its file."""
-        return "/".join(self.name.split("/")[:3])
+    def likeness(self) -> tuple[str, str]:
+        """What it has in common with jobs that take about as long, and with all jobs that do the same.
+
+        The first is the log folder of a block of a table, such as a pair of attributes or a size, and the
+        second that of a table; a job without such a folder is alone in it.
+        """
+        names = self.name.split("/")
+        return "/".join(names[:4]), "/".join(names[:3])
 
     @classmethod
     def from_benchmark(cls, benchmark: Path | str, arguments: Mapping[str, Any] | None) -> Job:
@@ -58,18 +59,34 @@ class Job:
         return cls(Path(benchmark).with_suffix("").as_posix(), configuration_hash(dict(arguments or {}))[:16])
 
 
-def read_times(*paths: Path | str) -> Times:
-    """Read run times in seconds by job and settings; of several files, the first that has a job counts.
+def read_times(*paths: Path | str) -> list[Times]:
+    """Read run times in seconds by job and settings, of every file.
 
     A file that is missing has none, and a row that is not complete is skipped: the times are only announced.
     """
-    times: Times = {}
+    found: list[Times] = []
     for path in paths:
+        times: Times = {}
         if Path(path).is_file():
             for row in csv.DictReader(io.StringIO(Path(path).read_text(encoding="utf-8", errors="replace"))):
                 with suppress(KeyError, TypeError, ValueError):
-                    times.setdefault((row["job"], row["settings"]), float(row["seconds"]))
-    return times
+                    times[row["job"], row["settings"]] = float(row["seconds"])
+        found.append(times)
+    return found
+
+
+def shipped(resources: Path, configurations: Iterable[Path | str]) -> list[Path]:
+    """Return the files of the times that the project ships, the most apt one first.
+
+    Parameters
+    ----------
+    resources : path
+    configurations : iterable of path
+        The files that change the default configuration; later ones win. Those of a name that the project has
+        times for, as of ``config/smoke.yaml`` in ``run_times_smoke.csv``, have these before the default ones.
+    """
+    names = [f"_{Path(path).stem}" for path in configurations]
+    return [resources / f"run_times{name}.csv" for name in [*reversed(names), ""]]
 
 
 def benchmark_seconds(benchmark: Path) -> list[float]:
@@ -82,10 +99,15 @@ def benchmark_seconds(benchmark: Path) -> list[float]:
 
 def record_times(jobs: Iterable[tuple[Job, Path]], path: Path | str) -> None:
     """Add the run times of finished jobs, each with its benchmark file, to a CSV file."""
-    times = read_times(path)
+    (times,) = read_times(path)
     for job, benchmark in jobs:
         if spent := benchmark_seconds(benchmark):
             times[job.name, job.settings] = max(spent)
+    write_times(times, path)
+
+
+def write_times(times: Times, path: Path | str) -> None:
+    """Write run times, as `read_times` reads them; the file is replaced as a whole."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -114,20 +136,31 @@ class Expected:
     is_known: bool = True
 
 
-def expected_times(jobs: Iterable[Job], times: Times) -> list[Expected]:
-    """Return how long jobs may take: as before, else with other arguments, else others of their rule."""
-    alike: dict[str, list[float]] = {}
-    for (name, settings), seconds in times.items():
-        for key in {name, Job(name, settings).rule}:
-            alike.setdefault(key, []).append(seconds)
+def expected_times(jobs: Iterable[Job], times: Sequence[Times]) -> list[Expected]:
+    """Return how long jobs may take: as before, else as others of their block on average, else of their rule.
+
+    Parameters
+    ----------
+    jobs : iterable of Job
+    times : sequence of mapping
+        As `read_times` returns them; the first one that has such a job counts.
+    """
+    alike: list[dict[str, list[float]]] = []
+    for known in times:
+        groups: dict[str, list[float]] = {}
+        for (name, settings), seconds in known.items():
+            for group in set(Job(name, settings).likeness):
+                groups.setdefault(group, []).append(seconds)
+        alike.append(groups)
     expected = []
     for job in jobs:
-        if (job.name, job.settings) in times:
-            expected.append(Expected(times[job.name, job.settings]))
-        else:
-            others = alike.get(job.name) or alike.get(job.rule) or []
-            seconds = median(others) if others else UNMEASURED_SECONDS
-            expected.append(Expected(seconds, is_measured=False, is_known=bool(others)))
+        key = job.name, job.settings
+        if measured := [known[key] for known in times if key in known]:
+            expected.append(Expected(measured[0]))
+            continue
+        others = next((groups[group] for group in job.likeness for groups in alike if group in groups), None)
+        seconds = fmean(others) if others else UNMEASURED_SECONDS
+        expected.append(Expected(seconds, is_measured=False, is_known=bool(others)))
     return expected
 
 
@@ -154,7 +187,7 @@ class Progress:
         clock: Callable[[], float] = time.monotonic,
         log: Path | None = None,
     ) -> None:
-        self._left = {job: of.seconds + START_UP_SECONDS for job, of in expected.items()}
+        self._left = {job: of.seconds for job, of in expected.items()}
         self._all, self._cores, self._clock, self._log = sum(self._left.values()), cores, clock, log
         self._started: dict[int, tuple[float, float]] = {}
         self._known = {job for job, of in expected.items() if of.is_known}
@@ -222,15 +255,17 @@ class Progress:
         return f"The run took {_duration(self._clock() - self._begun)}; the estimates were {', '.join(told)}."
 
 
-def announcement(jobs: Iterable[Job], times: Times, cores: int | None, count: int | None = None) -> str:
+def announcement(
+    jobs: Iterable[Job], times: Sequence[Times], cores: int | None, count: int | None = None
+) -> str:
     """Return the text printed before a run: its jobs, about how long they take, and where results go.
 
     Parameters
     ----------
     jobs : iterable of Job
         What is to be done.
-    times : mapping
-        As `read_times` returns it.
+    times : sequence of mapping
+        As `read_times` returns them.
     cores : int, optional
         How many jobs run side by side; None if that is not known, as on a cluster.
     count : int, optional
@@ -242,10 +277,10 @@ def announcement(jobs: Iterable[Job], times: Times, cores: int | None, count: in
     count = count or len(jobs)
     expected = expected_times(jobs, times)
     unknown = sum(not of.is_measured for of in expected)
-    if unknown == len(jobs) and not times:
+    if unknown == len(jobs) and not any(times):
         text = "no run with these settings has been measured yet"
     else:
-        seconds = [of.seconds + START_UP_SECONDS for of in expected]
+        seconds = [of.seconds for of in expected]
         where = f"on {cores} {_plural(cores, 'core')}" if cores else "of one core"
         text = (
             f"about {_duration(max(sum(seconds) / cores, max(seconds)) if cores else sum(seconds))} {where}"

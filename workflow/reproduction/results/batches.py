@@ -17,8 +17,8 @@ from reproduction.results.tables import Schema, select
 #: A table: all of its rows, or its batches.
 Rows = pd.DataFrame | Iterable[pd.DataFrame]
 
-#: The values of a row in the columns `Schema.together`.
-Place = tuple[str, ...]
+#: The prefix of a row: its values in the columns `Schema.together`, the first ones of the key.
+Prefix = tuple[str, ...]
 
 
 def batches_of(table: Rows) -> Iterable[pd.DataFrame]:
@@ -32,8 +32,8 @@ def gather(table: Rows, columns: Sequence[str], **values: Any) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
-def place_of(frame: pd.DataFrame, row: int, schema: Schema) -> Place:
-    """Return the place of a row, counted from 0 or, below 0, from the end."""
+def prefix_of(frame: pd.DataFrame, row: int, schema: Schema) -> Prefix:
+    """Return the prefix of a row, counted from 0 or, below 0, from the end."""
     return tuple(str(frame[name].iloc[row]) for name in schema.together)
 
 
@@ -49,13 +49,13 @@ def at_least_one(batches: Iterable[pd.DataFrame], schema: Schema) -> Iterator[pd
 
 
 def whole(frames: Iterable[pd.DataFrame], schema: Schema) -> Iterator[pd.DataFrame]:
-    """Cut a sorted table, given in pieces of any length, so that the rows of a place are in one batch."""
-    held: list[pd.DataFrame] = []  # rows of one place
+    """Cut a sorted table, given in pieces of any length, so that rows with one prefix are in one batch."""
+    held: list[pd.DataFrame] = []  # rows with one prefix
     for frame in frames:
-        if held and place_of(held[-1], -1, schema) != place_of(frame, 0, schema):
+        if held and prefix_of(held[-1], -1, schema) != prefix_of(frame, 0, schema):
             yield pd.concat(held, ignore_index=True)
             held = []
-        start = _count_before(frame, place_of(frame, -1, schema), schema)
+        start = _count_before(frame, prefix_of(frame, -1, schema), schema)
         if start:
             yield pd.concat([*held, frame.iloc[:start]], ignore_index=True)
             held = []
@@ -65,15 +65,15 @@ def whole(frames: Iterable[pd.DataFrame], schema: Schema) -> Iterator[pd.DataFra
 
 
 def merge(
-    parts: Iterable[tuple[Place, Callable[[], pd.DataFrame]]], schema: Schema
+    parts: Iterable[tuple[Prefix, Callable[[], pd.DataFrame]]], schema: Schema
 ) -> Iterator[pd.DataFrame]:
     """Merge tables, each sorted and checked, into the batches of one.
 
     Parameters
     ----------
-    parts : iterable of (place of the first row, function that returns the table)
-        The place of a table without rows is empty. A table is asked for when rows before its first one are
-        complete, and given up when its last one is returned: few are held at a time if few places are in
+    parts : iterable of (prefix of the first row, function that returns the table)
+        The prefix of a table without rows is empty. A table is asked for when rows before its first one are
+        complete, and given up when its last one is returned: few are held at a time if few prefixes are in
         several of them.
     schema : Schema
 
@@ -98,10 +98,10 @@ def merge(
             yield schema.conform(pd.concat(ready, ignore_index=True))
 
 
-def _count_before(frame: pd.DataFrame, place: Place, schema: Schema) -> int:
-    """Count the rows before a place; none is before the empty one."""
+def _count_before(frame: pd.DataFrame, prefix: Prefix, schema: Schema) -> int:
+    """Count the rows before a prefix; none is before the empty one."""
     before, equal = np.zeros(len(frame), dtype=bool), np.ones(len(frame), dtype=bool)
-    for name, value in zip(schema.together, place, strict=False):
+    for name, value in zip(schema.together, prefix, strict=False):
         before |= equal & (frame[name] < value).to_numpy(dtype=bool)
         equal &= (frame[name] == value).to_numpy(dtype=bool)
     return int(before.sum())

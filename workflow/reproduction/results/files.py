@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ldpfrontier.atomic import replacing, write_text
-from reproduction.results.batches import Place, Rows, at_least_one, batches_of, merge, place_of, whole
+from reproduction.results.batches import Prefix, Rows, at_least_one, batches_of, merge, prefix_of, whole
 from reproduction.results.tables import RESULTS, Schema, TableError
 
 _ARROW = {"str": pa.string(), "float64": pa.float64(), "Int64": pa.int64(), "bool": pa.bool_()}
@@ -108,9 +108,9 @@ def _checked(table: Rows, schema: Schema) -> Iterator[pd.DataFrame]:
     before = None
     for frame in at_least_one(table, schema):
         batch = schema.conform(frame)
-        if len(batch) and before is not None and place_of(batch, 0, schema) <= before:
+        if len(batch) and before is not None and prefix_of(batch, 0, schema) <= before:
             raise TableError(f"The {schema.name} table is not in the order of {', '.join(schema.together)}.")
-        before = place_of(batch, -1, schema) if len(batch) else None
+        before = prefix_of(batch, -1, schema) if len(batch) else None
         yield batch
 
 
@@ -141,12 +141,8 @@ def _csv_lines(path: Path | str) -> Iterator[Callable[[pd.DataFrame], None]]:
         yield write
 
 
-def content_hash(table: pd.DataFrame) -> str:
-    """Hash the rows of a table, in their order; 64 hexadecimal digits."""
-    return hashlib.sha256(_row_hashes(table)).hexdigest()
-
-
 def _row_hashes(table: pd.DataFrame) -> bytes:
+    """Hash the rows of a table, in their order; what is hashed of all batches is the hash of the content."""
     return pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes()
 
 
@@ -170,7 +166,7 @@ class StoredTable(Iterable[pd.DataFrame]):
             return read_batches(path, self.schema, expected)
         return merge(
             (
-                (_first_place(path, self.schema), partial(read_table, path, self.schema, expected))
+                (_first_prefix(path, self.schema), partial(read_table, path, self.schema, expected))
                 for path, expected in self.files
             ),
             self.schema,
@@ -182,8 +178,8 @@ class StoredTable(Iterable[pd.DataFrame]):
         return pd.concat(tables, ignore_index=True)
 
 
-def _first_place(path: Path | str, schema: Schema) -> Place:
-    """Return the place of the first row; empty if there is none, or what is wrong is told when it is read."""
+def _first_prefix(path: Path | str, schema: Schema) -> Prefix:
+    """Return the prefix of the first row; empty if there is none, or if what is wrong is said on reading."""
     try:
         with pq.ParquetFile(path) as file:
             batch = next(file.iter_batches(1, columns=list(schema.together)))
@@ -241,11 +237,11 @@ def read_batches(
         typed = map(schema.cast, _stored_frames(file, path))
         for frame in at_least_one(whole(typed, schema), schema):
             batch = schema.conform(frame)
-            first = place_of(batch, 0, schema) if len(batch) else None
+            first = prefix_of(batch, 0, schema) if len(batch) else None
             ordered = before is None or first is None or before < first
             if not ordered or not batch[key].equals(frame[key]):
                 raise TableError(f"The rows of {path} are not sorted by {', '.join(key)}. {_REMEDY}")
-            before = place_of(batch, -1, schema) if len(batch) else None
+            before = prefix_of(batch, -1, schema) if len(batch) else None
             digest.update(_row_hashes(batch))
             yield batch
         if "content_hash" not in metadata:

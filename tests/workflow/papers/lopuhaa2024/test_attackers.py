@@ -12,9 +12,11 @@ import pytest
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal import robust
 from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimum import uninformative
 from ldpfrontier.practice.figure_style import save
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import attackers, beyond_figures, layouts
+from papers.lopuhaa2024 import second_level as study
 from papers.lopuhaa2024.catalogue import MECHANISMS, UNCONDITIONAL
 from papers.lopuhaa2024.experiments import fig2
 from papers.lopuhaa2024.second_level import second_level
@@ -103,6 +105,24 @@ def test_tables_out_of_reach_are_skipped_with_the_reason(monkeypatch):
     assert optima["conditional_epsilon"].tolist() == [1.0, math.inf]
     assert optima["note"].str.contains("2 x 3 cells; at most 5 are supported").all()
     assert attackers.two_levels(table).empty
+
+
+def test_on_a_large_table_the_bound_that_no_level_changes_is_made_once(monkeypatch):
+    """Every level has that bound, and its own where it has less."""
+    nodes = {}
+
+    def solved(ball, epsilon, *, conditional_epsilon=math.inf, max_nodes=None, **_):
+        nodes[conditional_epsilon] = max_nodes
+        return replace(uninformative(ball.centre.size), bound=0.3 if max_nodes else 0.5)
+
+    monkeypatch.setattr(study, "optimal_robust", solved)
+    monkeypatch.setattr(study, "conditional_bound", lambda ball, epsilon, level, nodes: level / 2)
+    counts = np.random.default_rng(3).integers(1, 50, (9, 2))
+    table = second_level(counts, [1.0], [0, 0.2], instance="a, b", max_nodes=9000)
+    assert nodes == {0.0: 2000, 0.2: None, 1.0: None, math.inf: 9000}
+    optima = select(table, mechanism="exact", metric="mutual_information")
+    assert optima["conditional_epsilon"].tolist() == [0.0, 0.2, 1.0, math.inf]
+    assert optima["bound"].tolist() == [0.1, 0.1, 0.3, 0.3]
 
 
 def test_two_levels_to_read(summary):

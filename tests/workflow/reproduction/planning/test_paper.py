@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from snakemake.utils import update_config
 
 from reproduction.data.catalogue import data_set
 from reproduction.job import load
@@ -23,7 +24,7 @@ from reproduction.planning.paper import (
     papers,
     read,
 )
-from reproduction.planning.plan import Plan, PlanError
+from reproduction.planning.plan import Plan, PlanError, plan_of
 from reproduction.results.tables import Schema
 
 ROOT = Path(__file__).parents[4]
@@ -399,6 +400,18 @@ def merged(base, override):
 def configuration(name):
     default = yaml.safe_load((ROOT / "config/config.yaml").read_text())
     return merged(default, yaml.safe_load((ROOT / f"config/{name}.yaml").read_text()))
+
+
+@pytest.mark.parametrize("names", [(), ("smoke",), ("beyond",)])
+def test_the_plan_of_files_is_that_of_snakemake(names):
+    chosen = {}
+    for name in ("config", *names):
+        update_config(chosen, yaml.safe_load((ROOT / f"config/{name}.yaml").read_text()))
+    plan = plan_of(*names)
+    assert plan.configuration == chosen
+    assert {key: paper.tables.keys() for key, paper in plan.papers.items()} == {
+        key: paper.select_calls(chosen).tables.keys() for key, paper in PAPERS.items()
+    }
 
 
 def calls(paper):

@@ -6,7 +6,6 @@ import pytest
 
 from reproduction.planning.provenance import configuration_hash
 from reproduction.planning.run_times import (
-    START_UP_SECONDS,
     UNMEASURED_SECONDS,
     Expected,
     Job,
@@ -16,9 +15,11 @@ from reproduction.planning.run_times import (
     expected_times,
     read_times,
     record_times,
+    shipped,
     summary,
 )
 
+ROOT = Path(__file__).parents[4]
 BENCHMARK = "s\th:m:s\tmax_rss\n{}\t0:00:01\t-\n"
 
 
@@ -27,7 +28,7 @@ def jobs(*names):
 
 
 def times(**known):
-    return {(name, "settings"): value for name, value in known.items()}
+    return [{(name, "settings"): value for name, value in known.items()}]
 
 
 # Run times ------------------------------------------------------------------------------------------------
@@ -47,10 +48,10 @@ def test_run_times_are_kept_by_job_and_settings(tmp_path):
     first, other, missing = Job("logs/a", "x"), Job("logs/a", "y"), Job("logs/b", "x")
     (tmp_path / "a.tsv").write_text(BENCHMARK.format(1.26))
     record_times([(first, tmp_path / "a.tsv"), (missing, tmp_path / "b.tsv")], path)
-    assert read_times(path) == {("logs/a", "x"): 1.3}
+    assert read_times(path) == [{("logs/a", "x"): 1.3}]
     (tmp_path / "a.tsv").write_text(BENCHMARK.format(7.0) + "9.0\t0:00:09\t-\n")
     record_times([(other, tmp_path / "a.tsv")], path)
-    assert read_times(path) == {("logs/a", "x"): 1.3, ("logs/a", "y"): 9.0}
+    assert read_times(path) == [{("logs/a", "x"): 1.3, ("logs/a", "y"): 9.0}]
     record_times([(first, tmp_path / "a.tsv")], path)
     assert path.read_text() == "job,settings,seconds\nlogs/a,x,9.0\nlogs/a,y,9.0\n"
     assert [file.name for file in path.parent.iterdir()] == ["run_times.csv"]
@@ -65,11 +66,20 @@ def test_benchmarks(tmp_path):
 
 
 def test_an_earlier_file_counts_first_and_a_missing_one_has_nothing(tmp_path):
-    own, shipped = tmp_path / "own.csv", tmp_path / "shipped.csv"
+    own, other = tmp_path / "own.csv", tmp_path / "other.csv"
     own.write_text("job,settings,seconds\na,x,1.0\n")
-    shipped.write_text("job,settings,seconds\na,x,5.0\nb,x,2.0\n")
-    assert read_times(own, shipped, tmp_path / "none.csv") == {("a", "x"): 1.0, ("b", "x"): 2.0}
-    assert read_times() == {}
+    other.write_text("job,settings,seconds\na,x,5.0\nb,x,2.0\n")
+    found = read_times(own, other, tmp_path / "none.csv")
+    assert found == [{("a", "x"): 1.0}, {("a", "x"): 5.0, ("b", "x"): 2.0}, {}]
+    assert [of.seconds for of in expected_times([Job("a", "x"), Job("b", "x")], found)] == [1.0, 2.0]
+    assert read_times() == []
+
+
+def test_a_configuration_of_the_project_has_its_own_times_first():
+    assert shipped(ROOT / "resources", []) == [ROOT / "resources/run_times.csv"]
+    found = shipped(ROOT / "resources", [ROOT / "config/smoke.yaml", Path("mine.yaml")])
+    assert [path.name for path in found] == ["run_times_mine.csv", "run_times_smoke.csv", "run_times.csv"]
+    assert [path.is_file() for path in found] == [False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -78,10 +88,10 @@ def test_an_earlier_file_counts_first_and_a_missing_one_has_nothing(tmp_path):
 def test_a_damaged_file_of_times_stops_nothing(tmp_path, text):
     path = tmp_path / "run_times.csv"
     path.write_text(text)
-    assert read_times(path).items() <= {("a", "x"): 1.0}.items()
+    assert read_times(path)[0].items() <= {("a", "x"): 1.0}.items()
     (tmp_path / "a.tsv").write_text(BENCHMARK.format(3.0))
     record_times([(Job("e", "x"), tmp_path / "a.tsv")], path)
-    assert read_times(path)["e", "x"] == 3.0
+    assert read_times(path)[0]["e", "x"] == 3.0
 
 
 # Before ---------------------------------------------------------------------------------------------------
@@ -91,21 +101,21 @@ def test_a_damaged_file_of_times_stops_nothing(tmp_path, text):
     ("names", "known", "cores", "sentence"),
     [
         ("ab", {}, 4, "2 jobs; expected: no run with these settings has been measured yet."),
-        ("a", {"a": 10.5}, 4, "1 job; expected: about 12 s on 4 cores."),
-        ("abcd", dict.fromkeys("abcd", 28.5), 2, "4 jobs; expected: about 60 s on 2 cores."),
+        ("a", {"a": 12.0}, 4, "1 job; expected: about 12 s on 4 cores."),
+        ("abcd", dict.fromkeys("abcd", 30.0), 2, "4 jobs; expected: about 60 s on 2 cores."),
         # Never less than the longest job.
-        ("abcd", {"a": 78.5, "b": 1.0, "c": 1.0, "d": 1.0}, 4, "4 jobs; expected: about 80 s on 4 cores."),
+        ("abcd", {"a": 80.0, "b": 1.0, "c": 1.0, "d": 1.0}, 4, "4 jobs; expected: about 80 s on 4 cores."),
         ("ab", {"a": 120.0, "b": 60.0}, 1, "2 jobs; expected: about 3 min on 1 core."),
         ("ab", {"a": 7200.0, "b": 3600.0}, None, "2 jobs; expected: about 3.0 h of one core."),
         (
             "ab",
             {"a": 0.2},
             1,
-            "about 8 s on 1 core; 1 of them was not measured with these arguments, and may differ.",
+            "about 5 s on 1 core; 1 of them was not measured with these arguments, and may differ.",
         ),
         (
             "abc",
-            {"a": 7.5},
+            {"a": 12.0},
             1,
             "about 22 s on 1 core; 2 of them were not measured with these arguments, and may differ.",
         ),
@@ -117,22 +127,39 @@ def test_what_is_said_before_a_run(names, known, cores, sentence):
     assert second.startswith("Results go to results/, and the log of every job goes to logs/.")
 
 
-def test_a_job_with_other_arguments_is_as_long_as_it_was_or_as_others_of_its_rule():
+def test_a_job_with_other_arguments_takes_as_long_as_others_of_its_block_or_of_its_rule():
     known = {
-        ("logs/p/a/0", "x"): 8.0,
-        ("logs/p/a/1", "x"): 2.0,
-        ("logs/p/a/1", "y"): 4.0,
-        ("logs/p/b", "x"): 9.0,
+        ("logs/p/a/small/0", "x"): 2.0,
+        ("logs/p/a/small/1", "x"): 4.0,
+        ("logs/p/a/large/0", "x"): 9.0,
+        ("logs/p/b", "x"): 7.0,
     }
-    jobs = [Job("logs/p/a/1", "y"), Job("logs/p/a/1", "z"), Job("logs/p/a/2", "x"), Job("logs/p/c/0", "x")]
-    assert expected_times(jobs, known) == [
+    jobs = [
+        Job(*job)
+        for job in (
+            ("logs/p/a/small/1", "x"),
+            ("logs/p/a/small/1", "y"),
+            ("logs/p/a/small/2", "x"),
+            ("logs/p/a/other/0", "x"),
+            ("logs/p/b", "y"),
+            ("logs/p/c/0", "x"),
+        )
+    ]
+    assert expected_times(jobs, [known]) == [
         Expected(4.0, is_measured=True),
-        Expected(3.0, is_measured=False),
-        Expected(4.0, is_measured=False),
+        *[Expected(seconds, is_measured=False) for seconds in (3.0, 3.0, 5.0, 7.0)],
         Expected(UNMEASURED_SECONDS, is_measured=False, is_known=False),
     ]
-    assert announcement(jobs[2:3], known, 1, 2).startswith("2 jobs; ")
-    assert "1 job; expected: about 6 s on 1 core; 1 of them was" in announcement(jobs[2:3], known, 1)
+    assert announcement(jobs[2:3], [known], 1, 2).startswith("2 jobs; ")
+    assert "1 job; expected: about 3 s on 1 core; 1 of them was" in announcement(jobs[2:3], [known], 1)
+
+
+def test_the_nearest_job_counts_and_of_equally_near_ones_that_of_the_first_file():
+    first = {("logs/p/a/large/0", "x"): 9.0, ("logs/p/a/small/0", "x"): 2.0}
+    second = {("logs/p/a/small/0", "y"): 4.0, ("logs/p/a/tiny/0", "y"): 1.0}
+    names = ["small/1", "tiny/1", "other/0"]
+    expected = expected_times([Job(f"logs/p/a/{name}", "z") for name in names], [{}, first, second])
+    assert [of.seconds for of in expected] == [2.0, 1.0, 5.5]
 
 
 def test_a_run_that_computes_nothing_does_not_guess():
@@ -145,7 +172,7 @@ def test_a_run_that_computes_nothing_does_not_guess():
 def test_the_time_left_follows_the_pace_of_the_run():
     """Ten jobs of a minute on two cores: as announced first, then as slow as those that are done."""
     now = [0.0]
-    progress = Progress(dict.fromkeys(range(10), Expected(60.0 - START_UP_SECONDS)), 2, lambda: now[0])
+    progress = Progress(dict.fromkeys(range(10), Expected(60.0)), 2, lambda: now[0])
     assert progress.seconds_left() == pytest.approx(300.0)
     for first in range(0, 10, 2):
         for job in (first, first + 1):
@@ -162,23 +189,21 @@ def test_the_time_left_follows_the_pace_of_the_run():
 def test_a_job_that_runs_counts_for_what_is_left_of_it():
     now = [0.0]
     progress = Progress(
-        {1: Expected(100.0 - START_UP_SECONDS), 2: Expected(UNMEASURED_SECONDS, False, False)},
+        {1: Expected(100.0), 2: Expected(UNMEASURED_SECONDS, False, False)},
         1,
         lambda: now[0],
     )
     progress.start(1)
     now[0] = 40.0
-    assert progress.seconds_left() == pytest.approx(60.0 + UNMEASURED_SECONDS + START_UP_SECONDS)
-    assert progress.line(0, 2) == "0 of 2 jobs done, 0% of the work, about 66 s left"
+    assert progress.seconds_left() == pytest.approx(60.0 + UNMEASURED_SECONDS)
+    assert progress.line(0, 2) == "0 of 2 jobs done, 0% of the work, about 65 s left"
     now[0] = 500.0  # Longer than expected: it may end at any time.
-    assert progress.seconds_left() == pytest.approx(UNMEASURED_SECONDS + START_UP_SECONDS)
+    assert progress.seconds_left() == pytest.approx(UNMEASURED_SECONDS)
 
 
 def test_a_job_that_nobody_has_measured_does_not_change_the_pace():
     now = [0.0]
-    progress = Progress(
-        {1: Expected(5.0, False, False), 2: Expected(60.0 - START_UP_SECONDS)}, 1, lambda: now[0]
-    )
+    progress = Progress({1: Expected(5.0, False, False), 2: Expected(60.0)}, 1, lambda: now[0])
     progress.start(1)
     now[0] = 600.0
     progress.finish(1)
@@ -196,7 +221,7 @@ def test_what_a_cluster_runs_has_a_share_and_no_time():
 def test_a_run_says_how_well_its_announcements_were_kept(tmp_path):
     """Ten jobs of 10 s are expected; they take 20 s, which the second half of the run knows."""
     now, log = [0.0], tmp_path / "logs/progress.csv"
-    progress = Progress(dict.fromkeys(range(10), Expected(10.0 - START_UP_SECONDS)), 1, lambda: now[0], log)
+    progress = Progress(dict.fromkeys(range(10), Expected(10.0)), 1, lambda: now[0], log)
     for job in range(10):
         progress.start(job)
         now[0] += 20.0

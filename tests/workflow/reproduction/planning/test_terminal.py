@@ -18,7 +18,7 @@ def written():
         handler = logging.StreamHandler(stream)
         handler.name = name
         logger.addHandler(handler)
-    Concise(logger).progress = Progress({1: Expected(8.5), 2: Expected(28.5)}, 1)
+    Concise(logger).progress = Progress({1: Expected(10.0), 2: Expected(30.0)}, 1)
 
     def write(message, level=logging.INFO, **attributes):
         terminal = logger.handlers[0].stream
@@ -59,7 +59,7 @@ def test_a_job_has_one_line_and_an_error_keeps_all_it_says(written):
 
 
 def test_progress_is_a_share_of_the_work(written):
-    """Of one job of 10 s and one of 30 s, start-up included, the first is a quarter."""
+    """Of one job of 10 s and one of 30 s the first is a quarter."""
     written("rule a:", rule_msg="Compute a", jobid=1)
     assert written("Finished jobid: 1 (Rule: a)", job_id=1) == ""
     assert re.fullmatch(

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from reproduction.data.populations import POPULATION
 from reproduction.results import files
-from reproduction.results.batches import gather, merge, place_of, whole
+from reproduction.results.batches import gather, merge, prefix_of, whole
 from reproduction.results.files import (
     StoredTable,
-    content_hash,
     csv,
     read_batches,
     read_metadata,
@@ -26,6 +25,7 @@ from reproduction.results.files import (
     write_table,
 )
 from reproduction.results.tables import OPTIMAL, RESULTS, Schema, TableError, result
+from support.results import content_hash
 
 INSTANCES = ("000", "001", "010", "100", "1000", "101", "été")
 NUMBERS = st.floats(allow_nan=False)
@@ -98,7 +98,7 @@ def test_parts_in_any_cut_make_the_bytes_of_the_whole(found, data):
         assert read_metadata(target) == {"seed": 1, "content_hash": content_hash(table)}
         batches = list(read_batches(target))
         pd.testing.assert_frame_equal(pd.concat(batches, ignore_index=True), table)
-        ends = [(place_of(x, 0, RESULTS), place_of(x, -1, RESULTS)) for x in batches if len(x)]
+        ends = [(prefix_of(x, 0, RESULTS), prefix_of(x, -1, RESULTS)) for x in batches if len(x)]
         assert all(before[1] < after[0] for before, after in pairwise(ends))
         values = gather(read_batches(target), ["value"], mechanism="rr")["value"]
         assert values.tolist() == table.loc[table["mechanism"] == "rr", "value"].tolist()
@@ -113,8 +113,8 @@ def test_batches_of_a_table_in_pieces_have_whole_instances(found, data):
         pieces.append(table.iloc[start:end])
         start = end
     batches = list(whole(pieces, schema))
-    places = [{place_of(batch, row, schema) for row in range(len(batch))} for batch in batches]
-    assert sum(map(len, places)) == len(set().union(*places))
+    prefixes = [{prefix_of(batch, row, schema) for row in range(len(batch))} for batch in batches]
+    assert sum(map(len, prefixes)) == len(set().union(*prefixes))
     if batches:
         pd.testing.assert_frame_equal(pd.concat(batches, ignore_index=True), table)
 
@@ -127,7 +127,7 @@ def test_few_parts_are_held_where_names_of_instances_interleave():
     def reader(number):
         return lambda: read.append(number) or parts[number]
 
-    batches = merge([(place_of(parts[n], 0, RESULTS), reader(n)) for n in parts], RESULTS)
+    batches = merge([(prefix_of(parts[n], 0, RESULTS), reader(n)) for n in parts], RESULTS)
     seen, most = 0, 0
     for batch in batches:
         seen += len(batch)

@@ -11,7 +11,6 @@ import pytest
 from ldpfrontier.atomic import write_text
 from reproduction.data.catalogue import Contingency
 from reproduction.results.files import (
-    content_hash,
     csv,
     latex,
     markdown,
@@ -23,6 +22,7 @@ from reproduction.results.files import (
     write_texts,
 )
 from reproduction.results.tables import CHECKS, OPTIMAL, RESULTS, SKIPPED, TableError, check, result
+from support.results import content_hash
 
 
 def row(value=0.25, **changes):
