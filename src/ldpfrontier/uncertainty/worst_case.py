@@ -6,9 +6,9 @@ Sought is, over outputs y, groups s1 != s2 and members P of F, ::
 
 with A(x) the largest P(y|s1) where s1 receives the share x of the budget, and B(x) the least P(y|s2) where s2
 receives 1 - x (`RenyiBall.worst_case_epsilon`). A is concave and B convex for order >= 1/2, so their tangents
-at any x0 bound the ratio by that of two linear functions, which is largest at an end; at the best x0 the
-tangents are in proportion, and the bound is the ratio. What tangents leave open is bounded on intervals of x,
-as A and B rise, and found by golden sections.
+at any x0 bound the ratio by that of two linear functions, which is largest at an end; at the best x0, which
+the secant method finds, the tangents are in proportion, and the bound is the ratio. What tangents leave open
+is bounded on intervals of x, as A and B rise, and found by golden sections.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def worst_log_ratio(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray, tol
     tol *= min(1.0, float(bounds.max(initial=0.0)))
     concave = ball.order >= SETTINGS.least_tangent_order and math.isfinite(ball.radius)
     if concave:
-        bounds, best = _halves(ball, blocks, bounds)
+        bounds, best = _bounds_at_half_budget(ball, blocks, bounds)
     order = np.argsort(bounds, axis=None)[::-1]
     flat = bounds.ravel()[order]
     position, (size, most) = 0, SETTINGS.batch_sizes
@@ -61,17 +61,17 @@ def worst_log_ratio(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray, tol
     return best
 
 
-def _halves(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray) -> tuple[FloatArray, float]:
-    """Return bounds by tangents at half of the budget for each group, and the largest log ratio there.
+def _bounds_at_half_budget(
+    ball: RenyiBall, blocks: FloatArray, bounds: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return bounds by tangents where both groups have half of the budget, and the largest log ratio there.
 
-    Here all pairs of groups that an output has share the extreme means of the groups.
+    At the same share for all, every group needs one largest and one least mean for all of its pairs.
     """
     groups, _, outputs = blocks.shape
     s = np.repeat(np.arange(groups), outputs)
-    q, radii = (
-        blocks.transpose(0, 2, 1).reshape(s.size, -1),
-        ball.radius_at(np.full(s.shape, 0.5), ball.sensitive[s]),
-    )
+    q = blocks.transpose(0, 2, 1).reshape(s.size, -1)
+    radii = ball.radius_at(np.full(s.shape, 0.5), ball.sensitive[s])
     ends = (least_mean_slope(ball, s, sign * q, radii) for sign in (-1.0, 1.0))
     (A, a), (B, b) = (
         (end.value.reshape(groups, outputs), end.decrease.reshape(groups, outputs)) for end in ends
