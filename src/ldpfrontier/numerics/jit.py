@@ -49,7 +49,7 @@ class Kernel:
         self._signature = inspect.signature(function)
         self._kept: Any = None
         self._interpreted: Interpreted | None = None
-        self._is_new = True
+        self._is_new = self._is_uncompiled = True
         try:
             self.dispatcher = njit(cache=True, **options)(function)
         except RuntimeError:  # neither beside the module nor in the user's folder can a file be written
@@ -78,16 +78,15 @@ class Kernel:
                 with suppress(TooLong, ArithmeticError, ValueError):
                     return self._interpreted(*arguments)
             self._interpreted = None
-        if (
-            self._kept
-            and not self.dispatcher.signatures
-            and len(arguments) == len(self._signature.parameters)
-        ):
+        if self._is_uncompiled:
+            self._is_uncompiled = False
             self._compile_once(arguments)
         return self.dispatcher(*arguments)
 
     def _compile_once(self, arguments: tuple[Any, ...]) -> None:
         """Compile for these types, unless another process does: then wait for it, and read what it keeps."""
+        if not self._kept or len(arguments) < len(self._signature.parameters):
+            return
         # Some file systems know no locks: there, several processes may compile the same.
         with suppress(OSError), Path(f"{self._kept._index_path}.lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
