@@ -48,7 +48,8 @@ def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int, *, choose_sh
         # At few nodes that of order 1 may be the lower one, although it is the larger class.
         inner = RenyiBall(ball.centre, ball.radius, 1.0)
         families.append(BallFamily(inner, epsilon, distinct=True, radii=inscribed_radii(ball, shares)))
-    return min(bounded_class(family, SETTINGS.finest_gap, max_nodes).bound for family in families)
+    found = (bounded_class(own, SETTINGS.finest_gap, max_nodes, only_bound=True) for own in families)
+    return min(own.bound for own in found)
 
 
 def _class_at(ball: RenyiBall, epsilon: float, shares: FloatArray) -> BallFamily:

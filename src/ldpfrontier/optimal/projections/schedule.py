@@ -89,7 +89,7 @@ class CertificateSchedule:
 
 
 def certified_bound(
-    family: BallFamily, decomposition: Decomposition, gap: float, max_nodes: int
+    family: BallFamily, decomposition: Decomposition, gap: float, max_nodes: int, *, only_bound: bool = False
 ) -> ClassBound:
     """Bound the class by certificates; return good columns and the last duals, too.
 
@@ -102,6 +102,8 @@ def certified_bound(
         Relative gap of the duals.
     max_nodes : int
         Nodes of a pass that does not close.
+    only_bound : bool
+        Whether the columns do not matter: otherwise joint ones are improved in the end.
     """
     deltas, utility = _covers_deltas(family), MutualInformation(family.ball.centre)
     total = SETTINGS.total_ratio_distinct if deltas else SETTINGS.total_ratio_all_pairs
@@ -127,7 +129,7 @@ def certified_bound(
         if sweep.add_violations(certificate):
             sweep.polish(duals)
     columns = list[Columns]()
-    if joint is not None:
+    if joint is not None and not only_bound:
         inner_gap = GENERATION.inner_share * gap
         channel, duals = _improve_joint(family, joint, duals, inner_gap)
         columns += start_columns(channel, utility)

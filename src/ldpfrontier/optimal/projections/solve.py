@@ -114,11 +114,11 @@ def first_decomposition(family: DecomposableFamily, gap: float) -> tuple[Decompo
     return decomposition, decomposition.solve(family.explore, gap=gap)
 
 
-def bounded_class(family: BallFamily, gap: float, max_nodes: int) -> ClassBound:
-    """Return good columns, good duals and a bound, from so many nodes."""
+def bounded_class(family: BallFamily, gap: float, max_nodes: int, *, only_bound: bool = False) -> ClassBound:
+    """Return good columns, good duals and a bound, from so many nodes; columns may not be asked for."""
     decomposition, _ = first_decomposition(family, gap)
     if max_nodes > 0:
-        return certified_bound(family, decomposition, gap, max_nodes)
+        return certified_bound(family, decomposition, gap, max_nodes, only_bound=only_bound)
     bound = searched_bound(family, decomposition, gap)
     duals = decomposition.solve_refined(family.explore, gap=gap)
     return ClassBound(decomposition.columns(), duals, bound)
