@@ -614,14 +614,14 @@ def polyopt_bound(document: Document, claim: Any) -> str:
     names = ("kind", "epsilon", "t", "bound", "least", "prices", "tree")
     _, epsilon, t, bound, least, prices, tree, *ball = fields(claim, *names, optional=("order", "radius"))
     table, total, most = document.table, sum(document.weights()), ratio(epsilon, t, at_least=True)
-    a2, blocks, whole, lower = len(table[0]), list[Block](), list[Ends](), rows(least, len(table))
+    a2, blocks, ranges, lower = len(table[0]), list[Block](), list[Ends](), rows(least, len(table))
     costs = numbers(prices, count=len(table) * a2)
     for s, (row, L) in enumerate(zip(table, lower, strict=True)):
         if len(L) != a2 or (rest := ONE - sum(L)) <= 0:
             raise Malformed(f"row {s} of the least probabilities is not of {a2} that sum to less than 1")
         width, own = quotient(most - ONE, rest)[1], [total * c for c in costs[s * a2 : (s + 1) * a2]]
         blocks.append(Block(row, own, L, rest, width, ONE + rest * width))
-        whole.append((ZERO, sum(row) * (ONE + width)))
+        ranges.append((ZERO, sum(row) * (ONE + width)))
     over = "these least probabilities"
     if ball != [None, None]:
         check_least(table, lower, number(ball[0]), number(ball[1], ZERO))
@@ -631,7 +631,7 @@ def polyopt_bound(document: Document, claim: Any) -> str:
         (low, high), middle = ends[s], number(at)
         return [[*ends[:s], own, *ends[s + 1 :]] for own in ((low, middle), (middle, high))]
 
-    for n, (leaf, ends) in enumerate(leaves(tree, len(blocks), whole, children)):
+    for n, (leaf, ends) in enumerate(leaves(tree, len(blocks), ranges, children)):
         slope, trees = fields(leaf, "slope", "trees")
         lam, cells = number(slope), zip(blocks, items(trees, "trees", len(blocks)), ends, strict=True)
         if sum(block.bound(own, lam, z) for block, own, z in cells) + total * exp(lam - ONE)[1] > 0:

@@ -355,8 +355,8 @@ def _beyond_simplex(
     nodes = 0 if max_nodes is None else max_nodes
     bound = math.inf
     if small or (envelope == "exact" and ball.order >= 1.0):
-        # Small tables have a bound of their own, and that on the projections does not hold over F. Below
-        # order 1, its nodes find vertices that ascents miss.
+        # Small tables have a bound of their own, and a bound on the projections does not hold over F. Below
+        # order 1 it is computed on larger tables all the same, for the vertices that its nodes find.
         channel, rounds = mechanism_without_bound(
             products, tolerance=tolerance, max_rounds=max_rounds, start=start
         )

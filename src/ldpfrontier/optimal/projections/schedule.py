@@ -103,7 +103,7 @@ def certified_bound(
     max_nodes : int
         Nodes of a pass that does not close.
     only_bound : bool
-        Whether the columns do not matter: otherwise joint ones are improved in the end.
+        Whether the columns are not used: then joint ones are not improved after the last pass.
     """
     deltas, utility = _covers_deltas(family), MutualInformation(family.ball.centre)
     total = SETTINGS.total_ratio_distinct if deltas else SETTINGS.total_ratio_all_pairs

@@ -115,7 +115,7 @@ def first_decomposition(family: DecomposableFamily, gap: float) -> tuple[Decompo
 
 
 def bounded_class(family: BallFamily, gap: float, max_nodes: int, *, only_bound: bool = False) -> ClassBound:
-    """Return good columns, good duals and a bound, from so many nodes; columns may not be asked for."""
+    """Return a bound from so many nodes, with good duals and, unless only the bound counts, good columns."""
     decomposition, _ = first_decomposition(family, gap)
     if max_nodes > 0:
         return certified_bound(family, decomposition, gap, max_nodes, only_bound=only_bound)
