@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.jit import inner, inner_with_arrays, kernel
 from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF
 from ldpfrontier.types import FloatArray
 
@@ -81,7 +81,7 @@ def _add(target: FloatArray, factor: float, source: FloatArray) -> None:
         target[j] += factor * source[j]
 
 
-@inner
+@inner_with_arrays
 def _knapsack_basis(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: FloatArray) -> Basis:
     """Return the best basis without inequalities: variables with the largest cost per scale first."""
     n = cost.size
@@ -195,7 +195,7 @@ def _pivot(
         basis.v[which] = end
 
 
-@inner
+@inner_with_arrays
 def _bound(
     pool: Pool,
     cost: FloatArray,
@@ -239,7 +239,7 @@ def _in_basis(basis: Basis, which: int) -> bool:
     return found
 
 
-@inner
+@inner_with_arrays
 def _add_working(pool: Pool, basis: Basis, slack: float) -> bool:
     """Let the inequalities that the vertex violates most join the working ones; return whether there are any.
 

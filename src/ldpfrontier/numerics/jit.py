@@ -28,7 +28,9 @@ from ldpfrontier.numerics.interpreter import Interpreted, TooLong, is_wanted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+#: Without counting who holds arrays: every access to a tuple's array would be counted, at an atomic operation.
+_BORROWING: dict[str, Any] = {**_INNER, "_nrt": False}
 
 
 class Kernel:
@@ -42,9 +44,9 @@ class Kernel:
         Compiles it and calls what is compiled, which is kept for all processes where a file can be written.
     """
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, **more: Any) -> None:
         functools.update_wrapper(self, function)
-        options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
+        options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, **more}
         self.py_func = function
         self._signature = inspect.signature(function)
         self._kept: Any = None
@@ -57,7 +59,7 @@ class Kernel:
             return
         # Numba notices changes of the module alone, and fails to read what has a class that is gone.
         self._kept = self.dispatcher._cache._cache_file
-        self._kept._version = f"{numba.__version__} {source_hash(function)}"
+        self._kept._version = f"{numba.__version__} {sorted(options.items())} {source_hash(function)}"
         self._kept._load_index = _Index(self._kept._load_index)
 
     @property
@@ -98,6 +100,11 @@ def kernel(function: F) -> F:
     return cast(F, Kernel(cast(FunctionType, function)))
 
 
+def borrowing_kernel(function: F) -> F:
+    """Compile as `kernel` does a function that makes no arrays and returns numbers only (see `inner`)."""
+    return cast(F, Kernel(cast(FunctionType, function), _nrt=False))
+
+
 class _Index:
     """Reads which signatures are kept of a function: none if one of them has a class that is gone."""
 
@@ -129,7 +136,8 @@ def _sources(function: Callable[..., Any], seen: set[Callable[..., Any]]) -> Ite
             value = cast(FunctionType, function).__globals__.get(name)
             is_compiled = isinstance(value, Dispatcher | Kernel)
             called: Any = getattr(value, "py_func", value)
-            yield f"{name}: {getattr(called, '__module__', '')}"
+            options = getattr(getattr(value, "dispatcher", value), "targetoptions", {})
+            yield f"{name}: {getattr(called, '__module__', '')} {options if is_compiled else ''}"
             if is_compiled and called not in seen:
                 yield from _sources(called, seen)
             elif isinstance(value, type):
@@ -161,22 +169,30 @@ event.register("numba:compile", _Notice())
 
 
 def inner(function: F) -> F:
-    """Compile a function that only compiled ones of its module call: a call from Python ends the process."""
+    """Compile a function that only compiled ones of its module call: a call from Python ends the process.
+
+    It borrows the arrays of its arguments: it makes none, and returns numbers only.
+    """
     # Kept with every kernel that calls it, which notices its changes by `source_hash`.
-    return cast(F, njit(**INNER)(function))
+    return cast(F, njit(**_BORROWING)(function))
+
+
+def inner_with_arrays(function: F) -> F:
+    """Compile as `inner` does a function that makes arrays, or returns some."""
+    return cast(F, njit(**_INNER)(function))
 
 
 def inlined(function: F) -> F:
     """Put a function in place of its calls, before types are found: it is compiled with its caller only."""
     # What `inner` compiles is optimized once by itself, and again in every function around it.
-    return cast(F, njit(**INNER, inline="always")(function))
+    return cast(F, njit(**_INNER, inline="always")(function))
 
 
 def inlined_late(function: F) -> F:
     """Compile as `inner` does, into all that call it: for loops to be optimized by themselves first."""
-    return cast(F, njit(**INNER, forceinline=True)(function))
+    return cast(F, njit(**_BORROWING, forceinline=True)(function))
 
 
 def inner_without_nan(function: F) -> F:
     """Compile as `inner` does, numbers that are never NaN: then the order of a maximum does not matter."""
-    return cast(F, njit(**INNER, fastmath={"nnan", "nsz"})(function))
+    return cast(F, njit(**_BORROWING, fastmath={"nnan", "nsz"})(function))

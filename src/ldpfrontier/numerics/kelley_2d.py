@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner
 from ldpfrontier.types import FloatArray
 
 #: Relative distance to the box, and relative determinant of parallel lines, for rounding.
@@ -60,7 +60,7 @@ def _set_weights(last: int, across: bool, planes: CuttingPlanes) -> None:
             weight[0], weight[which] = -other / total, p[axis] / total
 
 
-@kernel
+@borrowing_kernel
 def minimize_planes(
     last: int, limits: tuple[float, float], planes: CuttingPlanes
 ) -> tuple[float, float, float]:

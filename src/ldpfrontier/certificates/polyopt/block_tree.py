@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.certificates.polyopt.settings import SETTINGS
-from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.jit import inner, inner_with_arrays, kernel
 from ldpfrontier.types import FloatArray
 
 LEAST, LARGEST, THIRD, FREE = 0, 1, 2, -1
@@ -56,7 +56,7 @@ class Ends(NamedTuple):
     terms: FloatArray  # (4, 2, a2): of every letter at the least and at the largest value
 
 
-@inner
+@inner_with_arrays
 def _new_ends(letters: int) -> Ends:
     """Return space for the ends of the curves of a node."""
     return Ends(np.zeros(2, dtype=np.int64), np.zeros((4, 7)), np.zeros((4, 2, letters)))

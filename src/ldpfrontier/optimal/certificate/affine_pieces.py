@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner
 from ldpfrontier.optimal.certificate.affine_bounds import ColumnClass
 from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.optimal.products.tangents import tangent_bound
@@ -166,7 +166,7 @@ def _best_lam(problem: FitProblem, z: float, largest: float) -> float:
     return c if at_c < at_d else d
 
 
-@kernel
+@borrowing_kernel
 def fit_knot(problem: FitProblem, z: float, enough: float) -> tuple[float, float, float]:
     """Find a slope and a discount that imply `enough`, or else the least kappa there is.
 

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from ldpfrontier.numerics.jit import inlined, inner, kernel
+from ldpfrontier.numerics.jit import inlined, inner, inner_with_arrays, kernel
 from ldpfrontier.numerics.kelley_2d import minimize_planes
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.majorant import affine_minorant, evaluate
@@ -215,7 +215,7 @@ def _lagrangian_at(
     return best
 
 
-@inlined
+@inner
 def _bound_node(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> None:
     """Bound one node; if that is above the goal, tighten its intervals and say what to branch on."""
     t, minorant = nodes.t_interval[c], nodes.minorant[c]
@@ -431,7 +431,7 @@ def _score_minorant(
             nodes.branch_on[c] = T
 
 
-@inner
+@inner_with_arrays
 def _tighten_letters(
     nodes: Nodes,
     c: int,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.types import FloatArray
@@ -91,7 +91,7 @@ def _value(majorant: Majorant, z: float, k: int, share: float, from_right: bool)
     return least
 
 
-@kernel
+@borrowing_kernel
 def evaluate(majorant: Majorant, z: float, t: float) -> float:
     """Return the majorant at one z and t."""
     k, share = _knot(majorant, t)
@@ -162,7 +162,7 @@ def _minorant_at(
     return slope, -_largest_excess(z, v, count, slope, 0.0)
 
 
-@kernel
+@borrowing_kernel
 def affine_minorant(
     majorant: Majorant,
     t_interval: FloatArray,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.numerics.jit import borrowing_kernel
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.majorant import Majorant
 from ldpfrontier.optimal.certificate.settings import SETTINGS
@@ -58,7 +58,7 @@ class BlockProblem(NamedTuple):
     rounding: float  # relative error that the operations of a bound can leave (`rounding`)
 
 
-@kernel
+@borrowing_kernel
 def max_ratio(g: float) -> float:
     """Return the largest ratio of the ends of an interval of xi or eta at which its tangents are concave.
 
@@ -67,7 +67,7 @@ def max_ratio(g: float) -> float:
     return np.inf if g >= 0.0 else 1.0 - 1.0 / g
 
 
-@kernel
+@borrowing_kernel
 def split_node(nodes: Nodes, c: int, d: int, g: float, knots: FloatArray) -> None:
     """Split node c in two, the second of which is d; an interval of t at a knot near its middle."""
     for side in range(2):
@@ -97,7 +97,7 @@ def split_node(nodes: Nodes, c: int, d: int, g: float, knots: FloatArray) -> Non
         nodes.high[c, u] = nodes.low[d, u] = value
 
 
-@kernel
+@borrowing_kernel
 def positive_linear(ends: FloatArray, t: float) -> float:
     """Return the value at t of what is linear and positive from t = 0 to 1, right to some roundings."""
     if t < 0.5:
@@ -105,7 +105,7 @@ def positive_linear(ends: FloatArray, t: float) -> float:
     return float(ends[1] + (1.0 - t) * (ends[0] - ends[1]))
 
 
-@kernel
+@borrowing_kernel
 def restrict_letters(nodes: Nodes, c: int, top: float, bottom: float) -> bool:
     """Cut the letters' intervals to where phi is defined; return whether any point is left."""
     above, below = 1.0 / nodes.xi[c, 0], 1.0 / nodes.eta[c, 0]
@@ -117,7 +117,7 @@ def restrict_letters(nodes: Nodes, c: int, top: float, bottom: float) -> bool:
     return True
 
 
-@kernel
+@borrowing_kernel
 def z_range(nodes: Nodes, c: int, problem: BlockProblem) -> tuple[float, float]:
     """Return the least and the largest mean of the points of a node, rounded outwards."""
     least, most, r = 0.0, 0.0, problem.r

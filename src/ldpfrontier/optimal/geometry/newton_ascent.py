@@ -73,6 +73,20 @@ class _Point(NamedTuple):
     b: ExtremeMean
 
 
+class _Workspace(NamedTuple):
+    """Space for ascents of up to n letters, of which all use the same."""
+
+    A: ExtremeMean
+    b: ExtremeMean
+    trial: _Point
+    letters: NDArray[np.int64]  # (n,): those that move
+    system: FloatArray  # (n + 2, n + 2): of a step without the curvature of f
+    right: FloatArray  # (n + 2,)
+    curvature: FloatArray  # (n,): of f
+    matrix: FloatArray  # (n + 2, n + 2): what is solved
+    step: FloatArray  # (n + 2,)
+
+
 @inlined
 def _copy_extreme(target: ExtremeMean, source: ExtremeMean) -> None:
     """Copy what was found."""
@@ -306,16 +320,24 @@ def _restore(ball: _Ball, point: _Point, top: float, bottom: float, tight: bool)
 
 @inlined
 def _linearize(
-    rows: BodyRows, s: int, point: _Point, place: NDArray[np.int64]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return matrix and right side of a step of the letters `place` without the curvature of f, and that.
+    rows: BodyRows,
+    s: int,
+    point: _Point,
+    place: NDArray[np.int64],
+    system: FloatArray,
+    right: FloatArray,
+    curvature: FloatArray,
+) -> None:
+    """Write matrix and right side of a step of the letters `place` without the curvature of f, and that.
 
     The last two unknowns are X and Y; a constraint that is not met with equality has none.
     """
     w, A, b = point.w, point.A, point.b
     m, top, bottom = place.size, rows.top[s], rows.bottom[s]
     upper, lower = A.value[0] >= top * (1.0 - _TOLERANCE), b.value[0] <= bottom * (1.0 + _TOLERANCE)
-    system, right, curvature = np.zeros((m + 2, m + 2)), np.zeros(m + 2), np.empty(m)
+    for i in range(m + 2):
+        for j in range(m + 2):
+            system[i, j] = 0.0
     aa = ab = bb = a_slope = b_slope = 0.0
     for i in range(m):
         u = place[i]
@@ -340,7 +362,6 @@ def _linearize(
     system[m + 1, m + 1] = -1e-14 if lower else 1.0
     right[m] = top - A.value[0] if upper else 0.0
     right[m + 1] = b.value[0] - bottom if lower else 0.0
-    return system, right, curvature
 
 
 @inner
@@ -355,7 +376,24 @@ def _nonzero_letters(w: FloatArray, r: FloatArray, least: float, letters: NDArra
 
 
 @inlined
-def _ascend(rows: BodyRows, s: int, w: FloatArray, restore: int, max_steps: int) -> float:
+def _part(found: ExtremeMean, n: int) -> ExtremeMean:
+    """Return space for n letters of space for more, without a start of the search."""
+    found.log_t[0] = np.nan
+    return ExtremeMean(
+        found.value,
+        found.log_t,
+        found.R[:n],
+        found.x[:n],
+        found.budget_cost,
+        found.price_binds,
+        found.divergence,
+    )
+
+
+@inner
+def _ascend(
+    rows: BodyRows, s: int, w: FloatArray, restore: int, max_steps: int, space: _Workspace
+) -> float:
     """Take steps from one vector until none gains; change the vector, and return its value.
 
     A step is the best of four trials: all of it and a part of it, with the curvature of f and without.
@@ -363,28 +401,32 @@ def _ascend(rows: BodyRows, s: int, w: FloatArray, restore: int, max_steps: int)
     n, top, bottom = w.size, rows.top[s], rows.bottom[s]
     prior, prices = rows.prior[s, :n], rows.prices[s, :n]
     ball = _Ball(rows.r[s, :n], rows.radius[s], rows.order, rows.budget_multipliers[s])
-    point = _Point(w, empty_extreme(n), empty_extreme(n))
-    trial = _Point(np.empty(n), empty_extreme(n), empty_extreme(n))
+    point = _Point(w, _part(space.A, n), _part(space.b, n))
+    trial = _Point(space.trial.w[:n], _part(space.trial.A, n), _part(space.trial.b, n))
     if restore != Restore.NONE:
         _restore(ball, point, top, bottom, restore == Restore.BOTH_TIGHT)
     _pull(ball, point, top, bottom)
     value = _value(w, prior, prices)
-    letters = np.empty(n, dtype=np.int64)
     for _ in range(max_steps):
-        place = letters[: _nonzero_letters(w, ball.r, _TOLERANCE * top, letters)]
-        system, right, curvature = _linearize(rows, s, point, place)
+        m = _nonzero_letters(w, ball.r, _TOLERANCE * top, space.letters)
+        place, d = space.letters[:m], space.step[: m + 2]
+        system, matrix = space.system[: m + 2, : m + 2], space.matrix[: m + 2, : m + 2]
+        _linearize(rows, s, point, place, system, space.right, space.curvature)
         before, reach = value, _TRUST_RADIUS * _largest(w)
         for curved in (True, False):
-            matrix, d = system.copy(), right.copy()
+            for i in range(m + 2):
+                d[i] = space.right[i]
+                for j in range(m + 2):
+                    matrix[i, j] = system[i, j]
             if curved:
-                for i in range(place.size):
-                    matrix[i, i] += curvature[i]
+                for i in range(m):
+                    matrix[i, i] += space.curvature[i]
             if not _eliminate(matrix, d):
                 continue
-            share = min(reach / max(_largest(d[: place.size]), 1e-300), 1.0)
+            share = min(reach / max(_largest(d[:m]), 1e-300), 1.0)
             for _ in range(2):
                 _copy_start(trial, point)
-                for i in range(place.size):
+                for i in range(m):
                     trial.w[place[i]] = max(w[place[i]] + share * d[i], 0.0)
                 _pull(ball, trial, top, bottom)
                 new = _value(trial.w, prior, prices)
@@ -420,8 +462,20 @@ def ascend_all(
     ndarray, shape (m,)
         sum_u P_u w_u log w_u - prices . w.
     """
-    values = np.empty(own.size)
+    values, n = np.empty(own.size), rows.r.shape[1]
+    trial = _Point(np.empty(n), empty_extreme(n), empty_extreme(n))
+    space = _Workspace(
+        empty_extreme(n),
+        empty_extreme(n),
+        trial,
+        np.empty(n, dtype=np.int64),
+        np.empty((n + 2, n + 2)),
+        np.empty(n + 2),
+        np.empty(n),
+        np.empty((n + 2, n + 2)),
+        np.empty(n + 2),
+    )
     for i in range(own.size):
         s = own[i]
-        values[i] = _ascend(rows, s, w[i, : rows.letters[s]], restore, max_steps)
+        values[i] = _ascend(rows, s, w[i, : rows.letters[s]], restore, max_steps, space)
     return values

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import inlined_late, inner, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inlined_late, inner, kernel
 from ldpfrontier.optimal.geometry.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.settings import SETTINGS as BALL_SETTINGS
@@ -181,7 +181,7 @@ def _move_to_least(R: FloatArray, z: FloatArray, left: float) -> None:
         R[u] = (1.0 - share) * R[u] + (share / letters if z[u] == 0.0 else 0.0)
 
 
-@kernel
+@borrowing_kernel
 def extreme_mean(
     r: FloatArray, w: FloatArray, sign: float, radius: float, order: float, nu: float, found: ExtremeMean
 ) -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import inner, inner_without_nan, kernel
+from ldpfrontier.numerics.jit import inner, inner_with_arrays, inner_without_nan, kernel
 from ldpfrontier.types import FloatArray
 
 IntArray = NDArray[np.int64]
@@ -34,7 +34,7 @@ class Steps(NamedTuple):
     high: IntArray
 
 
-@inner
+@inner_with_arrays
 def _table(rows: int, cells: int) -> FloatArray:
     """Return a table of -inf, shape (rows, cells)."""
     table = np.empty((rows, cells))
@@ -44,7 +44,7 @@ def _table(rows: int, cells: int) -> FloatArray:
     return table
 
 
-@inner
+@inner_with_arrays
 def _joined(
     table: FloatArray, s: int, t: int, low: IntArray, high: IntArray
 ) -> tuple[FloatArray, FloatArray]:

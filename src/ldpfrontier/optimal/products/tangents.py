@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, kernel
 from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
 
-@kernel
+@borrowing_kernel
 def conjugate(f: FloatArray, z: FloatArray, lam: float) -> tuple[float, float]:
     """Return the largest f - lam z of a list of vertices, and the z of the first vertex that attains it."""
     best, own = -np.inf, 0.0
