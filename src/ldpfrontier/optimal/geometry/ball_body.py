@@ -108,10 +108,17 @@ class Body(VertexList):
         sets, least, largest = self.indicators()
         if self.budget_multipliers != (0.0, 0.0) and self.improvable:
             mass = np.clip(subset_sums(self.centre), 0.0, 1.0)[sets]
-            bounds = self.top, self.bottom
-            step, low, *one = two_valued_vertices(
-                mass, (largest, least), bounds, self.budget_multipliers, self.order
-            ).T
+            # Sets of the same mass have the same values, and those of nearly the same nearly so.
+            rising = np.argsort(mass, kind="stable")
+            found = np.empty((len(sets), 4))
+            found[rising] = two_valued_vertices(
+                mass[rising],
+                (largest[rising], least[rising]),
+                (self.top, self.bottom),
+                self.budget_multipliers,
+                self.order,
+            )
+            step, low, *one = found.T
             return _TwoValued(sets, low, step, *one)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = (self.top - self.bottom) / (largest - least)

@@ -85,16 +85,23 @@ def _tilted_divergence(
     """
     inverse = np.exp(-log_t)
     unit = inverse + floor
+    scale = 1.0 / unit
     g = 1.0 - 1.0 / order
     middle = abs(order - 1.0) < _CANCELLING_ORDER
     W = T = moment = bent = part = 0.0
     for u in range(r.size):
         R[u] = 0.0
         if r[u] > 0.0:
-            v = (inverse + z[u]) / unit
+            v = (inverse + z[u]) * scale
             if order == 2.0:
-                R[u] = r[u] / np.sqrt(v)
-            elif middle:
+                root = 1.0 / np.sqrt(v)
+                R[u] = r[u] * root
+                W += R[u]
+                T += v * R[u]
+                moment += z[u] * R[u]
+                bent += z[u] * R[u] * (root * root)
+                continue
+            if middle:
                 log = np.log(v)
                 R[u] = r[u] * np.exp(-log / order)
                 part += r[u] * (np.expm1(g * log) / g if g != 0.0 else log)
@@ -108,10 +115,13 @@ def _tilted_divergence(
         if g != 0.0:
             part = (np.log1p(g * part) if g * part > -0.5 else np.log(T)) / g
         D = np.log(W) + part / order
+    elif order == 2.0:
+        D = np.log(W * T)
     else:
         D = np.log(W) + np.log(T) / (order - 1.0)
+    scale = 1.0 / W
     for u in range(r.size):
-        R[u] /= W
+        R[u] *= scale
     return D, (moment / T - bent / W) / (unit * order), unit * T / W
 
 
@@ -289,15 +299,47 @@ def _solve_slope(m: float, slope: float, cap: float, order: float, start: float)
     return q, _two_cell_cost(m, q, order)[0]
 
 
+class _Solved(NamedTuple):
+    """Solutions of the equations for one set, from which those for the next one are searched."""
+
+    x: FloatArray  # (3,): by equation
+    largest: FloatArray  # (3,): the extreme probabilities of the set
+    least: FloatArray  # (3,)
+
+
+@inner
+def _start_anew_if_lost(
+    mass: float,
+    bounds: tuple[float, float],
+    budget_multipliers: tuple[float, float],
+    order: float,
+    solved: _Solved,
+) -> None:
+    """Replace solutions that are none, or of a set of another kind, by first guesses."""
+    top, bottom = bounds
+    # Second order: A and B are d^2 Var / (2 order nu) from the mean.
+    width = 2.0 * order * (top - bottom) / (1.0 / budget_multipliers[0] + 1.0 / budget_multipliers[1])
+    most = _MAX_TWO_VALUED * top
+    for equation in range(3):
+        if 0.0 < solved.x[equation] < most and 0.0 < mass < 1.0:
+            continue
+        guess = min(np.sqrt(width / (mass * (1.0 - mass))), most)
+        if equation == Equation.UPPER:
+            guess = top
+        elif equation == Equation.LOWER:
+            guess = bottom
+        solved.x[equation], solved.largest[equation], solved.least[equation] = guess, mass, mass
+
+
 @inner
 def _solve_two_valued(
     equation: Equation,
     mass: float,
-    start: float,
     caps: tuple[float, float],
     bounds: tuple[float, float],
     budget_multipliers: tuple[float, float],
     order: float,
+    solved: _Solved,
 ) -> tuple[float, float]:
     """Solve for the value x of a vector that is x on a set of some mass and 0 off it; return x and B (or 0).
 
@@ -309,8 +351,9 @@ def _solve_two_valued(
         target = top
     elif equation == Equation.LOWER:
         target = -bottom
-    x, B = start, 0.0
-    largest = least = mass
+    # B is at most x, and concave: from a larger x, a step may lead to where the equation says nothing.
+    x, fewest, B = solved.x[equation], bottom if equation == Equation.LOWER else 0.0, 0.0
+    largest, least = solved.largest[equation], solved.least[equation]
     for _ in range(_MAX_TWO_VALUED_STEPS):
         slope = value = 0.0
         if equation != Equation.LOWER:
@@ -323,10 +366,11 @@ def _solve_two_valued(
         # Convex in x, or concave.
         before, x = x, _MAX_TWO_VALUED * top
         if slope != 0.0:
-            x = min(before - (value - target) / slope, x)
+            x = min(max(before - (value - target) / slope, fewest), x)
         if abs(x - before) <= _LAST_STEP * before:
             B += least * (x - before) * (equation != Equation.UPPER)
             break
+    solved.x[equation], solved.largest[equation], solved.least[equation] = x, largest, least
     return x, B
 
 
@@ -345,7 +389,7 @@ def two_valued_vertices(
     Parameters
     ----------
     mass : ndarray, shape (m,)
-        Probabilities of the sets.
+        Probabilities of the sets, best in rising order: every search starts from the solution before.
     caps : tuple of ndarray, shape (m,)
         The largest and the least probability of the sets over the ball.
     bounds, budget_multipliers : tuple of float
@@ -359,19 +403,20 @@ def two_valued_vertices(
         A = top and with B = bottom, if the first one is larger. What there is not is nan.
     """
     found = np.full((mass.size, 4), np.nan)
-    # Second order: A and B are d^2 Var / (2 order nu) from the mean.
-    width = (
-        2.0 * order * (bounds[0] - bounds[1]) / (1.0 / budget_multipliers[0] + 1.0 / budget_multipliers[1])
-    )
+    solved = _Solved(np.full(3, np.nan), np.full(3, np.nan), np.full(3, np.nan))
     for i in range(mass.size):
-        m, own = mass[i], (caps[0][i], caps[1][i])
-        start = min(np.sqrt(width / (m * (1.0 - m))), _MAX_TWO_VALUED * bounds[0])
-        apart, low = _solve_two_valued(Equation.DIFFERENCE, m, start, own, bounds, budget_multipliers, order)
+        own = caps[0][i], caps[1][i]
+        _start_anew_if_lost(mass[i], bounds, budget_multipliers, order, solved)
+        apart, low = _solve_two_valued(
+            Equation.DIFFERENCE, mass[i], own, bounds, budget_multipliers, order, solved
+        )
         if bounds[1] >= low:
             found[i, 0], found[i, 1] = apart, bounds[1] - low
             continue
-        at_bottom = _solve_two_valued(Equation.LOWER, m, bounds[1], own, bounds, budget_multipliers, order)[0]
-        at_top = _solve_two_valued(Equation.UPPER, m, bounds[0], own, bounds, budget_multipliers, order)[0]
+        at_bottom = _solve_two_valued(
+            Equation.LOWER, mass[i], own, bounds, budget_multipliers, order, solved
+        )[0]
+        at_top = _solve_two_valued(Equation.UPPER, mass[i], own, bounds, budget_multipliers, order, solved)[0]
         if at_top >= at_bottom:
             found[i, 2], found[i, 3] = at_top, at_bottom
     return found
