@@ -29,7 +29,7 @@ from ldpfrontier.numerics.interpreter import Interpreted, TooLong, is_wanted
 F = TypeVar("F", bound=Callable[..., Any])
 
 _INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-#: Without counting who holds arrays: every access to a tuple's array would be counted, at an atomic operation.
+#: Without counting who holds arrays: every access to that of a tuple would be counted, by atomic operations.
 _BORROWING: dict[str, Any] = {**_INNER, "_nrt": False}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,10 @@ import pytest
 import ldpfrontier
 from ldpfrontier.numerics import jit
 
-INNER = "inlined", "inlined_late", "inner", "inner_without_nan"
+BORROWING = "inlined_late", "inner", "inner_without_nan"
+INNER = *BORROWING, "inlined", "inner_with_arrays"
+KERNELS = "borrowing_kernel", "kernel"
+NUMBERS = {"None", "bool", "float", "int", "tuple"}
 PACKAGE = Path(ldpfrontier.__file__).parent
 TREES = {path: ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")}
 TESTS = {path: ast.parse(path.read_text()) for path in Path(__file__).parent.rglob("*.py")}
@@ -47,9 +51,23 @@ def called(tree: ast.AST, module: str = "") -> set[str]:
 @pytest.mark.parametrize("path", [p for p in TREES if functions(TREES[p], *INNER)], ids=lambda p: p.stem)
 def test_python_does_not_call_inner_functions(path):
     inner = set(functions(TREES[path], *INNER))
-    compiled = functions(TREES[path], *INNER, "kernel").values()
+    compiled = functions(TREES[path], *INNER, *KERNELS).values()
     assert not any(called(node) & inner for node in TREES[path].body if node not in compiled)
     assert not [other for other, tree in (TREES | TESTS).items() if called(tree, path.stem) & inner]
+
+
+def test_what_borrows_arrays_makes_and_returns_none():
+    borrowing = [
+        function
+        for tree in TREES.values()
+        for function in functions(tree, *BORROWING, "borrowing_kernel").values()
+    ]
+    assert len(borrowing) > 50
+    for function in borrowing:
+        assert function.returns is not None
+        assert set(re.findall(r"\w+", ast.unparse(function.returns))) <= NUMBERS
+        # Numba refuses to compile what makes arrays without counting: said here before anything is compiled.
+        assert not called(function, "np") & {"empty", "zeros", "ones", "full", "array", "arange"}
 
 
 def test_there_are_inner_functions():

@@ -391,9 +391,7 @@ def _part(found: ExtremeMean, n: int) -> ExtremeMean:
 
 
 @inner
-def _ascend(
-    rows: BodyRows, s: int, w: FloatArray, restore: int, max_steps: int, space: _Workspace
-) -> float:
+def _ascend(rows: BodyRows, s: int, w: FloatArray, restore: int, max_steps: int, space: _Workspace) -> float:
     """Take steps from one vector until none gains; change the vector, and return its value.
 
     A step is the best of four trials: all of it and a part of it, with the curvature of f and without.

@@ -80,6 +80,7 @@ class Decomposition:
         self._position: dict[ProductClass, tuple[int, int]] = {}  # column of Theta, row of the first tie
         self._owners: list[tuple[ProductClass, int, int] | None] = []  # of the columns of the LP
         self._vertices: set[tuple[ProductClass, int, int]] = set()
+        self._leaving: list[int] = []  # the Theta of classes that were split since the last solution
         self._rows, self._work_left = 0, work
         self._primal, self._row_duals = np.empty(0), np.empty(0)
         self._duals = np.zeros(first.centre.shape)
@@ -240,15 +241,25 @@ class Decomposition:
 
     def _solve_lp(self) -> float:
         """Solve the LP, if the work is enough; return the value of the last one, with the tangents of h."""
-        most = min(max(self._work_left, 0.0) / self._rows, highspy.kHighsIInf)
         try:
-            value, self._primal, self._row_duals = solve(self._lp, int(most))
+            if self._leaving:
+                self._solve_within_work()
+                for theta in self._leaving:
+                    self._lp.changeColBounds(theta, 0.0, 0.0)
+                self._leaving = []
+            value, self._primal, self._row_duals = self._solve_within_work()
         except OutOfIterations:
             self._work_left = 0.0
             return self._value()
-        self._work_left -= self._rows * self._lp.getInfo().simplex_iteration_count
         self._duals = self._row_duals[: self._duals.size].reshape(self._duals.shape)
         return value
+
+    def _solve_within_work(self) -> tuple[float, FloatArray, FloatArray]:
+        """Solve the LP as it is with the work that is left."""
+        most = min(max(self._work_left, 0.0) / self._rows, highspy.kHighsIInf)
+        solution = solve(self._lp, int(most))
+        self._work_left -= self._rows * self._lp.getInfo().simplex_iteration_count
+        return solution
 
     @property
     def _is_spent(self) -> bool:
@@ -280,15 +291,15 @@ class Decomposition:
 
     def _split(self, enough: float) -> bool:
         """Split the classes whose coupling loses most, until the rest lose `enough`; return if any is."""
-        weights = self._weights()
+        weights, value = self._weights(), self._value()
         total, new = 0.0, False
         for loss, own in self._losses():
             total += loss
             if total > enough:
-                new |= self._split_class(own, weights)
+                new |= self._split_class(own, weights, value)
         return new
 
-    def _split_class(self, own: ProductClass, weights: dict[ProductClass, Weights]) -> bool:
+    def _split_class(self, own: ProductClass, weights: dict[ProductClass, Weights], price: float) -> bool:
         """Split a class by z, if the vertices in use differ enough; return whether they do."""
         product = own.product
         inner = _splits(own, weights[own])
@@ -297,7 +308,10 @@ class Decomposition:
         used = [vertices for other, vertices in weights.items() if other.product is product]
         seeds = {(s, i) for blocks in used for s, vertices in enumerate(blocks) for i in vertices}
         seeds.update(_constants(product))
-        self._lp.changeColBounds(self._position.pop(own)[0], 0.0, 0.0)
+        theta = self._position.pop(own)[0]
+        # At a price first, so that the last solution stays feasible, and the next is near.
+        self._lp.changeColCost(theta, -price)
+        self._leaving.append(theta)
         for low, high in itertools.pairwise([own.low, *inner, own.high]):
             self._add_class(ProductClass(product, low, high), sorted(seeds))
         return True
