@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from ldpfrontier.numerics.jit import inlined, inner, inner_with_arrays, kernel
+from ldpfrontier.numerics.jit import inlined, inner, kernel
 from ldpfrontier.numerics.kelley_2d import minimize_planes
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.majorant import affine_minorant, evaluate
@@ -431,7 +431,7 @@ def _score_minorant(
             nodes.branch_on[c] = T
 
 
-@inner_with_arrays
+@inner
 def _tighten_letters(
     nodes: Nodes,
     c: int,
@@ -447,8 +447,7 @@ def _tighten_letters(
     the other letters at their best. Where that is not above the goal, nothing above it is lost.
     """
     r, grid = problem.r, space.spacing.size - 1
-    n, shape = r.size, (corners.t, corners.xi, corners.eta)
-    total, most = np.empty((2, 2, 2)), np.empty((2, 2, 2, n))
+    n, shape, total, most = r.size, (corners.t, corners.xi, corners.eta), space.total, space.most
     for end, i, j in np.ndindex(shape):
         total[end, i, j] = constant - nodes.minorant[c, end, 1]
         size = abs(problem.goal) + abs(constant) + abs(nodes.minorant[c, end, 1])

@@ -55,6 +55,8 @@ class Workspace(NamedTuple):
     t: FloatArray  # (2,)
     minorant: FloatArray  # (2, 2)
     loss: FloatArray  # (3,): what is lost in xi, eta and t
+    total: FloatArray  # (2, 2, 2): the relaxation, at the ends of t, in corners
+    most: FloatArray  # (2, 2, 2, n): what each letter contributes to it
 
     @classmethod
     def of(cls, n: int, breakpoints: int) -> Workspace:
@@ -75,4 +77,6 @@ class Workspace(NamedTuple):
             np.empty(2),
             np.empty((2, 2)),
             np.empty(3),
+            np.empty((2, 2, 2)),
+            np.empty((2, 2, 2, n)),
         )
