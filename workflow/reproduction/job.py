@@ -7,7 +7,7 @@ import gc
 import importlib
 import logging
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -60,6 +60,13 @@ def load(name: str) -> Any:
     """Import what ``module:name`` names."""
     module, _, attribute = name.partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def function_of(call: Mapping[str, Any]) -> Callable[..., Any]:
+    """Import the function of a job. What is imported by then stays: collections need not look at it."""
+    function: Callable[..., Any] = load(call["function"])
+    gc.freeze()
+    return function
 
 
 def stored_table(paths: Iterable[str], schema: str, made: Mapping[str, Any]) -> StoredTable:

@@ -12,6 +12,6 @@ sys.dont_write_bytecode = False
 workflow = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(workflow), str(workflow.parent / "src")]
 
-from reproduction.job import load, read_tables, start, stored_table  # noqa: E402
+from reproduction.job import function_of, load, read_tables, start, stored_table  # noqa: E402
 
-__all__ = ["load", "read_tables", "start", "stored_table"]
+__all__ = ["function_of", "load", "read_tables", "start", "stored_table"]
