@@ -44,7 +44,7 @@ def start(log: str | Path, configuration: Mapping[str, Any] | None = None) -> No
     # That a function is compiled belongs to the log of a job: the terminal has its progress.
     terminal.addFilter(lambda record: record.name != "ldpfrontier.numerics.jit")
     sys.excepthook = _log_failure
-    # At its end, Python would look for cycles among all objects of all libraries, whose memory is freed anyway.
+    # At its end, Python would look for cycles among all objects of all libraries; the memory is freed anyway.
     atexit.register(gc.freeze)
 
 

@@ -134,7 +134,7 @@ class Hypotheses:
         return np.asarray(_slopes(flat, self.distributions, weights)).reshape(columns.shape)
 
     def _flat(self, columns: FloatArray) -> FloatArray:
-        """Return a copy of columns (..., M) as (n, M): kernels are compiled for every layout that they meet."""
+        """Return a copy of columns (..., M) as (n, M), of one layout, for which kernels are compiled."""
         return np.array(columns, dtype=np.float64, order="C").reshape(-1, self.letters)
 
     def divergence(self, hellinger: float) -> float:

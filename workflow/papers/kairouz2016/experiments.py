@@ -17,7 +17,8 @@ from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.utility import MutualInformation
-from papers.kairouz2016.instances import PAPER, Measure, instance_name, measures
+from papers.kairouz2016.instances import PAPER, instance_name
+from papers.kairouz2016.measures import Measure, measures
 from reproduction.own_channels import channel_of, require_private
 from reproduction.planning.own_mechanisms import registered
 from reproduction.results.batches import Rows, batches_of
