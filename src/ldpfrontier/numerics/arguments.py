@@ -78,7 +78,7 @@ def as_count(value: Any, name: str, allowed: str, *, least: int = 0, most: int |
 
 
 def as_numbers(values: ArrayLike, name: str) -> FloatArray:
-    """Return an array of numbers of any type as floats, in its own shape and row-major: a copy.
+    """Return an array of numbers of any type as floats, in its own shape: a copy.
 
     Parameters
     ----------
@@ -102,8 +102,7 @@ def as_numbers(values: ArrayLike, name: str) -> FloatArray:
     except (TypeError, AttributeError, OverflowError):
         raise ValueError(f"{name} is {excerpt(values)}; it must be an array of numbers.") from None
     if array.dtype.kind in "fiu":
-        # Kernels are compiled for every layout that they meet.
-        return np.array(array, dtype=np.float64, order="C")
+        return np.array(array, dtype=np.float64)
     if array.dtype.kind == "O":
         numbers_ = np.array([_number(value) for value in array.ravel()], dtype=np.float64)
         missing = np.isnan(numbers_)
