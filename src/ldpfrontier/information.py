@@ -14,7 +14,7 @@ from scipy.special import rel_entr, xlogy
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution, as_flag, as_instance, as_number
-from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.types import FloatArray
 
 
@@ -85,18 +85,30 @@ LEAST_QUOTIENT = 1e-200
 def _mean_excess(p: FloatArray, Q: FloatArray, M: FloatArray) -> float:
     """Return sum_xy p(x) M(y) phi(Q(y|x)/M(y) - 1) over all x and y that have a probability."""
     total = 0.0
+    # The last entry of every column and its term: mechanisms repeat a few entries many times.
+    entries, terms = np.zeros(M.size), np.zeros(M.size)
     for x in range(p.size):
         if p[x] > 0.0:
             row = 0.0
             for y in range(M.size):
                 if Q[x, y] == 0.0:  # phi(-1) is 1, and large channels are mostly zeros
                     row += M[y]
-                elif 0.0 < M[y] < LEAST_QUOTIENT:
-                    row += Q[x, y] * (math.log(Q[x, y]) - math.log(M[y])) - (Q[x, y] - M[y])
-                elif M[y] > 0.0:
-                    row += M[y] * excess((Q[x, y] - M[y]) / M[y])
+                else:
+                    if Q[x, y] != entries[y]:
+                        entries[y], terms[y] = Q[x, y], _term(Q[x, y], M[y])
+                    row += terms[y]
             total += p[x] * row
     return total
+
+
+@inner
+def _term(q: float, m: float) -> float:
+    """Return m phi(q / m - 1), q > 0; 0 for an output without a probability."""
+    if m == 0.0:
+        return 0.0
+    if m < LEAST_QUOTIENT:
+        return q * (math.log(q) - math.log(m)) - (q - m)
+    return m * excess((q - m) / m)
 
 
 @kernel

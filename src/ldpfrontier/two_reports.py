@@ -116,10 +116,10 @@ def budget_split(
     p = as_distribution(ball.centre if prior is None else prior, "The prior")
     if p.shape != ball.centre.shape:
         raise ValueError(f"The prior has shape {p.shape}; the ball is over {ball.centre.shape}.")
-    d = _distance(ball, distance)
+    d, excesses = _distance(ball, distance), _excesses(p)
 
     def information(epsilon_2: FloatArray) -> FloatArray:
-        return _report_information(p, epsilon - epsilon_2, _delta_2(epsilon_2, d))
+        return _report_information(excesses, epsilon - epsilon_2, _delta_2(epsilon_2, d))
 
     best = _maximize(information, epsilon, d)
     delta_2 = float(_delta_2(np.array([best]), d)[0])
@@ -152,17 +152,27 @@ def _delta_2(epsilon_2: FloatArray, d: float) -> FloatArray:
     return np.where(np.isfinite(x), np.log1p(x), epsilon_2 + math.log(2.0 / d))
 
 
-def _report_information(p: FloatArray, epsilon_1: FloatArray, delta_2: FloatArray) -> FloatArray:
+def _excesses(p: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return by how much p, p_S and p_U exceed the uniform distribution, relatively."""
+    a1, a2 = p.shape
+    # Row-major, also of a table of pandas: kernels are compiled for every layout that they meet.
+    return np.ascontiguousarray(a1 * a2 * p - 1.0), a1 * p.sum(axis=1) - 1.0, a2 * p.sum(axis=0) - 1.0
+
+
+def _report_information(
+    excesses: tuple[FloatArray, FloatArray, FloatArray], epsilon_1: FloatArray, delta_2: FloatArray
+) -> FloatArray:
     """I(X; Y) of independent reporting for arrays of splits, shape (m,), in nats.
 
     Randomized response is the identity with probability l and uniform otherwise, so the output's relative
     excess over uniform is a combination of those of p, p_S and p_U. With D the divergence from uniform and
     rows of equal entropy, I = D(row of R1) + D(row of R2) - D(output), each D a sum of non-negative terms.
     """
-    a1, a2 = p.shape
-    l1, l2 = (-np.expm1(-e) / (1.0 + (k - 1) * np.exp(-e)) for k, e in ((a1, epsilon_1), (a2, delta_2)))
-    first, second = a1 * p.sum(axis=1) - 1.0, a2 * p.sum(axis=0) - 1.0
-    return np.asarray(_three_divergences(a1 * a2 * p - 1.0, first, second, l1, l2))
+    sizes = excesses[0].shape
+    l1, l2 = (
+        -np.expm1(-e) / (1.0 + (k - 1) * np.exp(-e)) for k, e in zip(sizes, (epsilon_1, delta_2), strict=True)
+    )
+    return np.asarray(_three_divergences(*excesses, l1, l2))
 
 
 @kernel
@@ -197,13 +207,13 @@ def _maximize(function: _Function, epsilon: float, d: float) -> float:
     padded = np.concatenate([[-np.inf], values, [-np.inf]])
     peaks = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
     best, top = float(grid[values.argmax()]), float(values.max())
-    for i in (int(peak) for peak in peaks):
-        lo, hi = grid[max(i - 1, 0)], grid[min(i + 1, grid.size - 1)]
-        for _ in range(8):
-            zoom = np.linspace(lo, hi, 17)
-            heights = function(zoom)
-            j = int(heights.argmax())
-            if heights[j] > top:
-                best, top = float(zoom[j]), float(heights[j])
-            lo, hi = zoom[max(j - 1, 0)], zoom[min(j + 1, zoom.size - 1)]
+    lo, hi = grid[np.maximum(peaks - 1, 0)], grid[np.minimum(peaks + 1, grid.size - 1)]
+    for _ in range(8):
+        zoom = np.linspace(lo, hi, 17, axis=1)
+        heights = function(zoom.ravel()).reshape(zoom.shape)
+        highest = int(heights.argmax())
+        if heights.flat[highest] > top:
+            best, top = float(zoom.flat[highest]), float(heights.flat[highest])
+        j, each = heights.argmax(axis=1), np.arange(peaks.size)
+        lo, hi = zoom[each, np.maximum(j - 1, 0)], zoom[each, np.minimum(j + 1, 16)]
     return best

@@ -4,7 +4,8 @@ import numpy as np
 
 from papers.kairouz2016 import expansions, experiments
 from papers.kairouz2016 import thresholds as searches
-from papers.kairouz2016.instances import instances, measures
+from papers.kairouz2016.instances import instances
+from papers.kairouz2016.measures import measures
 from papers.lopuhaa2024 import synthetic
 from papers.lopuhaa2024.random_tables import random_tables, tables_of
 from reproduction.data.populations import POPULATION, rows_of

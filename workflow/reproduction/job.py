@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
 import logging
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -42,6 +44,8 @@ def start(log: str | Path, configuration: Mapping[str, Any] | None = None) -> No
     # That a function is compiled belongs to the log of a job: the terminal has its progress.
     terminal.addFilter(lambda record: record.name != "ldpfrontier.numerics.jit")
     sys.excepthook = _log_failure
+    # At its end, Python would look for cycles among all objects of all libraries; the memory is freed anyway.
+    atexit.register(gc.freeze)
 
 
 def _log_failure(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -56,6 +60,13 @@ def load(name: str) -> Any:
     """Import what ``module:name`` names."""
     module, _, attribute = name.partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def function_of(call: Mapping[str, Any]) -> Callable[..., Any]:
+    """Import the function of a job. What is imported by then stays: collections need not look at it."""
+    function: Callable[..., Any] = load(call["function"])
+    gc.freeze()
+    return function
 
 
 def stored_table(paths: Iterable[str], schema: str, made: Mapping[str, Any]) -> StoredTable:

@@ -4,13 +4,14 @@ import os
 import sys
 from pathlib import Path
 
-# What one job compiles, all others find compiled.
+# What one job compiles, all others find compiled: kernels, and the modules of the project.
 os.environ["LDPFRONTIER_INTERPRET"] = "0"
+sys.dont_write_bytecode = False
 
 # The environment that a job runs in need not have the project installed.
 workflow = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(workflow), str(workflow.parent / "src")]
 
-from reproduction.job import load, read_tables, start, stored_table  # noqa: E402
+from reproduction.job import function_of, load, read_tables, start, stored_table  # noqa: E402
 
-__all__ = ["load", "read_tables", "start", "stored_table"]
+__all__ = ["function_of", "load", "read_tables", "start", "stored_table"]

@@ -1,6 +1,6 @@
 """Compute a table, or a part of one, by the function that its paper names."""
 
-from _job import load, read_tables, start
+from _job import function_of, load, read_tables, start
 
 from reproduction.planning.provenance import result_metadata
 from reproduction.results.certificates import DOCUMENTS
@@ -13,7 +13,7 @@ counts = {
     name: read_counts(path, digest)
     for (name, (*_, digest)), path in zip(params.call["counts"].items(), snakemake.input.counts, strict=True)
 }
-found = load(params.call["function"])(*tables, **params.call["arguments"], **counts)
+found = function_of(params.call)(*tables, **params.call["arguments"], **counts)
 metadata = result_metadata(params.code, params.call)
 if "certificates" in output.keys():  # noqa: SIM118 - a list with names
     found, documents = found

@@ -1,12 +1,12 @@
 """Draw a figure by the function that its paper names, in all formats."""
 
-from _job import load, read_tables, start
+from _job import function_of, read_tables, start
 
 from ldpfrontier.practice.figure_style import save
 
 start(snakemake.log[0], snakemake.config)
 params = snakemake.params
 tables = read_tables(params.call, params.reads, snakemake.input)
-figure = load(params.call["function"])(*tables, **params.call["arguments"])
+figure = function_of(params.call)(*tables, **params.call["arguments"])
 for path in snakemake.output:
     save(figure, path, dpi=params.dpi)

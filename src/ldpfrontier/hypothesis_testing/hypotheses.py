@@ -120,18 +120,22 @@ class Hypotheses:
 
     def gains(self, columns: FloatArray) -> FloatArray:
         """Return g_k of columns (..., M), shape (..., m - 1): their sum over a channel is `hellinger`."""
-        flat = np.asarray(columns, dtype=np.float64).reshape(-1, self.letters)
+        flat = self._flat(columns)
         return np.asarray(_gains(flat, self.distributions, self.order)).reshape(*columns.shape[:-1], -1)
 
     def costs(self, columns: FloatArray) -> FloatArray:
         """Return psi_k of columns (..., M), shape (..., m): their sum over a channel is its leakage."""
-        flat = np.asarray(columns, dtype=np.float64).reshape(-1, self.letters)
+        flat = self._flat(columns)
         return np.asarray(_costs(flat, self.distributions)).reshape(*columns.shape[:-1], -1)
 
     def slopes(self, columns: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the gradient of weights . psi at columns (..., M) > 0, shape (..., M)."""
-        flat = np.asarray(columns, dtype=np.float64).reshape(-1, self.letters)
+        flat = self._flat(columns)
         return np.asarray(_slopes(flat, self.distributions, weights)).reshape(columns.shape)
+
+    def _flat(self, columns: FloatArray) -> FloatArray:
+        """Return a copy of columns (..., M) as (n, M), of one layout, for which kernels are compiled."""
+        return np.array(columns, dtype=np.float64, order="C").reshape(-1, self.letters)
 
     def divergence(self, hellinger: float) -> float:
         """Turn a sum of `gains` into the divergence, nats; increasing."""

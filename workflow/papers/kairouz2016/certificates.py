@@ -11,7 +11,8 @@ from ldpfrontier.certificates.local import ldp_certificate
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import Optimum
 from papers.kairouz2016 import experiments
-from papers.kairouz2016.instances import PAPER, instance_name, measures
+from papers.kairouz2016.instances import PAPER, instance_name
+from papers.kairouz2016.measures import measures
 from reproduction.results.certificates import DOCUMENTS, document_row
 from reproduction.results.tables import Row
 

@@ -14,7 +14,8 @@ from ldpfrontier.mechanisms import quaternary_mechanism
 from ldpfrontier.priors import generator
 from ldpfrontier.privacy import delta_at, error_region
 from ldpfrontier.utility import FDivergence, MutualInformation
-from papers.kairouz2016.instances import PAPER, Measure, instance_name
+from papers.kairouz2016.instances import PAPER, instance_name
+from papers.kairouz2016.measures import Measure
 from reproduction.results.batches import Rows, batches_of
 from reproduction.results.tables import CHECKS, Relation, Row, check, select
 

@@ -16,7 +16,8 @@ from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence, MutualInformation
 from papers.kairouz2016.experiments import balance, sweep
-from papers.kairouz2016.instances import PAPER, Measure, instance_name, measures
+from papers.kairouz2016.instances import PAPER, instance_name
+from papers.kairouz2016.measures import Measure, measures
 from reproduction.results.tables import RESULTS, Row, result
 
 _LOG = logging.getLogger(__name__)

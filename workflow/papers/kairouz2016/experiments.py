@@ -17,11 +17,11 @@ from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.utility import MutualInformation
-from papers.kairouz2016.instances import PAPER, Measure, instance_name, measures
+from papers.kairouz2016.instances import PAPER, instance_name
+from papers.kairouz2016.measures import Measure, measures
 from reproduction.own_channels import channel_of, require_private
 from reproduction.planning.own_mechanisms import registered
-from reproduction.results.batches import Rows, batches_of
-from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, Row, result, select
+from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, Row, result
 
 MECHANISMS = ("binary", "rr", "geometric")
 
@@ -168,9 +168,3 @@ def staircase_error(channel: Channel, epsilon: float) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = np.log(channel.matrix) - np.log(channel.matrix.min(axis=0))
     return float(np.minimum(np.abs(gain), np.abs(gain - epsilon)).max())
-
-
-def of_sizes(table: Rows, sizes: int | Sequence[int], **values: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """Select the rows of one or more alphabet sizes, and, by column, of the values given, batch by batch."""
-    wanted = [sizes] if isinstance(sizes, int) else sizes
-    return (select(batch, size=[str(size) for size in wanted], **values) for batch in batches_of(table))

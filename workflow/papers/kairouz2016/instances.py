@@ -12,9 +12,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from ldpfrontier.priors import dirichlet
-from ldpfrontier.utility import FDivergence, Kind, MutualInformation
-from reproduction.data.populations import POPULATION, arrays, rows_of
-from reproduction.results.tables import select
+from reproduction.data.populations import POPULATION, rows_of
 
 PAPER = "kairouz2016"
 
@@ -25,8 +23,6 @@ UTILITIES = ("mutual_information", "kl", "tv", "chi2", "hellinger")
 #: pair for all f-divergences.
 PRIOR, PAIR = f"{PAPER}/prior", f"{PAPER}/pair"
 _DISTRIBUTIONS = {PRIOR: 1, PAIR: 2}
-
-Measure = MutualInformation | FDivergence
 
 _LOG = logging.getLogger(__name__)
 
@@ -79,48 +75,3 @@ def fresh_instances(
     numbers = [g * instances_per_group + i for g in groups for i in range(instances_per_group)]
     drawn = [instances(size, numbers, seed=seed, concentration=concentration) for size in sizes]
     return POPULATION.conform(pd.concat(drawn)) if drawn else POPULATION.table([])
-
-
-def measures(
-    table: pd.DataFrame,
-    utility: str,
-    size: int,
-    *,
-    numbers: Sequence[int] | None = None,
-    concentration: float | None = None,
-) -> list[tuple[int, Measure]]:
-    """Return the instances of one utility and size, as utilities of a channel, each with its number.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `instances` draws it.
-    utility : str
-        Member of `UTILITIES`.
-    size : int
-        Number of inputs k.
-    numbers : sequence of int, optional
-        Of the instances to choose; all by default.
-    concentration : float, optional
-        The one to choose, of a table that has several.
-
-    Raises
-    ------
-    ValueError
-        If the utility is unknown, or the table has no such instances.
-    """
-    if utility not in UTILITIES:
-        raise ValueError(f"The utility is {utility!r}; allowed are {', '.join(UTILITIES)}.")
-    rows = select(table, population=PRIOR if utility == "mutual_information" else PAIR, size=str(size))
-    if concentration is not None:
-        rows = select(rows, concentration=concentration)
-    if numbers is not None:
-        rows = select(rows, instance=list(numbers))
-    found = rows["instance"].unique().tolist()
-    if not found or len(found) < len(numbers or ()):
-        raise ValueError(f"The population lacks instances for {utility} with {size} inputs.")
-    drawn = zip(found, arrays(rows), strict=True)
-    if utility == "mutual_information":
-        return [(number, MutualInformation(prior)) for number, (prior,) in drawn]
-    kind: Kind = utility  # type: ignore[assignment]
-    return [(number, FDivergence(p0, p1, kind)) for number, (p0, p1) in drawn]

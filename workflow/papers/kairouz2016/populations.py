@@ -19,7 +19,8 @@ import pandas as pd
 from ldpfrontier.numerics.subset_sums import balanced_set
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence
-from papers.kairouz2016.instances import PAPER, Measure, instance_name, measures
+from papers.kairouz2016.instances import PAPER, instance_name
+from papers.kairouz2016.measures import Measure, measures
 from reproduction.results.tables import ROUNDING, Schema
 
 _LOG = logging.getLogger(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,12 @@ from reproduction.results.tables import select
 
 #: The columns of a sweep that the shares of the optimum follow from.
 COLUMNS = ("size", "instance", "mechanism", "epsilon", "metric", "value", "bound")
+
+
+def of_sizes(table: Rows, sizes: int | Sequence[int], **values: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """Select the rows of one or more alphabet sizes, and, by column, of the values given, batch by batch."""
+    wanted = [sizes] if isinstance(sizes, int) else sizes
+    return (select(batch, size=[str(size) for size in wanted], **values) for batch in batches_of(table))
 
 
 def ratios(table: Rows, utility: str, **values: Any) -> pd.DataFrame:

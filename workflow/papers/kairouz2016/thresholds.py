@@ -21,7 +21,8 @@ from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence, MutualInformation
-from papers.kairouz2016.instances import PAPER, Measure, instance_name, measures
+from papers.kairouz2016.instances import PAPER, instance_name
+from papers.kairouz2016.measures import Measure, measures
 from reproduction.results.tables import RESULTS, Row, relative_gap, result
 
 _LOG = logging.getLogger(__name__)

@@ -181,7 +181,7 @@ def worst_epsilon(ball: RenyiBall, channel: Channel) -> float:
     for s, t in permutations(range(len(Q)), 2):
         for y in range(Q.shape[2]):
             if Q[s, :, y].max() > 0:
-                worst = max(worst, extreme(ball, partial(_leak, Q=Q, s=s, t=t, y=y)))
+                worst = max(worst, extreme(ball, partial(_leak, Q, s, t, y)))
     return worst
 
 
@@ -221,16 +221,14 @@ def extreme(ball: RenyiBall, objective: _Objective, *, starts: int = 3) -> float
             }
         )
 
-    def value(x: FloatArray) -> float:
-        return -objective((x**2 / (x @ x)).reshape(shape))[0]
-
-    def slope(x: FloatArray) -> FloatArray:
-        return -_chain(x, objective((x**2 / (x @ x)).reshape(shape))[1].ravel())
+    def loss(x: FloatArray) -> tuple[float, FloatArray]:
+        value, slope = objective((x**2 / (x @ x)).reshape(shape))
+        return -value, -_chain(x, slope.ravel())
 
     best = -math.inf
     for start in _starting_points(ball, starts):
         found = minimize(
-            value, np.sqrt(np.maximum(start, 1e-8)), jac=slope, method="SLSQP", constraints=constraints,
+            loss, np.sqrt(np.maximum(start, 1e-8)), jac=True, method="SLSQP", constraints=constraints,
             options={"maxiter": 300, "ftol": 1e-13},
         )  # fmt: skip
         P = found.x**2 / (found.x @ found.x)
@@ -298,7 +296,7 @@ def _group_divergence(P: FloatArray, s: int, r: FloatArray, order: float) -> tup
 
 
 @kernel
-def _leak(P: FloatArray, Q: FloatArray, s: int, t: int, y: int) -> tuple[float, FloatArray]:
+def _leak(Q: FloatArray, s: int, t: int, y: int, P: FloatArray) -> tuple[float, FloatArray]:
     """Return log P(y|s) / P(y|t) and its gradient."""
     gradient = np.zeros(P.shape)
     leak, sign = 0.0, 1.0

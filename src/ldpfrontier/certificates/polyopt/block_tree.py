@@ -296,7 +296,9 @@ def block_tree(block: BlockData, tilts: FloatArray, most: int) -> tuple[NDArray[
                 side[letter] = where
                 _find_ends(block, side, other)
                 if other.found[0] > 0:
-                    pending[waiting] = side
+                    # One by one: an assignment of arrays compiles what to say of other shapes as well.
+                    for u in range(n):
+                        pending[waiting, u] = side[u]
                     waiting += 1
         nodes += 1
     return letters[:nodes].copy(), multipliers[:nodes].copy(), worst

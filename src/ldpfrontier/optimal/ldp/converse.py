@@ -28,6 +28,7 @@ of the two, which does not depend on lam.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -139,25 +140,28 @@ def converse(prior: FloatArray, epsilon: float) -> Converse:
     value = ColumnValue(epsilon)
     order = np.argsort(-prior, kind="stable")
     falling, values = prior[order], value.of_inputs(prior)
-    total = np.append(0.0, np.cumsum(values[order]))
-    left = np.append(np.cumsum(falling[::-1])[::-1], 0.0)  # from the least on: 1 less the others loses digits
+    # Lists, as the bisection reads one number at a time.
+    rising = (-falling).tolist()
+    total = np.append(0.0, np.cumsum(values[order])).tolist()
+    # From the least on: 1 less the others loses digits.
+    left = np.append(np.cumsum(falling[::-1])[::-1], 0.0).tolist()
     # Operations of a sum of probabilities, with the rounding of the prior, and of the two numbers around A.
     mass = len(prior) + 4.0 + 2.0 * normalization(prior) / UNIT_ROUNDOFF
     of_values, of_limits = gamma(column_value(epsilon) + mass), gamma(EXCESS + 30.0 + 2.0 * mass)
-    of_slope = gamma(EXCESS + 8.0)
+    of_slope, of_mass, of_few = gamma(EXCESS + 8.0), gamma(mass), gamma(8.0)
 
     def at(q: float) -> _Proof:
         # An input in doubt is not alone: the proof needs more of those that are.
-        alone = int(np.searchsorted(-falling, -q * (1.0 + gamma(mass))))
-        rest, lam = float(left[alone]), value.slope(q)
+        alone = bisect_left(rising, -q * (1.0 + of_mass))
+        rest, lam = left[alone], value.slope(q)
         least, most = (value.above_tangent(s, q) for s in (min(q, rest), q))
         number = value.rise + alone
-        equal = (lam * rest + float(total[alone])) / number
-        error = of_slope * rest * (2.0 * value.slope_at_zero - lam) + of_values * float(total[alone])
-        error = (error + gamma(mass) * abs(lam) * rest) / number + gamma(8.0) * abs(equal)
+        equal = (lam * rest + total[alone]) / number
+        error = of_slope * rest * (2.0 * value.slope_at_zero - lam) + of_values * total[alone]
+        error = (error + of_mass * abs(lam) * rest) / number + of_few * abs(equal)
         bound, over = max(equal + error, least * (1.0 + of_limits)), equal + error - most * (1.0 - of_limits)
         if over > 0.0:
-            bound = most * (1.0 + of_limits) + number / value.rise * (1.0 + gamma(8.0)) * over
+            bound = most * (1.0 + of_limits) + number / value.rise * (1.0 + of_few) * over
         return _Proof(min(max(equal, least), most), lam, bound, equal >= least)
 
     low, high = 0.0, value.slope_at_zero / value.rise / value.rise
@@ -166,7 +170,7 @@ def converse(prior: FloatArray, epsilon: float) -> Converse:
     larger = [high * (1.0 + 2.0**j * UNIT_ROUNDOFF) for j in range(2, 16)]
     q = min([low, high, *larger], key=lambda q: at(q).bound)
     A, lam, bound, _ = at(q)
-    alone = prior > q * (1.0 + gamma(mass))
+    alone = prior > q * (1.0 + of_mass)
     duals = np.where(alone, values - A, lam * prior) / value.rise
     duals = duals + max(bound - float(duals.sum()), 0.0) * prior
     return Converse(bound, duals, min(q, float(prior[~alone].sum())), alone)

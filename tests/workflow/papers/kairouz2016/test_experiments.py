@@ -13,8 +13,9 @@ from ldpfrontier.priors import dirichlet
 from ldpfrontier.utility import FDivergence
 from papers.kairouz2016.checks import theorems
 from papers.kairouz2016.expansions import expansions, high_privacy, low_privacy
-from papers.kairouz2016.experiments import of_sizes, staircase_error
+from papers.kairouz2016.experiments import staircase_error
 from papers.kairouz2016.instances import instance_name, instances
+from papers.kairouz2016.summaries import of_sizes
 from reproduction.results.files import read_table, write_table
 from reproduction.results.tables import RESULTS, select
 from support.instances import sample, scaling, sweep, thresholds

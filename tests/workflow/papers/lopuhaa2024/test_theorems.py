@@ -92,7 +92,7 @@ def test_gradients(order):
     )
     for objective in (
         lambda P: theorems._group_divergence(P, 1, r, order),
-        lambda P: theorems._leak(P, Q, 0, 1, 2),
+        lambda P: theorems._leak(Q, 0, 1, 2, P),
         lambda P: theorems._share(P, 1, np.array([0.0, 1.0, 1.0])),
     ):
         exact = objective(P.reshape(2, 3))[1].ravel()

@@ -1,0 +1,59 @@
+"""The random instances of kairouz2016 as utilities of a channel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ldpfrontier.utility import FDivergence, Kind, MutualInformation
+from papers.kairouz2016.instances import PAIR, PRIOR, UTILITIES
+from reproduction.data.populations import arrays
+from reproduction.results.tables import select
+
+Measure = MutualInformation | FDivergence
+
+
+def measures(
+    table: pd.DataFrame,
+    utility: str,
+    size: int,
+    *,
+    numbers: Sequence[int] | None = None,
+    concentration: float | None = None,
+) -> list[tuple[int, Measure]]:
+    """Return the instances of one utility and size, as utilities of a channel, each with its number.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `instances.instances` draws it.
+    utility : str
+        Member of `instances.UTILITIES`.
+    size : int
+        Number of inputs k.
+    numbers : sequence of int, optional
+        Of the instances to choose; all by default.
+    concentration : float, optional
+        The one to choose, of a table that has several.
+
+    Raises
+    ------
+    ValueError
+        If the utility is unknown, or the table has no such instances.
+    """
+    if utility not in UTILITIES:
+        raise ValueError(f"The utility is {utility!r}; allowed are {', '.join(UTILITIES)}.")
+    rows = select(table, population=PRIOR if utility == "mutual_information" else PAIR, size=str(size))
+    if concentration is not None:
+        rows = select(rows, concentration=concentration)
+    if numbers is not None:
+        rows = select(rows, instance=list(numbers))
+    found = rows["instance"].unique().tolist()
+    if not found or len(found) < len(numbers or ()):
+        raise ValueError(f"The population lacks instances for {utility} with {size} inputs.")
+    drawn = zip(found, arrays(rows), strict=True)
+    if utility == "mutual_information":
+        return [(number, MutualInformation(prior)) for number, (prior,) in drawn]
+    kind: Kind = utility  # type: ignore[assignment]
+    return [(number, FDivergence(p0, p1, kind)) for number, (p0, p1) in drawn]
