@@ -4,9 +4,8 @@ import os
 import sys
 from pathlib import Path
 
-# What one job compiles, all others find compiled: kernels, and the modules of the project.
+# What one job compiles, all others find compiled.
 os.environ["LDPFRONTIER_INTERPRET"] = "0"
-sys.dont_write_bytecode = False
 
 # The environment that a job runs in need not have the project installed.
 workflow = Path(__file__).resolve().parents[1]
