@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from ldpfrontier.numerics.jit import borrowing_kernel
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.certificate.affine_pieces import Located
 from ldpfrontier.optimal.certificate.block_family import (
@@ -64,6 +65,36 @@ class Sides(NamedTuple):
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     breakpoints: NDArray[np.int64]  # which breakpoints have vertices on both sides
+
+
+@borrowing_kernel
+def _best_before_and_after(
+    f: FloatArray,
+    z: FloatArray,
+    lams: FloatArray,
+    at: NDArray[np.int64],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+) -> None:
+    """Write where f - lam z is largest before each place, and from it on; shape (lams, places).
+
+    Of equal ones that nearest to the place counts; places rise, and there are vertices on both sides.
+    """
+    for n in range(lams.size):
+        best, i = -np.inf, 0
+        for k in range(at.size):
+            left[n, k] = left[n, max(k - 1, 0)]
+            while i < at[k]:
+                if f[i] - lams[n] * z[i] >= best:
+                    best, left[n, k] = f[i] - lams[n] * z[i], i
+                i += 1
+        best, i = -np.inf, z.size - 1
+        for k in range(at.size - 1, -1, -1):
+            right[n, k] = right[n, min(k + 1, at.size - 1)]
+            while i >= at[k]:
+                if f[i] - lams[n] * z[i] >= best:
+                    best, right[n, k] = f[i] - lams[n] * z[i], i
+                i -= 1
 
 
 @dataclass(eq=False)
@@ -285,16 +316,11 @@ class VertexTrack:
     def _best_on_either_side(self, f: FloatArray, z: FloatArray, lam: float) -> Sides:
         """Return the best vertices on either side of the breakpoints, at slopes on both sides of `lam`."""
         order = np.argsort(z, kind="stable")
-        values = f[order] - (lam + _LAM_OFFSETS[:, None]) * z[order]
-        rising = np.maximum.accumulate(values, axis=1)
-        falling = np.maximum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
-        places = np.arange(len(z))
-        left = np.maximum.accumulate(np.where(values >= rising, places, 0), axis=1)
-        right = np.where(values >= falling, places, len(z) - 1)
-        right = np.minimum.accumulate(right[:, ::-1], axis=1)[:, ::-1]
         at = np.searchsorted(z[order], self.breakpoints)
         both = np.flatnonzero((at > 0) & (at < len(z)))
-        return Sides(order[left[:, at[both] - 1]], order[right[:, at[both]]], both)
+        left, right = np.empty((2, len(_LAM_OFFSETS), len(both)), dtype=np.int64)
+        _best_before_and_after(f[order], z[order], lam + _LAM_OFFSETS, at[both], left, right)
+        return Sides(order[left], order[right], both)
 
     def _best_at_breakpoints(
         self, f: FloatArray, z: FloatArray, sides: Sides, w: Callable[[NDArray[np.int64]], FloatArray]

@@ -22,7 +22,6 @@ from typing import Protocol
 
 import highspy
 import numpy as np
-from scipy.optimize import nnls
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.highs import add_column, new_lp, solve
@@ -114,6 +113,8 @@ class Master:
         Scaled by HiGHS, a row may pass for met within its tolerance that is not, and the columns in use need
         not be able to make up for it.
         """
+        from scipy.optimize import nnls  # which takes a tenth of a second, and this is rarely called
+
         vectors, used = np.array(self.vectors).T, np.flatnonzero(weights)
         residual = 1.0 - vectors @ weights
         unit = float(np.abs(residual).max())

@@ -241,8 +241,8 @@ def climb_or_restore(
     -------
     ndarray, shape (3 m, letters)
     """
-    many = len(starts)
-    rows = _stack([body] * many, [prices] * many)
+    many, row = len(starts), _stack([body], [prices])
+    rows = BodyRows._make([*(np.repeat(each, many, axis=0) for each in row[:-1]), row.order])
     rows = rows._replace(prices=rows.prices + lam[:, None] * rows.prior, top=top, bottom=bottom)
     found = []
     for restore, steps in (
