@@ -294,7 +294,12 @@ class RenyiBall:
             If the channel does not have an input for every pair, or `tol` is out of range.
         """
         tol = as_number(tol, "tol", "0 or more", least=0.0)
-        return worst_log_ratio(self, self._blocks(channel), self._projected_ratios(channel), tol)
+        # Asked for again where a mechanism is checked and where it is reported; neither object ever changes.
+        last = self.__dict__.get("_last_worst_case")
+        if last is None or last[0] is not channel or last[1] != tol:
+            worst = worst_log_ratio(self, self._blocks(channel), self._projected_ratios(channel), tol)
+            last = self.__dict__["_last_worst_case"] = channel, tol, worst
+        return float(last[2])
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw random distributions on the boundary of F.
