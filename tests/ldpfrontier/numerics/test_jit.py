@@ -78,12 +78,12 @@ def test_there_are_inner_functions():
 
 CALLED = """
 from typing import NamedTuple
-from ldpfrontier.numerics.jit import inner
+from ldpfrontier.numerics.jit import {decorator}
 
 class {name}(NamedTuple):
     x: float
 
-@inner
+@{decorator}
 def halved(pair):
     return pair.x / {divisor}
 """
@@ -99,9 +99,10 @@ print(call({name}(6.0)), sum(call.dispatcher.stats.cache_hits.values()))
 """
 
 
-def run_kernel(folder: Path, name: str, divisor: float) -> tuple[str, str]:
+def run_kernel(folder: Path, name: str, divisor: float, decorator: str = "inner") -> tuple[str, str]:
     """Run a kernel in a process of its own; return what it gives, and how often it was found compiled."""
-    called, text = folder / "ldpfrontier_called.py", CALLED.format(name=name, divisor=divisor)
+    called = folder / "ldpfrontier_called.py"
+    text = CALLED.format(name=name, divisor=divisor, decorator=decorator)
     if not called.exists() or called.read_text() != text:
         called.write_text(text)
     caller = folder / "caller.py"
@@ -121,6 +122,12 @@ def test_what_is_kept_notices_changes_of_other_modules(tmp_path):
     assert run_kernel(tmp_path, "Pair", 2.0) == ("3.0", "1")
     assert run_kernel(tmp_path, "Pair", 3.0) == ("2.0", "0")
     assert run_kernel(tmp_path, "Pair", 3.0) == ("2.0", "1")
+
+
+def test_what_is_kept_notices_that_functions_are_compiled_otherwise(tmp_path):
+    assert run_kernel(tmp_path, "Pair", 2.0) == ("3.0", "0")
+    assert run_kernel(tmp_path, "Pair", 2.0, "inner_with_arrays") == ("3.0", "0")
+    assert run_kernel(tmp_path, "Pair", 2.0, "inner_with_arrays") == ("3.0", "1")
 
 
 def test_what_is_kept_survives_that_a_class_is_renamed(tmp_path):

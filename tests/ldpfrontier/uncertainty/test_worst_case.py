@@ -7,8 +7,10 @@ import pytest
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.uncertainty import renyi_ball
 from ldpfrontier.uncertainty.divergence import least_mean, two_cell_range
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.uncertainty.worst_case import worst_log_ratio
 from oracles.conic import (
     SHAPES,
     barrier_epsilons,
@@ -46,6 +48,23 @@ def some_tables(order, n=400, size=8):
     tables = rng.multinomial(n, rng.dirichlet(np.ones(12), size=size)).reshape(size, 3, 4)
     tables[0, 1, 2] = tables[1, 0, :2] = 0
     return rng, [RenyiBall.confidence(table, order=order) for table in tables]
+
+
+def test_the_last_worst_case_is_kept(monkeypatch):
+    rng, (ball, *_) = some_tables(2.0)
+    first, second = (complemented(rng.random((3, 4))) for _ in range(2))
+    asked = []
+
+    def counted(*arguments):
+        asked.append(arguments)
+        return worst_log_ratio(*arguments)
+
+    monkeypatch.setattr(renyi_ball, "worst_log_ratio", counted)
+    levels = [ball.worst_case_epsilon(channel) for channel in (first, first, second, first)]
+    assert len(asked) == 3
+    assert levels[0] == levels[1] == levels[3] != levels[2]
+    ball.worst_case_epsilon(first, tol=1e-3)
+    assert len(asked) == 4
 
 
 @pytest.mark.parametrize("shape", SHAPES)

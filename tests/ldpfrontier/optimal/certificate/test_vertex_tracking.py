@@ -16,6 +16,7 @@ from ldpfrontier.optimal.certificate.block_family import (
     interpolate,
     mean_bounds,
 )
+from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.optimal.certificate.vertex_tracking import VertexTrack
 from ldpfrontier.optimal.geometry.ball_body import Body, indicator_levels
 from ldpfrontier.optimal.products.ball_family import BallFamily
@@ -117,3 +118,24 @@ def test_all_points_are_in_their_bodies(special):
             A, B = means(track.base, w)
             assert top[k] * (1.0 + 1e-6) >= A
             assert bottom[k] * (1.0 - 1e-6) <= B
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_best_vertices_on_either_side_of_breakpoints(seed):
+    """Against all vertices on a side, with many equal values: of those, the nearest in z counts."""
+    rng = np.random.default_rng(seed)
+    track, _ = some_track(3, special=False)
+    m = int(rng.integers(1, 40))
+    f, z = rng.integers(0, 5, m) / 2.0, rng.integers(0, 12, m) / 4.0
+    track.breakpoints = np.sort(3.0 * rng.random(5))
+    lam = 0.25
+    sides = track._best_on_either_side(f, z, lam)
+    both = [e for e, x in enumerate(track.breakpoints) if z.min() < x <= z.max()]
+    assert sides.breakpoints.tolist() == both
+    for n, offset in enumerate(SETTINGS.lam_offsets):
+        value = f - (lam + offset) * z
+        for k, x in enumerate(track.breakpoints[both]):
+            for own, side, sign in ((sides.left, z < x, 1.0), (sides.right, z >= x, -1.0)):
+                best = side & (value == value[side].max())
+                assert best[own[n, k]]
+                assert sign * z[own[n, k]] == (sign * z[best]).max()

@@ -106,6 +106,18 @@ def test_two_values_meet_the_ends(order, seed):
             assert first >= last
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_where_a_search_starts_does_not_matter(order):
+    """Each search starts from the solution before; sets that are certain or impossible have none."""
+    mass = np.array([0.0, 1e-9, 0.02, 0.3, 0.300001, 0.9, 1.0, 0.5, 0.0, 1.0, 0.1])
+    low, high = two_cell_range(mass, np.full(mass.size, 0.1), order)
+    others = (3.0, 1.0), (0.8, 0.4), order
+    together = two_valued_vertices(mass, (high, low), *others)
+    alone = [two_valued_vertices(mass[[i]], (high[[i]], low[[i]]), *others)[0] for i in range(mass.size)]
+    assert together == pytest.approx(np.array(alone), rel=1e-9, abs=1e-12, nan_ok=True)
+    assert np.isfinite(together[2:6]).any(axis=1).all()
+
+
 def random_body(seed: int, order: float, letters: int) -> tuple[Body, np.ndarray]:
     """A random body with multipliers, and prices near which vertices compete."""
     rng = np.random.default_rng(seed)
