@@ -14,7 +14,6 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import borrowing_kernel, kernel
 from ldpfrontier.optimal.products.settings import SETTINGS
@@ -30,18 +29,6 @@ def conjugate(f: FloatArray, z: FloatArray, lam: float) -> tuple[float, float]:
         if value > best:
             best, own = value, z[i]
     return best, own
-
-
-@borrowing_kernel
-def _total(f: FloatArray, z: FloatArray, ends: NDArray[np.int64], lam: float) -> tuple[float, float]:
-    """Return F and its slope Z of blocks whose vertices are listed one after the other, up to `ends`."""
-    F, Z, first = 0.0, 0.0, 0
-    for last in ends:
-        value, own = conjugate(f[first:last], z[first:last], lam)
-        F -= value
-        Z += own
-        first = last
-    return F, Z
 
 
 @kernel
@@ -63,9 +50,16 @@ def best_tangent(z: Sequence[FloatArray], f: Sequence[FloatArray], lam: float) -
     lam : float
         Where to begin.
     """
-    ends = np.cumsum([len(own) for own in z])
-    listed = np.concatenate(f), np.concatenate(z), ends
-    return least_tangent_bound(lambda lam: _total(*listed, lam), lam)
+
+    def at(lam: float) -> tuple[float, float]:
+        F = Z = 0.0
+        for z_s, f_s in zip(z, f, strict=True):
+            value, own = conjugate(f_s, z_s, lam)
+            F -= value
+            Z += own
+        return F, Z
+
+    return least_tangent_bound(at, lam)
 
 
 def least_tangent_bound(at: Callable[[float], tuple[float, float]], lam: float) -> tuple[float, float]:
