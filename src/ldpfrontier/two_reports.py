@@ -155,8 +155,7 @@ def _delta_2(epsilon_2: FloatArray, d: float) -> FloatArray:
 def _excesses(p: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return by how much p, p_S and p_U exceed the uniform distribution, relatively."""
     a1, a2 = p.shape
-    # Row-major, also of a table of pandas: kernels are compiled for every layout that they meet.
-    return np.ascontiguousarray(a1 * a2 * p - 1.0), a1 * p.sum(axis=1) - 1.0, a2 * p.sum(axis=0) - 1.0
+    return a1 * a2 * p - 1.0, a1 * p.sum(axis=1) - 1.0, a2 * p.sum(axis=0) - 1.0
 
 
 def _report_information(

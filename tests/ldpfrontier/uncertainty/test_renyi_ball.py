@@ -10,6 +10,7 @@ from scipy.stats import chi2
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import renyi_divergence
+from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
@@ -448,3 +449,14 @@ def test_a_share_is_a_number():
         ball.radius_at("x", 0.5)
     with pytest.raises(ValueError, match="p"):
         ball.radius_at(0.5, "x")
+
+
+def test_the_layout_of_a_table_in_memory_does_not_matter():
+    """Sums are rounded by it, and a limited search may end elsewhere: of pandas, tables are column-major."""
+    counts = np.random.default_rng(0).integers(1, 99, (15, 16))
+    by_rows, by_columns = (RenyiBall.confidence(np.array(counts, order=order)) for order in "CF")
+    for name in ("centre", "conditionals", "sensitive", "lower_bounds", "projected_radii"):
+        assert (getattr(by_rows, name) == getattr(by_columns, name)).all()
+    small = (RenyiBall.confidence(np.array(counts[:3, :4], order=order)) for order in "CF")
+    first, second = (optimal_robust(ball, 1.0).channel.matrix for ball in small)
+    assert (first == second).all()

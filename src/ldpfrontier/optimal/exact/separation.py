@@ -112,9 +112,7 @@ class Oracle:
     @cached_property
     def _ball(self) -> Ball:
         ball = self.ball
-        # Kernels are compiled for every layout that they meet; that of a table of pandas is another one.
-        conditionals = np.ascontiguousarray(ball.conditionals)
-        return Ball(conditionals, ball.sensitive, float(ball.radius), float(ball.order))
+        return Ball(ball.conditionals, ball.sensitive, float(ball.radius), float(ball.order))
 
     def worst(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the most violated cut of every column and pair of sensitive values.
