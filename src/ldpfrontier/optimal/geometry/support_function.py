@@ -352,8 +352,8 @@ def _solve_two_valued(
     elif equation == Equation.LOWER:
         target = -bottom
     # B is at most x, and concave: from a larger x, a step may lead to where the equation says nothing.
-    x, fewest, B = solved.x[equation], bottom if equation == Equation.LOWER else 0.0, 0.0
-    largest, least = solved.largest[equation], solved.least[equation]
+    own, fewest, B = equation.value, bottom if equation == Equation.LOWER else 0.0, 0.0
+    x, largest, least = solved.x[own], solved.largest[own], solved.least[own]
     for _ in range(_MAX_TWO_VALUED_STEPS):
         slope = value = 0.0
         if equation != Equation.LOWER:
@@ -370,7 +370,7 @@ def _solve_two_valued(
         if abs(x - before) <= _LAST_STEP * before:
             B += least * (x - before) * (equation != Equation.UPPER)
             break
-    solved.x[equation], solved.largest[equation], solved.least[equation] = x, largest, least
+    solved.x[own], solved.largest[own], solved.least[own] = x, largest, least
     return x, B
 
 
