@@ -377,7 +377,7 @@ def _nonzero_letters(w: FloatArray, r: FloatArray, least: float, letters: NDArra
 
 @inlined
 def _part(found: ExtremeMean, n: int) -> ExtremeMean:
-    """Return space for n letters of space for more, without a start of the search."""
+    """Return the first n letters of some space, in which the next search has no start."""
     found.log_t[0] = np.nan
     return ExtremeMean(
         found.value,
