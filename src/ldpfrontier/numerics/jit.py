@@ -29,7 +29,7 @@ from ldpfrontier.numerics.interpreter import Interpreted, TooLong, is_wanted
 F = TypeVar("F", bound=Callable[..., Any])
 
 _INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-#: Without counting who holds arrays: every access to that of a tuple would be counted, by atomic operations.
+#: Without reference counts of arrays: with them, every access to an array of a tuple is an atomic operation.
 _BORROWING: dict[str, Any] = {**_INNER, "_nrt": False}
 
 

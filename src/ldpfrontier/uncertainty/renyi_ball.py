@@ -294,7 +294,7 @@ class RenyiBall:
             If the channel does not have an input for every pair, or `tol` is out of range.
         """
         tol = as_number(tol, "tol", "0 or more", least=0.0)
-        # Asked for again where a mechanism is checked and where it is reported; neither object ever changes.
+        # A mechanism is checked and then reported, which asks twice; neither object ever changes.
         last = self.__dict__.get("_last_worst_case")
         if last is None or last[0] is not channel or last[1] != tol:
             worst = worst_log_ratio(self, self._blocks(channel), self._projected_ratios(channel), tol)

@@ -318,7 +318,7 @@ class VertexTrack:
         order = np.argsort(z, kind="stable")
         at = np.searchsorted(z[order], self.breakpoints)
         both = np.flatnonzero((at > 0) & (at < len(z)))
-        left, right = np.empty((2, len(_LAM_OFFSETS), len(both)), dtype=np.int64)
+        left, right = np.zeros((2, len(_LAM_OFFSETS), len(both)), dtype=np.int64)
         _best_before_and_after(f[order], z[order], lam + _LAM_OFFSETS, at[both], left, right)
         return Sides(order[left], order[right], both)
 
