@@ -6,19 +6,31 @@ import errno
 import fcntl
 import os
 import re
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 
+#: The modes of a new file: as the umask allows, and for its owner alone, if it tells of people.
+USUAL, OWNER = 0o666, 0o600
+
+
 @contextmanager
-def replacing(path: Path | str) -> Iterator[Path]:
+def replacing(path: Path | str, mode: int = USUAL) -> Iterator[Path]:
     """Give a temporary path that replaces `path` when the block succeeds and vanishes when it does not.
 
     What `path` links to is replaced, not the link. A device or a pipe cannot be replaced: it is given itself
     and written to. While the block runs the temporary file is locked, so that one which a killed process left
     behind is told from one in use; the next call for the same path that succeeds removes it.
+
+    Parameters
+    ----------
+    path : path
+    mode : int
+        The permissions of a new file, before the umask. A file that exists keeps its permissions and its
+        group; where the group cannot be kept, the group loses its permissions.
 
     Raises
     ------
@@ -36,19 +48,33 @@ def replacing(path: Path | str) -> Iterator[Path]:
         _make_folder(target.parent, path)
     # The suffix stays last because some writers choose the format by it.
     partial = target.with_name(f".{uuid.uuid4().hex}.{target.name}")
-    # Like a file that is opened for writing, before it has any content.
+    before = target.stat() if target.exists() else None
+    # Nobody may read more of a new file, even for a moment, than of the old one.
     try:
-        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER if before else mode)
     except OSError as error:  # of the path that was asked for, not of a name that nobody knows
         raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield partial
+        if before:
+            _keep_permissions(partial, before)
         os.replace(partial, target)
         remove_abandoned(target)
     finally:
         partial.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def _keep_permissions(path: Path, before: os.stat_result) -> None:
+    """Give a file the group and the permissions that a file had before."""
+    permissions = stat.S_IMODE(before.st_mode) & 0o777
+    if path.stat().st_gid != before.st_gid:
+        try:
+            os.chown(path, -1, before.st_gid)
+        except PermissionError:  # members of another group were not meant
+            permissions &= ~stat.S_IRWXG
+    path.chmod(permissions)
 
 
 def _make_folder(folder: Path, path: Path | str) -> None:

@@ -94,6 +94,52 @@ def test_a_device_and_a_pipe_are_written_to(tmp_path):
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
+def permissions(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666])
+def test_a_file_that_is_overwritten_keeps_its_permissions(tmp_path, mode):
+    path = tmp_path / "t.txt"
+    path.write_text("old")
+    path.chmod(mode)
+    with replacing(path) as partial:
+        assert permissions(partial) == 0o600  # nobody reads it before it is there
+        partial.write_text("new")
+    assert (path.read_text(), permissions(path)) == ("new", mode)
+
+
+def test_a_new_file_has_the_permissions_that_are_asked_for(tmp_path):
+    mask = os.umask(0o022)
+    try:
+        for name, more, mode in [("a", [], 0o644), ("b", [0o600], 0o600)]:
+            with replacing(tmp_path / name, *more) as partial:
+                assert permissions(partial) == mode
+            assert permissions(tmp_path / name) == mode
+    finally:
+        os.umask(mask)
+
+
+def test_the_group_is_kept_or_loses_its_permissions_to_no_other_group(tmp_path, monkeypatch):
+    def denied(*_):
+        raise PermissionError
+
+    path = tmp_path / "t.txt"
+    path.write_text("old")
+    own = path.stat().st_gid
+    other = next((group for group in os.getgroups() if group != own), own + 1)
+    try:
+        os.chown(path, -1, other)
+    except PermissionError:
+        pytest.skip("this user is in one group only")
+    path.chmod(0o664)
+    write_text("new", path)
+    assert (path.stat().st_gid, permissions(path)) == (other, 0o664)
+    monkeypatch.setattr("ldpfrontier.atomic.os.chown", denied)
+    write_text("new", path)
+    assert (path.stat().st_gid, permissions(path)) == (own, 0o604)
+
+
 def test_a_folder_is_refused(tmp_path):
     with pytest.raises(IsADirectoryError, match="this is not a file"):
         write_text("text", tmp_path)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpfrontier.atomic import remove_abandoned, replacing
+from ldpfrontier.atomic import OWNER, USUAL, remove_abandoned, replacing
 from ldpfrontier.numerics.arguments import as_instance, check_callable
 from ldpfrontier.practice.binning import translations_for
 from ldpfrontier.practice.channel_file import PrivateChannel
@@ -202,7 +202,8 @@ def _written(
     counts = np.zeros(len(private.weights), dtype=np.int64)
     done = again = 0
     # A memo is saved before its reports are published; otherwise they could be drawn twice.
-    with replacing(target) as partial, drawing as draw:
+    mode = OWNER if keep else USUAL
+    with replacing(target, mode) as partial, drawing as draw:
         with open(partial, "w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow([*keep, column])

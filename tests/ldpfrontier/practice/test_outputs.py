@@ -108,3 +108,17 @@ def test_reports_of_a_killed_run_are_removed_and_named(here, capsys):
 def test_outputs_that_do_not_exist_yet_are_allowed(tmp_path):
     (tmp_path / "in.csv").write_text("x")
     check_outputs([tmp_path / "a", tmp_path / "b"], [tmp_path / "in.csv", tmp_path / "missing"])
+
+
+def test_a_new_file_with_columns_of_the_records_is_for_its_owner_alone(here):
+    mask = os.umask(0o022)
+    try:
+        assert main([*APPLY, "plain.csv"]) == 0
+        assert main([*APPLY, "kept.csv", "--keep", "age"]) == 0
+        (here / "shared.csv").write_text("old")
+        (here / "shared.csv").chmod(0o640)
+        assert main([*APPLY, "shared.csv", "--keep", "age"]) == 0
+    finally:
+        os.umask(mask)
+    modes = {name: stat.S_IMODE((here / name).stat().st_mode) for name in ("plain.csv", "kept.csv", "shared.csv")}
+    assert modes == {"plain.csv": 0o644, "kept.csv": 0o600, "shared.csv": 0o640}
