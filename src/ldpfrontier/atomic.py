@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-
 #: The modes of a new file: as the umask allows, and for its owner alone, if it tells of people.
 USUAL, OWNER = 0o666, 0o600
 

@@ -187,6 +187,12 @@ def apply(options: argparse.Namespace) -> int:
         print(f"For {done.again:,} of them, the person's earlier report was repeated ({options.memo}).")
     print(wrapped(private.promise()))
     print(f"File written: {options.out}.")
+    if done.unmatched:
+        _warn(
+            f"the memo {options.memo} has the reports of {done.unmatched:,} people, and none of them is among"
+            " these records. If some of them are, their ids are written in another way now: write the ids as"
+            " they were written before, or these people report twice."
+        )
     if done.removed:
         _warn(
             f"an earlier run for {options.out} was killed. The reports that it left behind were removed:"

@@ -16,7 +16,7 @@ from ldpfrontier.practice.binning import translations_for
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.estimation import REPORT
-from ldpfrontier.practice.memo import Draw, Memo
+from ldpfrontier.practice.memo import Draw, Memo, is_decimal, normal_id
 from ldpfrontier.practice.outputs import check_outputs
 from ldpfrontier.practice.reading import shown
 from ldpfrontier.practice.records import (
@@ -29,7 +29,6 @@ from ldpfrontier.practice.records import (
     said,
 )
 from ldpfrontier.practice.sampling import Sampler, Source
-from ldpfrontier.types import IntArray
 
 
 def privatize(
@@ -86,12 +85,16 @@ class Privatized:
         would have been a second report each if somebody had taken them for the first.
     again : int
         Records whose report is that of an earlier record of the same person, in this file or before.
+    unmatched : int
+        The number of people in the memo, if none of the records is of any of them: their ids may be written
+        in another way. Otherwise 0.
     """
 
     records: int
     designed_from: bool
     removed: list[Path]
     again: int = 0
+    unmatched: int = 0
 
 
 def privatize_file(
@@ -135,12 +138,8 @@ def privatize_file(
     """
     as_instance(private, PrivateChannel, "The channel")
     check_source(source)
-    sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
-
-    def draw(_: Sequence[str], inputs: IntArray) -> tuple[IntArray, int]:
-        return sampler.draw(inputs), 0
-
-    return _written(private, path, target, (keep, column, None), missing, nullcontext(draw), progress)
+    drawing = nullcontext(Draw(private, source))
+    return _written(private, path, target, (keep, column, None), missing, drawing, progress)
 
 
 def privatize_persons(
@@ -162,11 +161,13 @@ def privatize_persons(
         As in `privatize_file`.
     memo : Memo
         Keeps the reports. A person who is in it gives the same report again, whatever the record says now.
+        Ids that differ in white space around them, or in the Unicode form of a letter, are one person.
 
     Raises
     ------
     ValueError
-        As in `privatize_file`, and if the memo cannot be used, or a record has no id.
+        As in `privatize_file`, and if the memo cannot be used, or a record has no id, or a number with
+        decimals as its id.
     """
     as_instance(private, PrivateChannel, "The channel")
     as_instance(memo, Memo, "The memo")
@@ -210,13 +211,7 @@ def _written(
             for chunk in read_chunks(path, asked, translations=made, progress=progress):
                 inputs = codes([record[:cut] for record in chunk], done)
                 counts += np.bincount(inputs, minlength=counts.size)
-                ids = [] if person is None else [record[-1] for record in chunk]
-                if person is not None and any(map(is_missing, ids)):
-                    number = next(place for place, name in enumerate(ids, start=1) if is_missing(name))
-                    raise ValueError(
-                        f"Record {done + number} of {shown(path)} has no value in the column {person!r},"
-                        " which identifies the person; every record needs one."
-                    )
+                ids = [] if person is None else _ids(path, person, [record[-1] for record in chunk], done)
                 outputs, kept = draw(ids, inputs)
                 reports = map(private.outputs.__getitem__, outputs.tolist())
                 writer.writerows(
@@ -225,7 +220,31 @@ def _written(
                 done, again = done + len(chunk), again + kept
         removed = remove_abandoned(target)
     same = bool((counts == private.table.counts.ravel()).all())
-    return Privatized(done, same, removed, again)
+    return Privatized(done, same, removed, again, draw.unmatched)
+
+
+def _ids(path: Path, person: str, texts: Sequence[str], done: int) -> list[str]:
+    """Return the normal form of the ids of records, of which `done` come before.
+
+    Raises
+    ------
+    ValueError
+        If a record has none, or a number with decimals.
+    """
+    names = [normal_id(text) for text in texts]
+    for number, name in enumerate(names, start=done + 1):
+        where = f"the column {person!r}, which identifies the person"
+        if is_missing(name):
+            raise ValueError(
+                f"Record {number} of {shown(path)} has no value in {where}; every record needs one."
+            )
+        if is_decimal(name):
+            raise ValueError(
+                f"Record {number} of {shown(path)} has {name!r} in {where}. A number with decimals or an"
+                " exponent is no id, since programs write the same number in several ways; write ids as whole"
+                " numbers or as other texts."
+            )
+    return names
 
 
 def _check_columns(keep: Label, column: str) -> None:

@@ -120,5 +120,7 @@ def test_a_new_file_with_columns_of_the_records_is_for_its_owner_alone(here):
         assert main([*APPLY, "shared.csv", "--keep", "age"]) == 0
     finally:
         os.umask(mask)
-    modes = {name: stat.S_IMODE((here / name).stat().st_mode) for name in ("plain.csv", "kept.csv", "shared.csv")}
+    modes = {
+        name: stat.S_IMODE((here / name).stat().st_mode) for name in ("plain.csv", "kept.csv", "shared.csv")
+    }
     assert modes == {"plain.csv": 0o644, "kept.csv": 0o600, "shared.csv": 0o640}
