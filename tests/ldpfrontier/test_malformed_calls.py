@@ -222,6 +222,7 @@ def good(tmp_path_factory):
             "column": "report",
             "missing": "unknown",
             "source": None,
+            "spreadsheet": True,
         },
         "Memo": {"path": folder / "memo", "column": "id", "source": None},
         "privatize_persons": {
@@ -232,6 +233,7 @@ def good(tmp_path_factory):
             "keep": ("age",),
             "column": "report",
             "missing": "unknown",
+            "spreadsheet": True,
         },
         "count_reports": {"private": private, "path": folder / "both.csv", "column": "report"},
         "estimate_distribution": {

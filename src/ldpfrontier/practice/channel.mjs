@@ -1,36 +1,39 @@
-// Draws reports from a channel of ldp-frontier, in a browser or in Node (20 or newer), without a dependency.
+// Draws reports from the channel that it was written beside, in a browser or in Node (20 or newer), without a
+// dependency.
 //
 //     import { reporter } from "./channel.mjs";
-//     const report = reporter(await (await fetch("channel.json")).json());
+//     const report = await reporter(await (await fetch("channel.json")).arrayBuffer());
 //     report({ illness: "no", region: "north" });  // such as "y3"
 //
 // Each person reports once: two reports tell twice as much.
 
+/** The SHA-256 of the only channel file that is used. */
+const CHANNEL = "the SHA-256 of channel.json";
+
 const BITS = 62n;
-const TOTAL = 1n << BITS;
 
 /** Eight bytes of the operating system, which are fit for secrets. */
 const secure = () => globalThis.crypto.getRandomValues(new Uint8Array(8));
 
 /**
- * Return a function from a record, an object with a text for every column of the channel, to its report.
+ * Return a promise of a function from a record, an object with a text for every column of the channel, to its report.
  *
- * `channel` is what channel.json has. `random` returns eight bytes; anything but the default is no protection.
- * An Error is thrown if the channel is none, or a record is none that the channel knows.
+ * `file` has the bytes of channel.json. `random` returns eight bytes; anything but the default is no protection.
+ * An Error is thrown if the file is not the one that this sampler was written beside, or a record is none that the
+ * channel knows.
  */
-export function reporter(channel, random = secure) {
-  if (channel?.format !== "ldp-frontier channel" || BigInt(channel.bits) !== BITS) {
-    throw new Error(`This is no channel of ldp-frontier with probabilities in multiples of 2^-${BITS}.`);
+export async function reporter(file, random = secure) {
+  const found = await digest(file);
+  if (found !== CHANNEL) {
+    throw new Error(`This is not the file of the channel: its SHA-256 is ${found}, and that of the channel is ${CHANNEL}.`);
   }
+  const channel = JSON.parse(new TextDecoder().decode(file));
   const { sensitive, useful, rows, columns } = channel.design;
   const attributes = [...sensitive, ...useful];
   const thresholds = channel.weights.map(runningSums);
   const places = new Map();
   for (const row of rows) {
     for (const column of columns) places.set(JSON.stringify([...row, ...column]), places.size);
-  }
-  if (places.size !== thresholds.length || thresholds.some((row) => row.length !== channel.outputs.length)) {
-    throw new Error("The weights of the channel do not fit its labels.");
   }
   return (record) => {
     const place = places.get(JSON.stringify(attributes.map((name) => record[name])));
@@ -39,6 +42,13 @@ export function reporter(channel, random = secure) {
     }
     return channel.outputs[drawn(thresholds[place], random())];
   };
+}
+
+/** Return the SHA-256 of bytes as hexadecimal digits. */
+async function digest(bytes) {
+  if (!globalThis.crypto?.subtle) throw new Error("The channel cannot be checked on a page without https.");
+  const hash = new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Return the number of an output: of thresholds that are not above the number that eight bytes are. */
@@ -50,13 +60,6 @@ function drawn(thresholds, bytes) {
 
 /** Return the running sums of a row of weights, which are whole numbers in one text. */
 function runningSums(row) {
-  const sums = [];
   let sum = 0n;
-  for (const digits of row.split(" ")) {
-    if (!/^[0-9]+$/.test(digits)) throw new Error(`A weight of the channel is '${digits}'; it must be a whole number.`);
-    sum += BigInt(digits);
-    sums.push(sum);
-  }
-  if (sum !== TOTAL) throw new Error(`A row of weights sums to ${sum}; it must sum to 2^62.`);
-  return sums;
+  return row.split(" ").map((digits) => (sum += BigInt(digits)));
 }

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -30,7 +28,8 @@ from ldpfrontier.practice.attackers import (
     whole_levels,
 )
 from ldpfrontier.practice.counts import CountTable
-from ldpfrontier.practice.records import as_path, check_columns, said
+from ldpfrontier.practice.csv_text import csv_text
+from ldpfrontier.practice.records import Label, as_path, check_columns, said
 from ldpfrontier.practice.sampling import (
     BITS,
     check_weights,
@@ -198,6 +197,8 @@ class PrivateChannel:
         path: Path | str,
         draw: Callable[[Path], None] | None = None,
         more: Mapping[str, str] | None = None,
+        *,
+        spreadsheet: bool = False,
     ) -> list[Path]:
         """Write the file, and next to it tables of the matrix, of the thresholds and of known answers.
 
@@ -210,6 +211,8 @@ class PrivateChannel:
             Draws the picture to a path.
         more : mapping of str to str, optional
             Texts that are written as well, by the suffix that takes the place of ``.json``.
+        spreadsheet : bool
+            Whether an apostrophe comes before what a spreadsheet program would take for a formula.
 
         Returns
         -------
@@ -218,18 +221,19 @@ class PrivateChannel:
         """
         path = Path(path)
         check_name(path)
-        inputs = [list(label) for label in self.table.labels]
-        thresholds = np.cumsum(self.weights, axis=1).tolist()
-        head = [*self.table.attributes, *self.outputs]
+        inputs, attributes = self.table.labels, self.table.attributes
         probabilities = [[repr(float(p)) for p in row] for row in self.channel.matrix]
+        thresholds = [list(map(str, row)) for row in np.cumsum(self.weights, axis=1).tolist()]
         answers = [[*inputs[x], data, self.outputs[y]] for x, data, y in known_answers(self.weights, ANSWERS)]
-        texts = {
-            ".json": self.text(),
-            ".matrix.csv": _csv(head, inputs, probabilities),
-            ".thresholds.csv": _csv(head, inputs, thresholds),
-            ".answers.csv": _csv([*self.table.attributes, "bytes", "report"], answers),
-            **(more or {}),
+        tables = {
+            ".matrix.csv": (self.outputs, _joined(inputs, probabilities)),
+            ".thresholds.csv": (self.outputs, _joined(inputs, thresholds)),
+            ".answers.csv": (("bytes", "report"), answers),
         }
+        texts = {".json": self.text()}
+        for suffix, (head, rows) in tables.items():
+            texts[suffix] = csv_text([*attributes, *head], rows, spreadsheet=spreadsheet)
+        texts |= more or {}
         files = [path.with_suffix(suffix) for suffix in (*texts, *([".svg"] if draw else []))]
         with ExitStack() as stack:
             for target, text in zip(files, texts.values(), strict=False):
@@ -434,9 +438,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _csv(head: list[str], rows: list[list[str]], more: list[list[Any]] | None = None) -> str:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows([*row, *end] for row, end in zip(rows, more or [[]] * len(rows), strict=True))
-    return stream.getvalue()
+def _joined(labels: Sequence[Label], cells: list[list[str]]) -> list[list[str]]:
+    return [[*label, *row] for label, row in zip(labels, cells, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, nullcontext, redirect_stdout
 from io import StringIO, TextIOWrapper
 from pathlib import Path
@@ -104,6 +104,8 @@ def design(options: argparse.Namespace) -> int:
         table = read_count_table(options.table, options.sensitive, options.useful, count=count, **reading)
     for hint in table.hints:
         _warn(hint)
+    if not options.spreadsheet:
+        _warn_of_formulas(cell for label in (table.attributes, *table.labels) for cell in label)
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
     choice["records"] = options.records
     epsilon = options.epsilon
@@ -125,7 +127,8 @@ def design(options: argparse.Namespace) -> int:
             " accurate for large tables only."
         )
     draw, no_picture = _channel_drawing(private)
-    paths = private.write(options.out, draw, files_beside(private))
+    safe = {"spreadsheet": options.spreadsheet}
+    paths = private.write(options.out, draw, files_beside(private, **safe), **safe)
     if options.json:
         print(design_json(made, best, private, list(map(str, paths))))
         return 0
@@ -142,6 +145,17 @@ def design(options: argparse.Namespace) -> int:
         )
     )
     return 0
+
+
+def _warn_of_formulas(cells: Iterable[str]) -> None:
+    """Warn of a text that a spreadsheet program would take for a formula."""
+    from ldpfrontier.practice.csv_text import without_formulas
+
+    if found := sorted(cell for cell in set(cells) if without_formulas(cell) != cell):
+        _warn(
+            f"a spreadsheet program would take {found[0]!r} in a CSV file for a formula; with --spreadsheet,"
+            " an apostrophe comes before such texts."
+        )
 
 
 def _channel_drawing(private: PrivateChannel) -> tuple[Callable[[Path], None] | None, str]:
@@ -176,6 +190,7 @@ def apply(options: argparse.Namespace) -> int:
         source = np.random.default_rng(seed).bytes
     working = Progress("{:,} records privatized")
     ways = {"keep": tuple(options.keep), "column": options.column, "missing": options.missing}
+    ways["spreadsheet"] = options.spreadsheet
     if options.memo is None:
         done = privatize_file(private, options.data, options.out, source=source, progress=working, **ways)
     else:
@@ -219,7 +234,7 @@ def estimate(options: argparse.Namespace) -> int:
 
     outputs = [path for path in (options.out, options.picture) if path is not None]
     check_outputs(outputs, [options.channel, options.data])
-    private = read_channel(options.channel)
+    private = read_channel(options.channel).verified()
     reading = Progress("{:,} reports read")
     counts = count_reports(private, options.data, column=options.column, progress=reading)
     reading.end()
@@ -229,7 +244,8 @@ def estimate(options: argparse.Namespace) -> int:
     with ExitStack() as stack:  # both or none
         if options.out is not None:
             partial = stack.enter_context(replacing(options.out))
-            partial.write_text(estimate_csv(found), encoding="utf-8", newline="\n")
+            text = estimate_csv(found, spreadsheet=options.spreadsheet)
+            partial.write_text(text, encoding="utf-8", newline="\n")
         if options.picture is not None:
             from ldpfrontier.practice.pictures import check_picture, draw, estimate_picture
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import hashlib
 import json
 import math
 from dataclasses import fields, is_dataclass
@@ -15,36 +14,59 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import CountTable
+from ldpfrontier.practice.csv_text import csv_text, key
 from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.estimation import inversion, quantities
 from ldpfrontier.practice.proof import channel_certificate
-from ldpfrontier.practice.records import said
 from ldpfrontier.practice.texts import choice_text
 
+#: What stands in the place of the hash of the file in the text of the sampler.
+_DIGEST = "the SHA-256 of channel.json"
 
-def files_beside(private: PrivateChannel) -> dict[str, str]:
-    """Return texts to be written beside a channel, by the suffix that takes the place of ``.json``."""
-    sampler = files("ldpfrontier.practice").joinpath("channel.mjs").read_text(encoding="utf-8")
+
+def files_beside(private: PrivateChannel, *, spreadsheet: bool = False) -> dict[str, str]:
+    """Return texts to be written beside a channel, by the suffix that takes the place of ``.json``.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    spreadsheet : bool
+        As in `PrivateChannel.write`.
+    """
     certificate = channel_certificate(private)
-    return {".weights.csv": weights_csv(private), ".mjs": sampler, ".certificate.json": certificate}
+    weights = weights_csv(private, spreadsheet=spreadsheet)
+    return {".weights.csv": weights, ".mjs": sampler(private), ".certificate.json": certificate}
 
 
-def weights_csv(private: PrivateChannel) -> str:
+def sampler(private: PrivateChannel) -> str:
+    """Return a program in JavaScript that draws reports from the file of this channel, and from no other."""
+    text = files("ldpfrontier.practice").joinpath("channel.mjs").read_text(encoding="utf-8")
+    return text.replace(_DIGEST, hashlib.sha256(private.text().encode()).hexdigest())
+
+
+def weights_csv(private: PrivateChannel, *, spreadsheet: bool = False) -> str:
     """Return the unbiased weight of every report for every frequency that the channel shows.
 
     The mean weight of reports is the unbiased estimate of `estimate_distribution`; the weights are fixed
-    before any report is seen. A row has the columns and the value of a frequency, a report and its weight.
+    before any report is seen. A row has the columns and the value of a frequency, as lists in JSON, a report
+    and its weight.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    spreadsheet : bool
+        As in `PrivateChannel.write`.
     """
     linear = inversion(private.channel.matrix, private.table)
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["columns", "value", "report", "weight"])
-    for asked, shown, weights in zip(quantities(private.table)[0], linear.shown, linear.weights, strict=True):
-        if shown:
-            name = [said(asked.attributes), said(asked.value)]
-            reports = zip(private.outputs, weights.tolist(), strict=True)
-            writer.writerows([*name, report, repr(weight)] for report, weight in reports)
-    return stream.getvalue()
+    rows = [
+        [key(asked.attributes), key(asked.value), report, repr(weight)]
+        for asked, shown, weights in zip(
+            quantities(private.table)[0], linear.shown, linear.weights, strict=True
+        )
+        if shown
+        for report, weight in zip(private.outputs, weights.tolist(), strict=True)
+    ]
+    return csv_text(["columns", "value", "report", "weight"], rows, spreadsheet=spreadsheet)
 
 
 def design_json(made: Design, best: Candidate, private: PrivateChannel, written: list[str]) -> str:

@@ -183,6 +183,7 @@ def _design_options(one: argparse.ArgumentParser) -> None:
         help="the file for the channel; its matrix, thresholds, known answers, weights, sampler, certificate"
         " and picture are written to the same folder (default: channel.json)",
     )  # fmt: skip
+    _spreadsheet_option(one)
     _printing_options(one)
 
 
@@ -203,6 +204,7 @@ def _apply_options(two: argparse.ArgumentParser) -> None:
         help="store the report of every person in this file, and repeat it whenever the person reports again",
     )  # fmt: skip
     two.add_argument("--id", metavar="COLUMN", help="the column that identifies people, for --memo")
+    _spreadsheet_option(two)
     two.add_argument("--seed", type=int, help="make the reports predictable; allowed with --insecure only")
     two.add_argument(
         "--insecure",
@@ -221,6 +223,7 @@ def _estimate_options(three: argparse.ArgumentParser) -> None:
         "--simultaneous", action="store_true", help="let --confidence apply to all intervals together"
     )
     three.add_argument("--out", metavar="CSV", help="write the estimates to this file")
+    _spreadsheet_option(three)
     _printing_options(three)
     three.add_argument(
         "--picture", metavar="FILE", help="draw the estimates to this file, which ends in .svg, .pdf or .png"
@@ -262,6 +265,14 @@ def _missing_option(parser: argparse.ArgumentParser) -> None:
         "--missing", metavar="VALUE",
         help="the value that takes the place of missing values, such as unknown (default: missing values are"
         " refused)",
+    )  # fmt: skip
+
+
+def _spreadsheet_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--spreadsheet", action="store_true",
+        help="in CSV files, put an apostrophe before a text that a spreadsheet program would take for a"
+        " formula, such as =1+1",
     )  # fmt: skip
 
 

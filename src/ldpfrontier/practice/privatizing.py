@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from ldpfrontier.atomic import OWNER, USUAL, remove_abandoned, replacing
-from ldpfrontier.numerics.arguments import as_instance, check_callable
+from ldpfrontier.numerics.arguments import as_flag, as_instance, check_callable
 from ldpfrontier.practice.binning import translations_for
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
+from ldpfrontier.practice.csv_text import without_formulas
 from ldpfrontier.practice.estimation import REPORT
 from ldpfrontier.practice.memo import Draw, Memo, is_decimal, normal_id
 from ldpfrontier.practice.outputs import check_outputs
@@ -107,6 +108,7 @@ def privatize_file(
     missing: str | None = None,
     source: Source | None = None,
     progress: Callable[[int], None] | None = None,
+    spreadsheet: bool = False,
 ) -> Privatized:
     """Write a report for every record of a file, in the order of the records.
 
@@ -129,6 +131,9 @@ def privatize_file(
         else is no protection.
     progress : callable, optional
         Called with the number of records done.
+    spreadsheet : bool
+        Whether an apostrophe comes before what a spreadsheet program would take for a formula in a column
+        that is kept.
 
     Raises
     ------
@@ -139,7 +144,8 @@ def privatize_file(
     as_instance(private, PrivateChannel, "The channel")
     check_source(source)
     drawing = nullcontext(Draw(private, source))
-    return _written(private, path, target, (keep, column, None), missing, drawing, progress)
+    columns = _Columns(keep, column, None, spreadsheet)
+    return _written(private, path, target, columns, missing, drawing, progress)
 
 
 def privatize_persons(
@@ -152,12 +158,13 @@ def privatize_persons(
     column: str = REPORT,
     missing: str | None = None,
     progress: Callable[[int], None] | None = None,
+    spreadsheet: bool = False,
 ) -> Privatized:
     """Write a report for every record as `privatize_file` does, but repeat that of a known person.
 
     Parameters
     ----------
-    private, path, target, keep, column, missing, progress
+    private, path, target, keep, column, missing, progress, spreadsheet
         As in `privatize_file`.
     memo : Memo
         Keeps the reports. A person who is in it gives the same report again, whatever the record says now.
@@ -177,24 +184,66 @@ def privatize_persons(
             f"The column {memo.column!r} identifies people and is reported by the channel; it must be a"
             " column that the channel does not report."
         )
-    ways = (keep, column, memo.column)
-    return _written(private, path, target, ways, missing, memo.drawing(private), progress)
+    columns = _Columns(keep, column, memo.column, spreadsheet)
+    return _written(private, path, target, columns, missing, memo.drawing(private), progress)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of the reports, and the one of the records that identifies people.
+
+    Attributes
+    ----------
+    keep : tuple of str
+        Columns of the records that are copied.
+    report : str
+    person : str or None
+    spreadsheet : bool
+        Whether what is copied must not be taken for a formula.
+
+    Raises
+    ------
+    ValueError
+        If a column of the reports has no name, or two have the same name.
+    """
+
+    keep: Label
+    report: str
+    person: str | None
+    spreadsheet: bool
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keep", as_texts(self.keep, "keep"))
+        as_text(self.report, "column")
+        as_flag(self.spreadsheet, "spreadsheet")
+        if self.report in self.keep:
+            raise ValueError(
+                f"The column {self.report!r} cannot be kept, since the column of the reports has the same"
+                " name; the two must differ."
+            )
+        if not self.report:
+            raise ValueError("The column of the reports is ''; it must have a name.")
+        if twice := [name for name in self.keep if self.keep.count(name) > 1]:
+            raise ValueError(f"The column {twice[0]!r} is kept twice; a column may be kept once.")
+
+    def copied(self, cells: Sequence[str]) -> Sequence[str]:
+        """Return the cells of a row as they are written."""
+        return [without_formulas(cell) for cell in cells] if self.spreadsheet else cells
 
 
 def _written(
     private: PrivateChannel,
     path: Path | str,
     target: Path | str,
-    ways: tuple[Label, str, str | None],
+    columns: _Columns,
     missing: str | None,
     drawing: AbstractContextManager[Draw],
     progress: Callable[[int], None] | None,
 ) -> Privatized:
-    """Write reports; `ways` names the columns that are kept, the column of reports and the column of ids."""
+    """Write reports that a function draws, all or none."""
     path, target = as_path(path), as_path(target)
-    keep, column, person = as_texts(ways[0], "keep"), as_text(ways[1], "column"), ways[2]
     check_outputs([target], [path])
-    _check_columns(keep, column)
+    keep, person = columns.keep, columns.person
     attributes = private.table.attributes
     codes = Codes(path, attributes, private.table.labels)
     made = translations_for(path, attributes, private.table.labels, missing)
@@ -207,7 +256,7 @@ def _written(
     with replacing(target, mode) as partial, drawing as draw:
         with open(partial, "w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow([*keep, column])
+            writer.writerow([*columns.copied(keep), columns.report])
             for chunk in read_chunks(path, asked, translations=made, progress=progress):
                 inputs = codes([record[:cut] for record in chunk], done)
                 counts += np.bincount(inputs, minlength=counts.size)
@@ -215,7 +264,8 @@ def _written(
                 outputs, kept = draw(ids, inputs)
                 reports = map(private.outputs.__getitem__, outputs.tolist())
                 writer.writerows(
-                    (*record[cut:end], report) for record, report in zip(chunk, reports, strict=True)
+                    (*columns.copied(record[cut:end]), report)
+                    for record, report in zip(chunk, reports, strict=True)
                 )
                 done, again = done + len(chunk), again + kept
         removed = remove_abandoned(target)
@@ -245,21 +295,3 @@ def _ids(path: Path, person: str, texts: Sequence[str], done: int) -> list[str]:
                 " numbers or as other texts."
             )
     return names
-
-
-def _check_columns(keep: Label, column: str) -> None:
-    """Check that all columns of the reports have names, and that the names differ.
-
-    Raises
-    ------
-    ValueError
-    """
-    if column in keep:
-        raise ValueError(
-            f"The column {column!r} cannot be kept, since the column of the reports has the same name; the"
-            " two must differ."
-        )
-    if not column:
-        raise ValueError("The column of the reports is ''; it must have a name.")
-    if twice := [name for name in keep if keep.count(name) > 1]:
-        raise ValueError(f"The column {twice[0]!r} is kept twice; a column may be kept once.")

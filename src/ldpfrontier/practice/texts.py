@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from dataclasses import asdict
 
 from ldpfrontier.practice.auditing import Audit
 from ldpfrontier.practice.channel_file import PrivateChannel
+from ldpfrontier.practice.csv_text import csv_text, key
 from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.estimation import Estimate, Frequency
 from ldpfrontier.practice.layout import columns, number, wrapped
@@ -189,13 +188,19 @@ def _shown(row: Frequency, reports: int) -> list[str]:
     return [*numbers, f"cannot be estimated from {many} reports"]
 
 
-def estimate_csv(found: Estimate) -> str:
-    """Return the estimates as CSV; frequencies that cannot be estimated are empty."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["columns", "value", "likely", "unbiased", "low", "high", "estimable"])
+def estimate_csv(found: Estimate, *, spreadsheet: bool = False) -> str:
+    """Return the estimates as CSV; frequencies that cannot be estimated are empty.
+
+    Parameters
+    ----------
+    found : Estimate
+    spreadsheet : bool
+        Whether an apostrophe comes before what a spreadsheet program would take for a formula.
+    """
+    rows = []
     for row in found.frequencies:
         numbers = ["" if math.isnan(x) else repr(x) for x in (row.likely, row.unbiased, row.low, row.high)]
-        labels = [", ".join(row.quantity.attributes), ", ".join(row.quantity.value)]
-        writer.writerow([*labels, *numbers, "yes" if row.estimable else "no"])
-    return stream.getvalue()
+        names = [key(row.quantity.attributes), key(row.quantity.value)]
+        rows.append([*names, *numbers, "yes" if row.estimable else "no"])
+    head = ["columns", "value", "likely", "unbiased", "low", "high", "estimable"]
+    return csv_text(head, rows, spreadsheet=spreadsheet)

@@ -95,9 +95,8 @@ def test_from_a_table_to_its_distribution(here, capsys):
     assert "95% interval" in said.out
     with open("e.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [row["columns"] for row in rows] == ["illness, region, age"] * 6 + ["illness"] * 2 + [
-        "region, age"
-    ] * 3
+    keys = ['["illness","region","age"]'] * 6 + ['["illness"]'] * 2 + ['["region","age"]'] * 3
+    assert [row["columns"] for row in rows] == keys
     assert sum(float(row["likely"]) for row in rows[:6]) == pytest.approx(1.0)
     assert sum(float(row["unbiased"]) for row in rows[6:8]) == pytest.approx(1.0)
     assert (here / "e.png").read_bytes().startswith(b"\x89PNG")
@@ -188,6 +187,20 @@ def test_an_audit_that_finds_something_has_the_status_1(ready, capsys):
     assert main(AUDIT) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert f"WRONG: The level of the matrix is {level:.6f}; its certificate states 0.200000." in said
+
+
+def test_a_channel_whose_promise_does_not_hold_is_used_for_nothing(ready, capsys):
+    level = read_channel(ready / "channel.json").certificate.level
+    low = {"epsilon": 0.2, "levels": {"outsider": 0.2, "insider": 0.2, "anyone": 0.2, "record": 0.2}}
+    rewritten(ready / "channel.json", lambda content: content["certificate"].update(low))
+    for arguments in (APPLY, ESTIMATE, [*ESTIMATE, "--out", "e.csv"], [*ESTIMATE, "--json"]):
+        refused(
+            capsys, ready, arguments, f"The level of the channel is {level:.9g}; its certificate allows 0.2."
+        )
+    # A level that was stated lower and is still allowed is computed again.
+    rewritten(ready / "channel.json", lambda content: content["certificate"].update(low, epsilon=1.0))
+    assert main(ESTIMATE) == 0
+    assert f"(level {level:.6f})" in " ".join(capsys.readouterr().out.split())
 
 
 def test_whom_a_channel_protects_from_is_said_at_every_step(here, capsys):
