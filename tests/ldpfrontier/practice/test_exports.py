@@ -77,6 +77,10 @@ def test_the_sql_of_the_page_gives_the_unbiased_estimates(which, request):
     counts = count_reports(private, folder / "reports.csv")
     expected = estimate_distribution(private, counts)
     assert len(found) == len(expected.frequencies) == 11
+    label = private.table.labels[-1]
+    marks = ", ".join("?" for _ in label)
+    asked = base.execute(f"SELECT report FROM weights WHERE value = json_array({marks})", label).fetchall()
+    assert [report for (report,) in asked] == list(private.outputs)
     frequencies = counts / counts.sum()
     for row in expected.frequencies:
         quantity = row.quantity
