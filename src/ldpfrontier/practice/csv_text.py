@@ -13,7 +13,7 @@ from ldpfrontier.practice.records import Label
 
 #: What a formula begins with, ASCII or full width: at the start of a cell, or after what a program with
 #: another separator takes for the start of one, such as Excel's semicolon in many countries.
-_FORMULA = re.compile("((?:^|[;\t\r\n]) *)(?=[=+\\-@\uff1d\uff0b\uff0d\uff20])")
+_FORMULA = re.compile("((?:^|[;\t\r\n]) *)(?=[=+\\-@\uff1d\uff0b\uff0d\uff20].)")
 
 
 def key(label: Label) -> str:
@@ -24,7 +24,7 @@ def key(label: Label) -> str:
 def without_formulas(cell: str) -> str:
     """Return a cell with an apostrophe before what a spreadsheet program would take for a formula.
 
-    A number is no formula, such as -5.
+    Numbers and single signs are none, such as -5 and +.
     """
     return cell if as_finite(cell) is not None else _FORMULA.sub(r"\1'", cell)
 
