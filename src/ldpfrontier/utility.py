@@ -6,18 +6,24 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import excess, f_divergence, mutual_information, relative_excess
-from ldpfrontier.numerics.arguments import as_distribution, check_callable
+from ldpfrontier.numerics.arguments import as_distribution, check_callable, excerpt
 from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF, gamma
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import balanced_set, subset_sums
 from ldpfrontier.optimum import Unit
-from ldpfrontier.types import FloatArray
+from ldpfrontier.types import FloatArray, Intractable
+
+#: Twice the unit roundoff: so many operations of it are more than their gamma.
+_UNIT = 2.0 * UNIT_ROUNDOFF
 
 Kind = Literal["kl", "tv", "chi2", "hellinger"]
 
@@ -67,8 +73,157 @@ class Utility(Protocol):
         """
 
 
+class SublinearUtility:
+    """What spatial branch and bound asks of a `Utility`, with answers for any convex function.
+
+    mu is meant on all of v >= 0 here: homogeneous of degree 1, and convex.
+    """
+
+    if TYPE_CHECKING:  # fields of the dataclasses below
+
+        @property
+        def prior(self) -> FloatArray: ...
+        @property
+        def unit(self) -> Unit: ...
+        def __call__(self, channel: Channel) -> float: ...
+        def columns(self, vectors: FloatArray) -> Columns: ...
+        def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]: ...
+
+    def values(self, columns: FloatArray) -> FloatArray:
+        """Return mu of columns, (m, inputs), with prior . v = 1, shape (m,)."""
+        return self.columns(columns).values
+
+    def gradient(self, columns: FloatArray) -> FloatArray:
+        """Return a gradient of mu at columns, (m, inputs), as far as there is one: by differences here."""
+        m, n = columns.shape
+        steps = NUMERICS.gradient_floor * np.maximum(columns, NUMERICS.gradient_floor)
+        moved = columns[:, None, :] + steps[:, None, :] * np.eye(n)
+        rise = self._extended(moved.reshape(-1, n)).reshape(m, n) - self._extended(columns)[:, None]
+        return np.asarray(rise / steps)
+
+    def majorant(self, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return slopes and constants, (inputs,) each: mu(v) <= slopes . v + sum(constants) for lo <= v <= hi.
+
+        Less the slopes at the middle of the box, mu is still convex: it is largest at a corner. All corners
+        are listed.
+        """
+        n = lo.size
+        if n > NUMERICS.max_corner_inputs:
+            raise Intractable(
+                f"The utility has {n} inputs; without bounds of its own, a convex function is bounded over"
+                f" boxes of at most {NUMERICS.max_corner_inputs}, as all their corners are listed."
+            )
+        slopes = self.gradient(((lo + hi) / 2.0)[None])[0]
+        upper = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+        corners = np.where(upper == 1, hi, lo)
+        values = self._extended(corners)
+        error = gamma(n + 64) * (np.abs(values) + corners @ np.abs(slopes))
+        return slopes, np.full(n, float((values - corners @ slopes + error).max()) / n * (1.0 + gamma(n)))
+
+    def gaps(self, v: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
+        """Return by how much the majorant exceeds mu at v, as a sum over the inputs, shape (inputs,)."""
+        slopes, constants = self.majorant(lo, hi)
+        n, middle = lo.size, (lo + hi) / 2.0
+        gap = max(float(slopes @ v + constants.sum() - self._extended(v[None])[0]), 0.0)
+        arms = np.concatenate([np.diag(hi - middle), np.diag(lo - middle)]) + middle
+        bends = self._extended(arms).reshape(2, n).sum(axis=0) - 2.0 * self._extended(middle[None])[0]
+        bends = np.maximum(bends, 1e-12 * (hi - lo))
+        return np.asarray(gap * bends / max(float(bends.sum()), 1e-300))
+
+    def _extended(self, columns: FloatArray) -> FloatArray:
+        """Return mu of columns of any mass, (m, inputs); a column that never occurs is worth nothing."""
+        mass = columns @ self.prior.ravel()
+        values, occurs = np.zeros(len(columns)), mass > 0
+        values[occurs] = mass[occurs] * self.columns(columns[occurs]).values
+        return values
+
+
 @dataclass(frozen=True, eq=False)
-class MutualInformation:
+class ColumnUtility(SublinearUtility):
+    """A utility of one's own, sum_y mu(Q_y) over the columns Q_y of the channel.
+
+    Parameters
+    ----------
+    prior : array_like, any shape
+        A distribution on the inputs, positive where mu depends on the input: columns are scaled to P . v = 1.
+    function : callable
+        mu: maps columns, an array of shape (m, inputs) with entries 0 or more, to their values, shape (m,).
+        It must be homogeneous, mu(t v) = t mu(v), and convex, which together is called sublinear.
+    unit : {"nats", "bits", "1"}
+
+    Raises
+    ------
+    ValueError
+        If the prior is not a distribution, or the function is seen not to be sublinear (at random columns).
+
+    Examples
+    --------
+    The chi-squared information sum_y sum_x P(x) (Q(y|x) - q(y))^2 / q(y):
+
+    >>> import numpy as np
+    >>> from ldpfrontier import ColumnUtility
+    >>> p = np.array([0.2, 0.3, 0.5])
+    >>> chi2 = ColumnUtility(p, lambda v: (v**2 @ p) / (v @ p) - v @ p)
+    """
+
+    prior: FloatArray
+    function: Callable[[FloatArray], FloatArray]
+    unit: Unit = "1"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prior", _normalized(as_distribution(self.prior, "The prior").ravel()))
+        check_callable(self.function, "The function")
+        if self.unit not in ("nats", "bits", "1"):
+            raise ValueError(f"unit is {excerpt(self.unit)}; it must be 'nats', 'bits' or '1'.")
+        self._check_sublinear()
+
+    def _check_sublinear(self) -> None:
+        """Check at random columns that the function is homogeneous and convex."""
+        rng = np.random.default_rng(0)
+        v, w = rng.gamma(0.5, size=(2, 64, self.prior.size)) + 1e-9
+        values, other, both, scaled = (self._evaluated(x) for x in (v, w, v + w, 3.0 * v))
+        size = np.abs(values) + np.abs(other) + np.abs(both)
+        if (np.abs(scaled - 3.0 * values) > 1e-9 * (np.abs(scaled) + size)).any():
+            raise ValueError(
+                "The function is not homogeneous: at three times a column it is not three times as large."
+            )
+        if (bad := both > values + other + 1e-9 * size).any():
+            row = int(bad.argmax())
+            raise ValueError(
+                f"The function is not convex: at the sum of two columns it is {both[row]:.6g}, more than"
+                f" {values[row]:.6g} + {other[row]:.6g}, what it is at both."
+            )
+
+    def _evaluated(self, columns: FloatArray) -> FloatArray:
+        values = np.asarray(self.function(columns), dtype=np.float64)
+        if values.shape != (len(columns),) or not np.isfinite(values).all():
+            raise ValueError(
+                f"The function must map columns of shape {columns.shape} to {len(columns)} finite numbers, one"
+                " for each of them."
+            )
+        return values
+
+    def __call__(self, channel: Channel) -> float:
+        """Return the utility of the channel, in its unit."""
+        return float(self._extended(channel.matrix.T).sum())
+
+    def columns(self, vectors: FloatArray) -> Columns:
+        """Scale columns (m, inputs) to P . v = 1 and value them."""
+        scaled = vectors / (vectors @ self.prior)[:, None]
+        return Columns(scaled, self._evaluated(scaled))
+
+    def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return P . v and mu(v) / P . v of all 2^k staircase columns, as of `Utility`."""
+        n = self.prior.size
+        inside = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)
+        rows = [np.where(inside, 1.0, math.exp(-e)) for e in np.ravel(epsilon)]
+        z = np.array([v @ self.prior for v in rows])
+        values = np.array([self.columns(v).values for v in rows])
+        return (z, values) if np.ndim(epsilon) else (z[0], values[0])
+
+
+@dataclass(frozen=True, eq=False)
+class MutualInformation(SublinearUtility):
     """The utility I(X;Y) in nats under a known prior.
 
     As a sum over columns, mu(v) = sum_x P_x v_x log v_x - Z log Z with Z = P . v (lopuhaa2024, (45);
@@ -104,6 +259,23 @@ class MutualInformation:
         scaled = vectors / (vectors @ self.prior)[:, None]
         return Columns(scaled, np.asarray(relative_excess(scaled - 1.0) @ self.prior))
 
+    def values(self, columns: FloatArray) -> FloatArray:
+        """Return mu of columns, (m, inputs), with P . v = 1, in nats, shape (m,)."""
+        return np.asarray(xlogy(columns, columns) @ self.prior)
+
+    def gradient(self, columns: FloatArray) -> FloatArray:
+        """Return the gradient of sum_x P_x v_x log v_x, shape (m, inputs); small entries count as larger."""
+        return np.asarray(self.prior * (np.log(np.maximum(columns, NUMERICS.gradient_floor)) + 1.0))
+
+    def majorant(self, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the secants of P_x v_x log v_x over [lo_x, hi_x]: slopes and values at 0, (inputs,) each."""
+        return _secants(self.prior, lo, hi)
+
+    def gaps(self, v: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
+        """Return by how much the secants exceed P_x v_x log v_x, shape (inputs,)."""
+        slopes, constants = _secants(self.prior, lo, hi)
+        return np.asarray(slopes * v + constants - self.prior * xlogy(v, v))
+
     @cached_property
     def balanced(self) -> NDArray[np.bool_]:
         """A set of inputs whose probability is closest to 1/2, shape (k,), as `balanced_set` finds it."""
@@ -122,6 +294,27 @@ class MutualInformation:
         """
         z, values = _patterns(self._mass, np.atleast_1d(np.asarray(epsilon, dtype=np.float64)).ravel())
         return (z, values) if np.ndim(epsilon) else (z[0], values[0])
+
+
+@kernel
+def _secants(scale: FloatArray, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return slopes and values at 0 of lines above v log v on intervals, times P-hat: the secants, raised.
+
+    As v log v is convex, a line is above it if it is at both ends. The slope is right to some roundings of
+    the values at both ends, divided by the width, which cancels there; besides, all numbers of the line have
+    the magnitudes of the values and of slope times end.
+    """
+    n = scale.size
+    slopes, constants = np.empty(n), np.empty(n)
+    for j in range(n):
+        low = lo[j] * np.log(lo[j]) if lo[j] > 0.0 else 0.0
+        high = hi[j] * np.log(hi[j]) if hi[j] > 0.0 else 0.0
+        width = hi[j] - lo[j]
+        slope = (high - low) / width if width > 1e-12 * hi[j] else np.log(max(hi[j], 1e-300)) + 1.0
+        size = abs(low) + abs(high) + abs(slope) * (abs(lo[j]) + abs(hi[j]))
+        slopes[j] = scale[j] * slope
+        constants[j] = scale[j] * (low - slope * lo[j] + (n + 16) * _UNIT * size)
+    return slopes, constants
 
 
 @kernel
@@ -144,7 +337,7 @@ def _patterns(mass: FloatArray, epsilons: FloatArray) -> tuple[FloatArray, Float
 
 
 @dataclass(frozen=True, eq=False)
-class FDivergence:
+class FDivergence(SublinearUtility):
     """The utility D_f(M0 || M1) of the output distributions M0, M1 that two inputs P0, P1 induce.
 
     As a sum over columns, mu(v) = z1 f(z0 / z1) with z_i = P_i . v (kairouz2016, (14)). The divergences with

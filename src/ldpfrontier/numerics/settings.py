@@ -20,6 +20,9 @@ class NumericsSettings:
     #: mechanism loses four times its square.
     half_tolerance: float = 1e-9
 
+    #: Inputs of a utility without bounds of its own: all corners of a box of columns are listed.
+    max_corner_inputs: int = 12
+
     # Accuracy and safety.
     #: Primal and dual feasibility of linear programs: the least that HiGHS allows. Its default of 1e-7 is
     #: visible in the results.
@@ -27,6 +30,10 @@ class NumericsSettings:
     #: Of more numbers than are partitioned exactly, as many of the least are: 2^15 subset sums of each half
     #: lie densely enough for the tolerance above.
     partitioned_tail: int = 30
+
+    # Tuning.
+    #: Entries of a column below this count as this large in gradients: the slope of v log v at 0 is -inf.
+    gradient_floor: float = 1e-5
 
     # Tuning: how long Python runs a kernel before it is compiled.
     #: Seconds that compiling takes for 1,000 bytes of bytecode: 0.2 to 1.2 were measured.

@@ -39,7 +39,8 @@ def conditional_bound(ball: RenyiBall, epsilon: float, conditional_epsilon: floa
     level, many = conditional_epsilon, ball.centre.shape[1] > EXACT.max_joint_cells
     if many or level > SETTINGS.max_bounded_level:
         return math.inf
-    family = JointColumns(PublicOracle(ball, epsilon, conditional_epsilon=level), max_nodes)
+    cone = PublicOracle(ball, epsilon, conditional_epsilon=level)
+    family = JointColumns(cone, MutualInformation(cone.prior), max_nodes)
     averages = solve_jointly(family, SETTINGS.public_tolerance, EXACT.joint_rounds)
     return (averages.upper_bound + _sensitive_bound(ball, level)) * (1.0 + gamma(2 * ball.centre.size + 16))
 
@@ -64,7 +65,8 @@ def public_optimum(
 
     Arguments are those of `Oracle` and `JointColumns`; the channel has an input for every pair (s, u).
     """
-    oracle = PublicOracle(ball, epsilon, envelope, pairs, 0.0)
-    found = solve_jointly(JointColumns(oracle, max_nodes), SETTINGS.public_tolerance, EXACT.joint_rounds)
+    cone = PublicOracle(ball, epsilon, envelope, pairs, 0.0)
+    family = JointColumns(cone, MutualInformation(cone.prior), max_nodes)
+    found = solve_jointly(family, SETTINGS.public_tolerance, EXACT.joint_rounds)
     channel = Channel(np.tile(found.channel.matrix, (len(ball.centre), 1)))
     return replace(found, channel=channel)

@@ -49,8 +49,8 @@ class PublicOracle(Oracle):
         # Outwards: the cone has all averages. At k = 0 both are 1.
         return (shrunk * (1.0 - error), grown * (1.0 + error)) if k > 0.0 else (shrunk, grown)
 
-    def entry_bounds(self) -> FloatArray:
-        """Return upper bounds on the entries of w with P_U . w = 1, shape (a2,)."""
+    def entry_bounds(self, scale: FloatArray) -> FloatArray:
+        """Return upper bounds on the entries of w with P_U . w = 1, which is the scale, shape (a2,)."""
         shrunk, grown = self._factors
         # Some group t has r_t . w <= 1. Two steps between groups, each e^eps max(lower) at most, and one of
         # max(upper) in between, bound the mean of w_u / upper_{s,u} of every group.
@@ -60,7 +60,7 @@ class PublicOracle(Oracle):
         return np.asarray(top * (1.0 + gamma(2 * self.ball.centre.size + 64)))
 
     @property
-    def conditional_cuts(self) -> FloatArray:
+    def inequalities(self) -> FloatArray:
         """None: averages have no entries to compare."""
         return np.zeros((0, self.prior.size))
 

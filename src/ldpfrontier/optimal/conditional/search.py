@@ -18,13 +18,13 @@ from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.proximal_bundle import proximal_duals
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master
 from ldpfrontier.optimal.conditional.cone_program import ConeProgram
 from ldpfrontier.optimal.conditional.settings import SETTINGS
 from ldpfrontier.optimal.exact.separation import Conditionals
-from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
 from ldpfrontier.types import FloatArray
@@ -69,7 +69,7 @@ class ColumnSearch:
         """Return the best column of the cone on the way along gradients from a start."""
         prior, v, best, end = self._cone.prior, start, -math.inf, None
         for _ in range(SETTINGS.max_steps):
-            slopes = prior * (np.log(np.maximum(v, EXACT.gradient_floor)) + 1.0) - duals
+            slopes = prior * (np.log(np.maximum(v, NUMERICS.gradient_floor)) + 1.0) - duals
             try:
                 inside, v = self._cone.step(slopes)
             except RuntimeError:  # HiGHS gives up some programs

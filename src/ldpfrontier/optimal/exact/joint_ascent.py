@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.highs import add_columns, add_rows, new_lp, solve
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master, best_channel
 from ldpfrontier.optimal.exact.separation import Oracle
@@ -33,7 +34,7 @@ from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, generate_by_search
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import Columns
+from ldpfrontier.utility import Columns, MutualInformation
 
 
 class MechanismAscent:
@@ -51,7 +52,7 @@ class MechanismAscent:
     """
 
     def __init__(self, oracle: Oracle) -> None:
-        self.family = JointColumns(oracle, max_nodes=0)
+        self.family = JointColumns(oracle, MutualInformation(oracle.prior), max_nodes=0)
         self.oracle, self.utility = oracle, self.family.utility
         self._master = Master(self.utility.prior.size)
         self._cuts = list[FloatArray]()  # of every column of the master, (cuts, a1 a2) each
@@ -61,7 +62,7 @@ class MechanismAscent:
 
     def add(self, columns: Columns) -> bool:
         """Add columns of the cone; return whether the value rises."""
-        return self._add(columns, list(self.oracle.fast_cuts(columns.vectors)))
+        return self._add(columns, list(self.oracle.separate(columns.vectors)))
 
     def _add(self, columns: Columns, cuts: list[FloatArray]) -> bool:
         """Add columns of the cone with cuts that hold next to them; return whether the value rises."""
@@ -95,7 +96,7 @@ class MechanismAscent:
         lp.setOptionValue("simplex_strategy", 1)
         for _ in range(n):
             lp.addRow(1.0, 1.0, 0, np.empty(0, dtype=np.int32), np.empty(0))
-        slopes = prior * np.log(np.maximum(v, SETTINGS.gradient_floor))
+        slopes = prior * np.log(np.maximum(v, NUMERICS.gradient_floor))
         add_columns(lp, slopes.ravel(), np.tile(np.eye(n), (m, 1)))
         for j, own in enumerate(cuts):
             _add_cuts(lp, own, np.full(len(own), j), m)
@@ -104,7 +105,7 @@ class MechanismAscent:
             z = w @ prior
             live = np.flatnonzero(z > SETTINGS.least_used)
             ends = w[live] / z[live, None]
-            found = self.oracle.fast_cuts(ends)
+            found = self.oracle.separate(ends)
             excess = np.maximum(np.einsum("mpx,mx->mp", found, ends), 0.0)
             mixed = excess / (excess + math.expm1(self.oracle.epsilon))
             largest = mixed.max(axis=1, keepdims=True)

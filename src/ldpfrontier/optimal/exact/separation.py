@@ -28,6 +28,7 @@ from typing import Literal
 
 import numpy as np
 
+from ldpfrontier.cones import Combinable
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.exact.budget_split import Accuracy, Ball, ComparedPairs, worst_pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS
@@ -41,8 +42,8 @@ Pairs = Literal["all", "distinct"]
 
 
 @dataclass(frozen=True, eq=False)
-class Oracle:
-    """The cuts of a cone, found by their violation.
+class Oracle(Combinable):
+    """The cone of an uncertainty set (`ldpfrontier.cones.Cone`), by the cuts that columns violate.
 
     Attributes
     ----------
@@ -68,10 +69,29 @@ class Oracle:
         """Distribution of the inputs of columns, under which their utility counts, shape (a1, a2)."""
         return self.ball.centre
 
-    def entry_bounds(self) -> FloatArray:
-        """Return upper bounds on the entries of columns v with P-hat . v = 1, shape (a1 a2,)."""
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of sensitive and useful values."""
+        a1, a2 = self.prior.shape
+        return a1, a2
+
+    def entry_bounds(self, scale: FloatArray) -> FloatArray:
+        """Return upper bounds on the entries of columns v with scale . v = 1, shape (a1 a2,)."""
+        if not np.array_equal(scale, self.prior.ravel()):
+            # Some entry that the scale sees has v_x <= 1 / scale_x; the engine's programs lower the bounds.
+            with np.errstate(divide="ignore"):
+                return np.asarray(1.0 / scale * (1.0 + gamma(4)))
         # Averages of two groups differ by at most e^eps and have the mean 1: R . v_s <= e^(2 eps).
         return math.exp(2.0 * self.epsilon) * (1.0 + gamma(16)) / self._largest_probabilities.ravel()
+
+    def fall(self, cuts: FloatArray) -> float:
+        """Return -a . 1 of cuts (..., a1 a2): averages of the constant column are equal."""
+        return math.expm1(self.epsilon)
+
+    @property
+    def least_fall(self) -> float:
+        """The least -a . 1 of cuts whose largest coefficient is 1: e^eps R_t(u) at most, divided by e^eps."""
+        return -math.expm1(-self.epsilon)
 
     @cached_property
     def _largest_probabilities(self) -> FloatArray:
@@ -80,7 +100,7 @@ class Oracle:
         return allowed_probabilities(ball.conditionals, ball.projected_radii[:, None], ball.order)
 
     @cached_property
-    def conditional_cuts(self) -> FloatArray:
+    def inequalities(self) -> FloatArray:
         """The cuts a . v <= 0 of the conditional level, shape (cuts, a1 a2); none where it is infinite."""
         a1, a2 = self.ball.centre.shape
         if math.isinf(self.conditional_epsilon):
@@ -137,7 +157,7 @@ class Oracle:
         angle = SETTINGS.angle_accuracy if smooth else SETTINGS.kink_angle_accuracy
         return self._cuts(columns, Accuracy(angle, 0.0, True))
 
-    def fast_cuts(self, columns: FloatArray) -> FloatArray:
+    def separate(self, columns: FloatArray) -> FloatArray:
         """Return cuts that are nearly the most violated ones, at little cost, shape (m, pairs, a1 a2)."""
         smooth = self.ball.order >= 1
         angle = SETTINGS.fast_angle_accuracy if smooth else SETTINGS.angle_accuracy

@@ -59,8 +59,6 @@ class ExactSettings:
     joint_rounds: int = 40
     #: Share of the resolution that a column may lose when it is pulled into the cone.
     pull_loss: float = 0.05
-    #: Entries of a column below this count as this large in gradients: the slope of v log v at 0 is -inf.
-    gradient_floor: float = 1e-5
     #: Steps of a search along gradients, and programs of one step of a joint ascent.
     max_search_steps: int = 60
     #: Share of the entries of a good column that are opened in the starts of searches, and that are closed.

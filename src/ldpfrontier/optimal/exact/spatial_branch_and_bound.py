@@ -26,11 +26,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.jit import kernel
-from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF, sum_error
+from ldpfrontier.cones import Cone
+from ldpfrontier.numerics.rounding import sum_error
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master, generate
 from ldpfrontier.optimal.exact.cut_pool import CutPool
@@ -41,10 +40,7 @@ from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import Columns, MutualInformation
-
-#: Twice the unit roundoff: so many operations of it are more than their gamma.
-_UNIT = 2.0 * UNIT_ROUNDOFF
+from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
 
 
 class Node(NamedTuple):
@@ -63,7 +59,8 @@ class JointColumns:
 
     Attributes
     ----------
-    oracle : Oracle
+    cone : Cone
+    utility : SublinearUtility
     max_nodes : int
         Most nodes per pricing: the first, rough effort has a tenth of them.
     value, resolution : float
@@ -71,17 +68,17 @@ class JointColumns:
         closer than `resolution` to the best one found.
     """
 
-    oracle: Oracle
+    cone: Cone
+    utility: SublinearUtility
     max_nodes: int
     value: float = field(default=0.0, init=False)
     resolution: float = field(default=0.0, init=False)
     efforts: int = 2
 
     def __post_init__(self) -> None:
-        self.utility = MutualInformation(self.oracle.prior)
-        conditional = self.oracle.conditional_cuts
-        self.pool = CutPool(self.scale, permanent=len(conditional))
-        self.pool.add(conditional)
+        known = self.cone.inequalities
+        self.pool = CutPool(self.scale, permanent=len(known))
+        self.pool.add(known)
         self.rng = np.random.default_rng(0)
         self.found = self.utility.columns(np.ones((1, self.scale.size)))
         self.set_accuracy(0.0, 1e-3)
@@ -92,11 +89,11 @@ class JointColumns:
         """Set the value of the best channel so far, and how exact searches and bounds are to be, in nats."""
         self.value, self.resolution = value, resolution
         self._weight = max(SETTINGS.pull_loss * resolution, SETTINGS.least_weight)
-        self.pool.slack = self._weight * -math.expm1(-self.oracle.epsilon)
+        self.pool.slack = self._weight * self.cone.least_fall
 
     @property
     def scale(self) -> FloatArray:
-        """P-hat, row-major, shape (a1 a2,)."""
+        """The distribution that normalizes columns, P-hat for the information, shape (inputs,)."""
         return self.utility.prior
 
     def error(self, duals: FloatArray) -> float:
@@ -108,11 +105,10 @@ class JointColumns:
 
     def _upper_bounds(self) -> FloatArray:
         """Return upper bounds on the entries of columns, (a1 a2,), and fill the pool."""
-        top = self.oracle.entry_bounds()
+        top = self.cone.entry_bounds(self.scale)
         n = len(top)
         low = np.zeros(n)
-        cuts = self.oracle.worst(np.vstack([np.eye(n) + 1e-3, 1.001 - np.eye(n)]))[1]
-        self.pool.add(cuts.reshape(-1, n))
+        self.pool.add(self.cone.separate(np.vstack([np.eye(n) + 1e-3, 1.001 - np.eye(n)])).reshape(-1, n))
         for _ in range(8):
             corners = []
             for x in range(n):
@@ -125,9 +121,9 @@ class JointColumns:
 
     def _add_cuts(self, columns: FloatArray) -> FloatArray:
         """Add the cuts that columns violate; return the weights of the constant that they ask for, (m,)."""
-        cuts = self.oracle.fast_cuts(columns)
+        cuts = self.cone.separate(columns)
         excess = np.maximum(np.einsum("mpx,mx->mp", cuts, columns), 0.0)
-        weights = excess / (excess + math.expm1(self.oracle.epsilon))
+        weights = excess / (excess + np.maximum(self.cone.fall(cuts), 0.0) + 1e-300)
         self.pool.add(cuts[weights > self._weight])
         return np.asarray(weights.max(axis=1))
 
@@ -139,12 +135,12 @@ class JointColumns:
         for _ in range(SETTINGS.max_search_steps):
             if self.pool.solved > SETTINGS.max_programs:
                 break
-            slopes = self.scale * (np.log(np.maximum(points[rows], SETTINGS.gradient_floor)) + 1.0) - duals
+            slopes = self.utility.gradient(points[rows]) - duals
             found = [self.pool.maximize(slope, zero, self.top) for slope in slopes]
             ends = np.array([points[i] if x is None else x[1] for i, x in zip(rows, found, strict=True)])
-            ends = self.oracle.raised(ends)
+            ends = self.cone.raised(ends)
             outside = self._add_cuts(ends) > self._weight
-            reduced = xlogy(ends, ends) @ self.scale - ends @ duals
+            reduced = self.utility.values(ends) - ends @ duals
             # Outside the cone the reduced cost falls with every new inequality; inside it rises.
             moving = outside | (reduced > best[rows] + 0.1 * self.resolution)
             points[rows], best[rows] = ends, np.where(outside, -math.inf, reduced)
@@ -155,7 +151,7 @@ class JointColumns:
 
     def _offer(self, columns: FloatArray) -> Columns:
         """Return columns pulled into the cone; keep them, and the cuts met on the way."""
-        inside, cuts = self.oracle.pull(columns)
+        inside, cuts = self.cone.pull(columns)
         self.pool.add(cuts)
         valued = self.utility.columns(inside)
         self.found = Columns.join([self.found, valued])
@@ -178,7 +174,7 @@ class JointColumns:
 
     def revealing_columns(self) -> FloatArray:
         """Return columns that tell one letter of every group, the best if P is known exactly; 64 at most."""
-        a1, a2 = self.oracle.prior.shape
+        a1, a2 = self.cone.shape
         letters = np.array(list(itertools.islice(itertools.product(range(a2), repeat=a1), 64)))
         blocks = np.zeros((len(letters), a1, a2))
         np.put_along_axis(blocks, letters[:, :, None], 1.0, axis=2)
@@ -218,10 +214,10 @@ class JointColumns:
             kept = [node for node in bounded if node is not None]
             if not kept:
                 continue
-            points = self.oracle.raised(np.array([node.v for node in kept]))
+            points = self.cone.raised(np.array([node.v for node in kept]))
             weights = self._add_cuts(points)[:, None]
             points += weights * (1.0 - points)
-            reduced = xlogy(points, points) @ self.scale - points @ duals
+            reduced = self.utility.values(points) - points @ duals
             if reduced.max() > best + 0.1 * self.resolution:
                 self._offer(points[np.argsort(-reduced, kind="stable")[:3]])
                 self.search(duals, self.found.vectors[-3:])
@@ -233,7 +229,7 @@ class JointColumns:
     def _bound(self, duals: FloatArray, lo: FloatArray, hi: FloatArray, enough: float) -> Node | None:
         """Return the node of a box, cut down to where reduced costs may exceed `enough`; None if nowhere."""
         while True:
-            slopes, constants = _secants(self.scale, lo, hi)
+            slopes, constants = self.utility.majorant(lo, hi)
             constant = float(constants.sum())
             found = self.pool.maximize(slopes - duals, lo, hi, enough - constant)
             if found is None:
@@ -254,35 +250,13 @@ class JointColumns:
     def _split(self, node: Node, enough: float) -> list[tuple[FloatArray, FloatArray]]:
         """Return the halves of a box at the entry with the largest gap; or the box, if new cuts help more."""
         _, _, v, lo, hi = node
-        slopes, constants = _secants(self.scale, lo, hi)
-        gaps = slopes * v + constants - self.scale * xlogy(v, v)
+        gaps = self.utility.gaps(v, lo, hi)
         if gaps.sum() < 0.5 * (-node.negative_bound - enough):
             return [(lo, hi)]
         x = int(gaps.argmax())
         below, above = hi.copy(), lo.copy()
         below[x] = above[x] = 0.5 * (lo[x] + hi[x])
         return [(lo, below), (above, hi)]
-
-
-@kernel
-def _secants(scale: FloatArray, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return slopes and values at 0 of lines above v log v on intervals, times P-hat: the secants, raised.
-
-    As v log v is convex, a line is above it if it is at both ends. The slope is right to some roundings of
-    the values at both ends, divided by the width, which cancels there; besides, all numbers of the line have
-    the magnitudes of the values and of slope times end.
-    """
-    n = scale.size
-    slopes, constants = np.empty(n), np.empty(n)
-    for j in range(n):
-        low = lo[j] * np.log(lo[j]) if lo[j] > 0.0 else 0.0
-        high = hi[j] * np.log(hi[j]) if hi[j] > 0.0 else 0.0
-        width = hi[j] - lo[j]
-        slope = (high - low) / width if width > 1e-12 * hi[j] else np.log(max(hi[j], 1e-300)) + 1.0
-        size = abs(low) + abs(high) + abs(slope) * (abs(lo[j]) + abs(hi[j]))
-        slopes[j] = scale[j] * slope
-        constants[j] = scale[j] * (low - slope * lo[j] + (n + 16) * _UNIT * size)
-    return slopes, constants
 
 
 def joint_optimum(
@@ -320,7 +294,8 @@ def joint_optimum(
     Optimum
         Inputs (s, u) in row-major order; the bound is at most that of `optimal_nonrobust`.
     """
-    family = JointColumns(Oracle(ball, epsilon, envelope, pairs, conditional_epsilon), max_nodes)
+    cone = Oracle(ball, epsilon, envelope, pairs, conditional_epsilon)
+    family = JointColumns(cone, MutualInformation(cone.prior), max_nodes)
     found = solve_jointly(family, tolerance, max_rounds, start)
     bound = min(found.upper_bound, nonrobust_bound(ball.centre, epsilon))
     return certified(found.channel, found.value, bound, tolerance, found.iterations, error=0.0)
@@ -332,7 +307,7 @@ def solve_jointly(
     """Solve the column LP over a family by search, and by branch and bound; arguments as `joint_optimum`."""
     utility = family.utility
     for columns in start_columns(start, utility):
-        inside, _ = family.oracle.pull(columns.vectors)
+        inside, _ = family.cone.pull(columns.vectors)
         family.found = Columns.join([family.found, utility.columns(inside)])
     generate_by_search(family, tolerance, max_rounds)
     return generate(

@@ -1,0 +1,356 @@
+r"""Convex cones of columns: what a mechanism promises, as an argument of `optimal_mechanism`.
+
+The columns of a channel are the vectors v = (Q[x, y])_x, one for each output y. A promise of privacy that is
+made output by output allows the columns of a convex cone that contains the constant column, and a mechanism
+keeps it if and only if all its columns are in that cone. Two promises are kept by the mechanisms whose
+columns are in both cones: ``a & b``.
+
+Most notions of local privacy are finitely many inequalities, B v <= 0 (`PolyhedralCone`). Those of an
+uncertainty set are infinitely many (`ldpfrontier.optimal.exact.separation`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, overload, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ldpfrontier.numerics.arguments import as_count, as_number, as_numbers
+from ldpfrontier.numerics.rounding import gamma
+from ldpfrontier.types import FloatArray
+
+#: Rounding that inequalities may have at the constant column, as a share of their coefficients.
+_ROUNDING = 1e-12
+#: Share of a column that is mixed with the constant one so that rounding leaves it inside.
+_MARGIN = 4e-16
+
+
+@runtime_checkable
+class Cone(Protocol):
+    """A convex cone of columns v >= 0 that contains the constant column.
+
+    An engine knows it by cuts, inequalities a . v <= 0 that hold for the whole cone.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of sensitive and useful values, with the inputs in row-major order; (1, inputs) if none."""
+
+    @property
+    def inequalities(self) -> FloatArray:
+        """Cuts to begin with, shape (m, inputs), which are never forgotten."""
+
+    def separate(self, columns: FloatArray) -> FloatArray:
+        """Return cuts that columns, (m, inputs), violate or nearly do, shape (m, any, inputs)."""
+
+    def fall(self, cuts: FloatArray) -> FloatArray | float:
+        """Return -a . 1 >= 0 of cuts (..., inputs), by how much the constant column is inside."""
+
+    @property
+    def least_fall(self) -> float:
+        """The least `fall` of cuts whose largest coefficient is 1."""
+
+    def raised(self, columns: FloatArray) -> FloatArray:
+        """Return columns, (m, inputs), moved closer to the cone where that is easily done."""
+
+    def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return columns, (m, inputs), moved into the cone, and the cuts met on the way, (any, inputs)."""
+
+    def entry_bounds(self, scale: FloatArray) -> FloatArray:
+        """Return upper bounds on the entries of columns v with scale . v = 1, (inputs,); inf is allowed."""
+
+
+class Combinable:
+    """What makes two cones one by ``&``: the columns that are in both."""
+
+    @overload
+    def __and__(self: PolyhedralCone, other: PolyhedralCone) -> PolyhedralCone: ...
+    @overload
+    def __and__(self, other: Cone) -> Cone: ...
+    def __and__(self: Cone, other: Cone) -> Cone:
+        """Return the cone of the columns that are in both.
+
+        Raises
+        ------
+        ValueError
+            If the columns have different numbers of inputs.
+        """
+        if not isinstance(other, Cone):
+            return NotImplemented
+        if math.prod(self.shape) != math.prod(other.shape):
+            raise ValueError(
+                f"The cones have {math.prod(self.shape)} and {math.prod(other.shape)} inputs; they must have"
+                " equally many."
+            )
+        if isinstance(self, PolyhedralCone) and isinstance(other, PolyhedralCone):
+            shape = max(self.shape, other.shape)  # (1, inputs) is no table
+            return PolyhedralCone(np.vstack([self.inequalities, other.inequalities]), shape)
+        return Intersection(self, other)
+
+
+@dataclass(frozen=True, eq=False)
+class PolyhedralCone(Combinable):
+    """The columns v >= 0 with B v <= 0.
+
+    Parameters
+    ----------
+    inequalities : array_like, shape (m, inputs)
+        The rows of B. None may exclude the constant column: their sums are 0 or less.
+    table : (int, int), optional
+        Numbers of sensitive and useful values, if the inputs are pairs of these in row-major order.
+
+    Raises
+    ------
+    ValueError
+        If an entry is not a finite number, a row excludes the constant column, or the table has another
+        number of cells.
+
+    Examples
+    --------
+    Local differential privacy of three inputs, v_x <= e^eps v_x':
+
+    >>> import numpy as np
+    >>> from ldpfrontier import PolyhedralCone
+    >>> rows = [np.eye(3)[x] - np.e * np.eye(3)[y] for x in range(3) for y in range(3) if x != y]
+    >>> PolyhedralCone(rows).shape
+    (1, 3)
+    """
+
+    inequalities: FloatArray
+    table: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        rows = as_numbers(self.inequalities, "The inequalities")
+        if rows.ndim != 2 or rows.shape[1] == 0:
+            raise ValueError(
+                f"The inequalities have the shape {rows.shape}; they must be a matrix with a row for each of"
+                " them and a column for each input."
+            )
+        if not np.isfinite(rows).all():
+            raise ValueError("The inequalities have an entry that is not a finite number.")
+        sizes, sums = np.abs(rows).sum(axis=1), rows.sum(axis=1)
+        if (sums > _ROUNDING * sizes).any():
+            row = int((sums - _ROUNDING * sizes).argmax())
+            raise ValueError(
+                f"Row {row} of the inequalities is {sums[row]:.6g} at the constant column; it must be 0 or"
+                " less, as the mechanism that tells nothing has constant columns and keeps every promise."
+            )
+        object.__setattr__(self, "inequalities", np.ascontiguousarray(rows[sizes > 0]))
+        if self.table is not None and math.prod(self.table) != rows.shape[1]:
+            raise ValueError(
+                f"The table has {self.table[0]} x {self.table[1]} cells; it must have as many as inputs,"
+                f" {rows.shape[1]}."
+            )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of sensitive and useful values, or (1, inputs)."""
+        return self.table or (1, self.inequalities.shape[1])
+
+    def violation(self, columns: FloatArray) -> float:
+        """Return the largest (B v)_i / (|B| v)_i of columns, (m, inputs); 0 or less if all are inside."""
+        values, sizes = columns @ self.inequalities.T, columns @ np.abs(self.inequalities).T
+        return float(np.divide(values, sizes, out=np.zeros_like(values), where=sizes > 0).max(initial=0.0))
+
+    def separate(self, columns: FloatArray) -> FloatArray:
+        """Return no cuts: all are known from the beginning, shape (m, 0, inputs)."""
+        return np.zeros((len(columns), 0, columns.shape[1]))
+
+    def fall(self, cuts: FloatArray) -> FloatArray:
+        """Return -a . 1 of cuts, with the shape of all but their last axis."""
+        return np.asarray(-cuts.sum(axis=-1))
+
+    @cached_property
+    def least_fall(self) -> float:
+        """The least -a . 1 of the inequalities, as a share of their largest coefficients."""
+        rows = self.inequalities
+        return max(float((-rows.sum(axis=1) / np.abs(rows).max(axis=1)).min(initial=1.0)), 0.0)
+
+    def raised(self, columns: FloatArray) -> FloatArray:
+        """Return the columns."""
+        return columns
+
+    def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mix columns with the constant one, no more than needed; there are no cuts to return."""
+        rows, inside = self.inequalities, columns
+        rise = np.maximum(-rows.sum(axis=1), 0.0)
+        excess = np.maximum(columns @ rows.T + _MARGIN * (columns @ np.abs(rows).T), 0.0)
+        mean = columns.mean(axis=1, keepdims=True)
+        total = excess + mean * rise
+        share = np.divide(excess, total, out=np.zeros_like(excess), where=total > 0).max(axis=1, initial=0.0)
+        # Rows that hold with equality at the constant column stay as they are, to rounding.
+        inside = (1.0 - share[:, None]) * columns + share[:, None] * mean
+        return inside, np.zeros((0, columns.shape[1]))
+
+    def entry_bounds(self, scale: FloatArray) -> FloatArray:
+        """Return 1 / scale, (inputs,): the engine's programs lower these bounds."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / scale * (1.0 + gamma(4)))
+
+
+@dataclass(frozen=True, eq=False)
+class Intersection(Combinable):
+    """The columns that are in two cones; attributes and methods as of `Cone`."""
+
+    first: Cone
+    second: Cone
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of sensitive and useful values, or (1, inputs)."""
+        return max(self.first.shape, self.second.shape)
+
+    @cached_property
+    def inequalities(self) -> FloatArray:
+        """Those of both cones, shape (m, inputs)."""
+        return np.vstack([self.first.inequalities, self.second.inequalities])
+
+    def separate(self, columns: FloatArray) -> FloatArray:
+        """Return the cuts of both, shape (m, any, inputs)."""
+        return np.concatenate([self.first.separate(columns), self.second.separate(columns)], axis=1)
+
+    def fall(self, cuts: FloatArray) -> FloatArray:
+        """Return -a . 1 of cuts, with the shape of all but their last axis."""
+        return np.asarray(-cuts.sum(axis=-1))
+
+    @property
+    def least_fall(self) -> float:
+        """The smaller one of both cones."""
+        return min(self.first.least_fall, self.second.least_fall)
+
+    def raised(self, columns: FloatArray) -> FloatArray:
+        """Return columns moved closer to the first cone, then to the second."""
+        return self.second.raised(self.first.raised(columns))
+
+    def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Move columns into both cones: in turns, as each moves them towards the constant column."""
+        cuts = list[FloatArray]()
+        inside = columns
+        for cone in (self.first, self.second, self.first):
+            inside, found = cone.pull(inside)
+            cuts.append(found)
+        return inside, np.concatenate(cuts)
+
+    def entry_bounds(self, scale: FloatArray) -> FloatArray:
+        """Return the smaller bounds, (inputs,)."""
+        return np.minimum(self.first.entry_bounds(scale), self.second.entry_bounds(scale))
+
+
+def _ratios(pairs: list[tuple[int, int]], inputs: int, factor: Callable[[int, int], float]) -> FloatArray:
+    """Return the inequalities v_x <= factor(x, y) v_y of pairs (x, y), shape (pairs, inputs)."""
+    rows = np.zeros((len(pairs), inputs))
+    for row, (x, y) in zip(rows, pairs, strict=True):
+        row[x], row[y] = 1.0, -factor(x, y)
+    return rows
+
+
+def local_cone(inputs: int, epsilon: float) -> PolyhedralCone:
+    """Return the columns of epsilon-LDP, v_x <= e^eps v_x' (kairouz2016, (1)).
+
+    Parameters
+    ----------
+    inputs : int
+    epsilon : float
+        Level in nats, 0 or more.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+    inputs, ratio = as_count(inputs, "inputs", "a whole number, 1 or more", least=1), _ratio(epsilon)
+    return PolyhedralCone(_ratios(list(itertools.permutations(range(inputs), 2)), inputs, lambda x, y: ratio))
+
+
+def conditional_cone(shape: tuple[int, int], epsilon: float) -> PolyhedralCone:
+    """Return the columns that protect S from those who know U: v_{s,u} <= e^eps v_{s',u}.
+
+    That is local label differential privacy, with S as the label.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Numbers of sensitive and useful values.
+    epsilon : float
+        Level in nats, 0 or more.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+    return _table_cone(shape, epsilon, lambda s, u, t, w: s != t and u == w)
+
+
+def unconditional_cone(shape: tuple[int, int], epsilon: float) -> PolyhedralCone:
+    """Return the columns that protect S under every distribution: v_{s,u} <= e^eps v_{s',u'} for s != s'.
+
+    The condition is lopuhaa2024, Proposition 3; arguments are those of `conditional_cone`.
+    """
+    return _table_cone(shape, epsilon, lambda s, u, t, w: s != t)
+
+
+def _table_cone(
+    shape: tuple[int, int], epsilon: float, compared: Callable[[int, int, int, int], bool]
+) -> PolyhedralCone:
+    a1, a2 = (as_count(a, "the shape", "two whole numbers, 1 or more", least=1) for a in shape)
+    cells, ratio = list(itertools.product(range(a1), range(a2))), _ratio(epsilon)
+    pairs = [
+        (x, y) for x, y in itertools.product(range(len(cells)), repeat=2) if compared(*cells[x], *cells[y])
+    ]
+    return PolyhedralCone(_ratios(pairs, len(cells), lambda x, y: ratio).reshape(-1, len(cells)), (a1, a2))
+
+
+def polyopt_cone(lower: ArrayLike, epsilon: float, *, pairs: str = "all") -> PolyhedralCone:
+    """Return the columns of PolyOpt, A_s(v) <= e^eps B_s'(v) (lopuhaa2024, Definition 3).
+
+    Parameters
+    ----------
+    lower : array_like, shape (a1, a2)
+        L_{u|s}, such as `RenyiBall.lower_bounds`.
+    epsilon : float
+        Level in nats, 0 or more.
+    pairs : {"all", "distinct"}
+        Whether s is also compared with itself, as published, or with other values only.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+    L, ratio = as_numbers(lower, "The lower bounds"), _ratio(epsilon)
+    if L.ndim != 2 or not ((L >= 0).all() and (L.sum(axis=1) <= 1.0 + 1e-9).all()):
+        raise ValueError(
+            "The lower bounds must be a matrix of numbers, 0 or more, with row sums of at most 1."
+        )
+    if pairs not in ("all", "distinct"):
+        raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
+    a1, a2 = L.shape
+    # The vertices of the simplex around F_{U|s}.
+    vertices = L[:, None, :] + np.maximum(1.0 - L.sum(axis=1), 0.0)[:, None, None] * np.eye(a2)
+    rows = [
+        _compared(vertices[s][u], s, ratio * vertices[t][w], t, a1)
+        for s, t in itertools.product(range(a1), repeat=2)
+        if s != t or pairs == "all"
+        for u, w in itertools.product(range(a2), repeat=2)
+        if s != t or u != w
+    ]
+    return PolyhedralCone(np.array(rows).reshape(-1, a1 * a2), (a1, a2))
+
+
+def _compared(larger: FloatArray, s: int, smaller: FloatArray, t: int, a1: int) -> FloatArray:
+    """Return the inequality larger . v_s <= smaller . v_t, shape (a1 a2,)."""
+    row = np.zeros((a1, larger.size))
+    row[s] += larger
+    row[t] -= smaller
+    return row.ravel()
+
+
+def _ratio(epsilon: float) -> float:
+    return math.exp(as_number(epsilon, "epsilon", "a number of nats, 0 to 300", least=0.0, most=300.0))

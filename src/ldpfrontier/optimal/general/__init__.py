@@ -1,0 +1,1 @@
+"""The column program of any cone and any sublinear convex utility."""

@@ -1,0 +1,152 @@
+r"""The extreme rays of a polyhedral cone {v >= 0 : B v <= 0}, by the double description method.
+
+A sublinear convex utility is maximized over such a cone by its extreme rays: every column is a sum of them,
+and is worth at most what they are. The rays of the orthant are unit vectors. With every further inequality
+(Motzkin et al. 1953; Fukuda and Prodon 1996), rays beyond it go, and each of them leaves a ray on its border
+with every adjacent ray inside: one with which it spans a face of two dimensions. Two rays are adjacent if and
+only if no third one meets all inequalities with equality that both do.
+
+A list from floating point can lack rays, and a bound that rests on it would be wrong. Here coefficients are
+the rational numbers that floats are, rays are vectors of whole numbers, and which inequalities a ray meets
+with equality follows from those of its two parents. Signs are found in floating point where they are clear.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.optimal.general.settings import SETTINGS
+from ldpfrontier.types import FloatArray, Intractable
+
+_Masks = NDArray[np.uint64]
+_BITS = 64
+
+
+def extreme_rays(inequalities: FloatArray, max_rays: int = SETTINGS.max_rays) -> FloatArray:
+    """List the extreme rays of {v >= 0 : B v <= 0}, exactly.
+
+    Parameters
+    ----------
+    inequalities : ndarray, shape (m, n)
+        The rows of B, read as the rational numbers that they are.
+    max_rays : int
+        Most rays, also after each of the first inequalities.
+
+    Returns
+    -------
+    ndarray, shape (rays, n)
+        Their largest entries are 1; every entry is the float next to the exact one.
+
+    Raises
+    ------
+    Intractable
+        If there are more.
+    """
+    m, n = inequalities.shape
+    order = np.lexsort(inequalities.T[::-1])  # in lexicographic order there are few rays on the way
+    rows, floats = _whole(inequalities[order]), inequalities[order]
+    floats = floats / np.abs(floats).sum(axis=1, keepdims=True)
+    rays = [[int(i == j) for j in range(n)] for i in range(n)]
+    points = np.eye(n)
+    met = np.zeros((n, -(-(n + m) // _BITS)), dtype=np.uint64)
+    for j in range(n):
+        met[np.arange(n) != j, j // _BITS] |= _bit(j)
+    for number, (row, values) in enumerate(zip(rows, floats, strict=True), start=n):
+        signs = _signs(rays, points @ values, row)
+        met[signs == 0, number // _BITS] |= _bit(number)
+        beyond, inside = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)
+        if not beyond.size:
+            continue
+        pairs = _adjacent(met, beyond, inside, n - 2)
+        new = [_on_border(row, rays[i], rays[j]) for i, j in pairs]
+        masks = met[pairs[:, 0]] & met[pairs[:, 1]]
+        masks[:, number // _BITS] |= _bit(number)
+        kept = np.flatnonzero(signs <= 0)
+        rays = [rays[i] for i in kept] + new
+        if len(rays) > max_rays:
+            raise Intractable(f"The cone has more than {max_rays:,} extreme rays, which are not listed.")
+        points = np.vstack([points[kept], _floats(new, n)])
+        met = np.vstack([met[kept], masks])
+    return points
+
+
+def _bit(number: int) -> np.uint64:
+    return np.uint64(1) << np.uint64(number % _BITS)
+
+
+def _whole(inequalities: FloatArray) -> list[list[int]]:
+    """Return the rows of a matrix, each times a positive number that makes its entries whole."""
+    rows = []
+    for row in inequalities.tolist():
+        exact = [Fraction(x) for x in row]
+        common = math.lcm(*(x.denominator for x in exact))
+        rows.append([int(x * common) for x in exact])
+    return rows
+
+
+def _floats(rays: list[list[int]], n: int) -> FloatArray:
+    """Return rays as floats with the largest entry 1, shape (rays, n)."""
+    return np.array([[x / max(ray) for x in ray] for ray in rays]).reshape(-1, n)
+
+
+def _signs(rays: list[list[int]], values: FloatArray, row: list[int]) -> NDArray[np.int64]:
+    """Return the signs of an inequality at rays, given its values in floating point."""
+    signs = np.sign(values).astype(np.int64)
+    for i in np.flatnonzero(np.abs(values) < SETTINGS.doubtful_sign):
+        exact = sum(a * x for a, x in zip(row, rays[i], strict=True) if a and x)
+        signs[i] = (exact > 0) - (exact < 0)
+    return signs
+
+
+def _on_border(row: list[int], beyond: list[int], inside: list[int]) -> list[int]:
+    """Return the ray between two at which an inequality holds with equality."""
+    over = sum(a * x for a, x in zip(row, beyond, strict=True) if a and x)
+    under = -sum(a * x for a, x in zip(row, inside, strict=True) if a and x)
+    ray = [over * y + under * x for x, y in zip(beyond, inside, strict=True)]
+    common = math.gcd(*ray)
+    return [x // common for x in ray]
+
+
+@kernel
+def _adjacent(
+    met: _Masks, beyond: NDArray[np.int64], inside: NDArray[np.int64], least: int
+) -> NDArray[np.int64]:
+    """Return the pairs of adjacent rays, one from each list, shape (pairs, 2)."""
+    words, count = met.shape[1], 0
+    found = np.empty((64, 2), dtype=np.int64)
+    both = np.zeros(words, dtype=np.uint64)
+    for i in beyond:
+        for j in inside:
+            common = 0
+            for w in range(words):
+                rest = met[i, w] & met[j, w]
+                both[w] = rest
+                while rest:
+                    rest &= rest - np.uint64(1)
+                    common += 1
+            if common < least:
+                continue
+            adjacent = True
+            for k in range(len(met)):
+                if k != i and k != j:
+                    third = True
+                    for w in range(words):
+                        if both[w] & ~met[k, w]:
+                            third = False
+                            break
+                    if third:
+                        adjacent = False
+                        break
+            if adjacent:
+                if count == len(found):
+                    grown = np.empty((2 * count, 2), dtype=np.int64)
+                    grown[:count] = found
+                    found = grown
+                found[count, 0], found[count, 1] = i, j
+                count += 1
+    return found[:count]

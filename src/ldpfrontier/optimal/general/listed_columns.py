@@ -1,0 +1,59 @@
+"""The columns of a polyhedral cone by their extreme rays, priced all at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ldpfrontier.numerics.rounding import gamma
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.types import FloatArray
+from ldpfrontier.utility import Columns, Utility
+
+
+@dataclass(eq=False)
+class ListedColumns:
+    """Columns that are listed, and the constant one: a family of `column_generation`.
+
+    Parameters
+    ----------
+    rays : ndarray, shape (m, inputs)
+        The extreme rays of the cone.
+    utility : Utility
+    """
+
+    rays: FloatArray
+    utility: Utility
+    efforts: int = 1
+
+    @cached_property
+    def scale(self) -> FloatArray:
+        """The distribution that normalizes columns, positive at every input, shape (inputs,)."""
+        prior = self.utility.prior.ravel()
+        return np.asarray((prior + 1.0 / prior.size) / 2.0)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """All columns with scale . v = 1 and what they are worth; the constant one is the last."""
+        n = self.scale.size
+        rays = np.vstack([self.rays, np.ones((1, n))])
+        vectors = rays / (rays @ self.scale)[:, None]
+        mass = vectors @ self.utility.prior.ravel()
+        # A column of mass 0 never occurs, and is worth nothing.
+        values, occurs = np.zeros(len(vectors)), mass > 0
+        values[occurs] = mass[occurs] * self.utility.columns(vectors[occurs]).values
+        return Columns(vectors, values)
+
+    def start(self) -> Columns:
+        """Return columns of which a channel can be made: the constant one."""
+        return Columns(self.columns.vectors[-1:], self.columns.values[-1:])
+
+    def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
+        """Return the largest reduced cost of all columns, raised by its rounding, and the best columns."""
+        vectors, values = self.columns.vectors, self.columns.values
+        reduced = values - vectors @ duals
+        error = gamma(duals.size + 8) * (np.abs(values) + vectors @ np.abs(duals))
+        best = np.argsort(-reduced, kind="stable")[: 4 * GENERATION.batch]
+        return float((reduced + error).max()), Columns(vectors[best], values[best])

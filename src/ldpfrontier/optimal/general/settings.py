@@ -1,0 +1,27 @@
+"""Limits of the column program of any cone and any utility."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class GeneralSettings:
+    """Constants of the modules of this folder."""
+
+    # Stated limits.
+    #: Extreme rays of a polyhedral cone, also on the way to them, up to which they are listed: seconds.
+    max_rays: int = 20_000
+    #: Inputs up to which they are looked for: 2^14 of local differential privacy take minutes.
+    max_listed_inputs: int = 13
+    #: Rounds of column generation.
+    max_rounds: int = 1_000
+    #: Relative gap to which a utility is maximized by default.
+    tolerance: float = 1e-4
+
+    # Accuracy and safety.
+    #: Inequalities of an extreme ray, as a share of their size, whose sign is found in whole numbers.
+    doubtful_sign: float = 1e-11
+
+
+SETTINGS = GeneralSettings()

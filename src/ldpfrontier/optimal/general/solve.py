@@ -1,0 +1,114 @@
+r"""The best mechanism for any promise and any utility: the column program
+
+    maximize sum_j theta_j mu(v_j)   subject to   sum_j theta_j v_j = 1,  theta >= 0,  v_j in C,
+
+over a convex cone C of columns that contains the constant one (`ldpfrontier.cones`), with a sublinear convex
+mu (`ldpfrontier.utility`). For any prices c, no mechanism is worth more than sum(c) plus the largest reduced
+cost mu(v) - c . v of a column with scale . v = 1, which is what an engine bounds:
+
+- A polyhedral cone with few extreme rays is the set of their sums, and mu is largest at a ray. The rays are
+  listed without rounding (`double_description`), and all are priced.
+- Every other cone is known by cuts, and reduced costs are bounded by spatial branch and bound (`exact`).
+"""
+
+from __future__ import annotations
+
+from ldpfrontier.cones import Cone, PolyhedralCone
+from ldpfrontier.numerics.arguments import as_count, as_number
+from ldpfrontier.optimal.column_generation.smoothed import generate
+from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
+from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, solve_jointly
+from ldpfrontier.optimal.general.double_description import extreme_rays
+from ldpfrontier.optimal.general.listed_columns import ListedColumns
+from ldpfrontier.optimal.general.settings import SETTINGS
+from ldpfrontier.optimum import Optimum
+from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.utility import SublinearUtility
+
+
+def optimal_mechanism(
+    utility: SublinearUtility,
+    cone: Cone,
+    *,
+    tolerance: float = SETTINGS.tolerance,
+    max_nodes: int | None = None,
+) -> Optimum:
+    """Find the best mechanism whose columns are all in a cone, with a certificate.
+
+    Parameters
+    ----------
+    utility : SublinearUtility
+        `MutualInformation`, `FDivergence`, or a function of one's own (`ColumnUtility`).
+    cone : Cone
+        Such as a `PolyhedralCone`, those of `ldpfrontier.cones`, or the intersection ``a & b`` of two.
+    tolerance : float
+        Relative gap at which to stop, 0 or more; by spatial branch and bound, 1e-4 is the finest one.
+    max_nodes : int, optional
+        Nodes of spatial branch and bound per pricing, 20,000 by default; 0 asks for branch and bound with no
+        nodes in place of a list of extreme rays.
+
+    Returns
+    -------
+    Optimum
+        `prices` are the dual prices of the bound.
+
+    Raises
+    ------
+    Intractable
+        If the cone has too many inputs or extreme rays for both engines.
+    ValueError
+        If an argument is of another kind or out of range, or the two have different numbers of inputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfrontier import MutualInformation, local_cone, optimal_mechanism
+    >>> best = optimal_mechanism(MutualInformation([0.2, 0.3, 0.5]), local_cone(3, 1.0))
+    >>> best.status
+    'optimal'
+    """
+    if not isinstance(utility, SublinearUtility):
+        raise ValueError(
+            f"The utility is a {type(utility).__name__}; it must be a MutualInformation, an FDivergence or a"
+            " ColumnUtility."
+        )
+    if not isinstance(cone, Cone):
+        raise ValueError(f"The cone is a {type(cone).__name__}; it must be a PolyhedralCone or another Cone.")
+    tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
+    nodes = EXACT.joint_nodes
+    if max_nodes is not None:
+        nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
+    inputs = cone.shape[0] * cone.shape[1]
+    if utility.prior.size != inputs:
+        raise ValueError(
+            f"The utility has {utility.prior.size} inputs and the cone has {inputs}; they must agree."
+        )
+    rays = listed_rays(cone) if max_nodes is None else None
+    if rays is not None:
+        family = ListedColumns(rays, utility)
+        return generate(
+            *(family, family.start(), utility), tolerance=tolerance, max_rounds=SETTINGS.max_rounds
+        )
+    if inputs > EXACT.max_joint_cells:
+        raise Intractable(
+            f"The cone has {inputs} inputs; at most {EXACT.max_joint_cells} are supported by branch and bound,"
+            f" and its extreme rays are listed up to {SETTINGS.max_listed_inputs} inputs and"
+            f" {SETTINGS.max_rays:,} rays."
+        )
+    if cone.least_fall == 0.0:
+        raise Intractable(
+            "The constant column meets an inequality of the cone with equality, so that columns cannot be"
+            " moved into the cone by mixing; such cones are solved by their extreme rays alone."
+        )
+    columns = JointColumns(cone, utility, nodes)
+    return solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), EXACT.joint_rounds)
+
+
+def listed_rays(cone: Cone) -> FloatArray | None:
+    """Return the extreme rays of a polyhedral cone, (rays, inputs), or None where they are too many."""
+    if not isinstance(cone, PolyhedralCone) or cone.shape[0] * cone.shape[1] > SETTINGS.max_listed_inputs:
+        return None
+    try:
+        return extreme_rays(cone.inequalities)
+    except Intractable:
+        return None
