@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ldpfrontier.extras import MissingExtra
 from ldpfrontier.practice.layout import wrapped
 from ldpfrontier.practice.options import PROGRAM, read_options
+from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
     from ldpfrontier.practice.channel_file import PrivateChannel
@@ -72,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _say(sentence: str) -> None:
     """Say why a command failed, on one line that a terminal can show."""
-    plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence)
+    plain = visible(sentence)
     shown = plain if len(plain) <= LONGEST else f"{plain[: LONGEST // 2]} ... {plain[-LONGEST // 2 :]}"
     print(f"{PROGRAM}: {shown}", file=sys.stderr)
 
@@ -184,9 +185,11 @@ def apply(options: argparse.Namespace) -> int:
     working.end()
     print(f"{done.records:,} records privatized.")
     if options.memo is not None:
-        print(f"For {done.again:,} of them, the person's earlier report was repeated ({options.memo}).")
+        print(
+            visible(f"For {done.again:,} of them, the person's earlier report was repeated ({options.memo}).")
+        )
     print(wrapped(private.promise()))
-    print(f"File written: {options.out}.")
+    print(visible(f"File written: {options.out}."))
     if done.removed:
         _warn(
             f"an earlier run for {options.out} was killed. The reports that it left behind were removed:"
@@ -237,7 +240,7 @@ def estimate(options: argparse.Namespace) -> int:
     print(estimate_text(found))
     print("\n" + wrapped(f"The promise to the people who reported: {private.promise()}"))
     if outputs:
-        print(f"\nFiles written: {', '.join(outputs)}.")
+        print("\n" + visible(f"Files written: {', '.join(outputs)}."))
     return 0
 
 
@@ -276,7 +279,7 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def _warn(text: str) -> None:
-    print(f"{PROGRAM}: warning: {text}", file=sys.stderr)
+    print(f"{PROGRAM}: warning: {visible(text)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

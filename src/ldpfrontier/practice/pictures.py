@@ -11,6 +11,7 @@ from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.estimation import Estimate
 from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, save, style
 from ldpfrontier.practice.records import said
+from ldpfrontier.verify import visible
 
 with extra("pictures"):
     from matplotlib.figure import Figure
@@ -99,5 +100,5 @@ def estimate_picture(estimate: Estimate) -> Figure:
 
 
 def _plain(text: str) -> str:
-    """Keep matplotlib from reading formulas into a text of the user's."""
-    return " ".join(text.replace("$", r"\$").split())
+    """Keep matplotlib from reading formulas into a text of the user's, and show all of its characters."""
+    return visible(text).replace("$", r"\$")

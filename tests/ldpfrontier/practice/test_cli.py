@@ -227,7 +227,7 @@ def test_records_with_quotes_and_line_ends_go_through(here, capsys):
     with open("o.csv", encoding="utf-8", newline="") as stream:
         assert [row[0] for row in csv.reader(stream)] == ["note", "x", "y\nz", ""]
     assert main(["estimate", "--channel", "channel.json", "--data", "o.csv", "--picture", "e.svg"]) == 0
-    assert "a b, 1,2" in capsys.readouterr().out
+    assert "a\\nb, 1,2" in capsys.readouterr().out
 
 
 def test_quiet_commands_print_warnings_and_errors_alone(here, capsys, monkeypatch):

@@ -13,6 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from ldpfrontier.verify import visible
 from reproduction.data.catalogue import catalogue, own_tables
 from reproduction.planning.paper import Paper
 
@@ -87,7 +88,7 @@ def check(configuration: Mapping[str, Any], common: Mapping[str, Any], found: It
     ]
     # What contradicts what can only be asked about keys that are sound each for itself.
     if problems := problems or list(_contradictions(plain, found)):
-        raise ConfigurationError("\n".join(dict.fromkeys(problems)))
+        raise ConfigurationError("\n".join(map(visible, dict.fromkeys(problems))))
 
 
 def read_texts(given: Mapping[str, Any]) -> dict[str, Any]:
