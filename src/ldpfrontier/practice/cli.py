@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import select
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 #: Exit status of an audit that found something, and of an error.
 FOUND, FAILED, INTERRUPTED = 1, 2, 130
+
+#: Exit status if nobody reads what is printed: that of a program which the signal of a broken pipe ends.
+UNREAD = 141
 
 #: The error that numbers of reports are given for, unless one is asked for.
 USUAL_ERROR = 0.01
@@ -59,8 +64,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Progress.quiet = options.quiet
     try:
         with redirect_stdout(StringIO()) if options.quiet else nullcontext():
-            return run[options.command](options)
+            status = run[options.command](options)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # an error of the command, and not at the end of the interpreter
+        return status
     except OSError as problem:
+        unread = isinstance(problem, BrokenPipeError) and _is_unread()
+        _give_up_output()
+        if unread:
+            return UNREAD
         where = f"{problem.filename or repr(problem.filename)}: " if problem.filename is not None else ""
         _say(f"{where}{problem.strerror or problem}.")
     except (ValueError, ArithmeticError, RuntimeError, MissingExtra) as problem:
@@ -69,6 +81,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{PROGRAM}: interrupted; nothing was written.", file=sys.stderr)
         return INTERRUPTED
     return FAILED
+
+
+def _is_unread() -> bool:
+    """Tell whether the reader of the standard output has gone, as `head` does, and not that of another pipe."""
+    output = select.poll()
+    output.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in output.poll(0))
+
+
+def _give_up_output() -> None:
+    """Drop what was printed if it cannot be written; otherwise the interpreter tries again at its end."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(sentence: str) -> None:
@@ -88,11 +116,10 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.counts import count_records, read_count_table
     from ldpfrontier.practice.design import design_channel, least_epsilon
     from ldpfrontier.practice.exports import design_json, files_beside
-    from ldpfrontier.practice.outputs import check_outputs
     from ldpfrontier.practice.texts import choice_text, design_text
 
     source = options.table if options.data is None else options.data
-    check_outputs(written_files(options.out), [source])
+    _check_outputs(written_files(options.out), [source])
     reading = {"missing": options.missing, "bins": parsed_bins(options.bins)}
     if options.data is not None:
         counting = Progress("{:,} records counted")
@@ -102,7 +129,9 @@ def design(options: argparse.Namespace) -> int:
         counting.end()
     else:
         count = "count" if options.count is None else options.count
-        table = read_count_table(options.table, options.sensitive, options.useful, count=count, **reading)
+        table = read_count_table(
+            options.table, options.sensitive, options.useful, count=count, remark=_warn, **reading
+        )
     for hint in table.hints:
         _warn(hint)
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
@@ -145,25 +174,32 @@ def design(options: argparse.Namespace) -> int:
     return 0
 
 
+def _check_outputs(outputs: Sequence[Path | str], inputs: Sequence[Path | str]) -> None:
+    """Refuse outputs as `check_outputs` does, and say which folders will be made for the others."""
+    from ldpfrontier.practice.outputs import check_outputs
+
+    for folder in check_outputs(outputs, inputs):
+        _warn(f"the folder {folder} does not exist; it will be made.")
+
+
 def _channel_drawing(private: PrivateChannel) -> tuple[Callable[[Path], None] | None, str]:
     """Return the function that draws a channel to a path; without matplotlib, None and a sentence why."""
     try:
         from ldpfrontier.practice.pictures import channel_picture, draw
     except MissingExtra as missing:
         return None, f" No picture was drawn: {missing}"
-    return lambda path: draw(channel_picture(private), path), ""
+    return lambda path: draw(channel_picture(private), path, _warn), ""
 
 
 def apply(options: argparse.Namespace) -> int:
     """Privatize records."""
     from ldpfrontier.practice.channel_file import read_channel
     from ldpfrontier.practice.memo import Memo
-    from ldpfrontier.practice.outputs import check_outputs
     from ldpfrontier.practice.privatizing import privatize_file, privatize_persons
     from ldpfrontier.practice.sampling import Source
 
     outputs = [options.out] if options.memo is None else [options.out, options.memo]
-    check_outputs(outputs, [options.channel, options.data])
+    _check_outputs(outputs, [options.channel, options.data])
     private = read_channel(options.channel).verified()
     source: Source | None = None
     if options.insecure:
@@ -211,11 +247,10 @@ def estimate(options: argparse.Namespace) -> int:
     from ldpfrontier.atomic import replacing
     from ldpfrontier.practice.channel_file import read_channel
     from ldpfrontier.practice.estimation import count_reports, estimate_distribution
-    from ldpfrontier.practice.outputs import check_outputs
     from ldpfrontier.practice.texts import estimate_csv, estimate_text
 
     outputs = [path for path in (options.out, options.picture) if path is not None]
-    check_outputs(outputs, [options.channel, options.data])
+    _check_outputs(outputs, [options.channel, options.data])
     private = read_channel(options.channel)
     reading = Progress("{:,} reports read")
     counts = count_reports(private, options.data, column=options.column, progress=reading)
@@ -231,7 +266,7 @@ def estimate(options: argparse.Namespace) -> int:
             from ldpfrontier.practice.pictures import check_picture, draw, estimate_picture
 
             check_picture(options.picture)
-            draw(estimate_picture(found), stack.enter_context(replacing(options.picture)))
+            draw(estimate_picture(found), stack.enter_context(replacing(options.picture)), _warn)
     if options.json:
         from ldpfrontier.practice.exports import as_json
 
