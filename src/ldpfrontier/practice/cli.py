@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_unread() -> bool:
-    """Tell whether the reader of the standard output has gone, as `head` does, and not that of another pipe."""
+    """Tell whether the reader of the standard output has gone, as `head` does, and not of another pipe."""
     output = select.poll()
     output.register(sys.stdout.fileno(), 0)
     return any(event & select.POLLERR for _, event in output.poll(0))
