@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -25,16 +24,10 @@ MOST_LABELS = 40
 #: What a picture may be.
 FORMATS = (".pdf", ".svg", ".png")
 
-#: Most letters that a sentence names.
-MOST_LETTERS = 10
-
 _INCHES, _DOT = 0.17, "#0072B2"
 
-#: A warning of matplotlib about a letter that a font lacks.
-_GLYPH = re.compile(r"Glyph (\d+) ")
 
-
-def draw(figure: Figure, path: Path | str, remark: Callable[[str], None] | None = None) -> None:
+def draw(figure: Figure, path: Path | str, remark: Callable[[str], None] = warnings.warn) -> None:
     """Write a picture in the format of its suffix, all or nothing.
 
     Parameters
@@ -42,7 +35,7 @@ def draw(figure: Figure, path: Path | str, remark: Callable[[str], None] | None 
     figure : Figure
     path : path
     remark : callable, optional
-        Called with a sentence if the font lacks letters, instead of a warning of matplotlib for each of them.
+        Called with a sentence if the font lacks letters; it is a warning by default.
 
     Raises
     ------
@@ -50,21 +43,7 @@ def draw(figure: Figure, path: Path | str, remark: Callable[[str], None] | None 
         If the suffix is none of a picture.
     """
     check_picture(path)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        save(figure, path)
-    lacking = dict[str, None]()
-    for warning in caught:
-        if found := _GLYPH.match(str(warning.message)):
-            lacking[chr(int(found[1]))] = None
-        elif not (lacking and "natively" in str(warning.message)):
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    if lacking and remark:
-        letters = "".join(lacking)
-        remark(
-            "the font of the picture lacks some letters of these values, which are drawn as boxes:"
-            f" {letters[:MOST_LETTERS]}{' ...' * (len(letters) > MOST_LETTERS)}"
-        )
+    save(figure, path, remark=remark)
 
 
 def check_picture(path: Path | str) -> None:
