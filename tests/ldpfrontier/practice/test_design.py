@@ -142,7 +142,7 @@ def test_what_is_out_of_reach_says_why():
     assert polyopt.channel is None
     assert "at most 20 are supported" in polyopt.note
     assert made.best("information").name == "srr"
-    with pytest.raises(ValueError, match=r"There is no channel for polyopt\. A block has 21 public values"):
+    with pytest.raises(ValueError, match=r"There is no channel for polyopt\. A block has 21 useful values"):
         made.private(polyopt)
 
 
