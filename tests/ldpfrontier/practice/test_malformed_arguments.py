@@ -324,7 +324,7 @@ def test_a_terminal_without_the_letters_of_a_value_is_no_error(here, monkeypatch
 
 
 def test_estimates_and_their_picture_are_written_together(here, capsys, monkeypatch):
-    def broken(*_):
+    def broken(*_, **__):
         raise OSError("no ink")
 
     monkeypatch.setattr("ldpfrontier.practice.pictures.save", broken)

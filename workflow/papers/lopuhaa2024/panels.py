@@ -12,7 +12,6 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
@@ -94,14 +93,13 @@ def _add_legend(figure: Figure, entries: Sequence[Artist], usual: int) -> tuple[
     int
         Entries in a row.
     """
-    renderer = FigureCanvasAgg(figure).get_renderer()
     for beside in range(usual, 0, -1):
         legend = figure.legend(
             handles=list(entries), loc="outside upper center", ncols=beside,
             columnspacing=1.3, handlelength=2.6,
         )  # fmt: skip
         # At another resolution, letters may be a little wider.
-        width = 1.02 * legend.get_window_extent(renderer).width / figure.dpi
+        width = 1.02 * legend.get_window_extent().width / figure.dpi
         if width <= PAGE_WIDTH:
             break
         if beside > 1:
