@@ -113,3 +113,17 @@ def test_a_picture_shows_them_too():
     from ldpfrontier.practice.pictures import _plain
 
     assert _plain("a\x1b$\n") == "a\\x1b\\$\\n"
+
+
+def test_a_figure_of_the_workflow_has_one_warning_for_the_letters_that_its_font_lacks(tmp_path):
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from ldpfrontier.practice.figure_style import save, style
+
+    with style():
+        figure = Figure(figsize=(2, 1))
+        figure.text(0.1, 0.1, "病気病")
+    with pytest.warns(UserWarning, match="lacks some letters of these values, .* boxes: 病気$") as warned:
+        save(figure, tmp_path / "f.svg")
+    assert len(warned) == 1
