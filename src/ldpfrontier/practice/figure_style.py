@@ -86,10 +86,16 @@ def save(
         Called with a sentence if the font lacks letters, in place of a warning of matplotlib for each.
     """
     kind = Path(path).suffix.removeprefix(".")
+    with _letters_named_once(remark), style(), replacing(path) as partial:
+        figure.savefig(partial, format=kind, dpi=dpi, metadata=_TIMELESS[kind])
+
+
+@contextmanager
+def _letters_named_once(remark: Callable[[str], None]) -> Iterator[None]:
+    """Call a function with one sentence about the letters that a font lacks, in place of many warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with style(), replacing(path) as partial:
-            figure.savefig(partial, format=kind, dpi=dpi, metadata=_TIMELESS[kind])
+        yield
     lacking = dict[str, None]()
     for warning in caught:
         if found := _GLYPH.match(str(warning.message)):
