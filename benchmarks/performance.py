@@ -253,7 +253,7 @@ CONTESTS = (
     ),
     Contest("KL divergence", r"inputs $k$", (4, 6, 8, 10, 12, 14, 16, 18, *_MANY), pair, _LISTED),
     Contest(
-        "PolyOpt, two sensitive values", r"public values $a_2$", (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16), table,
+        "PolyOpt, two sensitive values", r"useful values $a_2$", (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16), table,
         {
             OURS: lambda ball: optimal_robust(ball, EPSILON).value,
             "enumeration": by_enumeration,

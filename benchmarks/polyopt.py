@@ -53,8 +53,8 @@ def main(runs: int) -> None:
     adult = data_set("adult")
     table = adult.read(COUNTS)
     rows = []
-    for sensitive, public, pairs, tolerance, epsilons in CASES:
-        counts = np.array(adult.contingency(table, sensitive, public).counts)
+    for sensitive, useful, pairs, tolerance, epsilons in CASES:
+        counts = np.array(adult.contingency(table, sensitive, useful).counts)
         ball = RenyiBall.confidence(counts)
         small = counts.size <= 12
         for epsilon in epsilons:
@@ -74,7 +74,7 @@ def main(runs: int) -> None:
                 assert abs(optimum.value - expected) <= 1e-7 * expected
             rows.append(
                 {
-                    "table": f"{sensitive}, {public}",
+                    "table": f"{sensitive}, {useful}",
                     "pairs": pairs,
                     "ε": f"{epsilon:g}",
                     "NMI": f"{optimum.value / entropy(ball.centre):.4g}",
@@ -86,7 +86,7 @@ def main(runs: int) -> None:
                     else "out of reach",
                 }
             )
-            print(f"{sensitive}, {public}, {pairs}, epsilon {epsilon}: {median(ours):.3g} s", file=sys.stderr)
+            print(f"{sensitive}, {useful}, {pairs}, epsilon {epsilon}: {median(ours):.3g} s", file=sys.stderr)
     text = markdown(pd.DataFrame(rows)).strip()
     PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), text, "polyopt"), encoding="utf-8")
     print(text)

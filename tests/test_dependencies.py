@@ -21,6 +21,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 DISTRIBUTIONS = {"yaml": "pyyaml", "markupsafe": "jinja2"}
 #: What pip installs in an environment of conda.
 ONLY_PYPI = {"ucimlrepo"}
+#: Suffixes of the texts of the repository that may name a command.
+TEXTS = (".md", ".py", ".smk", ".yaml", ".yml", ".def", ".html", ".rst", ".txt")
 #: What no import statement names: the solver of cvxpy's programs, and what Snakemake's reports need;
 # ucimlrepo
 #: is run in a process of its own.
@@ -172,5 +174,28 @@ def test_without_an_extra_a_channel_is_designed_and_the_extra_is_named(tmp_path:
         [sys.executable, "-c", WITHOUT, hidden, *words], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "matplotlib is not installed; pip install 'ldpfrontier[pictures]'" in done.stdout
+    assert "matplotlib is not installed; pip install -e '.[pictures]' in the clone" in done.stdout
     assert sorted(path.suffix for path in tmp_path.glob("c.*")) == [*[".csv"] * 4, ".json", ".json", ".mjs"]
+
+
+def test_nothing_tells_anybody_to_install_the_project_from_an_index() -> None:
+    """It is published on none: whoever registered its name there could offer a package of their own."""
+    command = re.compile(r"\b(?:pipx?|conda|uv)\b[^\n]*\b(?:install|add)\b[^\n]*\bldp-?frontier\b", re.I)
+    assert command.search("pip install 'ldpfrontier[parquet]'")
+    folders = ("docs", "src", "workflow", "tools", "containers", "config", "profiles", "benchmarks")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    files = [path for path in [*ROOT.glob("*.*"), *files] if path.suffix in ("", *TEXTS) and path.is_file()]
+    assert len(files) > 300
+    for path in files:
+        assert not command.search(path.read_text(encoding="utf-8")), path
+
+
+def test_a_copy_of_the_profile_for_another_batch_system_names_slurm_nowhere() -> None:
+    text = (ROOT / "profiles/slurm/config.yaml").read_text(encoding="utf-8")
+    blocks = re.findall(r"^# (.+?) -{20,}$", text, re.M)
+    assert blocks == ["Slurm", "The site"]
+    kept = yaml.safe_load(text.partition(f"# {blocks[0]} -")[0])
+    assert kept.pop("executor") == "slurm"
+    assert "slurm" not in yaml.safe_dump(kept)
+    page = " ".join((ROOT / "docs/cluster.md").read_text(encoding="utf-8").split())
+    assert f'names its `executor` and lacks the last two blocks, "{blocks[0]}" and "{blocks[1]}".' in page

@@ -21,7 +21,7 @@ from reproduction.planning.paper import Call, Paper, Table, count_arguments  # n
 from reproduction.planning.plan import Plan, plan_of  # noqa: E402
 
 PAGE = ROOT / "docs/rules.md"
-COUNTS, COUNTS_OF_DATA = "data/{data}/{sensitive}/{public}.csv", "data/{data}/counts.csv"
+COUNTS, COUNTS_OF_DATA = "data/{data}/{sensitive}/{useful}.csv", "data/{data}/counts.csv"
 FINISHED = "all tables"
 
 #: The target whose dry run is shown, and what some of its lines mean.
@@ -57,7 +57,7 @@ SHARED = (
         "`data/{data}/counts.csv`, `provenance.json`",
         "data/[^/]+",
     ),
-    ("pair", "pair.py", "`resources/`", "`data/{data}/{sensitive}/{public}.csv`", "data/.+/.+/.+"),
+    ("pair", "pair.py", "`resources/`", "`data/{data}/{sensitive}/{useful}.csv`", "data/.+/.+/.+"),
     (
         "figure",
         "figure.py",
@@ -155,7 +155,7 @@ def _reads(call: Call, plan: Plan) -> str:
     if isinstance(call, Table):
         jobs = plan.parts(call).values() if call.parts else [plan.arguments(call)]
         if any(list(count_arguments(arguments)) for arguments in jobs):
-            found.append("`data/{data}/{sensitive}/{public}.csv`")
+            found.append("`data/{data}/{sensitive}/{useful}.csv`")
     return ", ".join(found)
 
 

@@ -17,7 +17,7 @@ def extra(name: str) -> Iterator[None]:
     Parameters
     ----------
     name : str
-        The extra, as in ``pip install 'ldpfrontier[pictures]'``.
+        The extra, as in ``pip install -e '.[pictures]'``.
 
     Raises
     ------
@@ -28,5 +28,6 @@ def extra(name: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as missing:
         raise MissingExtra(
-            f"{missing.name} is not installed; pip install 'ldpfrontier[{name}]' brings what this needs."
+            f"{missing.name} is not installed; pip install -e '.[{name}]' in the clone of the project brings"
+            " what this needs."
         ) from None

@@ -116,6 +116,11 @@ def shown(x: Decimal, *, up: bool) -> str:
     return f"{Context(prec=12, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR).plus(x):g}"
 
 
+def visible(text: str) -> str:
+    r"""Write control and bidi characters, and all others that show nothing, as ``\n`` or ``\u202e``."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
 # Reading.
 
 
@@ -213,10 +218,11 @@ class Document(NamedTuple):
 
 def read_document(content: Any) -> tuple[Document, list[Any]]:
     """Return what claims are about, and the claims."""
+    if isinstance(content, dict) and (content.get("format"), content.get("version")) != (FORMAT, VERSION):
+        where = "; the certificate of a channel is the file beside it that ends in .certificate.json"
+        raise Malformed(f"it is not of the format {FORMAT!r}, version {VERSION!r}{where}")
     names = ("format", "version", "utility", "claims")
-    form, version, utility, claims, channel, note = fields(content, *names, optional=("channel", "note"))
-    if (form, version) != (FORMAT, VERSION):
-        raise Malformed(f"it is not of the format {FORMAT!r}, version {VERSION!r}")
+    utility, claims, channel, note = fields(content, *names, optional=("channel", "note"))[2:]
     if not isinstance(note or "", str):
         raise Malformed("the note is no text")
     kind = utility.get("kind") if isinstance(utility, dict) else None
@@ -383,11 +389,10 @@ def information(document: Document) -> tuple[int, int]:
     """Return the least that total x mutual information can be, and total."""
     (weights,), has = whole([document.weights()]), 0
     total = sum(weights)
-    log_total = whole_log(total)
     for column in document.columns():
         cells = [(w * n, n) for w, n in zip(weights, column, strict=True) if n and w]
         if mass := sum(wn for wn, _ in cells):
-            has += sum(wn * whole_log(n) for wn, n in cells) - mass * (whole_log(mass) + 8 - log_total)
+            has += sum(wn * whole_log(n) for wn, n in cells) - mass * (whole_log(mass) + 8 - whole_log(total))
     return has, total * document.denominator << BITS
 
 
@@ -452,8 +457,7 @@ def prices_bound(document: Document, claim: Any) -> str:
     if not table and kind != "ldp bound":
         raise Malformed("this claim needs mutual information")
     if kind == "nonrobust bound":
-        table = [row for row in table if any(row)]
-        rest, table = conditional_entropy(table), [[Decimal(sum(row))] for row in table]
+        rest, table = conditional_entropy(table), [[Decimal(sum(row))] for row in table if any(row)]
         words = f"whose probabilities given two sensitive values have ratios at most {t} under this table"
     weights, all_s = [w for row in table for w in row], range(len(table))
     prices, classes = numbers(costs, count=len(weights or document.p0)), [[(0, 1) for _ in all_s]]
@@ -479,7 +483,7 @@ def proved(bound: Decimal, least: Decimal, words: str, unit: str) -> str:
 
 
 def conditional_entropy(table: list[Numbers]) -> Decimal:
-    """Return the upper end of H(U|S) of a table without empty rows."""
+    """Return the upper end of H(U|S) of a table."""
     found = whole(table)
     parts = (w * (whole_log(sum(row)) + 8 - whole_log(w)) for row in found for w in row if w)
     return quotient(sum(parts), sum(map(sum, found)) << BITS)[1]
@@ -644,8 +648,7 @@ def check_least(table: list[Numbers], lower: list[Numbers], order: Decimal, radi
     """Prove that L_su are no less than the least probabilities over F, by Proposition 1 of lopuhaa2024."""
     if order <= ONE:
         raise Malformed("the order is not above 1")
-    total = sum(map(sum, table))
-    spare = total * (exp(quotient((order - ONE) * radius, order)[0])[0] - ONE)
+    spare = sum(map(sum, table)) * (exp(quotient((order - ONE) * radius, order)[0])[0] - ONE)
     for s, (row, L) in enumerate(zip(table, lower, strict=True)):
         p = sum(row)
         for w, q in ((w, q) for w, q in zip(row, L, strict=True) if w > q * p):
@@ -702,7 +705,7 @@ def main(paths: list[str]) -> int:
         return 2
     found = [check_file(path) for path in paths]
     for path, (_, message) in zip(paths, found, strict=True):
-        print(f"{path}: {message}".encode("ascii", "backslashreplace").decode())
+        print(visible(f"{path}: {message}").encode("ascii", "backslashreplace").decode())
     return max(code for code, _ in found)
 
 

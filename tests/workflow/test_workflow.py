@@ -37,8 +37,8 @@ TINY = {
         "epsilon": {"values": [0.5, 1.0, 2.0]},
         "pairs": [
             # PolyOpt makes the jobs of this pair last long enough to be killed half-way.
-            {"sensitive": "sex", "public": "race", "mechanisms": ["polyopt", "polyopt_distinct", "srr"]},
-            {"sensitive": "income", "public": "relationship"},
+            {"sensitive": "sex", "useful": "race", "mechanisms": ["polyopt", "polyopt_distinct", "srr"]},
+            {"sensitive": "income", "useful": "relationship"},
         ],
         "mechanisms": ["ir", "srr", "grr"],
         "chunks": 2,
@@ -53,7 +53,7 @@ TINY = {
                 {
                     "name": "2x3",
                     "sensitive": 2,
-                    "public": 3,
+                    "useful": 3,
                     "repetitions": 2,
                     "mechanisms": ["polyopt", "polyopt_distinct", "nr", "ir", "srr"],
                 }
@@ -61,13 +61,13 @@ TINY = {
             "table2": {
                 "betas": [0.5, 0.005],
                 "blocks": [
-                    {"name": "2x3", "sensitive": 2, "public": 3, "repetitions": 1, "mechanisms": ["polyopt"]}
+                    {"name": "2x3", "sensitive": 2, "useful": 3, "repetitions": 1, "mechanisms": ["polyopt"]}
                 ],
             },
         },
         "orders": {"values": [0.5, 2], "epsilon": [1.0], "mechanisms": ["ir"]},
         "theorems": {
-            "tables": [{"sensitive": 2, "public": 2, "records": 60}],
+            "tables": [{"sensitive": 2, "useful": 2, "records": 60}],
             "orders": [2],
             "epsilon": [1.0],
         },
@@ -204,7 +204,7 @@ def test_every_paper_has_what_it_declares(finished):
 def test_tables_of_ones_own(run, house, tmp_path):
     """An entry of `data` makes Figures 2 and 4 for it, and another count there makes them again."""
     shutil.copy(ROOT / "docs/example/survey.csv", tmp_path)
-    entry = {"file": "survey.csv", "sensitive": "illness", "public": "region", "repetitions": 1}
+    entry = {"file": "survey.csv", "sensitive": "illness", "useful": "region", "repetitions": 1}
     own = {**entry, "mechanisms": ["polyopt", "nr", "srr"], "chunks": 1}
     figures = {**TINY["figures"], "formats": ["svg"]}
     paper = {**TINY["lopuhaa2024"], "epsilon": {"values": [1.0]}}
@@ -221,6 +221,37 @@ def test_tables_of_ones_own(run, house, tmp_path):
         again = run(tmp_path, "-n", *drawn, configuration=chosen)
     assert "lopuhaa2024_own_fig2_part" in again
     assert "lopuhaa2024_own_study_part" in again
+
+
+@pytest.mark.parametrize("key", ["useful", "public"])
+def test_a_table_of_ones_own_lies_beside_the_file_that_names_it(house, tmp_path, python, key):
+    """Not in the folder of the results, nor where the command is given; its former key has one warning."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    shutil.copy(ROOT / "docs/example/survey.csv", mine)
+    entry = {"file": "survey.csv", "sensitive": "illness", key: "region"}
+    (mine / "my.yaml").write_text(yaml.safe_dump({"data": {"survey": entry}}))
+    made = tmp_path / "out/results/data/survey/illness/region.csv"
+    done = subprocess.run(
+        [python, "-m", "snakemake", "--cores", "1", str(made.relative_to(tmp_path / "out")), "-s",
+         str(house / "Snakefile"), "--directory", "out", "--configfile", "mine/my.yaml"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert made.read_text().startswith(",north,south,west\nno,1")
+    warning = (
+        "data.survey.public is the former name of data.survey.useful; the next version will not know it."
+    )
+    assert (done.stdout + done.stderr).count(warning) == (key == "public")
+
+
+def test_a_column_that_names_no_file_is_refused_in_a_dry_run(run, tmp_path):
+    (tmp_path / "t.csv").write_text("a/b,..,count\nx,y,3\nz,y,4\n")
+    entry = {"file": "t.csv", "sensitive": "a/b", "useful": ".."}
+    said = run(tmp_path, "-n", "results/data/t/x.csv", configuration={**TINY, "data": {"t": entry}}, ok=False)
+    assert "data.t.sensitive is 'a/b'; it becomes a part of the names of files" in said
+    assert "data.t.useful is '..'; it becomes a part of the names of files" in said
+    assert "Traceback" not in said
 
 
 def test_toy_paper(finished, house):

@@ -45,6 +45,13 @@ FOLDERS = outside.folders_of(workflow.overwrite_configfiles)
 
 try:
     PAPERS = papers(outside=outside.locate_papers(config, FOLDERS))
+    outside.locate_files(config, FOLDERS)
+    # A paper of the user's own may have such a key itself.
+    for sentence in configuration.use_current_names(
+        {key: section for key, section in config.items() if key not in PAPERS or not PAPERS[key].is_outside}
+    ):
+        if workflow.is_main_process:
+            logger.warning(sentence)
     configuration.check(config, COMMON_SCHEMA, PAPERS.values())
     outside.locate_mechanisms(config, FOLDERS)
 except (configuration.ConfigurationError, PaperError) as problems:
@@ -76,7 +83,7 @@ if Path("results/tables").is_dir() and not any(Path(".snakemake/metadata").glob(
 wildcard_constraints:
     data="|".join([*data.catalogue(), *data.own_tables(config)]),
     sensitive="[^/]+",
-    public="[^/]+",
+    useful="[^/]+",
     paper="|".join(PAPERS),
     figure="[^/]+",
     layout="[^/]+",

@@ -32,23 +32,23 @@ rule pair:
         bundled=lambda wildcards: ancient(data.data_set(wildcards.data, config).path(RESOURCES)),
     output:
         ensure(
-            "results/data/{data}/{sensitive}/{public}.csv",
+            "results/data/{data}/{sensitive}/{useful}.csv",
             sha256=lambda wildcards: PLAN.digest(
-                Counts(wildcards.data, wildcards.sensitive, wildcards.public)
+                Counts(wildcards.data, wildcards.sensitive, wildcards.useful)
             ),
         ),
     log:
-        "logs/data/{data}/{sensitive}/{public}.log",
+        "logs/data/{data}/{sensitive}/{useful}.log",
     benchmark:
-        "logs/data/{data}/{sensitive}/{public}.tsv"
+        "logs/data/{data}/{sensitive}/{useful}.tsv"
     localrule: True
     conda:
         "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        digest=lambda wildcards: PLAN.digest(Counts(wildcards.data, wildcards.sensitive, wildcards.public)),
+        digest=lambda wildcards: PLAN.digest(Counts(wildcards.data, wildcards.sensitive, wildcards.useful)),
         code=code("pair.py"),
     message:
-        "Count {wildcards.sensitive} by {wildcards.public}"
+        "Count {wildcards.sensitive} by {wildcards.useful}"
     script:
         "../scripts/pair.py"

@@ -8,5 +8,5 @@ from reproduction.data.catalogue import data_set
 start(snakemake.log[0], snakemake.config)
 names = snakemake.wildcards
 data = data_set(names.data, snakemake.config)
-pair = data.contingency(data.read(snakemake.input.bundled), names.sensitive, names.public)
+pair = data.contingency(data.read(snakemake.input.bundled), names.sensitive, names.useful)
 write_text(pair.text(), snakemake.output[0])

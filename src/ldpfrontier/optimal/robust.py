@@ -120,7 +120,7 @@ def optimal_robust(
     Raises
     ------
     Intractable
-        If the table has more than 1000 cells, or more than 20 public values occur together with one
+        If the table has more than 1000 cells, or more than 20 useful values occur together with one
         sensitive value, or 20 of them with more than 20 sensitive values (so many subsets are listed).
     ValueError
         If a number is out of range, `envelope` or `pairs` is none of those named, or `start` has another
@@ -129,7 +129,7 @@ def optimal_robust(
     Notes
     -----
     Larger classes than the published one are tried on tables of up to 30 sensitive values, and up to 2^20
-    subsets of public values in all; envelopes other than the simplex also at levels from 0.01 to 15, orders
+    subsets of useful values in all; envelopes other than the simplex also at levels from 0.01 to 15, orders
     from 1/4 to 4 and radii from 1e-20 alone. Elsewhere, and where linear programs fail because cells of the
     table differ by more than about 1e9, the mechanism is the best that is known to be in the class, and the
     bound is that of `optimal_nonrobust`. On tables of more than 400 cells the weights of a relaxation are
@@ -216,7 +216,7 @@ def _check_choices(ball: RenyiBall, envelope: str, pairs: str, start: Channel | 
     few = (ball.centre > 0).sum(axis=1).max() <= GEOMETRY.max_letters
     if few and (subsets := _count_subsets(ball)) > SETTINGS.max_block_subsets:
         raise Intractable(
-            f"The public values that occur with a sensitive one have {subsets:,} subsets in all; at most"
+            f"The useful values that occur with a sensitive one have {subsets:,} subsets in all; at most"
             f" {SETTINGS.max_block_subsets:,} are supported, those of"
             f" {SETTINGS.max_block_subsets >> GEOMETRY.max_letters} x {GEOMETRY.max_letters} cells, as all"
             " are listed."
@@ -229,7 +229,7 @@ def _larger_classes_are_tried(ball: RenyiBall) -> bool:
 
 
 def _count_subsets(ball: RenyiBall) -> int:
-    """Return the number of subsets of the public values that occur with a sensitive one, over all of them."""
+    """Return the number of subsets of the useful values that occur with a sensitive one, over all of them."""
     occupied = (ball.centre > 0).sum(axis=1)
     return int((2 ** np.minimum(occupied, 40)).sum())
 

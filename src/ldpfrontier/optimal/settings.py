@@ -16,9 +16,9 @@ class OptimalSettings:
     scaling_epsilon: float = 1e-4
     #: Cells of a table: each is a row of a linear program.
     max_cells: int = 1_000
-    #: Subsets of public values of any table, over the sensitive ones: vertices of blocks, which are listed.
+    #: Subsets of useful values of any table, over the sensitive ones: vertices of blocks, which are listed.
     max_block_subsets: int = 20 * 2**20
-    #: Subsets of public values up to which more than the published class is tried.
+    #: Subsets of useful values up to which more than the published class is tried.
     max_subsets: int = 2**20
 
     # Accuracy and safety.

@@ -145,6 +145,7 @@ def translations_of(
     bins: Mapping[str, Bins] | None = None,
     count: str | None = None,
     progress: Callable[[int], None] | None = None,
+    remark: Callable[[str], None] | None = None,
 ) -> dict[str, Translation]:
     """Return what becomes of the values of columns.
 
@@ -161,6 +162,8 @@ def translations_of(
         Column of the counts of a table of counts.
     progress : callable, optional
         Called with the number of records read.
+    remark : callable, optional
+        Called with a sentence for a column that has fewer groups than wanted.
 
     Raises
     ------
@@ -182,11 +185,17 @@ def translations_of(
                 f" sensitive nor useful; allowed are {', '.join(columns)}."
             )
         if isinstance(wanted, Sequence) and not isinstance(wanted, str):
-            edges = wanted
-        else:
-            number = _groups(column, wanted)
-            edges = _quantiles(path, column, number, count, progress)
-        made[column] = Groups(path, column, edges, missing)
+            made[column] = Groups(path, column, wanted, missing)
+            continue
+        number = _groups(column, wanted)
+        made[column] = groups = Groups(
+            path, column, _quantiles(path, column, number, count, progress), missing
+        )
+        if remark and len(groups.labels) < number:
+            remark(
+                f"the values of {column} are put into {len(groups.labels)} groups, not {number}, since too"
+                f" many records have equal numbers: {' '.join(groups.labels)}."
+            )
     return made
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import select
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -14,12 +16,16 @@ from typing import TYPE_CHECKING
 from ldpfrontier.extras import MissingExtra
 from ldpfrontier.practice.layout import wrapped
 from ldpfrontier.practice.options import PROGRAM, read_options
+from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
     from ldpfrontier.practice.channel_file import PrivateChannel
 
 #: Exit status of an audit that found something, and of an error.
 FOUND, FAILED, INTERRUPTED = 1, 2, 130
+
+#: Exit status if nobody reads what is printed: that of a program which the signal of a broken pipe ends.
+UNREAD = 141
 
 #: The error that numbers of reports are given for, unless one is asked for.
 USUAL_ERROR = 0.01
@@ -58,8 +64,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Progress.quiet = options.quiet
     try:
         with redirect_stdout(StringIO()) if options.quiet else nullcontext():
-            return run[options.command](options)
+            status = run[options.command](options)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # an error of the command, and not at the end of the interpreter
+        return status
     except OSError as problem:
+        unread = isinstance(problem, BrokenPipeError) and _is_unread()
+        _give_up_output()
+        if unread:
+            return UNREAD
         where = f"{problem.filename or repr(problem.filename)}: " if problem.filename is not None else ""
         _say(f"{where}{problem.strerror or problem}.")
     except (ValueError, ArithmeticError, RuntimeError, MissingExtra) as problem:
@@ -70,9 +83,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return FAILED
 
 
+def _is_unread() -> bool:
+    """Tell whether the reader of the standard output has gone, as `head` does, and not of another pipe."""
+    output = select.poll()
+    output.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in output.poll(0))
+
+
+def _give_up_output() -> None:
+    """Drop what was printed if it cannot be written; otherwise the interpreter tries again at its end."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _say(sentence: str) -> None:
     """Say why a command failed, on one line that a terminal can show."""
-    plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence)
+    plain = visible(sentence)
     shown = plain if len(plain) <= LONGEST else f"{plain[: LONGEST // 2]} ... {plain[-LONGEST // 2 :]}"
     print(f"{PROGRAM}: {shown}", file=sys.stderr)
 
@@ -87,11 +116,10 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.counts import count_records, read_count_table
     from ldpfrontier.practice.design import design_channel, least_epsilon
     from ldpfrontier.practice.exports import design_json, files_beside
-    from ldpfrontier.practice.outputs import check_outputs
     from ldpfrontier.practice.texts import choice_text, design_text
 
     source = options.table if options.data is None else options.data
-    check_outputs(written_files(options.out), [source])
+    _check_outputs(written_files(options.out), [source])
     reading = {"missing": options.missing, "bins": parsed_bins(options.bins)}
     if options.data is not None:
         counting = Progress("{:,} records counted")
@@ -101,7 +129,9 @@ def design(options: argparse.Namespace) -> int:
         counting.end()
     else:
         count = "count" if options.count is None else options.count
-        table = read_count_table(options.table, options.sensitive, options.useful, count=count, **reading)
+        table = read_count_table(
+            options.table, options.sensitive, options.useful, count=count, remark=_warn, **reading
+        )
     for hint in table.hints:
         _warn(hint)
     if not options.spreadsheet:
@@ -158,25 +188,32 @@ def _warn_of_formulas(cells: Iterable[str]) -> None:
         )
 
 
+def _check_outputs(outputs: Sequence[Path | str], inputs: Sequence[Path | str]) -> None:
+    """Refuse outputs as `check_outputs` does, and say which folders will be made for the others."""
+    from ldpfrontier.practice.outputs import check_outputs
+
+    for folder in check_outputs(outputs, inputs):
+        _warn(f"the folder {folder} does not exist; it will be made.")
+
+
 def _channel_drawing(private: PrivateChannel) -> tuple[Callable[[Path], None] | None, str]:
     """Return the function that draws a channel to a path; without matplotlib, None and a sentence why."""
     try:
         from ldpfrontier.practice.pictures import channel_picture, draw
     except MissingExtra as missing:
         return None, f" No picture was drawn: {missing}"
-    return lambda path: draw(channel_picture(private), path), ""
+    return lambda path: draw(channel_picture(private), path, _warn), ""
 
 
 def apply(options: argparse.Namespace) -> int:
     """Privatize records."""
     from ldpfrontier.practice.channel_file import read_channel
     from ldpfrontier.practice.memo import Memo
-    from ldpfrontier.practice.outputs import check_outputs
     from ldpfrontier.practice.privatizing import privatize_file, privatize_persons
     from ldpfrontier.practice.sampling import Source
 
     outputs = [options.out] if options.memo is None else [options.out, options.memo]
-    check_outputs(outputs, [options.channel, options.data])
+    _check_outputs(outputs, [options.channel, options.data])
     private = read_channel(options.channel).verified()
     source: Source | None = None
     if options.insecure:
@@ -199,9 +236,11 @@ def apply(options: argparse.Namespace) -> int:
     working.end()
     print(f"{done.records:,} records privatized.")
     if options.memo is not None:
-        print(f"For {done.again:,} of them, the person's earlier report was repeated ({options.memo}).")
+        print(
+            visible(f"For {done.again:,} of them, the person's earlier report was repeated ({options.memo}).")
+        )
     print(wrapped(private.promise()))
-    print(f"File written: {options.out}.")
+    print(visible(f"File written: {options.out}."))
     if done.unmatched:
         _warn(
             f"the memo {options.memo} has the reports of {done.unmatched:,} people, and none of them is among"
@@ -229,11 +268,10 @@ def estimate(options: argparse.Namespace) -> int:
     from ldpfrontier.atomic import replacing
     from ldpfrontier.practice.channel_file import read_channel
     from ldpfrontier.practice.estimation import count_reports, estimate_distribution
-    from ldpfrontier.practice.outputs import check_outputs
     from ldpfrontier.practice.texts import estimate_csv, estimate_text
 
     outputs = [path for path in (options.out, options.picture) if path is not None]
-    check_outputs(outputs, [options.channel, options.data])
+    _check_outputs(outputs, [options.channel, options.data])
     private = read_channel(options.channel).verified()
     reading = Progress("{:,} reports read")
     counts = count_reports(private, options.data, column=options.column, progress=reading)
@@ -250,7 +288,7 @@ def estimate(options: argparse.Namespace) -> int:
             from ldpfrontier.practice.pictures import check_picture, draw, estimate_picture
 
             check_picture(options.picture)
-            draw(estimate_picture(found), stack.enter_context(replacing(options.picture)))
+            draw(estimate_picture(found), stack.enter_context(replacing(options.picture)), _warn)
     if options.json:
         from ldpfrontier.practice.exports import as_json
 
@@ -259,7 +297,7 @@ def estimate(options: argparse.Namespace) -> int:
     print(estimate_text(found))
     print("\n" + wrapped(f"The promise to the people who reported: {private.promise()}"))
     if outputs:
-        print(f"\nFiles written: {', '.join(outputs)}.")
+        print("\n" + visible(f"Files written: {', '.join(outputs)}."))
     return 0
 
 
@@ -298,7 +336,7 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def _warn(text: str) -> None:
-    print(f"{PROGRAM}: warning: {text}", file=sys.stderr)
+    print(f"{PROGRAM}: warning: {visible(text)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ def count_records(
     progress : callable, optional
         Called with the number of records read so far.
     remark : callable, optional
-        Called with a sentence if the file looks like a table of counts.
+        Called with a sentence if the file looks like a table of counts, or has fewer groups than wanted.
 
     Raises
     ------
@@ -156,6 +156,7 @@ def read_count_table(
     count: str = "count",
     missing: str | None = None,
     bins: Mapping[str, Bins] | None = None,
+    remark: Callable[[str], None] | None = None,
 ) -> CountTable:
     """Read a file of counts, with a row for every combination of values.
 
@@ -169,13 +170,15 @@ def read_count_table(
         Column of the counts.
     missing, bins
         As in `count_records`.
+    remark : callable, optional
+        Called with a sentence if a column has fewer groups than wanted.
 
     Raises
     ------
     ValueError
         As in `count_records`, and if a count is no whole number, 0 or more.
     """
-    return _counted(path, sensitive, useful, count, missing=missing, bins=bins)
+    return _counted(path, sensitive, useful, count, missing=missing, bins=bins, remark=remark)
 
 
 def _counted(
@@ -194,8 +197,9 @@ def _counted(
     count = None if count is None else as_text(count, "count")
     check_columns(sensitive, useful, count)
     made = translations_of(
-        path, (*sensitive, *useful), missing=missing, bins=bins, count=count, progress=progress
-    )
+        path, (*sensitive, *useful),
+        missing=missing, bins=bins, count=count, progress=progress, remark=remark,
+    )  # fmt: skip
     digest = hashlib.sha256()
     found = count_values(
         path, sensitive, useful,

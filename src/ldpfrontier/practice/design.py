@@ -15,7 +15,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimum import Optimum, checked_epsilon
+from ldpfrontier.optimum import Optimum
 from ldpfrontier.practice.attackers import (
     ATTACKERS,
     Attacker,
@@ -238,10 +238,9 @@ def design_channel(
     as_instance(table, CountTable, "The table")
     if mechanisms is not None:
         mechanisms = as_texts(mechanisms, "mechanisms")
-    epsilon = checked_epsilon(epsilon)
     most = SETTINGS.max_epsilon
-    if not 0 < epsilon <= most:
-        raise ValueError(f"epsilon is {epsilon:g}; it must be above 0 and at most {most:g}.")
+    allowed = f"a number above 0 and at most {most:g}"
+    epsilon = as_number(epsilon, "epsilon", allowed, least=math.ulp(0.0), most=most)
     if beta is None or order is None:
         raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
     if against not in ATTACKERS:

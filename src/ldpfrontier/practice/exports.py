@@ -87,7 +87,7 @@ def as_json(found: Any, **more: Any) -> str:
     **more
         Further attributes.
     """
-    return json.dumps({**_plain(found), **_plain(more)}, indent=1, ensure_ascii=False, allow_nan=False)
+    return json.dumps({**_plain(found), **_plain(more)}, indent=1, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

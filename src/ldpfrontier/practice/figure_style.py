@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ EPSILON = r"$\varepsilon$"
 #: Width of a full page of text, inches.
 PAGE_WIDTH = 6.9
 
+#: A warning of matplotlib about a letter that a font lacks, and how many letters a sentence names.
+_GLYPH, _MOST_LETTERS = re.compile(r"Glyph (\d+) "), 10
 
 _SETTINGS = {
     "font.family": "serif",
@@ -67,8 +71,39 @@ def style() -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, path: Path | str, dpi: int = 200) -> None:
-    """Write a figure in the format of its suffix, all or nothing; equal figures give equal bytes."""
+def save(
+    figure: Figure, path: Path | str, dpi: int = 200, remark: Callable[[str], None] = warnings.warn
+) -> None:
+    """Write a figure in the format of its suffix, all or nothing; equal figures give equal bytes.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : path
+    dpi : int
+        Dots per inch, of a PNG file.
+    remark : callable, optional
+        Called with a sentence if the font lacks letters, in place of a warning of matplotlib for each.
+    """
     kind = Path(path).suffix.removeprefix(".")
-    with style(), replacing(path) as partial:
+    with _letters_named_once(remark), style(), replacing(path) as partial:
         figure.savefig(partial, format=kind, dpi=dpi, metadata=_TIMELESS[kind])
+
+
+@contextmanager
+def _letters_named_once(remark: Callable[[str], None]) -> Iterator[None]:
+    """Call a function with one sentence about the letters that a font lacks, in place of many warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    lacking = dict[str, None]()
+    for warning in caught:
+        if found := _GLYPH.match(str(warning.message)):
+            lacking[chr(int(found[1]))] = None
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    if letters := "".join(lacking):
+        remark(
+            "the font of the picture lacks some letters of these values, which are drawn as boxes:"
+            f" {letters[:_MOST_LETTERS]}{' ...' * (len(letters) > _MOST_LETTERS)}"
+        )

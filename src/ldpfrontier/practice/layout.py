@@ -1,9 +1,15 @@
-"""Texts for a terminal: paragraphs, numbers and tables. This module imports no other library."""
+"""Texts for a terminal: paragraphs, numbers and tables, in which every character can be seen.
+
+Names and values may come from anybody. A line end in them must not begin a line of its own, and an escape
+sequence or a change of direction must not alter what is printed. This module imports no other library.
+"""
 
 from __future__ import annotations
 
 import math
 import textwrap
+
+from ldpfrontier.verify import visible
 
 #: Letters of a line.
 WIDTH = 100
@@ -11,7 +17,7 @@ WIDTH = 100
 
 def wrapped(text: str) -> str:
     """Break a paragraph into lines."""
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(visible(text), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def number(value: float, digits: int) -> str:
@@ -20,8 +26,8 @@ def number(value: float, digits: int) -> str:
 
 
 def columns(lines: list[list[str]]) -> str:
-    """Return lines of cells as a table of texts; line ends within a cell become spaces."""
-    lines = [[" ".join(cell.split()) for cell in line] for line in lines]
+    """Return lines of cells as a table of texts."""
+    lines = [list(map(visible, line)) for line in lines]
     widths = [max(len(line[i]) for line in lines if len(line) > i) for i in range(max(map(len, lines)))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
+
+from ldpfrontier.verify import visible
 
 PROGRAM = "ldp-frontier"
 
@@ -59,6 +62,14 @@ every claim of every file is proved, 1 if some claim is not, and 2 if a file is
 malformed."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line, and leaves the usage to ``--help``."""
+
+    def error(self, message: str) -> NoReturn:
+        """End the program with the reason."""
+        self.exit(2, f"{self.prog}: {visible(message)}. '{self.prog} --help' shows the options.\n")
+
+
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the options of a command, with its name as `command`; invalid options end the program.
 
@@ -67,7 +78,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     arguments : sequence of str or None
         By default, the arguments of the program.
     """
-    parser = argparse.ArgumentParser(prog=PROGRAM, description=_DESCRIPTION)
+    parser = _Parser(prog=PROGRAM, description=_DESCRIPTION)
     version = f"{PROGRAM} {import_module('ldpfrontier').__version__}"
     parser.add_argument("--version", action="version", version=version)
     parser.set_defaults(quiet=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 from ldpfrontier.practice.reading import is_standard_input
 
 
-def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -> None:
+def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -> list[Path]:
     """Refuse outputs that are inputs, by any name or link, or one another, or no files.
 
     Parameters
@@ -19,6 +19,11 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
     inputs : iterable of path
         Everything that is read.
 
+    Returns
+    -------
+    list of Path
+        Folders of outputs that do not exist yet.
+
     Raises
     ------
     ValueError
@@ -26,6 +31,7 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
     """
     sources = [Path(source) for source in inputs]
     seen: dict[Path, Path] = {}
+    new: dict[Path, None] = {}
     for target in map(Path, outputs):
         if is_standard_input(target):
             raise ValueError(
@@ -46,6 +52,9 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
             raise ValueError(f"{target} is a link that leads back to itself; an output must be a file.")
         if (other := seen.setdefault(target.resolve(), target)) is not target:
             raise ValueError(f"{other} and {target} are the same file; two outputs need two files.")
+        if not target.parent.exists():
+            new[target.parent] = None
+    return list(new)
 
 
 def _check_folder(target: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.estimation import Estimate
 from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, save, style
 from ldpfrontier.practice.records import said
+from ldpfrontier.verify import visible
 
 with extra("pictures"):
     from matplotlib.figure import Figure
@@ -24,8 +27,15 @@ FORMATS = (".pdf", ".svg", ".png")
 _INCHES, _DOT = 0.17, "#0072B2"
 
 
-def draw(figure: Figure, path: Path | str) -> None:
+def draw(figure: Figure, path: Path | str, remark: Callable[[str], None] = warnings.warn) -> None:
     """Write a picture in the format of its suffix, all or nothing.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : path
+    remark : callable, optional
+        Called with a sentence if the font lacks letters; it is a warning by default.
 
     Raises
     ------
@@ -33,7 +43,7 @@ def draw(figure: Figure, path: Path | str) -> None:
         If the suffix is none of a picture.
     """
     check_picture(path)
-    save(figure, path)
+    save(figure, path, remark=remark)
 
 
 def check_picture(path: Path | str) -> None:
@@ -99,5 +109,5 @@ def estimate_picture(estimate: Estimate) -> Figure:
 
 
 def _plain(text: str) -> str:
-    """Keep matplotlib from reading formulas into a text of the user's."""
-    return " ".join(text.replace("$", r"\$").split())
+    """Keep matplotlib from reading formulas into a text of the user's, and show all of its characters."""
+    return visible(text).replace("$", r"\$")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from ldpfrontier.practice.csv_text import without_formulas
 from ldpfrontier.practice.estimation import REPORT
 from ldpfrontier.practice.memo import Draw, Memo, is_decimal, normal_id
 from ldpfrontier.practice.outputs import check_outputs
-from ldpfrontier.practice.reading import shown
+from ldpfrontier.practice.reading import like_counts, shown
 from ldpfrontier.practice.records import (
     Label,
     as_path,
@@ -138,8 +139,9 @@ def privatize_file(
     Raises
     ------
     ValueError
-        If the file is no CSV file, lacks a column, has no records, or a value that the channel does not know;
-        or if both paths are one file, or a column that is kept has the name of the reports.
+        If the file is no CSV file, lacks a column, has no records, or a value that the channel does not know,
+        or looks like a table of counts; or if both paths are one file, or a column that is kept has the name
+        of the reports.
     """
     as_instance(private, PrivateChannel, "The channel")
     check_source(source)
@@ -257,7 +259,10 @@ def _written(
         with open(partial, "w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow([*columns.copied(keep), columns.report])
-            for chunk in read_chunks(path, asked, translations=made, progress=progress):
+            for chunk in read_chunks(
+                path, asked, translations=made, progress=progress,
+                on_counts=lambda name: _refuse_counts(path, name),
+            ):  # fmt: skip
                 inputs = codes([record[:cut] for record in chunk], done)
                 counts += np.bincount(inputs, minlength=counts.size)
                 ids = [] if person is None else _ids(path, person, [record[-1] for record in chunk], done)
@@ -271,6 +276,19 @@ def _written(
         removed = remove_abandoned(target)
     same = bool((counts == private.table.counts.ravel()).all())
     return Privatized(done, same, removed, again, draw.unmatched)
+
+
+def _refuse_counts(path: Path, name: str) -> NoReturn:
+    """Refuse a file whose rows seem to be counts of records.
+
+    Raises
+    ------
+    ValueError
+    """
+    raise ValueError(
+        f"{like_counts(path, name)} A report is drawn for every row, which must be the record of one person;"
+        " if the rows are records, remove this column from the file."
+    )
 
 
 def _ids(path: Path, person: str, texts: Sequence[str], done: int) -> list[str]:

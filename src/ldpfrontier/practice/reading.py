@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -93,7 +92,7 @@ def read_columns(
     columns: Sequence[str],
     size: int,
     digest: Digest | None = None,
-    remark: Callable[[str], None] | None = None,
+    on_counts: Callable[[str], None] | None = None,
 ) -> Iterator[list[Iterable[str]]]:
     """Yield the values of some columns of a table, a chunk of records at a time.
 
@@ -107,8 +106,8 @@ def read_columns(
         Most records in a chunk.
     digest : optional
         Fed with the bytes of the file.
-    remark : callable, optional
-        Called with a sentence if the first chunk looks like a table of counts.
+    on_counts : callable, optional
+        Called with the name of the column of counts if the first chunk looks like a table of counts.
 
     Yields
     ------
@@ -132,7 +131,7 @@ def read_columns(
         stream = stack.enter_context(io.BufferedReader(_Hashed(raw, digest), START))
         start = stream.peek(START)[:START]
         if start.startswith(b"PAR1"):
-            yield from _parquet_columns(path, columns, size, remark)
+            yield from _parquet_columns(path, columns, size, on_counts)
             while stream.read(START):  # for the hash; the library reads the file in its own order
                 pass
             return
@@ -140,7 +139,15 @@ def read_columns(
             if start.startswith(signature):
                 raise ValueError(f"{shown(path)} is {sentence}")
         text = stack.enter_context(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
-        yield from _csv_columns(text, path, start, columns, size, remark)
+        yield from _csv_columns(text, path, start, columns, size, on_counts)
+
+
+def like_counts(path: Path | str, name: str) -> str:
+    """Return the sentence that a file looks like a table of counts, which are in the column of a name."""
+    return (
+        f"{shown(path)} looks like a table of counts: the column {name!r} has whole numbers, and no two rows"
+        " are alike without it."
+    )
 
 
 def close_name(name: str, known: Iterable[str]) -> str:
@@ -188,7 +195,7 @@ def _csv_columns(
     start: bytes,
     columns: Sequence[str],
     size: int,
-    remark: Callable[[str], None] | None,
+    on_counts: Callable[[str], None] | None,
 ) -> Iterator[list[Iterable[str]]]:
     """Yield the values of columns of a CSV file whose first bytes are known."""
     known = start.decode("utf-8-sig", errors="replace")
@@ -217,8 +224,8 @@ def _csv_columns(
                     f"Record {done + place + 1} of {shown(path)} has {len(chunk[place])} fields; its header"
                     f" has {width}{by}."
                 )
-            if remark and not done and (sentence := _counted(path, header or (), columns, chunk)):
-                remark(sentence)
+            if on_counts and not done:
+                _notice_counts(header or (), columns, chunk, on_counts)
             done += len(chunk)
             yield [map(itemgetter(place), chunk) for place in places]
         if not done:
@@ -251,10 +258,13 @@ def _dialect(text: str, columns: Sequence[str], declared: re.Match[str] | None) 
     return max(product(declared[1] if declared else SEPARATORS, "\"'"), key=fits)
 
 
-def _counted(
-    path: Path | str, header: Sequence[str], columns: Sequence[str], records: Sequence[Sequence[str]]
-) -> str:
-    """Return a sentence if records look like those of a table of counts; nothing otherwise.
+def _notice_counts(
+    header: Sequence[str],
+    columns: Sequence[str],
+    records: Sequence[Sequence[str]],
+    on_counts: Callable[[str], None],
+) -> None:
+    """Call a function with the name of a column if records look like those of a table of its counts.
 
     They do if a column has the name of counts and whole numbers, and no two rows are alike in the others. A
     column that is not asked for and has no value twice is left aside: its values are numbers of rows.
@@ -268,14 +278,8 @@ def _counted(
         alike = len({tuple(row[i] for i in kept if i != place) for row in records}) < len(records)
         if alike or any(as_whole(value) is None for value in values[place]):
             continue
-        name = header[place]
-        option = "" if name == "count" else f" --count {shlex.quote(name)}"
-        return (
-            f"{shown(path)} looks like a table of counts: the column {name!r} has whole numbers, and no two"
-            f" rows are alike without it. Each row is taken for one record; --table {shlex.quote(str(path))}"
-            f"{option} in the place of --data reads the counts."
-        )
-    return ""
+        on_counts(header[place])
+        return
 
 
 def _check_text(path: Path | str, start: str) -> None:
@@ -322,7 +326,7 @@ def _check_kind(
 
 
 def _parquet_columns(
-    path: Path | str, columns: Sequence[str], size: int, remark: Callable[[str], None] | None
+    path: Path | str, columns: Sequence[str], size: int, on_counts: Callable[[str], None] | None
 ) -> Iterator[list[Iterable[str]]]:
     """Yield the values of columns of a Parquet file, as the texts that Python has for them."""
     if is_standard_input(path):
@@ -343,11 +347,10 @@ def _parquet_columns(
             if not table.metadata.num_rows:
                 raise ValueError(f"{path} has no records; at least one is needed.")
             header = table.schema_arrow.names
-            if remark and any(map(_has_counts, header)):
+            if on_counts and any(map(_has_counts, header)):
                 first = next(table.iter_batches(size))
                 texts = [map(_as_text, column.to_pylist()) for column in first.columns]
-                if sentence := _counted(path, header, columns, list(zip(*texts, strict=True))):
-                    remark(sentence)
+                _notice_counts(header, columns, list(zip(*texts, strict=True)), on_counts)
             for batch in table.iter_batches(size, columns=list(columns)):
                 yield [map(_as_text, batch.column(name).to_pylist()) for name in columns]
     except pyarrow.ArrowException as error:

@@ -6,13 +6,14 @@ Columns are read as texts, as they are: ``"01"`` and ``"1"`` are two values.
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
 from ldpfrontier.practice.numerals import as_finite, as_whole, is_ambiguous_whole
-from ldpfrontier.practice.reading import Digest, read_columns, shown
+from ldpfrontier.practice.reading import Digest, like_counts, read_columns, shown
 from ldpfrontier.practice.settings import SETTINGS
 
 #: A value of one attribute, or of several together: a text per column.
@@ -104,9 +105,17 @@ def count_values(
     found = Counter[Label]()
     done = 0
     asked = columns if count is None else (*columns, count)
-    told = remark if count is None else None
+
+    def notice(name: str) -> None:
+        if remark is not None and count is None:
+            option = "" if name == "count" else f" --count {shlex.quote(name)}"
+            remark(
+                f"{like_counts(path, name)} Each row is taken for one record; --table"
+                f" {shlex.quote(str(path))}{option} in the place of --data reads the counts."
+            )
+
     for chunk in read_chunks(
-        path, asked, translations=translations, digest=digest, progress=progress, remark=told
+        path, asked, translations=translations, digest=digest, progress=progress, on_counts=notice
     ):
         if count is None:
             found.update(chunk)
@@ -150,7 +159,7 @@ def read_chunks(
     translations: Mapping[str, Translation] | None = None,
     digest: Digest | None = None,
     progress: Callable[[int], None] | None = None,
-    remark: Callable[[str], None] | None = None,
+    on_counts: Callable[[str], None] | None = None,
 ) -> Iterator[list[Label]]:
     """Yield the values of some columns of a file, a chunk of records at a time.
 
@@ -169,8 +178,8 @@ def read_chunks(
         A hash, which is fed with the bytes of the file.
     progress : callable, optional
         Called with the number of records yielded so far, when the next are asked for.
-    remark : callable, optional
-        Called with a sentence if the file looks like a table of counts.
+    on_counts : callable, optional
+        Called with the name of the column of counts if the file looks like a table of counts.
 
     Raises
     ------
@@ -182,7 +191,7 @@ def read_chunks(
     columns = as_texts(columns, "The names of the columns")
     as_path(path)
     memories = {columns.index(name): _Memory(made) for name, made in (translations or {}).items()}
-    for values in read_columns(path, columns, size, digest, remark):
+    for values in read_columns(path, columns, size, digest, on_counts):
         chunk = list(zip(*_translated(values, memories), strict=True))
         done += len(chunk)
         yield chunk

@@ -30,7 +30,7 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
     head = f"{table.source}: {table.records:,} records, {size} values of {', '.join(table.attributes)}"
     # By the NMI that is printed: rounding does not decide between equal ones.
     order = sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf)
-    return "\n\n".join([head, _protection(made, order, best), _usefulness(made, order, best, error)])
+    return "\n\n".join([wrapped(head), _protection(made, order, best), _usefulness(made, order, best, error)])
 
 
 def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:

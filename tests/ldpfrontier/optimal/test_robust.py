@@ -156,7 +156,7 @@ def test_other_errors() -> None:
         optimal_robust(example_ball(), 1.0, pairs="some")  # type: ignore[arg-type]
     with pytest.raises(Intractable, match="at most 12 cells"):
         robust_rays(RenyiBall.confidence(np.ones((4, 4))).lower_bounds, 1.0, "distinct")
-    with pytest.raises(Intractable, match="21 public values"):
+    with pytest.raises(Intractable, match="21 useful values"):
         optimal_robust(RenyiBall.confidence(np.ones((2, 21))), 1.0)
     with pytest.raises(ValueError, match="rows = sensitive"):
         optimal_nonrobust(np.array([0.5, 0.5]), 1.0)

@@ -114,7 +114,7 @@ def test_a_large_table():
         assert srr < found.value < optimal_nonrobust(prior, epsilon).value
 
 
-def test_one_public_value_is_local_privacy():
+def test_one_useful_value_is_local_privacy():
     prior = np.array([[0.5], [0.3], [0.15], [0.05]])
     for epsilon in (0.2, 2.0):
         found = optimal_unconditional(prior, epsilon)
@@ -192,7 +192,7 @@ def test_two_sensitive_values_reach_far():
 def test_errors_are_sentences():
     with pytest.raises(Intractable, match=r"3 x 7: all subsets of 21 cells"):
         response_excess(np.full((3, 7), 1 / 21), 1.0)
-    with pytest.raises(Intractable, match=r"21 public values"):
+    with pytest.raises(Intractable, match=r"21 useful values"):
         optimal_unconditional(np.full((3, 21), 1 / 63), 1.0)
     with pytest.raises(Intractable, match=r"2 x 21: all subsets of 21 cells"):
         response_excess(np.full((2, 21), 1 / 42), 1.0)

@@ -64,7 +64,7 @@ def ready(here, made):
 def test_from_a_table_to_its_distribution(here, capsys):
     assert main([*DESIGN, "--epsilon", "1", "--out", "here/c.json"]) == 0
     said = capsys.readouterr()
-    assert said.err == ""
+    assert said.err == "ldp-frontier: warning: the folder here does not exist; it will be made.\n"
     assert "people.csv: 1,340 records, 2 x 3 values of illness, region, age" in said.out
     for name in ("exact", "unconditional", "ir", "ir_optimal", "srr", "subset", "grr", "ldp", "nr"):
         assert f" {name} " in said.out
@@ -240,7 +240,7 @@ def test_records_with_quotes_and_line_ends_go_through(here, capsys):
     with open("o.csv", encoding="utf-8", newline="") as stream:
         assert [row[0] for row in csv.reader(stream)] == ["note", "x", "y\nz", ""]
     assert main(["estimate", "--channel", "channel.json", "--data", "o.csv", "--picture", "e.svg"]) == 0
-    assert "a b, 1,2" in capsys.readouterr().out
+    assert "a\\nb, 1,2" in capsys.readouterr().out
 
 
 def test_quiet_commands_print_warnings_and_errors_alone(here, capsys, monkeypatch):
@@ -424,9 +424,9 @@ def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
         ([*DESIGN], "one of --epsilon, --utility and --error is needed"),
         ([*DESIGN, "--epsilon", "1", "--utility", "0.5"], "not allowed with argument"),
         ([*DESIGN, "--epsilon", "much"], "invalid float value: 'much'"),
-        ([*DESIGN, "--epsilon", "nan"], "epsilon is nan; it must be a finite number"),
-        ([*DESIGN, "--epsilon", "-1"], "epsilon is -1.0; it must be a finite number, 0 or more"),
-        ([*DESIGN, "--epsilon", "0"], "epsilon is 0; it must be above 0"),
+        ([*DESIGN, "--epsilon", "nan"], "epsilon is nan; it must be a number above 0 and at most 20."),
+        ([*DESIGN, "--epsilon", "-1"], "epsilon is -1.0; it must be a number above 0 and at most 20."),
+        ([*DESIGN, "--epsilon", "0"], "epsilon is 0.0; it must be a number above 0 and at most 20."),
         ([*DESIGN, "--utility", "1.5"], "The utility is 1.5; it must lie strictly between 0 and 1"),
         ([*DESIGN, "--epsilon", "1", "--mechanism", "magic"], "The mechanism is 'magic'; allowed against"),
         ([*DESIGN, "--epsilon", "1", "--mechanism", "nr"], "No mechanism is left to choose from (nr:"),
@@ -452,6 +452,90 @@ def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
 )  # fmt: skip
 def test_arguments_that_make_no_sense_get_a_sentence(ready, capsys, arguments, sentence):
     refused(capsys, ready, arguments, sentence)
+
+
+def test_counts_are_not_privatized_as_records(ready, capsys):
+    Path("counts.csv").write_text(
+        "illness,region,age,sex,count\nno,north,old,f,7\nno,north,old,m,9\nyes,south,old,f,1\n"
+    )
+    apply = [*APPLY[:3], "--data", "counts.csv", "--out", "new.csv"]
+    sentence = (
+        "counts.csv looks like a table of counts: the column 'count' has whole numbers, and no two rows are"
+        " alike without it. A report is drawn for every row, which must be the record of one person"
+    )
+    refused(capsys, ready, apply, sentence)
+    refused(capsys, ready, [*apply, "--memo", "memo", "--id", "sex"], sentence)
+    assert main([*apply, "--keep", "count"]) == 0  # who names the column knows what it is
+
+
+@pytest.mark.parametrize(
+    ("arguments", "start"),
+    [
+        ([], "ldp-frontier: the following arguments are required: COMMAND."),
+        (["design"], "ldp-frontier design: the following arguments are required: --sensitive."),
+        ([*APPLY, "--what"], "ldp-frontier: unrecognized arguments: --what."),
+    ],
+)
+def test_an_error_in_arguments_is_one_line_that_names_the_error(capsys, arguments, start):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith(start)
+    assert said.endswith(" --help' shows the options.\n")
+    assert said.count("\n") == 1
+
+
+def test_the_file_of_a_channel_is_not_its_certificate(ready, capsys):
+    assert main(["verify", "channel.json"]) == 2
+    assert capsys.readouterr().out == (
+        "channel.json: malformed: it is not of the format 'ldp-frontier certificate', version '1'; the"
+        " certificate of a channel is the file beside it that ends in .certificate.json.\n"
+    )
+
+
+@pytest.mark.parametrize("option", ["--data", "--table"])
+def test_fewer_groups_than_wanted_are_named(here, capsys, option):
+    Path("in.csv").write_text("s,n,count\n" + "a,0,3\n" * 9 + "b,0,2\na,1,1\nb,2,1\n")
+    design = ["design", option, "in.csv", "--sensitive", "s", "--useful", "n", "--epsilon", "1"]
+    assert main([*design, "--bins", "n=8", "--mechanism", "grr"]) == 0
+    said = "the values of n are put into 2 groups, not 8, since too many records have equal numbers: (-inf,1)"
+    assert said in capsys.readouterr().err
+    assert main([*design, "--bins", "n=2", "--mechanism", "grr"]) == 0
+    assert "groups" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_is_no_error(ready, unbuffered):
+    for arguments in (AUDIT, ["verify", "channel.json"], ESTIMATE):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run(
+            [sys.executable, "-m", "ldpfrontier", *arguments], stdout=write, stderr=subprocess.PIPE,
+            text=True, check=False, env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+        os.close(write)
+        assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_what_cannot_be_printed_is_an_error_of_the_command(ready):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ldpfrontier", *AUDIT], stdout=full, stderr=subprocess.PIPE, text=True,
+            check=False, env={**os.environ, "PYTHONUNBUFFERED": ""},
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, "ldp-frontier: No space left on device.\n")
+
+
+def test_letters_that_the_font_of_a_picture_lacks_are_named_once(here, capsys, recwarn):
+    Path("in.csv").write_text("病気,u\n有,x\n無,y\n有,y\n無,x\n", encoding="utf-8")
+    design = ["design", "--data", "in.csv", "--sensitive", "病気", "--useful", "u", "--epsilon", "1"]
+    assert main([*design, "--mechanism", "grr"]) == 0
+    (said,) = capsys.readouterr().err.splitlines()
+    start = "ldp-frontier: warning: the font of the picture lacks some letters of these values, which are"
+    assert said.startswith(f"{start} drawn as boxes: ")
+    assert set(said.split(": ")[-1]) == set("有無病気")
+    assert not recwarn
 
 
 def test_an_interruption_leaves_everything_as_it_was(ready, capsys, monkeypatch):

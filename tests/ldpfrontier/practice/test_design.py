@@ -142,7 +142,7 @@ def test_what_is_out_of_reach_says_why():
     assert polyopt.channel is None
     assert "at most 20 are supported" in polyopt.note
     assert made.best("information").name == "srr"
-    with pytest.raises(ValueError, match=r"There is no channel for polyopt\. A block has 21 public values"):
+    with pytest.raises(ValueError, match=r"There is no channel for polyopt\. A block has 21 useful values"):
         made.private(polyopt)
 
 
@@ -173,10 +173,10 @@ def test_an_empty_group_is_no_obstacle(table):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"epsilon": 0.0}, "epsilon is 0; it must be above 0 and at most 20"),
-        ({"epsilon": 21.0}, "epsilon is 21; it must be above 0 and at most 20"),
-        ({"epsilon": -1.0}, "epsilon is -1.0; it must be a finite number"),
-        ({"epsilon": math.nan}, "epsilon is nan; it must be a finite number"),
+        ({"epsilon": 0.0}, "epsilon is 0.0; it must be a number above 0 and at most 20"),
+        ({"epsilon": 21.0}, "epsilon is 21.0; it must be a number above 0 and at most 20"),
+        ({"epsilon": -1.0}, "epsilon is -1.0; it must be a number above 0"),
+        ({"epsilon": math.nan}, "epsilon is nan; it must be a number above 0"),
         (
             {"epsilon": 1.0, "mechanisms": ["binary"]},
             "The mechanism is 'binary'; allowed against insider are unconditional, exa",

@@ -107,7 +107,11 @@ def test_reports_of_a_killed_run_are_removed_and_named(here, capsys):
 
 def test_outputs_that_do_not_exist_yet_are_allowed(tmp_path):
     (tmp_path / "in.csv").write_text("x")
-    check_outputs([tmp_path / "a", tmp_path / "b"], [tmp_path / "in.csv", tmp_path / "missing"])
+    inputs = [tmp_path / "in.csv", tmp_path / "missing"]
+    assert check_outputs([tmp_path / "a", tmp_path / "b"], inputs) == []
+    new = [tmp_path / "new/a", tmp_path / "new/b", tmp_path / "a/b/c"]
+    assert check_outputs(new, inputs) == [tmp_path / "new", tmp_path / "a/b"]
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_new_file_with_columns_of_the_records_is_for_its_owner_alone(here):

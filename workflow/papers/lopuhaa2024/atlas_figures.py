@@ -39,7 +39,7 @@ def utility(table: pd.DataFrame) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        The sensitive attribute is down, the public one across; a pair without the mechanism has a cross.
+        The sensitive attribute is down, the useful one across; a pair without the mechanism has a cross.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def utility(table: pd.DataFrame) -> Figure:
         bar.set_ticks([0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
         bar.ax.xaxis.set_major_formatter("{x:g}")
         bar.ax.xaxis.set_minor_locator(NullLocator())
-        bar.set_label(r"$I_{\hat P}(X;Y)\,/\,H(X)$; sensitive down, public across", fontsize=8)
+        bar.set_label(r"$I_{\hat P}(X;Y)\,/\,H(X)$; sensitive down, useful across", fontsize=8)
     return figure
 
 
@@ -87,7 +87,7 @@ def statements(table: pd.DataFrame) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        The sensitive attribute is down, the public one across; small tables have a frame. A title has the
+        The sensitive attribute is down, the useful one across; small tables have a frame. A title has the
         number of pairs on which the statement holds, of those that have an answer.
 
     Raises
@@ -151,8 +151,8 @@ def _grid(rows: pd.DataFrame, column: str, names: list[str]) -> FloatArray:
     """Return a column as a matrix over pairs of attributes, nan where there is none."""
     grid = np.full((len(names), len(names)), np.nan)
     for instance, value in zip(rows["instance"], rows[column], strict=True):
-        sensitive, public = instance.split(", ")
-        grid[names.index(sensitive), names.index(public)] = value
+        sensitive, useful = instance.split(", ")
+        grid[names.index(sensitive), names.index(useful)] = value
     return grid
 
 

@@ -152,7 +152,7 @@ def atlas_pairs(table: pd.DataFrame) -> pd.DataFrame:
     """
     wide = table.pivot_table("answer", ["size", "instance"], "statement", aggfunc="first").reset_index()
     wide = _sorted(wide, "size")
-    texts = {"sensitive, public": wide["instance"], "size": wide["size"]}
+    texts = {"sensitive, useful": wide["instance"], "size": wide["size"]}
     return pd.DataFrame(texts | {words: wide[name] for name, words in STATED.items()}, dtype="str")
 
 
@@ -170,7 +170,7 @@ def _sorted(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
 def _name_columns(table: pd.DataFrame) -> dict[str, pd.Series[str]]:
     """Return the columns that name a row, as texts."""
     return {
-        "sensitive, public": table["instance"],
+        "sensitive, useful": table["instance"],
         "size": table["size"],
         "epsilon": table["epsilon"].map("{:.4g}".format),
     }

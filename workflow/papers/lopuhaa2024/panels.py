@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -33,6 +34,9 @@ LEVEL = f"privacy level {EPSILON} (nats)"
 #: Of the panels, in their order.
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
+#: Most letters of a line above a panel.
+_TITLE = 46
+
 #: Sizes of markers that look smaller than they are, points.
 _SIZES = {"*": 6.0, "X": 4.5}
 
@@ -47,20 +51,27 @@ def plot_panels(
     share_x: bool = True,
     share_y: bool = True,
 ) -> Figure:
-    """Plot panels by title, two to a row, under one legend, if it has entries."""
+    """Plot panels by title, two to a row, under one legend, if it has entries.
+
+    A single panel is half as wide as a page. The legend has fewer entries in a row, or the figure is wider,
+    where the legend would not fit otherwise.
+    """
     if not panels:
         raise ValueError("The table has no rows of the mechanisms that the figure shows.")
     columns = min(2, len(panels))
     height = math.ceil(len(panels) / columns)
     with style():
-        # A single panel is half as wide, and so is its legend.
-        beside = 2 if columns == 1 else len(legend) if len(legend) < 7 else 4
-        lines = math.ceil(len(legend) / beside) if legend else 0
-        figure = Figure(figsize=(PAGE_WIDTH * columns / 2, 0.11 + 0.17 * max(lines, 2) + 2.15 * height))
+        figure, width, lines = Figure(), PAGE_WIDTH * columns / 2, 0
+        if legend:
+            usual = 2 if columns == 1 else len(legend) if len(legend) < 7 else 4
+            needed, beside = _add_legend(figure, legend, usual)
+            width, lines = max(width, needed), math.ceil(len(legend) / beside)
+        figure.set_size_inches(width, 0.11 + 0.17 * max(lines, 2) + 2.15 * height)
         axes = figure.subplots(height, columns, squeeze=False, sharex=share_x, sharey=share_y).ravel()
         for ax, letter, (title, rows) in zip(axes, LETTERS, panels.items(), strict=False):
             panel(ax, rows)
-            ax.set_title(f"({letter}) {title.replace(' x ', ' × ')}", loc="left")
+            words = f"({letter}) {title.replace(' x ', ' × ')}"
+            ax.set_title(textwrap.fill(words, _TITLE, break_on_hyphens=False), loc="left")
         for ax in axes[len(panels) :]:
             ax.set_axis_off()
         # Panels with nothing below them carry the labels of the shared axis.
@@ -69,12 +80,31 @@ def plot_panels(
         if xlabel:
             figure.supxlabel(xlabel, fontsize=9)
         figure.supylabel(ylabel, fontsize=9)
-        if legend:
-            figure.legend(
-                handles=list(legend), loc="outside upper center", ncols=beside,
-                columnspacing=1.3, handlelength=2.6,
-            )  # fmt: skip
     return figure
+
+
+def _add_legend(figure: Figure, entries: Sequence[Artist], usual: int) -> tuple[float, int]:
+    """Add a legend with the usual number of entries in a row, or with fewer if it is wider than a page.
+
+    Returns
+    -------
+    float
+        What the legend takes of the width of the figure, inches.
+    int
+        Entries in a row.
+    """
+    for beside in range(usual, 0, -1):
+        legend = figure.legend(
+            handles=list(entries), loc="outside upper center", ncols=beside,
+            columnspacing=1.3, handlelength=2.6,
+        )  # fmt: skip
+        # At another resolution, letters may be a little wider.
+        width = 1.02 * legend.get_window_extent().width / figure.dpi
+        if width <= PAGE_WIDTH:
+            break
+        if beside > 1:
+            legend.remove()
+    return width, beside
 
 
 def mechanisms_in(panels: Mapping[str, pd.DataFrame]) -> list[Artist]:
@@ -100,7 +130,8 @@ def by_pair(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     require_one(table, "beta", "order")
     pairs = table[["size", "instance"]].drop_duplicates().itertuples(index=False, name=None)
     return {
-        f"{instance} ({size})": select(table, size=size, instance=instance)
+        # The columns of a user's own table may have any name, but begin no formula.
+        f"{instance} ({size})".replace("$", r"\$"): select(table, size=size, instance=instance)
         for size, instance in sorted(pairs, key=lambda pair: (small_first(pair[0])[0], pair[1]))
     }
 

@@ -147,7 +147,7 @@ def _atlas_pairs(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
     if pairs != ALL:
         return list(pairs)
     names = itertools.permutations(attributes(DATA, configuration), 2)
-    return [{"sensitive": sensitive, "public": public} for sensitive, public in names]
+    return [{"sensitive": sensitive, "useful": useful} for sensitive, useful in names]
 
 
 def _chunks(
@@ -186,15 +186,15 @@ def _mechanisms(paper: Mapping[str, Any], entry: Mapping[str, Any]) -> list[str]
 
 
 def _counts(pair: Mapping[str, Any]) -> dict[str, Any]:
-    counts = Counts(pair.get("data", DATA), pair["sensitive"], pair["public"])
-    name = f"{counts.sensitive}, {counts.public}"
+    counts = Counts(pair.get("data", DATA), pair["sensitive"], pair["useful"])
+    name = f"{counts.sensitive}, {counts.useful}"
     return {"counts": counts, "instance": name if counts.data == DATA else f"{counts.data}: {name}"}
 
 
 def _file_name(pair: Mapping[str, Any]) -> str:
     data = pair.get("data", DATA)
     names = [] if data == DATA else [data]
-    names.append(f"{pair['sensitive']}-{pair['public']}")
+    names.append(f"{pair['sensitive']}-{pair['useful']}")
     return "/".join(re.sub(r"[^\w-]+", "_", name) for name in names)
 
 
@@ -211,18 +211,18 @@ def random_tables(configuration: Mapping[str, Any]) -> _Parts:
     study = configuration["lopuhaa2024"]["synthetic"]
     numbers: dict[tuple[int, int], int] = {}
     for block in (*study["blocks"], *study["table2"]["blocks"]):
-        size = block["sensitive"], block["public"]
+        size = block["sensitive"], block["useful"]
         numbers[size] = max(numbers.get(size, 0), block["repetitions"])
     return {
         part: {
             "sensitive": sensitive,
-            "public": public,
+            "useful": useful,
             "numbers": list(range(file * TABLES_PER_FILE, (file + 1) * TABLES_PER_FILE)),
             **_origin(configuration),
         }
-        for (sensitive, public), number in sorted(numbers.items())
+        for (sensitive, useful), number in sorted(numbers.items())
         for file, part in enumerate(
-            _table_files(_size_name(sensitive, public), range(number), TABLES_PER_FILE).names
+            _table_files(_size_name(sensitive, useful), range(number), TABLES_PER_FILE).names
         )
     }
 
@@ -233,14 +233,14 @@ def fresh_tables(configuration: Mapping[str, Any]) -> _Parts:
     usual = _origin(configuration)
     concentrations = sorted({usual["concentration"], *map(float, fresh["concentrations"])})
     return {
-        f"{_size_name(sensitive, public)}/{concentration:g}": {
+        f"{_size_name(sensitive, useful)}/{concentration:g}": {
             "sensitive": sensitive,
-            "public": public,
+            "useful": useful,
             "tables": fresh["tables"],
             **usual,
             "concentration": concentration,
         }
-        for sensitive, public in fresh["sizes"]
+        for sensitive, useful in fresh["sizes"]
         for concentration in concentrations
     }
 
@@ -250,7 +250,7 @@ def own_tables(configuration: Mapping[str, Any]) -> _Parts:
     study = configuration["lopuhaa2024"]["synthetic"]
     return {
         part: {
-            "counts": Counts(pair["data"], pair["sensitive"], pair["public"]),
+            "counts": Counts(pair["data"], pair["sensitive"], pair["useful"]),
             "name": pair["data"],
             "numbers": list(range(file * OWN_PER_FILE, (file + 1) * OWN_PER_FILE)),
             "concentration": float(study["concentration"]),
@@ -270,9 +270,9 @@ def _origin(configuration: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _size_name(sensitive: int, public: int) -> str:
+def _size_name(sensitive: int, useful: int) -> str:
     """Name a size in the name of a part."""
-    return f"{sensitive}x{public}"
+    return f"{sensitive}x{useful}"
 
 
 def _table_files(name: str, numbers: Sequence[int], each: int) -> Parts:
@@ -351,15 +351,15 @@ def _blocks(
     study = paper["synthetic"]
     parts: _Parts = {}
     # The user's own mechanisms are on as many tables of every size as any other is.
-    most = {(b["sensitive"], b["public"]): b for b in sorted(blocks, key=lambda b: int(b["repetitions"]))}
+    most = {(b["sensitive"], b["useful"]): b for b in sorted(blocks, key=lambda b: int(b["repetitions"]))}
     for block in blocks:
-        is_largest = block is most[block["sensitive"], block["public"]]
+        is_largest = block is most[block["sensitive"], block["useful"]]
         mechanisms = _mechanisms(paper, block) if is_largest else list(block["mechanisms"])
         tables, per_job = block["repetitions"], block.get("per_job", study["per_job"])
         # Which tables are in a part does not depend on how many there are: more tables leave it as it is.
         for part in range(math.ceil(tables / per_job)):
             numbers = range(part * per_job, min((part + 1) * per_job, tables))
-            size = _size_name(block["sensitive"], block["public"])
+            size = _size_name(block["sensitive"], block["useful"])
             parts[f"{block['name']}/{part}"] = {
                 "random_tables": _table_files(size, numbers, TABLES_PER_FILE),
                 "numbers": list(numbers),
@@ -376,7 +376,7 @@ def theorem_tables(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the random tables on which the theorems are checked."""
     tables = configuration["lopuhaa2024"]["theorems"]["tables"]
     return {
-        "tables": [[[t["sensitive"], t["public"]], t["records"]] for t in tables],
+        "tables": [[[t["sensitive"], t["useful"]], t["records"]] for t in tables],
         "seed": configuration["seed"],
     }
 
@@ -445,20 +445,20 @@ def _pair_contradictions(
     seen: dict[str, tuple[str, str, str]],
     configuration: Mapping[str, Any],
 ) -> Iterator[str]:
-    data, sensitive, public = counts = pair.get("data", DATA), pair["sensitive"], pair["public"]
+    data, sensitive, useful = counts = pair.get("data", DATA), pair["sensitive"], pair["useful"]
     try:
         known = attributes(data, configuration)
     except ValueError as problem:
         yield f"{key}.data: {problem}"
         return
-    for name in ("sensitive", "public"):
+    for name in ("sensitive", "useful"):
         if pair[name] not in known:
             yield f'{key}.{name} is "{pair[name]}"; allowed is one of {", ".join(known)}.'
-    if sensitive == public:
+    if sensitive == useful:
         yield f"{key} has {sensitive!r} twice; allowed are two different attributes."
     file = _file_name(pair)
     if seen.get(file) == counts:
-        yield f"{key} repeats {sensitive}, {public}; allowed is each pair once."
+        yield f"{key} repeats {sensitive}, {useful}; allowed is each pair once."
     elif file in seen:
         yield f"{key} has the name of another pair, {file}, on disk; allowed are names that differ there."
     seen[file] = counts
@@ -476,7 +476,7 @@ def _study_contradictions(study: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{here}.name repeats {block['name']!r}; allowed is each name once."
             names.add(block["name"])
             yield from _unknown_mechanisms(f"{here}.mechanisms", block["mechanisms"])
-            size = f"{block['sensitive']} x {block['public']}"
+            size = f"{block['sensitive']} x {block['useful']}"
             for mechanism in block["mechanisms"]:
                 if (size, mechanism) in solved:
                     yield (

@@ -31,7 +31,7 @@ class RandomTable(NamedTuple):
 
 def random_tables(
     sensitive: int,
-    public: int,
+    useful: int,
     numbers: Iterable[int],
     *,
     records: int = 32561,
@@ -42,7 +42,7 @@ def random_tables(
 
     Parameters
     ----------
-    sensitive, public : int
+    sensitive, useful : int
         Numbers of values a1 and a2.
     numbers : iterable of int
         Of the tables.
@@ -63,16 +63,16 @@ def random_tables(
     ValueError
         If an argument is out of range.
     """
-    if min(sensitive, public) < 1:
-        raise ValueError(f"The size is {sensitive} x {public}; it must be two numbers, 1 or more.")
-    name = f"lopuhaa2024 {sensitive} x {public}"
-    weights = _weights(np.zeros((sensitive, public)), concentration)
+    if min(sensitive, useful) < 1:
+        raise ValueError(f"The size is {sensitive} x {useful}; it must be two numbers, 1 or more.")
+    name = f"lopuhaa2024 {sensitive} x {useful}"
+    weights = _weights(np.zeros((sensitive, useful)), concentration)
     return _drawn(name, weights, numbers, records, concentration=concentration, seed=seed)
 
 
 def fresh_tables(
     sensitive: int,
-    public: int,
+    useful: int,
     tables: int,
     *,
     first: int = 100,
@@ -82,7 +82,7 @@ def fresh_tables(
 ) -> pd.DataFrame:
     """Draw so many tables as `random_tables` does, from the number `first` on."""
     numbers = range(first, first + tables)
-    return random_tables(sensitive, public, numbers, records=records, concentration=concentration, seed=seed)
+    return random_tables(sensitive, useful, numbers, records=records, concentration=concentration, seed=seed)
 
 
 def tables_around(
@@ -129,9 +129,9 @@ def theorem_tables(tables: Sequence[tuple[Sequence[int], int]], *, seed: int) ->
     The number of a table is that of its records.
     """
     drawn = []
-    for (sensitive, public), records in tables:
-        weights = _weights(np.zeros((sensitive, public)), 0.5)
-        name = f"lopuhaa2024 theorems {sensitive} x {public}"
+    for (sensitive, useful), records in tables:
+        weights = _weights(np.zeros((sensitive, useful)), 0.5)
+        name = f"lopuhaa2024 theorems {sensitive} x {useful}"
         drawn.append(_drawn(name, weights, [records], records, concentration=0.5, seed=seed))
     return POPULATION.conform(pd.concat(drawn))
 

@@ -110,14 +110,14 @@ class DataSet:
                 f"those of {self.name} have {self.sha256}."
             )
 
-    def contingency(self, text: str, sensitive: str, public: str) -> Contingency:
+    def contingency(self, text: str, sensitive: str, useful: str) -> Contingency:
         """Cut the table of one pair of attributes out of the text of all pair counts.
 
         Parameters
         ----------
         text : str
             As `read` returns it.
-        sensitive, public : str
+        sensitive, useful : str
             Two different attributes, in either order.
 
         Raises
@@ -127,14 +127,14 @@ class DataSet:
         DataError
             If the text lacks the pair, or a cell of it, or has one twice, or a count that is no whole number.
         """
-        for name in (sensitive, public):
+        for name in (sensitive, useful):
             if name not in self.attributes:
                 raise ValueError(
                     f"{name!r} is not an attribute of {self.name}; allowed are {_join(self.attributes)}."
                 )
-        if sensitive == public:
+        if sensitive == useful:
             raise ValueError(
-                f"The sensitive and the public attribute are both {public!r}; "
+                f"The sensitive and the useful attribute are both {useful!r}; "
                 f"allowed are two different ones of {_join(self.attributes)}."
             )
         counts, cells = f"The pair counts of {self.name}", dict[tuple[str, str], int]()
@@ -143,9 +143,9 @@ class DataSet:
             raise DataError(f"{counts} lack the columns {', '.join(missing)}.")
         for row in rows:
             pair, cell = (row["attribute_a"], row["attribute_b"]), (row["value_a"], row["value_b"])
-            if pair not in ((sensitive, public), (public, sensitive)):
+            if pair not in ((sensitive, useful), (useful, sensitive)):
                 continue
-            cell = cell if pair == (sensitive, public) else cell[::-1]
+            cell = cell if pair == (sensitive, useful) else cell[::-1]
             if cell in cells or not (row["count"] or "").isdecimal():
                 raise DataError(
                     f"{counts} repeat a pair of values in line {rows.line_num}, or have no number there."
@@ -154,7 +154,7 @@ class DataSet:
         labels, columns = (tuple(sorted({cell[i] for cell in cells})) for i in (0, 1))
         if not cells or len(cells) < len(labels) * len(columns):
             raise DataError(
-                f"{counts} have {len(cells)} pairs of values of {sensitive} and {public}; all"
+                f"{counts} have {len(cells)} pairs of values of {sensitive} and {useful}; all"
                 f" {len(labels)} x {len(columns)} are needed, with 0 for one that does not occur."
             )
         return Contingency(labels, columns, tuple(tuple(cells[r, c] for c in columns) for r in labels))
@@ -182,7 +182,7 @@ class OwnTable(DataSet):
             licence="",
             counts=entry["file"],
             sha256="",
-            attributes=(entry["sensitive"], entry["public"]),
+            attributes=(entry["sensitive"], entry["useful"]),
             count=entry.get("count", "count"),
         )
 
@@ -233,7 +233,7 @@ class Contingency:
     Attributes
     ----------
     rows, columns : tuple of str
-        The values of the sensitive and of the public attribute.
+        The values of the sensitive and of the useful attribute.
     counts : tuple of tuple of int, shape (a1, a2)
     """
 

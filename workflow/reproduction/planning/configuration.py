@@ -13,6 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from ldpfrontier.verify import visible
 from reproduction.data.catalogue import catalogue, own_tables
 from reproduction.planning.paper import Paper
 
@@ -35,6 +36,15 @@ _RANGES = {
     "minLength": "with at least {} characters",
     "pattern": "that matches {}",
 }
+
+
+_NO_FILE = "there is no such file beside the files of configuration or in the working directory"
+#: Most bytes of the name of a column: two of them, and more, are the name of a file.
+_MOST_BYTES = 100
+_NO_NAME = (
+    "it becomes a part of the names of files, so that allowed is a name without / { } < > and control"
+    f" characters, of at most {_MOST_BYTES} bytes, that is not . or ..; rename the column in the file"
+)
 
 
 class ConfigurationError(ValueError):
@@ -87,7 +97,7 @@ def check(configuration: Mapping[str, Any], common: Mapping[str, Any], found: It
     ]
     # What contradicts what can only be asked about keys that are sound each for itself.
     if problems := problems or list(_contradictions(plain, found)):
-        raise ConfigurationError("\n".join(dict.fromkeys(problems)))
+        raise ConfigurationError("\n".join(map(visible, dict.fromkeys(problems))))
 
 
 def read_texts(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,6 +119,33 @@ def _read_inside(value: Any) -> Any:
         return yaml.safe_load(value) if isinstance(value, str) else value
     except yaml.YAMLError:
         return value
+
+
+def use_current_names(sections: Mapping[str, Any]) -> list[str]:
+    """Give keys with a former name the current one, and return a warning for each.
+
+    The values of a pair of attributes were called sensitive and public, and are now sensitive and useful.
+
+    Parameters
+    ----------
+    sections : mapping
+        Sections of the configuration by their keys; changed in place.
+    """
+    warnings = []
+
+    def rename(value: Any, path: tuple[Any, ...]) -> None:
+        if isinstance(value, dict) and {"sensitive", "public"} <= value.keys() and "useful" not in value:
+            value["useful"] = value.pop("public")
+            warnings.append(
+                f"{_dotted_key((*path, 'public'))} is the former name of {_dotted_key((*path, 'useful'))};"
+                " the next version will not know it."
+            )
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(inner, dict | list):
+                rename(inner, (*path, key))
+
+    rename(sections, ())
+    return warnings
 
 
 def _sentences(error: ValidationError) -> Iterator[str]:
@@ -177,7 +214,7 @@ def _contradictions(configuration: Mapping[str, Any], found: Iterable[Paper]) ->
     if adult["source"] == "file" and adult["file"] is None:
         yield "adult.source is 'file' but adult.file is null; it must name the raw adult.data."
     if adult["source"] in ("auto", "file") and adult["file"] and not Path(adult["file"]).is_file():
-        yield f"adult.file is {adult['file']!r}; there is no such file."
+        yield f"adult.file is {adult['file']!r}; {_NO_FILE}."
     yield from _own_tables(configuration)
     for paper in found:
         plan = paper.plan()
@@ -191,10 +228,23 @@ def _own_tables(configuration: Mapping[str, Any]) -> Iterator[str]:
         if name in catalogue() or name in configuration:
             yield f"{key} has the name of another data set or section; allowed is a name of its own."
             continue
+        if not table.path(Path()).exists():
+            yield f"{key}.file is {table.counts!r}; {_NO_FILE}."
+            continue
+        named = zip(("sensitive", "useful"), table.attributes, strict=True)
+        if wrong := [(place, column) for place, column in named if not _names_a_file(column)]:
+            yield from (f"{key}.{place} is {column!r}; {_NO_NAME}." for place, column in wrong)
+            continue
         try:
             table.contingency(table.read(table.path(Path())), *table.attributes)
         except ValueError as problem:
             yield f"{key}: {problem}"
+
+
+def _names_a_file(column: str) -> bool:
+    """Tell whether a column can be a part of the names of files, in which Snakemake reads braces and < >."""
+    is_short = len(column.encode()) <= _MOST_BYTES
+    return is_short and column.isprintable() and column not in (".", "..") and not set(column) & set("/{}<>")
 
 
 def grid_contradictions(key: str, axis: Mapping[str, Any]) -> Iterator[str]:

@@ -35,6 +35,24 @@ def locate_papers(configuration: dict[str, Any], folders: Sequence[Path]) -> lis
     return list(configuration["papers"])
 
 
+def locate_files(configuration: Mapping[str, Any], folders: Sequence[Path]) -> None:
+    """Write the paths of the user's files of data into the configuration, relative to the working directory.
+
+    Parameters
+    ----------
+    configuration : mapping
+        Not checked: what names no file is left alone.
+    folders : sequence of Path
+        Where relative paths in `data` and `adult` are looked for, in this order.
+    """
+    tables, adult = configuration.get("data"), configuration.get("adult")
+    for entry in (*(tables.values() if isinstance(tables, dict) else ()), adult):
+        named = entry.get("file") if isinstance(entry, dict) else None
+        if isinstance(named, str) and not Path(named).is_absolute():
+            found = next((folder / named for folder in folders if (folder / named).is_file()), None)
+            entry["file"] = named if found is None else os.path.relpath(found)
+
+
 def locate_mechanisms(configuration: Mapping[str, Any], folders: Sequence[Path]) -> None:
     """Write the file of every mechanism of the user's own into its entry, relative to the working directory.
 

@@ -66,13 +66,13 @@ class Counts:
     ----------
     data : str
         Name of the data set.
-    sensitive, public : str
+    sensitive, useful : str
         Its attributes in the rows and in the columns.
     """
 
     data: str
     sensitive: str
-    public: str
+    useful: str
 
 
 @dataclass(frozen=True)

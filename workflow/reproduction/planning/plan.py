@@ -71,7 +71,7 @@ class Plan:
     All paths are relative to the working directory: ``results/tables/<paper>/<table>.parquet`` for a table,
     ``results/chunks/<paper>/<table>/<part>.parquet`` for a part of one,
     ``results/data/populations/<paper>/<table>.parquet`` or ``.../<table>/<part>.parquet`` for a population,
-    ``results/data/<data>/<sensitive>/<public>.csv`` for a table of counts, and
+    ``results/data/<data>/<sensitive>/<useful>.csv`` for a table of counts, and
     ``results/certificates/<paper>/`` for certificates.
     """
 
@@ -180,7 +180,7 @@ class Plan:
 
     def count_files(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the files of the tables of counts among the arguments."""
-        return [f"results/data/{c.data}/{c.sensitive}/{c.public}.csv" for _, c in count_arguments(arguments)]
+        return [f"results/data/{c.data}/{c.sensitive}/{c.useful}.csv" for _, c in count_arguments(arguments)]
 
     def job_description(self, call: Call, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return a job as plain values: the function, its arguments, and hashes of the tables that it reads.
@@ -194,7 +194,7 @@ class Plan:
             **({"own_mechanisms": own} if own else {}),
             "function": call.function_name,
             "arguments": plain(arguments),
-            "counts": {name: [c.data, c.sensitive, c.public, self.digest(c)] for name, c in counts.items()},
+            "counts": {name: [c.data, c.sensitive, c.useful, self.digest(c)] for name, c in counts.items()},
             "tables": [
                 {
                     "name": table.name,
@@ -289,7 +289,7 @@ class Plan:
             data = data_set(counts.data, self.configuration)
             if counts.data not in self._texts:
                 self._texts[counts.data] = data.read(data.path(self._resources))
-            table = data.contingency(self._texts[counts.data], counts.sensitive, counts.public)
+            table = data.contingency(self._texts[counts.data], counts.sensitive, counts.useful)
             self._digests[counts] = table.digest()
         return self._digests[counts]
 

@@ -5,9 +5,10 @@ K_s (`block_tree`), so that the claim is ::
 
     sum_s f_s(w_s) <= Z log Z,     Z = sum_s z_s(w_s),     f_s(w) = sum_u P_su w_u log w_u - c_s . w.
 
-A tangent -Z log Z <= e^(lam - 1) - lam Z separates the blocks: heights h_s with f_s - lam z_s <= h_s prove it
-if e^(lam - 1) + sum_s h_s <= 0. Where no single lam does, the columns are split by the z of a block, again
-and again, and every leaf has a lam and heights of its own, for blocks with z_s in its intervals. A few leaves
+mu is convex, so that it is enough to prove this where every w_s is a vertex of K_s. A tangent
+-Z log Z <= e^(lam - 1) - lam Z separates the blocks: heights h_s with f_s - lam z_s <= h_s prove it if
+e^(lam - 1) + sum_s h_s <= 0. Where no single lam does, the columns are split by the z of a block, again and
+again, and every leaf has a lam and heights of its own, for vertices with z_s in its intervals. A few leaves
 are enough on all tables seen, as the z of one or two blocks decide about Z.
 """
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class GeometrySettings:
-    """Numbers that the vertices of blocks are found with; a letter is a public value."""
+    """Numbers that the vertices of blocks are found with; a letter is a useful value."""
 
     # Stated limits.
     #: Letters of a block: their 2^20 subsets are 1e6 vertices of some families, about 100 MB a block.
     max_letters: int = 20
 
     # Accuracy and safety.
-    #: Least 1 - S_s, where one public value is known to be itself.
+    #: Least 1 - S_s, where one useful value is known to be itself.
     least_rest: float = 1e-15
     #: Relative: where two families of vertices meet, rounding must not lose the vertex to neither.
     overlap: float = 1e-12

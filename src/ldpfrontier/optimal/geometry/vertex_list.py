@@ -1,6 +1,6 @@
 r"""Lists of vertices of a block, with what a column gains by them.
 
-A column is a product over the sensitive values s of blocks w_s, each with an entry per public value (letter).
+A column is a product over the sensitive values s of blocks w_s, each with an entry per useful value (letter).
 At prices c a vertex w of the block of s counts by ::
 
     g(w) - c . w,     g(w) = sum_u P_u w_u log w_u,     and by     z(w) = sum_u P_u w_u,
@@ -142,7 +142,7 @@ class VertexList:
         self.letters = len(occupied) + int(len(occupied) < len(prior))
         if self.letters > SETTINGS.max_letters:
             raise Intractable(
-                f"A block has {self.letters} public values with positive counts; at most"
+                f"A block has {self.letters} useful values with positive counts; at most"
                 f" {SETTINGS.max_letters} are supported, because all their subsets are listed."
             )
         self.prior = self.fold(prior)

@@ -366,3 +366,26 @@ def test_every_multiplier_matters_or_may_be_another() -> None:
         refused += code_of(content) != 0
         assert float(claim["bound"]) >= value
     assert tried // 2 < refused < tried
+
+
+def test_with_tilts_the_height_of_a_leaf_holds_at_vertices_alone() -> None:
+    """Points of a block between them may exceed it: the claim follows for them from those of all leaves.
+
+    The block [1, 3] of a single letter has no vertex with z between 1.8 and 2.2. Its height there is as low
+    as tilts make it, so that the leaf proves nothing about its points.
+    """
+    with localcontext(verify.EXACT):
+        least, rest, one = Decimal("0.1"), Decimal("0.9"), Decimal(1)
+        width = verify.quotient(Decimal(2), rest)[1]
+        block = verify.Block([one], [Decimal(0)], [least], rest, width, one + rest * width)
+        ends = Decimal("1.8"), Decimal("2.2")
+
+        def exceeds(w: str, height: Decimal) -> bool:
+            return Decimal(w) * verify.ln(Decimal(w))[0] - Decimal(w) > height
+
+        plain, tilted = (
+            block.bound(["?0", *leaves], one, ends) for leaves in (["0", "0"], ["0 99", "0 -99"])
+        )
+        assert not any(exceeds(w, plain) for w in ("1", "2", "3"))
+        assert all(exceeds(w, tilted) for w in ("1.8", "2", "2.2"))
+        assert tilted < -50

@@ -51,9 +51,9 @@ def change_settings(monkeypatch: pytest.MonkeyPatch, **changes: float) -> None:
         monkeypatch.setattr(module, "SETTINGS", replace(module.SETTINGS, **changes))
 
 
-def adult_counts(sensitive: str, public: str) -> np.ndarray:
+def adult_counts(sensitive: str, useful: str) -> np.ndarray:
     adult = data_set("adult")
-    return np.array(adult.contingency(adult.read(BUNDLED), sensitive, public).counts)
+    return np.array(adult.contingency(adult.read(BUNDLED), sensitive, useful).counts)
 
 
 def test_empty_letters_share_an_entry_without_loss() -> None:
@@ -111,7 +111,7 @@ def test_proximal_generation_bounds_and_nears_the_enumerated_optimum(
 
 
 @pytest.mark.parametrize(
-    ("sensitive", "public", "epsilon", "nmi", "gap"),
+    ("sensitive", "useful", "epsilon", "nmi", "gap"),
     [
         ("sex", "race", 1.0, 0.501642, 1e-7),
         ("education", "marital-status", 0.3, 0.074916, 2.8e-8),
@@ -119,8 +119,8 @@ def test_proximal_generation_bounds_and_nears_the_enumerated_optimum(
         ("occupation", "education", 2.0, 0.290500, 1.6e-7),
     ],
 )
-def test_adult_tables(sensitive: str, public: str, epsilon: float, nmi: float, gap: float) -> None:
-    counts = adult_counts(sensitive, public)
+def test_adult_tables(sensitive: str, useful: str, epsilon: float, nmi: float, gap: float) -> None:
+    counts = adult_counts(sensitive, useful)
     ball = RenyiBall.confidence(counts)
     optimum = optimal_robust(ball, epsilon, tolerance=1e-8)
     assert optimum.value / entropy(ball.centre) >= nmi

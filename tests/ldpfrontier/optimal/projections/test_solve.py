@@ -34,9 +34,9 @@ ORDERS = (0.5, 1.0, 2.0, 3.0)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def adult_ball(sensitive: str, public: str) -> RenyiBall:
+def adult_ball(sensitive: str, useful: str) -> RenyiBall:
     adult = data_set("adult")
-    return RenyiBall.confidence(adult.contingency(adult.read(BUNDLED), sensitive, public).counts)
+    return RenyiBall.confidence(adult.contingency(adult.read(BUNDLED), sensitive, useful).counts)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -192,8 +192,8 @@ def test_covers_find_the_vertices_that_are_missing():
 
 
 def test_degenerate_tables():
-    one_public = RenyiBall.confidence([[20], [30]])
-    assert optimal_robust(one_public, 1.0, envelope="projections").value > 0
+    one_useful = RenyiBall.confidence([[20], [30]])
+    assert optimal_robust(one_useful, 1.0, envelope="projections").value > 0
     empty_group = RenyiBall.confidence([[20, 5, 0], [0, 0, 0]])
     optimum = optimal_robust(empty_group, 1.0, envelope="projections", pairs="distinct")
     assert empty_group.worst_case_epsilon(optimum.channel) <= 1.0 + 1e-9

@@ -79,11 +79,11 @@ def test_dear_mechanisms_are_left_out_of_large_tables_with_a_reason():
     assert set(select(table, metric="nmi").dropna(subset=["value"])["mechanism"]) == {"polyopt", "grr"}
 
 
-def test_polyopt_is_left_out_where_too_many_public_values_occur():
+def test_polyopt_is_left_out_where_too_many_useful_values_occur():
     counts = np.ones((2, 21), dtype=int)
     table = atlas(counts, [1.0], instance="a, b", mechanisms=["polyopt", "grr"], cells={})
     (note,) = set(table.loc[table["status"] == SKIPPED, "note"])
-    assert note.startswith("A block has 21 public values with positive counts; at most 20 are supported")
+    assert note.startswith("A block has 21 useful values with positive counts; at most 20 are supported")
 
 
 # Statements
@@ -248,12 +248,12 @@ def test_all_pairs_are_the_ordered_pairs_of_adult():
         ({"mechanisms": ["rappor"]}, 'lopuhaa2024.atlas.mechanisms[0] is "rappor"; allowed is one of nr'),
         ({"cells": {"rappor": 3}}, "lopuhaa2024.atlas.cells has 'rappor'; allowed is one of nr"),
         (
-            {"pairs": [{"sensitive": "sex", "public": "sex"}]},
+            {"pairs": [{"sensitive": "sex", "useful": "sex"}]},
             "lopuhaa2024.atlas.pairs[0] has 'sex' twice; allowed are two different attributes.",
         ),
         (
-            {"pairs": [{"sensitive": "sex", "public": "age"}]},
-            'lopuhaa2024.atlas.pairs[0].public is "age"; allowed is one of workclass',
+            {"pairs": [{"sensitive": "sex", "useful": "age"}]},
+            'lopuhaa2024.atlas.pairs[0].useful is "age"; allowed is one of workclass',
         ),
     ],
 )

@@ -150,7 +150,7 @@ def test_every_step_is_worth_at_least_as_much_and_nothing_passes_the_frontier(co
             assert (value[other] <= value[name] + 1e-9).all(), (other, name)
     assert (value["exact"] <= bound["exact"]).all()
     assert (bound["exact"] <= bound["nr"] + 1e-12).all()
-    # With two public values the simplex around a projection is the projection.
+    # With two useful values the simplex around a projection is the projection.
     gained = value["projections_distinct"] - value["polyopt_distinct"]
     assert (gained > 1e-4).any() == (counts.shape[1] > 2)
 
@@ -224,7 +224,7 @@ def test_larger_classes_in_the_example():
         computed[f"I_P-hat of {name}"]
         for name in ("PolyOpt, distinct pairs", "the projections of F", "the optimum over F")
     )
-    # With two public values the simplex around a projection is the projection.
+    # With two useful values the simplex around a projection is the projection.
     assert computed["I_P-hat of PolyOpt"] + 0.1 < distinct == pytest.approx(projections, abs=1e-7)
     assert projections <= exact + 1e-9
     assert exact <= computed["bound on I_P-hat of every robust mechanism"]
@@ -237,7 +237,7 @@ def test_extreme_rays_against_exact_enumeration(shape, epsilon):
     for _ in range(3):
         lower = rng.dirichlet(np.ones(shape[1]), size=shape[0]) * rng.uniform(0.3, 1.0, size=(shape[0], 1))
         if shape[1] == 1:
-            # With one public value its probability is 1.
+            # With one useful value its probability is 1.
             lower[:] = 1.0
         rays, exact = extreme_rays(lower, epsilon), robust_rays(lower, epsilon, "all")
         exact = exact / exact.sum(axis=1, keepdims=True)

@@ -1,13 +1,15 @@
 """The figures of lopuhaa2024 show what is in their tables."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from ldpfrontier.practice.figure_style import save
-from papers.lopuhaa2024 import figures, notes, summaries
+from ldpfrontier.practice.figure_style import PAGE_WIDTH, save, style
+from papers.lopuhaa2024 import figures, notes, panels, summaries
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.experiments import fig2
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI
@@ -70,6 +72,36 @@ def test_panels_are_titled_by_pair_and_size_small_tables_first(table):
     assert figure.get_supylabel() == NMI
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == ["NR (not robust)", "IR", "SRR", "GRR"]
+
+
+def outside(figure) -> float:
+    """Return how far something sticks out of a figure, in inches."""
+    with style():
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        box, (width, height) = figure.get_tightbbox(canvas.get_renderer()), figure.get_size_inches()
+    return max(-box.x0, -box.y0, box.x1 - width, box.y1 - height)
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 3])
+@pytest.mark.parametrize(
+    "instance",
+    ["town: s, u", "town: how often have you seen a physician, region of residence and age", "t: $a_$, u"],
+)
+def test_legends_and_titles_fit_into_the_figure(table, monkeypatch, pairs, instance):
+    srr = select(table, mechanism="srr", instance="a, c", metric="nmi")
+    names = ["nr", "exact", "polyopt_distinct", "polyopt", "ir", "srr", "grr"]
+    rows = [srr.assign(mechanism=name, bound=srr["value"] + 0.01) for name in names]
+    own = pd.concat([pd.concat(rows).assign(instance=f"{i}{instance}") for i in range(pairs)])
+    figure = figures.fig2(own)
+    assert len(figure.legends[0].get_texts()) == 9
+    assert outside(figure) <= 0
+    assert figure.get_size_inches()[0] <= PAGE_WIDTH
+    if pairs == 2:
+        # A mechanism of the user's own may have a name that is wider than half a page, or than a page.
+        for label in ("My own mechanism, which has a name that is as long as a sentence is", "m" * 100):
+            monkeypatch.setitem(panels.LOOKS, "srr", replace(LOOKS["srr"], label=label))
+            assert outside(figures.fig2(own)) <= 0
 
 
 def test_curves_are_the_values_of_the_table(table):

@@ -48,9 +48,9 @@ def test_the_default_grid_has_the_lowest_epsilon_of_the_paper():
 
 
 def test_parts_share_the_grid_out_and_pairs_override_the_defaults():
-    own = {"sensitive": "income", "public": "relationship", "chunks": 100, "mechanisms": ["grr"]}
+    own = {"sensitive": "income", "useful": "relationship", "chunks": 100, "mechanisms": ["grr"]}
     epsilon = {**DEFAULT["lopuhaa2024"]["epsilon"], "values": [3.0, 1.0, 2.0, 0.5, 4.0]}
-    pairs = [{"sensitive": "sex", "public": "race", "solver": {"rounds": 5}}, own]
+    pairs = [{"sensitive": "sex", "useful": "race", "solver": {"rounds": 5}}, own]
     parts = plan.fig2(changed(pairs=pairs, epsilon=epsilon, chunks=2))
     assert parts["sex-race/0"]["epsilons"] == [0.5, 2.0, 4.0]
     assert parts["sex-race/1"]["epsilons"] == [1.0, 3.0]
@@ -75,7 +75,7 @@ def test_orders_have_a_part_per_pair():
 
 def test_a_pair_may_have_its_own_mechanisms_of_a_study():
     own = {"orders": {"mechanisms": ["exact"]}, "calibrated": {"mechanisms": ["srr"]}}
-    pairs = [{"sensitive": "sex", "public": "race", **own}, {"sensitive": "income", "public": "race"}]
+    pairs = [{"sensitive": "sex", "useful": "race", **own}, {"sensitive": "income", "useful": "race"}]
     configuration = changed(pairs=pairs, chunks=100)
     common = DEFAULT["lopuhaa2024"]
     orders, calibration = plan.orders(configuration), plan.calibration(configuration)
@@ -102,7 +102,7 @@ def test_steps_and_calibration_share_their_own_levels_out():
 
 
 def test_a_pair_may_be_of_another_data_set():
-    pair = {"data": "census", "sensitive": "tax band", "public": "city"}
+    pair = {"data": "census", "sensitive": "tax band", "useful": "city"}
     parts = plan.orders(changed(pairs=[pair]))
     assert list(parts) == ["census/tax_band-city"]
     assert parts["census/tax_band-city"]["counts"] == Counts("census", "tax band", "city")
@@ -111,7 +111,7 @@ def test_a_pair_may_be_of_another_data_set():
 
 def test_tables_of_ones_own_have_figures_of_their_own():
     configuration = changed(chunks=2)
-    entry = {"file": "t.csv", "sensitive": "tax", "public": "city"}
+    entry = {"file": "t.csv", "sensitive": "tax", "useful": "city"}
     configuration["data"] = {"town": {**entry, "repetitions": 3}, "land": {**entry, "mechanisms": ["srr"]}}
     assert plan.fig2(configuration).keys() == plan.fig2(changed(chunks=2)).keys()
     fig2 = plan.own_fig2(configuration)
@@ -140,7 +140,7 @@ def test_blocks_of_the_synthetic_study():
     assert [n for part in block for n in part["numbers"]] == [*range(100)]
     drawn = plan.random_tables(DEFAULT)
     assert [*drawn] == ["2x5/0", "2x6/0", "15x16/0", "16x7/0"]
-    assert (drawn["16x7/0"]["public"], drawn["16x7/0"]["seed"]) == (7, DEFAULT["seed"])
+    assert (drawn["16x7/0"]["useful"], drawn["16x7/0"]["seed"]) == (7, DEFAULT["seed"])
     assert len(block) == 2
     beta = plan.beta(DEFAULT)["2x5/0"]
     assert beta["epsilons"] == [1.5]
@@ -153,7 +153,7 @@ def test_more_tables_leave_the_parts_alone():
     block = {
         "name": "2x3",
         "sensitive": 2,
-        "public": 3,
+        "useful": 3,
         "repetitions": 25,
         "per_job": 10,
         "mechanisms": ["srr"],
@@ -178,23 +178,23 @@ def test_more_tables_leave_the_parts_alone():
     ("keys", "sentence"),
     [
         (
-            {"pairs": [{"sensitive": "sex", "public": "rase"}]},
-            'lopuhaa2024.pairs[0].public is "rase"; allowed is one of workclass, education,',
+            {"pairs": [{"sensitive": "sex", "useful": "rase"}]},
+            'lopuhaa2024.pairs[0].useful is "rase"; allowed is one of workclass, education,',
         ),
         (
-            {"pairs": [{"sensitive": "sex", "public": "race", "data": "adlut"}]},
+            {"pairs": [{"sensitive": "sex", "useful": "race", "data": "adlut"}]},
             "lopuhaa2024.pairs[0].data: 'adlut' is not a data set; allowed are 'adult'",
         ),
         (
-            {"pairs": [{"sensitive": "sex", "public": "sex"}]},
+            {"pairs": [{"sensitive": "sex", "useful": "sex"}]},
             "lopuhaa2024.pairs[0] has 'sex' twice; allowed are two different attributes.",
         ),
         (
-            {"pairs": [{"sensitive": "sex", "public": "race"}, {"sensitive": "sex", "public": "race"}]},
+            {"pairs": [{"sensitive": "sex", "useful": "race"}, {"sensitive": "sex", "useful": "race"}]},
             "lopuhaa2024.pairs[1] repeats sex, race; allowed is each pair once.",
         ),
         (
-            {"pairs": [{"sensitive": "sex", "public": "race", "mechanisms": ["grr", "rappor"]}]},
+            {"pairs": [{"sensitive": "sex", "useful": "race", "mechanisms": ["grr", "rappor"]}]},
             'lopuhaa2024.pairs[0].mechanisms[1] is "rappor"; allowed is one of nr, exact,',
         ),
         ({"mechanisms": ["olh"]}, 'lopuhaa2024.mechanisms[0] is "olh"; allowed is one of nr,'),
@@ -207,7 +207,7 @@ def test_more_tables_leave_the_parts_alone():
             'lopuhaa2024.calibrated.mechanisms[1] is "nr"; allowed are robust mechanisms, which can be',
         ),
         (
-            {"pairs": [{"sensitive": "sex", "public": "race", "calibrated": {"mechanisms": ["olh"]}}]},
+            {"pairs": [{"sensitive": "sex", "useful": "race", "calibrated": {"mechanisms": ["olh"]}}]},
             'lopuhaa2024.pairs[0].calibrated.mechanisms[0] is "olh"; allowed is one of nr,',
         ),
         (
@@ -223,7 +223,7 @@ def test_a_contradiction_gets_a_sentence(keys, sentence):
 
 def test_names_that_would_share_a_file_are_refused(monkeypatch):
     monkeypatch.setattr(plan, "attributes", lambda *data: ("a", "b-c", "a-b", "c"))
-    pairs = [{"sensitive": "a", "public": "b-c"}, {"sensitive": "a-b", "public": "c"}]
+    pairs = [{"sensitive": "a", "useful": "b-c"}, {"sensitive": "a-b", "useful": "c"}]
     (found,) = plan.contradictions(changed(pairs=pairs))
     assert found.startswith("lopuhaa2024.pairs[1] has the name of another pair, a-b-c, on disk")
 
@@ -233,7 +233,7 @@ def test_names_that_would_share_a_file_are_refused(monkeypatch):
     [
         ({"reference": 0.7}, "lopuhaa2024.synthetic.reference is 0.7; allowed is one of"),
         ({"blocks": ("name", "2x5")}, "blocks[1].name repeats '2x5'; allowed is each name once."),
-        ({"blocks": ("public", 5)}, "blocks[1].mechanisms repeats srr for 2 x 5; allowed is each mechanism"),
+        ({"blocks": ("useful", 5)}, "blocks[1].mechanisms repeats srr for 2 x 5; allowed is each mechanism"),
         ({"blocks": ("mechanisms", ["olh"])}, 'blocks[1].mechanisms[0] is "olh"; allowed is one of nr,'),
     ],
 )
@@ -242,8 +242,8 @@ def test_a_contradiction_of_the_study_gets_a_sentence(change, sentence, place):
     study = copy.deepcopy(DEFAULT["lopuhaa2024"]["synthetic"])
     if "blocks" in change:
         key, value = change["blocks"]
-        first = {"name": "2x5", "sensitive": 2, "public": 5, "repetitions": 3, "mechanisms": ["srr"]}
-        second = {**first, "name": "2x6", "public": 6} | {key: value}
+        first = {"name": "2x5", "sensitive": 2, "useful": 5, "repetitions": 3, "mechanisms": ["srr"]}
+        second = {**first, "name": "2x6", "useful": 6} | {key: value}
         (study if place == "synthetic" else study["table2"])["blocks"] = [first, second]
     else:
         study.update(change)

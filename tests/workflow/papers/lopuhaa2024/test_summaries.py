@@ -248,7 +248,7 @@ def test_table_2_to_read(table):
 def test_orderings_to_read(sweep):
     other = summaries.orderings(sweep).assign(instance="c, d", size="2 x 2", polyopt_leads="-")
     texts = layouts.orderings(pd.concat([summaries.orderings(sweep), other]))
-    assert texts["sensitive, public"].tolist() == ["c, d"] * 2 + ["a, b"] * 2
+    assert texts["sensitive, useful"].tolist() == ["c, d"] * 2 + ["a, b"] * 2
     assert texts["epsilon"].tolist() == ["0.6", "1"] * 2
     assert texts["best first"].str.startswith("NR (not robust) > ").all()
     assert texts["PolyOpt above IR and SRR"].tolist()[:2] == ["-", "-"]

@@ -213,17 +213,17 @@ def test_shipped_table(table: pd.DataFrame, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sensitive", "public", "shape", "occupied"),
+    ("sensitive", "useful", "shape", "occupied"),
     [("occupation", "education", (15, 16), 217), ("marital-status", "relationship", (7, 6), 29)],
 )
-def test_contingency(text: str, sensitive: str, public: str, shape: tuple[int, int], occupied: int) -> None:
-    pair = ADULT.contingency(text, sensitive, public)
+def test_contingency(text: str, sensitive: str, useful: str, shape: tuple[int, int], occupied: int) -> None:
+    pair = ADULT.contingency(text, sensitive, useful)
     counts = np.array(pair.counts)
     assert counts.shape == shape == (len(pair.rows), len(pair.columns))
     assert counts.dtype == np.int64
     assert np.count_nonzero(counts) == occupied
     assert counts.sum() == adult.RECORDS
-    other = ADULT.contingency(text, public, sensitive)
+    other = ADULT.contingency(text, useful, sensitive)
     np.testing.assert_array_equal(other.counts, counts.T)
     assert (other.rows, other.columns) == (pair.columns, pair.rows)
 
@@ -246,16 +246,16 @@ def test_contingency_of_made_up_records(records: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sensitive", "public", "start"),
+    ("sensitive", "useful", "start"),
     [
         ("age", "sex", "'age' is not an attribute of adult"),
         ("sex", "Race", "'Race' is not an attribute of adult"),
         ("sex", "sex", "The .* are both 'sex'"),
     ],
 )
-def test_wrong_attributes(text: str, sensitive: str, public: str, start: str) -> None:
+def test_wrong_attributes(text: str, sensitive: str, useful: str, start: str) -> None:
     with pytest.raises(ValueError, match=f"^{start}.*; allowed are .*'workclass', 'education'") as error:
-        ADULT.contingency(text, sensitive, public)
+        ADULT.contingency(text, sensitive, useful)
     message(error)
 
 

@@ -68,8 +68,8 @@ def test_what_is_shipped_is_what_the_catalogue_says(name):
     entry = data_set(name)
     text = entry.read(ROOT / "resources" / entry.counts)
     for i, sensitive in enumerate(entry.attributes):
-        for public in entry.attributes[:i]:
-            assert entry.contingency(text, sensitive, public).counts
+        for useful in entry.attributes[:i]:
+            assert entry.contingency(text, sensitive, useful).counts
     assert entry.title
     assert entry.citation
     assert entry.licence
@@ -160,16 +160,16 @@ def test_the_order_of_the_rows_does_not_count():
 
 
 @pytest.mark.parametrize(
-    ("sensitive", "public", "sentence"),
+    ("sensitive", "useful", "sentence"),
     [
         ("size", "city", "'size' is not an attribute of town; allowed are 'age', 'city', 'tax'."),
         ("city", "Age", "'Age' is not an attribute of town; allowed are 'age', 'city', 'tax'."),
-        ("city", "city", "The sensitive and the public attribute are both 'city'; allowed are two different"),
+        ("city", "city", "The sensitive and the useful attribute are both 'city'; allowed are two different"),
     ],
 )
-def test_wrong_attributes_get_a_sentence(sensitive, public, sentence):
+def test_wrong_attributes_get_a_sentence(sensitive, useful, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
-        TOWN.contingency(TEXT, sensitive, public)
+        TOWN.contingency(TEXT, sensitive, useful)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ north,young,yes,2
 south,old,no,7
 south,young,yes,0
 """
-ENTRY = {"sensitive": "ill, or not", "public": "region", "count": "n"}
+ENTRY = {"sensitive": "ill, or not", "useful": "region", "count": "n"}
 
 
 def test_a_table_of_ones_own_is_counted(tmp_path):
@@ -232,7 +232,7 @@ def test_records_of_ones_own_are_counted_and_an_edit_is_seen(tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("a,b\nx,1\ny,2\nx,1\n")
     own = data_set(
-        "own", {"data": {"own": {"file": str(path), "sensitive": "a", "public": "b", "count": None}}}
+        "own", {"data": {"own": {"file": str(path), "sensitive": "a", "useful": "b", "count": None}}}
     )
     assert own.contingency(own.read(path), "a", "b").counts == ((2, 0), (0, 1))
     path.write_text("a,b\nx,1\ny,2\nx,1\ny,2\n")

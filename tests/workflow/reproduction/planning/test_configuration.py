@@ -1,6 +1,7 @@
 """The generic part of the configuration: its schema, one sentence per problem, and grids."""
 
 import copy
+import csv
 import json
 import math
 import re
@@ -21,6 +22,7 @@ from reproduction.planning.configuration import (
     grid_contradictions,
     read_texts,
     schema_with,
+    use_current_names,
     values,
 )
 from reproduction.planning.paper import papers
@@ -148,11 +150,11 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
         ("lopuhaa2024.beta", None, "lopuhaa2024.beta is null; allowed is a number"),
         ("lopuhaa2024.solver.tolerance", "1e-7", 'is "1e-7" (YAML reads it as text; write 1.0e-7, not 1e-7)'),
         ("lopuhaa2024.pairs", [], "lopuhaa2024.pairs is []; allowed is a list with at least 1 entries."),
-        ("lopuhaa2024.pairs", [{"sensitive": "sex"}], "The key lopuhaa2024.pairs[0].public is missing."),
+        ("lopuhaa2024.pairs", [{"sensitive": "sex"}], "The key lopuhaa2024.pairs[0].useful is missing."),
         (
             "lopuhaa2024.pairs",
-            [{"sensitive": "sex", "public": "rase"}],
-            'lopuhaa2024.pairs[0].public is "rase"; allowed is one of workclass, education,',
+            [{"sensitive": "sex", "useful": "rase"}],
+            'lopuhaa2024.pairs[0].useful is "rase"; allowed is one of workclass, education,',
         ),
         ("lopuhaa2024.mechanisms", ["grr", "grr"], "lopuhaa2024.mechanisms has an entry twice"),
         ("lopuhaa2024.epsilon.values", [-1.0], "lopuhaa2024.epsilon.values[0] is -1.0; allowed is a number"),
@@ -184,7 +186,7 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
         ),
         (
             "lopuhaa2024.synthetic.blocks",
-            [{"name": "a b", "sensitive": 2, "public": 2, "repetitions": 1, "mechanisms": ["ir"]}],
+            [{"name": "a b", "sensitive": 2, "useful": 2, "repetitions": 1, "mechanisms": ["ir"]}],
             'blocks[0].name is "a b"; allowed is a text that matches ^[A-Za-z0-9_-]+$.',
         ),
         (
@@ -194,10 +196,10 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
         ),
         (
             "data",
-            {"a b": dict.fromkeys(["file", "sensitive", "public"], "x")},
+            {"a b": dict.fromkeys(["file", "sensitive", "useful"], "x")},
             'data is "a b"; allowed is a text that matches ^[A-Za-z0-9_-]+$.',
         ),
-        ("data", {"town": {"file": "t.csv", "sensitive": "s"}}, "The key data.town.public is missing."),
+        ("data", {"town": {"file": "t.csv", "sensitive": "s"}}, "The key data.town.useful is missing."),
         ("seed", math.nan, "seed is nan; allowed is a finite number."),
         ("lopuhaa2024.beta", math.nan, "lopuhaa2024.beta is nan; allowed is a finite number."),
         (
@@ -213,7 +215,7 @@ def test_a_bad_value_gets_a_sentence(dotted, value, sentence):
 
 
 SURVEY = str(ROOT / "docs/example/survey.csv")
-TOWN = {"file": SURVEY, "sensitive": "illness", "public": "region"}
+TOWN = {"file": SURVEY, "sensitive": "illness", "useful": "region"}
 
 
 def test_tables_of_ones_own_are_allowed():
@@ -231,13 +233,16 @@ def test_tables_of_ones_own_are_allowed():
             {"seed": TOWN},
             "data.seed has the name of another data set or section; allowed is",
         ),
-        ({"town": {**TOWN, "file": "none.csv"}}, "data.town: none.csv: No such file or directory."),
         (
-            {"town": {**TOWN, "public": "city"}},
+            {"town": {**TOWN, "file": "none.csv"}},
+            "data.town.file is 'none.csv'; there is no such file beside the files of configuration or in the",
+        ),
+        (
+            {"town": {**TOWN, "useful": "city"}},
             f"data.town: The column 'city' is not in {SURVEY}; its columns are region, age, illness, count.",
         ),
         (
-            {"town": {**TOWN, "public": "illness"}},
+            {"town": {**TOWN, "useful": "illness"}},
             "data.town: The column 'illness' is named twice; it may be named once, as sensitive or as"
             " useful.",
         ),
@@ -250,6 +255,73 @@ def test_tables_of_ones_own_are_allowed():
 def test_a_bad_table_of_ones_own_gets_a_sentence(data, sentence):
     (problem,) = problems(changed("data", data))
     assert problem.startswith(sentence)
+
+
+@pytest.mark.parametrize("place", ["sensitive", "useful"])
+@pytest.mark.parametrize(
+    "name", ["a/b", "a{b}", "{", "x<y>", ">", ".", "..", "a\nb", "a\x1bb", "a\u202eb", "é" * 51]
+)
+def test_a_column_that_names_no_file_is_refused(tmp_path, place, name):
+    """Although the column is there: Snakemake fails with these in the names of files, or writes elsewhere."""
+    other = {"sensitive": "useful", "useful": "sensitive"}[place]
+    with open(tmp_path / "t.csv", "w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([[name, other, "count"], ["a", "x", 3], ["b", "y", 4]])
+    town = {"file": str(tmp_path / "t.csv"), place: name, other: other}
+    (problem,) = problems(changed("data", {"town": town}))
+    assert problem.startswith(
+        f"data.town.{place} is {name!r}; it becomes a part of the names of files, so that"
+    )
+    assert problem.isprintable()
+
+
+@pytest.mark.parametrize("name", ["a b", "x'y", "50%", "*", "...", "-", "病気", "a.csv", "é" * 50])
+def test_a_column_may_have_any_other_name(tmp_path, name):
+    (tmp_path / "t.csv").write_text(f"{name},u,count\na,x,3\nb,y,4\n", encoding="utf-8")
+    town = {"file": str(tmp_path / "t.csv"), "sensitive": name, "useful": "u"}
+    check(changed("data", {"town": town}), COMMON, PAPERS)
+
+
+def test_what_files_and_keys_contain_is_made_visible(tmp_path):
+    (tmp_path / "t.csv").write_text("s,\x1b[31mu\u202e,count\na,x,3\n", encoding="utf-8")
+    chosen = changed(
+        "data", {"town": {**TOWN, "file": str(tmp_path / "t.csv")}, "city": {**TOWN, "\x1b\n": 1}}
+    )
+    for one in ({"town": chosen["data"]["town"]}, {"city": chosen["data"]["city"]}):
+        (problem,) = problems(changed("data", one))
+        assert "\\x1b" in problem
+        assert problem.isprintable()
+
+
+def test_the_former_name_of_a_key_is_understood_with_a_warning():
+    former = {"sensitive": "sex", "public": "race"}
+    chosen = changed("lopuhaa2024.pairs", [dict(former), {"sensitive": "race", "useful": "sex"}])
+    chosen["data"] = {"town": {**TOWN, "public": TOWN["useful"]}}
+    del chosen["data"]["town"]["useful"]
+    chosen["lopuhaa2024"]["synthetic"]["blocks"][0] = {
+        ("public" if key == "useful" else key): value
+        for key, value in chosen["lopuhaa2024"]["synthetic"]["blocks"][0].items()
+    }
+    assert problems(copy.deepcopy(chosen))
+    warnings = use_current_names(chosen)
+    assert [sentence.partition(" ")[0] for sentence in warnings] == [
+        "data.town.public",
+        "lopuhaa2024.pairs[0].public",
+        "lopuhaa2024.synthetic.blocks[0].public",
+    ]
+    assert warnings[1] == (
+        "lopuhaa2024.pairs[0].public is the former name of lopuhaa2024.pairs[0].useful; the next version will"
+        " not know it."
+    )
+    check(chosen, COMMON, PAPERS)
+    assert chosen["lopuhaa2024"]["pairs"][0] == {"sensitive": "sex", "useful": "race"}
+    assert use_current_names(chosen) == []
+
+
+def test_both_names_of_a_key_are_refused():
+    chosen = changed("lopuhaa2024.pairs", [{"sensitive": "sex", "public": "race", "useful": "race"}])
+    assert use_current_names(chosen) == []
+    (problem,) = problems(chosen)
+    assert problem.startswith("Unknown key lopuhaa2024.pairs[0].public; ")
 
 
 @pytest.mark.parametrize("dotted", ["seed", "adult.source", "lopuhaa2024", "lopuhaa2024.solver.rounds"])

@@ -12,7 +12,7 @@ import papers as package
 from reproduction.job import load
 from reproduction.ledger.claims import claims_of
 from reproduction.planning.configuration import ConfigurationError
-from reproduction.planning.outside import folders_of, locate_mechanisms, locate_papers
+from reproduction.planning.outside import folders_of, locate_files, locate_mechanisms, locate_papers
 from reproduction.planning.own_mechanisms import own_contradictions, own_mechanisms, register, registered
 from reproduction.planning.paper import PaperError, claim_entries, papers
 from reproduction.planning.plan import Plan
@@ -40,8 +40,8 @@ def configuration():
     chosen = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
     chosen["lopuhaa2024"]["mechanisms"] = ["polyopt", "srr", dict(MINE)]
     chosen["lopuhaa2024"]["pairs"] = [
-        {"sensitive": "sex", "public": "race"},
-        {"sensitive": "race", "public": "sex", "mechanisms": ["ir"]},
+        {"sensitive": "sex", "useful": "race"},
+        {"sensitive": "race", "useful": "sex", "mechanisms": ["ir"]},
     ]
     return chosen
 
@@ -157,6 +157,27 @@ def test_papers_are_beside_the_configuration_or_where_one_works(folder):
     # What the schema refuses is left to it.
     for wrong in (None, "mine2026", [1]):
         assert locate_papers({"papers": wrong}, [folder]) == []
+
+
+def test_files_of_data_are_beside_the_configuration_or_where_one_works(folder):
+    (folder / "here.csv").touch()
+    for name in ("here.csv", "there.csv"):
+        (folder / "work" / name).touch()
+    names = ("here.csv", "there.csv", "nowhere.csv", str(folder / "here.csv"))
+    chosen = {
+        "data": {f"t{i}": {"file": name} for i, name in enumerate(names)},
+        "adult": {"file": "here.csv"},
+    }
+    locate_files(chosen, folders_of([folder / "my.yaml"]))
+    assert [entry["file"] for entry in chosen["data"].values()] == [
+        "../here.csv", "there.csv", "nowhere.csv", str(folder / "here.csv"),
+    ]  # fmt: skip
+    assert chosen["adult"] == {"file": "../here.csv"}
+    # What the schema refuses is left to it.
+    for wrong in ({"data": 3}, {"data": {"t": None, "u": {"file": 3}}}, {"adult": []}, {}):
+        before = copy.deepcopy(wrong)
+        locate_files(wrong, [folder])
+        assert wrong == before
 
 
 @pytest.fixture
