@@ -18,6 +18,14 @@ if TYPE_CHECKING:
         unconditional_certificate,
     )
     from ldpfrontier.channel import Channel
+    from ldpfrontier.cones import (
+        Cone,
+        PolyhedralCone,
+        conditional_cone,
+        local_cone,
+        polyopt_cone,
+        unconditional_cone,
+    )
     from ldpfrontier.hamming.dp_leakage import hamming_leakage
     from ldpfrontier.hamming.mi_leakage import information_leakage
     from ldpfrontier.hamming.sources import SourceSet
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
         secret_randomized_response,
         subset_selection,
     )
+    from ldpfrontier.optimal.general.solve import optimal_mechanism, robust_cone
     from ldpfrontier.optimal.improved_reporting import improved_reporting
     from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
     from ldpfrontier.optimal.ldp.solve import optimal_ldp
@@ -48,7 +57,7 @@ if TYPE_CHECKING:
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
     from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-    from ldpfrontier.utility import FDivergence, MutualInformation
+    from ldpfrontier.utility import ColumnUtility, FDivergence, MutualInformation
 
 __version__ = "0.3.0"
 
@@ -57,6 +66,8 @@ __all__ = [
     "BudgetSplit",
     "Calibration",
     "Channel",
+    "ColumnUtility",
+    "Cone",
     "CountTable",
     "Design",
     "Estimate",
@@ -65,6 +76,7 @@ __all__ = [
     "Memo",
     "MutualInformation",
     "Optimum",
+    "PolyhedralCone",
     "PrivateChannel",
     "RenyiBall",
     "SourceSet",
@@ -72,6 +84,7 @@ __all__ = [
     "binary_mechanism",
     "budget_split",
     "calibrated",
+    "conditional_cone",
     "conditional_epsilon",
     "count_pairs",
     "count_records",
@@ -87,13 +100,16 @@ __all__ = [
     "ldp_certificate",
     "ldp_epsilon",
     "least_epsilon",
+    "local_cone",
     "mutual_information",
     "nonrobust_certificate",
     "optimal_ldp",
     "optimal_leakage",
+    "optimal_mechanism",
     "optimal_nonrobust",
     "optimal_robust",
     "optimal_unconditional",
+    "polyopt_cone",
     "privatize",
     "privatize_file",
     "privatize_persons",
@@ -103,14 +119,25 @@ __all__ = [
     "read_count_table",
     "rldp_epsilon",
     "robust_certificate",
+    "robust_cone",
     "secret_randomized_response",
     "subset_selection",
     "unconditional_certificate",
+    "unconditional_cone",
     "unconditional_epsilon",
 ]
 
 #: The module that defines each name, as imported above for type checkers.
 _HOMES = {
+    "unconditional_cone": "cones",
+    "robust_cone": "optimal.general.solve",
+    "polyopt_cone": "cones",
+    "optimal_mechanism": "optimal.general.solve",
+    "local_cone": "cones",
+    "conditional_cone": "cones",
+    "PolyhedralCone": "cones",
+    "Cone": "cones",
+    "ColumnUtility": "utility",
     "Audit": "practice.auditing",
     "BudgetSplit": "two_reports",
     "Calibration": "calibration",

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, overload, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,11 +69,7 @@ class Cone(Protocol):
 class Combinable:
     """What makes two cones one by ``&``: the columns that are in both."""
 
-    @overload
-    def __and__(self: PolyhedralCone, other: PolyhedralCone) -> PolyhedralCone: ...
-    @overload
-    def __and__(self, other: Cone) -> Cone: ...
-    def __and__(self: Cone, other: Cone) -> Cone:
+    def __and__(self, other: Cone) -> Cone:
         """Return the cone of the columns that are in both.
 
         Raises
@@ -81,7 +77,7 @@ class Combinable:
         ValueError
             If the columns have different numbers of inputs.
         """
-        if not isinstance(other, Cone):
+        if not (isinstance(self, Cone) and isinstance(other, Cone)):
             return NotImplemented
         if math.prod(self.shape) != math.prod(other.shape):
             raise ValueError(

@@ -82,12 +82,21 @@ class SublinearUtility:
     if TYPE_CHECKING:  # fields of the dataclasses below
 
         @property
-        def prior(self) -> FloatArray: ...
+        def prior(self) -> FloatArray:
+            """As of `Utility`."""
+
         @property
-        def unit(self) -> Unit: ...
-        def __call__(self, channel: Channel) -> float: ...
-        def columns(self, vectors: FloatArray) -> Columns: ...
-        def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]: ...
+        def unit(self) -> Unit:
+            """As of `Utility`."""
+
+        def __call__(self, channel: Channel) -> float:
+            """As of `Utility`."""
+
+        def columns(self, vectors: FloatArray) -> Columns:
+            """As of `Utility`."""
+
+        def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
+            """As of `Utility`."""
 
     def values(self, columns: FloatArray) -> FloatArray:
         """Return mu of columns, (m, inputs), with prior . v = 1, shape (m,)."""
@@ -102,7 +111,7 @@ class SublinearUtility:
         return np.asarray(rise / steps)
 
     def majorant(self, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return slopes and constants, (inputs,) each: mu(v) <= slopes . v + sum(constants) for lo <= v <= hi.
+        """Return slopes and constants, (inputs,) each: mu(v) <= slopes . v + sum(constants) on lo <= v <= hi.
 
         Less the slopes at the middle of the box, mu is still convex: it is largest at a corner. All corners
         are listed.
@@ -198,8 +207,7 @@ class ColumnUtility(SublinearUtility):
         values = np.asarray(self.function(columns), dtype=np.float64)
         if values.shape != (len(columns),) or not np.isfinite(values).all():
             raise ValueError(
-                f"The function must map columns of shape {columns.shape} to {len(columns)} finite numbers, one"
-                " for each of them."
+                f"The function must map columns of shape {columns.shape} to {len(columns)} finite numbers."
             )
         return values
 

@@ -125,7 +125,7 @@ class JointColumns:
         excess = np.maximum(np.einsum("mpx,mx->mp", cuts, columns), 0.0)
         weights = excess / (excess + np.maximum(self.cone.fall(cuts), 0.0) + 1e-300)
         self.pool.add(cuts[weights > self._weight])
-        return np.asarray(weights.max(axis=1))
+        return np.asarray(weights.max(axis=1, initial=0.0))
 
     def search(self, duals: FloatArray, starts: FloatArray) -> Columns:
         """Return good columns at some duals, found along gradients from given ones, in the cone or not."""

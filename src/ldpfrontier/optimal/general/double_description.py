@@ -55,17 +55,17 @@ def extreme_rays(inequalities: FloatArray, max_rays: int = SETTINGS.max_rays) ->
     points = np.eye(n)
     met = np.zeros((n, -(-(n + m) // _BITS)), dtype=np.uint64)
     for j in range(n):
-        met[np.arange(n) != j, j // _BITS] |= _bit(j)
+        _mark(met, np.arange(n) != j, j)
     for number, (row, values) in enumerate(zip(rows, floats, strict=True), start=n):
         signs = _signs(rays, points @ values, row)
-        met[signs == 0, number // _BITS] |= _bit(number)
+        _mark(met, signs == 0, number)
         beyond, inside = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)
         if not beyond.size:
             continue
         pairs = _adjacent(met, beyond, inside, n - 2)
         new = [_on_border(row, rays[i], rays[j]) for i, j in pairs]
-        masks = met[pairs[:, 0]] & met[pairs[:, 1]]
-        masks[:, number // _BITS] |= _bit(number)
+        masks: _Masks = np.bitwise_and(met[pairs[:, 0]], met[pairs[:, 1]])
+        _mark(masks, np.ones(len(masks), dtype=np.bool_), number)
         kept = np.flatnonzero(signs <= 0)
         rays = [rays[i] for i in kept] + new
         if len(rays) > max_rays:
@@ -75,8 +75,11 @@ def extreme_rays(inequalities: FloatArray, max_rays: int = SETTINGS.max_rays) ->
     return points
 
 
-def _bit(number: int) -> np.uint64:
-    return np.uint64(1) << np.uint64(number % _BITS)
+def _mark(met: _Masks, rows: NDArray[np.bool_], number: int) -> None:
+    """Note that some rays, a mask (rays,), meet the inequality of this number with equality."""
+    bit = np.uint64(1 << (number % _BITS))
+    word = met[:, number // _BITS]
+    met[:, number // _BITS] = np.where(rows, np.bitwise_or(word, bit), word)
 
 
 def _whole(inequalities: FloatArray) -> list[list[int]]:

@@ -1,4 +1,6 @@
-r"""The best mechanism for any promise and any utility: the column program
+r"""The best mechanism for any promise and any utility, by one column program.
+
+The program is ::
 
     maximize sum_j theta_j mu(v_j)   subject to   sum_j theta_j v_j = 1,  theta >= 0,  v_j in C,
 
@@ -14,8 +16,9 @@ cost mu(v) - c . v of a column with scale . v = 1, which is what an engine bound
 from __future__ import annotations
 
 from ldpfrontier.cones import Cone, PolyhedralCone
-from ldpfrontier.numerics.arguments import as_count, as_number
+from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 from ldpfrontier.optimal.column_generation.smoothed import generate
+from ldpfrontier.optimal.exact.separation import Conditionals, Oracle, Pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, solve_jointly
 from ldpfrontier.optimal.general.double_description import extreme_rays
@@ -23,6 +26,7 @@ from ldpfrontier.optimal.general.listed_columns import ListedColumns
 from ldpfrontier.optimal.general.settings import SETTINGS
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import SublinearUtility
 
 
@@ -91,8 +95,8 @@ def optimal_mechanism(
         )
     if inputs > EXACT.max_joint_cells:
         raise Intractable(
-            f"The cone has {inputs} inputs; at most {EXACT.max_joint_cells} are supported by branch and bound,"
-            f" and its extreme rays are listed up to {SETTINGS.max_listed_inputs} inputs and"
+            f"The cone has {inputs} inputs; at most {EXACT.max_joint_cells} are supported by branch and"
+            f" bound, and its extreme rays are listed up to {SETTINGS.max_listed_inputs} inputs and"
             f" {SETTINGS.max_rays:,} rays."
         )
     if cone.least_fall == 0.0:
@@ -102,6 +106,33 @@ def optimal_mechanism(
         )
     columns = JointColumns(cone, utility, nodes)
     return solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), EXACT.joint_rounds)
+
+
+def robust_cone(
+    ball: RenyiBall, epsilon: float, *, envelope: Conditionals = "exact", pairs: Pairs = "distinct"
+) -> Oracle:
+    """Return the columns that are private over an uncertainty set (lopuhaa2024, Definition 1).
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    epsilon : float
+        Level in nats, above 0 and at most 30.
+    envelope, pairs
+        As of `optimal_robust`: all columns that are private over F by default.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of another kind or out of range.
+    """
+    as_instance(ball, RenyiBall, "The ball")
+    if envelope not in ("exact", "projections", "simplex"):
+        raise ValueError(f"envelope is {envelope!r}; it must be 'simplex', 'projections' or 'exact'.")
+    if pairs not in ("all", "distinct"):
+        raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
+    level = as_number(epsilon, "epsilon", "a number of nats, above 0 and at most 30", least=1e-300, most=30.0)
+    return Oracle(ball, level, envelope, pairs)
 
 
 def listed_rays(cone: Cone) -> FloatArray | None:

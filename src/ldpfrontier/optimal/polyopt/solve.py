@@ -45,7 +45,7 @@ from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import Columns, MutualInformation
+from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
 
 
 def allowed_level(epsilon: float) -> float:
@@ -321,7 +321,7 @@ def _in_turns(
     return certified(optimum.channel, optimum.value, bound, tolerance, rounds)
 
 
-def start_columns(start: Channel | None, utility: MutualInformation) -> list[Columns]:
+def start_columns(start: Channel | None, utility: SublinearUtility) -> list[Columns]:
     """Return the columns of a start with their values, without outputs that never occur; [] for no start."""
     if start is None:
         return []

@@ -1,0 +1,202 @@
+"""The column program of any cone and utility, against a program over rays that are listed in another way."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from ldpfrontier import (
+    ColumnUtility,
+    FDivergence,
+    Intractable,
+    MutualInformation,
+    PolyhedralCone,
+    RenyiBall,
+    conditional_cone,
+    local_cone,
+    optimal_ldp,
+    optimal_mechanism,
+    optimal_robust,
+    optimal_unconditional,
+    polyopt_cone,
+    robust_cone,
+    unconditional_cone,
+)
+from ldpfrontier.optimal.general.double_description import extreme_rays
+
+BALL = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
+
+
+def chi_squared(prior):
+    p = np.asarray(prior).ravel()
+    return ColumnUtility(p, lambda v: v**2 @ p / (v @ p) - v @ p)
+
+
+def rays_by_bases(rows):
+    """All extreme rays of {v >= 0 : B v <= 0}: every set of n - 1 inequalities that leaves one direction."""
+    n = rows.shape[1]
+    every = np.vstack([rows, -np.eye(n)])
+    every = every / np.linalg.norm(every, axis=1, keepdims=True)
+    found = list[np.ndarray]()
+    for chosen in itertools.combinations(range(len(every)), n - 1):
+        _, sizes, directions = np.linalg.svd(every[list(chosen)])
+        if sizes[-1] < 1e-9:
+            continue
+        for ray in (directions[-1], -directions[-1]):
+            if (every @ ray <= 1e-9).all():
+                found.append(np.maximum(ray, 0.0) / ray.max())
+    return np.unique(np.round(found, 9), axis=0)
+
+
+def optimum_over(rays, utility):
+    columns = utility.columns(rays[rays @ utility.prior > 0])
+    solved = linprog(-columns.values, A_eq=columns.vectors.T, b_eq=np.ones(rays.shape[1]), method="highs")
+    return -solved.fun
+
+
+def random_cone(rng, n):
+    """Local privacy at differing levels, with a few inequalities of three inputs each."""
+    rows = [
+        np.eye(n)[x] - math.exp(rng.uniform(0.1, 3.0)) * np.eye(n)[y]
+        for x, y in itertools.permutations(range(n), 2)
+        if rng.random() < 0.5
+    ]
+    for _ in range(2):
+        row = rng.normal(size=n) * (rng.permutation(n) < 3)
+        rows.append(row - max(row.sum(), 0.0) / n * (1.0 + rng.random()))
+    return np.array(rows)
+
+
+def test_rays_and_optima_of_random_cones(long):
+    for seed in range(200 if long else 12):
+        rng = np.random.default_rng(seed)
+        n = 4 if seed % 3 else 5
+        rows, prior = random_cone(rng, n), rng.dirichlet(np.ones(n))
+        listed, expected = extreme_rays(rows), rays_by_bases(rows)
+        assert len(listed) == len(expected)
+        np.testing.assert_allclose(np.unique(np.round(listed, 7), axis=0), np.round(expected, 7), atol=3e-7)
+        for utility in (MutualInformation(prior), FDivergence(prior, rng.dirichlet(np.ones(n)), "chi2")):
+            optimum = optimal_mechanism(utility, PolyhedralCone(rows), tolerance=1e-9)
+            assert optimum.value == pytest.approx(optimum_over(expected, utility), abs=1e-7)
+            assert optimum.value <= optimum.bound <= optimum.value * (1 + 1e-8) + 1e-12
+            assert PolyhedralCone(rows).violation(optimum.channel.matrix.T) < 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
+def test_the_optima_of_the_library(epsilon):
+    rng = np.random.default_rng(5)
+    prior, other = rng.dirichlet(np.ones(6), size=2)
+    for utility in (
+        MutualInformation(prior),
+        FDivergence(prior, other, "hellinger"),
+        FDivergence(prior, other, "tv"),
+    ):
+        known = optimal_ldp(utility, epsilon)
+        assert optimal_mechanism(utility, local_cone(6, epsilon)).value == pytest.approx(
+            known.value, rel=1e-9
+        )
+    utility, lower = MutualInformation(BALL.centre), BALL.lower_bounds
+    pairs = [
+        (unconditional_cone((2, 3), epsilon), optimal_unconditional(BALL.centre, epsilon)),
+        (polyopt_cone(lower, epsilon), optimal_robust(BALL, epsilon)),
+        (polyopt_cone(lower, epsilon, pairs="distinct"), optimal_robust(BALL, epsilon, pairs="distinct")),
+    ]
+    for cone, known in pairs:
+        assert optimal_mechanism(utility, cone).value == pytest.approx(known.value, rel=1e-7)
+
+
+@pytest.mark.parametrize("conditional", [None, 0.5])
+def test_branch_and_bound_agrees_with_the_list_of_rays_and_with_optimal_robust(conditional):
+    both = conditional_cone((2, 3), conditional) if conditional else PolyhedralCone(np.zeros((0, 6)), (2, 3))
+    utility = MutualInformation(BALL.centre)
+    cone = polyopt_cone(BALL.lower_bounds, 0.8, pairs="distinct") & both
+    listed, bounded = optimal_mechanism(utility, cone), optimal_mechanism(utility, cone, max_nodes=20_000)
+    assert bounded.status == "optimal"
+    assert listed.value * (1 - 1e-4) <= bounded.value <= listed.bound
+    assert listed.value <= bounded.bound <= listed.value * (1 + 1.01e-4)
+    known = optimal_robust(BALL, 0.8, envelope="exact", conditional_epsilon=conditional)
+    found = optimal_mechanism(utility, robust_cone(BALL, 0.8) & both)
+    assert found.value == pytest.approx(known.value, rel=2e-4)
+    assert BALL.worst_case_epsilon(found.channel) <= 0.8 + 1e-9
+    assert max(found.value, known.value) <= min(found.bound, known.bound)
+
+
+def test_a_utility_of_ones_own_over_an_uncertainty_set():
+    """By corners of boxes over F, and over the outer polyhedron of PolyOpt by its list of rays."""
+    utility = chi_squared(BALL.centre)
+    inner = optimal_mechanism(utility, polyopt_cone(BALL.lower_bounds, 1.0, pairs="distinct"))
+    over_f = optimal_mechanism(utility, robust_cone(BALL, 1.0), tolerance=1e-3)
+    assert over_f.status == "optimal"
+    assert over_f.bound >= inner.value
+    assert over_f.unit == "1"
+    prior = chi_squared([0.1, 0.2, 0.3, 0.4])
+    listed = optimal_mechanism(prior, local_cone(4, 1.0))
+    by_boxes = optimal_mechanism(prior, local_cone(4, 1.0), max_nodes=20_000)
+    assert by_boxes.value == pytest.approx(listed.value, rel=1e-3)
+    assert by_boxes.bound >= listed.value
+    assert by_boxes.status == "optimal"
+
+
+def test_bounds_over_boxes_hold():
+    rng = np.random.default_rng(7)
+    prior = rng.dirichlet(np.ones(5))
+    for utility in (chi_squared(prior), MutualInformation(prior), FDivergence(prior, np.full(5, 0.2), "kl")):
+        for _ in range(50):
+            middle = rng.gamma(1.0, size=5)
+            middle /= middle @ utility.prior
+            lo, hi = middle * rng.uniform(0.2, 1.0, 5), middle * rng.uniform(1.0, 4.0, 5)
+            slopes, constants = utility.majorant(lo, hi)
+            v = lo + rng.random((200, 5)) * (hi - lo)
+            v = v / (v @ utility.prior)[:, None]
+            v = v[((v >= lo) & (v <= hi)).all(axis=1)]
+            assert (utility.values(v) <= v @ slopes + constants.sum() + 1e-12).all()
+            gaps = utility.gaps(middle, lo, hi)
+            assert (gaps >= -1e-12).all()
+            expected = middle @ slopes + constants.sum() - utility.values(middle[None])[0]
+            assert gaps.sum() == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_cones_at_their_ends():
+    utility = MutualInformation([0.2, 0.3, 0.5])
+    free = optimal_mechanism(utility, PolyhedralCone(np.zeros((0, 3))))
+    assert free.value == pytest.approx(-sum(p * math.log(p) for p in (0.2, 0.3, 0.5)))
+    nothing = optimal_mechanism(utility, local_cone(3, 0.0))
+    assert nothing.value == pytest.approx(0.0, abs=1e-12)
+    never = optimal_mechanism(MutualInformation([0.0, 0.4, 0.6]), local_cone(3, 1.0))
+    assert never.value == pytest.approx(optimal_ldp(MutualInformation([0.4, 0.6]), 1.0).value, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda u, c: optimal_mechanism(3, c), "The utility is a int"),
+        (lambda u, c: optimal_mechanism(u, [[1.0]]), "The cone is a list"),
+        (
+            lambda u, c: optimal_mechanism(u, local_cone(4, 1.0)),
+            "has 3 inputs and the cone has 4",
+        ),
+        (lambda u, c: optimal_mechanism(u, c, tolerance=-1.0), "tolerance is -1"),
+        (lambda u, c: optimal_mechanism(u, c, max_nodes=-1), "max_nodes is -1"),
+        (lambda u, c: ColumnUtility([0.5, 0.5], lambda v: v[:, 0] ** 2), "not homogeneous"),
+        (lambda u, c: ColumnUtility([0.5, 0.5], lambda v: v.min(axis=1)), "not convex"),
+        (lambda u, c: ColumnUtility([0.5, 0.5], lambda v: v), "must map columns"),
+        (lambda u, c: ColumnUtility([0.5, 0.6], lambda v: v[:, 0]), "sums to 1.1"),
+        (lambda u, c: ColumnUtility([0.5, 0.5], lambda v: v[:, 0], unit="metres"), "unit is 'metres'"),
+    ],
+)
+def test_bad_arguments_get_sentences(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call(MutualInformation([0.2, 0.3, 0.5]), local_cone(3, 1.0))
+
+
+def test_cones_that_are_too_large_are_refused():
+    with pytest.raises(Intractable, match="at most 16 are supported by branch and bound"):
+        optimal_mechanism(MutualInformation(np.full(20, 0.05)), local_cone(20, 1.0))
+    same = PolyhedralCone([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]])
+    with pytest.raises(Intractable, match="with equality"):
+        optimal_mechanism(MutualInformation([0.2, 0.3, 0.5]), same, max_nodes=10)
+    assert optimal_mechanism(MutualInformation([0.2, 0.3, 0.5]), same).status == "optimal"
+    with pytest.raises(Intractable, match="more than 5 extreme rays"):
+        extreme_rays(local_cone(4, 1.0).inequalities, 5)
