@@ -21,6 +21,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_count, as_number, as_numbers
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.types import FloatArray
@@ -174,15 +175,28 @@ class PolyhedralCone(Combinable):
 
     def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mix columns with the constant one, no more than needed; there are no cuts to return."""
-        rows, inside = self.inequalities, columns
-        rise = np.maximum(-rows.sum(axis=1), 0.0)
+        share, mean = self._shares(columns)[:, None], columns.mean(axis=1, keepdims=True)
+        return (1.0 - share) * columns + share * mean, np.zeros((0, columns.shape[1]))
+
+    def kept(self, channel: Channel) -> Channel:
+        """Mix a channel with one that tells nothing, no more than needed for all its columns to be inside."""
+        columns = channel.matrix.T
+        share = float(self._shares(columns).max(initial=0.0))
+        return Channel(((1.0 - share) * columns + share * columns.mean(axis=1, keepdims=True)).T)
+
+    def _shares(self, columns: FloatArray) -> FloatArray:
+        """Return the weights of the constant column with which columns, (m, inputs), are inside, (m,).
+
+        Inequalities that hold with equality at the constant column are met to rounding as they are.
+        """
+        rows = self.inequalities
+        rise = -rows.sum(axis=1)
+        proper = rise > _ROUNDING * np.abs(rows).sum(axis=1)
+        rows, rise = rows[proper], rise[proper]
         excess = np.maximum(columns @ rows.T + _MARGIN * (columns @ np.abs(rows).T), 0.0)
-        mean = columns.mean(axis=1, keepdims=True)
-        total = excess + mean * rise
-        share = np.divide(excess, total, out=np.zeros_like(excess), where=total > 0).max(axis=1, initial=0.0)
-        # Rows that hold with equality at the constant column stay as they are, to rounding.
-        inside = (1.0 - share[:, None]) * columns + share[:, None] * mean
-        return inside, np.zeros((0, columns.shape[1]))
+        total = excess + columns.mean(axis=1, keepdims=True) * rise
+        shares = np.divide(excess, total, out=np.zeros_like(excess), where=total > 0)
+        return np.asarray(shares.max(axis=1, initial=0.0))
 
     def entry_bounds(self, scale: FloatArray) -> FloatArray:
         """Return 1 / scale, (inputs,): the engine's programs lower these bounds."""

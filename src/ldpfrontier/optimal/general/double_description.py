@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.numerics.highs import maximize
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.optimal.general.settings import SETTINGS
 from ldpfrontier.types import FloatArray, Intractable
@@ -28,7 +29,7 @@ _BITS = 64
 
 
 def extreme_rays(inequalities: FloatArray, max_rays: int = SETTINGS.max_rays) -> FloatArray:
-    """List the extreme rays of {v >= 0 : B v <= 0}, exactly.
+    """List the extreme rays of {v >= 0 : B v <= 0}, exactly, or those of a cone that is larger by rounding.
 
     Parameters
     ----------
@@ -47,6 +48,7 @@ def extreme_rays(inequalities: FloatArray, max_rays: int = SETTINGS.max_rays) ->
     Intractable
         If there are more.
     """
+    inequalities = irredundant(inequalities)
     m, n = inequalities.shape
     order = np.lexsort(inequalities.T[::-1])  # in lexicographic order there are few rays on the way
     rows, floats = _whole(inequalities[order]), inequalities[order]
@@ -73,6 +75,25 @@ def extreme_rays(inequalities: FloatArray, max_rays: int = SETTINGS.max_rays) ->
         points = np.vstack([points[kept], _floats(new, n)])
         met = np.vstack([met[kept], masks])
     return points
+
+
+def irredundant(inequalities: FloatArray) -> FloatArray:
+    """Return the rows of B that the others do not imply, up to rounding.
+
+    An inequality that is implied but for rounding, such as one that follows from two others by e^a e^b =
+    e^(a + b), would have faces of its own of the size of that rounding, and with them many rays. The cone of
+    the rows that are returned contains that of all rows.
+    """
+    n = inequalities.shape[1]
+    kept = inequalities / np.abs(inequalities).max(axis=1, keepdims=True, initial=1e-300)
+    for row in range(len(kept) - 1, -1, -1):
+        others = np.delete(kept, row, axis=0)
+        matrix = np.vstack([others, np.ones((1, n))])
+        lower, upper = np.append(np.full(len(others), -np.inf), 1.0), np.append(np.zeros(len(others)), 1.0)
+        found = maximize(kept[row], matrix, lower, upper)
+        if found is not None and found[0] <= SETTINGS.implied:
+            inequalities, kept = np.delete(inequalities, row, axis=0), others
+    return inequalities
 
 
 def _mark(met: _Masks, rows: NDArray[np.bool_], number: int) -> None:

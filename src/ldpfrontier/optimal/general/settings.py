@@ -20,6 +20,9 @@ class GeneralSettings:
     tolerance: float = 1e-4
 
     # Accuracy and safety.
+    #: Violation of an inequality, with the largest coefficient 1, by columns with the sum 1 that meet all
+    #: others, up to which it is left out as implied.
+    implied: float = 1e-11
     #: Inequalities of an extreme ray, as a share of their size, whose sign is found in whole numbers.
     doubtful_sign: float = 1e-11
 

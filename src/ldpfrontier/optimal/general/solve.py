@@ -15,6 +15,8 @@ cost mu(v) - c . v of a column with scale . v = 1, which is what an engine bound
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ldpfrontier.cones import Cone, PolyhedralCone
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 from ldpfrontier.optimal.column_generation.smoothed import generate
@@ -24,7 +26,7 @@ from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, sol
 from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.listed_columns import ListedColumns
 from ldpfrontier.optimal.general.settings import SETTINGS
-from ldpfrontier.optimum import Optimum
+from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import SublinearUtility
@@ -88,11 +90,16 @@ def optimal_mechanism(
             f"The utility has {utility.prior.size} inputs and the cone has {inputs}; they must agree."
         )
     rays = listed_rays(cone) if max_nodes is None else None
-    if rays is not None:
+    if rays is not None and isinstance(cone, PolyhedralCone):
         family = ListedColumns(rays, utility)
-        return generate(
+        found = generate(
             *(family, family.start(), utility), tolerance=tolerance, max_rounds=SETTINGS.max_rounds
         )
+        channel = cone.kept(found.channel)
+        optimum = certified(
+            *(channel, utility(channel), found.bound, tolerance, found.iterations), unit=utility.unit
+        )
+        return replace(optimum, prices=found.prices)
     if inputs > EXACT.max_joint_cells:
         raise Intractable(
             f"The cone has {inputs} inputs; at most {EXACT.max_joint_cells} are supported by branch and"
