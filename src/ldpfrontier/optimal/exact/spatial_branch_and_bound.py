@@ -108,7 +108,8 @@ class JointColumns:
         top = self.cone.entry_bounds(self.scale)
         n = len(top)
         low = np.zeros(n)
-        self.pool.add(self.cone.separate(np.vstack([np.eye(n) + 1e-3, 1.001 - np.eye(n)])).reshape(-1, n))
+        cuts = self.cone.separate(np.vstack([np.eye(n) + 1e-3, 1.001 - np.eye(n)]), exact=True)
+        self.pool.add(cuts.reshape(-1, n))
         for _ in range(8):
             corners = []
             for x in range(n):
