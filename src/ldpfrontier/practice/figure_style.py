@@ -13,6 +13,7 @@ from ldpfrontier.extras import extra
 with extra("pictures"):
     import matplotlib
     from matplotlib.figure import Figure
+    from PIL.PngImagePlugin import PngInfo
 
 EPSILON = r"$\varepsilon$"
 
@@ -67,8 +68,23 @@ def style() -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, path: Path | str, dpi: int = 200) -> None:
-    """Write a figure in the format of its suffix, all or nothing; equal figures give equal bytes."""
+def save(figure: Figure, path: Path | str, dpi: int = 200, comment: str = "") -> None:
+    """Write a figure in the format of its suffix, all or nothing; equal figures give equal bytes.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : path
+    dpi : int
+        Pixels per inch of a PNG.
+    comment : str
+        A text that a PNG carries, compressed.
+    """
     kind = Path(path).suffix.removeprefix(".")
+    options: dict[str, Any] = {"metadata": _TIMELESS[kind]}
+    if comment and kind == "png":
+        told = PngInfo()
+        told.add_text("Comment", comment, zip=True)
+        options = {"pil_kwargs": {"pnginfo": told}}
     with style(), replacing(path) as partial:
-        figure.savefig(partial, format=kind, dpi=dpi, metadata=_TIMELESS[kind])
+        figure.savefig(partial, format=kind, dpi=dpi, **options)
