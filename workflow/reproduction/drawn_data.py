@@ -40,7 +40,7 @@ def drawn_data(figure: Figure) -> str:
 def _axes(ax: Axes) -> dict[str, Any]:
     texts = [text.get_text() for text in ax.texts]
     titles = [ax.get_title(loc="left"), ax.get_title(), ax.get_xlabel(), ax.get_ylabel()]
-    # Asking for the limits computes them. They are those of the scale, so that logarithmic axes are no others.
+    # Asking for the limits computes them; their positions on the scale serve logarithmic axes as well.
     limits = np.array([ax.get_xlim(), ax.get_ylim()]).T
     return {
         "texts": [*filter(None, titles), *texts],
@@ -53,7 +53,7 @@ def _axes(ax: Axes) -> dict[str, Any]:
 
 
 def _numbers(artist: Artist, ax: Axes) -> Iterator[np.ndarray]:
-    """Yield the positions of an artist as shares of the axes, and its colours or shares of a scale of them."""
+    """Yield the positions of an artist as shares of the axes, and its colours or their places on a scale."""
     to_axes = ax.transAxes.inverted()
     if isinstance(artist, Line2D | Patch):
         path = artist.get_path()
