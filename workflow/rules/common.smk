@@ -19,10 +19,10 @@ sys.path[:0] = [str(BASE / "workflow"), str(BASE / "src")]
 
 try:
     from reproduction.data import catalogue as data
-    from reproduction.planning import configuration, outside, run_lock, run_times, terminal
+    from reproduction.planning import configuration, executed_code, outside, run_lock, run_times, terminal
     from reproduction.planning.paper import Counts, Layout, PaperError, Table, papers
     from reproduction.planning.plan import Plan
-    from reproduction.planning.provenance import code_hash
+    from reproduction.planning.provenance import code_hash, freeze
 except ImportError as missing:
     raise WorkflowError(
         f"The reproduction cannot be imported from {BASE}: {missing}. The workflow is used from a copy of"
@@ -51,6 +51,14 @@ except (configuration.ConfigurationError, PaperError) as problems:
     raise WorkflowError(str(problems)) from None
 
 OUTSIDE = {f"papers.{key}": paper.folder for key, paper in PAPERS.items() if paper.is_outside}
+
+# What the jobs may run and read of the project, as it is now: from here on, this is what is hashed.
+CODE_FOLDERS = [BASE / name for name in ("src/ldpfrontier", "workflow", "resources")]
+CODE_FILES = executed_code.project_files(
+    CODE_FOLDERS,
+    [BASE / "docs/glossary.md", *outside.files_of(OUTSIDE, config)],
+)
+freeze(CODE_FILES)
 
 PAPERS = {key: paper.select_calls(config) for key, paper in PAPERS.items()}
 
@@ -88,7 +96,7 @@ wildcard_constraints:
 def code(script, *names):
     """Hash what a job runs, a script and the modules of ``module:name``: Snakemake does not see what is imported."""
     modules = sorted({name.partition(":")[0] for name in names})
-    return code_hash(BASE / "workflow/scripts" / script, *modules, outside=OUTSIDE)
+    return code_hash((BASE / "workflow/scripts").resolve() / script, *modules, outside=OUTSIDE)
 
 
 def code_of(call, *more):
@@ -204,6 +212,11 @@ def announcement(dag):
         cores = workflow.cores
     except WorkflowError:  # A cluster has as many as it has.
         cores = None
+    executed_code.note(
+        CODE_FILES,
+        CODE_FOLDERS,
+        {str(job.output[0]): dict(job.params.items()) for job in dag.needrun_jobs() if job.output},
+    )
     todo = {dag.jobid(job): job_of(job) for job in dag.needrun_jobs() if job.benchmark}
     times = run_times.read_times(RUN_TIMES, *run_times.shipped(RESOURCES, workflow.overwrite_configfiles))
     expected = dict(zip(todo, run_times.expected_times(todo.values(), times), strict=True))

@@ -19,6 +19,7 @@ import pandas as pd
 
 from ldpfrontier import verify
 from ldpfrontier.atomic import write_text
+from reproduction.planning.executed_code import source_of
 from reproduction.results.tables import Row, Schema, TableError
 
 #: Which optimum a document is about, as in `tables.RESULTS`.
@@ -121,10 +122,12 @@ def run_checker(paths: Sequence[Path]) -> Iterator[tuple[str, str]]:
     TableError
         If a file is no certificate.
     """
+    # Not the file, which may be edited meanwhile.
+    source = source_of(verify)
     for first in range(0, len(paths), _FILES_AT_ONCE):
         some = paths[first : first + _FILES_AT_ONCE]
-        command = [sys.executable, verify.__file__, *map(str, some)]
-        said = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = [sys.executable, "-", *map(str, some)]
+        said = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
         lines = said.stdout.splitlines()
         if said.returncode not in (0, 1) or len(lines) != len(some):
             wrong = [line for line in lines if ": malformed: " in line]
