@@ -326,6 +326,14 @@ def test_an_edit_during_a_run_leaves_nothing_stale_when_it_is_reverted(runs, tmp
     assert {name: made[name] for name in expected} == expected
 
 
+def test_a_ledger_that_is_put_back_with_its_time_is_decided_again(runs):
+    with edited(runs.house / "workflow/papers/faulty2026/paper.yaml"):
+        runs("all")
+        assert "Others." in (runs.directory / "results/claims.md").read_text()
+    runs("all")
+    assert "Some." in (runs.directory / "results/claims.md").read_text()
+
+
 def test_edits_in_random_places_during_a_run_leave_nothing_stale(fresh, tmp_path, long, python):
     chance = random.Random(20261125)
     clean = fresh.beside(tmp_path / "clean")

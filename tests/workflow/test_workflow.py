@@ -513,9 +513,11 @@ def test_the_workflow_is_used_as_a_module(house, tmp_path, python):
     )
     full = yaml.safe_load((house / "config/config.yaml").read_text())
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(full))
+    figure = "results/figures/toy2026/fig1.svg"
     done = subprocess.run(
-        [python, "-m", "snakemake", "-n", "--cores", "1", "results/figures/toy2026/fig1.svg"],
+        [python, "-m", "snakemake", "--cores", "1", figure],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "Draw fig1 of toy2026" in done.stdout + done.stderr
+    assert (tmp_path / figure).is_file()

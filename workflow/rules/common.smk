@@ -184,6 +184,11 @@ def figure_files():
     return [report(path, **options) if suffix == best else path for suffix, path in paths.items()]
 
 
+def digests(*paths):
+    """Hash files of the project that a job reads: their times tell nothing of an edit that keeps them."""
+    return [hashlib.sha256(CODE_FILES[Path(path).resolve()]).hexdigest() for path in paths]
+
+
 def claim_code(script):
     """Return the hash of what decides claims, the schemas of the tables that claims are about included."""
     own = [f"papers.{key}.claims" for key, paper in PAPERS.items() if (paper.folder / "claims.py").is_file()]

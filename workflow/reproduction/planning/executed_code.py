@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from reproduction.planning.provenance import configuration_hash, normalized
+from reproduction.planning.provenance import normalized
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
@@ -82,7 +82,7 @@ def note(
             str(file): [sha256(text).hexdigest(), _code(text) if file.suffix == ".py" else ""]
             for file, text in sorted(files.items())
         },
-        "jobs": None if jobs is None else {name: configuration_hash(jobs[name]) for name in sorted(jobs)},
+        "jobs": None if jobs is None else {name: _told(jobs[name]) for name in sorted(jobs)},
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{os.getpid()}{path.name}")
@@ -93,6 +93,11 @@ def note(
 def _code(source: bytes) -> str:
     """Hash the code of a module, without comments, docstrings and layout."""
     return sha256(normalized(source).encode()).hexdigest()
+
+
+def _told(parameters: Mapping[str, Any]) -> str:
+    """Hash what a job is told, in its order: keys of the configuration may be numbers as well as texts."""
+    return sha256(json.dumps(parameters, default=str).encode()).hexdigest()
 
 
 # The job --------------------------------------------------------------------------------------------------
@@ -262,7 +267,7 @@ def require_planned(output: str = "", parameters: Mapping[str, Any] | None = Non
             " edited code, so its result is not written. Give the same command again."
         )
     told = _watch.planned["jobs"]
-    if parameters is not None and told is not None and told.get(output) != configuration_hash(parameters):
+    if parameters is not None and told is not None and told.get(output) != _told(parameters):
         raise ChangedCode(
             f"{output} was planned with other code, or with another configuration, than this job was started"
             " with, so it is not written. Give the same command again."

@@ -159,8 +159,8 @@ def test_the_source_of_a_module_is_that_which_was_imported(project):
 
 
 def test_a_job_that_is_told_something_else_than_the_plan_says_is_refused(project):
-    planned(project, {"results/a.csv": {"code": "1", "call": {"seed": 1}}})
-    assert job(project, told="'results/a.csv', {'call': {'seed': 1}, 'code': '1'}") == "as planned 1"
+    planned(project, {"results/a.csv": {"code": "1", "call": {"seed": 1, 2: "3"}}})
+    assert job(project, told="'results/a.csv', {'code': '1', 'call': {'seed': 1, 2: '3'}}") == "as planned 1"
     assert job(project) == "as planned 1"
     for told in ("'results/a.csv', {'code': '2', 'call': {'seed': 1}}", "'results/b.csv', {}"):
         name = told.partition(",")[0].strip("'")
