@@ -165,9 +165,9 @@ class Runs:
         assert (done.returncode == 0) == ok, done.stderr
         return done.stdout + done.stderr
 
-    def start(self, *arguments, python=sys.executable, **environment):
+    def start(self, *arguments, configuration=None, python=sys.executable, **environment):
         return subprocess.Popen(
-            self.command(*arguments, python=python),
+            self.command(*arguments, configuration=configuration, python=python),
             cwd=self.directory,
             env={**os.environ, **environment},
             stdout=subprocess.DEVNULL,
@@ -403,6 +403,45 @@ def test_a_pair_that_was_edited_is_refused_or_made_again(runs):
     (runs.directory / "results/tables/faulty2026/rates.parquet").unlink()
     runs()
     assert pair.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tables/faulty2026/shares.csv", "tables/faulty2026/checks.parquet", "figures/faulty2026/fig1.svg"],
+)
+def test_a_result_that_was_edited_by_hand_is_found_by_the_next_run(runs, name):
+    """Also after another run, and until it is made again."""
+    assert "changed after they had been made" not in runs("-n")
+    path, times = runs.directory / "results" / name, (runs.directory / "results" / name).stat()
+    content = path.read_bytes()
+    path.write_bytes(content[:-9] + b"12345678\n")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    found = f"These results were changed after they had been made: results/{name}. Delete them and run"
+    assert found in runs("-n")
+    runs("results/claims.csv", "-R", "claims", ok=not name.endswith("parquet"))
+    assert found in runs("-n")
+    path.unlink()
+    runs()
+    assert "changed after they had been made" not in runs("-n")
+    assert path.read_bytes() == content
+
+
+def test_a_run_that_fails_or_is_killed_changes_nothing_by_hand(fresh, tmp_path):
+    runs, held = fresh, tmp_path / "held"
+    runs("results/tables/faulty2026/rates.parquet")
+    changed = {**CONFIGURATION, "seed": 2}
+    held.touch()
+    run = runs.start(configuration=changed, TOY_HELD=str(held))
+    wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2)
+    jobs = psutil.Process(run.pid).children(recursive=True)
+    for process in (run, *jobs):
+        process.kill()
+    run.wait()
+    assert "changed after they had been made" not in runs("-n", configuration=changed)
+    runs("all", configuration=changed)
+    listed = (runs.directory / "results/SHA256SUMS").read_text()
+    for name in runs.made():
+        assert f"  {name.removeprefix('results/')}\n" in listed
 
 
 def test_damaged_files_do_not_pass_into_the_report(runs):

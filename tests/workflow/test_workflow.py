@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psutil
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -316,6 +317,21 @@ def test_more_repetitions_and_instances_only_add_parts(finished, planned):
 
 def test_a_finished_run_has_nothing_to_do(finished, run):
     assert "Nothing to be done" in run(finished, "-n")
+
+
+def test_certificates_that_were_cut_are_found(finished, run):
+    path = finished / "results/certificates/kairouz2016.parquet"
+    content, times = path.read_bytes(), path.stat()
+    rows = pq.read_table(path)
+    pq.write_table(rows.slice(1).replace_schema_metadata(rows.schema.metadata), path)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    try:
+        said = run(finished, "-n")
+    finally:
+        path.write_bytes(content)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert "changed after they had been made: results/certificates/kairouz2016.parquet. Delete" in said
+    assert "changed after" not in run(finished, "-n")
 
 
 def test_the_report_builds(finished, run):

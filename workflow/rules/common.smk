@@ -19,7 +19,15 @@ sys.path[:0] = [str(BASE / "workflow"), str(BASE / "src")]
 
 try:
     from reproduction.data import catalogue as data
-    from reproduction.planning import configuration, executed_code, outside, run_lock, run_times, terminal
+    from reproduction.planning import (
+        configuration,
+        digests,
+        executed_code,
+        outside,
+        run_lock,
+        run_times,
+        terminal,
+    )
     from reproduction.planning.paper import Counts, Layout, PaperError, Table, papers
     from reproduction.planning.plan import Plan
     from reproduction.planning.provenance import code_hash, freeze
@@ -79,6 +87,9 @@ if Path("results/tables").is_dir() and not any(Path(".snakemake/metadata").glob(
         "There are results in this directory, but .snakemake/, which records how they were made, is missing, so that later"
         " changes cannot be detected. To be sure that all results are up to date, delete results/ or add --forceall."
     )
+
+if workflow.is_main_process and (changed := digests.warning()):
+    logger.warning(changed)
 
 
 wildcard_constraints:
@@ -184,7 +195,7 @@ def figure_files():
     return [report(path, **options) if suffix == best else path for suffix, path in paths.items()]
 
 
-def digests(*paths):
+def hashes(*paths):
     """Hash files of the project that a job reads: their times tell nothing of an edit that keeps them."""
     return [hashlib.sha256(CODE_FILES[Path(path).resolve()]).hexdigest() for path in paths]
 
@@ -217,6 +228,7 @@ def announcement(dag):
         cores = workflow.cores
     except WorkflowError:  # A cluster has as many as it has.
         cores = None
+    digests.strike_out(path for job in dag.needrun_jobs() for path in job.output)
     executed_code.note(
         CODE_FILES,
         CODE_FOLDERS,
@@ -241,11 +253,17 @@ def announcement(dag):
     return said
 
 
+def enter_results(dag):
+    """Note the digests of what a run has made, also if it has not finished."""
+    digests.enter(path for job in dag.jobs for path in job.output)
+
+
 def conclusion(dag):
     """Keep the run times for the next announcement, and return what is said after a run."""
     run_times.record_times(
         [(job_of(job), Path(job.benchmark)) for job in dag.jobs if job.benchmark], RUN_TIMES
     )
+    enter_results(dag)
     if {target.name for target in dag.targetrules or ()} == {"all"}:
         run_lock.note_finished(FINISHED_RUN, workflow.overwrite_configfiles)
     # `snakemake --report results/report/snakemake.html` does not make its directory.
