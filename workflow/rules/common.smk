@@ -235,11 +235,14 @@ def announcement(dag):
         {str(job.output[0]): dict(job.params.items()) for job in dag.needrun_jobs() if job.output},
     )
     todo = {dag.jobid(job): job_of(job) for job in dag.needrun_jobs() if job.benchmark}
-    times = run_times.read_times(RUN_TIMES, *run_times.shipped(RESOURCES, workflow.overwrite_configfiles))
+    times, scales = run_times.scaled(
+        run_times.shipped(RESOURCES, workflow.overwrite_configfiles), RESOURCES / "durations.csv"
+    )
+    times = [*run_times.read_times(RUN_TIMES), *times]
     expected = dict(zip(todo, run_times.expected_times(todo.values(), times), strict=True))
     TERMINAL.progress = run_times.Progress(expected, cores, log=Path("logs/progress.csv"))
     count = sum(1 for _ in dag.needrun_jobs())
-    said = run_times.announcement(todo.values(), times, cores, count)
+    said = run_times.announcement(todo.values(), times, cores, count, scales)
     asked = config["adult"]
     if (
         asked["source"] == "auto"
