@@ -318,6 +318,7 @@ def announcement(
     count = count or len(jobs)
     expected = expected_times(jobs, times)
     unknown = sum(not of.is_measured for of in expected)
+    source = _source(expected, len(times) - len(scales), scales)
     if unknown == len(jobs) and not any(times):
         text = "no run with these settings has been measured yet"
     else:
@@ -326,21 +327,20 @@ def announcement(
         text = (
             f"about {_duration(max(sum(seconds) / cores, max(seconds)) if cores else sum(seconds))} {where}"
         )
-        text += _sources(expected, len(times) - len(scales), scales)
         if unknown:
             text += (
                 f"; {unknown} of them {'was' if unknown == 1 else 'were'} not measured with these arguments,"
                 " and may differ"
             )
     return (
-        f"{count} {_plural(count, 'job')}; expected: {text}.\n"
+        f"{count} {_plural(count, 'job')}; expected: {text}.\n{source}"
         "Results go to results/, and the log of every job goes to logs/. After an interruption, run the"
         " same command again."
     )
 
 
-def _sources(expected: Iterable[Expected], own: int, scales: Sequence[Scale]) -> str:
-    """Return what the times of jobs that are known come from, to put after their sum."""
+def _source(expected: Iterable[Expected], own: int, scales: Sequence[Scale]) -> str:
+    """Return a line that says what the times of jobs that are known come from; empty if none is."""
     seconds: dict[Scale | None, float] = {}
     for of in expected:
         if of.is_known:
@@ -348,8 +348,8 @@ def _sources(expected: Iterable[Expected], own: int, scales: Sequence[Scale]) ->
             seconds[scale] = seconds.get(scale, 0.0) + of.seconds / (scale.factor if scale else 1.0)
     said = [scale.source(seconds[scale]) for scale in seconds if scale]
     if None in seconds:
-        said.append("as before in this directory")
-    return f", {' and '.join(said)}" if said else ""
+        said.append("that of earlier runs in this directory")
+    return f"The time is {', and '.join(said)}.\n" if said else ""
 
 
 def summary(results: Path | str) -> str:

@@ -105,42 +105,31 @@ def test_a_damaged_file_of_times_stops_nothing(tmp_path, text):
     ("names", "known", "cores", "sentence"),
     [
         ("ab", {}, 4, "2 jobs; expected: no run with these settings has been measured yet."),
-        ("a", {"a": 12.0}, 4, "1 job; expected: about 12 s on 4 cores, as before in this directory."),
-        (
-            "abcd",
-            dict.fromkeys("abcd", 30.0),
-            2,
-            "4 jobs; expected: about 60 s on 2 cores, as before in this directory.",
-        ),
+        ("a", {"a": 12.0}, 4, "1 job; expected: about 12 s on 4 cores."),
+        ("abcd", dict.fromkeys("abcd", 30.0), 2, "4 jobs; expected: about 60 s on 2 cores."),
         # Never less than the longest job.
-        (
-            "abcd",
-            {"a": 80.0, "b": 1.0, "c": 1.0, "d": 1.0},
-            4,
-            "4 jobs; expected: about 80 s on 4 cores, as before in this directory.",
-        ),
-        ("ab", {"a": 120.0, "b": 60.0}, 1, "about 3 min on 1 core, as before in this directory."),
-        ("ab", {"a": 7200.0, "b": 3600.0}, None, "about 3.0 h of one core, as before in this directory."),
+        ("abcd", {"a": 80.0, "b": 1.0, "c": 1.0, "d": 1.0}, 4, "4 jobs; expected: about 80 s on 4 cores."),
+        ("ab", {"a": 120.0, "b": 60.0}, 1, "2 jobs; expected: about 3 min on 1 core."),
+        ("ab", {"a": 7200.0, "b": 3600.0}, None, "2 jobs; expected: about 3.0 h of one core."),
         (
             "ab",
             {"a": 0.2},
             1,
-            "about 5 s on 1 core, as before in this directory; 1 of them was not measured with these"
-            " arguments, and may differ.",
+            "about 5 s on 1 core; 1 of them was not measured with these arguments, and may differ.",
         ),
         (
             "abc",
             {"a": 12.0},
             1,
-            "about 22 s on 1 core, as before in this directory; 2 of them were not measured with these"
-            " arguments, and may differ.",
+            "about 22 s on 1 core; 2 of them were not measured with these arguments, and may differ.",
         ),
     ],
 )
 def test_what_is_said_before_a_run(names, known, cores, sentence):
-    first, second = announcement(iter(jobs(*names)), times(**known), cores).splitlines()
+    first, *source, last = announcement(iter(jobs(*names)), times(**known), cores).splitlines()
     assert first.endswith(sentence)
-    assert second.startswith("Results go to results/, and the log of every job goes to logs/.")
+    assert source == ["The time is that of earlier runs in this directory."] * bool(known)
+    assert last.startswith("Results go to results/, and the log of every job goes to logs/.")
 
 
 def test_a_job_with_other_arguments_takes_as_long_as_others_of_its_block_or_of_its_rule():
@@ -167,8 +156,7 @@ def test_a_job_with_other_arguments_takes_as_long_as_others_of_its_block_or_of_i
         Expected(UNMEASURED_SECONDS, is_measured=False, is_known=False),
     ]
     assert announcement(jobs[2:3], [known], 1, 2).startswith("2 jobs; ")
-    said = "1 job; expected: about 3 s on 1 core, as before in this directory; 1 of them was"
-    assert said in announcement(jobs[2:3], [known], 1)
+    assert "1 job; expected: about 3 s on 1 core; 1 of them was" in announcement(jobs[2:3], [known], 1)
 
 
 def test_the_nearest_job_counts_and_of_equally_near_ones_that_of_the_first_file():
@@ -185,13 +173,13 @@ def test_the_announced_time_says_from_what_it_was_scaled():
     shipped = {("a", "settings"): 60.0, ("b", "settings"): 90.0}
     said = announcement(jobs("a", "b"), [{}, shipped], 1, scales=[scale])
     source = "scaled from 100 s of processor time measured on a processor by the speed of this machine, which"
-    assert said.startswith(f"2 jobs; expected: about 2 min on 1 core, {source} takes 1.50 times as long.\n")
+    assert said.startswith(
+        f"2 jobs; expected: about 2 min on 1 core.\nThe time is {source} takes 1.50 times as long.\nResults"
+    )
     said = announcement(jobs("a", "b", "c"), [*times(a=30.0), shipped, {}], 1, scales=[scale, scale])
     source = source.replace("100 s", "60 s")
-    assert (
-        f"about 2 min on 1 core, {source} takes 1.50 times as long and as before in this directory; 1 of"
-        in said
-    )
+    own = "that of earlier runs in this directory"
+    assert f"may differ.\nThe time is {source} takes 1.50 times as long, and {own}.\nResults" in said
 
 
 def test_times_that_are_shipped_are_scaled_by_the_speed_of_this_machine(tmp_path, monkeypatch):
