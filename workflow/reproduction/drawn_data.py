@@ -34,7 +34,8 @@ _DECIMAL = re.compile(r"\d+\.\d+")
 
 def drawn_data(figure: Figure) -> str:
     """Return what a figure shows, as JSON: the limits, texts, curves, areas and colours of all its axes."""
-    return json.dumps([_axes(ax) for ax in figure.axes], separators=(",", ":"))
+    axes = [(ax, *(inset for inset in ax.child_axes if isinstance(inset, Axes))) for ax in figure.axes]
+    return json.dumps([_axes(ax) for group in axes for ax in group], separators=(",", ":"))
 
 
 def _axes(ax: Axes) -> dict[str, Any]:

@@ -99,3 +99,21 @@ def test_another_number_of_curves_or_axes_is_a_difference():
     assert difference(BASE, drawn_data(fewer)) == "what axes 1 contain"
     fewer.axes[1].remove()
     assert difference(BASE, drawn_data(fewer)) == "2 and 1 axes"
+
+
+def test_an_inset_belongs_to_the_data():
+    figures = [drawn(), drawn()]
+    for figure, value in zip(figures, (1.0, 2.0), strict=True):
+        figure.axes[0].inset_axes([0.1, 0.6, 0.3, 0.3]).plot([0.0, 1.0, 2.0], [0.0, value, 3.0])
+    one, other = map(drawn_data, figures)
+    assert difference(one, other).startswith("0 Line2D _child0 of axes 2, by")
+
+
+@pytest.mark.parametrize("projection", ["polar", "3d"])
+def test_figures_of_other_kinds_have_data_too(projection):
+    figure = Figure()
+    axes = figure.add_subplot(projection=projection)
+    axes.plot(LEVELS, LEVELS)
+    axes.scatter(LEVELS, LEVELS)
+    axes.plot([], [])
+    assert difference(drawn_data(figure), drawn_data(figure)) == ""
