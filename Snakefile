@@ -27,10 +27,12 @@ rule all:
         "Everything is there"
 
 
-# Targets of a workflow that uses this one as a module are its own.
+# Targets of a workflow that uses this one as a module are its own, and so is what is done before a run.
 if Path(workflow.main_snakefile).parent == BASE:
     for problem in unknown_targets(sys.argv[1:]):
         raise WorkflowError(problem)
+elif workflow.is_main_process:
+    executed_code.note(CODE_FILES, CODE_FOLDERS)
 
 
 onstart:
@@ -38,6 +40,7 @@ onstart:
 
 
 onerror:
+    enter_results(workflow.dag)
     print(
         "The run has not finished. What is finished is kept: give the same command again, after mending what the lines"
         " above say of jobs that failed.",

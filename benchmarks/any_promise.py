@@ -2,8 +2,8 @@
 
 PYTHONPATH=src python benchmarks/any_promise.py [--tables 20]
 
-Random tables of 4 to 12 cells, 3,000 records, at three levels. Both solve the same problem one after the other
-in one process; processor times, kernels compiled before. Prints a table in Markdown.
+Random tables of 4 to 12 cells, 3,000 records, at three levels. Both solve the same problem one after the
+other in one process; processor times, kernels compiled before. Prints a table in Markdown.
 """
 
 from __future__ import annotations
@@ -84,6 +84,7 @@ def compared(cone: Callable[[], Cone], solver: Callable[[], Optimum], prior: np.
 
 
 def main() -> None:
+    """Compare the solvers, and print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

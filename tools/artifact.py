@@ -29,6 +29,7 @@ from reproduction.ledger.claims import Claim, claims_of  # noqa: E402
 from reproduction.planning.paper import Call, Paper, Table, papers  # noqa: E402
 from reproduction.planning.plan import plan_of  # noqa: E402
 from reproduction.planning.run_times import Times, read_times, shipped, write_times  # noqa: E402
+from reproduction.planning.speed import loop_seconds  # noqa: E402
 
 ARTIFACT, CODECHECK, MEASURED = (
     ROOT / "docs/artifact.md",
@@ -296,6 +297,10 @@ def main() -> None:
         for found in read_times(*(folder / "logs/run_times.csv" for folder in given.folders)):
             times |= found
         write_times(times, shipped(ROOT / "resources", changes)[0])
+        print(
+            f"Its row in resources/durations.csv has the cpu {sum(times.values()):.0f} and, if it ran on this"
+            f" machine, the loop {loop_seconds():.4f}."
+        )
         if not changes:
             measure(*given.folders).to_csv(MEASURED, index=False, lineterminator="\n")
     renew()

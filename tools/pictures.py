@@ -2,7 +2,8 @@
 
 `python tools/pictures.py` compares those that the pages show with the figures of a run in `results/`, byte by
 byte, and `python tools/pictures.py renew` copies what differs. Figures that the run has drawn from other
-configurations than the page's own, such as those of a smaller run, are left out.
+configurations than the page's own, such as those of a smaller run, are left out. The bytes of another
+machine differ; what its figures show, which the tests compare, does not.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs/img"
 sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "src")]
 
+from reproduction.drawn_data import data_of, difference  # noqa: E402
 from reproduction.planning.paper import Paper, papers  # noqa: E402
 from reproduction.planning.plan import Plan, plan_of  # noqa: E402
 from reproduction.results.files import read_metadata  # noqa: E402
@@ -41,6 +43,13 @@ def compared(results: Path) -> Iterator[tuple[Path, Path]]:
             for plan in PLANS
         ):
             yield path, source
+
+
+def seen_difference(path: Path, source: Path) -> str:
+    """Return in what a picture shows something else than a figure, in words; empty if it does not."""
+    if (shown := data_of(path)) is None:
+        return "it does not carry the data that it shows"
+    return difference(shown, data_of(source) or "[]")
 
 
 def _is_of(plan: Plan, paper: Paper, figure: str, results: Path) -> bool:

@@ -3,10 +3,15 @@
 `python tools/quoted.py` compares them with the tables in `results/`; `python tools/quoted.py renew` writes
 what the tables say into the pages. Pages are no templates: a forge shows them as they are, and some of the
 runs that they quote take a night.
+
+The tables of two machines differ in their last digits. So a number of a page may be off by half a unit of its
+last digit and a little more, and what is mostly rounding or the last step of a solver, such as a gap, is
+quoted as a bound.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -30,18 +35,41 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?:e-?\d+)?%?")
 #: What stands in braces: how the rows are taken together, the table, an expression of columns, the rows.
 PLACE = re.compile(r"\{([^{}]+)\}")
 LOOKED_UP = re.compile(
-    r"(?:(min|median|mean|max|sum|count) (?!\|))?(?:(\w+): )?(?P<column>.+?)(?: \| (?P<rows>.+))?", re.DOTALL
+    r"(?P<bound>at most )?(?:(?P<take>min|median|mean|max|sum|count) (?!\|))?(?:(?P<table>\w+): )?"
+    r"(?P<column>.+?)(?: \| (?P<rows>.+))?",
+    re.DOTALL,
 )
+
+#: Units of the last digit by which a number may be off beyond the half that rounding takes.
+SLACK = 0.05
+
+#: A bound is at most so many times the number, and a number less than a rounding error counts as one.
+LOOSE, ROUNDING = 1000.0, 1e-16
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a page: where it stands, how it is written, and what it is in the tables."""
+    """A number of a page: where it stands, how it is written, and what it is, or bounds, in the tables."""
 
     start: int
     end: int
     text: str
     quote: Quote
+    is_bound: bool = False
+
+    def renewed(self, table: pd.DataFrame) -> str:
+        """Return the text that the page should have: its own one if that agrees with the table."""
+        value, digits = self.quote.number(table), self.text.replace(",", "").rstrip("%")
+        unit = 0.01 if "%" in self.text else 1.0
+        said = float(digits) * unit
+        if self.is_bound:
+            if value <= said <= LOOSE * max(value, ROUNDING):
+                return self.text
+            bound = 10.0 ** math.ceil(math.log10(5.0 * max(value, ROUNDING)))
+            return re.sub(r"e-0(?=\d$)", "e-", f"{bound / unit:g}") + "%" * (unit < 1.0)
+        mantissa, _, exponent = digits.partition("e")
+        unit *= 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+        return self.text if abs(value - said) <= (0.5 + SLACK) * unit else self.quote.text(table)
 
 
 @dataclass(frozen=True)
@@ -57,7 +85,8 @@ class Quoted:
     text : str
         As the page has it, but for what stands in braces. ``{max gap | epsilon > 1}`` is a number: the
         largest of the column or expression ``gap`` where epsilon is above 1. Without ``max`` there is only
-        one, and ``{max fig2: gap}`` is of another table. ``{epsilon=}`` is a value that the page gives,
+        one, and ``{max fig2: gap}`` is of another table. ``{at most max gap}`` is a bound on it, and not a
+        loose one (`LOOSE`). ``{epsilon=}`` is a value that the page gives,
         ``{=}`` one of `labels`: the rows are those that have it, and the page may have the text repeatedly.
     rows : str
         A condition on the rows of all the numbers.
@@ -111,7 +140,8 @@ class Quoted:
                     given.append(f"{spec[:-1]} == {text if NUMBER.fullmatch(text) else repr(text)}")
             for n, spec in enumerate(specified, start=1):
                 if not spec.endswith("="):
-                    yield Number(*place.span(n), place[n], self._quote(spec, given, place[n]))
+                    is_bound = spec.startswith("at most ")
+                    yield Number(*place.span(n), place[n], self._quote(spec, given, place[n]), is_bound)
 
     def _quote(self, spec: str, given: list[str], text: str) -> Quote:
         """Return what a number is in the tables, written as the page writes it."""
@@ -120,13 +150,14 @@ class Quoted:
         rows = " and ".join(f"({x})" for x in (*given, match["rows"]) if x)
         decimals = len(re.sub(r"e.*|%", "", text).partition(".")[2])
         kind = "%" if "%" in text else "e" if "e" in text else "f"
-        return Quote(match[2] or self.table, match["column"], rows, match[1] or "only", f".{decimals}{kind}")
+        table, take = match["table"] or self.table, match["take"] or "only"
+        return Quote(table, match["column"], rows, take, f".{decimals}{kind}")
 
     def renew(self, tables: Mapping[str, pd.DataFrame]) -> None:
         """Write the numbers of the tables into the page."""
         page = self.page.read_text(encoding="utf-8")
         for number in sorted(self.numbers(), key=lambda number: -number.start):
-            page = page[: number.start] + number.quote.text(tables[number.quote.table]) + page[number.end :]
+            page = page[: number.start] + number.renewed(tables[number.quote.table]) + page[number.end :]
         self.page.write_text(page, encoding="utf-8")
 
 
@@ -162,7 +193,7 @@ def stale(results: Path) -> Iterator[tuple[Quoted, Number, str]]:
         for quoted in page["quotes"]:
             for number in quoted.numbers():
                 try:
-                    found = number.quote.text(tables[quoted.paper][number.quote.table])
+                    found = number.renewed(tables[quoted.paper][number.quote.table])
                 except NotCheckable:
                     continue
                 except ValueError:

@@ -12,7 +12,8 @@ import yaml
 
 from reproduction.planning.paper import papers
 from reproduction.planning.plan import plan_of
-from reproduction.results.files import read_metadata
+from reproduction.results.files import read_metadata, write_table
+from reproduction.results.tables import Schema
 
 ROOT = Path(__file__).parents[2]
 #: Where the results of a run at full scale are.
@@ -51,11 +52,20 @@ def test_a_page_quotes_what_the_tables_have(name):
             # Those of a smaller run say nothing.
             asked = plan.configuration_of(plan.papers[quoted.paper].tables[table])
             if path.is_file() and read_metadata(path).get("configuration_hash") == asked:
-                has = number.quote.text(tables[quoted.paper][table])
+                has = number.renewed(tables[quoted.paper][table])
                 assert has == number.text, f"{number.quote}: python tools/quoted.py renew"
                 compared += 1
     if not compared:
         pytest.skip(f"There are no tables of a run at full scale in {RESULTS}.")
+
+
+@each_page
+def test_what_another_machine_computes_otherwise_is_quoted_as_a_bound(name):
+    """Rounding errors, and how far from its bound a solver happened to stop."""
+    for quoted in PAGES[name]["quotes"]:
+        for number in quoted.numbers():
+            tiny = float(number.text.replace(",", "").rstrip("%")) < 1e-5 and "e" in number.text
+            assert number.is_bound or not (tiny or re.search(r"\bgap\b", number.quote.column)), number
 
 
 def files_of(page):
@@ -130,7 +140,7 @@ def page(tmp_path):
 
 
 def texts(quoted, tables):
-    return [(number.text, number.quote.text(tables[number.quote.table])) for number in quoted.numbers()]
+    return [(number.text, number.renewed(tables[number.quote.table])) for number in quoted.numbers()]
 
 
 def test_another_number_is_noticed_and_renewed(page):
@@ -142,6 +152,77 @@ def test_another_number_is_noticed_and_renewed(page):
     assert texts(quoted, other)[1] == ("3e-9", "2e-10")
     quoted.renew(other)
     assert page.read_text().startswith("At level 2 it is 12.5% here,\nand 2e-10 there.\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "renewed"),
+    [
+        # A last digit of the page, as another machine may round it.
+        ("12.5%", 0.12549, "12.5%"),
+        ("12.5%", 0.125501, "12.5%"),
+        ("12.5%", 0.12556, "12.6%"),
+        ("12.5%", 0.12444, "12.4%"),
+        ("12.6%", 0.125, "12.5%"),
+        ("12.4%", 0.125, "12.5%"),
+        ("0.6715", 0.67151, "0.6715"),
+        ("0.6716", 0.67151, "0.6715"),
+        ("12,692", 12692.0, "12,692"),
+        ("7", 7.0, "7"),
+        ("7", 8.0, "8"),
+        ("3e-9", 3.4e-9, "3e-9"),
+        ("3e-9", 3.6e-9, "4e-9"),
+        ("5.5e-7", 5.54e-7, "5.5e-7"),
+        ("5.5e-7", 5.6e-7, "5.6e-7"),
+    ],
+)
+def test_a_number_that_was_changed_is_noticed_and_a_last_digit_that_is_rounded_otherwise_is_not(
+    page, text, value, renewed
+):
+    page.write_text(f"It is {text} here.\n")
+    quoted = QUOTED.Quoted(page, "p", "t", "It is {value} here.")
+    assert texts(quoted, {"t": pd.DataFrame({"value": [value]})}) == [(text, renewed)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "renewed"),
+    [
+        # The distance that one machine, another one and exact arithmetic have.
+        ("1e-12", 1.5e-14, "1e-12"),
+        ("1e-12", 9e-13, "1e-12"),
+        ("1e-13", 0.0, "1e-13"),
+        ("1e-12", 0.0, "1e-15"),
+        ("1e-12", 1.1e-12, "1e-11"),
+        ("1e-6", 1.5e-14, "1e-13"),
+        ("0.1%", 5.6e-4, "0.1%"),
+        ("0.01%", 5.6e-4, "1%"),
+    ],
+)
+def test_a_bound_that_does_not_hold_or_is_loose_is_noticed(page, text, value, renewed):
+    page.write_text(f"It is exact to {text} here.\n")
+    quoted = QUOTED.Quoted(page, "p", "t", "exact to {at most max value} here")
+    tables = {"t": pd.DataFrame({"value": [0.0, value]})}
+    assert texts(quoted, tables) == [(text, renewed)]
+    quoted.renew(tables)
+    assert texts(quoted, tables) == [(renewed, renewed)]
+
+
+def test_a_page_that_quotes_another_number_than_the_run_has_fails(page, tmp_path, monkeypatch):
+    plan = plan_of()
+    metadata = {"configuration_hash": plan.configuration_of(plan.papers["kalantari2018"].tables["bounds"])}
+    path = tmp_path / "tables/kalantari2018/bounds.parquet"
+    path.parent.mkdir(parents=True)
+    write_table([], path, metadata, Schema(name="any", columns={"value": "float64"}, key=("value",)))
+    tables = {"bounds": pd.DataFrame({"value": [0.125, 2e-9]})}
+    quoted = [
+        QUOTED.Quoted(page, "kalantari2018", "bounds", "it is {max value} here,\nand {min value} there")
+    ]
+    monkeypatch.setattr(sys.modules[__name__], "RESULTS", tmp_path)
+    monkeypatch.setattr(QUOTED, "tables_of", lambda results: {"kalantari2018": tables})
+    monkeypatch.setitem(PAGES, "falsified", {"quotes": quoted})
+    with pytest.raises(AssertionError, match=r"quoted\.py renew"):
+        test_a_page_quotes_what_the_tables_have("falsified")
+    tables["bounds"]["value"] = [0.125, 3e-9]
+    test_a_page_quotes_what_the_tables_have("falsified")
 
 
 def test_the_page_names_the_rows(page):

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -57,6 +58,7 @@ def rates(configuration):
 
 EXPERIMENTS = '''"""What the toy computes."""
 
+import builtins
 import os
 import time
 
@@ -73,13 +75,19 @@ def rates(part, seed, counts):
     while os.path.exists(os.environ.get("TOY_HELD", "")):
         time.sleep(0.02)
     value = SCALE * (float(counts.iloc[0, 0]) / counts.to_numpy().sum() + seed)
+    value += getattr(builtins, "EDITED", 0)  # By an edit of any module that the job imports.
     return RESULTS.table([result("faulty2026", "rates", f"{part}", "any", "share", value, unit="1")])
 
 
 def shares(table):
     """Add the parts up."""
     return RESULTS.table(
-        [result("faulty2026", "shares", "all", "any", "share", table["value"].sum(), unit="1")]
+        [
+            result(
+                "faulty2026", "shares", "all", "any", "share",
+                table["value"].sum() + getattr(builtins, "EDITED", 0), unit="1",
+            )
+        ]
     )
 
 
@@ -157,9 +165,9 @@ class Runs:
         assert (done.returncode == 0) == ok, done.stderr
         return done.stdout + done.stderr
 
-    def start(self, *arguments, **environment):
+    def start(self, *arguments, configuration=None, python=sys.executable, **environment):
         return subprocess.Popen(
-            self.command(*arguments),
+            self.command(*arguments, configuration=configuration, python=python),
             cwd=self.directory,
             env={**os.environ, **environment},
             stdout=subprocess.DEVNULL,
@@ -264,6 +272,90 @@ def test_random_changes_give_what_a_clean_run_gives(runs, tmp_path, long):
         assert {name: made[name] for name in expected} == expected, (step, configuration, places)
 
 
+#: What a test appends to a module, so that every job that imports it has other results.
+EDIT = "\n\nimport builtins\n\nbuiltins.EDITED = 1000\n"
+
+
+@contextmanager
+def edited(path):
+    """Change what a file does, and put it back as it was, time and all."""
+    text, times = path.read_text(), path.stat()
+    if path.parent.name == "scripts":
+        head, _, rest = text.partition('"""\n\n')
+        path.write_text(f'{head}"""{EDIT}{rest}')
+    else:
+        path.write_text(text.replace("Some.", "Others.") if path.suffix == ".yaml" else text + EDIT)
+    try:
+        yield
+    finally:
+        path.write_text(text)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+@pytest.mark.parametrize(
+    ("place", "target", "lost"),
+    [
+        ("papers/faulty2026/experiments.py", "faulty2026", "results/tables/faulty2026/shares.parquet"),
+        ("reproduction/results/tables.py", "faulty2026", "results/tables/faulty2026/shares.parquet"),
+        ("scripts/_job.py", "faulty2026", "results/tables/faulty2026/rates.parquet"),
+        ("papers/faulty2026/paper.yaml", "results/claims.md", "results/claims.md"),
+    ],
+)
+def test_an_edit_during_a_run_leaves_nothing_stale_when_it_is_reverted(runs, tmp_path, place, target, lost):
+    """A job that ran the edited code writes nothing: its result would bear the hash of the code before."""
+    clean = runs.beside(tmp_path / "clean")
+    clean(target)
+    held = tmp_path / "held"
+    held.touch()
+    # The jobs of these import the code before the edit, and those after them during it.
+    for name in ("0", "1"):
+        (runs.directory / f"results/chunks/faulty2026/rates/{name}.parquet").unlink()
+    shutil.rmtree(runs.directory / "results/tables")
+    shutil.rmtree(runs.directory / "logs/faulty2026")
+    run = runs.start(target, TOY_HELD=str(held), python=runs.python)
+    wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2)
+    with edited(runs.house / "workflow" / place):
+        held.unlink()
+        assert run.wait(timeout=90) != 0
+    assert not (runs.directory / lost).exists()
+    logged = "".join(path.read_text() for path in runs.directory.glob("logs/**/*.log"))
+    assert f"The code was edited after this run had been planned: ../house/workflow/{place}." in logged
+    runs(target)
+    made, expected = runs.made(), clean.made()
+    assert lost in expected
+    assert {name: made[name] for name in expected} == expected
+
+
+def test_a_ledger_that_is_put_back_with_its_time_is_decided_again(runs):
+    with edited(runs.house / "workflow/papers/faulty2026/paper.yaml"):
+        runs("all")
+        assert "Others." in (runs.directory / "results/claims.md").read_text()
+    runs("all")
+    assert "Some." in (runs.directory / "results/claims.md").read_text()
+
+
+def test_edits_in_random_places_during_a_run_leave_nothing_stale(fresh, tmp_path, long, python):
+    chance = random.Random(20261125)
+    clean = fresh.beside(tmp_path / "clean")
+    clean("all")
+    expected = clean.made()
+    workflow = fresh.house / "workflow"
+    places = [path for path in (fresh.house / "src/ldpfrontier").rglob("*.py") if path.name == "types.py"]
+    places += [path for path in workflow.rglob("*.py") if path.stat().st_size > 100]
+    places += workflow.glob("papers/*/paper.yaml")
+    for trial in range(10 if long else 1):
+        runs = fresh.beside(tmp_path / f"edited{trial}")
+        place = chance.choice(places)
+        run = runs.start("all", python=python)
+        time.sleep(chance.uniform(0, 8))
+        with edited(place):
+            time.sleep(chance.uniform(0.2, 4))
+        run.wait(timeout=120)
+        runs("all")
+        made = runs.made()
+        assert {name for name in expected if made[name] != expected[name]} == set(), place
+
+
 @pytest.mark.parametrize("other", ["configuration", "content", "code"])
 def test_a_chunk_that_does_not_belong_is_refused_by_name(runs, tmp_path, other):
     """A chunk of another run, or edited by hand, is not collected, however new or old it looks."""
@@ -311,6 +403,45 @@ def test_a_pair_that_was_edited_is_refused_or_made_again(runs):
     (runs.directory / "results/tables/faulty2026/rates.parquet").unlink()
     runs()
     assert pair.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tables/faulty2026/shares.csv", "tables/faulty2026/checks.parquet", "figures/faulty2026/fig1.svg"],
+)
+def test_a_result_that_was_edited_by_hand_is_found_by_the_next_run(runs, name):
+    """Also after another run, and until it is made again."""
+    assert "changed after they had been made" not in runs("-n")
+    path, times = runs.directory / "results" / name, (runs.directory / "results" / name).stat()
+    content = path.read_bytes()
+    path.write_bytes(content[:-9] + b"12345678\n")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    found = f"These results were changed after they had been made: results/{name}. Delete them and run"
+    assert found in runs("-n")
+    runs("results/claims.csv", "-R", "claims", ok=not name.endswith("parquet"))
+    assert found in runs("-n")
+    path.unlink()
+    runs()
+    assert "changed after they had been made" not in runs("-n")
+    assert path.read_bytes() == content
+
+
+def test_a_run_that_fails_or_is_killed_changes_nothing_by_hand(fresh, tmp_path):
+    runs, held = fresh, tmp_path / "held"
+    runs("results/tables/faulty2026/rates.parquet")
+    changed = {**CONFIGURATION, "seed": 2}
+    held.touch()
+    run = runs.start(configuration=changed, TOY_HELD=str(held))
+    wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2)
+    jobs = psutil.Process(run.pid).children(recursive=True)
+    for process in (run, *jobs):
+        process.kill()
+    run.wait()
+    assert "changed after they had been made" not in runs("-n", configuration=changed)
+    runs("all", configuration=changed)
+    listed = (runs.directory / "results/SHA256SUMS").read_text()
+    for name in runs.made():
+        assert f"  {name.removeprefix('results/')}\n" in listed
 
 
 def test_damaged_files_do_not_pass_into_the_report(runs):

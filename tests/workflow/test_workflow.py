@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psutil
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -349,6 +350,21 @@ def test_a_finished_run_has_nothing_to_do(finished, run):
     assert "Nothing to be done" in run(finished, "-n")
 
 
+def test_certificates_that_were_cut_are_found(finished, run):
+    path = finished / "results/certificates/kairouz2016.parquet"
+    content, times = path.read_bytes(), path.stat()
+    rows = pq.read_table(path)
+    pq.write_table(rows.slice(1).replace_schema_metadata(rows.schema.metadata), path)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    try:
+        said = run(finished, "-n")
+    finally:
+        path.write_bytes(content)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert "changed after they had been made: results/certificates/kairouz2016.parquet. Delete" in said
+    assert "changed after" not in run(finished, "-n")
+
+
 def test_the_report_builds(finished, run):
     run(finished, "--report", "results/report/snakemake.html")
     assert (finished / "results/report/snakemake.html").stat().st_size > 100_000
@@ -544,9 +560,11 @@ def test_the_workflow_is_used_as_a_module(house, tmp_path, python):
     )
     full = yaml.safe_load((house / "config/config.yaml").read_text())
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(full))
+    figure = "results/figures/toy2026/fig1.svg"
     done = subprocess.run(
-        [python, "-m", "snakemake", "-n", "--cores", "1", "results/figures/toy2026/fig1.svg"],
+        [python, "-m", "snakemake", "--cores", "1", figure],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "Draw fig1 of toy2026" in done.stdout + done.stderr
+    assert (tmp_path / figure).is_file()

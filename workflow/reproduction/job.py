@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from reproduction.planning.executed_code import require_planned
 from reproduction.planning.own_mechanisms import register
 from reproduction.planning.own_papers import make_importable
 from reproduction.results.files import StoredTable
@@ -63,10 +64,32 @@ def load(name: str) -> Any:
 
 
 def function_of(call: Mapping[str, Any]) -> Callable[..., Any]:
-    """Import the function of a job. What is imported by then stays: collections need not look at it."""
+    """Import the function of a job. What is imported by then stays: collections need not look at it.
+
+    Raises
+    ------
+    ChangedCode
+        If what is imported is not the code that the run was planned with.
+    """
     function: Callable[..., Any] = load(call["function"])
+    require_planned()
     gc.freeze()
     return function
+
+
+def require_plan(job: Any) -> None:
+    """Refuse to write what a job has made, if it is not what the run was planned with; before writing.
+
+    Parameters
+    ----------
+    job : object
+        What Snakemake gives to a script under the name ``snakemake``.
+
+    Raises
+    ------
+    ChangedCode
+    """
+    require_planned(str(job.output[0]), dict(job.params.items()))
 
 
 def stored_table(paths: Iterable[str], schema: str, made: Mapping[str, Any]) -> StoredTable:

@@ -19,10 +19,18 @@ sys.path[:0] = [str(BASE / "workflow"), str(BASE / "src")]
 
 try:
     from reproduction.data import catalogue as data
-    from reproduction.planning import configuration, outside, run_lock, run_times, terminal
+    from reproduction.planning import (
+        configuration,
+        digests,
+        executed_code,
+        outside,
+        run_lock,
+        run_times,
+        terminal,
+    )
     from reproduction.planning.paper import Counts, Layout, PaperError, Table, papers
     from reproduction.planning.plan import Plan
-    from reproduction.planning.provenance import code_hash
+    from reproduction.planning.provenance import code_hash, freeze
 except ImportError as missing:
     raise WorkflowError(
         f"The reproduction cannot be imported from {BASE}: {missing}. The workflow is used from a copy of"
@@ -59,6 +67,14 @@ except (configuration.ConfigurationError, PaperError) as problems:
 
 OUTSIDE = {f"papers.{key}": paper.folder for key, paper in PAPERS.items() if paper.is_outside}
 
+# What the jobs may run and read of the project, as it is now: from here on, this is what is hashed.
+CODE_FOLDERS = [BASE / name for name in ("src/ldpfrontier", "workflow", "resources")]
+CODE_FILES = executed_code.project_files(
+    CODE_FOLDERS,
+    [BASE / "docs/glossary.md", *outside.files_of(OUTSIDE, config)],
+)
+freeze(CODE_FILES)
+
 PAPERS = {key: paper.select_calls(config) for key, paper in PAPERS.items()}
 
 # Relative, so that a project that moves with its results keeps them.
@@ -79,6 +95,9 @@ if Path("results/tables").is_dir() and not any(Path(".snakemake/metadata").glob(
         " changes cannot be detected. To be sure that all results are up to date, delete results/ or add --forceall."
     )
 
+if workflow.is_main_process and (changed := digests.warning()):
+    logger.warning(changed)
+
 
 wildcard_constraints:
     data="|".join([*data.catalogue(), *data.own_tables(config)]),
@@ -95,7 +114,7 @@ wildcard_constraints:
 def code(script, *names):
     """Hash what a job runs, a script and the modules of ``module:name``: Snakemake does not see what is imported."""
     modules = sorted({name.partition(":")[0] for name in names})
-    return code_hash(BASE / "workflow/scripts" / script, *modules, outside=OUTSIDE)
+    return code_hash((BASE / "workflow/scripts").resolve() / script, *modules, outside=OUTSIDE)
 
 
 def code_of(call, *more):
@@ -183,6 +202,11 @@ def figure_files():
     return [report(path, **options) if suffix == best else path for suffix, path in paths.items()]
 
 
+def hashes(*paths):
+    """Hash files of the project that a job reads: their times tell nothing of an edit that keeps them."""
+    return [hashlib.sha256(CODE_FILES[Path(path).resolve()]).hexdigest() for path in paths]
+
+
 def claim_code(script):
     """Return the hash of what decides claims, the schemas of the tables that claims are about included."""
     own = [f"papers.{key}.claims" for key, paper in PAPERS.items() if (paper.folder / "claims.py").is_file()]
@@ -211,12 +235,21 @@ def announcement(dag):
         cores = workflow.cores
     except WorkflowError:  # A cluster has as many as it has.
         cores = None
+    digests.strike_out(path for job in dag.needrun_jobs() for path in job.output)
+    executed_code.note(
+        CODE_FILES,
+        CODE_FOLDERS,
+        {str(job.output[0]): dict(job.params.items()) for job in dag.needrun_jobs() if job.output},
+    )
     todo = {dag.jobid(job): job_of(job) for job in dag.needrun_jobs() if job.benchmark}
-    times = run_times.read_times(RUN_TIMES, *run_times.shipped(RESOURCES, workflow.overwrite_configfiles))
+    times, scales = run_times.scaled(
+        run_times.shipped(RESOURCES, workflow.overwrite_configfiles), RESOURCES / "durations.csv"
+    )
+    times = [*run_times.read_times(RUN_TIMES), *times]
     expected = dict(zip(todo, run_times.expected_times(todo.values(), times), strict=True))
     TERMINAL.progress = run_times.Progress(expected, cores, log=Path("logs/progress.csv"))
     count = sum(1 for _ in dag.needrun_jobs())
-    said = run_times.announcement(todo.values(), times, cores, count)
+    said = run_times.announcement(todo.values(), times, cores, count, scales)
     asked = config["adult"]
     if (
         asked["source"] == "auto"
@@ -230,11 +263,17 @@ def announcement(dag):
     return said
 
 
+def enter_results(dag):
+    """Note the digests of what a run has made, also if it has not finished."""
+    digests.enter(path for job in dag.jobs for path in job.output)
+
+
 def conclusion(dag):
     """Keep the run times for the next announcement, and return what is said after a run."""
     run_times.record_times(
         [(job_of(job), Path(job.benchmark)) for job in dag.jobs if job.benchmark], RUN_TIMES
     )
+    enter_results(dag)
     if {target.name for target in dag.targetrules or ()} == {"all"}:
         run_lock.note_finished(FINISHED_RUN, workflow.overwrite_configfiles)
     # `snakemake --report results/report/snakemake.html` does not make its directory.

@@ -24,6 +24,7 @@ rule claims:
     threads: 1
     params:
         tables=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
+        papers=hashes(*PAPER_FILES),
         code=claim_code("claims.py"),
     message:
         "Decide the claims"
@@ -54,6 +55,7 @@ rule claim:
     params:
         paper=lambda wildcards: CLAIMS[wildcards.claim][0],
         tables=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
+        papers=hashes(*PAPER_FILES),
         code=claim_code("claim.py"),
     message:
         "Decide {wildcards.claim}"
@@ -82,10 +84,9 @@ rule report:
     params:
         logs="logs",
         configuration=config,
-        templates=[
-            hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted((BASE / "workflow/reproduction/report/templates").glob("report.*"))
-        ],
+        papers=hashes(*PAPER_FILES),
+        templates=hashes(*sorted((BASE / "workflow/reproduction/report/templates").glob("report.*"))),
+        glossary=hashes(*filter(Path.is_file, [BASE / "docs/glossary.md"])),
         code=code("report.py"),
     message:
         "Write the report"

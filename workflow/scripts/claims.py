@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from _job import load, start
+from _job import load, require_plan, start
 
 from ldpfrontier.atomic import write_text
 from reproduction.ledger import claims
@@ -19,8 +19,9 @@ for paper in papers(outside=snakemake.config["papers"]).values():
     entries += [(claim, tables) for claim in claims.claims_of(paper)]
     errata += claims.errata_of(paper)
 table, metadata = claims.ledger(entries), result_metadata(snakemake.params.code, {})
-write_table(table, snakemake.output.parquet, metadata, claims.LEDGER, csv_path=snakemake.output.csv)
 counts = count_certificates(read_table(path, VERIFIED) for path in snakemake.input.certificates)
 texts = [markdown(claims.ledger_texts(table)), *([markdown(counts)] if len(counts) else [])]
+require_plan(snakemake)
+write_table(table, snakemake.output.parquet, metadata, claims.LEDGER, csv_path=snakemake.output.csv)
 write_text("\n".join(texts), snakemake.output.markdown)
 write_texts(claims.errata_texts(errata), snakemake.output.errata)

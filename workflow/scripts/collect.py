@@ -1,6 +1,6 @@
 """Put the parts of a table together."""
 
-from _job import load, start, stored_table
+from _job import load, require_plan, start, stored_table
 
 from reproduction.results.files import merge_metadata, read_metadata, write_table
 
@@ -9,4 +9,5 @@ params, output = snakemake.params, snakemake.output
 metadata = merge_metadata(map(read_metadata, snakemake.input))
 metadata["configuration_hash"] = params.configuration
 rows = stored_table(snakemake.input, params.schema, params.reads)
+require_plan(snakemake)
 write_table(rows, output.parquet, metadata, load(params.schema), csv_path=output.csv)

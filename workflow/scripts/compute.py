@@ -1,6 +1,6 @@
 """Compute a table, or a part of one, by the function that its paper names."""
 
-from _job import function_of, load, read_tables, start
+from _job import function_of, load, read_tables, require_plan, start
 
 from reproduction.planning.provenance import result_metadata
 from reproduction.results.certificates import DOCUMENTS
@@ -15,8 +15,11 @@ counts = {
 }
 found = function_of(params.call)(*tables, **params.call["arguments"], **counts)
 metadata = result_metadata(params.code, params.call)
+require_plan(snakemake)
 if "certificates" in output.keys():  # noqa: SIM118 - a list with names
     found, documents = found
     write_table(documents, output.certificates, metadata, DOCUMENTS)
 csv_path = output.csv if "csv" in output.keys() else None  # noqa: SIM118 - a list with names
 write_table(found, output.parquet, metadata, load(params.schema), csv_path=csv_path)
+# Rows may be computed while they are written.
+require_plan(snakemake)

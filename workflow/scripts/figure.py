@@ -1,12 +1,14 @@
 """Draw a figure by the function that its paper names, in all formats."""
 
-from _job import function_of, read_tables, start
+from _job import function_of, read_tables, require_plan, start
 
 from ldpfrontier.practice.figure_style import save
+from reproduction.drawn_data import drawn_data
 
 start(snakemake.log[0], snakemake.config)
 params = snakemake.params
 tables = read_tables(params.call, params.reads, snakemake.input)
 figure = function_of(params.call)(*tables, **params.call["arguments"])
+require_plan(snakemake)
 for path in snakemake.output:
-    save(figure, path, dpi=params.dpi)
+    save(figure, path, dpi=params.dpi, comment=drawn_data(figure))

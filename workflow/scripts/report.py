@@ -1,6 +1,6 @@
 """Put everything on one page."""
 
-from _job import start
+from _job import require_plan, start
 
 from reproduction.ledger.claims import LEDGER
 from reproduction.planning.paper import papers
@@ -19,4 +19,5 @@ made_by = page.write(
     provenance=snakemake.input.provenance,
     logs=snakemake.params.logs,
 )
+require_plan(snakemake)
 write_texts(made_by, snakemake.output.tables)

@@ -3,7 +3,7 @@
 import shutil
 
 import pandas as pd
-from _job import start
+from _job import require_plan, start
 
 from reproduction.planning.provenance import result_metadata
 from reproduction.results.certificates import DOCUMENTS, VERIFIED, verified
@@ -15,4 +15,5 @@ documents = pd.concat([read_table(path, DOCUMENTS) for path in snakemake.input],
 shutil.rmtree(output.folder, ignore_errors=True)
 table = verified(documents, output.folder)
 metadata = result_metadata(params.code, {"certificates": params.configurations})
+require_plan(snakemake)
 write_table(table, output.parquet, metadata, VERIFIED, csv_path=output.csv)

@@ -15,6 +15,7 @@ from ldpfrontier.extras import extra
 with extra("pictures"):
     import matplotlib
     from matplotlib.figure import Figure
+    from PIL.PngImagePlugin import PngInfo
 
 EPSILON = r"$\varepsilon$"
 
@@ -72,7 +73,12 @@ def style() -> Iterator[None]:
 
 
 def save(
-    figure: Figure, path: Path | str, dpi: int = 200, remark: Callable[[str], None] = warnings.warn
+    figure: Figure,
+    path: Path | str,
+    dpi: int = 200,
+    *,
+    comment: str = "",
+    remark: Callable[[str], None] = warnings.warn,
 ) -> None:
     """Write a figure in the format of its suffix, all or nothing; equal figures give equal bytes.
 
@@ -81,13 +87,20 @@ def save(
     figure : Figure
     path : path
     dpi : int
-        Dots per inch, of a PNG file.
+        Pixels per inch of a PNG.
+    comment : str
+        A text that a PNG carries, compressed.
     remark : callable, optional
         Called with a sentence if the font lacks letters, in place of a warning of matplotlib for each.
     """
     kind = Path(path).suffix.removeprefix(".")
+    options: dict[str, Any] = {"metadata": _TIMELESS[kind]}
+    if comment and kind == "png":
+        told = PngInfo()
+        told.add_text("Comment", comment, zip=True)
+        options = {"pil_kwargs": {"pnginfo": told}}
     with _letters_named_once(remark), style(), replacing(path) as partial:
-        figure.savefig(partial, format=kind, dpi=dpi, metadata=_TIMELESS[kind])
+        figure.savefig(partial, format=kind, dpi=dpi, **options)
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def code_hash(*sources: str | Path, root: Path = _ROOT, outside: Mapping[str, Pa
         If there is no such module or script, or the scripts are in several folders.
     """
     modules, links = imported_modules(*sources, root=root, outside=outside)
-    text = [f"{module}: {_digest(_source(path))}" for module, path in sorted(modules.items())]
+    text = [f"{module}: {_digest(_read(path)[1])}" for module, path in sorted(modules.items())]
     return _digest("\n".join(text + sorted(links)))
 
 
@@ -163,29 +163,48 @@ def _imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from _imports(child)
 
 
-# A workflow hashes dozens of scripts that share most of their modules, in every job's process: each version
-# of a file is read once.
+_frozen: dict[Path, bytes] = {}
+
+
+def freeze(files: Mapping[Path, bytes]) -> None:
+    """Let code be hashed as some files are at this moment, whatever becomes of them."""
+    _frozen.clear()
+    _frozen.update(files)
+
+
+def normalized(source: bytes) -> str:
+    """Return the code of a module in one layout, without comments and docstrings."""
+    return _parsed(source)[1]
 
 
 def _statements(path: Path | None) -> list[ast.Import | ast.ImportFrom]:
-    assert path is not None
-    return _read(path, path.stat().st_mtime_ns)[0]
+    return _read(path)[0]
 
 
 def _exports(path: Path) -> list[ast.ImportFrom]:
     """Return also the imports for type checkers: a package may load on first use what they name."""
-    return _read(path, path.stat().st_mtime_ns)[2]
+    return _read(path)[2]
 
 
-def _source(path: Path | None) -> str:
-    """Return the code in one layout, without comments and docstrings."""
+# A workflow hashes dozens of scripts that share most of their modules, in every job's process: each version
+# of a file is read and parsed once.
+
+_Parsed = tuple[list[ast.Import | ast.ImportFrom], str, list[ast.ImportFrom]]
+
+
+def _read(path: Path | None) -> _Parsed:
     assert path is not None
-    return _read(path, path.stat().st_mtime_ns)[1]
+    return _parsed(_frozen[path] if path in _frozen else _content(path, path.stat().st_mtime_ns))
 
 
 @cache
-def _read(path: Path, modified: int) -> tuple[list[ast.Import | ast.ImportFrom], str, list[ast.ImportFrom]]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def _content(path: Path, modified: int) -> bytes:
+    return path.read_bytes()
+
+
+@cache
+def _parsed(source: bytes) -> _Parsed:
+    tree = ast.parse(source)
     statements = list(_imports(tree))
     exports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     for node in ast.walk(tree):

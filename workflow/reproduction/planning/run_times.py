@@ -2,9 +2,10 @@
 
 For jobs with times t_j on c cores the announced time is max(sum t_j / c, max t_j), a lower bound of every
 schedule. The times are those of the last run in this directory with the same arguments, or else those that
-the project ships. A job without such a time is expected to take as long as others of its block on average
-(itself with other arguments, and the other parts of the same pair or size), or else as others of its rule.
-During the run all times are multiplied by the ratio of the actual to the expected time of the finished jobs.
+the project ships, scaled by the speed of this machine. A job without such a time is expected to take as long
+as others of its block on average (itself with other arguments, and the other parts of the same pair or size),
+or else as others of its rule. During the run all times are multiplied by the ratio of the actual to the
+expected time of the finished jobs.
 
 This module needs no numerical library, since it is used while the workflow is planned.
 """
@@ -24,6 +25,7 @@ from statistics import fmean
 from typing import Any
 
 from reproduction.planning.provenance import configuration_hash
+from reproduction.planning.speed import Scale, loop_seconds, scale_of
 
 _COLUMNS = ("job", "settings", "seconds")
 
@@ -89,6 +91,28 @@ def shipped(resources: Path, configurations: Iterable[Path | str]) -> list[Path]
     return [resources / f"run_times{name}.csv" for name in [*reversed(names), ""]]
 
 
+def scaled(paths: Sequence[Path], durations: Path) -> tuple[list[Times], list[Scale]]:
+    """Return the times that the project ships as this machine would take them, with the scale of each file.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        As of `shipped`.
+    durations : Path
+        What says where they were measured, ``resources/durations.csv``.
+    """
+    here = loop_seconds()
+    scales = [
+        scale_of(path.stem.removeprefix("run_times").removeprefix("_") or "default", durations, here)
+        for path in paths
+    ]
+    found = [
+        {job: scale.factor * seconds for job, seconds in times.items()}
+        for times, scale in zip(read_times(*paths), scales, strict=True)
+    ]
+    return found, scales
+
+
 def benchmark_seconds(benchmark: Path) -> list[float]:
     """Return the run times in a benchmark file of Snakemake, in seconds; none if the file is missing."""
     if not benchmark.is_file():
@@ -129,11 +153,14 @@ class Expected:
         Whether it has taken them before, with the same arguments.
     is_known : bool
         Whether it, or another job of its rule, has been measured.
+    origin : int
+        The place of the times that this is from, if it is known.
     """
 
     seconds: float
     is_measured: bool = True
     is_known: bool = True
+    origin: int = 0
 
 
 def expected_times(jobs: Iterable[Job], times: Sequence[Times]) -> list[Expected]:
@@ -155,12 +182,20 @@ def expected_times(jobs: Iterable[Job], times: Sequence[Times]) -> list[Expected
     expected = []
     for job in jobs:
         key = job.name, job.settings
-        if measured := [known[key] for known in times if key in known]:
-            expected.append(Expected(measured[0]))
+        if measured := [(known[key], origin) for origin, known in enumerate(times) if key in known]:
+            expected.append(Expected(measured[0][0], origin=measured[0][1]))
             continue
-        others = next((groups[group] for group in job.likeness for groups in alike if group in groups), None)
+        others, origin = next(
+            (
+                (groups[group], origin)
+                for group in job.likeness
+                for origin, groups in enumerate(alike)
+                if group in groups
+            ),
+            ([], 0),
+        )
         seconds = fmean(others) if others else UNMEASURED_SECONDS
-        expected.append(Expected(seconds, is_measured=False, is_known=bool(others)))
+        expected.append(Expected(seconds, is_measured=False, is_known=bool(others), origin=origin))
     return expected
 
 
@@ -256,7 +291,11 @@ class Progress:
 
 
 def announcement(
-    jobs: Iterable[Job], times: Sequence[Times], cores: int | None, count: int | None = None
+    jobs: Iterable[Job],
+    times: Sequence[Times],
+    cores: int | None,
+    count: int | None = None,
+    scales: Sequence[Scale] = (),
 ) -> str:
     """Return the text printed before a run: its jobs, about how long they take, and where results go.
 
@@ -270,6 +309,8 @@ def announcement(
         How many jobs run side by side; None if that is not known, as on a cluster.
     count : int, optional
         The jobs that Snakemake counts; the last of them does nothing but wait for the others.
+    scales : sequence of Scale
+        Of the last of `times`, which were measured on other machines; those before were measured here.
     """
     jobs = list(jobs)
     if not jobs:
@@ -277,6 +318,7 @@ def announcement(
     count = count or len(jobs)
     expected = expected_times(jobs, times)
     unknown = sum(not of.is_measured for of in expected)
+    source = _source(expected, len(times) - len(scales), scales)
     if unknown == len(jobs) and not any(times):
         text = "no run with these settings has been measured yet"
     else:
@@ -291,10 +333,23 @@ def announcement(
                 " and may differ"
             )
     return (
-        f"{count} {_plural(count, 'job')}; expected: {text}.\n"
+        f"{count} {_plural(count, 'job')}; expected: {text}.\n{source}"
         "Results go to results/, and the log of every job goes to logs/. After an interruption, run the"
         " same command again."
     )
+
+
+def _source(expected: Iterable[Expected], own: int, scales: Sequence[Scale]) -> str:
+    """Return a line that says what the times of jobs that are known come from; empty if none is."""
+    seconds: dict[Scale | None, float] = {}
+    for of in expected:
+        if of.is_known:
+            scale = scales[of.origin - own] if of.origin >= own else None
+            seconds[scale] = seconds.get(scale, 0.0) + of.seconds / (scale.factor if scale else 1.0)
+    said = [scale.source(seconds[scale]) for scale in seconds if scale]
+    if None in seconds:
+        said.append("that of earlier runs in this directory")
+    return f"The time is {', and '.join(said)}.\n" if said else ""
 
 
 def summary(results: Path | str) -> str:

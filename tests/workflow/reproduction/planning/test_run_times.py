@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from reproduction.planning import run_times
 from reproduction.planning.provenance import configuration_hash
 from reproduction.planning.run_times import (
     UNMEASURED_SECONDS,
@@ -15,9 +16,12 @@ from reproduction.planning.run_times import (
     expected_times,
     read_times,
     record_times,
+    scaled,
     shipped,
     summary,
+    write_times,
 )
+from reproduction.planning.speed import Scale, loop_seconds
 
 ROOT = Path(__file__).parents[4]
 BENCHMARK = "s\th:m:s\tmax_rss\n{}\t0:00:01\t-\n"
@@ -122,9 +126,10 @@ def test_a_damaged_file_of_times_stops_nothing(tmp_path, text):
     ],
 )
 def test_what_is_said_before_a_run(names, known, cores, sentence):
-    first, second = announcement(iter(jobs(*names)), times(**known), cores).splitlines()
+    first, *source, last = announcement(iter(jobs(*names)), times(**known), cores).splitlines()
     assert first.endswith(sentence)
-    assert second.startswith("Results go to results/, and the log of every job goes to logs/.")
+    assert source == ["The time is that of earlier runs in this directory."] * bool(known)
+    assert last.startswith("Results go to results/, and the log of every job goes to logs/.")
 
 
 def test_a_job_with_other_arguments_takes_as_long_as_others_of_its_block_or_of_its_rule():
@@ -160,6 +165,41 @@ def test_the_nearest_job_counts_and_of_equally_near_ones_that_of_the_first_file(
     names = ["small/1", "tiny/1", "other/0"]
     expected = expected_times([Job(f"logs/p/a/{name}", "z") for name in names], [{}, first, second])
     assert [of.seconds for of in expected] == [2.0, 1.0, 5.5]
+
+
+def test_the_announced_time_says_from_what_it_was_scaled():
+    """Two times of another machine, of which this one needs half as much again, and one of this one."""
+    scale = Scale("a processor", 1.5)
+    shipped = {("a", "settings"): 60.0, ("b", "settings"): 90.0}
+    said = announcement(jobs("a", "b"), [{}, shipped], 1, scales=[scale])
+    source = "scaled from 100 s of processor time measured on a processor by the speed of this machine, which"
+    assert said.startswith(
+        f"2 jobs; expected: about 2 min on 1 core.\nThe time is {source} takes 1.50 times as long.\nResults"
+    )
+    said = announcement(jobs("a", "b", "c"), [*times(a=30.0), shipped, {}], 1, scales=[scale, scale])
+    source = source.replace("100 s", "60 s")
+    own = "that of earlier runs in this directory"
+    assert f"may differ.\nThe time is {source} takes 1.50 times as long, and {own}.\nResults" in said
+
+
+def test_times_that_are_shipped_are_scaled_by_the_speed_of_this_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_times, "loop_seconds", lambda: 0.024)
+    for name, seconds in (("run_times.csv", 10.0), ("run_times_smoke.csv", 3.0), ("run_times_mine.csv", 1.0)):
+        write_times({("a", "x"): seconds}, tmp_path / name)
+    (tmp_path / "durations.csv").write_text(
+        "command,processor,cores,minutes,cpu,loop\n"
+        "default,fast,2,8,10,0.012\ndefault,slow,2,13,20,\nsmoke,other,1,3,3,0.048\n"
+    )
+    paths = shipped(tmp_path, ["smoke.yaml", "mine.yaml", "none.yaml"])
+    found, scales = scaled(paths, tmp_path / "durations.csv")
+    assert found == [{}, {("a", "x"): 2.0}, {("a", "x"): 1.5}, {("a", "x"): 20.0}]
+    assert scales == [Scale("fast", 2.0), Scale("fast", 2.0), Scale("other", 0.5), Scale("fast", 2.0)]
+
+
+def test_the_speed_is_the_least_processor_time_of_a_loop():
+    ticks = iter([0.0, 3.0, 3.0, 5.0, 5.0, 9.0, 9.0, 12.0, 12.0, 17.0])
+    assert loop_seconds(lambda: next(ticks)) == 2.0
+    assert loop_seconds() > 0
 
 
 def test_a_run_that_computes_nothing_does_not_guess():
