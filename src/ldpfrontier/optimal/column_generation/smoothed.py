@@ -220,6 +220,7 @@ def generate(
     stable = stable_duals  # those of the best bound so far
     bound = np.inf if stable is None else float(stable.sum())
     effort = rounds = 0
+    last = tuple[FloatArray, ...]()
     while True:
         value, weights, duals = master.solve()
         rounds += 1
@@ -240,6 +241,11 @@ def generate(
         if bound - value <= tolerance * value or rounds >= max_rounds:
             break
         if improving:
+            # HiGHS scales columns, and may call optimal what leaves one of them a reduced cost.
+            state = duals, columns.vectors[best], np.array([bound, effort])
+            if last and all(map(np.array_equal, state, last)):
+                break
+            last = state
             master.add(Columns(columns.vectors[best], columns.values[best]))
         if effort + 1 < family.efforts:
             # A bound far above every column found is the error of the pricing: more effort from here on.

@@ -47,6 +47,8 @@ class ExactSettings:
     least_used: float = 1e-9
     #: Linear programs of one optimum, after which searches, and branch and bound, end.
     max_programs: int = 100_000
+    #: How many of them may be searches alone, which at low levels would take all: the others are for a bound.
+    max_search_programs: int = 30_000
 
     # Tuning: the cut pool, and branch and bound. Tuned on small tables.
     #: Accuracy of the angle for cuts that need not be the worst, where the ratio is smooth.

@@ -134,7 +134,7 @@ class JointColumns:
         points, best = np.minimum(starts, self.top), np.full(len(starts), -math.inf)
         rows = np.arange(len(starts))
         for _ in range(SETTINGS.max_search_steps):
-            if self.pool.solved > SETTINGS.max_programs:
+            if self.pool.solved > self._most_programs:
                 break
             slopes = self.utility.gradient(points[rows]) - duals
             found = [self.pool.maximize(slope, zero, self.top) for slope in slopes]
@@ -149,6 +149,11 @@ class JointColumns:
             if rows.size == 0:
                 break
         return self._offer(points)
+
+    @property
+    def _most_programs(self) -> int:
+        """Number of programs after which searches end, those of branch and bound included."""
+        return SETTINGS.max_programs if self.max_nodes > 0 else SETTINGS.max_search_programs
 
     def _offer(self, columns: FloatArray) -> Columns:
         """Return columns pulled into the cone; keep them, and the cuts met on the way."""
@@ -327,6 +332,8 @@ def generate_by_search(family: JointColumns, tolerance: float, max_rounds: int) 
     starts, duals = family.revealing_columns(), np.zeros(family.scale.size)
     value, fine = 0.0, 0.0
     for _ in range(max_rounds):
+        if family.pool.solved > SETTINGS.max_search_programs:
+            break
         columns = family.search(duals, starts)
         largest = float((columns.values - columns.vectors @ duals).max())
         if largest <= fine:
