@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import wraps
+from typing import Literal, ParamSpec
 
 import numpy as np
 
@@ -24,6 +28,85 @@ BROKEN, CANCELLED = 1e-9, 1e-13
 
 #: Largest privacy level that a mechanism is made for: e^epsilon and its square are floats up to here.
 MAX_EPSILON = 300.0
+
+
+Arguments = ParamSpec("Arguments")
+
+
+@dataclass(frozen=True)
+class Method:
+    """What an optimum was found with.
+
+    Attributes
+    ----------
+    mechanisms : str
+        The class of mechanisms that the bound holds for, as asked for.
+    engine : str
+        The algorithm that ran.
+    regime : str
+        For which inputs it is the one that runs (`ldpfrontier.optimal.registry`).
+    fallbacks : tuple of str
+        What took the place of something that failed or was not tried, each with its reason, in their order.
+    """
+
+    mechanisms: str = ""
+    engine: str = ""
+    regime: str = ""
+    fallbacks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return all of it in one line; empty if nothing is known."""
+        regime = f" ({self.regime})" if self.regime else ""
+        parts = [f"{self.mechanisms}: {self.engine}{regime}"] if self.engine else []
+        return "; ".join([*parts, *(f"fallback: {text}" for text in self.fallbacks)])
+
+
+#: The method of an optimum that says nothing of it.
+UNKNOWN = Method()
+
+_fallbacks: ContextVar[list[str] | None] = ContextVar("fallbacks", default=None)
+
+
+def fell_back(text: str) -> None:
+    """Record that something took the place of what failed or was not tried, with the reason."""
+    taken = _fallbacks.get()
+    if taken is not None and text not in taken:
+        taken.append(text)
+
+
+@contextmanager
+def recorded_failure(instead: str, *errors: type[Exception]) -> Iterator[None]:
+    """Let a part of a solver fail with some errors; what holds instead is recorded, with the error."""
+    try:
+        yield
+    except errors as error:
+        fell_back(f"{instead}, as a step failed: {one_line(error)}")
+
+
+def one_line(error: Exception) -> str:
+    """Return the name of an error and its message, without line breaks or the full stop."""
+    message = " ".join(str(error).split()).rstrip(".")
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def records_fallbacks(solve: Callable[Arguments, Optimum]) -> Callable[Arguments, Optimum]:
+    """Decorate a function such that its optimum names the fallbacks that were taken on the way."""
+
+    @wraps(solve)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Optimum:
+        taken: list[str] = []
+        token = _fallbacks.set(taken)
+        try:
+            optimum = solve(*args, **kwargs)
+        finally:
+            _fallbacks.reset(token)
+        # One optimum is often a part of another, as that of NR is for its bound.
+        for text in taken:
+            fell_back(text)
+        every = tuple(dict.fromkeys([*optimum.method.fallbacks, *taken]))
+        return replace(optimum, method=replace(optimum.method, fallbacks=every))
+
+    return call
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +133,8 @@ class Optimum:
     prices : ndarray, shape (inputs,)
         Of the inputs, in `unit`, if the bound is their sum: no column of the class is worth more than its
         entries cost, to rounding. Empty if the bound was found in another way.
+    method : Method
+        What ran, and what it fell back on.
     """
 
     channel: Channel
@@ -60,6 +145,7 @@ class Optimum:
     unit: Unit = "nats"
     direction: Literal["max", "min"] = "max"
     prices: FloatArray = field(default_factory=lambda: np.empty(0))
+    method: Method = UNKNOWN
 
     @property
     def upper_bound(self) -> float:
@@ -88,6 +174,7 @@ def certified(
     unit: Unit = "nats",
     noise: float = 0.0,
     error: float | None = None,
+    method: Method = UNKNOWN,
 ) -> Optimum:
     """Put a channel, its value and an upper bound together, allowing for the bound's rounding.
 
@@ -96,7 +183,7 @@ def certified(
 
     Parameters
     ----------
-    channel, value, bound, iterations, unit
+    channel, value, bound, iterations, unit, method
         As of `Optimum`.
     tolerance : float
         Relative gap of an "optimal" result.
@@ -115,13 +202,13 @@ def certified(
         raise ArithmeticError(
             f"The value {value!r} exceeds its upper bound {upper!r}; the certificate fails."
         )
-    optimum = Optimum(channel, value, max(upper, value), "optimal", iterations, unit)
+    optimum = Optimum(channel, value, max(upper, value), "optimal", iterations, unit, method=method)
     return optimum if optimum.gap <= tolerance else replace(optimum, status="bounded")
 
 
-def uninformative(inputs: int, unit: Unit = "nats") -> Optimum:
+def uninformative(inputs: int, unit: Unit = "nats", method: Method = UNKNOWN) -> Optimum:
     """Return the optimum if no information is allowed, or none exists: one output, the value 0 and no gap."""
-    return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, unit)
+    return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, unit, method=method)
 
 
 def checked_epsilon(epsilon: float, most: float = math.inf) -> float:

@@ -31,7 +31,8 @@ from ldpfrontier.information import BITS
 from ldpfrontier.numerics.highs import add_column, new_lp, solve
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.optimum import Optimum, check_start, checked_effort, uninformative
+from ldpfrontier.optimal.registry import Call, choose
+from ldpfrontier.optimum import Method, Optimum, check_start, checked_effort, uninformative
 from ldpfrontier.types import FloatArray, Intractable
 
 #: Relative gap asked for when the caller names none, by number of letters; more letters are not supported,
@@ -121,7 +122,7 @@ def optimal_leakage(
     groups = _groups(tested.distributions, limits)
     size = int(groups.max()) + 1
     if size == 1:
-        return uninformative(M, "bits")
+        return uninformative(M, "bits", _closed_form())
     if size < M:
         # Letters of one group have equal rows: solve for groups.
         merged = np.zeros((len(limits), size))
@@ -142,22 +143,32 @@ def optimal_leakage(
             f" hypothesis {k} has: with any leakage above 0 the utility has no largest value."
         )
     if tested.divergences.min() <= 0:
-        return uninformative(M, "bits")
+        return uninformative(M, "bits", _closed_form())
     if (limits >= tested.entropies).all():
         # By data processing no channel does better than to reveal the letter.
         identity = Channel(np.eye(M))
         full = tested.utility(identity)
-        return Optimum(identity, full, full, "optimal", 0, "bits")
+        return Optimum(identity, full, full, "optimal", 0, "bits", method=_closed_form())
     if len(limits) > MAX_HYPOTHESES:
         raise Intractable(f"There are {len(limits)} hypotheses; at most {MAX_HYPOTHESES} are supported.")
     if outputs is None and M not in TOLERANCES:
         raise Intractable(f"The hypotheses have {M} letters; at most {max(TOLERANCES)} are supported.")
     tolerance, max_rounds = checked_effort(TOLERANCES[M] if tolerance is None else tolerance, max_rounds)
-    if outputs == 2:
+    regime = choose("limited leakage", Call(M, outputs=outputs))
+    if regime.name == "two outputs":
         channel, bound, rounds = best_two_outputs(tested, limits, tolerance, max_rounds)
     else:
         channel, bound, rounds = _any_outputs(tested, limits, tolerance, max_rounds, start)
-    return _certified(channel, tested.utility(channel), tested.divergence(bound) * BITS, tolerance, rounds)
+    upper, mechanisms = tested.divergence(bound) * BITS, "channels of limited leakage"
+    found = _certified(channel, tested.utility(channel), upper, tolerance, rounds)
+    return replace(
+        found, method=regime.method(f"{mechanisms} and two outputs" if outputs == 2 else mechanisms)
+    )
+
+
+def _closed_form() -> Method:
+    """Return the method of what needs no search."""
+    return choose("limited leakage", Call(utility="none")).method("channels of limited leakage")
 
 
 def _certified(channel: Channel, value: float, bound: float, tolerance: float, rounds: int) -> Optimum:

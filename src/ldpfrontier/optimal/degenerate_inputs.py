@@ -27,16 +27,19 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.settings import SETTINGS
-from ldpfrontier.optimum import Optimum, certified
+from ldpfrontier.optimum import Optimum, certified, fell_back, one_line
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import MutualInformation
 
 
-def solve_or_none(solve: Callable[[], Optimum], check: Callable[[Channel], None]) -> Optimum | None:
+def solve_or_none(
+    solve: Callable[[], Optimum], check: Callable[[Channel], None], name: str
+) -> Optimum | None:
     """Return an optimum whose mechanism passes a check, or None if rounding defeats the solver.
 
     The arguments have been checked before, so an error on the way is the solver's own: rows that do not sum
-    to 1, a basis that is singular, a value above its bound, a level above epsilon.
+    to 1, a basis that is singular, a value above its bound, a level above epsilon. It is recorded as the
+    reason of a fallback from what is called `name`.
     """
     try:
         with np.errstate(all="ignore"):
@@ -44,7 +47,8 @@ def solve_or_none(solve: Callable[[], Optimum], check: Callable[[Channel], None]
         check(optimum.channel)
     except Intractable:
         raise
-    except (ArithmeticError, RuntimeError, ValueError):
+    except (ArithmeticError, RuntimeError, ValueError) as error:
+        fell_back(f"{name} failed: {one_line(error)}")
         return None
     return optimum
 

@@ -36,15 +36,22 @@ from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.settings import SETTINGS as GEOMETRY
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
-from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
 from ldpfrontier.optimal.projections.frontier import frontier_bound
-from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
 from ldpfrontier.optimal.projections.solve import mechanism_without_bound, projected_mechanism
+from ldpfrontier.optimal.registry import LIMITS, Call, choose, robust_mechanisms
 from ldpfrontier.optimal.settings import SETTINGS
-from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
+from ldpfrontier.optimum import (
+    Optimum,
+    certified,
+    check_start,
+    checked_epsilon,
+    fell_back,
+    records_fallbacks,
+    uninformative,
+)
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -52,6 +59,10 @@ from ldpfrontier.utility import MutualInformation
 Envelope = Literal["simplex", "projections", "exact"]
 
 
+_ENVELOPES = {"projections": "projections", "exact": "F itself"}
+
+
+@records_fallbacks
 def optimal_robust(
     ball: RenyiBall,
     epsilon: float,
@@ -146,15 +157,17 @@ def optimal_robust(
     _check_choices(ball, envelope, pairs, start)
     level = math.inf if conditional_epsilon is None else _checked_conditional(conditional_epsilon)
     distinct = pairs == "distinct" or envelope == "exact"
+    mechanisms = robust_mechanisms(envelope, pairs, level)
     if distinct and ball.centre.shape[0] == 1:
         # With one sensitive value there is nothing to hide: the identity is best.
         h = entropy(ball.centre)
-        return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance)
+        method = choose("no secret").method(mechanisms)
+        return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance, method=method)
     if level < math.inf and epsilon > 0 and len(ball.centre) > 1:
         pairs = "distinct" if distinct else "all"
         if start is not None:
             check_levels(start, ball, epsilon, level, envelope, pairs)
-        return two_level_optimum(
+        found = two_level_optimum(
             ball,
             epsilon,
             level,
@@ -165,10 +178,11 @@ def optimal_robust(
             max_nodes=max_nodes,
             start=start,
         )
+        return replace(found, method=replace(found.method, mechanisms=mechanisms))
     if ball.radius == 0:
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if epsilon == 0:
-        return uninformative(ball.centre.size)
+        return uninformative(ball.centre.size, method=choose("no information").method(mechanisms))
     if envelope == "simplex":
         if start is not None:
             check_class(start, ball.lower_bounds, epsilon, distinct=distinct)
@@ -181,11 +195,17 @@ def optimal_robust(
                     ball, epsilon, envelope, distinct, tolerance, max_rounds, max_nodes, start
                 ),
                 lambda channel: check_level(channel, ball, epsilon, envelope),
+                f"The class of {_ENVELOPES[envelope]}",
             )
             if optimum is not None:
-                return optimum
+                return replace(optimum, method=replace(optimum.method, mechanisms=mechanisms))
+        else:
+            fell_back(
+                f"PolyOpt in place of {_ENVELOPES[envelope]}, as radius, level, order or size is out of range"
+            )
     found = _within_simplex(ball, epsilon, envelope == "simplex", distinct, tolerance, max_rounds, start)
-    return _bounded_by_nonrobust(found, ball.centre, epsilon, tolerance)
+    found = _bounded_by_nonrobust(found, ball.centre, epsilon, tolerance)
+    return replace(found, method=replace(found.method, mechanisms=mechanisms))
 
 
 def _checked_conditional(level: float) -> float:
@@ -225,7 +245,7 @@ def _check_choices(ball: RenyiBall, envelope: str, pairs: str, start: Channel | 
 
 def _larger_classes_are_tried(ball: RenyiBall) -> bool:
     """Tell whether a table is small enough for more than the published class."""
-    return len(ball.centre) <= POLYOPT.max_sensitive and _count_subsets(ball) <= SETTINGS.max_subsets
+    return len(ball.centre) <= LIMITS.max_sensitive and _count_subsets(ball) <= LIMITS.max_subsets
 
 
 def _count_subsets(ball: RenyiBall) -> int:
@@ -236,9 +256,9 @@ def _count_subsets(ball: RenyiBall) -> int:
 
 def _envelope_is_tried(ball: RenyiBall, epsilon: float) -> bool:
     """Tell whether table, radius, level and order allow for another envelope than the simplex."""
-    low, high = PROJECTIONS.epsilons
-    least, most = PROJECTIONS.orders
-    wide = ball.radius >= PROJECTIONS.least_radius
+    low, high = LIMITS.epsilons
+    least, most = LIMITS.orders
+    wide = ball.radius >= LIMITS.least_radius
     return wide and low <= epsilon <= high and least <= ball.order <= most and _larger_classes_are_tried(ball)
 
 
@@ -261,14 +281,19 @@ def _within_simplex(
     centre, lower, larger = ball.centre, ball.lower_bounds, None
     if (smaller := perturbed_bounds(lower, -1)) is not None:
         larger, lower = perturbed_bounds(lower, 1), smaller
-    tall = centre.size > POLYOPT.max_master_cells and _count_subsets(ball) <= SETTINGS.max_subsets
+    tall = centre.size > LIMITS.max_master_cells and _count_subsets(ball) <= LIMITS.max_subsets
     tried = tall or _larger_classes_are_tried(ball)
     polyopt = _polyopt(
         centre, lower, epsilon, distinct and tried, tolerance, max_rounds, start if polyopt_asked else None
     )
+    if distinct and not tried:
+        fell_back("all pairs in place of distinct ones, as the table is too large for these")
     bound = math.inf
     if polyopt_asked and (tried or not distinct):
         if larger is not None:
+            fell_back(
+                "a slightly smaller class, bounded by a larger one, as 1 - S_s is known to rounding only"
+            )
             outer = _polyopt(centre, larger, epsilon, distinct, tolerance, max_rounds, None)
             bound = math.inf if outer is None else outer.upper_bound
         elif polyopt is not None:
@@ -278,7 +303,8 @@ def _within_simplex(
         channels.append(polyopt.channel)
     else:
         channels += _polyopt_with_floors(centre, lower, epsilon, distinct, tolerance, max_rounds)
-    return best_fallback(centre, epsilon, channels, distinct=distinct, tolerance=tolerance, bound=bound)
+    found = best_fallback(centre, epsilon, channels, distinct=distinct, tolerance=tolerance, bound=bound)
+    return replace(found, method=choose("any robust").method() if polyopt is None else polyopt.method)
 
 
 def _bounded_by_nonrobust(optimum: Optimum, centre: FloatArray, epsilon: float, tolerance: float) -> Optimum:
@@ -289,7 +315,8 @@ def _bounded_by_nonrobust(optimum: Optimum, centre: FloatArray, epsilon: float, 
     bound = nonrobust_bound(centre, epsilon)
     if bound >= optimum.upper_bound:
         return optimum
-    return certified(optimum.channel, optimum.value, bound, tolerance, optimum.iterations, error=0.0)
+    found = certified(optimum.channel, optimum.value, bound, tolerance, optimum.iterations, error=0.0)
+    return replace(found, method=optimum.method)
 
 
 def _polyopt(
@@ -308,6 +335,7 @@ def _polyopt(
         return solve_or_none(
             lambda: polyopt(centre, lower, level, tolerance=tolerance, max_rounds=max_rounds, start=first),
             lambda channel: check_class(channel, lower, level, distinct=distinct),
+            f"PolyOpt, {'distinct' if distinct else 'all'} pairs",
         )
 
     if epsilon >= SETTINGS.scaling_epsilon:
@@ -316,14 +344,15 @@ def _polyopt(
             return None
         value, bound, rounds = optimum.value, optimum.upper_bound, optimum.iterations
         found = certified(optimum.channel, value, bound, tolerance, rounds, noise=SETTINGS.bound_noise)
-        return replace(found, prices=optimum.prices)
+        return replace(found, prices=optimum.prices, method=optimum.method)
     fine = at(SETTINGS.scaling_epsilon, None)
     if fine is None:
         return None
+    fell_back(f"scaled from level {SETTINGS.scaling_epsilon:g}, as epsilon is below it")
     scaled, bound = scaled_down(fine, centre, lower, epsilon, distinct=distinct)
     utility = MutualInformation(centre)
     channel = max((c for c in (scaled, start) if c is not None), key=utility)
-    return certified(channel, utility(channel), bound, tolerance, fine.iterations)
+    return certified(channel, utility(channel), bound, tolerance, fine.iterations, method=fine.method)
 
 
 def _polyopt_with_floors(
@@ -349,7 +378,8 @@ def _beyond_simplex(
     start: Channel | None,
 ) -> Optimum:
     """Solve the class of the projections or of F itself: by blocks, then jointly on small tables."""
-    small = ball.centre.size <= EXACT.max_joint_cells
+    regime = choose(_ENVELOPES[envelope], Call(ball.centre.size))
+    small = regime.name == "joint"
     margin = SETTINGS.epsilon_margin
     products = BallFamily(ball, epsilon * (1.0 - margin), distinct=distinct, margin=margin)
     nodes = 0 if max_nodes is None else max_nodes
@@ -369,7 +399,7 @@ def _beyond_simplex(
             start=start,
         )
     if small:
-        return joint_optimum(
+        found = joint_optimum(
             ball,
             epsilon,
             envelope=envelope,
@@ -378,21 +408,25 @@ def _beyond_simplex(
             max_nodes=EXACT.joint_nodes if max_nodes is None else max_nodes,
             start=channel,
         )
+        return replace(found, method=regime.method())
     if envelope == "exact":
         channel, more = shared_budget_mechanism(
             ball, products.epsilon, tolerance=tolerance, max_rounds=max_rounds, start=channel
         )
         rounds += more
-        if few := ball.centre.size <= EXACT.max_ascent_cells:
+        if few := regime.name == "ascent":
             channel = _ascended(ball, products.epsilon, channel)
         bound = frontier_bound(ball, epsilon, nodes, choose_shares=few) if nodes > 0 else math.inf
     value = MutualInformation(ball.centre)(channel)
     bound = min(bound, nonrobust_bound(ball.centre, epsilon))
-    return certified(channel, value, bound, tolerance, rounds, error=0.0)
+    return certified(channel, value, bound, tolerance, rounds, error=0.0, method=regime.method())
 
 
 def _ascended(ball: RenyiBall, epsilon: float, channel: Channel) -> Channel:
     """Return a better mechanism private over F by joint ascent, or the one given."""
     found = ascended_mechanism(Oracle(ball, epsilon), channel)
     # Rounding may put columns beyond the level, and never costs what there was.
-    return found if ball.worst_case_epsilon(found) <= allowed_level(epsilon) else channel
+    if ball.worst_case_epsilon(found) <= allowed_level(epsilon):
+        return found
+    fell_back("the shared budget without joint ascent, whose mechanism is beyond the level by rounding")
+    return channel

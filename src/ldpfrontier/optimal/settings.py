@@ -18,8 +18,6 @@ class OptimalSettings:
     max_cells: int = 1_000
     #: Subsets of useful values of any table, over the sensitive ones: vertices of blocks, which are listed.
     max_block_subsets: int = 20 * 2**20
-    #: Subsets of useful values up to which more than the published class is tried.
-    max_subsets: int = 2**20
 
     # Accuracy and safety.
     #: Absolute rounding, in nats, of bounds that are sums of duals.

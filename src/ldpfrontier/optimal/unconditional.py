@@ -21,7 +21,7 @@ large for pricing all columns of V2 at once.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,15 +36,26 @@ from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.degenerate_inputs import best_fallback, scaled_down, solve_or_none
-from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
 from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.optimal.polyopt.solve import check_class, polyopt_distinct, start_columns
+from ldpfrontier.optimal.registry import LIMITS, Call, Regime, choose
 from ldpfrontier.optimal.settings import SETTINGS
-from ldpfrontier.optimum import Optimum, certified, check_start, checked_epsilon, uninformative
+from ldpfrontier.optimum import (
+    Optimum,
+    certified,
+    check_start,
+    checked_epsilon,
+    fell_back,
+    records_fallbacks,
+    uninformative,
+)
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import Columns, MutualInformation
 
+_MECHANISMS = "mechanisms private under every distribution"
 
+
+@records_fallbacks
 def optimal_unconditional(
     prior: ArrayLike,
     epsilon: float,
@@ -97,9 +108,10 @@ def optimal_unconditional(
     if joint.shape[0] == 1:
         # Nothing to hide, and no constraint.
         identity = Channel(np.eye(joint.size))
-        return certified(identity, utility(identity), entropy(joint), tolerance)
+        method = choose("no secret").method(_MECHANISMS)
+        return certified(identity, utility(identity), entropy(joint), tolerance, method=method)
     if epsilon == 0:
-        return uninformative(joint.size)
+        return uninformative(joint.size, method=choose("no information").method(_MECHANISMS))
     lower = np.zeros(joint.shape)
     if start is not None:
         check_class(start, lower, epsilon, distinct=True)
@@ -114,10 +126,14 @@ def optimal_unconditional(
     optimum = solve_or_none(
         lambda: _solve(joint, level, tolerance, max_rounds, first),
         lambda channel: check_class(channel, lower, level, distinct=True),
+        "Column generation for unconditional privacy",
     )
     given = [] if start is None else [start]
     if optimum is None:
-        return best_fallback(joint, epsilon, given, distinct=True, tolerance=tolerance)
+        found = best_fallback(joint, epsilon, given, distinct=True, tolerance=tolerance)
+        return replace(found, method=choose("any robust").method(_MECHANISMS))
+    if level != epsilon:
+        fell_back(f"scaled from level {level:g}, as epsilon is below it")
     if level == epsilon:
         channel = optimum.channel
         if not _columns_are_listed(joint.shape):
@@ -128,12 +144,18 @@ def optimal_unconditional(
     else:
         scaled, bound = scaled_down(optimum, joint, lower, epsilon, distinct=True)
         channel = max([scaled, *given], key=utility)
-    return certified(channel, utility(channel), bound, tolerance, optimum.iterations)
+    method = _regime(joint.shape).method(_MECHANISMS)
+    return certified(channel, utility(channel), bound, tolerance, optimum.iterations, method=method)
+
+
+def _regime(shape: tuple[int, ...]) -> Regime:
+    """Return what serves a table of a shape (a1, a2)."""
+    return choose("unconditional", Call(math.prod(shape), sensitive=shape[0], public=shape[1]))
 
 
 def _columns_are_listed(shape: tuple[int, ...]) -> bool:
     """Tell whether the columns of Lemma A8 are few enough to be listed: V1 alone, or all subsets of cells."""
-    return shape[0] <= 2 or math.prod(shape) <= LDP.max_listed_inputs
+    return _regime(shape).name == "listed"
 
 
 def _solve(
@@ -269,10 +291,10 @@ class Unconditional:
     def __post_init__(self) -> None:
         a1, a2 = self.prior.shape
         cells = a2 if a1 == 2 else a1 * a2
-        if cells > LDP.max_listed_inputs:
+        if cells > LIMITS.max_listed_inputs:
             raise Intractable(
                 f"The table is {a1} x {a2}: all subsets of {cells} cells would be priced; at most"
-                f" {LDP.max_listed_inputs} are supported."
+                f" {LIMITS.max_listed_inputs} are supported."
             )
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Literal, get_args
@@ -66,6 +66,8 @@ class Candidate:
         sensitive and of what is useful (the first alone if nothing is); NaN if the channel does not show
         some of them.
     note : str
+    method : str
+        What an optimum was found with (`Optimum.method`), in one line; empty for a closed form.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Candidate:
     rank: int = 0
     errors: tuple[float, ...] = ()
     note: str = ""
+    method: str = ""
 
     @property
     def error(self) -> float:
@@ -275,7 +278,8 @@ def design_channel(
         try:
             found = method.solve(problem)
             channel = found.channel if isinstance(found, Optimum) else found
-            candidates.append(_measured(name, method, channel, table, problem, records))
+            ran = str(found.method) if isinstance(found, Optimum) else ""
+            candidates.append(replace(_measured(name, method, channel, table, problem, records), method=ran))
         except (Intractable, ArithmeticError, RuntimeError, ValueError) as reason:
             # What cannot be computed is a row; the others go on.
             candidates.append(Candidate(name, method.title, method.private, None, note=str(reason)))

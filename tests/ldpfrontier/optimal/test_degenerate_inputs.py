@@ -15,8 +15,8 @@ from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal import robust
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.two_reports import budget_split, independent_reporting
@@ -294,7 +294,7 @@ def test_beyond_the_size_of_distinct_pairs_the_bound_is_honest(shape, envelope):
 
 def test_beyond_the_subsets_of_distinct_pairs_the_bound_is_honest(monkeypatch):
     """A group counts by its occupied letters: 2^3 + 2^3 subsets here, 2^3 + 2^2 with an empty cell."""
-    monkeypatch.setattr(robust, "SETTINGS", replace(SETTINGS, max_subsets=15))
+    monkeypatch.setattr(robust, "LIMITS", replace(LIMITS, max_subsets=15))
     bound = optimal_nonrobust(BALL.centre, 1.0).upper_bound
     assert optimal_robust(BALL, 1.0, pairs="distinct").bound == pytest.approx(bound, rel=1e-9)
     sparse = RenyiBall.confidence([[30, 20, 0], [10, 25, 40]])

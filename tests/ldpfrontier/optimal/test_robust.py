@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics import highs
+from ldpfrontier.optimal import registry
 from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt import solve
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.products import decomposition
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import certified
 from ldpfrontier.privacy import rldp_epsilon
@@ -188,7 +190,7 @@ def test_tall_tables_agree_with_column_generation(monkeypatch: pytest.MonkeyPatc
     for epsilon in (0.5, 3.0, 8.0):
         optimum = optimal_robust(ball, epsilon)
         with monkeypatch.context() as patched:
-            patched.setattr(solve, "SETTINGS", replace(POLYOPT, max_master_cells=0))
+            patched.setattr(registry, "LIMITS", replace(LIMITS, max_master_cells=0))
             coupled = optimal_robust(ball, epsilon)
         assert coupled.value <= optimum.bound * (1 + 1e-9)
         assert optimum.value <= coupled.bound * (1 + 1e-9)
@@ -198,7 +200,7 @@ def test_tall_tables_agree_with_column_generation(monkeypatch: pytest.MonkeyPatc
 def test_tall_tables_end_with_the_work_that_their_programs_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
     """With less work mechanisms and bounds are worse, but hold, and no work is done beyond the limit."""
     ball, epsilon = RenyiBall.confidence(np.random.default_rng(2).integers(1, 500, (24, 3))), 8.0
-    monkeypatch.setattr(solve, "SETTINGS", replace(POLYOPT, max_master_cells=0))
+    monkeypatch.setattr(registry, "LIMITS", replace(LIMITS, max_master_cells=0))
     works = list[int]()
 
     def counted(lp: highspy.Highs, most_iterations: int) -> tuple[float, FloatArray, FloatArray]:
@@ -212,7 +214,7 @@ def test_tall_tables_end_with_the_work_that_their_programs_may_take(monkeypatch:
     total, gaps = sum(works), [whole.gap]
     for share in (0.9, 0.5, 0.1):
         works.clear()
-        limits = replace(POLYOPT, max_master_cells=0, max_simplex_work=share * total)
+        limits = replace(POLYOPT, max_simplex_work=share * total)
         with monkeypatch.context() as patched:
             patched.setattr(solve, "SETTINGS", limits)
             found = optimal_robust(ball, epsilon)

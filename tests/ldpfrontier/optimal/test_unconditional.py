@@ -10,10 +10,10 @@ import pytest
 
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal import unconditional
+from ldpfrontier.optimal import registry
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.unconditional import (
     Unconditional,
     optimal_unconditional,
@@ -64,7 +64,7 @@ def test_lemma_a8(shape, epsilon):
 @pytest.mark.parametrize("large", [False, True])
 def test_a_start_is_private_under_every_distribution_or_refused(large, monkeypatch):
     if large:
-        monkeypatch.setattr(unconditional, "LDP", replace(LDP, max_listed_inputs=1))
+        monkeypatch.setattr(registry, "LIMITS", replace(LIMITS, max_listed_inputs=1))
     prior = random_prior((3, 2))
     best = optimal_unconditional(prior, 1.0)
     again = optimal_unconditional(prior, 1.0, start=best.channel, max_rounds=1)
@@ -96,7 +96,7 @@ def test_products_of_blocks_lead_to_the_same_optimum(shape, epsilon, monkeypatch
     """What large tables are solved by, where the columns of the lemma can be listed."""
     prior = random_prior(shape)
     listed = optimal_unconditional(prior, epsilon)
-    monkeypatch.setattr(unconditional, "LDP", replace(LDP, max_listed_inputs=1))
+    monkeypatch.setattr(registry, "LIMITS", replace(LIMITS, max_listed_inputs=1))
     # The error of its evaluation is larger where a cell is rare.
     found = optimal_unconditional(prior, epsilon, tolerance=1e-8)
     assert found.value == pytest.approx(listed.value, rel=1e-8)

@@ -14,7 +14,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, total_variation
 from ldpfrontier.mechanisms import binary_mechanism, geometric_mechanism, randomized_response
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimum import Optimum
+from ldpfrontier.optimum import UNKNOWN, Optimum
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.utility import MutualInformation
 from papers.kairouz2016.instances import PAPER, instance_name
@@ -122,6 +122,7 @@ def _sweep_rows(
                 "status": status,
                 "channel": channel,
                 "iterations": iterations,
+                "method": optimum.method if mechanism == "optimal" else UNKNOWN,
                 "privacy": ldp_epsilon(channel),
             }
             absolute = row(

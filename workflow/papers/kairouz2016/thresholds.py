@@ -16,9 +16,9 @@ from ldpfrontier.mechanisms import binary_mechanism
 from ldpfrontier.optimal.ldp.chord_pricing import bound_reduced_costs, likelihood_ratio_order
 from ldpfrontier.optimal.ldp.converse import ColumnValue
 from ldpfrontier.optimal.ldp.f_divergence import best_partition
-from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.ldp.staircase import Staircase
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence, MutualInformation
 from papers.kairouz2016.instances import PAPER, instance_name
@@ -87,7 +87,7 @@ def thresholds(
         for instance, measure in measures(instances, utility, size, numbers=numbers):
             _LOG.info("%d inputs, instance %d: %s", size, instance, utility)
             name = instance_name(instance)
-            if isinstance(measure, FDivergence) or size <= LDP.max_listed_inputs:
+            if isinstance(measure, FDivergence) or size <= LIMITS.max_listed_inputs:
                 threshold, note = _binary_threshold(measure)
                 rows.append(row(name, "binary", utility, threshold, note=note))
             rows.append(row(name, "rr", utility, _response_threshold(measure)))
@@ -159,7 +159,7 @@ def _response_threshold(measure: Measure) -> float:
 
 def _where_response_is_optimal(measure: Measure, epsilons: FloatArray) -> NDArray[np.bool_]:
     """Return whether no column has a positive reduced cost at the prices of RR, for every epsilon."""
-    if len(measure.prior) > LDP.max_listed_inputs:
+    if len(measure.prior) > LIMITS.max_listed_inputs:
         return np.array([_is_response_optimal(measure, epsilon) for epsilon in map(float, epsilons)])
     family = Staircase(measure, epsilons[:, None])
     return np.asarray(family.reduced_costs(family.response_duals).max(axis=1) <= _PAID)

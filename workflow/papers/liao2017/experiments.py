@@ -202,6 +202,7 @@ def _certified_rows(
             status=optimum.status,
             channel=optimum.channel,
             iterations=optimum.iterations,
+            method=optimum.method,
             privacy=float(measure.leakage(optimum.channel).max()),
             note=note,
         )

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimum import Optimum
+from ldpfrontier.optimum import UNKNOWN, Method, Optimum
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
 from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.types import Intractable
@@ -108,7 +108,7 @@ def _optimum(problem: Problem, name: str) -> Optimum:
         # Every class does at least as well as those within it, also where a solve stops early.
         start=max(inside, key=partial(mutual_information, problem.ball.centre), default=None),
         max_nodes=problem.max_nodes
-        if name == "exact" and problem.ball.centre.size > EXACT.max_joint_cells
+        if name == "exact" and problem.ball.centre.size > LIMITS.max_joint_cells
         else None,
     )
 
@@ -183,6 +183,11 @@ class Solution:
     note: str = ""
     optimum: Optimum | None = None
 
+    @property
+    def method(self) -> Method:
+        """What the optimum was found with; unknown of what is none."""
+        return UNKNOWN if self.optimum is None else self.optimum.method
+
     def certified(self, place: Place, h: float) -> Iterator[Row]:
         """Yield the rows of the mutual information, in nats, and of the NMI, for H(X) = `h`."""
         information = self._row(place, "mutual_information", self.value, "nats", self.bound)
@@ -195,7 +200,7 @@ class Solution:
         return result(
             PAPER, mechanism=self.mechanism, metric=metric, value=value, unit=unit, epsilon=self.epsilon,
             direction="max", bound=bound, status=self.status, channel=self.channel,
-            iterations=self.iterations, privacy=self.privacy,
+            iterations=self.iterations, method=self.method, privacy=self.privacy,
             privacy_limit=math.nan if self.channel is None else self.epsilon,
             conditional_epsilon=self.conditional_epsilon, conditional_privacy=self.conditional_privacy,
             note=self.note, **place,
@@ -205,7 +210,7 @@ class Solution:
         """Return the row of a metric that is measured and not limited by epsilon."""
         return result(
             PAPER, mechanism=self.mechanism, metric=metric, value=value, unit=unit, epsilon=self.epsilon,
-            channel=self.channel, iterations=self.iterations, privacy=self.privacy,
+            channel=self.channel, iterations=self.iterations, method=self.method, privacy=self.privacy,
             conditional_epsilon=self.conditional_epsilon, conditional_privacy=self.conditional_privacy,
             note=note, **place,
         )  # fmt: skip

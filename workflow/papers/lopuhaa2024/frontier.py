@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ldpfrontier.information import entropy
-from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.projections.frontier import frontier_bound
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.beyond import BOUNDS
 
@@ -53,7 +53,7 @@ def bounds(
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     size, h, rows = " x ".join(map(str, ball.centre.shape)), entropy(ball.centre), []
-    for epsilon in epsilons if ball.centre.size > EXACT.max_joint_cells else ():
+    for epsilon in epsilons if ball.centre.size > LIMITS.max_joint_cells else ():
         nr = optimal_nonrobust(ball.centre, epsilon).upper_bound
         bound = min(nr, frontier_bound(ball, epsilon, max_nodes)) if max_nodes else nr
         row = {"size": size, "instance": instance, "beta": beta, "order": order, "epsilon": epsilon}

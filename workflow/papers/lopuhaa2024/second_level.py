@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal.conditional.bound import conditional_bound
-from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
@@ -82,7 +82,7 @@ def second_level(
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place, h = place_of("second_level", instance, beta, ball), entropy(ball.centre)
-    nodes = max_nodes if ball.centre.size > SETTINGS.max_joint_cells else None
+    nodes = max_nodes if ball.centre.size > LIMITS.max_joint_cells else None
     rows: list[Row] = []
     for epsilon in epsilons:
         for solution in _solve(ball, epsilon, levels, tolerance, max_rounds, nodes):
@@ -111,7 +111,7 @@ def _solve(
         realized = ball.worst_case_epsilon if name == "exact" else ball.projected_epsilon
         return Solution(
             name, epsilon, channel, OPTIMAL if tight else BOUNDED, found.value, bound, realized(channel),
-            found.iterations, level, conditional_epsilon(channel, ball.centre.shape),
+            found.iterations, level, conditional_epsilon(channel, ball.centre.shape), optimum=found,
         )  # fmt: skip
 
     few = None if max_nodes is None else min(max_nodes, _MAX_NODES_OF_LEVEL)

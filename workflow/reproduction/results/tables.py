@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.optimum import UNKNOWN, Method
 
 PRIVACY_TOLERANCE = 1e-9
 ROW_SUM_TOLERANCE = 1e-9
@@ -235,6 +236,7 @@ RESULTS = Schema(
         "conditional_privacy": "float64",
         "epsilon_unit": "str",
         "row_sum_error": "float64",
+        "method": "str",  # what ran, of an optimum: class, engine, regime and fallbacks; else empty
         "note": "str",
     },
     key=(
@@ -281,6 +283,7 @@ def result(
     privacy_limit: float | None = None,
     conditional_epsilon: float = math.inf,
     conditional_privacy: float = math.nan,
+    method: Method = UNKNOWN,
     note: str = "",
 ) -> Row:
     """Build a row of `RESULTS`; without a status it is a measurement.
@@ -324,6 +327,7 @@ def result(
         "conditional_privacy": float(conditional_privacy),
         "epsilon_unit": epsilon_unit,
         "row_sum_error": 0.0 if channel is None else channel.row_sum_error,
+        "method": str(method),
         "note": note,
     }
 

@@ -20,6 +20,7 @@ from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, solve_jointly
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -36,7 +37,7 @@ def conditional_bound(ball: RenyiBall, epsilon: float, conditional_epsilon: floa
     max_nodes : int
         Most nodes per pricing of the averages.
     """
-    level, many = conditional_epsilon, ball.centre.shape[1] > EXACT.max_joint_cells
+    level, many = conditional_epsilon, ball.centre.shape[1] > LIMITS.max_joint_cells
     if many or level > SETTINGS.max_bounded_level:
         return math.inf
     cone = PublicOracle(ball, epsilon, conditional_epsilon=level)

@@ -17,7 +17,6 @@ Tables of few cells are solved jointly (`exact`), with a certificate. On larger 
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import secret_randomized_response
@@ -27,12 +26,11 @@ from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
-from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class
 from ldpfrontier.optimal.projections.budget_multiplier import check_level
 from ldpfrontier.optimal.projections.frontier import frontier_bound
-from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
-from ldpfrontier.optimum import Optimum, certified
+from ldpfrontier.optimal.registry import LIMITS, Call, choose
+from ldpfrontier.optimum import Optimum, certified, fell_back, recorded_failure
 from ldpfrontier.privacy import conditional_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -89,10 +87,12 @@ def two_level_optimum(
     channels, bound, rounds = [response, *([] if start is None else [start])], math.inf, 0
     nodes = EXACT.joint_nodes if max_nodes is None else max_nodes
     # What linear programs cannot solve leaves the response and the start, with the bound of NR.
-    with suppress(ArithmeticError, RuntimeError):
-        if not _is_solved(ball, epsilon):
-            pass
-        elif ball.centre.size <= EXACT.max_joint_cells:
+    call = Call(ball.centre.size, ball.centre.shape[1], level=level, tried=_is_solved(ball, epsilon))
+    regime = choose("conditional level", call)
+    with recorded_failure("secret randomized response or the start", ArithmeticError, RuntimeError):
+        if regime.name == "response":
+            fell_back("secret randomized response, as radius, level, order or size is out of range")
+        elif regime.name == "joint":
             optimum = joint_optimum(
                 ball,
                 epsilon,
@@ -105,7 +105,7 @@ def two_level_optimum(
             )
             channels.append(optimum.channel)
             bound, rounds = optimum.upper_bound, optimum.iterations
-        elif level == 0.0 and ball.centre.shape[1] <= EXACT.max_joint_cells:
+        elif regime.name == "public":
             optimum = public_optimum(ball, epsilon, envelope, pairs, nodes)
             channels.append(optimum.channel)
             bound, rounds = optimum.upper_bound, optimum.iterations
@@ -119,21 +119,21 @@ def two_level_optimum(
                 bound = min(bound, frontier_bound(ball, epsilon, nodes))
     utility = MutualInformation(ball.centre)
     for channel in sorted(channels, key=utility, reverse=True):
-        with suppress(ValueError):  # rounding may put a mechanism beyond its level, never the response
+        # Rounding may put a mechanism beyond its level, never the response.
+        with recorded_failure("the next best mechanism", ValueError):
             check_levels(channel, ball, epsilon, level, envelope, pairs)
             best = channel
             break
     bound = min(bound, nonrobust_bound(ball.centre, epsilon))
-    return certified(best, utility(best), bound, tolerance, rounds, error=0.0)
+    return certified(best, utility(best), bound, tolerance, rounds, error=0.0, method=regime.method())
 
 
 def _is_solved(ball: RenyiBall, epsilon: float) -> bool:
-    """Tell whether table, radius, order and level are among those that programs are solved for."""
-    low, high = PROJECTIONS.epsilons
-    least, most = PROJECTIONS.orders
+    """Tell whether radius, order and level are among those that programs are solved for."""
+    low, high = LIMITS.epsilons
+    least, most = LIMITS.orders
     return (
-        PROJECTIONS.least_radius <= ball.radius < math.inf
+        LIMITS.least_radius <= ball.radius < math.inf
         and low <= epsilon <= high
         and least <= ball.order <= most
-        and ball.centre.size <= POLYOPT.max_master_cells
     )

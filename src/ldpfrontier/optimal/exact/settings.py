@@ -10,14 +10,10 @@ class ExactSettings:
     """Constants of the modules of this folder; shares are relative, angles in radians."""
 
     # Stated limits.
-    #: Cells of a table, or entries of a column, up to which columns are found jointly.
-    max_joint_cells: int = 16
     #: Nodes per pricing of joint columns, by default.
     joint_nodes: int = 20_000
     #: The finest relative gap of joint columns.
     joint_tolerance: float = 1e-4
-    #: Cells up to which a mechanism over F is improved by joint ascent: seconds, and up to 6% of utility.
-    max_ascent_cells: int = 30
 
     # Accuracy and safety.
     #: Accuracy of the angle that splits the budget, where the ratio is smooth in it.

@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 from ldpfrontier.numerics.highs import maximize
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.optimal.general.settings import SETTINGS
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.types import FloatArray, Intractable
 
 _Masks = NDArray[np.uint64]
 _BITS = 64
 
 
-def extreme_rays(inequalities: FloatArray, max_rays: int = SETTINGS.max_rays) -> FloatArray:
+def extreme_rays(inequalities: FloatArray, max_rays: int = LIMITS.max_rays) -> FloatArray:
     """List the extreme rays of {v >= 0 : B v <= 0}, exactly, or those of a cone that is larger by rounding.
 
     Parameters

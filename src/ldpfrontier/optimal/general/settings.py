@@ -9,11 +9,7 @@ from dataclasses import dataclass
 class GeneralSettings:
     """Constants of the modules of this folder."""
 
-    # Stated limits.
-    #: Extreme rays of a polyhedral cone, also on the way to them, up to which they are listed: seconds.
-    max_rays: int = 20_000
-    #: Inputs up to which they are looked for: 2^14 of local differential privacy take minutes.
-    max_listed_inputs: int = 13
+    # Stated limits; those of sizes are in `optimal.registry`.
     #: Rounds of column generation.
     max_rounds: int = 1_000
     #: Relative gap to which a utility is maximized by default.

@@ -26,12 +26,14 @@ from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, sol
 from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.listed_columns import ListedColumns
 from ldpfrontier.optimal.general.settings import SETTINGS
-from ldpfrontier.optimum import Optimum, certified
+from ldpfrontier.optimal.registry import LIMITS, Call, choose
+from ldpfrontier.optimum import Optimum, certified, fell_back, one_line, records_fallbacks
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import SublinearUtility
 
 
+@records_fallbacks
 def optimal_mechanism(
     utility: SublinearUtility,
     cone: Cone,
@@ -90,6 +92,7 @@ def optimal_mechanism(
             f"The utility has {utility.prior.size} inputs and the cone has {inputs}; they must agree."
         )
     rays = listed_rays(cone) if max_nodes is None else None
+    method = choose("any cone", Call(inputs=inputs, listed=rays is not None)).method("columns of the cone")
     if rays is not None and isinstance(cone, PolyhedralCone):
         family = ListedColumns(rays, utility)
         found = generate(
@@ -97,14 +100,16 @@ def optimal_mechanism(
         )
         channel = cone.kept(found.channel)
         optimum = certified(
-            *(channel, utility(channel), found.bound, tolerance, found.iterations), unit=utility.unit
+            *(channel, utility(channel), found.bound, tolerance, found.iterations),
+            unit=utility.unit,
+            method=method,
         )
         return replace(optimum, prices=found.prices)
-    if inputs > EXACT.max_joint_cells:
+    if inputs > LIMITS.max_joint_cells:
         raise Intractable(
-            f"The cone has {inputs} inputs; at most {EXACT.max_joint_cells} are supported by branch and"
-            f" bound, and its extreme rays are listed up to {SETTINGS.max_listed_inputs} inputs and"
-            f" {SETTINGS.max_rays:,} rays."
+            f"The cone has {inputs} inputs; at most {LIMITS.max_joint_cells} are supported by branch and"
+            f" bound, and its extreme rays are listed up to {LIMITS.max_ray_inputs} inputs and"
+            f" {LIMITS.max_rays:,} rays."
         )
     if cone.least_fall == 0.0:
         raise Intractable(
@@ -112,7 +117,8 @@ def optimal_mechanism(
             " moved into the cone by mixing; such cones are solved by their extreme rays alone."
         )
     columns = JointColumns(cone, utility, nodes)
-    return solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), EXACT.joint_rounds)
+    found = solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), EXACT.joint_rounds)
+    return replace(found, method=method)
 
 
 def robust_cone(
@@ -144,9 +150,12 @@ def robust_cone(
 
 def listed_rays(cone: Cone) -> FloatArray | None:
     """Return the extreme rays of a polyhedral cone, (rays, inputs), or None where they are too many."""
-    if not isinstance(cone, PolyhedralCone) or cone.shape[0] * cone.shape[1] > SETTINGS.max_listed_inputs:
+    if not isinstance(cone, PolyhedralCone) or cone.shape[0] * cone.shape[1] > LIMITS.max_ray_inputs:
         return None
     try:
         return extreme_rays(cone.inequalities)
-    except Intractable:
+    except Intractable as error:
+        fell_back(
+            f"spatial branch and bound, as the list of rays is too long: {one_line(error)}"
+        )
         return None

@@ -37,7 +37,7 @@ from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.ldp.converse import converse
 from ldpfrontier.optimal.ldp.settings import SETTINGS
-from ldpfrontier.optimum import ROUNDING, Optimum, certified, uninformative
+from ldpfrontier.optimum import ROUNDING, Optimum, certified, fell_back, one_line, uninformative
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import MutualInformation, Utility
 
@@ -63,7 +63,8 @@ def optimal_exact_cover(
         while True:
             try:
                 best = cover.solve()
-            except RuntimeError:  # a program that HiGHS gives up leaves the last mechanism, with its gap
+            except RuntimeError as failure:  # a program that HiGHS gives up leaves the last mechanism
+                fell_back(f"the mechanism of the round before, as a program failed: {one_line(failure)}")
                 break
             rounds += 1
             trial_bound, better = cover.price(best)

@@ -43,6 +43,7 @@ from ldpfrontier.optimal.ldp.chord_pricing import (
     log_ratio_range,
 )
 from ldpfrontier.optimal.ldp.settings import SETTINGS
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimum import ROUNDING, Optimum, certified, uninformative
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence
@@ -209,7 +210,7 @@ def certify(
     rounding = ROUNDING * (partition.value + (utility.f is not None))
     resolution = 0.1 * max(tolerance * partition.value, rounding)
     tangents, best = _tangents(utility, partition, epsilon)
-    pricing = (ListedPricing if len(utility.prior) <= SETTINGS.max_listed_inputs else ChordPricing)(
+    pricing = (ListedPricing if len(utility.prior) <= LIMITS.max_listed_inputs else ChordPricing)(
         utility, epsilon
     )
     bound, subsets = pricing.bound(best, resolution, partition.value)
@@ -324,7 +325,7 @@ class _DualProgram:
         bent[bends, bends + 1] = -1.0 / steps[:-1] - 1.0 / steps[1:]
         bent /= scale
         add_rows(self._lp, np.zeros(len(bends)), bent / np.abs(bent).max(axis=1, keepdims=True))
-        self.complete = len(place) <= 2 * SETTINGS.max_listed_inputs
+        self.complete = len(place) <= 2 * LIMITS.max_listed_inputs
         if self.complete:
             inputs = np.arange(len(place))
             first, last = (ends[:, None] for ends in np.triu_indices(len(place)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
@@ -23,11 +24,12 @@ from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimum import Optimum, certified
+from ldpfrontier.optimum import Optimum, certified, records_fallbacks
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import MutualInformation
 
 
+@records_fallbacks
 def optimal_nonrobust(
     estimate: ArrayLike,
     epsilon: float,
@@ -77,7 +79,12 @@ def optimal_nonrobust(
     value = rest + staircase.value
     if not complete:
         value = min(value, MutualInformation(joint)(channel))
-    return certified(channel, value, bound, float(tolerance), staircase.iterations, error=0.0)
+    method = replace(
+        staircase.method,
+        mechanisms="mechanisms private if the estimate is the true distribution",
+        engine=f"a useful value revealed given S, beside the LDP optimum on S: {staircase.method.engine}",
+    )
+    return certified(channel, value, bound, float(tolerance), staircase.iterations, error=0.0, method=method)
 
 
 def nonrobust_bound(joint: FloatArray, epsilon: float) -> float:

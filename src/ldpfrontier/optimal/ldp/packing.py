@@ -27,7 +27,8 @@ from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.ldp.converse import ColumnValue, converse
 from ldpfrontier.optimal.ldp.set_pricing import ALIKE, SetFamily
 from ldpfrontier.optimal.ldp.settings import SETTINGS
-from ldpfrontier.optimum import Optimum, certified
+from ldpfrontier.optimal.registry import LIMITS, Call, choose
+from ldpfrontier.optimum import Optimum, certified, fell_back, one_line
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, MutualInformation
 
@@ -48,7 +49,7 @@ def optimal_packing(
     prior = utility.prior
     k, limit = len(prior), converse(prior, epsilon)
     error = storage(epsilon) * limit.bound
-    small = k <= SETTINGS.max_generation_inputs
+    small = choose("LDP", Call(k)).name != "packing"
     most = max(SETTINGS.max_channel_entries // k, 2)
     # Where even the inputs alone are too many outputs, only the likeliest are.
     alone = np.argsort(-prior, kind="stable")[: min(int(limit.alone.sum()), most // 2)]
@@ -56,7 +57,7 @@ def optimal_packing(
     cost = GENERATION.inner_share * tolerance * limit.bound
     z = 1.0 + math.expm1(epsilon) * limit.target
     deviation = math.sqrt(2.0 * cost) / max(1.0 - 1.0 / z, 1e-9)
-    bins = max(min(most, SETTINGS.max_generation_inputs if small else k) - len(alone), 1)
+    bins = max(min(most, LIMITS.max_generation_inputs if small else k) - len(alone), 1)
     copies, number = _design(prior[rest], limit.target, bins, deviation)
     inside, best = np.zeros((k, number), dtype=bool), None
     inside[rest] = pack(prior[rest], number, copies, deviation)
@@ -70,6 +71,7 @@ def optimal_packing(
         halved = certified(channel, value, limit.bound, tolerance, unit=utility.unit, error=error)
         best = halved if best is None or halved.value > best.value else best
     if epsilon < SETTINGS.least_generation_epsilon:
+        fell_back(f"the packing alone, as epsilon is below {SETTINGS.least_generation_epsilon:g}")
         return best
     sets = np.unique(np.hstack([np.eye(k, dtype=bool)[:, alone], inside]), axis=1).T
     first = [utility.columns(np.where(sets, 1.0, math.exp(-epsilon)))]
@@ -84,7 +86,8 @@ def optimal_packing(
             max_rounds=min(max_rounds, SETTINGS.generation_work // k**2),
             stable_duals=limit.duals,
         )
-    except (ArithmeticError, RuntimeError, ValueError):
+    except (ArithmeticError, RuntimeError, ValueError) as failure:
+        fell_back(f"the packing alone, as column generation failed: {one_line(failure)}")
         return best  # columns in ratio 1e8 and a prior below 1e-12 are beyond the digits of a linear program
     of_values = gamma(column_value(epsilon) + 16.0) + ALIKE + 2.0 * normalization(prior)
     bound = generated.bound * (1.0 + of_values) + max(limit.bound - float(limit.duals.sum()), 0.0)

@@ -12,15 +12,10 @@ class LdpSettings:
     """Numbers that the methods of this folder are run with; k is the number of inputs."""
 
     # Stated limits.
-    #: Inputs up to which all 2^k staircase columns are listed; pricing 2^20 of them takes about 20 ms. Of an
-    #: f-divergence, all intervals of up to twice as many are in the linear program from the start.
-    max_listed_inputs: int = 20
     #: Inputs of an f-divergence: all k^2 blocks are tried, in as much memory.
     max_divergence_inputs: int = 4_000
     #: Inputs of mutual information: each looks at all bins, of which there may be as many.
     max_information_inputs: int = 50_000
-    #: Inputs up to which columns are generated where a packing leaves a gap.
-    max_generation_inputs: int = 256
     #: Entries of a channel: 80 MB.
     max_channel_entries: int = 10_000_000
     #: Level in nats below which columns are too near to each other for a linear program.

@@ -23,18 +23,23 @@ from ldpfrontier.optimal.ldp.exact_cover import optimal_exact_cover
 from ldpfrontier.optimal.ldp.f_divergence import optimal_divergence
 from ldpfrontier.optimal.ldp.packing import optimal_packing
 from ldpfrontier.optimal.ldp.settings import SETTINGS
+from ldpfrontier.optimal.registry import LIMITS, Call, choose
 from ldpfrontier.optimum import (
     MAX_EPSILON,
     Optimum,
     check_start,
     checked_effort,
     checked_epsilon,
+    records_fallbacks,
     uninformative,
 )
 from ldpfrontier.types import Intractable
 from ldpfrontier.utility import FDivergence, MutualInformation, Utility
 
+_MECHANISMS = "locally differentially private mechanisms"
 
+
+@records_fallbacks
 def optimal_ldp(
     utility: Utility,
     epsilon: float,
@@ -93,19 +98,25 @@ def optimal_ldp(
     k = len(utility.prior)
     check_start(start, k)
     if epsilon == 0 or k == 1:
-        return uninformative(k, utility.unit)
+        return uninformative(k, utility.unit, choose("no information").method(_MECHANISMS))
     divergence = isinstance(utility, FDivergence)
     most = SETTINGS.max_divergence_inputs if divergence else SETTINGS.max_information_inputs
     if k > most:
         raise Intractable(f"The utility has {k} inputs; at most {most:,} are supported.")
+    if not isinstance(utility, FDivergence | MutualInformation) and k > LIMITS.max_listed_inputs:
+        raise Intractable(f"The prior has {k} inputs; at most {LIMITS.max_listed_inputs} are supported.")
+    information = isinstance(utility, MutualInformation)
+    kind = "f-divergence" if divergence else "mutual information" if information else "any"
+    regime = choose("LDP", Call(k, utility=kind))
     if isinstance(utility, FDivergence):
-        return optimal_divergence(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds)
-    if k <= SETTINGS.max_listed_inputs:
-        return optimal_exact_cover(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
-    if not isinstance(utility, MutualInformation):
-        raise Intractable(f"The prior has {k} inputs; at most {SETTINGS.max_listed_inputs} are supported.")
+        found = optimal_divergence(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds)
+        return replace(found, method=regime.method(_MECHANISMS))
+    if regime.name == "listed" or not isinstance(utility, MutualInformation):
+        found = optimal_exact_cover(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
+        return replace(found, method=regime.method(_MECHANISMS))
     if (occurs := utility.prior > 0).all():
-        return optimal_packing(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
+        found = optimal_packing(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
+        return replace(found, method=regime.method(_MECHANISMS))
     # Inputs that never occur have the row of the first one that does.
     optimum = optimal_ldp(
         MutualInformation(utility.prior[occurs]),

@@ -37,6 +37,7 @@ from ldpfrontier.optimal.polyopt.fixed_delta import FixedDeltaBounds
 from ldpfrontier.optimal.polyopt.settings import SETTINGS
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.products.pricing_error import COMPARISONS, STEP
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns
 
@@ -249,7 +250,7 @@ class DistinctPairsFamily:
         """Return a product that was named; on large tables its lists of vertices are empty at first."""
         if (s0, delta) not in self._active:
             product = self.product
-            if self.all_pairs.size > SETTINGS.max_kept_vertices:
+            if self.all_pairs.size > LIMITS.max_kept_vertices:
                 product = self._subset_product
             self._active[s0, delta] = product(s0, delta)
         return self._active[s0, delta]

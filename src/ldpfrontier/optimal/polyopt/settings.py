@@ -14,11 +14,6 @@ class PolyoptSettings:
     """
 
     # Stated limits.
-    #: Sensitive values up to which products for each special value, and more than the published class, are
-    #: tried.
-    max_sensitive: int = 30
-    #: Cells up to which restricted masters are solved: their programs are dense.
-    max_master_cells: int = 400
     #: Beyond that, simplex iterations of the decomposition, times the rows of its programs: 20 s. Without a
     #: limit 500 x 2 took minutes at epsilon 10, and the gap is 0.4% with it.
     max_simplex_work: float = 3e8
@@ -34,10 +29,6 @@ class PolyoptSettings:
     level_rounding: float = 1e-14
 
     # Tuning.
-    #: Block vertices of a table up to which joint columns are priced to the exact optimum.
-    max_exact_vertices: int = 1_500
-    #: Block vertices up to which those of a product are all kept, and not the ones alone that matter.
-    max_kept_vertices: int = 50_000
     #: Gap of a decomposition that is a start only. Insensitive from 1e-4 to 1e-2.
     start_gap: float = 1e-3
     #: How much nearer to delta = 0 the first interval ends after a split. Insensitive from 4 to 16; with 2

@@ -23,7 +23,6 @@ With distinct pairs on larger tables the third step and a search of all deltas f
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -42,7 +41,8 @@ from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.products.pricing import BlockProduct, ProductFamily
 from ldpfrontier.optimal.products.pricing_error import pricing_error
 from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
-from ldpfrontier.optimum import Optimum, certified
+from ldpfrontier.optimal.registry import LIMITS, Call, choose
+from ldpfrontier.optimum import Optimum, certified, fell_back, one_line, recorded_failure
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
@@ -132,13 +132,15 @@ def _published(
     max_rounds: int,
 ) -> Optimum:
     """Return the optimum of PolyOpt as published, with the prices of its bound."""
-    tall = product.centre.size > SETTINGS.max_master_cells
+    regime = choose("simplex, all pairs", Call(product.centre.size, vertices=product.size))
+    tall = regime.name == "coupled"
     decomposition = Decomposition(product, epsilon, SETTINGS.max_simplex_work if tall else math.inf)
     share, error = GENERATION.inner_share, partial(pricing_error, [product])
     fine, first = max(PRODUCTS.finest_gap, share * tolerance), start_columns(start, utility)
     if tall:
-        return _coupled(product, decomposition, utility, start, fine, tolerance)
-    if product.size > SETTINGS.max_exact_vertices:
+        found = _coupled(product, decomposition, utility, start, fine, tolerance)
+        return replace(found, method=regime.method())
+    if regime.name == "proximal":
         aim = max(tolerance, GENERATION.finest_gap)
         duals = decomposition.solve(product.explore, gap=max(SETTINGS.start_gap, fine)).ravel()
         if decomposition.coupling_loss() <= aim:
@@ -148,27 +150,29 @@ def _published(
                 product, Columns.join(first), utility, [duals], tolerance=tolerance, max_rounds=1, error=error
             )
             if found.gap <= aim or max_rounds == 1:
-                return found
+                return replace(found, method=regime.method())
         first.append(decomposition.columns())
-        with suppress(RuntimeError):  # without a refinement there are more rounds
+        with recorded_failure("more rounds without a refinement", RuntimeError):
             duals = decomposition.refine(gap=share * aim).ravel()
             first.append(decomposition.columns())
-        return generate_proximal(
+        found = generate_proximal(
             *(product, Columns.join(first), utility, [duals]),
             tolerance=tolerance,
             max_rounds=max_rounds,
             error=error,
         )
+        return replace(found, method=regime.method())
     duals = decomposition.solve(product.explore, gap=fine).ravel()
     columns = Columns.join([decomposition.columns(), *first])
     product.resolution = share * tolerance * float(duals.sum())
-    return generate(
+    found = generate(
         *(product, columns, utility),
         tolerance=tolerance,
         max_rounds=max_rounds,
         stable_duals=duals,
         error=error,
     )
+    return replace(found, method=regime.method())
 
 
 def _coupled(
@@ -189,7 +193,8 @@ def _coupled(
     channels.append(basic_channel(*decomposition.weighted_columns()))
     best, aim = max(channels, key=utility), max(tolerance, GENERATION.finest_gap)
     if bound - utility(best) > aim * bound:
-        with suppress(ArithmeticError, RuntimeError, ValueError):  # what was found before holds
+        errors = ArithmeticError, RuntimeError, ValueError
+        with recorded_failure("the coupling before its refinement", *errors):
             refined = decomposition.refine(gap=GENERATION.inner_share * aim).ravel()
             product.resolution = GENERATION.inner_share * aim * bound
             excess = product.price(refined, 0)[0]
@@ -218,28 +223,33 @@ def polyopt_distinct(
     """
     utility = MutualInformation(centre)
     family = DistinctPairsFamily(centre, lower, epsilon)
-    if centre.size > SETTINGS.max_master_cells and len(centre) > SETTINGS.max_sensitive:
-        return _distinct_from_all_pairs(family, epsilon, utility, start, tolerance)
+    call, cone = Call(centre.size, sensitive=len(centre)), "simplex, distinct pairs"
+    if (regime := choose(cone, call)).name == "all pairs":
+        found = _distinct_from_all_pairs(family, epsilon, utility, start, tolerance)
+        return replace(found, method=regime.method())
     all_pairs, first = family.all_pairs, start_columns(start, utility)
-    small = all_pairs.size <= SETTINGS.max_exact_vertices
     # Without critical deltas inside (0, epsilon) there is a product per special value and no interval.
-    no_intervals = all_pairs.size <= SETTINGS.max_kept_vertices and all(len(x) == 2 for x in family.deltas)
-    if not small and not no_intervals:
-        return _in_turns(family, epsilon, utility, first, tolerance, max_rounds)
+    kept = all_pairs.size <= LIMITS.max_kept_vertices
+    intervals = kept and any(len(x) != 2 for x in family.deltas)
+    regime = choose(cone, replace(call, vertices=all_pairs.size, intervals=intervals))
+    if regime.name == "in turns":
+        found = _in_turns(family, epsilon, utility, first, tolerance, max_rounds)
+        return replace(found, method=regime.method())
     decomposition = Decomposition(all_pairs, epsilon)
     decomposition.solve(all_pairs.explore)
     duals = decomposition.solve(family.search, gap=SETTINGS.start_gap).ravel()
     family.resolution = GENERATION.inner_share * tolerance * float(duals.sum())
-    return generate(
+    found = generate(
         family,
         Columns.join([decomposition.columns(), *first]),
         utility,
         tolerance=tolerance,
         max_rounds=max_rounds,
         stable_duals=duals,
-        smoothing=(0.0,) if small else GENERATION.smoothing,
+        smoothing=(0.0,) if regime.name == "exact" else GENERATION.smoothing,
         error=family.error,
     )
+    return replace(found, method=regime.method())
 
 
 def _distinct_from_all_pairs(
@@ -307,14 +317,15 @@ def _in_turns(
         # Half of the tolerance is for the columns, half for the products to come.
         starts, left = [duals], max(0.5 * aim, GENERATION.inner_share * min(excess / optimum.value, 1.0))
         if decomposable:
-            with suppress(RuntimeError):  # without its duals there are more rounds
+            with recorded_failure("more rounds without the duals of a decomposition", RuntimeError):
                 gap = GENERATION.inner_share * left
                 starts.append(decomposition.solve(used.explore, gap=gap).ravel())
                 generation.add(decomposition.columns())
                 decomposable = decomposition.coupling_loss() <= SETTINGS.start_gap
         try:
             optimum = generation.improve(starts, tolerance=left, max_rounds=max_rounds - rounds)
-        except RuntimeError:  # a linear program failed: the bound and the mechanism so far hold
+        except RuntimeError as error:  # the bound and the mechanism so far hold
+            fell_back(f"the bound and the mechanism so far, as a program failed: {one_line(error)}")
             break
         duals = optimum.prices
         rounds += optimum.iterations

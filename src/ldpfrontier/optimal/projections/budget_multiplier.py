@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.projections.settings import SETTINGS
 from ldpfrontier.optimal.projections.solve import mechanism_without_bound
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns
@@ -59,7 +59,7 @@ class BudgetMultiplierFamily:
         self.ball, self.epsilon, self.resolution = ball, epsilon, 0.0
         letters = int((ball.centre > 0).sum(axis=1).max())
         # Of many letters all pairs only: there distinct pairs add little and take long.
-        long = len(ball.centre) * 2**letters > POLYOPT.max_kept_vertices
+        long = len(ball.centre) * 2**letters > LIMITS.max_kept_vertices
         largest = (
             SETTINGS.max_multiplier * min(SETTINGS.flat_epsilon / epsilon, 1.0) ** SETTINGS.falling_power
         )

@@ -10,12 +10,6 @@ class ProjectionsSettings:
     """Constants of the modules of this folder; gaps, slacks and shares are relative to the value."""
 
     # Stated limits.
-    #: Levels, in nats, at which anything but the simplices of PolyOpt is solved.
-    epsilons: tuple[float, float] = (0.01, 15.0)
-    #: Orders of the uncertainty sets that are.
-    orders: tuple[float, float] = (0.25, 4.0)
-    #: Radius below which nothing but the simplex is tried: the gap of its class to NR is below 1e-9 there.
-    least_radius: float = 1e-20
     #: No finer gap is worked for.
     finest_gap: float = 1e-4
 

@@ -30,6 +30,7 @@ from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
 from ldpfrontier.optimal.projections.schedule import ClassBound, certified_bound, searched_bound
 from ldpfrontier.optimal.projections.settings import SETTINGS
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
@@ -109,7 +110,7 @@ def first_decomposition(family: DecomposableFamily, gap: float) -> tuple[Decompo
     """
     decomposition = Decomposition(family.product(0, 0.0), family.epsilon)
     duals = decomposition.solve(family.explore_all_pairs, gap=POLYOPT.start_gap)
-    if family.product(0, 0.0).size > POLYOPT.max_kept_vertices:
+    if family.product(0, 0.0).size > LIMITS.max_kept_vertices:
         decomposition.renumber_vertices(family.keep_best(duals, decomposition.vertices_in_use()))
     return decomposition, decomposition.solve(family.explore, gap=gap)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.optimal import registry
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.polyopt import distinct_pairs
@@ -47,8 +48,10 @@ PRINTED_VERTICES = [
 
 
 def change_settings(monkeypatch: pytest.MonkeyPatch, **changes: float) -> None:
-    for module in (polyopt, distinct_pairs):
-        monkeypatch.setattr(module, "SETTINGS", replace(module.SETTINGS, **changes))
+    """Change limits where engines are chosen, and where the lists of distinct pairs are shortened."""
+    limits = replace(registry.LIMITS, **changes)
+    for module in (registry, polyopt, distinct_pairs):
+        monkeypatch.setattr(module, "LIMITS", limits)
 
 
 def adult_counts(sensitive: str, useful: str) -> np.ndarray:

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.practice.figure_style import save
 from papers.kairouz2016 import alphabets, plan, thresholds
 from papers.kairouz2016.looks import STAIRCASES, UTILITIES
@@ -56,7 +56,7 @@ def test_response_is_optimal_exactly_where_no_listed_column_says_otherwise(utili
         measure = sample(utility, size, instance, seed=SEED)
         listed = thresholds._response_threshold(measure)
         with monkeypatch.context() as patch:
-            patch.setattr(thresholds, "LDP", replace(LDP, max_listed_inputs=2))
+            patch.setattr(thresholds, "LIMITS", replace(LIMITS, max_listed_inputs=2))
             found = thresholds._response_threshold(measure)
         assert 1.0 < listed < 40.0
         assert found == pytest.approx(listed, abs=1e-5)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
+from ldpfrontier.optimal.registry import LIMITS
 from papers.kairouz2016 import plan
 from papers.kairouz2016.instances import UTILITIES
 from reproduction.ledger import claims
@@ -71,7 +71,7 @@ def test_the_schema_of_the_configuration_knows_what_the_package_knows():
     keys = PAPER.configuration_schema["properties"]
     assert set(keys["thresholds"]["items"]["enum"]) == set(UTILITIES) - {"tv"}
     common = json.loads((ROOT / "workflow/schemas/common.schema.json").read_text(encoding="utf-8"))
-    assert common["$defs"]["size"]["maximum"] == LDP.max_listed_inputs
+    assert common["$defs"]["size"]["maximum"] == LIMITS.max_listed_inputs
 
 
 @pytest.mark.parametrize(

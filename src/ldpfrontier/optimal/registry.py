@@ -1,0 +1,400 @@
+"""Which engine serves which class of mechanisms, utility and size: one list, which the solvers decide by.
+
+`choose` returns the first entry of a class that serves a call. The table of the documentation is made from
+the same list (`tools/make_docs.py`), and `Optimum.method` names the entry that ran.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ldpfrontier.optimum import Method
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Sizes, levels, orders and radii up to which an engine is the one that runs; cells are of a table."""
+
+    #: Inputs up to which all 2^k staircase columns are listed; pricing 2^20 of them takes about 20 ms. Of an
+    #: f-divergence, all intervals of up to twice as many are in the linear program from the start.
+    max_listed_inputs: int = 20
+    #: Inputs up to which columns are generated where a packing leaves a gap.
+    max_generation_inputs: int = 256
+    #: Cells of a table, or entries of a column, up to which columns are found jointly.
+    max_joint_cells: int = 16
+    #: Cells up to which a mechanism over F is improved by joint ascent: seconds, and up to 6% of utility.
+    max_ascent_cells: int = 30
+    #: Cells up to which restricted masters are solved: their programs are dense.
+    max_master_cells: int = 400
+    #: Sensitive values up to which products for each special value, and more than the published class, are
+    #: tried.
+    max_sensitive: int = 30
+    #: Subsets of useful values up to which more than the published class is tried.
+    max_subsets: int = 2**20
+    #: Inputs of a polyhedral cone up to which its extreme rays are listed.
+    max_ray_inputs: int = 13
+    #: Extreme rays of a polyhedral cone, also on the way to them, up to which they are: seconds.
+    max_rays: int = 20_000
+    #: Block vertices of a table up to which joint columns are priced to the exact optimum.
+    max_exact_vertices: int = 1_500
+    #: Block vertices up to which those of a product are all kept, and not the ones alone that matter.
+    max_kept_vertices: int = 50_000
+    #: Levels, in nats, at which anything but the simplices of PolyOpt is solved.
+    epsilons: tuple[float, float] = (0.01, 15.0)
+    #: Orders of the uncertainty sets that are.
+    orders: tuple[float, float] = (0.25, 4.0)
+    #: Radius below which nothing but the simplex is tried: the gap of its class to NR is below 1e-9 there.
+    least_radius: float = 1e-20
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Call:
+    """What an engine is chosen by; a class of mechanisms uses a part of it.
+
+    Attributes
+    ----------
+    inputs, public, sensitive : int
+        Numbers of inputs (cells, for a table), of useful and of sensitive values.
+    vertices : int
+        Of all blocks.
+    intervals : bool
+        Whether there is an interval of delta to search, for distinct pairs.
+    utility : {"mutual information", "f-divergence", "any"}
+    level : float
+        The conditional level in nats.
+    outputs : int or None
+        Outputs asked for, if that is limited.
+    listed : bool
+        Whether the extreme rays of a cone are listed.
+    tried : bool
+        Whether radius, order and privacy level are in the ranges of programs over F.
+    """
+
+    inputs: int = 0
+    public: int = 0
+    sensitive: int = 0
+    vertices: int = 0
+    intervals: bool = False
+    utility: str = "mutual information"
+    level: float = math.inf
+    outputs: int | None = None
+    listed: bool = False
+    tried: bool = True
+
+
+@dataclass(frozen=True)
+class Regime:
+    """An engine, and the calls of a class of mechanisms that it serves if no entry above it does.
+
+    Attributes
+    ----------
+    cone, name : str
+        Short names of the class, and of the entry within it.
+    size : str
+        Which calls, in words.
+    engine : str
+        What runs, in words.
+    module : str
+        Where, below `ldpfrontier`.
+    serves : callable
+        Tells the same as `size` does.
+    """
+
+    cone: str
+    name: str
+    size: str
+    engine: str
+    module: str
+    serves: Callable[[Call], bool]
+
+    def method(self, mechanisms: str = "") -> Method:
+        """Return what an optimum says of this entry, for a class of mechanisms."""
+        return Method(mechanisms, self.engine, self.size)
+
+
+def _every(call: Call) -> bool:
+    """Serve all calls that no entry above serves."""
+    return True
+
+
+_TABLES = (
+    f"radius from {LIMITS.least_radius:g}, level from {LIMITS.epsilons[0]:g} to {LIMITS.epsilons[1]:g}, order"
+    f" from {LIMITS.orders[0]:g} to {LIMITS.orders[1]:g}"
+)
+
+#: In the order in which they are asked; the first entry that serves is the one that runs.
+REGIMES = (
+    Regime(
+        "no information",
+        "nothing",
+        "level 0, or a single input",
+        "closed form, a single output",
+        "optimum",
+        _every,
+    ),
+    Regime(
+        "no secret",
+        "identity",
+        "a single sensitive value, where nothing is compared",
+        "closed form, the identity",
+        "optimal/robust",
+        _every,
+    ),
+    Regime(
+        "LDP",
+        "partition",
+        "f-divergence, any number of inputs",
+        "best partition into blocks, with prices found by linear programs",
+        "optimal/ldp/f_divergence",
+        lambda call: call.utility == "f-divergence",
+    ),
+    Regime(
+        "LDP",
+        "listed",
+        f"up to {LIMITS.max_listed_inputs} inputs",
+        "column generation over the list of all staircase columns",
+        "optimal/ldp/exact_cover",
+        lambda call: call.inputs <= LIMITS.max_listed_inputs,
+    ),
+    Regime(
+        "LDP",
+        "packing, columns",
+        f"mutual information, up to {LIMITS.max_generation_inputs} inputs",
+        "packing of the inputs, and column generation where it leaves a gap",
+        "optimal/ldp/packing",
+        lambda call: call.utility == "mutual information" and call.inputs <= LIMITS.max_generation_inputs,
+    ),
+    Regime(
+        "LDP",
+        "packing",
+        "mutual information, more inputs",
+        "packing of the inputs",
+        "optimal/ldp/packing",
+        lambda call: call.utility == "mutual information",
+    ),
+    Regime(
+        "unconditional",
+        "listed",
+        f"two sensitive values, or up to {LIMITS.max_listed_inputs} cells",
+        "column generation over the list of all columns",
+        "optimal/unconditional",
+        lambda call: call.sensitive <= 2 or call.inputs <= LIMITS.max_listed_inputs,
+    ),
+    Regime(
+        "unconditional",
+        "polyopt",
+        "larger tables",
+        "PolyOpt over distinct pairs with lower bounds of 0",
+        "optimal/polyopt/solve",
+        _every,
+    ),
+    Regime(
+        "simplex, all pairs",
+        "coupled",
+        f"more than {LIMITS.max_master_cells} cells",
+        "decomposition, coupled without a restricted master",
+        "optimal/polyopt/solve",
+        lambda call: call.inputs > LIMITS.max_master_cells,
+    ),
+    Regime(
+        "simplex, all pairs",
+        "proximal",
+        f"more than {LIMITS.max_exact_vertices:,} block vertices",
+        "decomposition, and proximal column generation",
+        "optimal/column_generation/proximal_bundle",
+        lambda call: call.vertices > LIMITS.max_exact_vertices,
+    ),
+    Regime(
+        "simplex, all pairs",
+        "exact",
+        f"up to {LIMITS.max_master_cells} cells and {LIMITS.max_exact_vertices:,} block vertices",
+        "decomposition, and column generation with exact pricing",
+        "optimal/column_generation/smoothed",
+        _every,
+    ),
+    Regime(
+        "simplex, distinct pairs",
+        "all pairs",
+        f"more than {LIMITS.max_master_cells} cells and {LIMITS.max_sensitive} sensitive values",
+        "the mechanism of all pairs, with a bound by tangents on distinct ones",
+        "optimal/polyopt/solve",
+        lambda call: call.inputs > LIMITS.max_master_cells and call.sensitive > LIMITS.max_sensitive,
+    ),
+    Regime(
+        "simplex, distinct pairs",
+        "exact",
+        f"up to {LIMITS.max_exact_vertices:,} block vertices",
+        "decomposition, and column generation over all deltas with exact pricing",
+        "optimal/column_generation/smoothed",
+        lambda call: call.vertices <= LIMITS.max_exact_vertices,
+    ),
+    Regime(
+        "simplex, distinct pairs",
+        "no intervals",
+        f"up to {LIMITS.max_kept_vertices:,} block vertices, and no delta inside (0, epsilon) to look at",
+        "decomposition, and column generation over a product for each special value",
+        "optimal/column_generation/smoothed",
+        lambda call: call.vertices <= LIMITS.max_kept_vertices and not call.intervals,
+    ),
+    Regime(
+        "simplex, distinct pairs",
+        "in turns",
+        "larger tables",
+        "proximal column generation and a search of all deltas, in turns",
+        "optimal/polyopt/solve",
+        _every,
+    ),
+    Regime(
+        "projections",
+        "joint",
+        f"up to {LIMITS.max_joint_cells} cells; {_TABLES}",
+        "joint columns by spatial branch and bound",
+        "optimal/exact/spatial_branch_and_bound",
+        lambda call: call.inputs <= LIMITS.max_joint_cells,
+    ),
+    Regime(
+        "projections",
+        "blocks",
+        f"larger tables; {_TABLES}",
+        "decomposition of products of convex bodies, column generation, and branch and bound over blocks",
+        "optimal/projections/solve",
+        _every,
+    ),
+    Regime(
+        "F itself",
+        "joint",
+        f"up to {LIMITS.max_joint_cells} cells; {_TABLES}",
+        "joint columns by spatial branch and bound",
+        "optimal/exact/spatial_branch_and_bound",
+        lambda call: call.inputs <= LIMITS.max_joint_cells,
+    ),
+    Regime(
+        "F itself",
+        "ascent",
+        f"up to {LIMITS.max_ascent_cells} cells; {_TABLES}",
+        "projections, a shared budget, and joint ascent",
+        "optimal/exact/joint_ascent",
+        lambda call: call.inputs <= LIMITS.max_ascent_cells,
+    ),
+    Regime(
+        "F itself",
+        "shared",
+        f"larger tables; {_TABLES}",
+        "projections, and a shared budget",
+        "optimal/projections/budget_multiplier",
+        _every,
+    ),
+    Regime(
+        "conditional level",
+        "response",
+        f"more than {LIMITS.max_master_cells} cells, or outside: {_TABLES}",
+        "secret randomized response, with the bound of NR",
+        "optimal/conditional/solve",
+        lambda call: not call.tried or call.inputs > LIMITS.max_master_cells,
+    ),
+    Regime(
+        "conditional level",
+        "joint",
+        f"up to {LIMITS.max_joint_cells} cells",
+        "joint columns by spatial branch and bound",
+        "optimal/exact/spatial_branch_and_bound",
+        lambda call: call.inputs <= LIMITS.max_joint_cells,
+    ),
+    Regime(
+        "conditional level",
+        "public",
+        f"conditional level 0, up to {LIMITS.max_joint_cells} useful values",
+        "joint columns of the useful value by spatial branch and bound",
+        "optimal/conditional/public_columns",
+        lambda call: call.level == 0.0 and call.public <= LIMITS.max_joint_cells,
+    ),
+    Regime(
+        "conditional level",
+        "search",
+        "larger tables",
+        "search for columns by linear programs over the cone",
+        "optimal/conditional/search",
+        _every,
+    ),
+    Regime(
+        "any cone",
+        "rays",
+        f"polyhedral, up to {LIMITS.max_ray_inputs} inputs and {LIMITS.max_rays:,} extreme rays",
+        "column generation over all extreme rays, listed in exact arithmetic",
+        "optimal/general/double_description",
+        lambda call: call.listed,
+    ),
+    Regime(
+        "any cone",
+        "cuts",
+        f"up to {LIMITS.max_joint_cells} inputs",
+        "joint columns by spatial branch and bound",
+        "optimal/exact/spatial_branch_and_bound",
+        _every,
+    ),
+    Regime(
+        "any robust",
+        "known",
+        "where no program was solved",
+        "the best of closed forms and given mechanisms, with the bound of NR",
+        "optimal/degenerate_inputs",
+        _every,
+    ),
+    Regime(
+        "limited leakage",
+        "closed form",
+        "no limit below what the hypotheses tell, or nothing to tell",
+        "closed form",
+        "hypothesis_testing/leakage",
+        lambda call: call.utility == "none",
+    ),
+    Regime(
+        "limited leakage",
+        "two outputs",
+        "two outputs asked for",
+        "branch and bound over 2 x 2 channels",
+        "hypothesis_testing/two_outputs",
+        lambda call: call.outputs == 2,
+    ),
+    Regime(
+        "limited leakage",
+        "columns",
+        "up to 5 letters",
+        "column generation, with branch and bound over simplices of columns",
+        "hypothesis_testing/leakage",
+        _every,
+    ),
+)
+
+
+def choose(cone: str, call: Call | None = None) -> Regime:
+    """Return the entry that serves a call of a class of mechanisms."""
+    given = Call() if call is None else call
+    return next(regime for regime in REGIMES if regime.cone == cone and regime.serves(given))
+
+
+def robust_mechanisms(envelope: str, pairs: str, level: float) -> str:
+    """Return the class of mechanisms of `optimal_robust`, in words; the conditional level is in nats."""
+    over = {
+        "simplex": "mechanisms private over the simplices around the projections of F (PolyOpt)",
+        "projections": "mechanisms private over the projections of F",
+        "exact": "all mechanisms private over F",
+    }[envelope]
+    compared = "" if envelope == "exact" else f", {pairs} pairs"
+    given = f", of conditional level {level:g}" if level < math.inf else ""
+    return f"{over}{compared}{given}"
+
+
+def table() -> str:
+    """Return all entries as a Markdown table."""
+    lines = [
+        "| class of mechanisms | which calls; the first row of a class that applies | engine | module |",
+        "|---|---|---|---|",
+    ]
+    lines += [f"| {r.cone} | {r.size} | {r.engine} | `{r.module}.py` |" for r in REGIMES]
+    return "\n".join(lines)
