@@ -13,7 +13,6 @@ from ldpfrontier.extras import extra
 with extra("pictures"):
     import matplotlib
     from matplotlib.figure import Figure
-    from PIL.PngImagePlugin import PngInfo
 
 EPSILON = r"$\varepsilon$"
 
@@ -78,13 +77,9 @@ def save(figure: Figure, path: Path | str, dpi: int = 200, comment: str = "") ->
     dpi : int
         Pixels per inch of a PNG.
     comment : str
-        A text that a PNG carries, compressed.
+        An ASCII text that a PNG carries.
     """
     kind = Path(path).suffix.removeprefix(".")
-    options: dict[str, Any] = {"metadata": _TIMELESS[kind]}
-    if comment and kind == "png":
-        told = PngInfo()
-        told.add_text("Comment", comment, zip=True)
-        options = {"pil_kwargs": {"pnginfo": told}}
+    metadata = _TIMELESS[kind] | ({"Comment": comment} if comment and kind == "png" else {})
     with style(), replacing(path) as partial:
-        figure.savefig(partial, format=kind, dpi=dpi, **options)
+        figure.savefig(partial, format=kind, dpi=dpi, metadata=metadata)
