@@ -352,6 +352,9 @@ def test_a_finished_run_has_nothing_to_do(finished, run):
 
 def test_certificates_that_were_cut_are_found(finished, run):
     path = finished / "results/certificates/kairouz2016.parquet"
+    listed = (finished / "results/SHA256SUMS").read_text()
+    for file in (path, *(finished / "results/certificates/kairouz2016").rglob("*.json")):
+        assert f"  {file.relative_to(finished / 'results').as_posix()}\n" in listed
     content, times = path.read_bytes(), path.stat()
     rows = pq.read_table(path)
     pq.write_table(rows.slice(1).replace_schema_metadata(rows.schema.metadata), path)

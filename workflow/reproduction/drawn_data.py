@@ -21,13 +21,15 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from PIL import Image
 
 #: Shares of the axes, and of a scale of colours, by which data may differ: far less than a reader sees.
 TOLERANCE = 0.005
 
 #: What is farther away from the axes than this many times their width is beyond them all the same.
 _BEYOND = 2.0
+
+#: Bytes before the first chunk of a PNG.
+_SIGNATURE = 8
 
 _DECIMAL = re.compile(r"\d+\.\d+")
 
@@ -79,9 +81,15 @@ def _rounded(arrays: Iterable[np.ndarray]) -> list[float | None]:
 
 def data_of(path: Path | str) -> str | None:
     """Return what the figure in a PNG shows, as `drawn_data` has it; None if the file does not say."""
-    with Image.open(path) as image:
-        image.load()
-        return image.info.get("Comment")
+    content, place = Path(path).read_bytes(), _SIGNATURE
+    while place + 8 <= len(content):
+        # A chunk: the length of its data, four letters, the data, and a checksum.
+        length, kind = int.from_bytes(content[place : place + 4], "big"), content[place + 4 : place + 8]
+        data = content[place + 8 : place + 8 + length]
+        if kind == b"tEXt" and data.startswith(b"Comment\0"):
+            return data.partition(b"\0")[2].decode("ascii")
+        place += length + 12
+    return None
 
 
 def difference(one: str, other: str) -> str:

@@ -15,7 +15,6 @@ from ldpfrontier.extras import extra
 with extra("pictures"):
     import matplotlib
     from matplotlib.figure import Figure
-    from PIL.PngImagePlugin import PngInfo
 
 EPSILON = r"$\varepsilon$"
 
@@ -89,18 +88,14 @@ def save(
     dpi : int
         Pixels per inch of a PNG.
     comment : str
-        A text that a PNG carries, compressed.
+        An ASCII text that a PNG carries.
     remark : callable, optional
         Called with a sentence if the font lacks letters, in place of a warning of matplotlib for each.
     """
     kind = Path(path).suffix.removeprefix(".")
-    options: dict[str, Any] = {"metadata": _TIMELESS[kind]}
-    if comment and kind == "png":
-        told = PngInfo()
-        told.add_text("Comment", comment, zip=True)
-        options = {"pil_kwargs": {"pnginfo": told}}
+    metadata = _TIMELESS[kind] | ({"Comment": comment} if comment and kind == "png" else {})
     with _letters_named_once(remark), style(), replacing(path) as partial:
-        figure.savefig(partial, format=kind, dpi=dpi, **options)
+        figure.savefig(partial, format=kind, dpi=dpi, metadata=metadata)
 
 
 @contextmanager

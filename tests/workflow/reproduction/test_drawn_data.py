@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from PIL import Image
+from matplotlib.image import imread
 
 from ldpfrontier.practice.figure_style import save, style
 from reproduction.drawn_data import data_of, difference, drawn_data
@@ -38,8 +38,9 @@ def test_the_data_lie_in_the_picture(tmp_path):
     assert data_of(tmp_path / "one.png") == BASE
     save(drawn(), tmp_path / "none.png")
     assert data_of(tmp_path / "none.png") is None
-    with Image.open(tmp_path / "one.png") as one, Image.open(tmp_path / "none.png") as none:
-        assert one.tobytes() == none.tobytes()
+    assert (imread(tmp_path / "one.png") == imread(tmp_path / "none.png")).all()
+    (tmp_path / "empty.png").touch()
+    assert data_of(tmp_path / "empty.png") is None
 
 
 def test_positions_are_shares_of_the_axes():

@@ -23,12 +23,9 @@ from hashlib import sha256
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reproduction.planning.provenance import normalized
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer as Buffer
 
 #: What a run was planned with, in the directory of its results.
 PLANNED = Path("results/.code.json")
@@ -234,7 +231,7 @@ class _Loader(SourceFileLoader):
                 _watch.see(path, self._source)
         return self._source
 
-    def set_data(self, path: str, data: Buffer, *, _mode: int = 0o666) -> None:
+    def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
         """Write a compiled module with the hash of its source."""
         assert self._source is not None
         made = bytes(data)
