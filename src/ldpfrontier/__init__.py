@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         secret_randomized_response,
         subset_selection,
     )
+    from ldpfrontier.optimal.association import optimal_association
     from ldpfrontier.optimal.improved_reporting import improved_reporting
     from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
     from ldpfrontier.optimal.ldp.solve import optimal_ldp
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
+    from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
     from ldpfrontier.uncertainty.renyi_ball import RenyiBall
     from ldpfrontier.utility import FDivergence, MutualInformation
 
@@ -64,10 +66,12 @@ __all__ = [
     "Intractable",
     "Memo",
     "MutualInformation",
+    "OddsRatios",
     "Optimum",
     "PrivateChannel",
     "RenyiBall",
     "SourceSet",
+    "association_epsilon",
     "audit_channel",
     "binary_mechanism",
     "budget_split",
@@ -89,6 +93,7 @@ __all__ = [
     "least_epsilon",
     "mutual_information",
     "nonrobust_certificate",
+    "optimal_association",
     "optimal_ldp",
     "optimal_leakage",
     "optimal_nonrobust",
@@ -122,10 +127,12 @@ _HOMES = {
     "Intractable": "types",
     "Memo": "practice.memo",
     "MutualInformation": "utility",
+    "OddsRatios": "uncertainty.odds_ratios",
     "Optimum": "optimum",
     "PrivateChannel": "practice.channel_file",
     "RenyiBall": "uncertainty.renyi_ball",
     "SourceSet": "hamming.sources",
+    "association_epsilon": "uncertainty.odds_ratios",
     "audit_channel": "practice.auditing",
     "binary_mechanism": "mechanisms",
     "budget_split": "two_reports",
@@ -149,6 +156,7 @@ _HOMES = {
     "unconditional_certificate": "certificates.robust",
     "least_epsilon": "practice.design",
     "mutual_information": "information",
+    "optimal_association": "optimal.association",
     "optimal_ldp": "optimal.ldp.solve",
     "optimal_leakage": "hypothesis_testing.leakage",
     "optimal_nonrobust": "optimal.ldp.nonrobust",

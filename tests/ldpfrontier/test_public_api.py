@@ -64,6 +64,9 @@ channels = [
     l.information_leakage(pair, 0.2).channel,
     l.subset_selection(4, 1.0),
 ]
+odds = l.OddsRatios.confidence(table)
+channels.append(l.optimal_association(odds, 1.0, max_nodes=10).channel)
+l.association_epsilon(channels[-1], odds)
 l.ldp_certificate(l.optimal_ldp(utility, 1.0), utility, 1.0)
 l.nonrobust_certificate(l.optimal_nonrobust(ball.centre, 1.0), ball.centre, 1.0)
 l.unconditional_certificate(l.optimal_unconditional(ball.centre, 1.0), ball.centre, 1.0)

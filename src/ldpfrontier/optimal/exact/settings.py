@@ -14,6 +14,8 @@ class ExactSettings:
     max_joint_cells: int = 16
     #: Nodes per pricing of joint columns, by default.
     joint_nodes: int = 20_000
+    #: The same against those who know something about U, whose cone is round: a gap of 1e-3 on 2 x 6.
+    association_nodes: int = 200_000
     #: The finest relative gap of joint columns.
     joint_tolerance: float = 1e-4
     #: Cells up to which a mechanism over F is improved by joint ascent: seconds, and up to 6% of utility.
@@ -45,7 +47,8 @@ class ExactSettings:
     least_weight: float = 1e-10
     #: Weight of a column from which on it counts.
     least_used: float = 1e-9
-    #: Linear programs of one optimum, after which searches, and branch and bound, end.
+    #: Linear programs of one optimum, after which searches, and branch and bound, end; twice the nodes per
+    #: pricing where that is more.
     max_programs: int = 100_000
 
     # Tuning: the cut pool, and branch and bound. Tuned on small tables.

@@ -77,6 +77,7 @@ class JointColumns:
 
     def __post_init__(self) -> None:
         known = self.cone.inequalities
+        self.max_programs = max(SETTINGS.max_programs, 2 * self.max_nodes)
         self.pool = CutPool(self.scale, permanent=len(known))
         self.pool.add(known)
         self.rng = np.random.default_rng(0)
@@ -125,7 +126,7 @@ class JointColumns:
         excess = np.maximum(np.einsum("mpx,mx->mp", cuts, columns), 0.0)
         weights = excess / (excess + np.maximum(self.cone.fall(cuts), 0.0) + 1e-300)
         self.pool.add(cuts[weights > self._weight])
-        return np.asarray(weights.max(axis=1))
+        return np.asarray(weights.max(axis=1, initial=0.0))
 
     def search(self, duals: FloatArray, starts: FloatArray) -> Columns:
         """Return good columns at some duals, found along gradients from given ones, in the cone or not."""
@@ -133,7 +134,7 @@ class JointColumns:
         points, best = np.minimum(starts, self.top), np.full(len(starts), -math.inf)
         rows = np.arange(len(starts))
         for _ in range(SETTINGS.max_search_steps):
-            if self.pool.solved > SETTINGS.max_programs:
+            if self.pool.solved > self.max_programs:
                 break
             slopes = self.utility.gradient(points[rows]) - duals
             found = [self.pool.maximize(slope, zero, self.top) for slope in slopes]
@@ -206,7 +207,7 @@ class JointColumns:
             heap
             and -heap[0].negative_bound > cutoff()
             and nodes > 0
-            and self.pool.solved <= SETTINGS.max_programs
+            and self.pool.solved <= self.max_programs
         ):
             halves = self._split(heapq.heappop(heap), cutoff())
             nodes -= len(halves)
