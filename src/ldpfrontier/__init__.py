@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         secret_randomized_response,
         subset_selection,
     )
+    from ldpfrontier.optimal.association import optimal_association
     from ldpfrontier.optimal.general.solve import optimal_mechanism, robust_cone
     from ldpfrontier.optimal.improved_reporting import improved_reporting
     from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
+    from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
     from ldpfrontier.uncertainty.renyi_ball import RenyiBall
     from ldpfrontier.utility import FDivergence, MutualInformation
 
@@ -76,11 +78,13 @@ __all__ = [
     "Intractable",
     "Memo",
     "MutualInformation",
+    "OddsRatios",
     "Optimum",
     "PolyhedralCone",
     "PrivateChannel",
     "RenyiBall",
     "SourceSet",
+    "association_epsilon",
     "audit_channel",
     "binary_mechanism",
     "budget_split",
@@ -104,6 +108,7 @@ __all__ = [
     "local_cone",
     "mutual_information",
     "nonrobust_certificate",
+    "optimal_association",
     "optimal_ldp",
     "optimal_leakage",
     "optimal_mechanism",
@@ -150,10 +155,12 @@ _HOMES = {
     "Intractable": "types",
     "Memo": "practice.memo",
     "MutualInformation": "utility",
+    "OddsRatios": "uncertainty.odds_ratios",
     "Optimum": "optimum",
     "PrivateChannel": "practice.channel_file",
     "RenyiBall": "uncertainty.renyi_ball",
     "SourceSet": "hamming.sources",
+    "association_epsilon": "uncertainty.odds_ratios",
     "audit_channel": "practice.auditing",
     "binary_mechanism": "mechanisms",
     "budget_split": "two_reports",
@@ -177,6 +184,7 @@ _HOMES = {
     "unconditional_certificate": "certificates.robust",
     "least_epsilon": "practice.design",
     "mutual_information": "information",
+    "optimal_association": "optimal.association",
     "optimal_ldp": "optimal.ldp.solve",
     "optimal_leakage": "hypothesis_testing.leakage",
     "optimal_nonrobust": "optimal.ldp.nonrobust",

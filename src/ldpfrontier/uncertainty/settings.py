@@ -16,6 +16,8 @@ class UncertaintySettings:
     max_samples: int = 2**53
     #: Comparisons of two sensitive values at an output, and numbers drawn at a time: 400 MB.
     max_numbers: int = 50_000_000
+    #: Counts that the margins of a 2 x 2 table leave to an exact interval of its odds ratio.
+    max_support: int = 1_000_000
 
     # Accuracy and safety.
     #: Divergence, times the larger of the order and its inverse, below which sums of logarithms would cancel.
@@ -28,6 +30,10 @@ class UncertaintySettings:
     log_t_range: tuple[float, float] = (-80.0, 700.0)
     #: Steps of this search, which takes some 5, and moves of tangents towards the best share of the budget.
     max_steps: int = 200
+    #: Accuracy of logarithms of ends of exact intervals, which are then moved outwards by twice that.
+    odds_accuracy: float = 1e-10
+    #: Relative difference that may be rounding between two entries for the same odds ratio.
+    odds_rounding: float = 1e-9
     #: Steps after which every other one halves the bracket.
     bisection_start: int = 20
     #: Order from which on tangents are used: below, slopes are lost where a group may nearly be anything.
@@ -40,6 +46,8 @@ class UncertaintySettings:
     share_intervals: tuple[int, ...] = (2, 4, 8, 16)
     #: Comparisons at a time, at first and at most.
     batch_sizes: tuple[int, int] = (64, 1024)
+    #: Comparisons of two values of U, times outputs, at a time.
+    level_numbers: int = 1_000_000
 
 
 SETTINGS = UncertaintySettings()

@@ -12,6 +12,8 @@ class ExactSettings:
     # Stated limits.
     #: Nodes per pricing of joint columns, by default.
     joint_nodes: int = 20_000
+    #: The same against those who know something about U, whose cone is round: a gap of 1e-3 on 2 x 6.
+    association_nodes: int = 200_000
     #: The finest relative gap of joint columns.
     joint_tolerance: float = 1e-4
 
@@ -41,7 +43,8 @@ class ExactSettings:
     least_weight: float = 1e-10
     #: Weight of a column from which on it counts.
     least_used: float = 1e-9
-    #: Linear programs of one optimum, after which searches, and branch and bound, end.
+    #: Linear programs of one optimum, after which searches, and branch and bound, end; twice the nodes per
+    #: pricing where that is more.
     max_programs: int = 100_000
     #: How many of them may be searches alone, which at low levels would take all: the others are for a bound.
     max_search_programs: int = 30_000

@@ -77,6 +77,9 @@ class JointColumns:
 
     def __post_init__(self) -> None:
         known = self.cone.inequalities
+        # After which searches end, and branch and bound.
+        most = max(SETTINGS.max_programs, 2 * self.max_nodes)
+        self.max_programs = most if self.max_nodes > 0 else SETTINGS.max_search_programs
         self.pool = CutPool(self.scale, permanent=len(known))
         self.pool.add(known)
         self.rng = np.random.default_rng(0)
@@ -134,7 +137,7 @@ class JointColumns:
         points, best = np.minimum(starts, self.top), np.full(len(starts), -math.inf)
         rows = np.arange(len(starts))
         for _ in range(SETTINGS.max_search_steps):
-            if self.pool.solved > self._most_programs:
+            if self.pool.solved > self.max_programs:
                 break
             slopes = self.utility.gradient(points[rows]) - duals
             found = [self.pool.maximize(slope, zero, self.top) for slope in slopes]
@@ -149,11 +152,6 @@ class JointColumns:
             if rows.size == 0:
                 break
         return self._offer(points)
-
-    @property
-    def _most_programs(self) -> int:
-        """Number of programs after which searches end, those of branch and bound included."""
-        return SETTINGS.max_programs if self.max_nodes > 0 else SETTINGS.max_search_programs
 
     def _offer(self, columns: FloatArray) -> Columns:
         """Return columns pulled into the cone; keep them, and the cuts met on the way."""
@@ -212,7 +210,7 @@ class JointColumns:
             heap
             and -heap[0].negative_bound > cutoff()
             and nodes > 0
-            and self.pool.solved <= SETTINGS.max_programs
+            and self.pool.solved <= self.max_programs
         ):
             halves = self._split(heapq.heappop(heap), cutoff())
             nodes -= len(halves)

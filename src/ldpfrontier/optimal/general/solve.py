@@ -155,7 +155,5 @@ def listed_rays(cone: Cone) -> FloatArray | None:
     try:
         return extreme_rays(cone.inequalities)
     except Intractable as error:
-        fell_back(
-            f"spatial branch and bound, as the list of rays is too long: {one_line(error)}"
-        )
+        fell_back(f"spatial branch and bound, as the list of rays is too long: {one_line(error)}")
         return None

@@ -1,0 +1,340 @@
+r"""Odds ratios of the sensitive and the useful value, and the level for those who know something about U.
+
+Somebody who knows something about a person's U, but nothing else about S, has a Z with Z - U - S, and
+P(z|u) = w_u is any vector of weights. A column v is private at the level eps for him if, for all w >= 0, with
+R_s = P(.|s), ::
+
+    sum_u w_u R_s(u) v_su / sum_u w_u R_s(u)  <=  e^eps sum_u w_u R_t(u) v_tu / sum_u w_u R_t(u),     s != t.
+
+The worst w has at most two positive entries u and w, and the condition depends on P through the *odds ratios*
+alone (docs/beyond.md, statement 11), ::
+
+    rho(s, t, u, w) = P(u|t) P(w|s) / (P(w|t) P(u|s)),
+
+the factor by which the odds of u against w are larger given t than given s. A smaller rho below 1 is the
+stricter one, so that of an interval only the least one counts; that its largest one counts, too, is
+rho(s, t, w, u) = 1 / rho(s, t, u, w).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import chdtri, gammaln, logsumexp
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.arguments import as_distribution, as_instance, as_numbers
+from ldpfrontier.privacy import conditional_epsilon, log_ratio
+from ldpfrontier.types import FloatArray, IntArray, Intractable
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.uncertainty.settings import SETTINGS
+
+Method = Literal["exact", "bonferroni", "scheffe"]
+
+
+class Comparisons(NamedTuple):
+    """Comparisons of s and t at u and w with an odds ratio below 1, one an entry of each, shape (k,)."""
+
+    s: IntArray
+    t: IntArray
+    u: IntArray
+    w: IntArray
+    rho: FloatArray
+
+    def those(self, chosen: NDArray[np.bool_] | slice) -> Comparisons:
+        """Return some of them."""
+        return Comparisons(self.s[chosen], self.t[chosen], self.u[chosen], self.w[chosen], self.rho[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class OddsRatios:
+    """Intervals of the odds ratios rho(s, t, u, w) = P(u|t) P(w|s) / (P(w|t) P(u|s)), and an estimate of P.
+
+    Parameters
+    ----------
+    prior : array_like, shape (a1, a2)
+        The estimate of the distribution of (S, U), under which utility counts.
+    low : array_like, shape (a1, a1, a2, a2)
+        The least rho(s, t, u, w), 0 or more; inf is allowed. The largest is 1 / low[s, t, w, u] (`high`).
+
+    Raises
+    ------
+    ValueError
+        If the prior is not a two-dimensional distribution, a number is negative or missing, an interval is
+        empty, or low[s, t, u, w] and low[t, s, w, u] differ.
+    """
+
+    prior: FloatArray
+    low: FloatArray
+
+    def __post_init__(self) -> None:
+        prior, low = as_distribution(self.prior, "The prior"), as_numbers(self.low, "The least odds ratios")
+        if prior.ndim != 2:
+            raise ValueError(f"The prior has the shape {prior.shape}; it must be (sensitive, useful) values.")
+        a1, a2 = prior.shape
+        if low.shape != (a1, a1, a2, a2):
+            raise ValueError(
+                f"The least odds ratios have the shape {low.shape}; for a prior of {a1} x {a2} cells it must"
+                f" be {(a1, a1, a2, a2)}."
+            )
+        if not (low >= 0.0).all():
+            raise ValueError("The least odds ratios have an entry that is not a number, 0 or more.")
+        same = np.isclose(low, low.transpose(1, 0, 3, 2), rtol=SETTINGS.odds_rounding, atol=0.0)
+        if not same.all():
+            raise ValueError(
+                f"The least odds ratios have {_at(low, ~same)}, where s and t, and u and w, are exchanged"
+                " with another number; both are the same odds ratio."
+            )
+        empty = low > _reciprocal(low.swapaxes(2, 3)) * (1.0 + SETTINGS.odds_rounding)
+        if empty.any():
+            raise ValueError(
+                f"The least odds ratios have {_at(low, empty)}, above the largest one, which is 1 divided by"
+                " the entry where u and w are exchanged."
+            )
+        for name, array in (("prior", prior), ("low", low)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @property
+    def high(self) -> FloatArray:
+        """The largest odds ratios, shape (a1, a1, a2, a2)."""
+        return _reciprocal(self.low.swapaxes(2, 3))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of sensitive and useful values."""
+        a1, a2 = self.prior.shape
+        return a1, a2
+
+    @property
+    def comparisons(self) -> Comparisons:
+        """The comparisons with least odds ratios below 1, the only ones that are conditions."""
+        s, t, u, w = np.nonzero(self.low < 1.0)
+        return Comparisons(s, t, u, w, self.low[s, t, u, w])
+
+    @classmethod
+    def known(cls, distribution: ArrayLike) -> OddsRatios:
+        """Take the odds ratios of a distribution for known.
+
+        Cells with probability 0 are taken for rare ones and not for impossible ones: odds ratios are then
+        0 or inf, and anything where they are 0 / 0.
+
+        Parameters
+        ----------
+        distribution : array_like, shape (a1, a2)
+
+        Raises
+        ------
+        ValueError
+            If it is not a two-dimensional distribution.
+        """
+        prior = as_distribution(distribution, "The distribution")
+        if prior.ndim != 2:
+            raise ValueError(
+                f"The distribution has the shape {prior.shape}; it must be (sensitive, useful) values."
+            )
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratios = np.exp(_contrasts(np.log(prior)))
+        ratios[np.isnan(ratios)] = 0.0
+        return cls(prior, _without_comparison(ratios))
+
+    @classmethod
+    def confidence(cls, counts: ArrayLike, beta: float = 0.05, method: Method = "exact") -> OddsRatios:
+        r"""Build intervals that contain all odds ratios at once with probability 1 - beta or more.
+
+        - ``"exact"``: every interval is the exact conditional one (Clopper-Pearson for Fisher's noncentral
+          hypergeometric distribution of a cell given the margins of its 2 x 2 table), at the level beta
+          divided by the number of odds ratios, (a1 choose 2) (a2 choose 2). It holds for every number of
+          samples and whatever is fixed by the design, samples for each s included, and is the default
+          therefore.
+        - ``"bonferroni"``: log rho-hat plus or minus z sqrt(sum of 1 / n over the four cells), with the
+          normal quantile of the same level: narrower by little, and right for many samples only.
+        - ``"scheffe"``: the same with the square root of the chi-squared quantile of a1 a2 - 1 degrees of
+          freedom in place of z. It holds for all contrasts of logarithms of probabilities at once, marginals
+          included, and is wider than both.
+
+        A cell without samples gives the end 0 or inf by the first method, and both by the others, whose
+        error is infinite there: that is always valid. These ends are those of cells that are rare.
+
+        Parameters
+        ----------
+        counts : array_like of whole numbers, shape (a1, a2)
+        beta : float
+            Significance level, in (0, 1).
+        method : {"exact", "bonferroni", "scheffe"}
+
+        Raises
+        ------
+        Intractable
+            If the margins of a 2 x 2 table leave more than 1,000,000 possible counts to the exact method.
+        ValueError
+            If the counts are not a two-dimensional table of whole numbers, 0 or more, not all 0 and not too
+            many, beta is out of range, or the method is none of those named.
+        """
+        if not isinstance(method, str) or method not in get_args(Method):
+            raise ValueError(f"method is {method!r}; it must be 'exact', 'bonferroni' or 'scheffe'.")
+        prior = RenyiBall.confidence(counts, beta, 1.0).centre  # which checks both
+        table, level = as_numbers(counts, "The table of counts"), float(beta)
+        a1, a2 = table.shape
+        number = math.comb(a1, 2) * math.comb(a2, 2)
+        if number == 0:
+            return cls(prior, np.ones((a1, a1, a2, a2)))
+        if method == "exact":
+            return cls(prior, _exact(table, math.log(level) - math.log(number)))
+        quantile = chdtri(1, level / number) if method == "bonferroni" else chdtri(table.size - 1, level)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variances = _contrasts(1.0 / table, signs=(1, 1, 1, 1))
+            ends = np.exp(_contrasts(np.log(table)) - np.sqrt(quantile * variances))
+        ends[~np.isfinite(variances)] = 0.0
+        return cls(prior, _without_comparison(ends))
+
+
+def _contrasts(cells: FloatArray, signs: tuple[int, int, int, int] = (1, 1, -1, -1)) -> FloatArray:
+    """Return the signed sums of the cells (t, u), (s, w), (t, w), (s, u), shape (a1, a1, a2, a2)."""
+    su, sw = cells[:, None, :, None], cells[:, None, None, :]
+    tu, tw = cells[None, :, :, None], cells[None, :, None, :]
+    return np.asarray(signs[0] * tu + signs[1] * sw + signs[2] * tw + signs[3] * su)
+
+
+def _without_comparison(ratios: FloatArray) -> FloatArray:
+    """Return odds ratios with 1 where s = t or u = w, and equal where they are the same one to rounding."""
+    a1, a2 = ratios.shape[0], ratios.shape[2]
+    ratios = np.minimum(ratios, ratios.transpose(1, 0, 3, 2))
+    ratios[np.arange(a1), np.arange(a1)] = 1.0
+    ratios[:, :, np.arange(a2), np.arange(a2)] = 1.0
+    return ratios
+
+
+def _reciprocal(ratios: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / ratios)
+
+
+def _at(low: FloatArray, where: NDArray[np.bool_]) -> str:
+    """Name the first entry of a mask, for a message."""
+    s, t, u, w = (int(i) for i in np.argwhere(where)[0])
+    return f"{low[s, t, u, w]:.6g} at (s, t, u, w) = ({s}, {t}, {u}, {w})"
+
+
+def _exact(table: FloatArray, log_beta: float) -> FloatArray:
+    """Return the least odds ratios of exact conditional intervals of level 1 - beta each."""
+    a1, a2 = table.shape
+    low = np.ones((a1, a1, a2, a2))
+    for (s, t), (u, w) in itertools.product(
+        itertools.permutations(range(a1), 2), itertools.combinations(range(a2), 2)
+    ):
+        end = _least_odds_ratio(table[t, u], table[t, w], table[s, u], table[s, w], log_beta - math.log(2.0))
+        low[s, t, u, w] = low[t, s, w, u] = end
+    return low
+
+
+def _least_odds_ratio(tu: float, tw: float, su: float, sw: float, log_tail: float) -> float:
+    """Return the odds ratio tu sw / (tw su) at which so large a count tu has a small probability.
+
+    Given the margins the count k of the cell (t, u) has the weights C(t, k) C(s, tu + su - k) rho^k.
+    """
+    of_t, of_s, of_u = tu + tw, su + sw, tu + su
+    least, most = max(0.0, of_u - of_s), min(of_t, of_u)
+    if tu == least:
+        return 0.0
+    if most - least > SETTINGS.max_support:
+        raise Intractable(
+            f"The margins of a 2 x 2 table leave {most - least:.6g} counts to exact intervals; at most"
+            f" {SETTINGS.max_support:,} are supported. With so many samples the method 'bonferroni' is as"
+            " good."
+        )
+    k = np.arange(least, most + 1.0)
+    weights = -(gammaln(k + 1) + gammaln(of_t - k + 1) + gammaln(of_u - k + 1) + gammaln(of_s - of_u + k + 1))
+    beyond = int(tu - least)
+
+    def excess(log_rho: float) -> float:
+        terms = weights + (k - tu) * log_rho
+        return float(logsumexp(terms[beyond:]) - logsumexp(terms)) - log_tail
+
+    start = math.log((tu + 0.5) * (sw + 0.5) / ((tw + 0.5) * (su + 0.5)))
+    step, lower, upper = 0.5, start, start
+    while excess(lower) > 0.0:
+        lower, step = lower - step, 2.0 * step
+    while excess(upper) < 0.0:
+        upper, step = upper + step, 2.0 * step
+    root = float(brentq(excess, lower, upper, xtol=SETTINGS.odds_accuracy)) if lower < upper else lower
+    return math.exp(root - 2.0 * SETTINGS.odds_accuracy)
+
+
+def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
+    r"""Compute the smallest level at which S is private for all who know anything about U alone, in nats.
+
+    The largest log P(y|s,z) / P(y|t,z) over outputs, s != t, all Z with Z - U - S, and all distributions
+    whose odds ratios are in the intervals; 0/0 = 1, x/0 = inf. Of two values u, w with weights a and b given
+    s, and rho a and b given t, the ratio of means ::
+
+        (a x_u + b x_w) / (a + b)   to   (rho a y_u + b y_w) / (rho a + b),        x = v_s, y = v_t,
+
+    is the larger of its ends, the level given U, or has one interior maximum, where a quadratic is 0.
+
+    Parameters
+    ----------
+    channel : Channel
+        Its inputs are the pairs (s, u) in row-major order.
+    odds : OddsRatios
+
+    Returns
+    -------
+    float
+        At least `conditional_epsilon`, and at most `unconditional_epsilon`, to rounding.
+
+    Raises
+    ------
+    ValueError
+        If an argument is something else, or the channel has another number of inputs than the odds ratios.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ldpfrontier import Channel, OddsRatios, association_epsilon
+    >>> reveals_u = Channel(np.tile(np.eye(2), (2, 1)))
+    >>> association_epsilon(reveals_u, OddsRatios.known(np.outer([0.3, 0.7], [0.5, 0.5])))
+    0.0
+    """
+    as_instance(channel, Channel, "The channel")
+    as_instance(odds, OddsRatios, "The odds ratios")
+    level = conditional_epsilon(channel, odds.shape)
+    blocks = channel.matrix.reshape(*odds.shape, -1)
+    compared = odds.comparisons
+    step = max(1, SETTINGS.level_numbers // channel.n_outputs)
+    for first in range(0, len(compared.rho), step):
+        s, t, u, w, rho = compared.those(slice(first, first + step))
+        levels = _interior_levels(blocks[s, u], blocks[s, w], blocks[t, u], blocks[t, w], rho[:, None])
+        level = max(level, float(levels.max(initial=0.0)))
+    return level
+
+
+def _interior_levels(
+    x_u: FloatArray, x_w: FloatArray, y_u: FloatArray, y_w: FloatArray, rho: FloatArray
+) -> FloatArray:
+    """Return the levels of comparisons, (k, outputs), at the worst weights of both u and w; else 0.
+
+    With r = a / b the ratio of means has the derivative of the sign of k2 r^2 + 2 k1 r + k0.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Means have no unit; products of tiny entries would be lost.
+        x, y = np.maximum(x_u, x_w), np.maximum(y_u, y_w)
+        (c, d), (p, q) = (rho * x_u / x, x_w / x), (rho * y_u / y, y_w / y)
+        rise = (1.0 - rho) * ((x_u - x_w) / x)
+        k1 = c * q - d * p
+        k0, k2 = k1 + rise * q, k1 - rise * p
+        root = np.hypot(k1, np.sqrt(np.maximum(k0, 0.0)) * np.sqrt(np.maximum(-k2, 0.0)))
+        r = np.where(k1 > 0.0, (k1 + root) / -k2, k0 / (root - k1))
+        share = r / (1.0 + r)
+        shifted = rho * r / (1.0 + rho * r)
+        levels = log_ratio(share * x_u + (1.0 - share) * x_w, shifted * y_u + (1.0 - shifted) * y_w)
+        levels = np.where((rise > 0.0) & (k0 > 0.0) & (k2 < 0.0), levels, 0.0)
+        # Limits: no weight is the worst one where w has no chance, and u has no chance given t.
+        levels = np.where((x_w == 0.0) & (y_w == 0.0), log_ratio(x_u, rho * y_u), levels)
+        return np.where(rho == 0.0, log_ratio(x_u, y_w), levels)

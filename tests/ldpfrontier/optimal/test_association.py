@@ -1,0 +1,200 @@
+"""The optimum against those who know something about U: its cone, guarantee, values and refusals."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.cones import Cone, conditional_cone, unconditional_cone
+from ldpfrontier.information import entropy
+from ldpfrontier.optimal.association import optimal_association
+from ldpfrontier.optimal.exact.association_cone import AssociationCone
+from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
+from ldpfrontier.optimal.general.solve import optimal_mechanism
+from ldpfrontier.optimal.unconditional import optimal_unconditional
+from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
+from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
+
+BUNDLED = Path(__file__).parents[3] / "resources" / "adult_pair_counts.csv"
+COUNTS = np.array([[30, 20, 12], [10, 40, 25]])
+
+
+def adult(sensitive: str, useful: str) -> FloatArray:
+    """Return the counts of a pair of Adult attributes, shape (a1, a2)."""
+    counts: dict[tuple[str, str], int] = {}
+    for row in csv.DictReader(BUNDLED.open(encoding="utf-8")):
+        for a, b in ("ab", "ba"):
+            if (row[f"attribute_{a}"], row[f"attribute_{b}"]) == (sensitive, useful):
+                counts[row[f"value_{a}"], row[f"value_{b}"]] = int(row["count"])
+    values = [sorted(set(column)) for column in zip(*counts, strict=True)]
+    return np.array([[counts.get((s, u), 0) for u in values[1]] for s in values[0]], dtype=float)
+
+
+def same_association(odds: OddsRatios, rng: np.random.Generator) -> FloatArray:
+    """Draw a distribution with odds ratios in the intervals of a table with two rows, and any marginals."""
+    a2 = odds.shape[1]
+    logs = np.log(odds.prior[1] / odds.prior[0])
+    for _ in range(200):
+        # A step from the estimate, halved until all odds ratios are in their intervals.
+        moved = logs + rng.normal(size=a2) * rng.random() * 0.3
+        ratios = np.exp(moved[:, None] - moved[None, :])
+        if (ratios >= odds.low[0, 1]).all():
+            logs = moved
+    first = rng.dirichlet(np.full(a2, rng.choice([0.2, 1.0, 5.0])))
+    second = first * np.exp(logs)
+    share = rng.random()
+    return np.stack([share * first, (1 - share) * second / second.sum()])
+
+
+def test_the_guarantee_holds_whatever_is_known_of_u(long: bool) -> None:
+    """Random populations with odds ratios in the intervals and any marginals, and 100 random Z each."""
+    rng, highest = np.random.default_rng(0), 0.0
+    odds = OddsRatios.confidence(COUNTS, beta=0.2)
+    channels = [optimal_association(odds, epsilon).channel for epsilon in (0.4, 1.0)]
+    for _ in range(1_000 if long else 150):
+        joint = same_association(odds, rng)
+        ratios = OddsRatios.known(joint)
+        assert (ratios.low >= odds.low * (1 - 1e-9)).all()
+        weights = rng.random((100, 1, 3)) ** rng.choice([1, 8, 40])
+        weights[::2] *= np.array([rng.permutation(3) < 2 for _ in weights[::2]])[:, None, :]
+        tilted = joint * weights
+        conditionals = tilted / tilted.sum(axis=2, keepdims=True)
+        for epsilon, channel in zip((0.4, 1.0), channels, strict=True):
+            worst = rldp_epsilon(channel, conditionals).max()
+            assert worst <= epsilon + 1e-9
+            highest = max(highest, worst / epsilon)
+    assert highest > 0.97
+
+
+def test_the_optimum_is_private_and_certified() -> None:
+    for odds in (OddsRatios.known(COUNTS / COUNTS.sum()), OddsRatios.confidence(COUNTS)):
+        optimum = optimal_association(odds, 0.7)
+        assert optimum.status == "optimal"
+        assert optimum.gap <= 1e-3
+        assert association_epsilon(optimum.channel, odds) == pytest.approx(0.7, rel=1e-9)
+        assert association_epsilon(optimum.channel, odds) <= 0.7
+        # Nothing else than the second level, and less than privacy from everybody.
+        unconditional = optimal_unconditional(odds.prior, 0.7)
+        assert association_epsilon(unconditional.channel, odds) <= 0.7 + 1e-9
+        assert unconditional.value <= optimum.upper_bound
+        above = optimal_mechanism(MutualInformation(odds.prior), conditional_cone((2, 3), 0.7))
+        assert optimum.value <= above.upper_bound
+
+
+def test_both_levels_under_a_known_distribution_are_implied() -> None:
+    prior = COUNTS / COUNTS.sum()
+    odds = OddsRatios.known(prior)
+    optimum = optimal_association(odds, 1.0, max_nodes=2_000)
+    conditionals = prior / prior.sum(axis=1, keepdims=True)
+    assert rldp_epsilon(optimum.channel, conditionals) <= 1.0
+    assert conditional_epsilon(optimum.channel, (2, 3)) <= 1.0
+    both = joint_optimum(RenyiBall(prior, 1e-9), 1.0, conditional_epsilon=1.0, max_nodes=500)
+    assert optimum.value <= both.upper_bound
+
+
+def test_limits_of_the_odds_ratios() -> None:
+    """Independence leaves the second level alone, and odds ratios of any size privacy from everybody."""
+    independent = np.outer([0.4, 0.6], [0.5, 0.2, 0.3])
+    low = np.ones((2, 2, 3, 3))
+    alone = optimal_association(OddsRatios(independent, low), 1.0, tolerance=1e-4)
+    second = optimal_mechanism(MutualInformation(independent), conditional_cone((2, 3), 1.0))
+    assert alone.value == pytest.approx(second.value, rel=2e-4)
+    s, u = np.arange(2), np.arange(3)
+    anything = (s[:, None, None, None] == s[:, None, None]) | (u[:, None] == u)
+    cone = AssociationCone(OddsRatios(independent, anything.astype(float)), 1.0)
+    found = optimal_mechanism(MutualInformation(independent), cone, tolerance=1e-3, max_nodes=20_000)
+    everybody = optimal_unconditional(independent, 1.0)
+    assert found.value == pytest.approx(everybody.value, rel=2e-3)
+
+
+def test_the_cone_is_a_cone() -> None:
+    rng = np.random.default_rng(1)
+    odds = OddsRatios.confidence([[9, 4, 0, 7], [2, 8, 6, 5], [7, 7, 3, 1]])
+    cone = AssociationCone(odds, 0.8)
+    assert isinstance(cone, Cone)
+    inside, _ = cone.pull(rng.random((300, 12)) ** 6)
+    # What is inside meets all cuts, and what is outside violates one.
+    columns = rng.random((300, 12)) ** rng.choice([0.02, 0.1, 1.0], size=(300, 1))
+    cuts, known = cone.separate(columns), cone.inequalities
+    assert np.allclose(cone.fall(cuts), -cuts.sum(axis=-1), rtol=1e-9)
+    assert -known.sum(axis=1).max() >= cone.least_fall * (1 - 1e-9)
+    assert (np.abs(cuts).max(axis=-1) <= math.exp(0.8) * (1 + 1e-9)).all()
+    assert np.einsum("mpx,nx->nmp", cuts, inside).max() <= 1e-12
+    assert (inside @ known.T).max() <= 1e-12
+    for column, own in zip(columns, cuts, strict=True):
+        outside = max((own @ column).max(), (known @ column).max()) > 1e-12
+        assert outside == (column_level(column, odds) > 0.8 + 1e-9)
+    for column in inside:
+        assert column_level(column, odds) <= 0.8
+    # Columns inside stay as they are.
+    again, _ = cone.pull(inside)
+    assert np.allclose(again, inside, rtol=1e-9)
+    scale = odds.prior.ravel()
+    assert (inside / (inside @ scale)[:, None] <= cone.entry_bounds(scale) * (1 + 1e-12)).all()
+    # With another promise.
+    both = cone & unconditional_cone((3, 4), 1.5)
+    assert both.shape == (3, 4)
+    assert len(both.inequalities) > len(known)
+
+
+def column_level(column: FloatArray, odds: OddsRatios) -> float:
+    """Return the level of a column beside one that is not informative."""
+    tiny = 1e-6 * column / column.max()
+    others = Channel(np.column_stack([tiny, 1.0 - tiny]))
+    return association_epsilon(others, odds)
+
+
+def test_closed_forms() -> None:
+    one = optimal_association(OddsRatios.confidence([[5, 9, 2]]), 0.1)
+    assert one.value == pytest.approx(entropy(np.array([5, 9, 2]) / 16))
+    odds = OddsRatios.confidence(COUNTS)
+    zero = optimal_association(odds, 0.0)
+    assert (zero.status, zero.value, zero.bound) == ("optimal", 0.0, 0.0)
+    assert optimal_association(odds, 0.01, max_nodes=0).value < 1e-3
+    independent = optimal_association(OddsRatios.known(np.outer([0.5, 0.5], [0.25, 0.75])), 0.0)
+    assert independent.value == pytest.approx(entropy(np.array([0.25, 0.75])))
+
+
+def test_refusals() -> None:
+    odds = OddsRatios.known(COUNTS / COUNTS.sum())
+    with pytest.raises(ValueError, match="must be a finite number, 0 or more"):
+        optimal_association(odds, -1.0)
+    with pytest.raises(Intractable, match="The table has 3 x 6 cells; at most 16 are supported"):
+        optimal_association(OddsRatios.confidence(np.full((3, 6), 9)), 1.0)
+    with pytest.raises(ValueError, match="Useful value 1 has no probability"):
+        optimal_association(OddsRatios.known([[0.5, 0.0], [0.5, 0.0]]), 1.0)
+    with pytest.raises(ValueError, match="The odds ratios is a RenyiBall"):
+        optimal_association(RenyiBall(odds.prior, 0.1), 1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("pair", "epsilon", "known", "intervals"),
+    [
+        (("sex", "race"), 1.0, 0.5089, 0.4917),
+        (("sex", "race"), 2.0, 0.6862, 0.6724),
+        pytest.param(("sex", "race"), 0.3, 0.2483, 0.1665, marks=pytest.mark.long),
+        (("income", "relationship"), 2.0, 0.6978, 0.6613),
+        pytest.param(("income", "relationship"), 1.0, 0.3749, 0.3284, marks=pytest.mark.long),
+        pytest.param(("income", "relationship"), 0.3, 0.0553, 0.0452, marks=pytest.mark.long),
+    ],
+)
+def test_adult(pair: tuple[str, str], epsilon: float, known: float, intervals: float) -> None:
+    """Normalized mutual information, which the bound exceeds by at most a share of 1e-3."""
+    counts = adult(*pair)
+    prior = counts / counts.sum()
+    for odds, least in (
+        (OddsRatios.known(prior), known),
+        (OddsRatios.confidence(counts, method="scheffe"), intervals),
+    ):
+        optimum = optimal_association(odds, epsilon)
+        assert optimum.status == "optimal"
+        assert least <= optimum.value / entropy(prior) <= least + 2e-4
+        assert association_epsilon(optimum.channel, odds) <= epsilon

@@ -1,0 +1,241 @@
+"""Odds ratios: their intervals, and the level for those who know something about U against brute force."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy.stats import contingency, nchypergeom_fisher
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon, unconditional_epsilon
+from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.uncertainty.odds_ratios import Method, OddsRatios, association_epsilon
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+
+COUNTS = np.array([[12, 7, 30], [25, 9, 4], [3, 11, 16]])
+
+
+def random_channel(rng: np.random.Generator, inputs: int) -> Channel:
+    """A channel with entries of all sizes, and zeros in every third one."""
+    matrix = rng.random((inputs, 4)) ** rng.choice([1, 4, 12]) + 1e-300
+    if rng.random() < 0.3:
+        matrix[rng.random(matrix.shape) < 0.2] = 0.0
+        matrix[:, 0] += 1e-3
+    return Channel(matrix / matrix.sum(axis=1, keepdims=True))
+
+
+def two_cell_level(x: FloatArray, y: FloatArray, rho: float) -> float:
+    """The largest log ratio of means of two cells, by search over the odds r of their weights given s."""
+
+    def level(logs: FloatArray) -> FloatArray:
+        r = np.exp(logs)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            first, second = (r * x[0] + x[1]) / (r + 1.0), (r * rho * y[0] + y[1]) / (r * rho + 1.0)
+            return np.where(first > 0.0, np.log(first) - np.log(second), 0.0)
+
+    low, high = -300.0, 300.0
+    best = 0.0
+    for _ in range(12):
+        grid = np.linspace(low, high, 401)
+        values = level(grid)
+        best = max(best, float(values.max()))
+        centre, step = grid[values.argmax()], grid[1] - grid[0]
+        low, high = centre - step, centre + step
+    return best
+
+
+def between(low: float, high: float) -> OddsRatios:
+    """An odds ratio of a 2 x 2 table in an interval."""
+    ends = np.ones((2, 2, 2, 2))
+    ends[0, 1, 0, 1] = ends[1, 0, 1, 0] = low
+    ends[0, 1, 1, 0] = ends[1, 0, 0, 1] = 1 / high
+    return OddsRatios(np.full((2, 2), 0.25), ends)
+
+
+def test_the_closed_form_is_the_worst_weight(long: bool) -> None:
+    rng = np.random.default_rng(0)
+    interior = 0
+    for _ in range(10_000 if long else 1_000):
+        rho = math.exp(-rng.exponential() * rng.choice([0.01, 1.0, 8.0]))
+        v = np.exp(-rng.exponential(size=(2, 2)) * rng.choice([0.3, 2.0, 8.0]))
+        if rng.random() < 0.1:
+            v[:, 1] = 0.0  # the worst weight is a limit
+        odds = between(rho, rho)
+        channel = Channel(np.column_stack([v.ravel() / 2, 1 - v.ravel() / 2]))
+        found = association_epsilon(channel, odds)
+        blocks = channel.matrix.reshape(2, 2, 2)
+        worst = max(
+            two_cell_level(blocks[s, :, y], blocks[1 - s, :, y], rho if s == 0 else 1 / rho)
+            for s in range(2)
+            for y in range(2)
+        )
+        assert found == pytest.approx(worst, rel=1e-9, abs=1e-12)
+        interior += found > conditional_epsilon(channel, (2, 2)) * (1 + 1e-9)
+    assert interior > 100
+
+
+def test_two_values_of_u_are_enough() -> None:
+    """Random weights of all values never find more than the level, and random pairs come close to it."""
+    rng = np.random.default_rng(1)
+    close = []
+    for _ in range(40):
+        joint = rng.dirichlet(np.ones(8)).reshape(2, 4)
+        odds, channel = OddsRatios.known(joint), random_channel(rng, 8)
+        level = association_epsilon(channel, odds)
+        assert conditional_epsilon(channel, (2, 4)) <= level * (1 + 1e-12)
+        assert level <= unconditional_epsilon(channel, (2, 4)) * (1 + 1e-12)
+        weights = rng.random((2_000, 4)) ** rng.choice([1, 4, 16], size=(2_000, 1))
+        weights[::2] *= [rng.permutation(4) < 2 for _ in weights[::2]]
+        tilted = joint * weights[:, None, :]
+        found = rldp_epsilon(channel, tilted / tilted.sum(axis=2, keepdims=True)).max()
+        assert found <= level * (1 + 1e-9)
+        if math.isfinite(level):
+            close.append(found / level)
+    assert len(close) > 10
+    assert np.median(close) > 0.95
+
+
+def test_zeros_and_ends() -> None:
+    x = Channel(np.array([[0.4, 0.6], [0.1, 0.9], [0.3, 0.7], [0.2, 0.8]]))
+    anything = OddsRatios(np.full((2, 2), 0.25), np.eye(2)[:, :, None, None] * np.ones((2, 2)) + 0.0)
+    assert association_epsilon(x, anything) == pytest.approx(unconditional_epsilon(x, (2, 2)))
+    independent = OddsRatios.known(np.outer([0.25, 0.75], [0.5, 0.5]))
+    assert association_epsilon(x, independent) == conditional_epsilon(x, (2, 2))
+    # A value of S that one value of U rules out: only one direction becomes unconditional.
+    rare = OddsRatios.known([[0.5, 0.0], [0.25, 0.25]])
+    rho = rare.low[0, 1, 1, 0]
+    assert rho == math.inf
+    assert rare.low[0, 1, 0, 1] == 0.0
+    assert rare.high[0, 1, 0, 1] == 0.0
+    assert association_epsilon(x, rare) == pytest.approx(math.log(0.4 / 0.2))
+    assert math.isinf(association_epsilon(Channel(np.eye(4)), rare))
+
+
+def test_both_ends_of_an_interval_count() -> None:
+    """Each end alone is the stricter one for some channel, and an interval asks for both."""
+    v = np.array([0.45, 0.3, 0.35, 0.2])
+    levels = []
+    for column in (v, v[[1, 0, 3, 2]]):
+        channel = Channel(np.column_stack([column, 1 - column]))
+        levels.append([association_epsilon(channel, between(*ends)) for ends in ((0.5, 1), (1, 4), (0.5, 4))])
+    for lower, upper, both in levels:
+        assert both == max(lower, upper)
+    assert levels[0][0] > levels[0][1]
+    assert levels[1][0] < levels[1][1]
+
+
+def test_marginals_do_not_matter() -> None:
+    rng = np.random.default_rng(2)
+    joint, channel = rng.dirichlet(np.ones(12)).reshape(3, 4), random_channel(rng, 12)
+    other = joint * rng.random((3, 1)) * rng.random((1, 4))
+    levels = [association_epsilon(channel, OddsRatios.known(p / p.sum())) for p in (joint, other)]
+    assert levels[0] == pytest.approx(levels[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["exact", "bonferroni", "scheffe"])
+def test_intervals(method: Method) -> None:
+    odds = OddsRatios.confidence(COUNTS, method=method)
+    estimate = OddsRatios.known(COUNTS / COUNTS.sum())
+    assert (odds.low <= estimate.low).all()
+    assert (odds.high >= estimate.high).all()
+    wider = OddsRatios.confidence(COUNTS, beta=0.01, method=method)
+    assert (wider.low <= odds.low).all()
+    assert (wider.low < odds.low).any()
+    channel = random_channel(np.random.default_rng(3), 9)
+    assert association_epsilon(channel, estimate) <= association_epsilon(channel, odds)
+
+
+def test_wald_intervals_by_hand() -> None:
+    s, t, u, w = 0, 2, 1, 2
+    log = math.log(11 * 30 / (16 * 7))
+    error = math.sqrt(1 / 11 + 1 / 30 + 1 / 16 + 1 / 7)
+    scheffe, bonferroni = (OddsRatios.confidence(COUNTS, method=m) for m in ("scheffe", "bonferroni"))
+    # The 95% quantile of chi-squared with 8 degrees of freedom, and that of the normal for nine odds ratios.
+    z = NormalDist().inv_cdf(1 - 0.05 / 18)
+    assert scheffe.low[s, t, u, w] == pytest.approx(math.exp(log - math.sqrt(15.50731306) * error))
+    assert bonferroni.high[s, t, u, w] == pytest.approx(math.exp(log + z * error))
+
+
+def test_exact_intervals_are_those_of_scipy() -> None:
+    odds = OddsRatios.confidence(COUNTS)
+    for s, t, u, w in [(0, 1, 0, 1), (0, 2, 1, 2), (2, 1, 0, 2)]:
+        table = [[COUNTS[t, u], COUNTS[t, w]], [COUNTS[s, u], COUNTS[s, w]]]
+        expected = contingency.odds_ratio(table).confidence_interval(1 - 0.05 / 9)
+        assert odds.low[s, t, u, w] == pytest.approx(expected.low, rel=1e-6)
+        assert odds.high[s, t, u, w] == pytest.approx(expected.high, rel=1e-6)
+
+
+def test_exact_intervals_cover_at_every_odds_ratio() -> None:
+    """By enumeration of the counts that the margins of a small table allow."""
+    rows, useful = (8, 6), 7
+    counts = np.arange(max(0, useful - rows[1]), min(rows[0], useful) + 1)
+    tables = [np.array([[useful - k, rows[1] - useful + k], [k, rows[0] - k]]) for k in counts]
+    intervals = [OddsRatios.confidence(table, beta=0.1) for table in tables]
+    ends = np.array([[o.low[0, 1, 0, 1], o.high[0, 1, 0, 1]] for o in intervals])
+    for rho in np.exp(np.linspace(-4, 4, 41)):
+        chances = nchypergeom_fisher.pmf(counts, sum(rows), rows[0], useful, rho)
+        assert chances[(ends[:, 0] <= rho) & (rho <= ends[:, 1])].sum() >= 0.9 - 1e-9
+
+
+@pytest.mark.parametrize("method", ["exact", "bonferroni", "scheffe"])
+def test_intervals_cover_together(method: Method, long: bool) -> None:
+    rng = np.random.default_rng(4)
+    truth = np.array([[0.2, 0.15, 0.05], [0.1, 0.25, 0.25]])
+    known = OddsRatios.known(truth)
+    covered = []
+    for _ in range(2_000 if long else 200):
+        counts = rng.multinomial(250, truth.ravel()).reshape(2, 3)
+        odds = OddsRatios.confidence(counts, method=method)
+        covered.append(bool((odds.low <= known.low * (1 + 1e-12)).all()))
+    assert np.mean(covered) > 0.95 - (0.01 if long else 0.03)
+
+
+def test_empty_cells_have_open_ends() -> None:
+    counts = np.array([[0, 5], [9, 4]])
+    exact, wald = OddsRatios.confidence(counts), OddsRatios.confidence(counts, method="bonferroni")
+    assert exact.high[0, 1, 0, 1] == math.inf
+    assert 0.0 < exact.low[0, 1, 0, 1] < math.inf
+    assert wald.high[0, 1, 0, 1] == math.inf
+    assert wald.low[0, 1, 0, 1] == 0.0
+
+
+def test_intervals_of_one_value_and_of_many_samples() -> None:
+    assert (OddsRatios.confidence([[3, 4, 5]]).low == 1.0).all()
+    assert (OddsRatios.confidence([[3], [4]]).low == 1.0).all()
+    many = OddsRatios.confidence(1000 * COUNTS, method="exact")
+    wald = OddsRatios.confidence(1000 * COUNTS, method="bonferroni")
+    assert many.low == pytest.approx(wald.low, rel=1e-3)
+    with pytest.raises(Intractable, match="at most 1,000,000 are supported"):
+        OddsRatios.confidence([[10**7, 10**7], [10**7, 10**7]])
+
+
+def test_refusals() -> None:
+    prior, low = np.full((2, 2), 0.25), np.ones((2, 2, 2, 2))
+    with pytest.raises(ValueError, match=r"The prior has the shape \(4,\)"):
+        OddsRatios(np.full(4, 0.25), low)
+    with pytest.raises(ValueError, match=r"must be \(2, 2, 2, 2\)"):
+        OddsRatios(prior, low[0])
+    with pytest.raises(ValueError, match="an entry that is not a number, 0 or more"):
+        OddsRatios(prior, -low)
+    wrong = low.copy()
+    wrong[0, 1, 0, 1] = 0.5
+    with pytest.raises(ValueError, match=r"0\.5 at \(s, t, u, w\) = \(0, 1, 0, 1\), where s and t"):
+        OddsRatios(prior, wrong)
+    wrong[1, 0, 1, 0] = 0.5
+    OddsRatios(prior, wrong)
+    wrong[0, 1, 1, 0] = wrong[1, 0, 0, 1] = 3.0
+    with pytest.raises(ValueError, match="above the largest one"):
+        OddsRatios(prior, wrong)
+    with pytest.raises(ValueError, match=r"The distribution has the shape \(2,\)"):
+        OddsRatios.known([0.5, 0.5])
+    with pytest.raises(ValueError, match="'exact', 'bonferroni' or 'scheffe'"):
+        OddsRatios.confidence(COUNTS, method="wald")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="counts must be whole numbers"):
+        OddsRatios.confidence([[0.5, 1], [2, 3]])
+    with pytest.raises(ValueError, match="whose product is 3"):
+        association_epsilon(Channel(np.eye(3)), OddsRatios.known(prior))
+    with pytest.raises(ValueError, match="it must be a OddsRatios"):
+        association_epsilon(Channel(np.eye(4)), RenyiBall(prior, 0.1))  # type: ignore[arg-type]
