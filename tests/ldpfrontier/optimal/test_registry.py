@@ -17,6 +17,7 @@ from ldpfrontier.optimal.ldp import packing
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt import solve as polyopt
+from ldpfrontier.optimal.polyopt.solve import check_class
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.registry import LIMITS, REGIMES, Regime, choose
 from ldpfrontier.optimal.robust import optimal_robust
@@ -173,6 +174,14 @@ def test_a_failure_with_a_conditional_level_is_named(monkeypatch: pytest.MonkeyP
     )
     response = secret_randomized_response(2, 3, 0.5)
     assert found.value == MutualInformation(BALL.centre)(response)
+
+
+def test_outside_the_ranges_of_programs_a_mechanism_of_all_pairs_is_in_the_class() -> None:
+    """Secret randomized response compares different sensitive values only, and is not in this class."""
+    found = optimal_robust(BALL, 1e-5, conditional_epsilon=1.0)
+    check_class(found.channel, BALL.lower_bounds, 1e-5, distinct=False)
+    assert 0.0 < found.value <= found.bound
+    assert "randomized response of all cells" in found.method.fallbacks[-1]
 
 
 def test_a_failed_envelope_is_named_with_what_took_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
