@@ -15,7 +15,7 @@ from ldpfrontier.information import excess
 from ldpfrontier.mechanisms import unlimited_response
 from ldpfrontier.numerics.arguments import as_distribution, as_instance
 from ldpfrontier.numerics.jit import kernel
-from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
+from ldpfrontier.optimum import MAX_EPSILON, UNKNOWN, Method, checked_epsilon
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
@@ -40,6 +40,8 @@ class BudgetSplit:
         The d of lopuhaa2024, Theorem 5: a bound on ||P_{U|s} - P_{U|s'}||_1 over the ball.
     information : float
         I(X; Y) of `channel` at the prior, nats.
+    method : Method
+        What the reports were found with, if they are not randomized response.
     """
 
     channel: Channel
@@ -48,6 +50,7 @@ class BudgetSplit:
     delta_2: float
     distance: float
     information: float
+    method: Method = UNKNOWN
 
 
 def independent_reporting(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.registry import choose
 from ldpfrontier.optimum import MAX_EPSILON, Unit, checked_epsilon
 from ldpfrontier.two_reports import BudgetSplit, budget_split
 from ldpfrontier.types import FloatArray
@@ -123,11 +124,15 @@ def improved_reporting(
     if d == 0 or epsilon == 0:
         return plain
 
+    regime, taken = choose("separate reports"), list[str]()
+
     def component(joint: FloatArray, level: float) -> Channel:
         """Return the best channel from X given R."""
         if level > MAX_EPSILON:
             return Channel(np.eye(joint.shape[1]))
-        return optimal_ldp(ConditionalInformation(joint), level, tolerance=tolerance).channel
+        found = optimal_ldp(ConditionalInformation(joint), level, tolerance=tolerance)
+        taken.extend(found.method.fallbacks)
+        return found.channel
 
     def split_at(epsilon_2: float, rounds: int) -> BudgetSplit:
         """Return the two reports at one split, after some rounds of improvement."""
@@ -152,4 +157,5 @@ def improved_reporting(
         around = [x for x in (best.epsilon_2 - step, best.epsilon_2 + step) if 0.0 <= x <= epsilon]
         best = max([best, *(split_at(float(x), 1) for x in around)], key=information)
     improved = [split_at(best.epsilon_2, sweeps)] if sweeps else []
-    return max([plain, best, *improved], key=information)
+    method = replace(regime.method("pairs of separate reports"), fallbacks=tuple(dict.fromkeys(taken)))
+    return replace(max([plain, best, *improved], key=information), method=method)

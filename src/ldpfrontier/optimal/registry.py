@@ -346,6 +346,14 @@ REGIMES = (
         _every,
     ),
     Regime(
+        "separate reports",
+        "in turns",
+        f"S and U of up to {LIMITS.max_listed_inputs} values",
+        "two LDP optima, each given the other, at the best of some divisions; without a bound",
+        "optimal/improved_reporting",
+        _every,
+    ),
+    Regime(
         "limited leakage",
         "closed form",
         "no limit below what the hypotheses tell, or nothing to tell",

@@ -16,7 +16,7 @@ from ldpfrontier.practice.settings import SETTINGS
 
 
 def design_text(made: Design, best: Candidate, error: float) -> str:
-    """Return two tables of mechanisms, the chosen one marked: whom they protect from, and their use.
+    """Return two tables of mechanisms, the chosen one marked, and how the optima among them were found.
 
     Parameters
     ----------
@@ -30,7 +30,22 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
     head = f"{table.source}: {table.records:,} records, {size} values of {', '.join(table.attributes)}"
     # By the NMI that is printed: rounding does not decide between equal ones.
     order = sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf)
-    return "\n\n".join([wrapped(head), _protection(made, order, best), _usefulness(made, order, best, error)])
+    parts = [
+        wrapped(head),
+        _protection(made, order, best),
+        _usefulness(made, order, best, error),
+        _methods(order),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _methods(order: list[Candidate]) -> str:
+    """Return what every optimum was found with, a paragraph each; empty if there is none."""
+    ran = [f"{c.name}: {c.method}." for c in order if c.method]
+    words = (
+        "HOW THE OPTIMA WERE FOUND. The class of mechanisms, the algorithm, and for which inputs it is used."
+    )
+    return "\n".join(map(wrapped, [words, *ran])) if ran else ""
 
 
 def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:

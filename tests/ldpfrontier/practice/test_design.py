@@ -22,6 +22,7 @@ from ldpfrontier import (
 )
 from ldpfrontier.practice.attackers import ATTACKERS
 from ldpfrontier.practice.methods import LDP_METHODS, ROBUST_METHODS
+from ldpfrontier.practice.texts import design_text
 from support.owndata import flat
 
 
@@ -101,6 +102,17 @@ def test_the_bound_holds_for_the_best_that_is_known(table):
     assert made.best("information").name == "ldp"
     assert made.best("information").nmi * entropy(table.distribution) == pytest.approx(best.value)
     assert all(len(candidate.errors) == 1 for candidate in made.candidates)
+
+
+def test_optima_say_what_they_were_found_with(table):
+    made = design_channel(table, 1.0, mechanisms=["srr", "exact"])
+    methods = {candidate.name: candidate.method for candidate in made.candidates}
+    assert methods["srr"] == ""
+    assert "joint columns by spatial branch and bound" in methods["exact"]
+    text = " ".join(design_text(made, made.best(), 0.01).split())
+    assert text.endswith(f"exact: {methods['exact']}.")
+    alone = design_channel(table, 1.0, mechanisms=["srr"])
+    assert "HOW THE OPTIMA WERE FOUND" not in design_text(alone, alone.best(), 0.01)
 
 
 def test_frequencies_count_unless_information_does(table):

@@ -11,6 +11,7 @@ import base64
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,7 +70,10 @@ class Figure:
 
 @dataclass
 class Table:
-    """A table: its files, the worst of its certificates if it has any, and what made it."""
+    """A table: its files, the worst of its certificates if it has any, and what made it.
+
+    `methods` counts the optima by what they were found with, the most frequent first.
+    """
 
     name: str
     files: dict[str, str] = field(default_factory=dict)
@@ -79,6 +83,7 @@ class Table:
     skipped: int = 0
     gap: str = ""
     slack: str = ""
+    methods: dict[str, int] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def made_by(self, name: str, digits: int = 64) -> str:
@@ -381,10 +386,10 @@ def _image(files: Mapping[str, Path]) -> str:
 
 
 def _certificates(table: Table, path: Path, schema_name: str) -> None:
-    """Enter the worst gap and the worst privacy slack: what a channel guarantees less what it must."""
+    """Enter the worst gap and privacy slack (what a channel guarantees less what it must), and methods."""
     schema = load(schema_name)
     table.metadata, table.source = read_metadata(path), path
-    gaps, slacks = [math.nan], [math.nan]
+    gaps, slacks, methods = [math.nan], [math.nan], Counter[str]()
     for rows in read_batches(path, schema):
         table.rows += len(rows)
         if schema is not RESULTS:
@@ -392,11 +397,14 @@ def _certificates(table: Table, path: Path, schema_name: str) -> None:
         certified = rows[rows["certified"]]
         table.certified += len(certified)
         table.skipped += int((rows["status"] == SKIPPED).sum())
+        methods.update(certified["method"][certified["method"] != ""])
         # Relative to numbers that are zero but for rounding, a gap says nothing.
         gaps.append(certified.loc[certified[["value", "bound"]].abs().max(axis=1) > 1e-9, "gap"].max())
         made = rows[(rows["direction"] != "-") & (rows["status"] != SKIPPED)]
         limited = made[np.isfinite(made["privacy_limit"])]
         slacks.append((limited["privacy"] - limited["privacy_limit"]).max())
+    # Equal numbers in the order of the texts, so that the page does not depend on that of the rows.
+    table.methods = dict(sorted(methods.items(), key=lambda entry: (-entry[1], entry[0])))
     gap, slack = pd.Series(gaps).max(), pd.Series(slacks).max()
     table.gap = f"{gap:.1e}" if math.isfinite(gap) else ""
     table.slack = f"{slack:+.1e}" if math.isfinite(slack) else ""

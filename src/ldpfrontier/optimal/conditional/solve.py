@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal.conditional.bound import conditional_bound, public_optimum
 from ldpfrontier.optimal.conditional.search import searched_mechanism
 from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
@@ -86,9 +86,9 @@ def two_level_optimum(
     response = secret_randomized_response(len(ball.centre), ball.centre.shape[1], min(epsilon, level))
     channels, bound, rounds = [response, *([] if start is None else [start])], math.inf, 0
     nodes = EXACT.joint_nodes if max_nodes is None else max_nodes
-    # What linear programs cannot solve leaves the response and the start, with the bound of NR.
     call = Call(ball.centre.size, ball.centre.shape[1], level=level, tried=_is_solved(ball, epsilon))
     regime = choose("conditional level", call)
+    # What linear programs cannot solve leaves the response and the start, with the bound of NR.
     with recorded_failure("secret randomized response or the start", ArithmeticError, RuntimeError):
         if regime.name == "response":
             fell_back("secret randomized response, as radius, level, order or size is out of range")
@@ -119,11 +119,15 @@ def two_level_optimum(
                 bound = min(bound, frontier_bound(ball, epsilon, nodes))
     utility = MutualInformation(ball.centre)
     for channel in sorted(channels, key=utility, reverse=True):
-        # Rounding may put a mechanism beyond its level, never the response.
+        # Rounding may put a mechanism beyond its level.
         with recorded_failure("the next best mechanism", ValueError):
             check_levels(channel, ball, epsilon, level, envelope, pairs)
             best = channel
             break
+    else:
+        # Of all pairs, the secret response need not be in the class; this one is in every class.
+        fell_back("randomized response of all cells, as no other mechanism is in the class")
+        best = randomized_response(ball.centre.size, min(epsilon, level))
     bound = min(bound, nonrobust_bound(ball.centre, epsilon))
     return certified(best, utility(best), bound, tolerance, rounds, error=0.0, method=regime.method())
 

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ldpfrontier.atomic import write_text
+from ldpfrontier.optimum import Method
 from reproduction.job import load
 from reproduction.ledger import claims
 from reproduction.planning.paper import papers
@@ -105,7 +106,16 @@ def page(tmp_path_factory):
     """Make a page from one small table and one figure: most claims are not checkable on it."""
     results = tmp_path_factory.mktemp("report") / "results"
     rows = [
-        row("optimal", 0.9, direction="max", bound=1.0, status=OPTIMAL, epsilon=1.0, privacy=1.0 + 1e-12),
+        row(
+            "optimal",
+            0.9,
+            direction="max",
+            bound=1.0,
+            status=OPTIMAL,
+            epsilon=1.0,
+            privacy=1.0 + 1e-12,
+            method=Method("a class", "an engine", "a size", ("another, as it failed",)),
+        ),
         row("rr", 0.5, epsilon=1.0, privacy=7.0, privacy_limit=8.0),
         row("geometric", float("nan"), status=SKIPPED, note="Too large."),
     ]
@@ -355,6 +365,7 @@ def test_what_the_page_says(page):
     (line,) = re.findall(r'(?s)<tr [^>]*id="table-kairouz2016-fig3">.*?</tr>', text)
     numbers = re.findall(r'<td class="n">(.*?)</td>', plain(line))
     assert numbers == ["3", "1", "1", "1.0e-01", "+1.0e-12"]
+    assert "a class: an engine (a size); fallback: another, as it failed (1)" in line
     # A figure is named by what it shows, in the heading, in the contents and for those who do not see it.
     shows = PAPERS[0].figures["fig3"].labels["shows"]
     title = f"Figure 3: {shows[0].upper()}{shows[1:]}"

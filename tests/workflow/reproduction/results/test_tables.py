@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.optimum import Method
 from reproduction.results.tables import (
     CHECKS,
     CLOSED_FORM,
@@ -53,6 +54,7 @@ def row(**changes):
         "conditional_epsilon": math.inf,
         "conditional_privacy": 7.0,
         "row_sum_error": 1e-16,
+        "method": "a class: an engine (a size)",
         "note": "",
         **changes,
     }
@@ -236,9 +238,11 @@ def test_a_channel_enters_its_row():
     made = result(
         "p", "e", "000", "rr", "tv", 0.5, unit="nats", channel=CHANNEL, epsilon=2.0, privacy=1.0,
         direction="max", bound=1.0, status=OPTIMAL, iterations=7,
+        method=Method("a class", "an engine", fallbacks=("another, as it failed",)),
     )  # fmt: skip
     (found,) = RESULTS.table([made]).to_dict("records")
     assert (found["outputs"], found["iterations"]) == (2, 7)
+    assert found["method"] == "a class: an engine; fallback: another, as it failed"
     assert found["row_sum_error"] == 0.0
     assert (found["epsilon"], found["privacy"], found["privacy_limit"]) == (2.0, 1.0, 2.0)
     assert (found["gap"], found["certified"]) == (0.5, True)

@@ -1,0 +1,231 @@
+"""What the registry says is what runs, and every fallback has its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
+from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.optimal import registry, robust
+from ldpfrontier.optimal.conditional import solve as conditional
+from ldpfrontier.optimal.improved_reporting import improved_reporting
+from ldpfrontier.optimal.ldp import packing
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.polyopt import solve as polyopt
+from ldpfrontier.optimal.polyopt.solve import check_class
+from ldpfrontier.optimal.products.decomposition import Decomposition
+from ldpfrontier.optimal.registry import LIMITS, REGIMES, Regime, choose
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimal.unconditional import optimal_unconditional
+from ldpfrontier.optimum import Method, Optimum
+from ldpfrontier.two_reports import BudgetSplit
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import FDivergence, MutualInformation
+
+BALL = RenyiBall.confidence([[30, 10, 5], [10, 30, 9]])
+WIDE = RenyiBall.confidence(np.random.default_rng(0).integers(5, 50, (3, 6)))
+THREE = RenyiBall.confidence(np.random.default_rng(0).integers(5, 50, (3, 2)))
+UNIFORM = {k: MutualInformation(np.full(k, 1 / k)) for k in (4, 22, 300)}
+TESTED = [[0.5, 0.5], [0.2, 0.8]]
+
+#: A small call of every entry, and the limits that make it one of that entry.
+CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str, int]]] = {
+    ("no information", "nothing"): (lambda: optimal_robust(BALL, 0.0), {}),
+    ("no secret", "identity"): (
+        lambda: optimal_robust(RenyiBall.confidence([[3, 4]]), 1.0, pairs="distinct"),
+        {},
+    ),
+    ("LDP", "partition"): (lambda: optimal_ldp(FDivergence([0.2, 0.3, 0.5], [0.5, 0.3, 0.2]), 1.0), {}),
+    ("LDP", "listed"): (lambda: optimal_ldp(UNIFORM[4], 1.0), {}),
+    ("LDP", "packing, columns"): (lambda: optimal_ldp(UNIFORM[22], 1.0), {}),
+    ("LDP", "packing"): (lambda: optimal_ldp(UNIFORM[300], 1.0), {}),
+    ("unconditional", "listed"): (lambda: optimal_unconditional(BALL.centre, 1.0), {}),
+    ("unconditional", "polyopt"): (
+        lambda: optimal_unconditional(THREE.centre, 1.0),
+        {"max_listed_inputs": 4},
+    ),
+    ("simplex, all pairs", "coupled"): (lambda: optimal_robust(BALL, 1.0), {"max_master_cells": 5}),
+    ("simplex, all pairs", "proximal"): (lambda: optimal_robust(BALL, 1.0), {"max_exact_vertices": 0}),
+    ("simplex, all pairs", "exact"): (lambda: optimal_robust(BALL, 1.0), {}),
+    ("simplex, distinct pairs", "all pairs"): (
+        lambda: optimal_robust(BALL, 1.0, pairs="distinct"),
+        {"max_master_cells": 5, "max_sensitive": 1},
+    ),
+    ("simplex, distinct pairs", "exact"): (lambda: optimal_robust(BALL, 1.0, pairs="distinct"), {}),
+    ("simplex, distinct pairs", "no intervals"): (
+        lambda: optimal_robust(THREE, 0.1, pairs="distinct"),
+        {"max_exact_vertices": 0},
+    ),
+    ("simplex, distinct pairs", "in turns"): (
+        lambda: optimal_robust(BALL, 1.0, pairs="distinct"),
+        {"max_exact_vertices": 0, "max_kept_vertices": 0},
+    ),
+    ("projections", "joint"): (lambda: optimal_robust(BALL, 1.0, envelope="projections", max_nodes=5), {}),
+    ("projections", "blocks"): (
+        lambda: optimal_robust(BALL, 1.0, envelope="projections", max_nodes=5),
+        {"max_joint_cells": 5},
+    ),
+    ("F itself", "joint"): (lambda: optimal_robust(BALL, 1.0, envelope="exact", max_nodes=5), {}),
+    ("F itself", "ascent"): (
+        lambda: optimal_robust(BALL, 1.0, envelope="exact"),
+        {"max_joint_cells": 5},
+    ),
+    ("F itself", "shared"): (
+        lambda: optimal_robust(BALL, 1.0, envelope="exact"),
+        {"max_joint_cells": 4, "max_ascent_cells": 5},
+    ),
+    ("conditional level", "response"): (lambda: optimal_robust(BALL, 20.0, conditional_epsilon=1.0), {}),
+    ("conditional level", "joint"): (
+        lambda: optimal_robust(BALL, 1.0, conditional_epsilon=1.0, max_nodes=5),
+        {},
+    ),
+    ("conditional level", "public"): (
+        lambda: optimal_robust(WIDE, 1.0, conditional_epsilon=0.0, max_nodes=5),
+        {},
+    ),
+    ("conditional level", "search"): (
+        lambda: optimal_robust(WIDE, 1.0, conditional_epsilon=1.0, max_rounds=3),
+        {},
+    ),
+    ("any robust", "known"): (lambda: optimal_robust(BALL, 1.0), {}),
+    ("separate reports", "in turns"): (lambda: improved_reporting(BALL, 1.0, splits=2, sweeps=0), {}),
+    ("limited leakage", "closed form"): (lambda: optimal_leakage(TESTED, 2.0), {}),
+    ("limited leakage", "two outputs"): (lambda: optimal_leakage(TESTED, 0.01, outputs=2), {}),
+    ("limited leakage", "columns"): (lambda: optimal_leakage(TESTED, 0.01), {}),
+}
+
+#: What an entry must call: a function of the engine, which the test counts.
+CALLED: dict[tuple[str, str], tuple[object, str]] = {
+    ("LDP", "packing, columns"): (packing, "generate"),
+    ("simplex, all pairs", "coupled"): (polyopt, "_coupled"),
+    ("simplex, all pairs", "proximal"): (polyopt, "generate_proximal"),
+    ("simplex, all pairs", "exact"): (polyopt, "generate"),
+    ("simplex, distinct pairs", "all pairs"): (polyopt, "_distinct_from_all_pairs"),
+    ("simplex, distinct pairs", "exact"): (polyopt, "generate"),
+    ("simplex, distinct pairs", "no intervals"): (polyopt, "generate"),
+    ("simplex, distinct pairs", "in turns"): (polyopt, "_in_turns"),
+    ("projections", "joint"): (robust, "joint_optimum"),
+    ("projections", "blocks"): (robust, "projected_mechanism"),
+    ("F itself", "joint"): (robust, "joint_optimum"),
+    ("F itself", "ascent"): (robust, "ascended_mechanism"),
+    ("F itself", "shared"): (robust, "shared_budget_mechanism"),
+    ("conditional level", "joint"): (conditional, "joint_optimum"),
+    ("conditional level", "public"): (conditional, "public_optimum"),
+    ("conditional level", "search"): (conditional, "searched_mechanism"),
+}
+
+
+@pytest.mark.parametrize("regime", REGIMES, ids=lambda r: f"{r.cone}: {r.name}")
+def test_what_the_registry_says_is_what_runs(regime: Regime, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = (regime.cone, regime.name)
+    if key == ("any robust", "known"):
+        monkeypatch.setattr(polyopt, "generate", failing)
+    solve, limits = CALLS[key]
+    changed = replace(LIMITS, **limits)
+    for module in (registry, robust, polyopt):
+        monkeypatch.setattr(module, "LIMITS", changed, raising=False)
+    ran = list[str]()
+    if key in CALLED:
+        module, name = CALLED[key]
+        function = getattr(module, name)
+
+        def counted(*args: object, **kwargs: object) -> object:
+            ran.append(name)
+            return function(*args, **kwargs)
+
+        monkeypatch.setattr(module, name, counted)
+    method = solve().method
+    assert (method.engine, method.regime) == (regime.engine, regime.size)
+    assert method.mechanisms
+    assert bool(ran) == (key in CALLED)
+
+
+def test_the_first_entry_of_a_class_that_serves_is_the_one() -> None:
+    assert choose("LDP", registry.Call(20)).name == "listed"
+    assert choose("LDP", registry.Call(21)).name == "packing, columns"
+    assert choose("F itself", registry.Call(LIMITS.max_joint_cells + 1)).name == "ascent"
+    # The last entry of every class serves all that is left, but the list of columns of other utilities.
+    for cone in {regime.cone for regime in REGIMES}:
+        last = [regime for regime in REGIMES if regime.cone == cone][-1]
+        assert last.serves(registry.Call(10**6, 10**3, 10**3, 10**9, intervals=True))
+
+
+def test_the_optimum_of_nr_names_what_it_rests_on() -> None:
+    method = optimal_nonrobust(BALL.centre, 1.0).method
+    assert choose("LDP", registry.Call(2)).engine in method.engine
+    assert "estimate" in method.mechanisms
+    assert method.fallbacks == ()
+
+
+def failing(*args: object, **kwargs: object) -> None:
+    raise RuntimeError("HiGHS gave up.")
+
+
+def test_a_failure_with_a_conditional_level_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conditional, "joint_optimum", failing)
+    found = optimal_robust(BALL, 1.0, conditional_epsilon=0.5)
+    assert found.method.fallbacks == (
+        "secret randomized response or the start, as a step failed: RuntimeError: HiGHS gave up",
+    )
+    response = secret_randomized_response(2, 3, 0.5)
+    assert found.value == MutualInformation(BALL.centre)(response)
+
+
+def test_outside_the_ranges_of_programs_a_mechanism_of_all_pairs_is_in_the_class() -> None:
+    """Secret randomized response compares different sensitive values only, and is not in this class."""
+    found = optimal_robust(BALL, 1e-5, conditional_epsilon=1.0)
+    check_class(found.channel, BALL.lower_bounds, 1e-5, distinct=False)
+    assert 0.0 < found.value <= found.bound
+    assert "randomized response of all cells" in found.method.fallbacks[-1]
+
+
+def test_a_failed_envelope_is_named_with_what_took_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(robust, "joint_optimum", failing)
+    method = optimal_robust(BALL, 1.0, envelope="exact").method
+    assert method.fallbacks == ("The class of F itself failed: RuntimeError: HiGHS gave up",)
+    assert method.engine == choose("simplex, distinct pairs", registry.Call(6)).engine
+    assert str(method).endswith("; fallback: The class of F itself failed: RuntimeError: HiGHS gave up")
+
+
+def test_where_no_program_is_solved_the_best_known_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(polyopt, "generate", failing)
+    method = optimal_robust(BALL, 1.0).method
+    assert method.engine == choose("any robust").engine
+    assert method.fallbacks[0] == "PolyOpt, all pairs failed: RuntimeError: HiGHS gave up"
+
+
+def test_a_failed_refinement_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "LIMITS", replace(LIMITS, max_exact_vertices=0))
+    monkeypatch.setattr(Decomposition, "coupling_loss", lambda self: 1.0)
+    monkeypatch.setattr(Decomposition, "refine", failing)
+    method = optimal_robust(BALL, 1.0).method
+    assert (
+        "more rounds without a refinement, as a step failed: RuntimeError: HiGHS gave up" in method.fallbacks
+    )
+
+
+def test_another_class_in_place_of_the_one_asked_for_is_named() -> None:
+    assert "PolyOpt in place of F itself" in optimal_robust(BALL, 20.0, envelope="exact").method.fallbacks[0]
+    assert "scaled from level 0.0001" in optimal_robust(BALL, 1e-5).method.fallbacks[0]
+    assert "scaled from level 0.0001" in optimal_unconditional(BALL.centre, 1e-5).method.fallbacks[0]
+
+
+def test_fallbacks_of_one_call_are_none_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(packing, "generate", failing)
+        assert "packing alone" in optimal_ldp(UNIFORM[22], 1.0).method.fallbacks[0]
+    assert optimal_ldp(UNIFORM[22], 1.0).method.fallbacks == ()
+
+
+def test_a_method_is_one_line() -> None:
+    assert str(Method()) == ""
+    assert str(Method("a class", "an engine", "a size", ("x", "y"))) == (
+        "a class: an engine (a size); fallback: x; fallback: y"
+    )
