@@ -39,6 +39,8 @@ if TYPE_CHECKING:
         secret_randomized_response,
         subset_selection,
     )
+    from ldpfrontier.optimal.estimation.error import estimation_error
+    from ldpfrontier.optimal.estimation.solve import optimal_estimation
     from ldpfrontier.optimal.general.solve import optimal_mechanism, robust_cone
     from ldpfrontier.optimal.improved_reporting import improved_reporting
     from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
@@ -92,6 +94,7 @@ __all__ = [
     "design_channel",
     "entropy",
     "estimate_distribution",
+    "estimation_error",
     "geometric_mechanism",
     "hamming_leakage",
     "improved_reporting",
@@ -103,6 +106,7 @@ __all__ = [
     "local_cone",
     "mutual_information",
     "nonrobust_certificate",
+    "optimal_estimation",
     "optimal_ldp",
     "optimal_leakage",
     "optimal_mechanism",
@@ -163,6 +167,7 @@ _HOMES = {
     "design_channel": "practice.design",
     "entropy": "information",
     "estimate_distribution": "practice.estimation",
+    "estimation_error": "optimal.estimation.error",
     "geometric_mechanism": "mechanisms",
     "hamming_leakage": "hamming.dp_leakage",
     "improved_reporting": "optimal.improved_reporting",
@@ -176,6 +181,7 @@ _HOMES = {
     "unconditional_certificate": "certificates.robust",
     "least_epsilon": "practice.design",
     "mutual_information": "information",
+    "optimal_estimation": "optimal.estimation.solve",
     "optimal_ldp": "optimal.ldp.solve",
     "optimal_leakage": "hypothesis_testing.leakage",
     "optimal_nonrobust": "optimal.ldp.nonrobust",

@@ -63,7 +63,9 @@ channels = [
     l.hamming_leakage(l.SourceSet(pair), 0.2).channel,
     l.information_leakage(pair, 0.2).channel,
     l.subset_selection(4, 1.0),
+    l.optimal_estimation(prior, l.local_cone(3, 1.0)).channel,
 ]
+l.estimation_error(channels[-1], prior)
 l.ldp_certificate(l.optimal_ldp(utility, 1.0), utility, 1.0)
 l.nonrobust_certificate(l.optimal_nonrobust(ball.centre, 1.0), ball.centre, 1.0)
 l.unconditional_certificate(l.optimal_unconditional(ball.centre, 1.0), ball.centre, 1.0)
