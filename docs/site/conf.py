@@ -35,6 +35,7 @@ GROUPS = {
     ],
     "The library": [
         "docs/own-data",
+        "docs/own-promise",
         "docs/api",
         "docs/certificates",
         "docs/performance",

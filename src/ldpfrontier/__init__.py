@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         unconditional_certificate,
     )
     from ldpfrontier.channel import Channel
+    from ldpfrontier.column_utility import ColumnUtility
     from ldpfrontier.cones import (
         Cone,
         PolyhedralCone,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
     from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-    from ldpfrontier.utility import ColumnUtility, FDivergence, MutualInformation
+    from ldpfrontier.utility import FDivergence, MutualInformation
 
 __version__ = "0.3.0"
 
@@ -141,7 +142,7 @@ _HOMES = {
     "conditional_cone": "cones",
     "PolyhedralCone": "cones",
     "Cone": "cones",
-    "ColumnUtility": "utility",
+    "ColumnUtility": "column_utility",
     "Audit": "practice.auditing",
     "BudgetSplit": "two_reports",
     "Calibration": "calibration",

@@ -47,8 +47,11 @@ class Cone(Protocol):
     def inequalities(self) -> FloatArray:
         """Cuts to begin with, shape (m, inputs), which are never forgotten."""
 
-    def separate(self, columns: FloatArray) -> FloatArray:
-        """Return cuts that columns, (m, inputs), violate or nearly do, shape (m, any, inputs)."""
+    def separate(self, columns: FloatArray, *, exact: bool = False) -> FloatArray:
+        """Return cuts that columns, (m, inputs), violate or nearly do, shape (m, any, inputs).
+
+        They may be nearly the most violated ones, at less cost, unless the exact ones are asked for.
+        """
 
     def fall(self, cuts: FloatArray) -> FloatArray | float:
         """Return -a . 1 >= 0 of cuts (..., inputs), by how much the constant column is inside."""
@@ -155,7 +158,7 @@ class PolyhedralCone(Combinable):
         values, sizes = columns @ self.inequalities.T, columns @ np.abs(self.inequalities).T
         return float(np.divide(values, sizes, out=np.zeros_like(values), where=sizes > 0).max(initial=0.0))
 
-    def separate(self, columns: FloatArray) -> FloatArray:
+    def separate(self, columns: FloatArray, *, exact: bool = False) -> FloatArray:
         """Return no cuts: all are known from the beginning, shape (m, 0, inputs)."""
         return np.zeros((len(columns), 0, columns.shape[1]))
 
@@ -221,9 +224,10 @@ class Intersection(Combinable):
         """Those of both cones, shape (m, inputs)."""
         return np.vstack([self.first.inequalities, self.second.inequalities])
 
-    def separate(self, columns: FloatArray) -> FloatArray:
+    def separate(self, columns: FloatArray, *, exact: bool = False) -> FloatArray:
         """Return the cuts of both, shape (m, any, inputs)."""
-        return np.concatenate([self.first.separate(columns), self.second.separate(columns)], axis=1)
+        parts = [cone.separate(columns, exact=exact) for cone in (self.first, self.second)]
+        return np.concatenate(parts, axis=1)
 
     def fall(self, cuts: FloatArray) -> FloatArray:
         """Return -a . 1 of cuts, with the shape of all but their last axis."""

@@ -66,6 +66,12 @@ channels = [
     l.optimal_estimation(prior, l.local_cone(3, 1.0)).channel,
 ]
 l.estimation_error(channels[-1], prior)
+cone = l.PolyhedralCone(np.zeros((0, 6)), (2, 3)) & l.conditional_cone((2, 3), 1.0) & l.robust_cone(ball, 1.0)
+assert isinstance(cone, l.Cone)
+channels.append(l.optimal_mechanism(l.MutualInformation(ball.centre), cone).channel)
+own = l.ColumnUtility(prior, lambda v: v**2 @ prior / (v @ prior) - v @ prior)
+channels.append(l.optimal_mechanism(own, l.local_cone(3, 1.0)).channel)
+l.polyopt_cone(ball.lower_bounds, 1.0), l.unconditional_cone((2, 3), 1.0)
 l.ldp_certificate(l.optimal_ldp(utility, 1.0), utility, 1.0)
 l.nonrobust_certificate(l.optimal_nonrobust(ball.centre, 1.0), ball.centre, 1.0)
 l.unconditional_certificate(l.optimal_unconditional(ball.centre, 1.0), ball.centre, 1.0)

@@ -157,8 +157,10 @@ class Oracle(Combinable):
         angle = SETTINGS.angle_accuracy if smooth else SETTINGS.kink_angle_accuracy
         return self._cuts(columns, Accuracy(angle, 0.0, True))
 
-    def separate(self, columns: FloatArray) -> FloatArray:
+    def separate(self, columns: FloatArray, *, exact: bool = False) -> FloatArray:
         """Return cuts that are nearly the most violated ones, at little cost, shape (m, pairs, a1 a2)."""
+        if exact:
+            return self._worst_cuts(columns)[1]
         smooth = self.ball.order >= 1
         angle = SETTINGS.fast_angle_accuracy if smooth else SETTINGS.angle_accuracy
         return self._cuts(columns, Accuracy(angle, SETTINGS.unspent_share, False))[1]

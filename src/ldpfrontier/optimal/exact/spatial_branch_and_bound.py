@@ -1,11 +1,11 @@
-r"""The best robustly private mechanism under the uncertainty set itself, for tables with few cells.
+r"""The best mechanism of a cone of columns that is known by its cuts, for few inputs.
 
-A mechanism is (eps, F)-RLDP (lopuhaa2024) if all its columns v are in the cone of `separation`: no P in F
-lets an output tell two sensitive values apart by more than e^eps. PolyOpt is the optimum over polyhedral
-cones inside. Here the column LP is solved over the cone itself, or over the one of the projections of F,
-by column generation. A column, scaled to P-hat . v = 1, has the reduced cost ::
+The cone and the utility are arguments (`ldpfrontier.cones`, `ldpfrontier.utility`). That of an uncertainty
+set is in `separation`: a mechanism is (eps, F)-RLDP (lopuhaa2024) if no P in F lets an output tell two
+sensitive values apart by more than e^eps. The column LP is solved by column generation. A column, scaled to
+P . v = 1, has the reduced cost ::
 
-    rho(v) = sum_x P-hat_x v_x log v_x - alpha . v
+    rho(v) = mu(v) - alpha . v,    with the mutual information    mu(v) = sum_x P_x v_x log v_x,
 
 at duals alpha, which is convex: it is to be maximized over a convex set. Two ways, over the same growing pool
 of cuts:
@@ -108,7 +108,8 @@ class JointColumns:
         top = self.cone.entry_bounds(self.scale)
         n = len(top)
         low = np.zeros(n)
-        self.pool.add(self.cone.separate(np.vstack([np.eye(n) + 1e-3, 1.001 - np.eye(n)])).reshape(-1, n))
+        cuts = self.cone.separate(np.vstack([np.eye(n) + 1e-3, 1.001 - np.eye(n)]), exact=True)
+        self.pool.add(cuts.reshape(-1, n))
         for _ in range(8):
             corners = []
             for x in range(n):

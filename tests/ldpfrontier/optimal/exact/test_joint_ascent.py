@@ -20,6 +20,7 @@ from ldpfrontier.optimal.projections.budget_multiplier import shared_budget_mech
 from ldpfrontier.optimal.projections.solve import mechanism_without_bound
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
 from oracles.conic import barrier_levels, questions
 
 SHAPES = [
@@ -53,7 +54,7 @@ def instance(number: int) -> tuple[RenyiBall, float]:
 
 def search_from_nothing(ball: RenyiBall, epsilon: float, max_rounds: int) -> float:
     """Return the utility of the mechanism that the joint search of small tables finds with no start."""
-    family = JointColumns(Oracle(ball, epsilon, "exact", "distinct"), max_nodes=0)
+    family = JointColumns(Oracle(ball, epsilon), MutualInformation(ball.centre), max_nodes=0)
     generate_by_search(family, 1e-4, max_rounds)
     return mutual_information(ball.centre.ravel(), best_channel(family.found))
 

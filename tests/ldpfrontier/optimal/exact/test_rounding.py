@@ -6,8 +6,9 @@ from mpmath import expm1, fsum, log, mp, mpf
 
 from ldpfrontier.optimal.conditional.public_columns import PublicOracle
 from ldpfrontier.optimal.exact.separation import Oracle
-from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, _secants
+from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
 from oracles import high_precision  # 60 digits
 
 assert high_precision.mp is mp
@@ -30,13 +31,13 @@ def test_bounds_of_boxes(epsilon, conditional, long):
         oracle = Oracle(ball, epsilon)
         if conditional == 0.0:
             oracle = PublicOracle(ball, epsilon, "exact", "distinct", 0.0)
-        family = JointColumns(oracle, 100)
+        family = JointColumns(oracle, MutualInformation(oracle.prior), 100)
         n = len(family.top)
         for _ in range(30 if long else 10):
             duals = family.scale * rng.uniform(0.0, min(epsilon, 1.0), n)
             ends = np.sort(rng.random((2, n)) ** 2, axis=0) * family.top
             lo, hi = np.minimum(ends[0], 0.9), np.maximum(ends[1], 1.1)
-            slopes, constants = _secants(family.scale, lo, hi)
+            slopes, constants = family.utility.majorant(lo, hi)
             for p, a, b, slope, constant in zip(
                 *(x.tolist() for x in (family.scale, lo, hi, slopes, constants)), strict=True
             ):
@@ -96,7 +97,7 @@ def test_cuts_are_of_members_of_the_set(order, radius, long):
     columns = rng.gamma(0.5, size=(60 if long else 6, 6))
     sums = [fsum(map(mpf, row)) for row in ball.centre.tolist()]
     rows = [[mpf(x) / total for x in row] for row, total in zip(ball.centre.tolist(), sums, strict=True)]
-    for cuts in (oracle.worst(columns)[1], oracle.fast_cuts(columns)):
+    for cuts in (oracle.worst(columns)[1], oracle.separate(columns)):
         for cut in cuts.reshape(-1, 2, 3).tolist():
             spent = mpf(0)
             for row, own, p in zip(cut, rows, sums, strict=True):

@@ -43,7 +43,7 @@ def test_no_member_of_the_set_passes_the_level_of_a_column() -> None:
 def test_fast_inequalities_of_a_value_with_itself_have_both_conditionals_in_one_row() -> None:
     ball, epsilon = random_ball((2, 3), 2, 2.0)
     oracle = Oracle(ball, epsilon, pairs="all")
-    cuts = oracle.fast_cuts(np.random.default_rng(2).gamma(0.5, size=(10, 6))).reshape(10, 4, 2, 3)
+    cuts = oracle.separate(np.random.default_rng(2).gamma(0.5, size=(10, 6))).reshape(10, 4, 2, 3)
     one, other = 1.0, -math.exp(epsilon)
     sums = np.array([[one + other, 0.0], [one, other], [other, one], [0.0, one + other]])
     np.testing.assert_allclose(cuts.sum(axis=3), np.broadcast_to(sums, (10, 4, 2)), atol=1e-12)
@@ -62,7 +62,7 @@ def test_inequalities_are_of_conditionals_that_occur_together(order: float) -> N
 
     levels = []
     for fast in (False, True):
-        cuts = oracle.fast_cuts(columns) if fast else oracle.worst(columns)[1]
+        cuts = oracle.separate(columns) if fast else oracle.worst(columns)[1]
         for m, pair in np.ndindex(10, 2):
             s, t = ((0, 1), (1, 0))[pair]
             cut = cuts[m, pair].reshape(2, 3)

@@ -18,6 +18,7 @@ from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
 from support.tables import random_ball
 
 #: Exact double description; it is installed with Python 3.11 on Linux alone.
@@ -193,18 +194,16 @@ def test_a_bound_is_honest_when_the_search_is_cut_short() -> None:
 
 def test_pricing_bounds_every_column_at_any_prices() -> None:
     ball, epsilon = random_ball((2, 3), 3)
-    family = JointColumns(Oracle(ball, epsilon), max_nodes=300)
+    family = JointColumns(Oracle(ball, epsilon), MutualInformation(ball.centre), max_nodes=300)
     family.set_accuracy(0.0, 1e-3)
     rng = np.random.default_rng(8)
-    columns = family.utility.columns(
-        family.oracle.pull(family.starts(rng.gamma(0.3, size=(60, 6)) + 1e-9))[0]
-    )
+    columns = family.utility.columns(family.cone.pull(family.starts(rng.gamma(0.3, size=(60, 6)) + 1e-9))[0])
     for _ in range(4):
         prices = rng.normal(size=6) * ball.centre.ravel() * 3.0
         excess, offered = family.price(prices, 1)
         assert (offered.values - offered.vectors @ prices).max() <= excess
         assert (columns.values - columns.vectors @ prices).max() <= excess
-        assert (family.oracle.levels(offered.vectors) <= epsilon).all()
+        assert (family.cone.levels(offered.vectors) <= epsilon).all()
 
 
 def test_a_start_is_used() -> None:

@@ -1,0 +1,101 @@
+"""docs/own-promise.md is true: its files run as they stand there, and promises are what their names say."""
+
+import importlib.util
+import math
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldpfrontier import MutualInformation, PolyhedralCone, conditional_epsilon, optimal_mechanism
+
+PAGE = (Path(__file__).parents[1] / "docs/own-promise.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(?:python)?\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+FILES = {named[1]: text for text in BLOCKS if (named := re.match(r"# (\w+)\.py\n", text))}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """Write the files of the page into a folder, and return what imports one of them."""
+    folder = tmp_path_factory.mktemp("page")
+    for name, text in FILES.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    sys.path.insert(0, str(folder))
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+        sys.modules[name] = module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    yield load
+    sys.path.remove(str(folder))
+    for name in FILES:
+        sys.modules.pop(name, None)
+
+
+def test_every_file_runs_and_the_figure_is_drawn(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert set(FILES) == {"notions", "compare", "draw", "both", "chi_squared", "my_promise"}
+    for name in FILES:
+        page(name)
+    assert (tmp_path / "own_promises.png").stat().st_size > 10_000
+    curves = {name: [x.value for x in curve] for name, curve in sys.modules["compare"].curves.items()}
+    assert all((np.diff(curve) > -1e-9).all() for curve in curves.values())
+    ball = sys.modules["both"].ball
+    channel = sys.modules["my_promise"].mechanism(ball, 0.7)
+    assert max(ball.worst_case_epsilon(channel), conditional_epsilon(channel, (2, 2))) <= 0.7 + 1e-9
+    weakest = np.min(list(curves.values()), axis=0)
+    np.testing.assert_allclose(weakest, curves["local privacy"])
+
+
+def test_the_sentence_is_the_one_of_the_library():
+    (sentence,) = [text.strip() for text in BLOCKS if text.startswith("Row 0")]
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        PolyhedralCone([[1.0, -0.5]])
+
+
+def test_levels_of_the_five_notions(page):
+    """Of the best mechanisms, from the definitions."""
+    notions, prior, epsilon = page("notions"), np.array([0.3, 0.2, 0.2, 0.1, 0.1, 0.1]), 0.8
+    utility = MutualInformation(prior)
+
+    def best(cone):
+        Q = optimal_mechanism(utility, cone).channel.matrix
+        return Q[:, Q.max(axis=0) > 1e-12]
+
+    Q = best(notions.pointwise_maximal_leakage(prior, epsilon))
+    assert np.log((Q / (prior @ Q)).max()) == pytest.approx(epsilon)
+    Q = best(notions.metric(range(6), epsilon))
+    steps = np.abs(np.log(Q[1:] / Q[:-1])).max()
+    assert steps == pytest.approx(epsilon)
+    Q = best(notions.block_structured([0, 0, 0, 1, 1, 1], epsilon))
+    for rows in (Q[:3], Q[3:]):
+        seen = rows.max(axis=0) > 0
+        assert np.log(rows[:, seen].max(axis=0) / rows[:, seen].min(axis=0)).max() == pytest.approx(epsilon)
+    Q = best(notions.label_privacy(2, 3, epsilon)).reshape(2, 3, -1)
+    seen = Q.max(axis=0) > 0
+    assert np.log(Q.max(axis=0)[seen] / Q.min(axis=0)[seen]).max() == pytest.approx(epsilon)
+    Q = best(notions.utility_optimized(6, [0, 1, 2], epsilon))
+    for column in Q.T:
+        invertible = (column > 1e-12).sum() == 1 and column.argmax() > 2
+        assert invertible or column[:3].max() <= math.exp(epsilon) * column.min() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("inputs", [4, 8, 12])
+def test_the_notions_at_several_sizes(page, inputs):
+    notions, rng = page("notions"), np.random.default_rng(inputs)
+    prior, half = rng.dirichlet(np.ones(inputs)), inputs // 2
+    cones = [
+        notions.pointwise_maximal_leakage(prior, 0.5),
+        notions.utility_optimized(inputs, range(half), 0.5),
+        notions.block_structured([x // half for x in range(inputs)], 0.5),
+        notions.metric(range(inputs), 0.5),
+        notions.label_privacy(2, half, 0.5),
+    ]
+    for cone in cones:
+        optimum = optimal_mechanism(MutualInformation(prior), cone)
+        assert optimum.status == "optimal"
+        assert cone.violation(optimum.channel.matrix.T) <= 1e-15
