@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         subset_selection,
     )
     from ldpfrontier.optimal.association import optimal_association
+    from ldpfrontier.optimal.estimation.error import estimation_error
+    from ldpfrontier.optimal.estimation.solve import optimal_estimation
     from ldpfrontier.optimal.general.solve import optimal_mechanism, robust_cone
     from ldpfrontier.optimal.improved_reporting import improved_reporting
     from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
@@ -97,6 +99,7 @@ __all__ = [
     "design_channel",
     "entropy",
     "estimate_distribution",
+    "estimation_error",
     "geometric_mechanism",
     "hamming_leakage",
     "improved_reporting",
@@ -109,6 +112,7 @@ __all__ = [
     "mutual_information",
     "nonrobust_certificate",
     "optimal_association",
+    "optimal_estimation",
     "optimal_ldp",
     "optimal_leakage",
     "optimal_mechanism",
@@ -171,6 +175,7 @@ _HOMES = {
     "design_channel": "practice.design",
     "entropy": "information",
     "estimate_distribution": "practice.estimation",
+    "estimation_error": "optimal.estimation.error",
     "geometric_mechanism": "mechanisms",
     "hamming_leakage": "hamming.dp_leakage",
     "improved_reporting": "optimal.improved_reporting",
@@ -185,6 +190,7 @@ _HOMES = {
     "least_epsilon": "practice.design",
     "mutual_information": "information",
     "optimal_association": "optimal.association",
+    "optimal_estimation": "optimal.estimation.solve",
     "optimal_ldp": "optimal.ldp.solve",
     "optimal_leakage": "hypothesis_testing.leakage",
     "optimal_nonrobust": "optimal.ldp.nonrobust",

@@ -138,6 +138,14 @@ def good(tmp_path_factory):
             "max_rounds": 9,
             "start": square,
         },
+        "optimal_estimation": {
+            "prior": PRIOR,
+            "cone": l.local_cone(3, 1.0),
+            "target": None,
+            "tolerance": 1e-6,
+            "max_rounds": 9,
+        },
+        "estimation_error": {"channel": channel, "prior": PRIOR, "target": np.eye(3)},
         "optimal_robust": {
             "ball": ball,
             "epsilon": 1.0,

@@ -63,7 +63,9 @@ channels = [
     l.hamming_leakage(l.SourceSet(pair), 0.2).channel,
     l.information_leakage(pair, 0.2).channel,
     l.subset_selection(4, 1.0),
+    l.optimal_estimation(prior, l.local_cone(3, 1.0)).channel,
 ]
+l.estimation_error(channels[-1], prior)
 cone = l.PolyhedralCone(np.zeros((0, 6)), (2, 3)) & l.conditional_cone((2, 3), 1.0) & l.robust_cone(ball, 1.0)
 assert isinstance(cone, l.Cone)
 channels.append(l.optimal_mechanism(l.MutualInformation(ball.centre), cone).channel)

@@ -1,0 +1,302 @@
+"""`optimal_estimation`: known values, an independent convex program, certificates, degenerate cones."""
+
+import math
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from ldpfrontier import (
+    Channel,
+    Intractable,
+    PolyhedralCone,
+    RenyiBall,
+    conditional_cone,
+    estimation_error,
+    ldp_epsilon,
+    local_cone,
+    optimal_estimation,
+    polyopt_cone,
+    robust_cone,
+    subset_selection,
+    unconditional_cone,
+)
+from ldpfrontier.optimal.estimation import solve
+from ldpfrontier.optimal.estimation.solve import staircase_rays
+from ldpfrontier.optimal.general.double_description import extreme_rays
+from oracles.conic import solved
+from support.owndata import adult_table
+
+#: tr(A M^-1 A') at the uniform prior, at epsilon = 0.5, 1 and 2, as another program found it to five digits.
+IDENTITY = {
+    6: (66.07, 15.875, 3.3001),
+    8: (96.11, 22.736, 4.5631),
+    12: (159.15, 37.307, 7.6663),
+}
+PREFIX_SUMS = {
+    6: (63.488, 17.084, 6.0048),
+    8: (106.38, 27.531, 8.8320),
+    12: (211.54, 53.130, 15.159),
+}
+#: n MSE of all cells of Adult, PolyOpt class with distinct pairs: at 0.3, 1 and 2; then with k = epsilon.
+ADULT = {
+    ("sex", "race"): ((21.258, 2.4304, 0.9677), (45.472, 3.0042, 1.0223)),
+    ("income", "relationship"): ((17.342, 2.5505, 1.2210), (69.742, 4.6294, 1.4593)),
+}
+
+
+def check(optimum, prior, cone, target=None) -> None:
+    """Check what an optimum says about itself."""
+    assert (optimum.unit, optimum.direction) == ("1", "min")
+    assert optimum.lower_bound == optimum.bound <= optimum.value == optimum.upper_bound
+    assert optimum.value == pytest.approx(estimation_error(optimum.channel, prior, target), rel=1e-12)
+    assert optimum.channel.row_sum_error < 1e-12
+    assert cone.violation(optimum.channel.matrix.T) <= 1e-14
+
+
+@pytest.mark.parametrize("n", [6, 8, 12])
+@pytest.mark.parametrize("values", [IDENTITY, PREFIX_SUMS], ids=["identity", "prefix sums"])
+def test_workloads_under_local_privacy(n: int, values) -> None:
+    rows, p = (np.eye(n) if values is IDENTITY else np.tri(n)), np.full(n, 1 / n)
+    for level, value in zip((0.5, 1.0, 2.0), values[n], strict=True):
+        cone = local_cone(n, level)
+        best = optimal_estimation(p, cone, rows)
+        check(best, p, cone, rows)
+        assert best.status == "optimal"
+        assert best.gap <= 1e-4
+        assert best.value + ((rows @ p) ** 2).sum() == pytest.approx(value, rel=1e-4)
+        assert best.channel.n_outputs < 1000
+
+
+@pytest.mark.parametrize("pair", ADULT)
+def test_tables_of_adult(pair, long) -> None:
+    counts = np.array(adult_table(*pair).counts)
+    ball = RenyiBall.confidence(counts, beta=0.05)
+    for level, alone, both in zip((0.3, 1.0, 2.0), *ADULT[pair], strict=True):
+        if level < 1.0 and pair[0] == "income" and not long:  # 6,600 and 13,300 rays
+            continue
+        cone = polyopt_cone(ball.lower_bounds, level, pairs="distinct")
+        for promise, value in ((cone, alone), (cone & conditional_cone(counts.shape, level), both)):
+            best = optimal_estimation(ball.centre, promise)
+            check(best, ball.centre, promise)
+            assert best.gap <= 1e-4
+            assert best.value == pytest.approx(value, rel=1e-4)
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5, 1.0, 1.7, 3.0, 5.0])
+@pytest.mark.parametrize("n", [3, 5, 8])
+def test_at_a_uniform_prior_subset_selection_is_the_best(n: int, level: float) -> None:
+    """By symmetry the error depends on one number that is linear in the mechanism (Ye and Barg 2018)."""
+    p = np.full(n, 1 / n)
+    best = optimal_estimation(p, local_cone(n, level), tolerance=1e-7)
+    error = estimation_error(subset_selection(n, level), p)
+    assert best.bound <= error * (1 + 1e-9)
+    assert error == pytest.approx(best.value, rel=1e-6)
+    assert ldp_epsilon(best.channel) <= level + 1e-12
+
+
+def reference(rays, p, rows) -> float:
+    """Return the least n MSE over weights of rays, by a conic solver: tr(A M^-1 A') = sum_i a_i' M^-1 a_i."""
+    V = rays / (rays @ p)[:, None]
+    theta = cp.Variable(len(V), nonneg=True)
+    M = V.T @ cp.diag(theta) @ V
+    M = (M + M.T) / 2
+    error = sum(cp.matrix_frac(row, M) for row in rows)
+    found = solved(cp.Problem(cp.Minimize(error), [V.T @ theta == 1]))
+    return found - ((rows @ p) ** 2).sum()
+
+
+def random_case(seed: int):
+    """A table of at most 9 cells, a promise for it, and a target of full rank."""
+    rng = np.random.default_rng(seed)
+    shape = [(2, 2), (2, 3), (3, 2), (2, 4), (3, 3)][seed % 5]
+    counts = rng.multinomial(int(rng.integers(100, 3000)), rng.dirichlet(np.full(shape[0] * shape[1], 1.5)))
+    counts = np.maximum(counts, 2).reshape(shape)
+    level = float(rng.choice([0.3, 0.7, 1.5, 3.0]))
+    ball = RenyiBall.confidence(counts, beta=0.05)
+    kind = seed % 4
+    cone = [
+        lambda: polyopt_cone(ball.lower_bounds, level, pairs="distinct"),
+        lambda: polyopt_cone(ball.lower_bounds, level) & conditional_cone(shape, level),
+        lambda: unconditional_cone(shape, level),
+        lambda: local_cone(counts.size, level),
+    ][kind]()
+    rows = np.eye(counts.size) if rng.random() < 0.5 else rng.normal(size=(counts.size, counts.size))
+    return ball.centre, cone, rows
+
+
+def test_random_tables_have_the_optimum_of_another_program(long) -> None:
+    compared = 0
+    for seed in range(200 if long else 12):
+        prior, cone, rows = random_case(seed)
+        rays = extreme_rays(cone.inequalities)
+        if len(rays) > (400 if long else 150):  # the other program takes minutes
+            continue
+        if np.linalg.matrix_rank(rays, tol=1e-8) < prior.size:  # PolyOpt with all pairs, at times
+            with pytest.raises(ValueError, match="No mechanism of the cone allows"):
+                optimal_estimation(prior, cone, rows)
+            continue
+        best = optimal_estimation(prior, cone, rows, tolerance=1e-6)
+        check(best, prior, cone, rows)
+        assert best.status == "optimal"
+        expected = reference(rays, prior.ravel(), rows)
+        if math.isnan(expected):  # the other program fails at times
+            continue
+        assert best.bound <= expected * (1 + 1e-6)
+        assert best.value == pytest.approx(expected, rel=2e-5)
+        compared += 1
+    assert compared >= (100 if long else 6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_mechanism_in_the_cone_is_below_the_bound(seed: int) -> None:
+    """Mixtures of the optimum with random mechanisms of the cone, however few rounds there were."""
+    rng = np.random.default_rng(seed)
+    prior, cone, rows = random_case(seed)
+    p = prior.ravel()
+    try:
+        best = optimal_estimation(prior, cone, rows, max_rounds=int(rng.integers(0, 12)))
+    except ValueError:
+        return
+    check(best, prior, cone, rows)
+    good = optimal_estimation(prior, cone, rows)
+    assert good.value <= best.value * (1 + 1e-9)
+    assert best.bound <= good.value
+    for share in (0.5, 0.1, 0.01):
+        columns = np.hstack([(1 - share) * good.channel.matrix, share * subset_mechanism(rng, cone)])
+        assert estimation_error(Channel(columns), p, rows) >= good.bound
+
+
+def subset_mechanism(rng, cone):
+    """Return a random mechanism of a cone: one bit, as far from the constant one as the cone allows."""
+    toward = rng.normal(size=cone.shape[0] * cone.shape[1])
+    toward /= np.abs(toward).max()
+    length = 1.0
+    while max(cone.violation(1 + length * toward[None]), cone.violation(1 - length * toward[None])) > 0:
+        length *= 0.8
+    return np.column_stack([1 + length * toward, 1 - length * toward]) / 2
+
+
+def test_a_target_of_fewer_rows_needs_fewer_people() -> None:
+    prior = np.array([[0.15, 0.05, 0.1], [0.1, 0.35, 0.25]])
+    cone = unconditional_cone((2, 3), 1.0)
+    for target, a in (("sensitive", 2), ("useful", 3)):
+        best = optimal_estimation(prior, cone, target)
+        assert best.status == "optimal"
+        all_cells = optimal_estimation(prior, cone).channel
+        assert best.value < 0.9 * estimation_error(all_cells, prior, target)
+        rows = np.kron(np.eye(2), np.ones((1, 3))) if a == 2 else np.kron(np.ones((1, 2)), np.eye(3))
+        assert optimal_estimation(prior, cone, rows).value == pytest.approx(best.value, rel=1e-9)
+    # A single number: the channel need not tell anything else.
+    contrast = np.array([[1.0, -1, 0, 0, 0, 0]])
+    assert optimal_estimation(prior, cone, contrast).status == "optimal"
+
+
+@pytest.mark.parametrize("level", [1e-5, 1e-3, 8.0, 20.0])
+def test_extreme_levels(level: float) -> None:
+    p = np.array([0.1, 0.2, 0.3, 0.4])
+    best = optimal_estimation(p, local_cone(4, level))
+    check(best, p, local_cone(4, level))
+    assert best.status == "optimal"
+    if level == 20.0:
+        assert best.value == pytest.approx(1 - (p**2).sum(), rel=1e-6)
+    if level < 1:
+        finer = optimal_estimation(p, local_cone(4, level / 2)).value
+        assert finer == pytest.approx(4 * best.value, rel=5e-3)
+
+
+def test_rare_inputs() -> None:
+    p = np.array([1e-7, 1e-3, 0.3, 1 - 0.3 - 1e-3 - 1e-7])
+    best = optimal_estimation(p, local_cone(4, 1.0))
+    assert best.status == "optimal"
+    assert best.value < estimation_error(subset_selection(4, 1.0), p)
+
+
+def test_inputs_that_do_not_occur() -> None:
+    p = np.array([0.5, 0.3, 0.2, 0.0])
+    best = optimal_estimation(p, local_cone(4, 1.0))
+    check(best, p, local_cone(4, 1.0))
+    near = optimal_estimation([0.5, 0.3, 0.2 - 1e-7, 1e-7], local_cone(4, 1.0))
+    assert best.value == pytest.approx(near.value, rel=1e-4)
+    free = PolyhedralCone(np.zeros((0, 4)))
+    with pytest.raises(ValueError, match="The prior is 0 at input 3, and the cone has a column that occurs"):
+        optimal_estimation(p, free)
+
+
+def test_what_needs_no_report_or_has_no_estimate() -> None:
+    prior = np.array([[0.2, 0.3], [0.1, 0.4]])
+    known = optimal_estimation(prior, local_cone(4, 1.0), np.full((1, 4), 3.0))
+    assert (known.value, known.bound, known.status, known.channel.n_outputs) == (0.0, 0.0, "optimal", 1)
+    sentence = "No mechanism of the cone allows an unbiased estimate of the target"
+    # Those who know U learn nothing: only U is told.
+    label = conditional_cone((2, 2), 0.0)
+    for cone, target in ((label, None), (label, "sensitive"), (local_cone(4, 0.0), None)):
+        with pytest.raises(ValueError, match=sentence):
+            optimal_estimation(prior, cone, target)
+    useful = prior.sum(axis=0)
+    best = optimal_estimation(prior, label, "useful")
+    assert best.value == pytest.approx(1 - (useful**2).sum(), rel=1e-6)
+    # PolyOpt with all pairs tells too little of this table (its matrix has the rank 2).
+    narrow = polyopt_cone(np.array([[0.2, 0.3], [0.1, 0.4]]), 0.1)
+    with pytest.raises(ValueError, match=sentence):
+        optimal_estimation(prior, narrow & conditional_cone((2, 2), 0.0))
+
+
+def test_staircase_columns_are_the_extreme_rays_of_local_privacy() -> None:
+    cone = local_cone(5, 0.7)
+    listed = staircase_rays(cone)
+    assert listed is not None
+    exact = extreme_rays(cone.inequalities)
+    assert np.array_equal(np.unique(listed, axis=0), np.unique(exact, axis=0))
+    rows = cone.inequalities.copy()
+    rows[3] *= 2.0
+    assert staircase_rays(PolyhedralCone(rows)) is None
+    rows = cone.inequalities.copy()
+    rows[4] = rows[3]
+    assert staircase_rays(PolyhedralCone(rows)) is None
+    assert staircase_rays(unconditional_cone((2, 3), 1.0)) is None
+
+
+def test_a_bound_holds_whatever_the_prices(monkeypatch) -> None:
+    """Prices and matrices that are wrong loosen the bound, and never lift it above the optimum."""
+    rng = np.random.default_rng(4)
+    prior, cone, rows = random_case(2)
+    best, right = optimal_estimation(prior, cone, rows), solve._prices
+
+    def wrong(*arguments):
+        W, prices = right(*arguments)
+        return W * (1 + 0.1 * rng.normal(size=W.shape)), prices * (1 + 0.1 * rng.normal(size=prices.shape))
+
+    monkeypatch.setattr(solve, "_prices", wrong)
+    for _ in range(20):
+        loose = optimal_estimation(prior, cone, rows)
+        assert loose.status == "bounded"
+        assert loose.bound < best.bound
+
+
+def test_a_bound_above_the_value_is_an_error(monkeypatch) -> None:
+    monkeypatch.setattr(solve, "_bound", lambda *_: 1e9)
+    with pytest.raises(ArithmeticError, match="the certificate fails"):
+        optimal_estimation([0.2, 0.3, 0.5], local_cone(3, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "sentence"),
+    [
+        (([0.5, 0.5], "ldp"), {}, "The cone is a str; it must be a PolyhedralCone or another Cone"),
+        (([0.5, 0.5], local_cone(3, 1.0)), {}, "The prior has 2 entries and the cone has 3 inputs"),
+        (([0.5, 0.5], local_cone(2, 1.0), "useful"), {}, "the inputs are not known to be pairs"),
+        (([0.5, 0.5], local_cone(2, 1.0)), {"tolerance": -1}, "tolerance is -1"),
+        (([0.5, 0.5], local_cone(2, 1.0)), {"max_rounds": 0.5}, "max_rounds is 0.5"),
+    ],
+)
+def test_arguments_that_are_refused(arguments, options, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        optimal_estimation(*arguments, **options)
+
+
+def test_cones_that_cannot_be_listed_are_refused() -> None:
+    ball = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
+    for prior, cone in ((ball.centre, robust_cone(ball, 1.0)), (np.full(15, 1 / 15), local_cone(15, 1.0))):
+        with pytest.raises(Intractable, match="cones of which all extreme rays can be listed"):
+            optimal_estimation(prior, cone)
