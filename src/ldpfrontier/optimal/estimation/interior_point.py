@@ -98,7 +98,7 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
         )  # fmt: skip
         if step is None:
             break
-        move, turn = step
+        move, turn = _exact(step[0], theta, sides, off), step[1]
         fall = aim / theta - slack - slack / theta * move
         length = min(1.0, SETTINGS.boundary * min(_room(theta, move), _room(slack, fall)))
         theta, slack, prices = theta + length * move, slack + length * fall, prices + length * turn
@@ -155,3 +155,10 @@ def _newton(
     z = solved[:, sums] - solved[:, :sums] @ turn
     rise = curvature @ (inner.T @ z)
     return weights * (right - sides @ turn - lifted[:, :n] @ rise), np.asarray(turn)
+
+
+def _exact(move: FloatArray, theta: FloatArray, sides: FloatArray, off: FloatArray) -> FloatArray:
+    """Return a move with the right row sums: rounding is as large as the weights of the equations."""
+    gram = (sides * theta[:, None]).T @ sides
+    missing = np.linalg.lstsq(gram, off - sides.T @ move, rcond=None)[0]
+    return np.asarray(move + theta * (sides @ missing))

@@ -190,6 +190,10 @@ def _channel(
     sides = np.hstack([np.ones((len(c), 1)), c])
     every = _summing(theta, sides)
     most = _phi(c, alpha, every) * (1.0 + SETTINGS.dropped * tolerance)
+    if not most < math.inf:  # rows do not sum to 1 yet: what they lack is a column, which the caller moves
+        sums = theta @ vectors
+        share = 1.0 / float(sums.max())
+        return Channel(np.vstack([share * theta[:, None] * vectors, 1.0 - share * sums]).T)
     for exponent in range(2, 16):
         kept = theta > 10.0**-exponent * theta.max()
         fewer = _summing(theta[kept], sides[kept])

@@ -212,6 +212,19 @@ def test_rare_inputs() -> None:
     assert best.value < estimation_error(subset_selection(4, 1.0), p)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_without_a_step_and_where_none_succeeds_there_is_a_mechanism_all_the_same(seed: int) -> None:
+    prior, cone, _ = random_case(4 * seed + 2)
+    for p in (prior, np.random.default_rng(seed).dirichlet(np.full(prior.size, 0.05)) + 1e-13):
+        p = p / p.sum()
+        for rounds in (0, 200):
+            best = optimal_estimation(p, cone, max_rounds=rounds)
+            assert best.channel.row_sum_error < 1e-12
+            assert cone.violation(best.channel.matrix.T) <= 1e-14
+            assert best.bound <= best.value
+            assert best.status == "bounded" or rounds
+
+
 def test_inputs_that_do_not_occur() -> None:
     p = np.array([0.5, 0.3, 0.2, 0.0])
     best = optimal_estimation(p, local_cone(4, 1.0))
