@@ -445,7 +445,7 @@ def test_no_module_is_long(module: str) -> None:
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 lines -= set(range(node.lineno, (node.end_lineno or 0) + 1))
-        assert len(lines) <= 483
+        assert len(lines) <= 500
     else:
         assert len(text.splitlines()) <= 500
 

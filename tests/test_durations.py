@@ -38,7 +38,6 @@ SAID = {
         ("config/README.md", "a small version of everything that takes {range} minutes on one core"),
         ("docs/workflow.md", "a small version of everything in `smoke/`, in {range} minutes on one core"),
         ("docs/artifact.md", "makes a small version of everything in {range} minutes on one core"),
-        ("docs/artifact-appendix.md", "a small version of everything in {range} minutes on one core"),
     ],
     "tests": [
         ("README.md", "This command runs the tests, which takes {range} minutes"),

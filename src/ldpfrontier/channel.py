@@ -97,22 +97,9 @@ class Channel:
             raise ValueError(f"The prior has {p.size} entries, the channel has {self.n_inputs} inputs.")
         return p
 
-    def output_marginal(self, prior: ArrayLike) -> FloatArray:
-        """Return the output distribution under `prior` (any shape, flattened row-major), shape (outputs,)."""
-        return self.flat_prior(prior) @ self.matrix
-
     def joint(self, prior: ArrayLike) -> FloatArray:
         """Return P(x, y) under `prior` (any shape, flattened row-major), shape (inputs, outputs)."""
         return self.flat_prior(prior)[:, None] * self.matrix
-
-    def compose(self, other: Channel) -> Channel:
-        """Return the channel that feeds the output of this channel into `other` (a matrix product)."""
-        if self.n_outputs != other.n_inputs:
-            raise ValueError(
-                f"The first channel has {self.n_outputs} outputs, the second has {other.n_inputs} inputs;"
-                " to compose them these must be equal."
-            )
-        return Channel(self.matrix @ other.matrix, self.inputs, other.outputs)
 
     def kron(self, other: Channel) -> Channel:
         """Return both channels in parallel; pairs (x1, x2) and (y1, y2) are in row-major order."""

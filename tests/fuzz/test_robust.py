@@ -365,16 +365,16 @@ def check_command(counts, options) -> None:
 
 
 TARGETS = [
-    Target("RenyiBall.confidence", draw_confidence, check_confidence, 60, ("beta", "order"), ("order",)),
-    Target("RenyiBall.support", draw_support, check_support, 60, ("s",), ("s",)),
-    Target("RenyiBall.worst_case_epsilon", draw_worst, check_worst, 40, ("tol",)),
-    Target("optimal_robust, simplex", draw_robust, check_robust, 40, ("epsilon", "tolerance"), ("epsilon",)),
-    Target("optimal_robust, beyond", draw_beyond, check_robust, 3, ("epsilon", "tolerance"), ("epsilon",)),
-    Target("optimal_unconditional", draw_unconditional, check_unconditional, 30, ("epsilon",), ("epsilon",)),
-    Target("budget_split", draw_split, check_split, 40, ("epsilon",), ("epsilon",)),
-    Target("improved_reporting", draw_improved, check_improved, 8, ("epsilon", "splits"), ("epsilon",)),
-    Target("calibrated", draw_calibrated, check_calibrated, 10, ("epsilon", "tol"), ("epsilon",)),
-    Target("design_channel", draw_design, check_design, 20, ("epsilon", "beta"), ("epsilon",)),
+    Target("RenyiBall.confidence", draw_confidence, check_confidence, 60, ("order",)),
+    Target("RenyiBall.support", draw_support, check_support, 60, ("s",)),
+    Target("RenyiBall.worst_case_epsilon", draw_worst, check_worst, 40),
+    Target("optimal_robust, simplex", draw_robust, check_robust, 40, ("epsilon",)),
+    Target("optimal_robust, beyond", draw_beyond, check_robust, 3, ("epsilon",)),
+    Target("optimal_unconditional", draw_unconditional, check_unconditional, 30, ("epsilon",)),
+    Target("budget_split", draw_split, check_split, 40, ("epsilon",)),
+    Target("improved_reporting", draw_improved, check_improved, 8, ("epsilon",)),
+    Target("calibrated", draw_calibrated, check_calibrated, 10, ("epsilon",)),
+    Target("design_channel", draw_design, check_design, 20, ("epsilon",)),
     Target("ldp-frontier design", draw_command, check_command, 8),
 ]
 

@@ -293,32 +293,11 @@ def test_a_family_that_gives_s_away_to_those_who_know_u_is_refused() -> None:
 # Arguments ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("level", [-0.1, math.nan, "1"])
-def test_the_level_given_u_is_checked(level) -> None:
-    with pytest.raises(ValueError, match=r"conditional_epsilon is .*; it must be a privacy level, 0 or more"):
-        calibrated(FAMILIES["GRR"](TABLE), TABLE, 1.0, conditional_epsilon=level)
+def test_the_level_given_u_is_checked() -> None:
     with pytest.raises(
         ValueError, match=r"conditional_epsilon is 301\.0; it must be at most 300 nats, or inf"
     ):
         calibrated(FAMILIES["GRR"](TABLE), TABLE, 1.0, conditional_epsilon=301.0)
-
-
-@pytest.mark.parametrize("epsilon", [-0.1, math.inf, math.nan])
-def test_the_level_is_checked(epsilon: float) -> None:
-    with pytest.raises(ValueError, match=r"epsilon is .*; it must be a finite number, 0 or more"):
-        calibrated(FAMILIES["GRR"](TABLE), TABLE, epsilon)
-
-
-@pytest.mark.parametrize("most", [-1.0, math.inf, math.nan])
-def test_the_largest_level_is_checked(most: float) -> None:
-    with pytest.raises(ValueError, match=r"most is .*; it must be a finite number, 0 or more"):
-        calibrated(FAMILIES["GRR"](TABLE), TABLE, 1.0, most=most)
-
-
-@pytest.mark.parametrize("tol", [0.0, 1.0, -1e-3, math.nan])
-def test_the_tolerance_is_checked(tol: float) -> None:
-    with pytest.raises(ValueError, match=r"tol is .*; it must .*strictly between 0 and 1"):
-        calibrated(FAMILIES["GRR"](TABLE), TABLE, 1.0, tol=tol)
 
 
 def test_a_family_on_other_inputs_is_refused() -> None:

@@ -77,8 +77,6 @@ def test_randomized_response_at_the_ends():
     assert randomized_response(4, 0.0).matrix == pytest.approx(np.full((4, 4), 0.25))
     # Level 5000 has no probabilities that are floats: what came out was the identity, private at no level.
     assert ldp_epsilon(randomized_response(3, 300.0)) == pytest.approx(300.0)
-    with pytest.raises(ValueError, match=r"epsilon is 5000\.0; .* at most 300"):
-        randomized_response(3, 5000.0)
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.floats(0, 20))
@@ -107,23 +105,6 @@ def test_worked_example_of_the_paper():
     values = [mutual_information(p, channel) for channel in (grr, srr) for p in (P_hat, TRUE)]
     assert np.round(values, 4).tolist() == [0.0419, 0.0412, 0.1005, 0.0942]
     assert np.round(values, 5).tolist() == [0.04193, 0.04116, 0.10046, 0.09420]
-
-
-@pytest.mark.parametrize("epsilon", [-0.1, math.nan, math.inf])
-def test_epsilon_must_be_finite_and_not_negative(epsilon):
-    for call in (
-        lambda: randomized_response(3, epsilon),
-        lambda: secret_randomized_response(2, 2, epsilon),
-    ):
-        with pytest.raises(ValueError, match=f"epsilon is {epsilon}; it must be a finite number"):
-            call()
-
-
-def test_other_errors():
-    with pytest.raises(ValueError, match="k is 0; it must be a whole number of letters"):
-        randomized_response(0, 1.0)
-    with pytest.raises(ValueError, match="a2 is 0; it must be a whole number of letters"):
-        secret_randomized_response(1, 0, 1.0)
 
 
 # --- kairouz2016 ------------------------------------------------------------------------------------------
@@ -177,17 +158,3 @@ def test_quaternary_dominates_by_an_explicit_post_processing(seed, epsilon):
     equal = np.vstack([np.kron(best.matrix, np.eye(outputs)), np.kron(np.eye(4), np.ones(outputs))])
     solution = linprog(np.zeros(4 * outputs), A_eq=equal, b_eq=np.append(channel.matrix.ravel(), np.ones(4)))
     assert solution.status == 0
-
-
-def test_errors_of_the_mechanisms_of_kairouz2016():
-    with pytest.raises(ValueError, match="k is 0; it must be a whole number of letters"):
-        geometric_mechanism(0, 1.0)
-    with pytest.raises(ValueError, match=r"delta is 1\.5; it must be a probability"):
-        quaternary_mechanism(1.0, 1.5)
-    for call in (
-        lambda: geometric_mechanism(3, -1.0),
-        lambda: quaternary_mechanism(-1.0, 0.1),
-        lambda: binary_mechanism(MutualInformation(np.array([0.5, 0.5])), -1.0),
-    ):
-        with pytest.raises(ValueError, match=r"epsilon is -1\.0; it must be a finite number"):
-            call()

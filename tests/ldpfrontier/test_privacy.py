@@ -62,12 +62,12 @@ def test_rldp_epsilon_against_loops(seed):
 def test_realized_privacy_is_below_local_privacy_and_shrinks_by_post_processing(seed):
     rng = np.random.default_rng(seed)
     channel = Channel(rng.dirichlet(np.ones(4), size=6))
-    post = Channel(rng.dirichlet(np.ones(3), size=4))
+    after = Channel(channel.matrix @ rng.dirichlet(np.ones(3), size=4))
     P = rng.dirichlet(np.ones(3), size=(20, 2))
     realized = rldp_epsilon(channel, P)
     assert (realized <= ldp_epsilon(channel) + 1e-12).all()
-    assert (rldp_epsilon(channel.compose(post), P) <= realized + 1e-12).all()
-    assert ldp_epsilon(channel.compose(post)) <= ldp_epsilon(channel) + 1e-12
+    assert (rldp_epsilon(after, P) <= realized + 1e-12).all()
+    assert ldp_epsilon(after) <= ldp_epsilon(channel) + 1e-12
     u, y = rng.permutation(3), rng.permutation(4)
     shuffled = Channel(channel.matrix.reshape(2, 3, 4)[::-1][:, u][:, :, y].reshape(6, 4))
     assert rldp_epsilon(shuffled, P[:, ::-1][:, :, u]) == pytest.approx(realized, rel=1e-10)
@@ -117,8 +117,6 @@ def test_delta_at_the_ends():
     assert delta_at(channel, 0.0) == 0.25
     private = Channel([[0.75, 0.25], [0.25, 0.75]])
     assert delta_at(private, ldp_epsilon(private)) == pytest.approx(0.0, abs=1e-15)
-    with pytest.raises(ValueError, match="epsilon is -1; it must be a privacy level"):
-        delta_at(channel, -1)
 
 
 @given(seeds, st.integers(1, 7))

@@ -1,11 +1,35 @@
-"""Extremes over Renyi balls, by bisection, and utilities and optima under local privacy, with 60 digits."""
+"""What tests of rounding share, with 60 digits.
+
+Extremes over Renyi balls, by bisection; utilities and optima under local privacy; vertices of blocks.
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+import numpy as np
 from mpmath import exp, expm1, fsum, log, mp, mpf
 
+from ldpfrontier.optimal.products.pricing import BlockProduct
+from ldpfrontier.types import FloatArray
+
 mp.dps = 60
+
+
+def xlogx(x: mpf) -> mpf:
+    """x log x, and 0 at 0."""
+    return x * log(x) if x else mpf(0)
+
+
+def vertex_rows(product: BlockProduct, duals: FloatArray) -> list[list[tuple[mpf, mpf]]]:
+    """f and z of all vertices of every block, from their entries, the duals and P as they are."""
+    found, prices = [], duals.reshape(product.centre.shape)
+    for block, prior, own in zip(product.blocks, product.centre, prices, strict=True):
+        rows = []
+        for w in block.vectors(np.arange(len(block))).tolist():
+            cells = [tuple(map(mpf, cell)) for cell in zip(w, prior.tolist(), own.tolist(), strict=True)]
+            rows.append((fsum(p * xlogx(x) - c * x for x, p, c in cells), fsum(p * x for x, p, _ in cells)))
+        found.append(rows)
+    return found
 
 
 def normalized(p: Sequence[float]) -> list[mpf]:

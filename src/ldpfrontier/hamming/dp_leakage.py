@@ -2,7 +2,7 @@ r"""The least DP leakage at a Hamming distortion for any source set, with a boun
 
 With v(t) of `game`, eps*(D) is the log of the least t with v(t) >= 1 - D. For one prior p the dual of v_p(t)
 is a minimum over one number, with the solution v_p(t) = max_n H_n t / (t + n - 1), H_n the sum of the n
-largest p_i: randomized response on the n most likely letters (`known_prior_leakage`). Hence ::
+largest p_i: randomized response on the n most likely letters (`known_prior_ratio`). Hence ::
 
     eps*(p, D) = min over n with T_n < D of log (n - 1)(1 - D) / (D - T_n),     T_n = 1 - H_n,
     eps*(hull, D) = sup over p of eps*(p, D).
@@ -40,12 +40,12 @@ from ldpfrontier.types import FloatArray
 MAX_LETTERS = 1000
 
 
-def known_prior_leakage(prior: ArrayLike, distortion: float) -> float:
-    """Least DP leakage for one known distribution, in nats: max(0, min_n log (n - 1)(1 - D) / (D - T_n)).
+def known_prior_ratio(p: FloatArray, D: float) -> float:
+    """Return e^eps*(p, D) of one known distribution: max(1, min_n (n - 1)(1 - D) / (D - T_n)).
 
     T_n < D is the probability of all but the n most likely letters; the best channel is randomized response
     on those n. Not in kalantari2018, where this case is the LP of Theorem 2. It bounds the leakage of every
-    source set whose hull contains `prior` from below.
+    source set whose hull contains p from below.
 
     *Proof.* With prices lambda_i for q_i <= t m_i and p_i - lambda_i for q_i <= 1 - mu + m_i, the dual of
     v_p(t) is to minimize c + (1 - 1/t) (1 - sum lambda - c)^+ over c >= max p and lambda_i <= p_i with
@@ -54,24 +54,10 @@ def known_prior_leakage(prior: ArrayLike, distortion: float) -> float:
 
     Parameters
     ----------
-    prior : array_like, shape (M,)
-    distortion : float
+    p : ndarray, shape (M,)
+    D : float
         In (0, 1).
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
-    p = as_distribution(prior, "The prior").ravel()
-    return math.log(_known_prior(p, checked_distortion(distortion)))
-
-
-def _known_prior(p: FloatArray, D: float) -> float:
     tails = np.append(np.cumsum(np.sort(p))[-2::-1], 0.0)
     n = np.arange(len(p))  # n - 1, in fact
     room = D - tails
@@ -182,7 +168,7 @@ def _climb(
     tolerance: float,
     max_rounds: int,
 ) -> LeakageOptimum:
-    t, prior = max(((_known_prior(p, D), p) for p in priors), key=lambda pair: pair[0])
+    t, prior = max(((known_prior_ratio(p, D), p) for p in priors), key=lambda pair: pair[0])
     nudge, rounds, channel = 0.0, 0, None
     while channel is None and rounds < max_rounds:
         rounds += 1
@@ -190,7 +176,7 @@ def _climb(
         level = t * (1.0 + nudge)
         _, worst, minima = game.solve(level)
         candidate = channel_from_minima(minima, level)
-        better = _known_prior(worst, D)
+        better = known_prior_ratio(worst, D)
         if better > t:
             t, prior = better, worst
         if sources.distortion(candidate) <= D + DISTORTION_ROUNDING:

@@ -179,9 +179,9 @@ def test_invariants(seed: int) -> None:
     assert more.value <= full + 1e-12
     # Data processing: an output that forgets something is worth less.
     tested = Hypotheses(p)
-    forget = Channel(rng.dirichlet(np.ones(2), more.channel.n_outputs))
-    assert tested.utility(more.channel.compose(forget)) <= more.value + 1e-12
-    assert (tested.leakage(more.channel.compose(forget)) <= tested.leakage(more.channel) + 1e-12).all()
+    forgetful = Channel(more.channel.matrix @ rng.dirichlet(np.ones(2), more.channel.n_outputs))
+    assert tested.utility(forgetful) <= more.value + 1e-12
+    assert (tested.leakage(forgetful) <= tested.leakage(more.channel) + 1e-12).all()
     # Exchanging letters changes nothing.
     assert optimal_leakage(p[:, ::-1], high).value == pytest.approx(more.value, rel=1e-5, abs=1e-12)
 
@@ -274,8 +274,6 @@ def test_hypotheses_that_are_near_each_other(apart: float) -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match="every limit must be 0 or more"):
-        optimal_leakage(PAIRS[0], -1.0)
     with pytest.raises(ValueError, match="a number or one per hypothesis"):
         optimal_leakage(PAIRS[0], [0.1] * 3)
     with pytest.raises(ValueError, match="any number of outputs"):
@@ -284,10 +282,6 @@ def test_errors() -> None:
         optimal_leakage(TERNARY[0], 0.1, outputs=2)
     with pytest.raises(ValueError, match="takes no start"):
         optimal_leakage(PAIRS[0], 0.1, outputs=2, start=Channel(np.eye(2)))
-    with pytest.raises(ValueError, match=r"The order is 0\.0; it must be a number from 0\.01 to 100"):
-        optimal_leakage(PAIRS[0], 0.1, order=0.0)
-    with pytest.raises(ValueError, match=r"The order is 1000; it must be a number from 0\.01 to 100"):
-        optimal_leakage(PAIRS[0], 0.1, order=1000)
     with pytest.raises(ValueError, match="The leakage is 1e-11; a limit must be 0, or 1e-09 bits or more"):
         optimal_leakage(PAIRS[0], 1e-11)
     with pytest.raises(ValueError, match="m >= 2"):

@@ -17,7 +17,7 @@ from ldpfrontier.optimal import robust
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
+from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.two_reports import budget_split, independent_reporting
 from ldpfrontier.types import Intractable
@@ -160,15 +160,6 @@ def test_levels_at_the_ends(envelope, pairs, epsilon):
         assert found.gap < 1e-6
 
 
-@pytest.mark.parametrize("epsilon", [30.5, 50.0, 745.0, 1e300])
-def test_levels_beyond(epsilon):
-    for call in (optimal_robust, lambda b, e: optimal_unconditional(b.centre, e)):
-        with pytest.raises(
-            ValueError, match=r"epsilon is .*; it must be a finite number, 0 or more, and at most 30"
-        ):
-            call(BALL, epsilon)
-
-
 @pytest.mark.parametrize("count", [10**10, 10**12])
 @pytest.mark.parametrize(("envelope", "pairs"), KINDS[:2])
 def test_a_cell_that_dominates(count, envelope, pairs):
@@ -201,34 +192,6 @@ def test_counts_of_any_type(counts):
     np.testing.assert_array_equal(RenyiBall.confidence(counts).centre, BALL.centre)
 
 
-@pytest.mark.parametrize("wrong", ["1", None, math.nan, -1, True, 1j, [1.0, 2.0], pd.Series([3.0])])
-def test_what_is_no_number_gets_a_sentence(wrong):
-    calls = [
-        lambda: optimal_robust(BALL, wrong),
-        lambda: optimal_robust(BALL, 1.0, tolerance=wrong),
-        lambda: optimal_unconditional(BALL.centre, wrong),
-        lambda: optimal_unconditional(BALL.centre, 1.0, tolerance=wrong),
-        lambda: response_threshold(BALL.centre, accuracy=wrong),
-        lambda: RenyiBall(BALL.centre, wrong),
-        lambda: RenyiBall(BALL.centre, 1.0, wrong),
-        lambda: RenyiBall.confidence(COUNTS, wrong),
-        lambda: BALL.contains(BALL.centre, wrong),
-        lambda: BALL.support(wrong, [[1, 0, 0]]),
-        lambda: BALL.sample(np.random.default_rng(1), wrong),
-        lambda: budget_split(BALL, wrong),
-        lambda: calibrated(lambda e: randomized_response(6, e), BALL, wrong),
-    ]
-    if wrong is not None:
-        calls += [
-            lambda: optimal_robust(BALL, 1.0, max_rounds=wrong),
-            lambda: optimal_robust(BALL, 1.0, envelope="exact", max_nodes=wrong),
-            lambda: calibrated(lambda e: randomized_response(6, e), BALL, 1.0, most=wrong),
-        ]
-    for call in calls:
-        with pytest.raises(ValueError, match=r"must be .*\.$|lies strictly .*\.$"):
-            call()
-
-
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -239,18 +202,11 @@ def test_what_is_no_number_gets_a_sentence(wrong):
         (lambda: BALL.support(2, [[1, 0, 0]]), "s is 2; it must be a sensitive value, from 0 to 1"),
         (lambda: BALL.support(0, [[1, 0, 1e200]]), "q has an entry that is not a number from -1e150"),
         (lambda: BALL.worst_case_epsilon("x"), "The channel is a str; it must be a Channel"),
-        (
-            lambda: BALL.worst_case_epsilon(randomized_response(6, 1.0), tol=-1),
-            "tol is -1; it must be 0 or more",
-        ),
-        (lambda: RenyiBall(BALL.centre, 1.0, 17), "order of the ball is 17; it must be from 1/64 to 16"),
         (lambda: RenyiBall.confidence([[1e300, 2]]), r"counts add up to 1e\+300; at most 2\^53"),
         (lambda: RenyiBall.confidence([[1, 2], [3]]), "table of counts has rows of different lengths"),
         (lambda: RenyiBall.confidence("abc"), "table of counts has the entry"),
         (lambda: optimal_robust(BALL.centre, 1.0), "The ball is a ndarray; it must be a RenyiBall"),
         (lambda: optimal_robust(BALL, 1.0, start="x"), "The start is a str; it must be a Channel"),
-        (lambda: optimal_robust(BALL, 1.0, max_rounds=0), "max_rounds is 0; it must be a whole number, 1 or"),
-        (lambda: budget_split(BALL, 1e5), r"epsilon is 100000.0; .* at most 300"),
         (lambda: calibrated(lambda e: "x", BALL, 1.0), "What the family returns is a str"),
         (
             lambda: CountTable(("s",), ("u",), (("a",), ("b",)), (("c",), ("d",)), [[0.5, 1], [1, 1]]),

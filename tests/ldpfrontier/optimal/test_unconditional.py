@@ -196,8 +196,6 @@ def test_errors_are_sentences():
         optimal_unconditional(np.full((3, 21), 1 / 63), 1.0)
     with pytest.raises(Intractable, match=r"2 x 21: all subsets of 21 cells"):
         response_excess(np.full((2, 21), 1 / 42), 1.0)
-    with pytest.raises(ValueError, match=r"epsilon is -1"):
-        optimal_unconditional([[0.5, 0.5]], -1.0)
     with pytest.raises(ValueError, match=r"at most 30"):
         response_threshold([[0.5, 0.5]], largest=31.0)
     with pytest.raises(ValueError, match=r"must be \(a1, a2\)"):

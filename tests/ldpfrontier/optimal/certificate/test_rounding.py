@@ -13,17 +13,11 @@ from ldpfrontier.optimal.certificate.branch_and_bound import BranchAndBound
 from ldpfrontier.optimal.certificate.lagrangian_relaxation import _ZERO, search_best_first
 from ldpfrontier.optimal.certificate.majorant import Majorant, affine_minorant
 from ldpfrontier.optimal.geometry.ball_body import Body
-from oracles import high_precision  # 60 digits
+from oracles.high_precision import xlogx
 from support.blocks import random_majorant
-
-assert high_precision.mp.dps == 60
 
 EPSILONS = (0.1, 1.0, 4.0, 15.0)
 ORDERS = (0.25, 0.5, 0.7, 1.0, 1.001, 2.0, 3.0, 4.0)
-
-
-def xlogx(w):
-    return w * log(w) if w else mpf(0)
 
 
 def tree_of(seed, epsilon, order, moving):

@@ -2,22 +2,16 @@
 
 import numpy as np
 import pytest
-from mpmath import expm1, fsum, log, mp, mpf
+from mpmath import expm1, fsum, mp, mpf
 
 from ldpfrontier.optimal.conditional.public_columns import PublicOracle
 from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
-from oracles import high_precision  # 60 digits
-
-assert high_precision.mp is mp
+from oracles.high_precision import divergence, xlogx
 
 EPSILONS = (0.1, 1.0, 4.0, 15.0)
-
-
-def xlogx(w):
-    return w * log(w) if w else mpf(0)
 
 
 @pytest.mark.parametrize("conditional", [np.inf, 0.0])
@@ -81,9 +75,9 @@ def value_at_vertex(family, cost, lo, hi, v):
     return fsum(mpf(c) * x for c, x in zip(cost.tolist(), vertex, strict=True)) if inside else None
 
 
-def k_of(divergence, order):
+def k_of(spent, order):
     g = (mpf(order) - 1) / mpf(order)
-    return divergence if g == 0 else expm1(g * divergence) / g
+    return spent if g == 0 else expm1(g * spent) / g
 
 
 @pytest.mark.parametrize("order", [0.25, 0.5, 0.7, 1.0, 1.001, 2.0, 4.0])
@@ -105,5 +99,5 @@ def test_cuts_are_of_members_of_the_set(order, radius, long):
                 entries, factor = [abs(mpf(x)) for x in row], mp.e ** mpf(epsilon)
                 total = fsum(entries)
                 assert total <= 1 if max(row) > 0 else total >= factor
-                spent += p * k_of(high_precision.divergence(own, [x / total for x in entries], order), order)
+                spent += p * k_of(divergence(own, [x / total for x in entries], order), order)
             assert spent <= k_of(mpf(radius), order)

@@ -88,8 +88,8 @@ def test_properties(seed, k, kind, epsilon):
         assert utility(channel) <= optimum.upper_bound + 1e-14
     # Monotone in epsilon, and data processing.
     assert optimal_ldp(utility, 0.7 * epsilon).value <= optimum.value + slack
-    noise = Channel(rng.dirichlet(np.ones(3), optimum.channel.n_outputs))
-    assert utility(optimum.channel.compose(noise)) <= optimum.value + slack
+    noise = rng.dirichlet(np.ones(3), optimum.channel.n_outputs)
+    assert utility(Channel(optimum.channel.matrix @ noise)) <= optimum.value + slack
     # No private channel made of random columns is better.
     for _ in range(5):
         values = rng.choice([1.0, math.exp(-epsilon)], size=(k, 6))
@@ -278,10 +278,6 @@ def test_errors():
         FDivergence(half, half, f=lambda t: -((t - 1) ** 2))
     with pytest.raises(ValueError, match="f must map an array"):
         FDivergence(half, half, f=lambda t: t * np.log(t))
-    with pytest.raises(ValueError, match=r"epsilon is 301\.0; it must be .*, and at most 300"):
-        optimal_ldp(FDivergence(half, half), 301.0)
-    with pytest.raises(ValueError, match="must be a finite number, 0 or more"):
-        optimal_ldp(FDivergence(half, half), -1.0)
     with pytest.raises(ValueError, match="The start has 3 inputs; it must have 2"):
         optimal_ldp(MutualInformation(half), 1.0, start=randomized_response(3, 1.0))
 

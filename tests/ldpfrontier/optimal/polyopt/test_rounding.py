@@ -4,32 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
-from mpmath import fsum, log, mp, mpf
+from mpmath import fsum, log, mpf
 
 from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctPairsFamily
 from ldpfrontier.optimal.polyopt.fixed_delta import FixedDeltaBounds
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from oracles import high_precision  # 60 digits
-
-assert high_precision.mp is mp
+from oracles.high_precision import vertex_rows
 
 EPSILONS = (0.1, 1.0, 4.0, 15.0)
-
-
-def exact_rows(product, duals):
-    """f and z of all vertices of every block, from their entries, the duals and P as they are."""
-    found, prices = [], duals.reshape(product.centre.shape)
-    for block, prior, own in zip(product.blocks, product.centre, prices, strict=True):
-        rows = []
-        for w in block.vectors(np.arange(len(block))).tolist():
-            cells = [
-                (mpf(x), mpf(p), mpf(c)) for x, p, c in zip(w, prior.tolist(), own.tolist(), strict=True)
-            ]
-            z = fsum(p * x for x, p, _ in cells)
-            rows.append((fsum((p * x * log(x) if x else 0) - c * x for x, p, c in cells), z))
-        found.append(rows)
-    return found
 
 
 @pytest.mark.parametrize("apart", [0.0, 1.0])
@@ -53,7 +36,7 @@ def test_no_column_of_any_delta_has_more(epsilon, apart, long):
         for s0, delta in deltas:
             best = max(
                 fsum(f for f, _ in chosen) / (Z := fsum(z for _, z in chosen)) - log(Z)
-                for chosen in itertools.product(*exact_rows(family.product(s0, float(delta)), duals))
+                for chosen in itertools.product(*vertex_rows(family.product(s0, float(delta)), duals))
             )
             if best > 0:
                 assert best <= mpf(bound) + mpf(error)

@@ -14,9 +14,7 @@ from ldpfrontier.optimal.products.pricing import BlockProduct, ProductFamily
 from ldpfrontier.optimal.products.pricing_error import pricing_error
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
-from oracles import high_precision  # 60 digits
-
-assert high_precision.mp.dps == 60
+from oracles.high_precision import vertex_rows
 
 #: Duals are also moved by so much, by what cancels in their sum: what the error has to grow with.
 APART = (0.0, 1.0, 1e3, 1e6)
@@ -28,21 +26,6 @@ def product_of(shape, epsilon, seed):
     ball = RenyiBall.confidence(counts)
     rows = zip(ball.lower_bounds, ball.centre, strict=True)
     return BlockProduct([Block(lower, prior, epsilon) for lower, prior in rows], ball.centre)
-
-
-def exact_rows(product, duals):
-    """f and z of all vertices of every block, from their entries, the duals and P as they are."""
-    found, prices = [], duals.reshape(product.centre.shape)
-    for block, prior, own in zip(product.blocks, product.centre, prices, strict=True):
-        rows = []
-        for w in block.vectors(np.arange(len(block))).tolist():
-            pairs = [
-                (mpf(x), mpf(p), mpf(c)) for x, p, c in zip(w, prior.tolist(), own.tolist(), strict=True)
-            ]
-            z = fsum(p * x for x, p, _ in pairs)
-            rows.append((fsum((p * x * log(x) if x else 0) - c * x for x, p, c in pairs), z))
-        found.append(rows)
-    return found
 
 
 def total(duals):
@@ -61,7 +44,7 @@ def test_the_tangent(shape, apart, long):
         product = product_of(shape, epsilon, seed)
         duals = moved(Decomposition(product, epsilon).solve(product.explore).ravel(), apart, seed)
         kappa, lam = product.best_tangent(duals)
-        tops = fsum(max(f - mpf(lam) * z for f, z in rows) for rows in exact_rows(product, duals))
+        tops = fsum(max(f - mpf(lam) * z for f, z in rows) for rows in vertex_rows(product, duals))
         assert tops < 0
         exact = total(duals) + mpf(lam) - 1 - log(-tops)
         error = pricing_error([product], duals + kappa * product.scale)
@@ -81,7 +64,7 @@ def test_combinations(shape, apart):
         bound, _ = product.price(duals, product.efforts - 1)
         best = max(
             fsum(f for f, _ in chosen) / (Z := fsum(z for _, z in chosen)) - log(Z)
-            for chosen in itertools.product(*exact_rows(product, duals))
+            for chosen in itertools.product(*vertex_rows(product, duals))
         )
         assert bound > 0.0
         assert best - mpf(bound) <= pricing_error([product], duals + bound * product.scale)
@@ -108,7 +91,7 @@ def test_a_bound_is_raised(epsilon):
     # The largest reduced cost of all columns, per unit of Z, at the duals of the bound.
     best = max(
         fsum(f for f, _ in chosen) / (Z := fsum(z for _, z in chosen)) - log(Z)
-        for chosen in itertools.product(*exact_rows(product, at))
+        for chosen in itertools.product(*vertex_rows(product, at))
     )
     assert total(at) + best <= optimum.bound
 
