@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import chdtri, gammaln, logsumexp
+from scipy.special import chdtri, gammaln
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution, as_instance, as_numbers
@@ -255,7 +255,7 @@ def _least_odds_ratio(tu: float, tw: float, su: float, sw: float, log_tail: floa
 
     def excess(log_rho: float) -> float:
         terms = weights + (k - tu) * log_rho
-        return float(logsumexp(terms[beyond:]) - logsumexp(terms)) - log_tail
+        return _log_sum(terms[beyond:]) - _log_sum(terms) - log_tail
 
     start = math.log((tu + 0.5) * (sw + 0.5) / ((tw + 0.5) * (su + 0.5)))
     step, lower, upper = 0.5, start, start
@@ -265,6 +265,12 @@ def _least_odds_ratio(tu: float, tw: float, su: float, sw: float, log_tail: floa
         upper, step = upper + step, 2.0 * step
     root = float(brentq(excess, lower, upper, xtol=SETTINGS.odds_accuracy)) if lower < upper else lower
     return math.exp(root - 2.0 * SETTINGS.odds_accuracy)
+
+
+def _log_sum(terms: FloatArray) -> float:
+    """Return the logarithm of the sum of exponentials: what SciPy does, without its checks."""
+    largest = float(terms.max())
+    return largest + math.log(float(np.exp(terms - largest).sum()))
 
 
 def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
