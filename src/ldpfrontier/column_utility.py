@@ -50,7 +50,7 @@ class ColumnUtility(SublinearUtility):
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", MutualInformation(self.prior).prior)
         check_callable(self.function, "The function")
-        if self.unit not in ("nats", "bits", "1"):
+        if not isinstance(self.unit, str) or self.unit not in ("nats", "bits", "1"):
             raise ValueError(f"unit is {excerpt(self.unit)}; it must be 'nats', 'bits' or '1'.")
         self._check_sublinear()
 

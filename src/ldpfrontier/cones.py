@@ -16,18 +16,21 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_count, as_number, as_numbers
+from ldpfrontier.numerics.arguments import as_count, as_number, as_numbers, excerpt
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.types import FloatArray
 
 #: Rounding that inequalities may have at the constant column, as a share of their coefficients.
 _ROUNDING = 1e-12
+#: Most inputs of a cone that is made here: its inequalities are as many as pairs of these.
+_MOST_INPUTS = 1_000
+_SIZES = f"a whole number, 1 to {_MOST_INPUTS:,}"
 #: Share of a column that is mixed with the constant one so that rounding leaves it inside.
 _MARGIN = 4e-16
 
@@ -142,6 +145,8 @@ class PolyhedralCone(Combinable):
                 " less, as the mechanism that tells nothing has constant columns and keeps every promise."
             )
         object.__setattr__(self, "inequalities", np.ascontiguousarray(rows[sizes > 0]))
+        if self.table is not None:
+            object.__setattr__(self, "table", _checked_shape(self.table, "The table"))
         if self.table is not None and math.prod(self.table) != rows.shape[1]:
             raise ValueError(
                 f"The table has {self.table[0]} x {self.table[1]} cells; it must have as many as inputs,"
@@ -278,7 +283,7 @@ def local_cone(inputs: int, epsilon: float) -> PolyhedralCone:
     ValueError
         If a number is out of range.
     """
-    inputs, ratio = as_count(inputs, "inputs", "a whole number, 1 or more", least=1), _ratio(epsilon)
+    inputs, ratio = as_count(inputs, "inputs", _SIZES, least=1, most=_MOST_INPUTS), _ratio(epsilon)
     return PolyhedralCone(_ratios(list(itertools.permutations(range(inputs), 2)), inputs, lambda x, y: ratio))
 
 
@@ -310,10 +315,26 @@ def unconditional_cone(shape: tuple[int, int], epsilon: float) -> PolyhedralCone
     return _table_cone(shape, epsilon, lambda s, u, t, w: s != t)
 
 
+def _checked_shape(shape: Any, name: str) -> tuple[int, int]:
+    """Return the numbers of sensitive and useful values.
+
+    Raises
+    ------
+    ValueError
+        If they are not two whole numbers, from 1 to the most cells of a table.
+    """
+    if not isinstance(shape, (tuple, list)) or len(shape) != 2:
+        raise ValueError(
+            f"{name} is {excerpt(shape)}; it must be two whole numbers, of sensitive and useful values."
+        )
+    a1, a2 = (as_count(size, name, _SIZES, least=1, most=_MOST_INPUTS) for size in shape)
+    return a1, a2
+
+
 def _table_cone(
     shape: tuple[int, int], epsilon: float, compared: Callable[[int, int, int, int], bool]
 ) -> PolyhedralCone:
-    a1, a2 = (as_count(a, "the shape", "two whole numbers, 1 or more", least=1) for a in shape)
+    a1, a2 = _checked_shape(shape, "The shape")
     cells, ratio = list(itertools.product(range(a1), range(a2))), _ratio(epsilon)
     pairs = [
         (x, y) for x, y in itertools.product(range(len(cells)), repeat=2) if compared(*cells[x], *cells[y])
@@ -339,11 +360,11 @@ def polyopt_cone(lower: ArrayLike, epsilon: float, *, pairs: str = "all") -> Pol
         If a number is out of range.
     """
     L, ratio = as_numbers(lower, "The lower bounds"), _ratio(epsilon)
-    if L.ndim != 2 or not ((L >= 0).all() and (L.sum(axis=1) <= 1.0 + 1e-9).all()):
+    if L.ndim != 2 or 0 in L.shape or not ((L >= 0).all() and (L.sum(axis=1) <= 1.0 + 1e-9).all()):
         raise ValueError(
             "The lower bounds must be a matrix of numbers, 0 or more, with row sums of at most 1."
         )
-    if pairs not in ("all", "distinct"):
+    if not isinstance(pairs, str) or pairs not in ("all", "distinct"):
         raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
     a1, a2 = L.shape
     # The vertices of the simplex around F_{U|s}.

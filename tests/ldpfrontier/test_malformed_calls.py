@@ -138,24 +138,6 @@ def good(tmp_path_factory):
             "max_rounds": 9,
             "start": square,
         },
-        "optimal_estimation": {
-            "prior": PRIOR,
-            "cone": l.local_cone(3, 1.0),
-            "target": None,
-            "tolerance": 1e-6,
-            "max_rounds": 9,
-        },
-        "estimation_error": {"channel": channel, "prior": PRIOR, "target": np.eye(3)},
-        "optimal_robust": {
-            "ball": ball,
-            "epsilon": 1.0,
-            "envelope": "simplex",
-            "pairs": "all",
-            "tolerance": 1e-6,
-            "max_rounds": 9,
-            "max_nodes": 0,
-            "start": square,
-        },
         "OddsRatios": {"prior": ball.centre, "low": np.ones((2, 2, 3, 3))},
         "OddsRatios.known": {"distribution": ball.centre},
         "OddsRatios.confidence": {"counts": [[15, 5, 10], [10, 35, 25]], "beta": 0.05, "method": "exact"},
@@ -270,9 +252,18 @@ def good(tmp_path_factory):
 
 
 #: What its users make of others: results, and an error.
-RESULTS = {"Audit", "BudgetSplit", "Calibration", "Design", "Estimate", "Intractable"}
+RESULTS = {"Audit", "BudgetSplit", "Calibration", "Cone", "Design", "Estimate", "Intractable"}
 RESULTS |= {"Optimum", "PrivateChannel"}
-NAMES = sorted({*l.__all__, "RenyiBall.confidence", "RenyiBall.worst_case_epsilon"} - RESULTS)
+NAMES = sorted(
+    {
+        *l.__all__,
+        "RenyiBall.confidence",
+        "RenyiBall.worst_case_epsilon",
+        "OddsRatios.known",
+        "OddsRatios.confidence",
+    }
+    - RESULTS
+)
 
 
 def test_every_public_name_is_attacked(good):

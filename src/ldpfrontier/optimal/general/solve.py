@@ -140,9 +140,9 @@ def robust_cone(
         If an argument is of another kind or out of range.
     """
     as_instance(ball, RenyiBall, "The ball")
-    if envelope not in ("exact", "projections", "simplex"):
+    if not isinstance(envelope, str) or envelope not in ("exact", "projections", "simplex"):
         raise ValueError(f"envelope is {envelope!r}; it must be 'simplex', 'projections' or 'exact'.")
-    if pairs not in ("all", "distinct"):
+    if not isinstance(pairs, str) or pairs not in ("all", "distinct"):
         raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
     level = as_number(epsilon, "epsilon", "a number of nats, above 0 and at most 30", least=1e-300, most=30.0)
     return Oracle(ball, level, envelope, pairs)
