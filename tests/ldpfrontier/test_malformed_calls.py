@@ -254,15 +254,8 @@ def good(tmp_path_factory):
 #: What its users make of others: results, and an error.
 RESULTS = {"Audit", "BudgetSplit", "Calibration", "Cone", "Design", "Estimate", "Intractable"}
 RESULTS |= {"Optimum", "PrivateChannel"}
-NAMES = sorted(
-    {
-        *l.__all__,
-        "RenyiBall.confidence",
-        "RenyiBall.worst_case_epsilon",
-        "OddsRatios.known",
-        "OddsRatios.confidence",
-    }
-    - RESULTS
+METHODS = {"RenyiBall.confidence", "RenyiBall.worst_case_epsilon", "OddsRatios.known", "OddsRatios.confidence"}
+NAMES = sorted(({*l.__all__} | METHODS) - RESULTS)
 )
 
 
