@@ -254,9 +254,13 @@ def good(tmp_path_factory):
 #: What its users make of others: results, and an error.
 RESULTS = {"Audit", "BudgetSplit", "Calibration", "Cone", "Design", "Estimate", "Intractable"}
 RESULTS |= {"Optimum", "PrivateChannel"}
-METHODS = {"RenyiBall.confidence", "RenyiBall.worst_case_epsilon", "OddsRatios.known", "OddsRatios.confidence"}
+METHODS = {
+    "RenyiBall.confidence",
+    "RenyiBall.worst_case_epsilon",
+    "OddsRatios.known",
+    "OddsRatios.confidence",
+}
 NAMES = sorted(({*l.__all__} | METHODS) - RESULTS)
-)
 
 
 def test_every_public_name_is_attacked(good):
