@@ -159,7 +159,7 @@ class Runs:
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert (done.returncode == 0) == ok, done.stderr
@@ -313,10 +313,10 @@ def test_an_edit_during_a_run_leaves_nothing_stale_when_it_is_reverted(runs, tmp
     shutil.rmtree(runs.directory / "results/tables")
     shutil.rmtree(runs.directory / "logs/faulty2026")
     run = runs.start(target, TOY_HELD=str(held), python=runs.python)
-    wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2)
+    wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2, seconds=300)
     with edited(runs.house / "workflow" / place):
         held.unlink()
-        assert run.wait(timeout=90) != 0
+        assert run.wait(timeout=300) != 0
     assert not (runs.directory / lost).exists()
     logged = "".join(path.read_text() for path in runs.directory.glob("logs/**/*.log"))
     assert f"The code was edited after this run had been planned: ../house/workflow/{place}." in logged
@@ -350,7 +350,7 @@ def test_edits_in_random_places_during_a_run_leave_nothing_stale(fresh, tmp_path
         time.sleep(chance.uniform(0, 8))
         with edited(place):
             time.sleep(chance.uniform(0.2, 4))
-        run.wait(timeout=120)
+        run.wait(timeout=300)
         runs("all")
         made = runs.made()
         assert {name for name in expected if made[name] != expected[name]} == set(), place
@@ -432,7 +432,7 @@ def test_a_run_that_fails_or_is_killed_changes_nothing_by_hand(fresh, tmp_path):
     changed = {**CONFIGURATION, "seed": 2}
     held.touch()
     run = runs.start(configuration=changed, TOY_HELD=str(held))
-    wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2)
+    wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2, seconds=300)
     jobs = psutil.Process(run.pid).children(recursive=True)
     for process in (run, *jobs):
         process.kill()
