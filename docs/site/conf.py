@@ -67,8 +67,9 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["dollarmath"]
 myst_fence_as_directive = ["math"]
 myst_heading_anchors = 4
-# Blocks of code of the pages have languages that Pygments does not know.
-suppress_warnings = ["misc.highlighting_failure"]
+# Blocks of code of the pages have languages that Pygments does not know; and in the types of arguments,
+# "shape" is no reference to one of the attributes of that name.
+suppress_warnings = ["misc.highlighting_failure", "ref.python"]
 
 default_role = "py:obj"
 autodoc_default_options = {"members": True}

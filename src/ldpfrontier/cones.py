@@ -159,7 +159,7 @@ class PolyhedralCone(Combinable):
         return self.table or (1, self.inequalities.shape[1])
 
     def violation(self, columns: FloatArray) -> float:
-        """Return the largest (B v)_i / (|B| v)_i of columns, (m, inputs); 0 or less if all are inside."""
+        """Return the largest b . v of rows b of B, divided by its magnitudes, over columns (m, inputs)."""
         values, sizes = columns @ self.inequalities.T, columns @ np.abs(self.inequalities).T
         return float(np.divide(values, sizes, out=np.zeros_like(values), where=sizes > 0).max(initial=0.0))
 

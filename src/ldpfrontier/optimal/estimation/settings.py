@@ -30,20 +30,20 @@ class EstimationSettings:
     row_sums: float = 1e-9
     #: Slack of an inequality, as a share of its size, that counts as none.
     equality: float = 1e-12
-
-    # Tuning.
     #: The gap of the interior-point method, as a share of the tolerance.
     inner_gap: float = 1e-2
     #: The same at the finest: beyond it, rounding takes over.
     finest_gap: float = 1e-10
     #: Share of the way to the boundary that a step may go.
     boundary: float = 0.95
+    #: Error that columns of little weight may cost when they are dropped, as a share of the tolerance.
+    dropped: float = 1e-2
+
+    # Tuning.
     #: Share of the present complementarity that a step aims at, after a long step.
     long_step_centering: float = 0.1
     #: The same after a short one, and in the first step.
     short_step_centering: float = 0.6
-    #: Error that columns of little weight may cost when they are dropped, as a share of the tolerance.
-    dropped: float = 1e-2
 
 
 SETTINGS = EstimationSettings()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class GeneralSettings:
     """Constants of the modules of this folder."""
 
-    # Stated limits; those of sizes are in `optimal.registry`.
+    # Stated limits. Those of sizes are in `optimal.registry`.
     #: Rounds of column generation.
     max_rounds: int = 1_000
     #: Relative gap to which a utility is maximized by default.
