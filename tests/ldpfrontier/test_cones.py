@@ -130,7 +130,7 @@ def test_the_cone_of_polyopt_is_that_of_all_vertices():
         (lambda: PolyhedralCone([[1.0, -1.0]], (2, 2)), "The table has 2 x 2 cells"),
         (lambda: local_cone(0, 1.0), "inputs is 0"),
         (lambda: local_cone(3, -1.0), "epsilon is -1"),
-        (lambda: conditional_cone((2, 0), 1.0), "the shape is 0"),
+        (lambda: conditional_cone((2, 0), 1.0), "The shape is 0"),
         (lambda: polyopt_cone([[0.9, 0.9]], 1.0), "The lower bounds must be"),
         (lambda: polyopt_cone([[0.1, 0.9]], 1.0, pairs="some"), "pairs is 'some'"),
         (lambda: local_cone(3, 1.0) & local_cone(4, 1.0), "3 and 4 inputs"),
