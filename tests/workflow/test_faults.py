@@ -530,4 +530,4 @@ def test_results_without_their_record_are_noticed(runs):
 def test_a_raw_file_that_is_not_there_is_noticed_in_a_finished_directory(runs):
     missing = {**CONFIGURATION, "adult": CONFIGURATION["adult"] | {"source": "file", "file": "adult.data"}}
     said = runs("-n", configuration=missing, ok=False)
-    assert "adult.file is 'adult.data'; there is no such file." in said
+    assert "adult.file is 'adult.data'; there is no such file beside the files of configuration" in said

@@ -188,8 +188,8 @@ def test_a_failure_with_a_conditional_level_is_named(monkeypatch: pytest.MonkeyP
 
 def test_outside_the_ranges_of_programs_a_mechanism_of_all_pairs_is_in_the_class() -> None:
     """Secret randomized response compares different sensitive values only, and is not in this class."""
-    found = optimal_robust(BALL, 1e-5, conditional_epsilon=1.0)
-    check_class(found.channel, BALL.lower_bounds, 1e-5, distinct=False)
+    found = optimal_robust(WIDE, 1e-5, conditional_epsilon=1.0)
+    check_class(found.channel, WIDE.lower_bounds, 1e-5, distinct=False)
     assert 0.0 < found.value <= found.bound
     assert any("randomized response of all cells" in text for text in found.method.fallbacks)
 
