@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from ldpfrontier.optimal.association import optimal_association
     from ldpfrontier.optimal.estimation.error import estimation_error
     from ldpfrontier.optimal.estimation.solve import optimal_estimation
-    from ldpfrontier.optimal.general.solve import optimal_mechanism, robust_cone
+    from ldpfrontier.optimal.exact.separation import robust_cone
+    from ldpfrontier.optimal.general.solve import optimal_mechanism
     from ldpfrontier.optimal.improved_reporting import improved_reporting
     from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
     from ldpfrontier.optimal.ldp.solve import optimal_ldp
@@ -140,7 +141,7 @@ __all__ = [
 #: The module that defines each name, as imported above for type checkers.
 _HOMES = {
     "unconditional_cone": "cones",
-    "robust_cone": "optimal.general.solve",
+    "robust_cone": "optimal.exact.separation",
     "polyopt_cone": "cones",
     "optimal_mechanism": "optimal.general.solve",
     "local_cone": "cones",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import check_callable, excerpt
+from ldpfrontier.numerics.arguments import check_callable, check_choice
 from ldpfrontier.optimum import Unit
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
@@ -50,8 +51,7 @@ class ColumnUtility(SublinearUtility):
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", MutualInformation(self.prior).prior)
         check_callable(self.function, "The function")
-        if not isinstance(self.unit, str) or self.unit not in ("nats", "bits", "1"):
-            raise ValueError(f"unit is {excerpt(self.unit)}; it must be 'nats', 'bits' or '1'.")
+        check_choice(self.unit, "unit", get_args(Unit))
         self._check_sublinear()
 
     def _check_sublinear(self) -> None:
@@ -81,7 +81,7 @@ class ColumnUtility(SublinearUtility):
 
     def __call__(self, channel: Channel) -> float:
         """Return the utility of the channel, in its unit."""
-        return float(self.extended(channel.matrix.T).sum())
+        return float(self.homogeneous_values(channel.matrix.T).sum())
 
     def columns(self, vectors: FloatArray) -> Columns:
         """Scale columns (m, inputs) to P . v = 1 and value them."""

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_count, as_number, as_numbers, excerpt
+from ldpfrontier.numerics.arguments import as_count, as_number, as_numbers, check_choice, excerpt
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.types import FloatArray
 
@@ -31,7 +31,7 @@ _ROUNDING = 1e-12
 #: Most inputs of a cone that is made here: its inequalities are as many as pairs of these.
 _MOST_INPUTS = 1_000
 _SIZES = f"a whole number, 1 to {_MOST_INPUTS:,}"
-#: Share of a column that is mixed with the constant one so that rounding leaves it inside.
+#: Rounding of an inequality at a column, as a share of its magnitudes, by which it counts as larger.
 _MARGIN = 4e-16
 
 
@@ -56,12 +56,12 @@ class Cone(Protocol):
         They may be nearly the most violated ones, at less cost, unless the exact ones are asked for.
         """
 
-    def fall(self, cuts: FloatArray) -> FloatArray | float:
-        """Return -a . 1 >= 0 of cuts (..., inputs), by how much the constant column is inside."""
+    def constant_slack(self, cuts: FloatArray) -> FloatArray | float:
+        """Return the slack -a . 1 >= 0 of cuts (..., inputs) at the constant column."""
 
     @property
-    def least_fall(self) -> float:
-        """The least `fall` of cuts whose largest coefficient is 1."""
+    def least_constant_slack(self) -> float:
+        """The least slack at the constant column of cuts whose largest coefficient is 1."""
 
     def raised(self, columns: FloatArray) -> FloatArray:
         """Return columns, (m, inputs), moved closer to the cone where that is easily done."""
@@ -73,8 +73,35 @@ class Cone(Protocol):
         """Return upper bounds on the entries of columns v with scale . v = 1, (inputs,); inf is allowed."""
 
 
-class Combinable:
-    """What makes two cones one by ``&``: the columns that are in both."""
+def check_cone(value: Any) -> None:
+    """Check that an argument is a cone of columns.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if not isinstance(value, Cone):
+        raise ValueError(
+            f"The cone is a {type(value).__name__}; it must be a PolyhedralCone or another Cone."
+        )
+
+
+class BaseCone:
+    """What most cones have in common, the intersection ``a & b`` among it."""
+
+    def constant_slack(self, cuts: FloatArray) -> FloatArray | float:
+        """Return the slack -a . 1 of cuts (..., inputs) at the constant column, shape (...)."""
+        return np.asarray(-cuts.sum(axis=-1))
+
+    def raised(self, columns: FloatArray) -> FloatArray:
+        """Return the columns as they are."""
+        return columns
+
+    def entry_bounds(self, scale: FloatArray) -> FloatArray:
+        """Return 1 / scale, (inputs,): the engine's programs lower these bounds."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / scale * (1.0 + gamma(4)))
 
     def __and__(self, other: Cone) -> Cone:
         """Return the cone of the columns that are in both.
@@ -98,7 +125,7 @@ class Combinable:
 
 
 @dataclass(frozen=True, eq=False)
-class PolyhedralCone(Combinable):
+class PolyhedralCone(BaseCone):
     """The columns v >= 0 with B v <= 0.
 
     Parameters
@@ -167,26 +194,18 @@ class PolyhedralCone(Combinable):
         """Return no cuts: all are known from the beginning, shape (m, 0, inputs)."""
         return np.zeros((len(columns), 0, columns.shape[1]))
 
-    def fall(self, cuts: FloatArray) -> FloatArray:
-        """Return -a . 1 of cuts, with the shape of all but their last axis."""
-        return np.asarray(-cuts.sum(axis=-1))
-
     @cached_property
-    def least_fall(self) -> float:
-        """The least -a . 1 of the inequalities, as a share of their largest coefficients."""
+    def least_constant_slack(self) -> float:
+        """The least slack of the inequalities at the constant column, as a share of their coefficients."""
         rows = self.inequalities
         return max(float((-rows.sum(axis=1) / np.abs(rows).max(axis=1)).min(initial=1.0)), 0.0)
-
-    def raised(self, columns: FloatArray) -> FloatArray:
-        """Return the columns."""
-        return columns
 
     def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mix columns with the constant one, no more than needed; there are no cuts to return."""
         share, mean = self._shares(columns)[:, None], columns.mean(axis=1, keepdims=True)
         return (1.0 - share) * columns + share * mean, np.zeros((0, columns.shape[1]))
 
-    def kept(self, channel: Channel) -> Channel:
+    def mix_inside(self, channel: Channel) -> Channel:
         """Mix a channel with one that tells nothing, no more than needed for all its columns to be inside."""
         columns = channel.matrix.T
         share = float(self._shares(columns).max(initial=0.0))
@@ -206,14 +225,9 @@ class PolyhedralCone(Combinable):
         shares = np.divide(excess, total, out=np.zeros_like(excess), where=total > 0)
         return np.asarray(shares.max(axis=1, initial=0.0))
 
-    def entry_bounds(self, scale: FloatArray) -> FloatArray:
-        """Return 1 / scale, (inputs,): the engine's programs lower these bounds."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(1.0 / scale * (1.0 + gamma(4)))
-
 
 @dataclass(frozen=True, eq=False)
-class Intersection(Combinable):
+class Intersection(BaseCone):
     """The columns that are in two cones; attributes and methods as of `Cone`."""
 
     first: Cone
@@ -234,14 +248,10 @@ class Intersection(Combinable):
         parts = [cone.separate(columns, exact=exact) for cone in (self.first, self.second)]
         return np.concatenate(parts, axis=1)
 
-    def fall(self, cuts: FloatArray) -> FloatArray:
-        """Return -a . 1 of cuts, with the shape of all but their last axis."""
-        return np.asarray(-cuts.sum(axis=-1))
-
     @property
-    def least_fall(self) -> float:
+    def least_constant_slack(self) -> float:
         """The smaller one of both cones."""
-        return min(self.first.least_fall, self.second.least_fall)
+        return min(self.first.least_constant_slack, self.second.least_constant_slack)
 
     def raised(self, columns: FloatArray) -> FloatArray:
         """Return columns moved closer to the first cone, then to the second."""
@@ -249,8 +259,7 @@ class Intersection(Combinable):
 
     def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Move columns into both cones: in turns, as each moves them towards the constant column."""
-        cuts = list[FloatArray]()
-        inside = columns
+        inside, cuts = columns, list[FloatArray]()
         for cone in (self.first, self.second, self.first):
             inside, found = cone.pull(inside)
             cuts.append(found)
@@ -364,8 +373,7 @@ def polyopt_cone(lower: ArrayLike, epsilon: float, *, pairs: str = "all") -> Pol
         raise ValueError(
             "The lower bounds must be a matrix of numbers, 0 or more, with row sums of at most 1."
         )
-    if not isinstance(pairs, str) or pairs not in ("all", "distinct"):
-        raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
+    check_choice(pairs, "pairs", ("all", "distinct"))
     a1, a2 = L.shape
     # The vertices of the simplex around F_{U|s}.
     vertices = L[:, None, :] + np.maximum(1.0 - L.sum(axis=1), 0.0)[:, None, None] * np.eye(a2)

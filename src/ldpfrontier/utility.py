@@ -73,30 +73,17 @@ class Utility(Protocol):
         """
 
 
-class SublinearUtility:
+if TYPE_CHECKING:
+    _Utility = Utility
+else:  # properties of the protocol would become defaults of the fields of dataclasses
+    _Utility = object
+
+
+class SublinearUtility(_Utility):
     """What spatial branch and bound asks of a `Utility`, with answers for any convex function.
 
     mu is meant on all of v >= 0 here: homogeneous of degree 1, and convex.
     """
-
-    if TYPE_CHECKING:  # fields of the dataclasses below
-
-        @property
-        def prior(self) -> FloatArray:
-            """As of `Utility`."""
-
-        @property
-        def unit(self) -> Unit:
-            """As of `Utility`."""
-
-        def __call__(self, channel: Channel) -> float:
-            """As of `Utility`."""
-
-        def columns(self, vectors: FloatArray) -> Columns:
-            """As of `Utility`."""
-
-        def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
-            """As of `Utility`."""
 
     def values(self, columns: FloatArray) -> FloatArray:
         """Return mu of columns, (m, inputs), with prior . v = 1, shape (m,)."""
@@ -107,7 +94,10 @@ class SublinearUtility:
         m, n = columns.shape
         steps = NUMERICS.gradient_floor * np.maximum(columns, NUMERICS.gradient_floor)
         moved = columns[:, None, :] + steps[:, None, :] * np.eye(n)
-        rise = self.extended(moved.reshape(-1, n)).reshape(m, n) - self.extended(columns)[:, None]
+        rise = (
+            self.homogeneous_values(moved.reshape(-1, n)).reshape(m, n)
+            - self.homogeneous_values(columns)[:, None]
+        )
         return np.asarray(rise / steps)
 
     def majorant(self, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -125,7 +115,7 @@ class SublinearUtility:
         slopes = self.gradient(((lo + hi) / 2.0)[None])[0]
         upper = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
         corners = np.where(upper == 1, hi, lo)
-        values = self.extended(corners)
+        values = self.homogeneous_values(corners)
         error = gamma(n + 64) * (np.abs(values) + corners @ np.abs(slopes))
         return slopes, np.full(n, float((values - corners @ slopes + error).max()) / n * (1.0 + gamma(n)))
 
@@ -133,13 +123,16 @@ class SublinearUtility:
         """Return by how much the majorant exceeds mu at v, as a sum over the inputs, shape (inputs,)."""
         slopes, constants = self.majorant(lo, hi)
         n, middle = lo.size, (lo + hi) / 2.0
-        gap = max(float(slopes @ v + constants.sum() - self.extended(v[None])[0]), 0.0)
+        gap = max(float(slopes @ v + constants.sum() - self.homogeneous_values(v[None])[0]), 0.0)
         arms = np.concatenate([np.diag(hi - middle), np.diag(lo - middle)]) + middle
-        bends = self.extended(arms).reshape(2, n).sum(axis=0) - 2.0 * self.extended(middle[None])[0]
+        bends = (
+            self.homogeneous_values(arms).reshape(2, n).sum(axis=0)
+            - 2.0 * self.homogeneous_values(middle[None])[0]
+        )
         bends = np.maximum(bends, 1e-12 * (hi - lo))
         return np.asarray(gap * bends / max(float(bends.sum()), 1e-300))
 
-    def extended(self, columns: FloatArray) -> FloatArray:
+    def homogeneous_values(self, columns: FloatArray) -> FloatArray:
         """Return mu of columns of any mass, (m, inputs); a column that never occurs is worth nothing."""
         mass = columns @ self.prior.ravel()
         values, occurs = np.zeros(len(columns)), mass > 0

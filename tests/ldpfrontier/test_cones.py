@@ -61,7 +61,7 @@ def test_the_constant_column_meets_every_inequality(cone):
     assert isinstance(cone, Cone)
     assert (cone.inequalities.sum(axis=1) <= 1e-12).all()
     assert cone.shape[0] * cone.shape[1] == 6
-    assert 0 < cone.least_fall <= 1
+    assert 0 < cone.least_constant_slack <= 1
 
 
 @pytest.mark.parametrize(

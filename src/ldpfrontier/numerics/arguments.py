@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -193,6 +194,19 @@ def as_instance(value: Any, kind: type, name: str) -> None:
     """
     if not isinstance(value, kind):
         raise ValueError(f"{name} is a {type(value).__name__}; it must be a {kind.__name__}.")
+
+
+def check_choice(value: Any, name: str, allowed: Sequence[str]) -> None:
+    """Check that an argument is one of two or more texts.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if not isinstance(value, str) or value not in allowed:
+        *first, last = map(repr, allowed)
+        raise ValueError(f"{name} is {excerpt(value)}; it must be {', '.join(first)} or {last}.")
 
 
 def excerpt(value: Any) -> str:

@@ -52,13 +52,20 @@ class Limits:
 LIMITS = Limits()
 
 
+def is_in_range(radius: float, order: float, epsilon: float) -> bool:
+    """Tell whether more than the simplices of PolyOpt is solved at a radius, an order and a level (nats)."""
+    low, high = LIMITS.epsilons
+    least, most = LIMITS.orders
+    return radius >= LIMITS.least_radius and low <= epsilon <= high and least <= order <= most
+
+
 @dataclass(frozen=True)
 class Call:
     """What an engine is chosen by; a class of mechanisms uses a part of it.
 
     Attributes
     ----------
-    inputs, public, sensitive : int
+    inputs, useful, sensitive : int
         Numbers of inputs (cells, for a table), of useful and of sensitive values.
     vertices : int
         Of all blocks.
@@ -71,12 +78,12 @@ class Call:
         Outputs asked for, if that is limited.
     listed : bool
         Whether the extreme rays of a cone are listed.
-    tried : bool
+    in_range : bool
         Whether radius, order and privacy level are in the ranges of programs over F.
     """
 
     inputs: int = 0
-    public: int = 0
+    useful: int = 0
     sensitive: int = 0
     vertices: int = 0
     intervals: bool = False
@@ -84,7 +91,7 @@ class Call:
     level: float = math.inf
     outputs: int | None = None
     listed: bool = False
-    tried: bool = True
+    in_range: bool = True
 
 
 @dataclass(frozen=True)
@@ -295,7 +302,7 @@ REGIMES = (
         f"more than {LIMITS.max_master_cells} cells, or outside: {_TABLES}",
         "secret randomized response, with the bound of NR",
         "optimal/conditional/solve",
-        lambda call: not call.tried or call.inputs > LIMITS.max_master_cells,
+        lambda call: not call.in_range or call.inputs > LIMITS.max_master_cells,
     ),
     Regime(
         "conditional level",
@@ -311,7 +318,7 @@ REGIMES = (
         f"conditional level 0, up to {LIMITS.max_joint_cells} useful values",
         "joint columns of the useful value by spatial branch and bound",
         "optimal/conditional/public_columns",
-        lambda call: call.level == 0.0 and call.public <= LIMITS.max_joint_cells,
+        lambda call: call.level == 0.0 and call.useful <= LIMITS.max_joint_cells,
     ),
     Regime(
         "conditional level",

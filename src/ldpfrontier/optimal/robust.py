@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
-from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
+from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
 from ldpfrontier.optimal.conditional.solve import check_levels, two_level_optimum
 from ldpfrontier.optimal.degenerate_inputs import (
     best_fallback,
@@ -41,7 +41,7 @@ from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
 from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.optimal.projections.solve import mechanism_without_bound, projected_mechanism
-from ldpfrontier.optimal.registry import LIMITS, Call, choose, robust_mechanisms
+from ldpfrontier.optimal.registry import LIMITS, Call, choose, is_in_range, robust_mechanisms
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (
     Optimum,
@@ -223,10 +223,8 @@ def _check_choices(ball: RenyiBall, envelope: str, pairs: str, start: Channel | 
     if start is not None:
         as_instance(start, Channel, "The start")
     check_start(start, ball.centre.size)
-    if not isinstance(pairs, str) or pairs not in ("all", "distinct"):
-        raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
-    if not isinstance(envelope, str) or envelope not in ("simplex", "projections", "exact"):
-        raise ValueError(f"envelope is {envelope!r}; it must be 'simplex', 'projections' or 'exact'.")
+    check_choice(pairs, "pairs", get_args(Pairs))
+    check_choice(envelope, "envelope", get_args(Envelope))
     if ball.centre.size > SETTINGS.max_cells:
         raise Intractable(
             f"The table has {ball.centre.shape[0]} x {ball.centre.shape[1]} cells; at most"
@@ -256,10 +254,7 @@ def _count_subsets(ball: RenyiBall) -> int:
 
 def _envelope_is_tried(ball: RenyiBall, epsilon: float) -> bool:
     """Tell whether table, radius, level and order allow for another envelope than the simplex."""
-    low, high = LIMITS.epsilons
-    least, most = LIMITS.orders
-    wide = ball.radius >= LIMITS.least_radius
-    return wide and low <= epsilon <= high and least <= ball.order <= most and _larger_classes_are_tried(ball)
+    return is_in_range(ball.radius, ball.order, epsilon) and _larger_classes_are_tried(ball)
 
 
 def _within_simplex(

@@ -150,7 +150,7 @@ def optimal_unconditional(
 
 def _regime(shape: tuple[int, ...]) -> Regime:
     """Return what serves a table of a shape (a1, a2)."""
-    return choose("unconditional", Call(math.prod(shape), sensitive=shape[0], public=shape[1]))
+    return choose("unconditional", Call(math.prod(shape), sensitive=shape[0], useful=shape[1]))
 
 
 def _columns_are_listed(shape: tuple[int, ...]) -> bool:

@@ -29,13 +29,13 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, gammaln
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_distribution, as_instance, as_numbers
+from ldpfrontier.numerics.arguments import as_distribution, as_instance, as_numbers, check_choice
 from ldpfrontier.privacy import conditional_epsilon, log_ratio
 from ldpfrontier.types import FloatArray, IntArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.uncertainty.settings import SETTINGS
 
-Method = Literal["exact", "bonferroni", "scheffe"]
+IntervalMethod = Literal["exact", "bonferroni", "scheffe"]
 
 
 class Comparisons(NamedTuple):
@@ -145,7 +145,9 @@ class OddsRatios:
         return cls(prior, _without_comparison(ratios))
 
     @classmethod
-    def confidence(cls, counts: ArrayLike, beta: float = 0.05, method: Method = "exact") -> OddsRatios:
+    def confidence(
+        cls, counts: ArrayLike, beta: float = 0.05, method: IntervalMethod = "exact"
+    ) -> OddsRatios:
         r"""Build intervals that contain all odds ratios at once with probability 1 - beta or more.
 
         - ``"exact"``: every interval is the exact conditional one (Clopper-Pearson for Fisher's noncentral
@@ -177,8 +179,7 @@ class OddsRatios:
             If the counts are not a two-dimensional table of whole numbers, 0 or more, not all 0 and not too
             many, beta is out of range, or the method is none of those named.
         """
-        if not isinstance(method, str) or method not in get_args(Method):
-            raise ValueError(f"method is {method!r}; it must be 'exact', 'bonferroni' or 'scheffe'.")
+        check_choice(method, "method", get_args(IntervalMethod))
         prior = RenyiBall.confidence(counts, beta, 1.0).centre  # which checks both
         table, level = as_numbers(counts, "The table of counts"), float(beta)
         a1, a2 = table.shape

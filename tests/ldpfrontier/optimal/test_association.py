@@ -124,8 +124,8 @@ def test_the_cone_is_a_cone() -> None:
     # What is inside meets all cuts, and what is outside violates one.
     columns = rng.random((300, 12)) ** rng.choice([0.02, 0.1, 1.0], size=(300, 1))
     cuts, known = cone.separate(columns), cone.inequalities
-    assert np.allclose(cone.fall(cuts), -cuts.sum(axis=-1), rtol=1e-9)
-    assert -known.sum(axis=1).max() >= cone.least_fall * (1 - 1e-9)
+    assert np.allclose(cone.constant_slack(cuts), -cuts.sum(axis=-1), rtol=1e-9)
+    assert -known.sum(axis=1).max() >= cone.least_constant_slack * (1 - 1e-9)
     assert (np.abs(cuts).max(axis=-1) <= math.exp(0.8) * (1 + 1e-9)).all()
     assert np.einsum("mpx,nx->nmp", cuts, inside).max() <= 1e-12
     assert (inside @ known.T).max() <= 1e-12

@@ -13,8 +13,9 @@ from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal import registry, robust
 from ldpfrontier.optimal.conditional import solve as conditional
+from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.general import solve as general
-from ldpfrontier.optimal.general.solve import optimal_mechanism, robust_cone
+from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp import packing
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust

@@ -12,7 +12,7 @@ from scipy.stats import contingency, nchypergeom_fisher
 from ldpfrontier.channel import Channel
 from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon, unconditional_epsilon
 from ldpfrontier.types import FloatArray, Intractable
-from ldpfrontier.uncertainty.odds_ratios import Method, OddsRatios, association_epsilon
+from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 COUNTS = np.array([[12, 7, 30], [25, 9, 4], [3, 11, 16]])
@@ -136,7 +136,7 @@ def test_marginals_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("method", ["exact", "bonferroni", "scheffe"])
-def test_intervals(method: Method) -> None:
+def test_intervals(method: IntervalMethod) -> None:
     odds = OddsRatios.confidence(COUNTS, method=method)
     estimate = OddsRatios.known(COUNTS / COUNTS.sum())
     assert (odds.low <= estimate.low).all()
@@ -181,7 +181,7 @@ def test_exact_intervals_cover_at_every_odds_ratio() -> None:
 
 
 @pytest.mark.parametrize("method", ["exact", "bonferroni", "scheffe"])
-def test_intervals_cover_together(method: Method, long: bool) -> None:
+def test_intervals_cover_together(method: IntervalMethod, long: bool) -> None:
     rng = np.random.default_rng(4)
     truth = np.array([[0.2, 0.15, 0.05], [0.1, 0.25, 0.25]])
     known = OddsRatios.known(truth)

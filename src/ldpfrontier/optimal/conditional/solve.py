@@ -29,7 +29,7 @@ from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class
 from ldpfrontier.optimal.projections.budget_multiplier import check_level
 from ldpfrontier.optimal.projections.frontier import frontier_bound
-from ldpfrontier.optimal.registry import LIMITS, Call, choose
+from ldpfrontier.optimal.registry import Call, choose, is_in_range
 from ldpfrontier.optimum import Optimum, certified, fell_back, recorded_failure
 from ldpfrontier.privacy import conditional_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -86,7 +86,12 @@ def two_level_optimum(
     response = secret_randomized_response(len(ball.centre), ball.centre.shape[1], min(epsilon, level))
     channels, bound, rounds = [response, *([] if start is None else [start])], math.inf, 0
     nodes = EXACT.joint_nodes if max_nodes is None else max_nodes
-    call = Call(ball.centre.size, ball.centre.shape[1], level=level, tried=_is_solved(ball, epsilon))
+    call = Call(
+        ball.centre.size,
+        ball.centre.shape[1],
+        level=level,
+        in_range=ball.radius < math.inf and is_in_range(ball.radius, ball.order, epsilon),
+    )
     regime = choose("conditional level", call)
     # What linear programs cannot solve leaves the response and the start, with the bound of NR.
     with recorded_failure("secret randomized response or the start", ArithmeticError, RuntimeError):
@@ -130,14 +135,3 @@ def two_level_optimum(
         best = randomized_response(ball.centre.size, min(epsilon, level))
     bound = min(bound, nonrobust_bound(ball.centre, epsilon))
     return certified(best, utility(best), bound, tolerance, rounds, error=0.0, method=regime.method())
-
-
-def _is_solved(ball: RenyiBall, epsilon: float) -> bool:
-    """Tell whether radius, order and level are among those that programs are solved for."""
-    low, high = LIMITS.epsilons
-    least, most = LIMITS.orders
-    return (
-        LIMITS.least_radius <= ball.radius < math.inf
-        and low <= epsilon <= high
-        and least <= ball.order <= most
-    )

@@ -73,17 +73,17 @@ def _error(matrix: FloatArray, p: FloatArray, rows: FloatArray) -> float:
     q = p @ matrix
     never = matrix[:, (q <= 0) & (matrix > 0).any(axis=0)]
     wanted, columns = centred(rows, p), (matrix[:, q > 0] / q[q > 0] - 1.0).T
-    units = scales(p)
+    units = input_units(p)
     if never.size:  # What such reports are worth in an estimate costs nothing at p.
         free = null_space(never.T)
         wanted, columns, units = wanted @ free, columns @ free, np.ones(free.shape[1])
     if not wanted.size or not np.abs(wanted).max() > 0:
         return 0.0
     largest = float(np.abs(wanted).max())
-    basis, sizes = spanned(columns * units * np.sqrt(q[q > 0])[:, None])
+    basis, sizes = orthonormal_span(columns * units * np.sqrt(q[q > 0])[:, None])
     scaled = wanted / largest * units
     parts = scaled @ basis.T
-    if lost(scaled, parts @ basis):
+    if is_outside(scaled, parts @ basis):
         return math.inf
     return float(((parts / sizes) ** 2).sum()) * largest**2
 
@@ -142,18 +142,18 @@ def centred(rows: FloatArray, p: FloatArray) -> FloatArray:
     return np.where(np.abs(varying) > 16 * p.size * np.finfo(float).eps * size, varying, 0.0)
 
 
-def scales(p: FloatArray) -> FloatArray:
+def input_units(p: FloatArray) -> FloatArray:
     """Return the units in which inputs are measured, so that rare ones count: sqrt(p), (inputs,)."""
     return np.sqrt(np.maximum(p, SETTINGS.rare / p.size))
 
 
-def spanned(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+def orthonormal_span(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return an orthonormal basis of the span of columns, (m, a), as rows, and their singular values."""
     _, sizes, basis = np.linalg.svd(columns, full_matrices=False)
     kept = sizes > SETTINGS.rank * sizes.max(initial=1e-300)
     return basis[kept], sizes[kept]
 
 
-def lost(rows: FloatArray, parts: FloatArray) -> bool:
-    """Tell whether rows are not their parts in a span."""
+def is_outside(rows: FloatArray, parts: FloatArray) -> bool:
+    """Tell whether rows, (k, a), are outside a span: whether they differ from their parts within it."""
     return bool(np.linalg.norm(rows - parts) > SETTINGS.rank * np.linalg.norm(rows))

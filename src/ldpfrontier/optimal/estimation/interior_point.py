@@ -98,9 +98,11 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
         )  # fmt: skip
         if step is None:
             break
-        move, turn = _exact(step[0], theta, sides, off), step[1]
+        move, turn = _with_row_sums(step[0], theta, sides, off), step[1]
         fall = aim / theta - slack - slack / theta * move
-        length = min(1.0, SETTINGS.boundary * min(_room(theta, move), _room(slack, fall)))
+        length = min(
+            1.0, SETTINGS.boundary * min(_step_to_boundary(theta, move), _step_to_boundary(slack, fall))
+        )
         theta, slack, prices = theta + length * move, slack + length * fall, prices + length * turn
         long = length > 0.8
         centering = SETTINGS.long_step_centering if long else SETTINGS.short_step_centering
@@ -115,7 +117,7 @@ def _inverse(matrix: FloatArray) -> FloatArray | None:
         return None
 
 
-def _room(values: FloatArray, moves: FloatArray) -> float:
+def _step_to_boundary(values: FloatArray, moves: FloatArray) -> float:
     """Return how many times the moves can be made before a value is 0."""
     down = moves < 0
     return float((values[down] / -moves[down]).min(initial=np.inf))
@@ -157,7 +159,7 @@ def _newton(
     return weights * (right - sides @ turn - lifted[:, :n] @ rise), np.asarray(turn)
 
 
-def _exact(move: FloatArray, theta: FloatArray, sides: FloatArray, off: FloatArray) -> FloatArray:
+def _with_row_sums(move: FloatArray, theta: FloatArray, sides: FloatArray, off: FloatArray) -> FloatArray:
     """Return a move with the right row sums: rounding is as large as the weights of the equations."""
     gram = (sides * theta[:, None]).T @ sides
     missing = np.linalg.lstsq(gram, off - sides.T @ move, rcond=None)[0]

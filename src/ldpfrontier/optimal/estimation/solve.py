@@ -26,10 +26,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.cones import Cone, PolyhedralCone
+from ldpfrontier.cones import Cone, PolyhedralCone, check_cone
 from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.optimal.estimation.error import centred, estimation_error, lost, scales, spanned, target_rows
+from ldpfrontier.optimal.estimation.error import (
+    centred,
+    estimation_error,
+    input_units,
+    is_outside,
+    orthonormal_span,
+    target_rows,
+)
 from ldpfrontier.optimal.estimation.interior_point import Weights, a_optimal
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.general.solve import listed_rays
@@ -85,8 +92,7 @@ def optimal_estimation(
     >>> best.status, round(best.value, 3)
     ('optimal', 5.034)
     """
-    if not isinstance(cone, Cone):
-        raise ValueError(f"The cone is a {type(cone).__name__}; it must be a PolyhedralCone or another Cone.")
+    check_cone(cone)
     tolerance, max_rounds = checked_effort(tolerance, max_rounds)
     p = as_distribution(prior, "The prior")
     inputs = math.prod(cone.shape)
@@ -108,12 +114,12 @@ def optimal_estimation(
             f" {LIMITS.max_rays:,} rays."
         )
     vectors = _columns(cone, rays, p)
-    units = scales(p)
+    units = input_units(p)
     frame = _frame((vectors - 1.0) * units, wanted * units) * units[:, None]
     c = (vectors - 1.0) @ frame
     gap = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
     weights = a_optimal(c, wanted @ frame, gap, max_rounds)
-    channel = cone.kept(_channel(vectors, c, wanted @ frame, weights.theta, tolerance))
+    channel = cone.mix_inside(_channel(vectors, c, wanted @ frame, weights.theta, tolerance))
     value = estimation_error(channel, p, rows)
     bound = _bound(vectors, p, rows / size, wanted, *_prices(frame, weights, p)) * size**2
     if not bound <= value * (1.0 + BROKEN):
@@ -174,8 +180,8 @@ def _frame(deviations: FloatArray, wanted: FloatArray) -> FloatArray:
     used = sizes > 1e-14 * sizes.max(initial=1e-300)
     basis = np.zeros((0, wanted.shape[1]))
     if used.any():
-        basis, spread = spanned(deviations[used] / sizes[used, None])
-    if lost(wanted, wanted @ basis.T @ basis):
+        basis, spread = orthonormal_span(deviations[used] / sizes[used, None])
+    if is_outside(wanted, wanted @ basis.T @ basis):
         raise ValueError(
             "No mechanism of the cone allows an unbiased estimate of the target: its columns do not tell the"
             " inputs apart that the target does."
@@ -188,7 +194,7 @@ def _channel(
 ) -> Channel:
     """Return a channel with few of the columns, at little more than the error of all."""
     sides = np.hstack([np.ones((len(c), 1)), c])
-    every = _summing(theta, sides)
+    every = _adjusted_weights(theta, sides)
     most = _phi(c, alpha, every) * (1.0 + SETTINGS.dropped * tolerance)
     if not most < math.inf:  # rows do not sum to 1 yet: what they lack is a column, which the caller moves
         sums = theta @ vectors
@@ -196,13 +202,13 @@ def _channel(
         return Channel(np.vstack([share * theta[:, None] * vectors, 1.0 - share * sums]).T)
     for exponent in range(2, 16):
         kept = theta > 10.0**-exponent * theta.max()
-        fewer = _summing(theta[kept], sides[kept])
+        fewer = _adjusted_weights(theta[kept], sides[kept])
         if _phi(c[kept], alpha, fewer) <= most:
             return Channel((vectors[kept] * fewer[:, None])[fewer > 0].T)
     return Channel((vectors * every[:, None])[every > 0].T)
 
 
-def _summing(theta: FloatArray, sides: FloatArray) -> FloatArray:
+def _adjusted_weights(theta: FloatArray, sides: FloatArray) -> FloatArray:
     """Return weights as close to these as can be with which rows sum to 1."""
     target = np.zeros(sides.shape[1])
     target[0] = 1.0
@@ -217,8 +223,8 @@ def _phi(c: FloatArray, alpha: FloatArray, theta: FloatArray) -> float:
     off = abs(float(theta.sum()) - 1.0) + float(np.abs(c.T @ theta).max(initial=0.0))
     if (theta < 0).any() or not off < SETTINGS.row_sums:
         return math.inf
-    basis, sizes = spanned(c * np.sqrt(theta)[:, None])
-    if lost(alpha, alpha @ basis.T @ basis):
+    basis, sizes = orthonormal_span(c * np.sqrt(theta)[:, None])
+    if is_outside(alpha, alpha @ basis.T @ basis):
         return math.inf
     return float(((alpha @ basis.T / sizes) ** 2).sum())
 

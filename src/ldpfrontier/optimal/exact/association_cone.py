@@ -24,15 +24,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.cones import Combinable
+from ldpfrontier.cones import BaseCone
 from ldpfrontier.numerics.rounding import gamma
+from ldpfrontier.optimal.exact.separation import raised_to_level
 from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.odds_ratios import Comparisons, OddsRatios
 
 
 @dataclass(frozen=True, eq=False)
-class AssociationCone(Combinable):
+class AssociationCone(BaseCone):
     """The columns that are private for all who know anything about U alone; methods as of `Cone`.
 
     Attributes
@@ -95,21 +96,21 @@ class AssociationCone(Combinable):
         cuts[:, k, tu], cuts[:, k, tw] = -smaller * rho * share, -smaller * (1.0 - share)
         return cuts
 
-    def fall(self, cuts: FloatArray) -> float:
-        """Return -a . 1 of cuts (..., a1 a2): means of the constant column are equal."""
+    def constant_slack(self, cuts: FloatArray) -> float:
+        """Return the slack of cuts (..., a1 a2) at the constant column, whose means are equal."""
         return math.expm1(self.epsilon)
 
     @property
-    def least_fall(self) -> float:
-        """The least -a . 1 of cuts whose largest coefficient is 1: no coefficient exceeds e^eps."""
+    def least_constant_slack(self) -> float:
+        """The least slack at the constant column of cuts whose largest coefficient is 1.
+
+        It is (e^eps - 1) / e^eps, as no coefficient exceeds e^eps.
+        """
         return -math.expm1(-self.epsilon)
 
     def raised(self, columns: FloatArray) -> FloatArray:
         """Return columns, (m, a1 a2), with entries raised until they meet the level given U."""
-        blocks = columns.reshape(-1, *self.shape)
-        factor = math.exp(-self.epsilon * (1.0 - SETTINGS.conditional_margin))
-        least = factor * blocks.max(axis=1, keepdims=True)
-        return np.asarray(np.maximum(blocks, least).reshape(columns.shape))
+        return raised_to_level(columns, self.shape, self.epsilon)
 
     def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Raise entries to meet the level given U, and mix with the constant column, no more than needed.

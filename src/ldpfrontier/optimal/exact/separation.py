@@ -24,11 +24,12 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from ldpfrontier.cones import Combinable
+from ldpfrontier.cones import BaseCone
+from ldpfrontier.numerics.arguments import as_instance, as_number, check_choice
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.exact.budget_split import Accuracy, Ball, ComparedPairs, worst_pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS
@@ -42,7 +43,7 @@ Pairs = Literal["all", "distinct"]
 
 
 @dataclass(frozen=True, eq=False)
-class Oracle(Combinable):
+class Oracle(BaseCone):
     """The cone of an uncertainty set (`ldpfrontier.cones.Cone`), by the cuts that columns violate.
 
     Attributes
@@ -78,19 +79,20 @@ class Oracle(Combinable):
     def entry_bounds(self, scale: FloatArray) -> FloatArray:
         """Return upper bounds on the entries of columns v with scale . v = 1, shape (a1 a2,)."""
         if not np.array_equal(scale, self.prior.ravel()):
-            # Some entry that the scale sees has v_x <= 1 / scale_x; the engine's programs lower the bounds.
-            with np.errstate(divide="ignore"):
-                return np.asarray(1.0 / scale * (1.0 + gamma(4)))
+            return super().entry_bounds(scale)
         # Averages of two groups differ by at most e^eps and have the mean 1: R . v_s <= e^(2 eps).
         return math.exp(2.0 * self.epsilon) * (1.0 + gamma(16)) / self._largest_probabilities.ravel()
 
-    def fall(self, cuts: FloatArray) -> float:
-        """Return -a . 1 of cuts (..., a1 a2): averages of the constant column are equal."""
+    def constant_slack(self, cuts: FloatArray) -> float:
+        """Return the slack of cuts (..., a1 a2) at the constant column, whose averages are equal."""
         return math.expm1(self.epsilon)
 
     @property
-    def least_fall(self) -> float:
-        """The least -a . 1 of cuts whose largest coefficient is 1: e^eps R_t(u) at most, divided by e^eps."""
+    def least_constant_slack(self) -> float:
+        """The least slack at the constant column of cuts whose largest coefficient is 1.
+
+        It is (e^eps - 1) / e^eps, as no coefficient exceeds e^eps.
+        """
         return -math.expm1(-self.epsilon)
 
     @cached_property
@@ -117,10 +119,7 @@ class Oracle(Combinable):
         """Return columns, (m, a1 a2), with entries raised until they meet the conditional level."""
         if math.isinf(self.conditional_epsilon):
             return columns
-        blocks = columns.reshape(-1, *self.ball.centre.shape)
-        factor = math.exp(-self.conditional_epsilon * (1.0 - SETTINGS.conditional_margin))
-        least = factor * blocks.max(axis=1, keepdims=True)
-        return np.asarray(np.maximum(blocks, least).reshape(columns.shape))
+        return raised_to_level(columns, self.ball.centre.shape, self.conditional_epsilon)
 
     @cached_property
     def _pairs(self) -> ComparedPairs:
@@ -242,3 +241,36 @@ class Oracle(Combinable):
             inside[rows] = (1.0 - weight) * v + weight
         inside[rows] = 1.0
         return inside, np.concatenate(cuts)
+
+
+def raised_to_level(columns: FloatArray, shape: tuple[int, int], epsilon: float) -> FloatArray:
+    """Return columns, (m, a1 a2), with entries raised until v_{s,u} <= e^epsilon v_{t,u} everywhere."""
+    blocks = columns.reshape(-1, *shape)
+    factor = math.exp(-epsilon * (1.0 - SETTINGS.conditional_margin))
+    least = factor * blocks.max(axis=1, keepdims=True)
+    return np.asarray(np.maximum(blocks, least).reshape(columns.shape))
+
+
+def robust_cone(
+    ball: RenyiBall, epsilon: float, *, envelope: Conditionals = "exact", pairs: Pairs = "distinct"
+) -> Oracle:
+    """Return the columns that are private over an uncertainty set (lopuhaa2024, Definition 1).
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    epsilon : float
+        Level in nats, above 0 and at most 30.
+    envelope, pairs
+        As of `optimal_robust`: all columns that are private over F by default.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of another kind or out of range.
+    """
+    as_instance(ball, RenyiBall, "The ball")
+    check_choice(envelope, "envelope", ("simplex", "projections", "exact"))
+    check_choice(pairs, "pairs", get_args(Pairs))
+    level = as_number(epsilon, "epsilon", "a number of nats, above 0 and at most 30", least=1e-300, most=30.0)
+    return Oracle(ball, level, envelope, pairs)

@@ -92,7 +92,7 @@ class JointColumns:
         """Set the value of the best channel so far, and how exact searches and bounds are to be, in nats."""
         self.value, self.resolution = value, resolution
         self._weight = max(SETTINGS.pull_loss * resolution, SETTINGS.least_weight)
-        self.pool.slack = self._weight * self.cone.least_fall
+        self.pool.slack = self._weight * self.cone.least_constant_slack
 
     @property
     def scale(self) -> FloatArray:
@@ -127,7 +127,8 @@ class JointColumns:
         """Add the cuts that columns violate; return the weights of the constant that they ask for, (m,)."""
         cuts = self.cone.separate(columns)
         excess = np.maximum(np.einsum("mpx,mx->mp", cuts, columns), 0.0)
-        weights = excess / (excess + np.maximum(self.cone.fall(cuts), 0.0) + 1e-300)
+        slack = np.maximum(self.cone.constant_slack(cuts), 0.0)
+        weights = excess / (excess + slack + 1e-300)  # 0 where both are 0
         self.pool.add(cuts[weights > self._weight])
         return np.asarray(weights.max(axis=1, initial=0.0))
 

@@ -10,7 +10,7 @@ import numpy as np
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import Columns, Utility
+from ldpfrontier.utility import Columns, SublinearUtility
 
 
 @dataclass(eq=False)
@@ -21,11 +21,11 @@ class ListedColumns:
     ----------
     rays : ndarray, shape (m, inputs)
         The extreme rays of the cone.
-    utility : Utility
+    utility : SublinearUtility
     """
 
     rays: FloatArray
-    utility: Utility
+    utility: SublinearUtility
     efforts: int = 1
 
     @cached_property
@@ -40,11 +40,7 @@ class ListedColumns:
         n = self.scale.size
         rays = np.vstack([self.rays, np.ones((1, n))])
         vectors = rays / (rays @ self.scale)[:, None]
-        mass = vectors @ self.utility.prior.ravel()
-        # A column of mass 0 never occurs, and is worth nothing.
-        values, occurs = np.zeros(len(vectors)), mass > 0
-        values[occurs] = mass[occurs] * self.utility.columns(vectors[occurs]).values
-        return Columns(vectors, values)
+        return Columns(vectors, self.utility.homogeneous_values(vectors))
 
     def start(self) -> Columns:
         """Return columns of which a channel can be made: the constant one."""

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ldpfrontier.cones import Cone, PolyhedralCone
-from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
+from ldpfrontier.cones import Cone, PolyhedralCone, check_cone
+from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.optimal.column_generation.smoothed import generate
-from ldpfrontier.optimal.exact.separation import Conditionals, Oracle, Pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, solve_jointly
 from ldpfrontier.optimal.general.double_description import extreme_rays
@@ -29,7 +28,6 @@ from ldpfrontier.optimal.general.settings import SETTINGS
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
 from ldpfrontier.optimum import Optimum, certified, fell_back, one_line, records_fallbacks
 from ldpfrontier.types import FloatArray, Intractable
-from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import SublinearUtility
 
 
@@ -80,8 +78,7 @@ def optimal_mechanism(
             f"The utility is a {type(utility).__name__}; it must be a MutualInformation, an FDivergence or a"
             " ColumnUtility."
         )
-    if not isinstance(cone, Cone):
-        raise ValueError(f"The cone is a {type(cone).__name__}; it must be a PolyhedralCone or another Cone.")
+    check_cone(cone)
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
     nodes = EXACT.joint_nodes
     if max_nodes is not None:
@@ -98,7 +95,7 @@ def optimal_mechanism(
         found = generate(
             *(family, family.start(), utility), tolerance=tolerance, max_rounds=SETTINGS.max_rounds
         )
-        channel = cone.kept(found.channel)
+        channel = cone.mix_inside(found.channel)
         optimum = certified(
             *(channel, utility(channel), found.bound, tolerance, found.iterations),
             unit=utility.unit,
@@ -111,7 +108,7 @@ def optimal_mechanism(
             f" bound, and its extreme rays are listed up to {LIMITS.max_ray_inputs} inputs and"
             f" {LIMITS.max_rays:,} rays."
         )
-    if cone.least_fall == 0.0:
+    if cone.least_constant_slack == 0.0:
         raise Intractable(
             "The constant column meets an inequality of the cone with equality, so that columns cannot be"
             " moved into the cone by mixing; such cones are solved by their extreme rays alone."
@@ -119,33 +116,6 @@ def optimal_mechanism(
     columns = JointColumns(cone, utility, nodes)
     found = solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), EXACT.joint_rounds)
     return replace(found, method=method)
-
-
-def robust_cone(
-    ball: RenyiBall, epsilon: float, *, envelope: Conditionals = "exact", pairs: Pairs = "distinct"
-) -> Oracle:
-    """Return the columns that are private over an uncertainty set (lopuhaa2024, Definition 1).
-
-    Parameters
-    ----------
-    ball : RenyiBall
-    epsilon : float
-        Level in nats, above 0 and at most 30.
-    envelope, pairs
-        As of `optimal_robust`: all columns that are private over F by default.
-
-    Raises
-    ------
-    ValueError
-        If an argument is of another kind or out of range.
-    """
-    as_instance(ball, RenyiBall, "The ball")
-    if not isinstance(envelope, str) or envelope not in ("exact", "projections", "simplex"):
-        raise ValueError(f"envelope is {envelope!r}; it must be 'simplex', 'projections' or 'exact'.")
-    if not isinstance(pairs, str) or pairs not in ("all", "distinct"):
-        raise ValueError(f"pairs is {pairs!r}; it must be 'all' or 'distinct'.")
-    level = as_number(epsilon, "epsilon", "a number of nats, above 0 and at most 30", least=1e-300, most=30.0)
-    return Oracle(ball, level, envelope, pairs)
 
 
 def listed_rays(cone: Cone) -> FloatArray | None:
