@@ -40,7 +40,7 @@ onstart:
 
 
 onerror:
-    enter_results(workflow.dag)
+    add_digests(workflow.dag)
     print(
         "The run has not finished. What is finished is kept: give the same command again, after mending what the lines"
         " above say of jobs that failed.",

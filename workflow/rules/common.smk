@@ -235,7 +235,7 @@ def announcement(dag):
         cores = workflow.cores
     except WorkflowError:  # A cluster has as many as it has.
         cores = None
-    digests.strike_out(path for job in dag.needrun_jobs() for path in job.output)
+    digests.remove(path for job in dag.needrun_jobs() for path in job.output)
     executed_code.note(
         CODE_FILES,
         CODE_FOLDERS,
@@ -263,9 +263,9 @@ def announcement(dag):
     return said
 
 
-def enter_results(dag):
+def add_digests(dag):
     """Note the digests of what a run has made, also if it has not finished."""
-    digests.enter(path for job in dag.jobs for path in job.output)
+    digests.add(path for job in dag.jobs for path in job.output)
 
 
 def conclusion(dag):
@@ -273,7 +273,7 @@ def conclusion(dag):
     run_times.record_times(
         [(job_of(job), Path(job.benchmark)) for job in dag.jobs if job.benchmark], RUN_TIMES
     )
-    enter_results(dag)
+    add_digests(dag)
     if {target.name for target in dag.targetrules or ()} == {"all"}:
         run_lock.note_finished(FINISHED_RUN, workflow.overwrite_configfiles)
     # `snakemake --report results/report/snakemake.html` does not make its directory.

@@ -1,8 +1,8 @@
 """The SHA-256 of every result, in the form of ``sha256sum``, so that one that was edited by hand is found.
 
-A run strikes out what it is going to make, and enters what it has made. What is in the list is compared
-whenever the workflow is read. The time of the list is that at which nothing in it had been changed, so only
-files whose status has changed since are read for this; no edit can set that time back.
+A run removes from the list what it is going to make, and adds what it has made. What is in the list is
+compared whenever the workflow is read. The time of the list is that at which nothing in it had been changed.
+So only files whose status has changed since are read for this; no edit can set that time back.
 
 Needs the standard library alone.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 SUMS = Path("results/SHA256SUMS")
 
 
-def strike_out(outputs: Iterable[Path | str], path: Path = SUMS) -> None:
+def remove(outputs: Iterable[Path | str], path: Path = SUMS) -> None:
     """Take files, and what is in folders, from the list: they are made again."""
     names = {_name(output, path) for output in outputs}
     known = read(path)
@@ -31,7 +31,7 @@ def strike_out(outputs: Iterable[Path | str], path: Path = SUMS) -> None:
         _write(kept, path, _now(path))
 
 
-def enter(outputs: Iterable[Path | str], path: Path = SUMS) -> None:
+def add(outputs: Iterable[Path | str], path: Path = SUMS) -> None:
     """Add to the list the files among outputs, and those in folders, that it does not have."""
     known, now = read(path), _now(path)
     new = {
@@ -44,7 +44,7 @@ def enter(outputs: Iterable[Path | str], path: Path = SUMS) -> None:
 
 
 def changed(path: Path = SUMS) -> list[str]:
-    """Return the files that are not as they were made, by name; one that is gone is made anew."""
+    """Return the names of the files that were edited since they were made; a missing file is none of them."""
     found = []
     for name, digest in read(path).items():
         file = path.parent / name
@@ -65,7 +65,7 @@ def warning(path: Path = SUMS) -> str:
 
 
 def read(path: Path = SUMS) -> dict[str, str]:
-    """Return the digests by name; none if there is no list. A line that is none is skipped."""
+    """Return the digests by name; none if there is no list. Lines without a digest are skipped."""
     if not path.is_file():
         return {}
     lines = (line.split("  ", 1) for line in path.read_text(encoding="utf-8").splitlines())

@@ -30,9 +30,9 @@ from reproduction.planning.provenance import normalized
 #: What a run was planned with, in the directory of its results.
 PLANNED = Path("results/.code.json")
 
-#: Of a compiled module: where its head says how it is compared with its source, what it says there if that is
-#: by a hash that is checked whenever it is imported, and where the code begins.
-_KIND, _CHECKED_HASH, _CODE = slice(4, 8), (0b11).to_bytes(4, "little"), 16
+#: The header of a compiled module (PEP 552): the bytes with its flags, the flags of one that is checked
+#: against the hash of its source at every import, and the number of its bytes.
+_FLAGS, _CHECKED_HASH, _CODE = slice(4, 8), (0b11).to_bytes(4, "little"), 16
 
 #: Folders of what is compiled.
 _COMPILED = "__pycache__"
@@ -79,7 +79,7 @@ def note(
             str(file): [sha256(text).hexdigest(), _code(text) if file.suffix == ".py" else ""]
             for file, text in sorted(files.items())
         },
-        "jobs": None if jobs is None else {name: _told(jobs[name]) for name in sorted(jobs)},
+        "jobs": None if jobs is None else {name: _parameters_hash(jobs[name]) for name in sorted(jobs)},
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{os.getpid()}{path.name}")
@@ -92,8 +92,8 @@ def _code(source: bytes) -> str:
     return sha256(normalized(source).encode()).hexdigest()
 
 
-def _told(parameters: Mapping[str, Any]) -> str:
-    """Hash what a job is told, in its order: keys of the configuration may be numbers as well as texts."""
+def _parameters_hash(parameters: Mapping[str, Any]) -> str:
+    """Hash the parameters of a job in their order: keys of the configuration may be numbers and texts."""
     return sha256(json.dumps(parameters, default=str).encode()).hexdigest()
 
 
@@ -111,7 +111,7 @@ class Watch:
 
     def __init__(self, planned: Mapping[str, Any]) -> None:
         self.planned = planned
-        self.seen: dict[str, set[bytes]] = {}
+        self.recorded: dict[str, set[bytes]] = {}
         self._folders = tuple(planned["folders"])
         self._is_reading = False
 
@@ -119,9 +119,9 @@ class Watch:
         """Whether a file belongs to the project."""
         return path.startswith(self._folders) or path in self.planned["files"]
 
-    def see(self, path: str, content: bytes) -> None:
+    def record(self, path: str, content: bytes) -> None:
         """Record what was imported or read."""
-        self.seen.setdefault(path, set()).add(content)
+        self.recorded.setdefault(path, set()).add(content)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -132,8 +132,8 @@ class Watch:
             spec.loader = _Loader(name, str(spec.origin))
         return spec
 
-    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Record a file of data that is opened for reading; modules are recorded by their loader."""
+    def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Record a file of data when it is opened for reading, as an audit hook; loaders record modules."""
         if event != "open" or self._is_reading or not isinstance(arguments[0], str):
             return
         path, mode = arguments[:2]
@@ -142,11 +142,11 @@ class Watch:
         if self.covers(real := os.path.realpath(path)) and os.path.isfile(real):
             self._is_reading = True
             try:
-                self.see(real, Path(real).read_bytes())
+                self.record(real, Path(real).read_bytes())
             finally:
                 self._is_reading = False
 
-    def see_loaded(self) -> None:
+    def record_loaded(self) -> None:
         """Record what has been imported before this watch began, and the script that runs."""
         names = {os.path.basename(path) for path in self.planned["files"]}
         for name, module in list(sys.modules.items()):
@@ -158,21 +158,21 @@ class Watch:
             if not self.covers(path := os.path.realpath(str(spec.origin))):
                 continue
             content = Path(path).read_bytes()
-            self.see(path, content)
+            self.record(path, content)
             # The compiled module may be one of another source, see above.
             if spec.loader.get_code(name) != compile(content, path, "exec", dont_inherit=True):
-                self.see(path, b"")
+                self.record(path, b"")
         main = sys.modules["__main__"]
         if copied := getattr(main, "__real_file__", None):
             # Snakemake runs a copy of the script, with a preamble.
             source = Path(copied).read_bytes().partition(_PREAMBLE_END)[2]
-            self.see(os.path.realpath(str(main.__file__)), source)
+            self.record(os.path.realpath(str(main.__file__)), source)
 
     def changed(self) -> list[str]:
         """Return the files that were not as they were planned, relative to the working directory."""
         return sorted(
             os.path.relpath(path)
-            for path, contents in self.seen.items()
+            for path, contents in self.recorded.items()
             if not all(self._is_planned(path, content) for content in contents)
         )
 
@@ -195,8 +195,8 @@ def watch(path: Path = PLANNED) -> None:
     if path.is_file():
         _watch = Watch(json.loads(path.read_text(encoding="utf-8")))
         sys.meta_path.insert(sys.meta_path.index(PathFinder), _watch)
-        sys.addaudithook(_watch.hear)
-        _watch.see_loaded()
+        sys.addaudithook(_watch.audit)
+        _watch.record_loaded()
 
 
 def loader(name: str, path: Path | str) -> SourceFileLoader:
@@ -222,32 +222,32 @@ class _Loader(SourceFileLoader):
         """Return the source, always the same one, or a compiled module that names the hash of its source."""
         if path != self.path:
             data = super().get_data(path)
-            if data[_KIND] != _CHECKED_HASH:
+            if data[_FLAGS] != _CHECKED_HASH:
                 raise OSError(f"{path} does not name the hash of its source.")
             return data
         if self._source is None:
             self._source = super().get_data(path)
             if _watch is not None:
-                _watch.see(path, self._source)
+                _watch.record(path, self._source)
         return self._source
 
     def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
         """Write a compiled module with the hash of its source."""
         assert self._source is not None
         made = bytes(data)
-        head = made[: _KIND.start] + _CHECKED_HASH + importlib.util.source_hash(self._source)
+        head = made[: _FLAGS.start] + _CHECKED_HASH + importlib.util.source_hash(self._source)
         super().set_data(path, head + made[_CODE:], _mode=_mode)
 
 
 def require_planned(output: str = "", parameters: Mapping[str, Any] | None = None) -> None:
-    """Refuse to go on if this process has run other code, or been told something else, than the plan has.
+    """Refuse to go on if this process has run other code, or has other parameters, than the plan says.
 
     Parameters
     ----------
     output : str
         The first output of the job.
     parameters : mapping, optional
-        What the job was told.
+        Those that the job was started with.
 
     Raises
     ------
@@ -263,8 +263,8 @@ def require_planned(output: str = "", parameters: Mapping[str, Any] | None = Non
             f"The code was edited after this run had been planned: {', '.join(changed)}. This job ran the"
             " edited code, so its result is not written. Give the same command again."
         )
-    told = _watch.planned["jobs"]
-    if parameters is not None and told is not None and told.get(output) != _told(parameters):
+    jobs = _watch.planned["jobs"]
+    if parameters is not None and jobs is not None and jobs.get(output) != _parameters_hash(parameters):
         raise ChangedCode(
             f"{output} was planned with other code, or with another configuration, than this job was started"
             " with, so it is not written. Give the same command again."

@@ -50,8 +50,8 @@ def optimal_mechanism(
     tolerance : float
         Relative gap at which to stop, 0 or more; by spatial branch and bound, 1e-4 is the finest one.
     max_nodes : int, optional
-        Nodes of spatial branch and bound per pricing, 20,000 by default; 0 asks for branch and bound with no
-        nodes in place of a list of extreme rays.
+        Most nodes of spatial branch and bound per pricing, 20,000 by default. If it is given, branch and
+        bound runs even where the extreme rays could be listed.
 
     Returns
     -------

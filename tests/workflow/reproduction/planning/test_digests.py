@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from reproduction.planning.digests import changed, enter, read, strike_out, warning
+from reproduction.planning.digests import add, changed, read, remove, warning
 
 FILES = (
     "tables/p/a.csv",
@@ -24,7 +24,7 @@ def results(tmp_path, monkeypatch):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"the content of {name}\n")
     (tmp_path / "results/certificates/p/.snakemake_timestamp").touch()
-    enter([*(f"results/{name}" for name in FILES[:3]), "results/certificates/p", "results/tables/p/not.csv"])
+    add([*(f"results/{name}" for name in FILES[:3]), "results/certificates/p", "results/tables/p/not.csv"])
     return tmp_path / "results"
 
 
@@ -41,7 +41,7 @@ def test_the_list_is_one_of_sha256sum(results):
     assert changed() == []
     assert warning() == ""
     before = (results / "SHA256SUMS").read_bytes()
-    enter(f"results/{name}" for name in FILES)
+    add(f"results/{name}" for name in FILES)
     assert (results / "SHA256SUMS").read_bytes() == before
     assert {path.name for path in results.iterdir()} == {"SHA256SUMS", "tables", "chunks", "certificates"}
 
@@ -59,9 +59,9 @@ def test_what_was_edited_is_found_by_the_next_run_and_by_the_command(results, na
     assert checked(results) == (1, f"{name}: FAILED\n")
     # Another run that does not make it leaves it in the list.
     (results / "more.md").write_text("More.")
-    enter([f"results/{name}", "results/more.md"])
+    add([f"results/{name}", "results/more.md"])
     assert changed() == [f"results/{name}"]
-    strike_out([f"results/{name}", "results/more.md"])
+    remove([f"results/{name}", "results/more.md"])
     assert changed() == []
 
 
@@ -73,11 +73,11 @@ def test_what_was_cut_is_found(results):
 
 def test_what_is_made_again_is_no_change_even_if_the_run_is_killed(results):
     path = results / FILES[0]
-    strike_out([f"results/{FILES[0]}", "results/certificates/p"])
+    remove([f"results/{FILES[0]}", "results/certificates/p"])
     assert set(read()) == set(FILES[1:3])
     path.write_text("made again\n")
     assert changed() == []
-    enter([f"results/{FILES[0]}"])
+    add([f"results/{FILES[0]}"])
     assert set(read()) == set(FILES[:3])
     assert checked(results) == (0, "")
 
@@ -96,7 +96,7 @@ def test_many_changes_are_counted(results):
     for number in range(9):
         path = results / f"tables/p/{number}.csv"
         path.write_text("1")
-        enter([path])
+        add([path])
         path.write_text("2")
     assert "tables/p/4.csv, and 4 more. Delete them" in warning()
 
@@ -105,7 +105,7 @@ def test_without_a_list_nothing_is_said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert read() == {}
     assert warning() == ""
-    strike_out(["results/a.csv"])
+    remove(["results/a.csv"])
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "results").mkdir()
     (tmp_path / "results/SHA256SUMS").write_text("\nno line\n0  a.csv\n")
