@@ -40,7 +40,7 @@ from ldpfrontier.numerics.arguments import (
 from ldpfrontier.numerics.golden_section import golden_section
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import subset_sums
-from ldpfrontier.privacy import log_ratio
+from ldpfrontier.privacy import log_ratio, unconditional_epsilon
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.divergence import (
     least_mean,
@@ -298,6 +298,8 @@ class RenyiBall:
         last = self.__dict__.get("_last_worst_case")
         if last is None or last[0] is not channel or last[1] != tol:
             worst = worst_log_ratio(self, self._blocks(channel), self._projected_ratios(channel), tol)
+            # Where next to nothing is told, most of that is the rounding of the means.
+            worst = min(worst, unconditional_epsilon(channel, (self.centre.shape[0], self.centre.shape[1])))
             last = self.__dict__["_last_worst_case"] = channel, tol, worst
         return float(last[2])
 

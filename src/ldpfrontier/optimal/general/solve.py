@@ -17,6 +17,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from ldpfrontier.channel import Channel
 from ldpfrontier.cones import Cone, PolyhedralCone, check_cone
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.optimal.column_generation.smoothed import generate
@@ -26,7 +29,14 @@ from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.listed_columns import ListedColumns
 from ldpfrontier.optimal.general.settings import SETTINGS
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
-from ldpfrontier.optimum import Optimum, certified, fell_back, one_line, records_fallbacks
+from ldpfrontier.optimum import (
+    Optimum,
+    certified,
+    fell_back,
+    one_line,
+    recorded_failure,
+    records_fallbacks,
+)
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import SublinearUtility
 
@@ -114,8 +124,15 @@ def optimal_mechanism(
             " moved into the cone by mixing; such cones are solved by their extreme rays alone."
         )
     columns = JointColumns(cone, utility, nodes)
-    found = solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), EXACT.joint_rounds)
-    return replace(found, method=method)
+    with recorded_failure(
+        "the mechanism that tells nothing, below the utility of the input itself", RuntimeError
+    ):
+        found = solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), EXACT.joint_rounds)
+        return replace(found, method=method)
+    most = utility(Channel(np.eye(inputs)))
+    return certified(
+        Channel(np.ones((inputs, 1))), 0.0, most, tolerance, unit=utility.unit, error=0.0, method=method
+    )
 
 
 def listed_rays(cone: Cone) -> FloatArray | None:
