@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES, STATED
-from papers.lopuhaa2024.drift import DRIFTS
+from papers.lopuhaa2024.catalogue import DRIFTS, MECHANISMS, NESTED_CLASSES, STATED
 from papers.lopuhaa2024.summaries import (
     ANSWERS,
     NO,
@@ -86,7 +85,7 @@ def drift(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        As `drift.DRIFT`. The columns of what moves have the shares of every spread, the smallest first.
+        As `beyond.DRIFT`. The columns of what moves have the shares of every spread, the smallest first.
     """
     key = ["size", "instance", "beta", "order", "epsilon", "mechanism", "factor", "nmi"]
     shares = table.sort_values("records", ascending=False, kind="stable")
