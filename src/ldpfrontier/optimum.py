@@ -27,6 +27,12 @@ ROUNDING = 1e-12
 BROKEN, CANCELLED = 1e-9, 1e-13
 
 
+#: Least privacy level in nats, 0 apart, at which a result may be called "optimal": rounding of a channel is
+#: 1e-6 of it. Below, results are "bounded", and their channels tell nothing.
+LEAST_OPTIMAL_EPSILON = 1e-10
+#: Privacy level in nats below which the level of a channel, as stored, is at most the one asked for
+#: (`ldpfrontier.small_levels`). Above, it is that before rounding.
+STORED_EPSILON = 1e-4
 #: Largest privacy level that a mechanism is made for: e^epsilon and its square are floats up to here.
 MAX_EPSILON = 300.0
 
@@ -153,13 +159,15 @@ class Optimum:
     ----------
     channel : Channel
     value : float
-        The utility of `channel`, in `unit`, before its entries are rounded. The utility and the level of
-        the channel as stored agree with it and with epsilon to about 1e-15 / epsilon, relatively.
+        The utility of `channel`, in `unit`, before its entries are rounded. The utility and the level of the
+        channel as stored agree with it and with epsilon to about 1e-15 / epsilon, relatively, or to 1e-9 over
+        an uncertainty set. Below 1e-4 nats that level is never above epsilon.
     bound : float
         A bound for all mechanisms of the same class, in `unit`: none has a larger value if `direction` is
         "max", and none has a smaller one if it is "min".
     status : str
-        "optimal" if the gap is within the tolerance, else "bounded".
+        "optimal" if the gap is within the tolerance, else "bounded"; always "bounded" at a level below 1e-10
+        nats (`LEAST_OPTIMAL_EPSILON`), 0 apart, where the channel tells nothing, as rounding would tell more.
     iterations : int
         Rounds of the solver; 0 where none was needed.
     unit : {"nats", "bits", "1"}

@@ -18,7 +18,15 @@ from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.settings import SETTINGS
-from ldpfrontier.optimum import Optimum, certified, checked_epsilon, limited, records_fallbacks
+from ldpfrontier.optimum import (
+    LEAST_OPTIMAL_EPSILON,
+    Optimum,
+    certified,
+    checked_epsilon,
+    limited,
+    records_fallbacks,
+)
+from ldpfrontier.small_levels import telling_nothing
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.utility import MutualInformation
@@ -94,6 +102,9 @@ def optimal_association(
             f"The table has {a1} x {a2} cells; at most {LIMITS.max_joint_cells} are supported against those"
             " who know something about U, as all entries of a column are found together."
         )
+    if epsilon < LEAST_OPTIMAL_EPSILON:
+        least = optimal_association(odds, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_nodes=max_nodes)
+        return telling_nothing(least)
     nodes = EXACT.association_nodes if max_nodes is None else max_nodes
     return optimal_mechanism(utility, AssociationCone(odds, epsilon), tolerance=tolerance, max_nodes=nodes)
 

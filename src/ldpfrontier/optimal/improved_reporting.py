@@ -18,12 +18,21 @@ from functools import cached_property
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.information import mutual_information
+from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.levels_over_ball import stored_over_ball
 from ldpfrontier.optimal.registry import choose
-from ldpfrontier.optimum import MAX_EPSILON, Unit, checked_epsilon, limited, records_fallbacks
+from ldpfrontier.optimum import (
+    LEAST_OPTIMAL_EPSILON,
+    MAX_EPSILON,
+    Unit,
+    certified,
+    checked_epsilon,
+    limited,
+    records_fallbacks,
+)
 from ldpfrontier.two_reports import BudgetSplit, budget_split
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -117,7 +126,8 @@ def improved_reporting(
     Returns
     -------
     BudgetSplit
-        Never less informative than that of `budget_split` with the published d.
+        Never less informative than that of `budget_split` with the published d; below 1e-10 nats it is that
+        of level 0.
 
     Raises
     ------
@@ -131,6 +141,20 @@ def improved_reporting(
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
     epsilon = checked_epsilon(epsilon, MAX_EPSILON)
     plain = budget_split(ball, epsilon)
+    if 0.0 < epsilon < LEAST_OPTIMAL_EPSILON:
+        return improved_reporting(ball, 0.0)
+    best = _searched(ball, epsilon, plain, splits, sweeps, tolerance)
+    if epsilon == 0.0:
+        return best
+    found = certified(best.channel, best.information, entropy(ball.centre), tolerance)
+    found = stored_over_ball(found, ball, epsilon, tolerance)
+    return replace(best, channel=found.channel, information=found.value)
+
+
+def _searched(
+    ball: RenyiBall, epsilon: float, plain: BudgetSplit, splits: int, sweeps: int, tolerance: float
+) -> BudgetSplit:
+    """Return the best pair of reports found, or the plain one."""
     p, d = ball.centre, plain.distance
     if d == 0 or epsilon == 0:
         return plain

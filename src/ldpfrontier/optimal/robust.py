@@ -36,6 +36,7 @@ from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.settings import SETTINGS as GEOMETRY
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
+from ldpfrontier.optimal.levels_over_ball import stored_over_ball
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
@@ -44,6 +45,7 @@ from ldpfrontier.optimal.projections.solve import mechanism_without_bound, proje
 from ldpfrontier.optimal.registry import LIMITS, Call, choose, is_in_range, robust_mechanisms
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (
+    LEAST_OPTIMAL_EPSILON,
     Optimum,
     certified,
     check_start,
@@ -53,6 +55,7 @@ from ldpfrontier.optimum import (
     records_fallbacks,
     uninformative,
 )
+from ldpfrontier.small_levels import telling_nothing
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -150,7 +153,7 @@ def optimal_robust(
     bound is that of `optimal_nonrobust`. On tables of more than 400 cells the weights of a relaxation are
     coupled into a mechanism, without column generation, and of more than 30 sensitive values distinct pairs
     add a bound alone. Below 1e-4 nats mechanism and bound are scaled from that level (`degenerate_inputs`),
-    to a gap of about 1e-3.
+    to a gap of about 1e-3; below 1e-10 nats the result is "bounded".
     """
     as_instance(ball, RenyiBall, "The ball")
     epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
@@ -167,6 +170,18 @@ def optimal_robust(
         h = entropy(ball.centre)
         method = choose("no secret").method(mechanisms)
         return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance, method=method)
+    if 0.0 < epsilon < LEAST_OPTIMAL_EPSILON:
+        least = optimal_robust(
+            ball,
+            LEAST_OPTIMAL_EPSILON,
+            envelope=envelope,
+            pairs=pairs,
+            tolerance=tolerance,
+            max_rounds=max_rounds,
+            max_nodes=max_nodes,
+            conditional_epsilon=conditional_epsilon,
+        )
+        return telling_nothing(least)
     if level < math.inf and epsilon > 0 and len(ball.centre) > 1:
         pairs = "distinct" if distinct else "all"
         if start is not None:
@@ -182,6 +197,9 @@ def optimal_robust(
             max_nodes=max_nodes,
             start=start,
         )
+        found = stored_over_ball(found, ball, epsilon, tolerance, level)
+        if 0.0 < level < LEAST_OPTIMAL_EPSILON:
+            found = replace(found, status="bounded")
         return replace(found, method=replace(found.method, mechanisms=mechanisms))
     if ball.radius == 0:
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
@@ -209,6 +227,7 @@ def optimal_robust(
             )
     found = _within_simplex(ball, epsilon, envelope == "simplex", distinct, tolerance, max_rounds, start)
     found = _bounded_by_nonrobust(found, ball.centre, epsilon, tolerance)
+    found = stored_over_ball(found, ball, epsilon, tolerance)
     return replace(found, method=replace(found.method, mechanisms=mechanisms))
 
 

@@ -25,6 +25,8 @@ class OptimalSettings:
     #: Relative part of epsilon that mechanisms made of blocks leave unused, so that rounding errs on the safe
     #: side.
     epsilon_margin: float = 1e-12
+    #: Share of a level over an uncertainty set that the search for the worst distribution may leave out.
+    level_accuracy: float = 1e-10
     #: 1 - S_s below which it is too badly known to rely on.
     least_rest: float = 1e-7
     #: By how much a bound L is then perturbed.

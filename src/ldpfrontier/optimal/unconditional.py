@@ -41,6 +41,7 @@ from ldpfrontier.optimal.polyopt.solve import check_class, polyopt_distinct, sta
 from ldpfrontier.optimal.registry import LIMITS, Call, Regime, choose
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (
+    LEAST_OPTIMAL_EPSILON,
     Optimum,
     certified,
     check_start,
@@ -50,6 +51,8 @@ from ldpfrontier.optimum import (
     records_fallbacks,
     uninformative,
 )
+from ldpfrontier.privacy import unconditional_epsilon
+from ldpfrontier.small_levels import stored_within, surely, telling_nothing
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import Columns, MutualInformation
 
@@ -78,7 +81,7 @@ def optimal_unconditional(
         Privacy level in nats, 0 to 30.
     tolerance : float
         Relative gap at which to stop, 0 or more. Below 1e-4 nats the optimum is scaled from that level
-        (`degenerate_inputs`), to a gap of about 1e-3.
+        (`degenerate_inputs`), to a gap of about 1e-3, and below 1e-10 the result is "bounded".
     max_rounds : int
         Most LPs over joint columns to solve; when they are used up the result has status "bounded". On tables
         of more than 20 cells and two sensitive values at most 2e8 by the cube of the cells.
@@ -126,6 +129,23 @@ def optimal_unconditional(
             " supported."
         )
 
+    if epsilon < LEAST_OPTIMAL_EPSILON:
+        least = optimal_unconditional(
+            joint, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_rounds=max_rounds
+        )
+        return telling_nothing(least)
+    shape = (joint.shape[0], joint.shape[1])
+    return stored_within(
+        *(_at_any_level(joint, epsilon, tolerance, max_rounds, start), utility, epsilon, tolerance),
+        lambda channel: surely(unconditional_epsilon(channel, shape), epsilon),
+    )
+
+
+def _at_any_level(
+    joint: FloatArray, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
+) -> Optimum:
+    """Solve for a positive level and two sensitive values or more; small levels are scaled."""
+    utility, lower = MutualInformation(joint), np.zeros(joint.shape)
     top = SETTINGS.scaling_epsilon
     level, first = (epsilon, start) if epsilon >= top else (top, None)
     optimum = solve_or_none(

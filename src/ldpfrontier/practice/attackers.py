@@ -95,7 +95,8 @@ def whole_levels(weights: IntArray, shape: tuple[int, int], ball: RenyiBall | No
     # What holds for every distribution holds for those of F.
     outsider = 0.0
     if anyone > 0.0:
-        outsider = min(anyone, ball.worst_case_epsilon(sampled_channel(weights)) + SETTINGS.level_error)
+        worst = ball.worst_case_epsilon(sampled_channel(weights))
+        outsider = min(anyone, worst + SETTINGS.level_error * min(1.0, worst) + SETTINGS.level_rounding)
     return Levels(outsider, insider, anyone, record)
 
 

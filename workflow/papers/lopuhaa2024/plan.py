@@ -107,6 +107,25 @@ def second_level(configuration: Mapping[str, Any]) -> _Parts:
     }
 
 
+def drift(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the table of drifts: a part per pair and privacy level."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["drift"]
+    own = {
+        "factors": sorted(map(float, study["factors"])),
+        "shares": sorted(map(float, study["shares"])),
+        "truths": study["truths"],
+        "mechanisms": list(study["mechanisms"]),
+        "seed": configuration["seed"],
+        **_solver(paper, study),
+    }
+    return {
+        name: {**part, **own}
+        for pair in paper["pairs"][: study["pairs"]]
+        for name, part in _chunks(paper, pair, sorted(map(float, study["epsilon"])))
+    }
+
+
 def orders(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of the table of Renyi orders: pairs of attributes."""
     paper = configuration["lopuhaa2024"]
@@ -408,7 +427,8 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
         yield from _unknown_mechanisms(f"{key}.mechanisms", pair.get("mechanisms", []))
         yield from _study_mechanisms(key, pair)
         yield from _pair_contradictions(key, pair, seen, configuration)
-    yield from _unknown_mechanisms("lopuhaa2024.atlas.mechanisms", paper["atlas"]["mechanisms"])
+    for study in ("drift", "atlas"):
+        yield from _unknown_mechanisms(f"lopuhaa2024.{study}.mechanisms", paper[study]["mechanisms"])
     for name in paper["atlas"]["cells"]:
         if name not in MECHANISMS:
             yield f"lopuhaa2024.atlas.cells has {name!r}; allowed is one of {', '.join(MECHANISMS)}."

@@ -195,7 +195,7 @@ def _frame(deviations: FloatArray, wanted: FloatArray) -> FloatArray:
     if is_outside(wanted, wanted @ basis.T @ basis):
         raise ValueError(
             "No mechanism of the cone allows an unbiased estimate of the target: its columns do not tell the"
-            " inputs apart that the target does."
+            " inputs apart that the target does, or by no more than rounding."
         )
     return np.asarray(basis.T / spread * math.sqrt(int(used.sum())))
 

@@ -30,7 +30,15 @@ from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.listed_columns import ListedColumns
 from ldpfrontier.optimal.general.settings import SETTINGS
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
-from ldpfrontier.optimum import Optimum, certified, fell_back, limited, one_line, records_fallbacks
+from ldpfrontier.optimum import (
+    Optimum,
+    certified,
+    fell_back,
+    limited,
+    one_line,
+    recorded_failure,
+    records_fallbacks,
+)
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import SublinearUtility
 
@@ -129,8 +137,15 @@ def optimal_mechanism(
             " moved into the cone by mixing; such cones are solved by their extreme rays alone."
         )
     columns = JointColumns(cone, utility, nodes)
-    found = solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), EXACT.joint_rounds)
-    return replace(found, method=method)
+    with recorded_failure(
+        "the mechanism that tells nothing, below the utility of the input itself", RuntimeError
+    ):
+        found = solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), EXACT.joint_rounds)
+        return replace(found, method=method)
+    most = utility(Channel(np.eye(inputs)))
+    return certified(
+        Channel(np.ones((inputs, 1))), 0.0, most, tolerance, unit=utility.unit, error=0.0, method=method
+    )
 
 
 def quick_mechanism(cone: Cone) -> Channel:

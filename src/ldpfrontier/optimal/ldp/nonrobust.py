@@ -25,7 +25,17 @@ from ldpfrontier.numerics.deadline import TimeIsUp, check_time
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimum import Optimum, certified, limited, records_fallbacks
+from ldpfrontier.optimum import (
+    LEAST_OPTIMAL_EPSILON,
+    MAX_EPSILON,
+    Optimum,
+    certified,
+    checked_epsilon,
+    limited,
+    records_fallbacks,
+)
+from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.small_levels import stored_within, telling_nothing
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import MutualInformation
 
@@ -51,7 +61,7 @@ def optimal_nonrobust(
     estimate : array_like, shape (a1, a2)
         Joint distribution of (S, U), rows = sensitive.
     epsilon : float
-        Privacy level in nats, 0 to 300.
+        Privacy level in nats, 0 to 300. Below 1e-10 the result is "bounded", and near 1e-15 it tells nothing.
     tolerance : float
         Relative gap of the staircase optimum on S.
     max_rounds : int
@@ -76,15 +86,19 @@ def optimal_nonrobust(
     if joint.ndim != 2:
         raise ValueError(f"The estimate has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")
     sensitive = joint.sum(axis=1)
+    if 0.0 < checked_epsilon(epsilon, MAX_EPSILON) < LEAST_OPTIMAL_EPSILON:
+        least = optimal_nonrobust(joint, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_rounds=max_rounds)
+        return telling_nothing(least)
     staircase = optimal_ldp(
         MutualInformation(sensitive), epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
     )
     rest, bound = _rest_and_bound(joint, staircase.upper_bound)
+    utility = MutualInformation(joint)
     try:
         channel, complete = _reveal(joint, staircase.channel)
         value = rest + staircase.value
         if not complete:
-            value = min(value, MutualInformation(joint)(channel))
+            value = min(value, utility(channel))
     except TimeIsUp:  # what tells of S alone needs no coupling
         channel, value = Channel(np.repeat(staircase.channel.matrix, joint.shape[1], axis=0)), staircase.value
     method = replace(
@@ -92,7 +106,17 @@ def optimal_nonrobust(
         mechanisms="mechanisms private if the estimate is the true distribution",
         engine=f"a useful value revealed given S, beside the LDP optimum on S: {staircase.method.engine}",
     )
-    return certified(channel, value, bound, float(tolerance), staircase.iterations, error=0.0, method=method)
+    found = certified(channel, value, bound, float(tolerance), staircase.iterations, error=0.0, method=method)
+    if epsilon == 0.0:
+        return found
+    mass = joint.sum(axis=1, keepdims=True)
+    conditionals = np.divide(joint, mass, out=np.zeros_like(joint), where=mass > 0)
+    # Of two means of a row each, which both sum up what is rounded twice.
+    noise = 2.0 * gamma(2 * joint.shape[1] + 16)
+    return stored_within(
+        *(found, utility, epsilon, tolerance),
+        lambda channel: float(rldp_epsilon(channel, conditionals)) + noise <= epsilon,
+    )
 
 
 def nonrobust_bound(joint: FloatArray, epsilon: float) -> float:
