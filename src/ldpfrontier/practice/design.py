@@ -341,7 +341,7 @@ def least_epsilon(
     order: float = 2.0,
     records: int | None = None,
     progress: Callable[[float], None] | None = None,
-    remark: Callable[[str], None] = warnings.warn,
+    remark: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
 ) -> float:
     """Find the least privacy level at which a mechanism reaches a utility, or an error, to 0.001.
@@ -364,7 +364,7 @@ def least_epsilon(
     progress : callable, optional
         A function that is called with every level that is tried.
     remark : callable, optional
-        A function that is called with a sentence if the time limit ended the search.
+        A function that is called with a sentence if the time limit ended the search; a warning by default.
     max_seconds : float, optional
         Seconds after which the search ends with the least level at which the aim is known to be reached; 0 or
         more.
@@ -435,7 +435,7 @@ def least_epsilon(
                 f"The time limit ended the search before {'an' if error else 'a'} {name} of {aim} was"
                 f" reached; it may be reached at the level {level:g}, or only above."
             ) from None
-        remark(
+        (remark or warnings.warn)(
             f"the time limit ended the search: {'an' if error else 'a'} {name} of {aim} is reached at the"
             f" level {level:g}, and may be reached below it, but not at {low / SETTINGS.levels_per_nat:g}"
         )

@@ -68,9 +68,9 @@ def extreme_rays(inequalities: FloatArray, max_rays: int = LIMITS.max_rays) -> F
         if not beyond.size:
             continue
         found, new = [], list[list[int]]()
-        for first in range(0, beyond.size, SETTINGS.portion):
+        for first in range(0, beyond.size, n):  # in portions, as there may be pairs for minutes
             check_time()
-            found.append(_adjacent(met, beyond[first : first + SETTINGS.portion], inside, n - 2))
+            found.append(_adjacent(met, beyond[first : first + n], inside, n - 2))
             new += [_on_border(row, rays[i], rays[j]) for i, j in found[-1]]
         pairs = np.concatenate(found)
         masks: _Masks = np.bitwise_and(met[pairs[:, 0]], met[pairs[:, 1]])

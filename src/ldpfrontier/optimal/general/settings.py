@@ -22,9 +22,5 @@ class GeneralSettings:
     #: Inequalities of an extreme ray, as a share of their size, whose sign is found in whole numbers.
     doubtful_sign: float = 1e-11
 
-    # Tuning.
-    #: Rays beyond an inequality whose neighbours are found between two looks at the time.
-    portion: int = 64
-
 
 SETTINGS = GeneralSettings()
