@@ -18,7 +18,14 @@ from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.settings import SETTINGS
-from ldpfrontier.optimum import LEAST_OPTIMAL_EPSILON, Optimum, certified, checked_epsilon, records_fallbacks
+from ldpfrontier.optimum import (
+    LEAST_OPTIMAL_EPSILON,
+    Optimum,
+    certified,
+    checked_epsilon,
+    limited,
+    records_fallbacks,
+)
 from ldpfrontier.small_levels import telling_nothing
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
@@ -26,8 +33,14 @@ from ldpfrontier.utility import MutualInformation
 
 
 @records_fallbacks
+@limited
 def optimal_association(
-    odds: OddsRatios, epsilon: float, *, tolerance: float = 1e-3, max_nodes: int | None = None
+    odds: OddsRatios,
+    epsilon: float,
+    *,
+    tolerance: float = 1e-3,
+    max_nodes: int | None = None,
+    max_seconds: float | None = None,
 ) -> Optimum:
     """Find the best mechanism that protects S from all who know anything about U alone, with a certificate.
 
@@ -46,6 +59,8 @@ def optimal_association(
         Relative gap at which to stop, 0 or more; 1e-4 is the finest one.
     max_nodes : int, optional
         Nodes of branch and bound per pricing, 200,000 by default.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------

@@ -51,6 +51,7 @@ from ldpfrontier.optimum import (
     check_start,
     checked_epsilon,
     fell_back,
+    limited,
     records_fallbacks,
     uninformative,
 )
@@ -66,6 +67,7 @@ _ENVELOPES = {"projections": "projections", "exact": "F itself"}
 
 
 @records_fallbacks
+@limited
 def optimal_robust(
     ball: RenyiBall,
     epsilon: float,
@@ -77,6 +79,7 @@ def optimal_robust(
     max_nodes: int | None = None,
     start: Channel | None = None,
     conditional_epsilon: float | None = None,
+    max_seconds: float | None = None,
 ) -> Optimum:
     r"""Find the best robustly private mechanism of a class for an uncertainty set, with a certificate.
 
@@ -119,12 +122,13 @@ def optimal_robust(
         Its columns are among the first ones that are considered, so that the result is at least as good. It
         is not used, and only its size is checked, if no linear program is solved: at epsilon 0, at radius 0
         (see `optimal_nonrobust`), and with distinct pairs of one sensitive value.
-
     conditional_epsilon : float, optional
         The level of S for people who know U, in nats, 0 to 30: v_{s,u} <= e^k v_{s',u} for all u and s !=
         s' (`optimal.conditional`). By default, as for inf, this level is not limited, and mechanisms may
         give S away to people who know U. If it is limited, `max_nodes` is used as above, mechanisms for
         larger tables are found by a search and compare all pairs, and `start` must have both levels.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------

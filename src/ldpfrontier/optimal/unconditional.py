@@ -47,6 +47,7 @@ from ldpfrontier.optimum import (
     check_start,
     checked_epsilon,
     fell_back,
+    limited,
     records_fallbacks,
     uninformative,
 )
@@ -59,6 +60,7 @@ _MECHANISMS = "mechanisms private under every distribution"
 
 
 @records_fallbacks
+@limited
 def optimal_unconditional(
     prior: ArrayLike,
     epsilon: float,
@@ -66,6 +68,7 @@ def optimal_unconditional(
     tolerance: float = 1e-9,
     max_rounds: int = 1000,
     start: Channel | None = None,
+    max_seconds: float | None = None,
 ) -> Optimum:
     """Find the best (eps, P_X)-RLDP mechanism for the mutual information, with a certificate.
 
@@ -86,6 +89,8 @@ def optimal_unconditional(
         A mechanism that is private under every distribution at this epsilon, whose columns are among the
         first, so that the result does at least as well. Of no use, and only its size is checked, at epsilon 0
         and for one sensitive value.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------

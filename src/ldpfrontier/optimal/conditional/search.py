@@ -18,6 +18,7 @@ from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.proximal_bundle import proximal_duals
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
@@ -123,7 +124,10 @@ def searched_mechanism(
     tau, rounds = SETTINGS.first_tau, min(max_rounds, SETTINGS.rounds)
     value, weights, _ = master.solve()
     for number in range(1, rounds + 1):
-        found = utility.columns(search.columns(trial, pool))
+        ends = search.columns(trial, pool)
+        if time_is_up():
+            break
+        found = utility.columns(ends)
         master.add(found)
         pool = Columns.join([pool, found])
         # What is known of the bound at the best duals rises with every column.
@@ -135,7 +139,10 @@ def searched_mechanism(
         kept = np.sort(np.argsort(-of_columns, kind="stable")[: GENERATION.kept_per_input * n])
         pool = Columns(pool.vectors[kept], pool.values[kept])
         if number == rounds or number % 8 == 0:
-            value, weights, _ = master.solve()
+            try:
+                value, weights, _ = master.solve()
+            except TimeIsUp:
+                break
             if _known_bound(centre, pool) - value <= tolerance * value:
                 break
     return master.channel(weights), number

@@ -32,6 +32,7 @@ from ldpfrontier.optimum import (
     check_start,
     checked_effort,
     checked_epsilon,
+    limited,
     records_fallbacks,
     uninformative,
 )
@@ -44,6 +45,7 @@ _MECHANISMS = "locally differentially private mechanisms"
 
 
 @records_fallbacks
+@limited
 def optimal_ldp(
     utility: Utility,
     epsilon: float,
@@ -51,6 +53,7 @@ def optimal_ldp(
     tolerance: float = 1e-9,
     max_rounds: int = 1000,
     start: Channel | None = None,
+    max_seconds: float | None = None,
 ) -> Optimum:
     """Find the best eps-locally differentially private mechanism, with a certificate.
 
@@ -79,6 +82,8 @@ def optimal_ldp(
         among the first ones that are considered, which saves rounds and changes nothing else. It is not
         used for an `FDivergence`, whose best mechanism is found without a linear program, or where a
         packing needs none.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------
@@ -93,7 +98,8 @@ def optimal_ldp(
         If there are more inputs than that, or more than 20 for another utility, for which all columns are
         listed.
     ValueError
-        If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
+        If epsilon is negative, not finite or above 300, `max_seconds` is negative or no number, or `start`
+        has another number of inputs.
     """
     if not hasattr(utility, "prior"):
         name = type(utility).__name__
