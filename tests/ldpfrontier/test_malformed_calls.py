@@ -178,6 +178,7 @@ def good(tmp_path_factory):
             "epsilon": 1.0,
             "tolerance": 1e-3,
             "max_nodes": 10,
+            "max_rounds": 2,
         },
         "ldp_certificate": {"optimum": l.optimal_ldp(utility, 1.0), "utility": utility, "epsilon": 1.0},
         "nonrobust_certificate": {

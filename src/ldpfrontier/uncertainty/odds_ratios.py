@@ -118,6 +118,10 @@ class OddsRatios:
         s, t, u, w = np.nonzero(self.low < 1.0)
         return Comparisons(s, t, u, w, self.low[s, t, u, w])
 
+    def contains(self, other: OddsRatios) -> bool:
+        """Tell whether all intervals contain those of others of the same shape, to rounding."""
+        return bool((self.low <= other.low * (1.0 + SETTINGS.odds_rounding)).all())
+
     @classmethod
     def known(cls, distribution: ArrayLike) -> OddsRatios:
         """Take the odds ratios of a distribution for known.
