@@ -50,7 +50,7 @@ def association_bound(odds: OddsRatios, epsilon: float, max_nodes: int) -> float
     """
     prior = odds.prior
     bounds = [_of_useful(odds, epsilon, max_nodes) + sensitive_bound(prior, epsilon), entropy(prior)]
-    if odds.contains(OddsRatios.known(prior)):
+    if odds.contains(OddsRatios.known(prior, odds.impossible)):
         bounds.append(nonrobust_bound(prior, epsilon))
     return min(bounds)
 

@@ -219,6 +219,23 @@ def test_larger_tables_at_small_levels_and_with_other_odds_ratios() -> None:
         assert 0.0 < found.value <= found.bound
 
 
+def test_impossible_cells() -> None:
+    """A known zero asks for as much as an impossible cell, and an interval of a rare cell for more."""
+    counts = np.array([[0, 20, 12], [10, 40, 25]])
+    values = {}
+    for impossible in (None, counts == 0):
+        known = OddsRatios.known(counts / counts.sum(), impossible)
+        intervals = OddsRatios.confidence(counts, impossible=impossible)
+        for name, odds in (("known", known), ("intervals", intervals)):
+            optimum = optimal_association(odds, 0.8)
+            assert optimum.status == "optimal"
+            assert association_epsilon(optimum.channel, odds) <= 0.8 * (1 + 1e-12)
+            values[name, impossible is None] = optimum.value
+            assert optimum.value <= association_bound(odds, 0.8, 100)
+    assert values["known", False] == pytest.approx(values["known", True], rel=2e-3)
+    assert values["intervals", False] > 1.01 * values["intervals", True]
+
+
 def test_closed_forms() -> None:
     one = optimal_association(OddsRatios.confidence([[5, 9, 2]]), 0.1)
     assert one.value == pytest.approx(entropy(np.array([5, 9, 2]) / 16))

@@ -53,6 +53,9 @@ class Shares(NamedTuple):
 class AssociationCone(BaseCone):
     """The columns that are private for all who know anything about U alone; methods as of `Cone`.
 
+    Entries of impossible cells meet the level given U as well, although nothing asks for it: that costs no
+    utility, as no other condition has them, and the entry of another s with the same u will do.
+
     Attributes
     ----------
     odds : OddsRatios
