@@ -186,6 +186,11 @@ def good(tmp_path_factory):
             "max_nodes": 10,
             "max_rounds": 2,
         },
+        "association_certificate": {
+            "optimum": l.optimal_unconditional(ball.centre, 1.0),
+            "odds": l.OddsRatios.known(ball.centre),
+            "epsilon": 1.0,
+        },
         "ldp_certificate": {"optimum": l.optimal_ldp(utility, 1.0), "utility": utility, "epsilon": 1.0},
         "nonrobust_certificate": {
             "optimum": l.optimal_nonrobust(ball.centre, 1.0),
