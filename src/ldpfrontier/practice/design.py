@@ -24,14 +24,7 @@ from ldpfrontier.practice.attackers import (
     best_guesses,
     measured_levels,
 )
-from ldpfrontier.practice.channel_file import (
-    Certificate,
-    PrivateChannel,
-    ball_of,
-    odds_of,
-    private_weights,
-    usual_intervals,
-)
+from ldpfrontier.practice.channel_file import Certificate, PrivateChannel, private_weights
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.estimation import inversion, quantities
 from ldpfrontier.practice.methods import (
@@ -42,6 +35,7 @@ from ldpfrontier.practice.methods import (
     Problem,
     usual_attacker,
 )
+from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import as_text, as_texts
 from ldpfrontier.practice.sampling import sampled_channel
 from ldpfrontier.practice.settings import SETTINGS

@@ -20,8 +20,9 @@ from ldpfrontier import (
     unconditional_epsilon,
 )
 from ldpfrontier.practice.attackers import whole_levels
-from ldpfrontier.practice.channel_file import ChannelFileError, private_weights, usual_intervals
+from ldpfrontier.practice.channel_file import ChannelFileError, private_weights
 from ldpfrontier.practice.methods import ROBUST_METHODS
+from ldpfrontier.practice.population import usual_intervals
 from ldpfrontier.practice.sampling import TOTAL, sampled_channel, sampled_level
 from support.owndata import channel_of, flat, rewritten
 
