@@ -424,7 +424,7 @@ def _renewed(stated: Any, table: CountTable) -> Any:
     for place, name in ((stated, "intervals"), (levels, "acquaintance")):
         if name in place:
             raise ValueError(f"its version has no member {name!r}.")
-    intervals = usual_intervals(table) if table.useful else None
+    intervals = usual_intervals(table.counts) if table.useful else None
     return {**stated, "intervals": intervals, "levels": {**levels, "acquaintance": levels.get("anyone")}}
 
 

@@ -285,7 +285,7 @@ def design_channel(
     if h == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
     ball = ball_of(table, beta, order)
-    intervals = usual_intervals(table) if table.useful else None
+    intervals = usual_intervals(table.counts) if table.useful else None
     odds = odds_of(table, beta, intervals)
     problem = Problem(prior.ravel(), ball, odds, epsilon, against if table.useful else "anyone")
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)

@@ -6,6 +6,7 @@ import math
 
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.settings import SETTINGS
+from ldpfrontier.types import IntArray
 from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
@@ -17,11 +18,11 @@ def ball_of(table: CountTable, beta: float | None, order: float | None) -> Renyi
     return RenyiBall.confidence(table.counts, beta=beta, order=order)
 
 
-def usual_intervals(table: CountTable) -> IntervalMethod:
-    """Return the method of the intervals of odds ratios that a design takes: exact ones if they are quick."""
-    a1, a2 = table.counts.shape
-    work = math.comb(a1, 2) * math.comb(a2, 2) * table.records
-    quick = table.records <= SETTINGS.max_exact_records and work <= SETTINGS.max_exact_work
+def usual_intervals(counts: IntArray) -> IntervalMethod:
+    """Return the method of the intervals of odds ratios of a table: exact ones, if they are quick."""
+    (a1, a2), records = counts.shape, int(counts.sum())
+    work = math.comb(a1, 2) * math.comb(a2, 2) * records
+    quick = records <= SETTINGS.max_exact_records and work <= SETTINGS.max_exact_work
     return "exact" if quick else "bonferroni"
 
 

@@ -107,6 +107,19 @@ def second_level(configuration: Mapping[str, Any]) -> _Parts:
     }
 
 
+def promises(configuration: Mapping[str, Any]) -> _Parts:
+    """Return the parts of the table of five promises, cut as Figure 2 is."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["promises"]
+    own = {"max_nodes": study["max_nodes"], **_solver(paper, study)}
+    epsilons = sorted(map(float, study["epsilon"]))
+    return {
+        name: {**part, **own}
+        for pair in paper["pairs"][: study["pairs"]]
+        for name, part in _chunks(paper, {**pair, "chunks": study["chunks"]}, epsilons)
+    }
+
+
 def orders(configuration: Mapping[str, Any]) -> _Parts:
     """Return the parts of the table of Renyi orders: pairs of attributes."""
     paper = configuration["lopuhaa2024"]
