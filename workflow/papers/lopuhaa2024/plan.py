@@ -124,6 +124,16 @@ def drift(configuration: Mapping[str, Any]) -> PartsByName:
     )
 
 
+def promises(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of five promises: as many per pair as the study says."""
+    return study_of_pairs(
+        configuration,
+        "promises",
+        lambda paper, study, pair: {"max_nodes": study["max_nodes"], **solver_of(paper, study)},
+        chunks=configuration["lopuhaa2024"]["promises"]["chunks"],
+    )
+
+
 def orders(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of Renyi orders: pairs of attributes."""
     paper = configuration["lopuhaa2024"]
