@@ -437,7 +437,7 @@ def least_epsilon(
             ) from None
         (remark or warnings.warn)(
             f"the time limit ended the search: {'an' if error else 'a'} {name} of {aim} is reached at the"
-            f" level {level:g}, and may be reached below it, but not at {low / SETTINGS.levels_per_nat:g}"
+            f" level {level:g}, and may be reached below it, but not at {low / SETTINGS.levels_per_nat:g}."
         )
     return high / SETTINGS.levels_per_nat
 
