@@ -302,7 +302,8 @@ def test_when_the_time_is_up_all_mechanisms_keep_their_levels(table, against, le
     clock(left)
     told = []
     made = design_channel(table, 1.0, against=against, progress=told.append, max_seconds=60)
-    assert told == list(by_name(made)) == list(ROBUST_METHODS[against])
+    assert list(by_name(made)) == list(ROBUST_METHODS[against])
+    assert told == sorted(ROBUST_METHODS[against], key="exact".__eq__)  # the last one takes longest
     for name, candidate in by_name(made).items():
         assert candidate.private == (name != "nr")
         assert candidate.nmi <= made.bound or not candidate.private
