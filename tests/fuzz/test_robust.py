@@ -292,7 +292,7 @@ def draw_design(rng: np.random.Generator) -> Arguments:
     counts = draw_counts(rng, SHAPES[rng.integers(3, 5)])
     while (counts > 0).sum() == 1:
         counts = draw_counts(rng, counts.shape)
-    against = ATTACKERS[rng.integers(3)]
+    against = ATTACKERS[rng.integers(len(ATTACKERS))]
     offered = [name for name, method in ROBUST_METHODS[against].items() if method.private]
     return {
         "counts": counts,

@@ -175,9 +175,15 @@ def good(tmp_path_factory):
             "max_seconds": None,
         },
         "estimation_error": {"channel": channel, "prior": PRIOR, "target": np.eye(3)},
-        "OddsRatios": {"prior": ball.centre, "low": np.ones((2, 2, 3, 3))},
-        "OddsRatios.known": {"distribution": ball.centre},
-        "OddsRatios.confidence": {"counts": [[15, 5, 10], [10, 35, 25]], "beta": 0.05, "method": "exact"},
+        "OddsRatios": {"prior": ball.centre, "low": np.ones((2, 2, 3, 3)), "impossible": None},
+        "OddsRatios.known": {"distribution": ball.centre, "impossible": None},
+        "OddsRatios.over": {"ball": ball},
+        "OddsRatios.confidence": {
+            "counts": [[15, 5, 10], [10, 35, 25]],
+            "beta": 0.05,
+            "method": "exact",
+            "impossible": None,
+        },
         "association_epsilon": {"channel": square, "odds": l.OddsRatios.known(ball.centre)},
         "optimal_association": {
             "odds": l.OddsRatios.known(ball.centre),
@@ -185,6 +191,12 @@ def good(tmp_path_factory):
             "tolerance": 1e-3,
             "max_nodes": 10,
             "max_seconds": None,
+            "max_rounds": 2,
+        },
+        "association_certificate": {
+            "optimum": l.optimal_unconditional(ball.centre, 1.0),
+            "odds": l.OddsRatios.known(ball.centre),
+            "epsilon": 1.0,
         },
         "ldp_certificate": {"optimum": l.optimal_ldp(utility, 1.0), "utility": utility, "epsilon": 1.0},
         "nonrobust_certificate": {
@@ -321,6 +333,7 @@ METHODS = {
     "RenyiBall.confidence",
     "RenyiBall.worst_case_epsilon",
     "OddsRatios.known",
+    "OddsRatios.over",
     "OddsRatios.confidence",
 }
 NAMES = sorted(({*l.__all__} | METHODS) - RESULTS)

@@ -40,6 +40,9 @@ class OptimalSettings:
     # Tuning.
     #: Rounds over distinct pairs of an unconditional optimum, times the cube of the cells: some ten minutes.
     unconditional_work: int = 200_000_000
+    #: Relative gap of the optimum under every distribution that a search against those who know something
+    #: about U starts from.
+    association_start_gap: float = 1e-2
 
 
 SETTINGS = OptimalSettings()

@@ -2,14 +2,17 @@
 
 An *outsider* knows nothing else about a person; what matters for outsiders is the level of the sensitive S
 over the uncertainty set F (lopuhaa2024, Definition 1). An *insider* knows the useful U of the person; what
-matters is the level of S given U (docs/beyond.md, statement 10). *Anyone* may believe anything about the
-person; what matters is the level of S under every distribution of (S, U) (lopuhaa2024, section 6). A level L
-means that a report changes the odds of two values of S by at most a factor e^L.
+matters is the level of S given U (docs/beyond.md, statement 10). An *acquaintance* knows nothing, something
+or everything about U, and nothing else; what matters is the level of S for all Z with Z - U - S, over all
+distributions with odds ratios in intervals (statement 11). *Anyone* may believe anything about the person;
+what matters is the level of S under every distribution of (S, U) (lopuhaa2024, section 6). A level L means
+that a report changes the odds of two values of S by at most a factor e^L.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -21,12 +24,20 @@ from ldpfrontier.practice.sampling import sampled_channel, sampled_level
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, unconditional_epsilon
 from ldpfrontier.types import FloatArray, IntArray
+from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
-Attacker = Literal["outsider", "insider", "anyone"]
+Attacker = Literal["outsider", "insider", "acquaintance", "anyone"]
 
-#: The attackers from whom a design can protect, the weakest first.
+#: The attackers from whom a design can protect, the weakest first: protection from one includes those before.
 ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
+
+#: How intervals of odds ratios are called in a promise, by their method.
+_INTERVALS: Mapping[IntervalMethod, str] = {
+    "exact": "exact intervals",
+    "bonferroni": "normal intervals (Bonferroni)",
+    "scheffe": "normal intervals (Scheffé)",
+}
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,8 @@ class Levels:
         Of S over F.
     insider : float
         Of S given U.
+    acquaintance : float
+        Of S given anything about U, over all distributions with odds ratios in intervals.
     anyone : float
         Of S under every distribution of (S, U).
     record : float
@@ -47,30 +60,49 @@ class Levels:
 
     outsider: float
     insider: float
+    acquaintance: float
     anyone: float
     record: float
 
     def against(self, attacker: Attacker) -> float:
-        """Return the level that holds for an attacker and for all weaker attackers."""
-        if attacker == "outsider":
-            return self.outsider
-        return self.anyone if attacker == "anyone" else max(self.outsider, self.insider)
+        """Return the level that holds for an attacker and for all weaker attackers.
+
+        For acquaintances, who may know nothing or all of U, it is a level over the distributions with odds
+        ratios in the intervals, which F does not enter.
+        """
+        if attacker == "insider":
+            return max(self.outsider, self.insider)
+        return float(getattr(self, attacker))
+
+    def strongest(self, epsilon: float) -> Attacker | None:
+        """Return the strongest attacker for whom a level in nats holds; None if it holds for nobody."""
+        return next((who for who in reversed(ATTACKERS) if self.against(who) <= epsilon), None)
 
 
-def measured_levels(channel: Channel, shape: tuple[int, int], ball: RenyiBall | None) -> Levels:
-    """Return the levels of a channel in floating-point numbers; with no ball all of a record is sensitive."""
+def measured_levels(
+    channel: Channel, shape: tuple[int, int], ball: RenyiBall | None, odds: OddsRatios | None
+) -> Levels:
+    """Return the levels of a channel in floating-point numbers, as `whole_levels` does in whole ones."""
     record = ldp_epsilon(channel)
-    if ball is None:
-        return Levels(record, record, record, record)
-    return Levels(
-        ball.worst_case_epsilon(channel),
-        conditional_epsilon(channel, shape),
-        unconditional_epsilon(channel, shape),
-        record,
-    )
+    if ball is None or odds is None:
+        return Levels(*[record] * 5)
+    insider, anyone = conditional_epsilon(channel, shape), unconditional_epsilon(channel, shape)
+    acquaintance = _of_acquaintances(channel, odds, insider, anyone)
+    return Levels(ball.worst_case_epsilon(channel), insider, acquaintance, anyone, record)
 
 
-def whole_levels(weights: IntArray, shape: tuple[int, int], ball: RenyiBall | None) -> Levels:
+def _of_acquaintances(
+    channel: Channel, odds: OddsRatios, insider: float, anyone: float, error: float = 0.0
+) -> float:
+    """Return the level for acquaintances in nats, raised by an error, from those that it lies between."""
+    if insider == anyone:
+        return anyone
+    return min(max(association_epsilon(channel, odds) + error, insider), anyone)
+
+
+def whole_levels(
+    weights: IntArray, shape: tuple[int, int], ball: RenyiBall | None, odds: OddsRatios | None
+) -> Levels:
     """Return the levels of a channel of whole numbers, rounded upwards.
 
     Parameters
@@ -79,11 +111,13 @@ def whole_levels(weights: IntArray, shape: tuple[int, int], ball: RenyiBall | No
     shape : (int, int)
         Numbers a1 and a2 of sensitive and useful values.
     ball : RenyiBall or None
-        The uncertainty set F; without it all of a record is sensitive.
+        The uncertainty set F.
+    odds : OddsRatios or None
+        The intervals of odds ratios. Both are None if all of a record is sensitive.
     """
     record = sampled_level(weights)
-    if ball is None:
-        return Levels(record, record, record, record)
+    if ball is None or odds is None:
+        return Levels(*[record] * 5)
     blocks = weights.reshape(*shape, -1)
     insider = max(sampled_level(blocks[:, u]) for u in range(shape[1]))
     most, least = blocks.max(axis=1), blocks.min(axis=1)
@@ -93,11 +127,12 @@ def whole_levels(weights: IntArray, shape: tuple[int, int], ball: RenyiBall | No
     ]
     anyone = max(map(sampled_level, pairs), default=0.0)
     # What holds for every distribution holds for those of F.
-    outsider = 0.0
+    outsider, channel = 0.0, sampled_channel(weights)
     if anyone > 0.0:
-        worst = ball.worst_case_epsilon(sampled_channel(weights))
+        worst = ball.worst_case_epsilon(channel)
         outsider = min(anyone, worst + SETTINGS.level_error * min(1.0, worst) + SETTINGS.level_rounding)
-    return Levels(outsider, insider, anyone, record)
+    acquaintance = _of_acquaintances(channel, odds, insider, anyone, SETTINGS.level_error)
+    return Levels(outsider, insider, acquaintance, anyone, record)
 
 
 @dataclass(frozen=True)
@@ -125,15 +160,28 @@ def best_guesses(channel: Channel, joint: FloatArray) -> tuple[Guess, Guess]:
     return outsider, insider
 
 
-def scope_of(against: Attacker, useful: Label, beta: float | None, order: float | None) -> str:
+def scope_of(
+    against: Attacker,
+    useful: Label,
+    beta: float | None,
+    order: float | None,
+    intervals: IntervalMethod | None,
+) -> str:
     """Return whom a level holds for, in words."""
-    if not useful or beta is None or order is None or against == "anyone":
+    if not useful or beta is None or order is None or intervals is None or against == "anyone":
         return "whatever anyone knows or believes about the person"
+    known, confidence = said(useful), f"confidence {1.0 - beta:g}"
+    if against == "acquaintance":
+        return (
+            f"for anyone whose knowledge about the person concerns {known} alone (nothing, the value, or"
+            " something between, such as that it is one of two values), under every distribution with odds"
+            f" ratios in their {_INTERVALS[intervals]} ({confidence})"
+        )
     outsider = (
-        "for someone who knows nothing else about the person, under every distribution in F (confidence"
-        f" {1.0 - beta:g}, order {order:g})"
+        "for someone who knows nothing else about the person, under every distribution in F"
+        f" ({confidence}, order {order:g})"
     )
-    insider = f", and for someone who knows the person's {said(useful)}"
+    insider = f", and for someone who knows the person's {known}"
     return outsider if against == "outsider" else outsider + insider
 
 

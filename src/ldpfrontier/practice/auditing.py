@@ -81,8 +81,10 @@ def audit_channel(
     private : PrivateChannel
     samples : int
         The number of records to privatize, with the same number for each sensitive value. They come from a
-        distribution in F under which the channel reveals much about it. If the channel protects from
-        insiders or anyone, every second record is drawn from a uniform distribution instead.
+        distribution in F under which the channel reveals much about it; if the channel protects from
+        acquaintances, from one given that the useful value is one of two. If it protects from insiders or
+        acquaintances, every second record is drawn from a uniform distribution instead, and all of them are
+        if it protects from anyone.
     pairs : array_like of int, shape (inputs, outputs), optional
         How often each input got each output, as `count_pairs` returns it, instead of samples.
     confidence : float
@@ -158,7 +160,7 @@ def _level_seen(private: PrivateChannel, of_set: IntArray, of_inputs: IntArray, 
     ----------
     private : PrivateChannel
     of_set : ndarray of int, shape (inputs, outputs)
-        Samples of a distribution of F, which outsiders compare by s.
+        Samples of a distribution of F, or of one for acquaintances, which are compared by s.
     of_inputs : ndarray of int, shape (inputs, outputs)
         Samples that the others compare by (s, u).
     confidence : float
@@ -279,7 +281,7 @@ def _drawn(private: PrivateChannel, samples: int, sampler: Sampler) -> tuple[Int
     """Privatize records as `audit_channel` says: those that outsiders compare, and the others."""
     a1, a2 = private.table.counts.shape
     rng = np.random.default_rng()
-    share = {"outsider": 1.0, "insider": 0.5, "anyone": 0.0}[private.certificate.against]
+    share = {"outsider": 1.0, "anyone": 0.0}.get(private.certificate.against, 0.5)
     telling, even = _telling(private, rng), np.full((a1, a2), 1.0 / a2)
     found = []
     for conditionals, part in ((telling, round(share * samples)), (even, samples - round(share * samples))):
@@ -301,17 +303,40 @@ def _outside(private: PrivateChannel, counts: IntArray) -> str:
     groups = table.sum(axis=1, keepdims=True)
     conditionals = np.divide(table, groups, out=np.zeros(table.shape), where=groups > 0)
     outside = float(rldp_epsilon(private.channel, conditionals)) > private.certificate.level
-    return "; the distribution of these records is outside F" if outside else ""
+    if not outside:
+        return ""
+    if private.certificate.against == "acquaintance":
+        return "; these records have odds ratios outside the intervals"
+    return "; the distribution of these records is outside F"
 
 
 def _telling(private: PrivateChannel, rng: np.random.Generator) -> FloatArray:
-    """Return the conditionals of a distribution of F under which the channel tells much, shape (a1, a2)."""
+    """Return conditionals under which the channel tells much, shape (a1, a2).
+
+    They are of a distribution of F or, if the channel protects from acquaintances, of the estimate for one of
+    these.
+    """
     ball = private.ball
     a1, a2 = private.table.counts.shape
     if ball is None:
         return np.ones((a1, a2))
-    joint = np.concatenate([ball.centre[None], ball.sample(rng, SETTINGS.audited_distributions)])
+    if private.certificate.against == "acquaintance":
+        known = _known_of_two(a2, rng)
+        joint, otherwise = ball.centre * known, known / known.sum(axis=2, keepdims=True)
+    else:
+        joint = np.concatenate([ball.centre[None], ball.sample(rng, SETTINGS.audited_distributions)])
+        otherwise = np.full((1, 1, a2), 1.0 / a2)
     weight = joint.sum(axis=2, keepdims=True)
-    conditionals = np.divide(joint, weight, out=np.full_like(joint, 1.0 / a2), where=weight > 0)
+    otherwise = np.broadcast_to(otherwise, joint.shape).copy()
+    conditionals = np.divide(joint, weight, out=otherwise, where=weight > 0)
     levels = rldp_epsilon(private.channel, conditionals)
     return np.asarray(conditionals[int(levels.argmax())])
+
+
+def _known_of_two(a2: int, rng: np.random.Generator) -> FloatArray:
+    """Return random weights P(z | u) of two useful values, all others 0, shape (distributions, 1, a2)."""
+    number = SETTINGS.audited_distributions
+    two = rng.random((number, a2)).argsort(axis=1)[:, :2]
+    known = np.zeros((number, 1, a2))
+    np.put_along_axis(known[:, 0], two, np.exp(rng.uniform(-SETTINGS.audited_odds, 0.0, two.shape)), axis=1)
+    return known

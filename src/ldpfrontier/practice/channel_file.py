@@ -11,13 +11,13 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ldpfrontier.atomic import replacing
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_number
+from ldpfrontier.numerics.arguments import as_number, check_choice
 from ldpfrontier.practice import channel_content as content_of
 from ldpfrontier.practice.attackers import (
     ATTACKERS,
@@ -29,6 +29,7 @@ from ldpfrontier.practice.attackers import (
 )
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.csv_text import csv_text
+from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import Label, as_path, check_columns, said
 from ldpfrontier.practice.sampling import (
     BITS,
@@ -38,9 +39,13 @@ from ldpfrontier.practice.sampling import (
     whole_weights,
 )
 from ldpfrontier.types import IntArray
+from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
-FORMAT, VERSION = "ldp-frontier channel", 2
+FORMAT, VERSION = "ldp-frontier channel", 3
+
+#: The version before acquaintances were attackers, which is read as well.
+FORMER_VERSION = 2
 
 #: How many random bytes are in the file with the outputs that they give.
 ANSWERS = 64
@@ -58,14 +63,17 @@ class Certificate:
     ----------
     mechanism : str
         Its name in `ldpfrontier.practice.design`.
-    against : {"outsider", "insider", "anyone"}
+    against : {"outsider", "insider", "acquaintance", "anyone"}
         Whom the level asked for holds for.
     epsilon : float
         Privacy level asked for, nats.
     levels : Levels
         Privacy levels verified, nats; for those that are protected from at most `epsilon`.
     beta, order : float or None
-        Significance level and Renyi order of F; None if nothing is useful.
+        Significance level of F and of the intervals of odds ratios, and Renyi order of F; None if nothing is
+        useful.
+    intervals : {"exact", "bonferroni", "scheffe"} or None
+        Method of these intervals (`OddsRatios.confidence`); None if nothing is useful.
     nmi, bound : float
         Normalized mutual information at the distribution of the table, and what no such mechanism can pass.
     code_version : str
@@ -78,6 +86,7 @@ class Certificate:
     levels: Levels
     beta: float | None
     order: float | None
+    intervals: IntervalMethod | None
     nmi: float
     bound: float
     code_version: str = ""
@@ -130,23 +139,34 @@ class PrivateChannel:
         return ball_of(self.table, self.certificate.beta, self.certificate.order)
 
     @property
-    def scope(self) -> str:
-        """The people for whom the level holds, in words."""
-        certificate, table = self.certificate, self.table
-        return scope_of(certificate.against, table.useful, certificate.beta, certificate.order)
+    def odds(self) -> OddsRatios | None:
+        """The intervals of the odds ratios, or None if the whole record is sensitive."""
+        return odds_of(self.table, self.certificate.beta, self.certificate.intervals)
+
+    @property
+    def protects(self) -> Attacker:
+        """The strongest attacker for whom the level asked for holds, by the levels of the certificate."""
+        return self.certificate.levels.strongest(self.certificate.epsilon) or self.certificate.against
 
     def promise(self) -> str:
-        """Return sentences that state what is guaranteed and what is not."""
-        levels, table = self.certificate.levels, self.table
-        promised = promise_of(self.certificate.level, table.sensitive, self.scope)
-        if table.useful and self.certificate.against == "outsider":
-            limit = "no level" if math.isinf(levels.insider) else f"level {levels.insider:.2f}"
-            return f"{promised} It does not protect from someone who knows {said(table.useful)}: {limit}."
-        return promised
+        """Return sentences that state the strongest promise that is kept, and what is not promised."""
+        said_of, levels, useful = self.certificate, self.certificate.levels, self.table.useful
+        scope = scope_of(self.protects, useful, said_of.beta, said_of.order, said_of.intervals)
+        promised = promise_of(levels.against(self.protects), self.table.sensitive, scope)
+        if not useful or self.protects not in ("outsider", "insider"):
+            return promised
+        known = f"knows {said(useful)}", levels.insider
+        if self.protects == "insider":
+            known = (
+                f"knows something about {said(useful)}, such as that it is one of two values",
+                levels.acquaintance,
+            )
+        limit = "no level" if math.isinf(known[1]) else f"level {known[1]:.2f}"
+        return f"{promised} It does not protect from someone who {known[0]}: {limit}."
 
     def levels(self) -> Levels:
         """Compute the privacy levels again, in nats."""
-        return whole_levels(self.weights, self.table.counts.shape, self.ball)
+        return whole_levels(self.weights, self.table.counts.shape, self.ball, self.odds)
 
     def verified(self) -> PrivateChannel:
         """Return the channel with its privacy levels, computed again, in the certificate.
@@ -163,6 +183,10 @@ class PrivateChannel:
                 f"The level of the channel is {level:.9g}; its certificate allows"
                 f" {self.certificate.epsilon:.9g}."
             )
+        return self.with_levels(levels)
+
+    def with_levels(self, levels: Levels) -> PrivateChannel:
+        """Return the channel with other levels in its certificate."""
         return replace(self, certificate=replace(self.certificate, levels=levels))
 
     # Files ------------------------------------------------------------------------------------------------
@@ -270,15 +294,13 @@ def check_name(path: Path) -> None:
         raise ValueError(f"{path} ends in {path.suffix!r}; the file of a channel must end in .json.")
 
 
-def ball_of(table: CountTable, beta: float | None, order: float | None) -> RenyiBall | None:
-    """Return the uncertainty set around a table; None if all of a record is sensitive."""
-    if not table.useful or beta is None or order is None:
-        return None
-    return RenyiBall.confidence(table.counts, beta=beta, order=order)
-
-
 def private_weights(
-    channel: Channel, table: CountTable, ball: RenyiBall | None, epsilon: float, against: Attacker
+    channel: Channel,
+    table: CountTable,
+    ball: RenyiBall | None,
+    odds: OddsRatios | None,
+    epsilon: float,
+    against: Attacker,
 ) -> tuple[IntArray, Levels]:
     """Round a channel to one that can be sampled and is private at level epsilon, verified.
 
@@ -292,10 +314,12 @@ def private_weights(
     table : CountTable
         Its values are the inputs.
     ball : RenyiBall or None
-        The uncertainty set F, or None if the whole record is sensitive.
+        The uncertainty set F.
+    odds : OddsRatios or None
+        The intervals of odds ratios. Both are None if the whole record is sensitive.
     epsilon : float
         Nats.
-    against : {"outsider", "insider", "anyone"}
+    against : {"outsider", "insider", "acquaintance", "anyone"}
         Whom the level has to hold for.
 
     Returns
@@ -315,7 +339,7 @@ def private_weights(
     mean = matrix.mean(axis=0)
     for share in (0.0, *(2.0**-power for power in range(50, 19, -3))):
         weights = whole_weights((1.0 - share) * matrix + share * mean)
-        levels = whole_levels(weights, table.counts.shape, ball)
+        levels = whole_levels(weights, table.counts.shape, ball, odds)
         level = levels.against(against)
         if level <= epsilon:
             return weights, levels
@@ -344,9 +368,11 @@ def read_channel(path: Path | str) -> PrivateChannel:
         raise ChannelFileError(f"{path} is not a channel file: {error}.") from None
     except RecursionError:
         raise ChannelFileError(f"{path} is not a channel file: it is nested too deeply.") from None
-    if (version := content.get("version")) != VERSION or isinstance(version, bool):
+    version = content.get("version")
+    if version not in (FORMER_VERSION, VERSION) or isinstance(version, bool):
         raise ChannelFileError(
-            f"{path} is a channel file of version {version!r}; this program reads version {VERSION}."
+            f"{path} is a channel file of version {version!r}; this program reads the versions"
+            f" {FORMER_VERSION} and {VERSION}."
         )
     if content.pop("content_sha256", None) != _digest(content):
         raise ChannelFileError(f"{path} was changed after it was written; design the channel again.")
@@ -377,13 +403,29 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
         content_of.text(design["source"], "source"),
         content_of.text(design["sha256"], "sha256"),
     )
-    private = PrivateChannel(
-        table, content_of.weights(content["weights"]), _certificate(content["certificate"])
-    )
+    stated = content["certificate"]
+    if content["version"] == FORMER_VERSION:
+        stated = _renewed(stated, table)
+    private = PrivateChannel(table, content_of.weights(content["weights"]), _certificate(stated))
     if content["bits"] != BITS or content["outputs"] != list(private.outputs):
         raise ValueError("its outputs do not match its weights.")
     ball_of(table, private.certificate.beta, private.certificate.order)
+    odds_of(table, private.certificate.beta, private.certificate.intervals)
     return private
+
+
+def _renewed(stated: Any, table: CountTable) -> Any:
+    """Return the certificate of a former version with what that has not: acquaintances, and their intervals.
+
+    A level that holds for anyone holds for acquaintances.
+    """
+    if not isinstance(stated, dict) or not isinstance(levels := stated.get("levels"), dict):
+        return stated
+    for place, name in ((stated, "intervals"), (levels, "acquaintance")):
+        if name in place:
+            raise ValueError(f"its version has no member {name!r}.")
+    intervals = usual_intervals(table.counts) if table.useful else None
+    return {**stated, "intervals": intervals, "levels": {**levels, "acquaintance": levels.get("anyone")}}
 
 
 def _certificate(content: Any) -> Certificate:
@@ -401,8 +443,10 @@ def _certificate(content: Any) -> Certificate:
         values[name] = content_of.text(values[name], name)
     if values["against"] not in ATTACKERS:
         raise ValueError(f"against is {values['against']!r}; allowed are {', '.join(ATTACKERS)}.")
-    if (values["beta"] is None) != (values["order"] is None):
-        raise ValueError("beta and order belong together; either both are null or neither.")
+    if len({values[name] is None for name in ("beta", "order", "intervals")}) > 1:
+        raise ValueError("beta, order and intervals belong together; either all are null or none.")
+    if values["intervals"] is not None:
+        check_choice(values["intervals"], "intervals", get_args(IntervalMethod))
     return Certificate(**values)
 
 

@@ -309,7 +309,7 @@ def audit(options: argparse.Namespace) -> int:
     """Audit a channel."""
     from ldpfrontier.practice.auditing import audit_channel, count_pairs
     from ldpfrontier.practice.channel_file import read_channel
-    from ldpfrontier.practice.texts import audit_text
+    from ldpfrontier.practice.texts import audit_text, kept_promise
 
     private = read_channel(options.channel)
     pairs = None
@@ -323,7 +323,7 @@ def audit(options: argparse.Namespace) -> int:
     if options.json:
         from ldpfrontier.practice.exports import as_json
 
-        print(as_json(found, promise=private.promise()))
+        print(as_json(found, promise=kept_promise(found, private)))
         return FOUND if found.problems else 0
     if options.quiet:
         for problem in found.problems:

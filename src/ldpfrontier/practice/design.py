@@ -27,15 +27,24 @@ from ldpfrontier.practice.attackers import (
     best_guesses,
     measured_levels,
 )
-from ldpfrontier.practice.channel_file import Certificate, PrivateChannel, ball_of, private_weights
+from ldpfrontier.practice.channel_file import Certificate, PrivateChannel, private_weights
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.estimation import inversion, quantities
-from ldpfrontier.practice.methods import BOUNDING, LDP_METHODS, ROBUST_METHODS, Method, Problem
+from ldpfrontier.practice.methods import (
+    BOUNDING,
+    LDP_METHODS,
+    ROBUST_METHODS,
+    Method,
+    Problem,
+    usual_attacker,
+)
+from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import as_text, as_texts
 from ldpfrontier.practice.sampling import sampled_channel
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.two_reports import BudgetSplit
 from ldpfrontier.types import Intractable
+from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 Purpose = Literal["frequencies", "information"]
@@ -43,8 +52,8 @@ Purpose = Literal["frequencies", "information"]
 #: Mechanisms that are solved on large tables only if they are asked for: they may take minutes.
 SLOW = ("polyopt", "exact")
 
-#: The one that takes longest.
-LONGEST = "exact"
+#: Those that take longest, one of an attacker.
+LONGEST = ("exact", "association")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +113,13 @@ class Design:
     table : CountTable
     epsilon : float
         Nats.
-    against : {"outsider", "insider", "anyone"}
+    against : {"outsider", "insider", "acquaintance", "anyone"}
         The attacker for whom the level has to hold.
     beta, order : float or None
-        Significance level and Renyi order of the uncertainty set F; None if all of a record is sensitive.
+        Significance level of the uncertainty set F and of the intervals of odds ratios, and Renyi order of F;
+        None if all of a record is sensitive.
+    intervals : {"exact", "bonferroni", "scheffe"} or None
+        Method of these intervals; None if all of a record is sensitive.
     records : int
         The number of reports for which the errors are computed.
     candidates : list of Candidate
@@ -120,6 +132,7 @@ class Design:
     against: Attacker
     beta: float | None
     order: float | None
+    intervals: IntervalMethod | None
     records: int
     candidates: list[Candidate]
     bound: float
@@ -128,6 +141,11 @@ class Design:
     def ball(self) -> RenyiBall | None:
         """The uncertainty set."""
         return ball_of(self.table, self.beta, self.order)
+
+    @cached_property
+    def odds(self) -> OddsRatios | None:
+        """The intervals of the odds ratios."""
+        return odds_of(self.table, self.beta, self.intervals)
 
     def best(self, purpose: Purpose = "frequencies") -> Candidate:
         """Return the best candidate that has the required level.
@@ -184,7 +202,7 @@ class Design:
         if candidate.channel is None:
             raise ValueError(f"There is no channel for {candidate.name}. {candidate.note}")
         weights, levels = private_weights(
-            candidate.channel, self.table, self.ball, self.epsilon, self.against
+            candidate.channel, self.table, self.ball, self.odds, self.epsilon, self.against
         )
         prior = self.table.distribution.ravel()
         certificate = Certificate(
@@ -194,6 +212,7 @@ class Design:
             levels=levels,
             beta=self.beta,
             order=self.order,
+            intervals=self.intervals,
             nmi=mutual_information(prior, sampled_channel(weights)) / entropy(prior),
             bound=self.bound,
             code_version=import_module("ldpfrontier").__version__,
@@ -207,7 +226,7 @@ def design_channel(
     table: CountTable,
     epsilon: float,
     *,
-    against: Attacker = "insider",
+    against: Attacker | None = None,
     mechanisms: Sequence[str] | None = None,
     beta: float = 0.05,
     order: float = 2.0,
@@ -221,7 +240,9 @@ def design_channel(
     useful columns the whole record is sensitive, and the level holds whatever an attacker knows
     (epsilon-LDP). With useful columns, the level holds for outsiders, who know nothing else about a person,
     over the confidence set F of the distribution of the table ((epsilon, F)-RLDP, lopuhaa2024, Definition
-    1); also for insiders, who know the useful value; or for anyone (lopuhaa2024, section 6).
+    1); also for insiders, who know the useful value; for acquaintances, who know nothing, something or all of
+    it, over confidence intervals of odds ratios (docs/beyond.md, statement 11); or for anyone (lopuhaa2024,
+    section 6).
 
     Parameters
     ----------
@@ -230,13 +251,15 @@ def design_channel(
         table.
     epsilon : float
         The level in nats, above 0 and at most 20.
-    against : {"outsider", "insider", "anyone"}
-        The attacker for whom the level has to hold. It has no effect without useful columns.
+    against : {"outsider", "insider", "acquaintance", "anyone"}, optional
+        The attacker for whom the level has to hold. By default acquaintances, and insiders on tables that are
+        too large for it. It has no effect without useful columns.
     mechanisms : sequence of str, optional
         Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all are computed,
         except PolyOpt and the optimum over F on tables with more than 120 cells.
     beta, order : float
-        As in `RenyiBall.confidence`.
+        As in `RenyiBall.confidence`; beta is also that of the intervals of odds ratios, which are exact ones,
+        or normal ones on tables for which that takes long.
     records : int, optional
         The number of records that will be privatized. By default it is the number of records in the table.
     progress : callable, optional
@@ -258,6 +281,8 @@ def design_channel(
     epsilon = as_number(epsilon, "epsilon", allowed, least=math.ulp(0.0), most=most)
     if beta is None or order is None:
         raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
+    if against is None:
+        against = usual_attacker(table.counts.size)
     if against not in ATTACKERS:
         raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
     records = table.records if records is None else records
@@ -272,11 +297,13 @@ def design_channel(
     if h == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
     ball = ball_of(table, beta, order)
-    problem = Problem(prior.ravel(), ball, epsilon, against if table.useful else "anyone")
+    intervals = usual_intervals(table.counts) if table.useful else None
+    odds = odds_of(table, beta, intervals)
+    problem = Problem(prior.ravel(), ball, odds, epsilon, against if table.useful else "anyone")
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
     found_by_name = dict[str, Candidate]()
     # What takes longest is the last, so that a time limit cuts that short and nothing else.
-    for name in sorted(methods, key=LONGEST.__eq__):
+    for name in sorted(methods, key=LONGEST.__contains__):
         method = methods[name]
         if mechanisms is not None and name not in mechanisms:
             continue
@@ -304,7 +331,9 @@ def design_channel(
             bound = min(bound, found.upper_bound)
     beta_of, order_of = (beta, order) if table.useful else (None, None)
     candidates = [found_by_name[name] for name in methods if name in found_by_name]
-    return Design(table, epsilon, problem.against, beta_of, order_of, records, candidates, bound / h)
+    return Design(
+        table, epsilon, problem.against, beta_of, order_of, intervals, records, candidates, bound / h
+    )
 
 
 def _noteworthy(found: Optimum | BudgetSplit) -> OptimumMethod:
@@ -321,7 +350,7 @@ def _measured(
     asked = [quantity.attributes for quantity in quantities(table)[0]]
     groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
     squares = [np.mean([e**2 for e, a in zip(errors, asked, strict=True) if a == group]) for group in groups]
-    levels = measured_levels(channel, table.counts.shape, problem.ball)
+    levels = measured_levels(channel, table.counts.shape, problem.ball, problem.odds)
     allowed = problem.epsilon + SETTINGS.level_tolerance
     return Candidate(
         name=name,
@@ -342,7 +371,7 @@ def least_epsilon(
     utility: float | None = None,
     *,
     error: float | None = None,
-    against: Attacker = "insider",
+    against: Attacker | None = None,
     mechanism: str | None = None,
     beta: float = 0.05,
     order: float = 2.0,
@@ -398,7 +427,8 @@ def least_epsilon(
     aim = as_number(given, f"The {name}", "a number strictly between 0 and 1")
     if not 0 < aim < 1:
         raise ValueError(f"The {name} is {aim}; it must lie strictly between 0 and 1.")
-    names = [mechanism] if mechanism is not None else _quick_first(table, name == "utility", against)
+    whom = usual_attacker(table.counts.size) if against is None else against
+    names = [mechanism] if mechanism is not None else _quick_first(table, name == "utility", whom)
     h = entropy(table.distribution)
 
     def reached(step: int) -> bool:
@@ -455,7 +485,8 @@ def _quick_first(table: CountTable, information: bool, against: Attacker) -> lis
         return ["ldp", "grr"] if information else ["grr", "subset", "ldp"]
     if against == "anyone":
         return ["unconditional"] if information else ["srr", "grr", "subset", "unconditional"]
+    best = "association" if against == "acquaintance" else "exact"
     if information:
         first = ["polyopt"] if against == "outsider" and table.counts.size <= SETTINGS.max_quick_cells else []
-        return [*first, "exact"]
-    return ["srr", "grr", "subset", "ldp", "exact"]
+        return [*first, best]
+    return ["srr", "grr", "subset", "ldp", best]

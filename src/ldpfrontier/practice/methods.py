@@ -12,9 +12,11 @@ from ldpfrontier.mechanisms import (
     secret_randomized_response,
     subset_selection,
 )
+from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
@@ -22,6 +24,7 @@ from ldpfrontier.practice.attackers import Attacker
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.two_reports import BudgetSplit, independent_reporting
 from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
@@ -30,10 +33,14 @@ _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The problem that mechanisms solve; the uncertainty set is None if the whole record is sensitive."""
+    """The problem that mechanisms solve.
+
+    The uncertainty set and the odds ratios are None if the whole record is sensitive.
+    """
 
     prior: FloatArray
     ball: RenyiBall | None
+    odds: OddsRatios | None
     epsilon: float
     against: Attacker
     solved: dict[str, Channel] = field(default_factory=dict)
@@ -63,6 +70,12 @@ class Problem:
             start=self.solved.get("unconditional" if insider else "polyopt"),
             conditional_epsilon=self.epsilon if insider else None,
         )  # fmt: skip
+
+    def association(self) -> Optimum:
+        """Solve for the best mechanism that protects from acquaintances."""
+        assert self.odds is not None
+        nodes = SETTINGS.solver_nodes
+        return optimal_association(self.odds, self.epsilon, tolerance=_TOLERANCE, max_nodes=nodes)
 
     def unconditional(self) -> Optimum:
         """Solve for the best mechanism that is private under every distribution."""
@@ -138,8 +151,25 @@ ROBUST_METHODS: Mapping[Attacker, Mapping[str, Method]] = {
         **_INDEPENDENT,
         **_ROBUST,
     },
+    "acquaintance": {
+        "unconditional": _UNCONDITIONAL,
+        "association": Method(
+            "carries the most information among those that protect from acquaintances", Problem.association
+        ),
+        **_ROBUST,
+    },
     "anyone": {"unconditional": _UNCONDITIONAL, **_ROBUST},
 }
 
 #: The mechanism whose bound holds for all that protect from an attacker.
-BOUNDING: Mapping[Attacker, str] = {"outsider": "exact", "insider": "exact", "anyone": "unconditional"}
+BOUNDING: Mapping[Attacker, str] = {
+    "outsider": "exact",
+    "insider": "exact",
+    "acquaintance": "association",
+    "anyone": "unconditional",
+}
+
+
+def usual_attacker(cells: int) -> Attacker:
+    """Return whom a design protects from unless told otherwise: acquaintances, if their optimum is known."""
+    return "acquaintance" if cells <= LIMITS.max_joint_cells else "insider"

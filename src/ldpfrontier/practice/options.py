@@ -21,12 +21,15 @@ _DESIGN = r"""Compare the mechanisms that are suitable for a table, and write th
 A privacy level L means that a report changes the odds between any two
 sensitive values by at most a factor e^L for the attacker who reads it. --against
 says who the attacker may be: an outsider knows nothing else about the person,
-an insider also knows the useful value, and anyone may know or believe anything.
-Protection from insiders includes protection from outsiders. The table is a
-sample, so that nobody knows the distribution of the population exactly. For
-outsiders the level therefore holds under every distribution in F, a confidence
-set around the distribution of the table. Without --useful the whole record is
-sensitive, and the level holds for anyone.
+an insider also knows the useful value, an acquaintance knows nothing, something
+or all of the useful value, such as that it is one of two, and anyone may know
+or believe anything. Protection from one of them includes protection from those
+before. The table is a sample, so that nobody knows the distribution of the
+population exactly. For outsiders the level therefore holds under every
+distribution in F, a confidence set around the distribution of the table, and
+for acquaintances under every distribution whose odds ratios are in confidence
+intervals. Without --useful the whole record is sensitive, and the level holds
+for anyone.
 
 The table is treated as public: its counts are written into the channel file.
 The level holds for people who report later, and who report once. It does not
@@ -151,8 +154,9 @@ def _table_options(one: argparse.ArgumentParser) -> None:
 def _design_options(one: argparse.ArgumentParser) -> None:
     """Add the options of `design` that describe the mechanism."""
     one.add_argument(
-        "--against", choices=["outsider", "insider", "anyone"], default="insider",
-        help="from whom the sensitive value has to be protected (default: insider)",
+        "--against", choices=["outsider", "insider", "acquaintance", "anyone"],
+        help="from whom the sensitive value has to be protected (default: acquaintance, and insider on tables"
+        " too large for it)",
     )  # fmt: skip
     goal = one.add_mutually_exclusive_group()
     goal.add_argument("--epsilon", type=float, metavar="NATS", help="the level, above 0 and at most 20")
@@ -178,7 +182,8 @@ def _design_options(one: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     one.add_argument(
         "--beta", type=float, default=0.05, metavar="P",
-        help="F contains the true distribution with confidence 1 - P (default: 0.05)",
+        help="F contains the true distribution, and the intervals contain its odds ratios, with confidence"
+        " 1 - P each (default: 0.05)",
     )  # fmt: skip
     one.add_argument(
         "--alpha", type=float, default=2.0, metavar="ORDER",

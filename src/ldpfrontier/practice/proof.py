@@ -13,9 +13,14 @@ from ldpfrontier.certificates.robust import ASSUMED
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.settings import SETTINGS
 
+#: What is said of a promise to acquaintances, for which the checker has no claim.
+NOT_PROVED = "The level for acquaintances was computed, and is not proved here."
+
 
 def level_certificate(private: PrivateChannel) -> dict[str, Any]:
     """Return a document that claims the promised levels for the whole numbers that are sampled.
+
+    Of a promise to acquaintances, it claims the levels for outsiders and insiders, and says so.
 
     Parameters
     ----------
@@ -36,8 +41,10 @@ def level_certificate(private: PrivateChannel) -> dict[str, Any]:
     else:
         claims.append(uncertainty_claim(ball, levels.outsider, rows))
         document["note"] = ASSUMED
-        if against == "insider":
+        if against != "outsider":
             claims += level_claim("privacy given U", levels.insider)(rows)
+        if against == "acquaintance":
+            document["note"] += f" {NOT_PROVED}"
     return document
 
 
@@ -57,7 +64,7 @@ def channel_certificate(private: PrivateChannel) -> str:
     document, said = _proved_document(private)
     if not said:
         document = _without_claims(private)
-        if private.certificate.against == "insider":
+        if private.certificate.against in ("insider", "acquaintance"):
             given = level_claim("privacy given U", private.certificate.levels.insider)
             document["claims"] += given(private.weights.tolist())
         document["note"] = "The level that is promised was computed, and is not proved here."

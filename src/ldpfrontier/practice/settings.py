@@ -29,6 +29,9 @@ class PracticeSettings:
     max_samples: int = 1_000_000_000
     #: Entries of a channel whose level is proved with exact arithmetic: seconds.
     max_proved_entries: int = 20_000
+    #: Records of a table, and records times odds ratios, up to which intervals of these are exact: seconds.
+    max_exact_records: int = 1_000_000
+    max_exact_work: int = 1_000_000_000
 
     # Accuracy and safety.
     #: By how much the level of a mechanism may exceed the one asked for before its probabilities become whole
@@ -56,14 +59,19 @@ class PracticeSettings:
     # Tuning. Nothing here makes an interval wrong, or a mechanism less private.
     #: Relative gap at which an optimum is good enough.
     solver_tolerance: float = 1e-3
+    #: Nodes of branch and bound per pricing of the optimum against acquaintances. They serve the bound alone;
+    #: with 200,000 the mechanism is the same, in two to five times the time.
+    solver_nodes: int = 20_000
     #: Most rounds of an optimum, after which the best mechanism so far has to do.
     solver_rounds: int = 30
     #: Quadratic programs for the weights of an interval, each with the standard deviation of the one before.
     limit_programs: int = 3
     #: Biased weights are used if they bring a limit this share closer, at the table of the design.
     limit_gain: float = 0.1
-    #: Distributions of F among which an audit looks for one under which much is told.
+    #: Distributions, of F or given that U is one of two values, among which an audit looks for a telling one.
     audited_distributions: int = 500
+    #: Largest logarithm of the odds of the two values of such a pair that an acquaintance has from elsewhere.
+    audited_odds: float = 8.0
 
 
 SETTINGS = PracticeSettings()

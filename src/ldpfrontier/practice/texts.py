@@ -11,6 +11,7 @@ from ldpfrontier.practice.csv_text import csv_text, key
 from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.estimation import Estimate, Frequency
 from ldpfrontier.practice.layout import columns, number, wrapped
+from ldpfrontier.practice.proof import NOT_PROVED
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
 
@@ -62,12 +63,14 @@ def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
     if table.useful:
         words.append(
             "An outsider knows nothing else about the person, an insider knows the person's"
-            f" {said(table.useful)}, and anyone may know or believe anything; 'record' is the level for the"
-            f" whole record, {', '.join(table.attributes)} together. For outsiders a level holds under every"
-            " distribution in F, the set of those that the table does not rule out. 'Best guess' shows how"
-            f" often the best guess of {secret} is right, without > with a report."
+            f" {said(table.useful)}, an acquaintance knows something about it, such as that it is one of two"
+            " values, and anyone may know or believe anything; 'record' is the level for the whole record,"
+            f" {', '.join(table.attributes)} together. The table is a sample. For outsiders a level holds"
+            " under every distribution in F, the set of those that the table does not rule out, and for"
+            " acquaintances under every distribution with odds ratios that it does not rule out. 'Best guess'"
+            f" shows how often the best guess of {secret} is right, without > with a report."
         )
-        head = ["", "mechanism", "outsider", "insider", "anyone", "record"]
+        head = ["", "mechanism", "outsider", "insider", "acquaintance", "anyone", "record"]
         head += ["best guess: outsider", "insider"]
     lines = [[*head, "description"]]
     for c in order:
@@ -111,7 +114,12 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
 
 
 #: Attackers in words.
-_WHOM = {"outsider": "outsiders", "insider": "outsiders and insiders", "anyone": "anyone"}
+_WHOM = {
+    "outsider": "outsiders",
+    "insider": "outsiders and insiders",
+    "acquaintance": "acquaintances, whether they know nothing, something or all of the useful value",
+    "anyone": "anyone",
+}
 
 
 def _frequency_range(made: Design, group: int) -> tuple[float, float]:
@@ -150,19 +158,27 @@ def choice_text(made: Design, best: Candidate) -> str:
     return words
 
 
+def kept_promise(found: Audit, private: PrivateChannel) -> str:
+    """Return the strongest promise of an audited channel, by the stated levels if some of them are wrong."""
+    return (private if found.problems else private.with_levels(found.levels)).promise()
+
+
 def audit_text(found: Audit, private: PrivateChannel) -> str:
     """Return the text of an audit: what was promised and what was found."""
     useful = private.table.useful
     levels = {"outsiders": found.levels.outsider, "insiders": found.levels.insider}
+    levels |= {"acquaintances": found.levels.acquaintance}
     levels |= {"anyone": found.levels.anyone, "the whole record": found.levels.record}
     shown = levels if useful else {"anyone": found.levels.record}
     words = ", ".join(f"{number(level, 6)} for {name}" for name, level in shown.items())
     lines = [
-        f"The promise: {private.promise()}",
+        f"The promise: {kept_promise(found, private)}",
         f"The level of the stored matrix, computed from its whole numbers, is {words}.",
     ]
     if found.proved:
         lines.append(f"The following is proved in exact arithmetic: {found.proved}.")
+    if private.certificate.against == "acquaintance":
+        lines.append(NOT_PROVED)
     if found.samples:
         lines.append(
             f"According to {found.samples:,} samples, the level is at least {found.lower:.6f}, with"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier import RenyiBall
+from ldpfrontier import OddsRatios, RenyiBall, rldp_epsilon
 from ldpfrontier.practice.attackers import ATTACKERS, Levels, measured_levels, whole_levels
 from ldpfrontier.practice.sampling import sampled_channel, whole_weights
 
@@ -34,8 +34,9 @@ def test_levels_of_whole_numbers_are_not_below_those_of_fractions(seed, a1, a2, 
     matrix[rng.random(matrix.shape) < 0.1] = 0.0
     matrix[matrix.sum(axis=1) == 0, 0] = 1.0
     weights = whole_weights(matrix / matrix.sum(axis=1, keepdims=True))
-    ball = RenyiBall.confidence(rng.integers(1, 50, (a1, a2)))
-    levels = whole_levels(weights, (a1, a2), ball)
+    counts = rng.integers(0, 50, (a1, a2)) + np.eye(a1, a2, dtype=int)
+    ball, odds = RenyiBall.confidence(counts), OddsRatios.confidence(counts)
+    levels = whole_levels(weights, (a1, a2), ball, odds)
     rows = list(itertools.permutations(range(a1 * a2), 2))
     apart = [(x, z) for x, z in rows if x // a2 != z // a2]
     given_u = [(x, z) for x, z in apart if x % a2 == z % a2]
@@ -48,19 +49,33 @@ def test_levels_of_whole_numbers_are_not_below_those_of_fractions(seed, a1, a2, 
             assert level == pytest.approx(math.log1p(float(exact - 1)), rel=1e-12, abs=3e-15)
             assert level >= math.log1p(float(exact - 1))
     assert levels.outsider <= levels.anyone <= levels.record
-    assert levels.insider <= levels.anyone
-    sampled = measured_levels(sampled_channel(weights), (a1, a2), ball)
+    assert levels.insider <= levels.acquaintance <= levels.anyone
+    sampled = measured_levels(sampled_channel(weights), (a1, a2), ball, odds)
+    assert levels.acquaintance >= sampled.acquaintance - 1e-14
+    assert levels.acquaintance == pytest.approx(sampled.acquaintance, abs=1e-9)
+    # What somebody knows, as a vector of weights of the values of U, under the estimate.
+    known = ball.centre * rng.dirichlet(np.full(a2, 0.3), size=20)[:, None]
+    given_known = known[(known.sum(axis=2) > 0).all(axis=1)]
+    conditionals = given_known / given_known.sum(axis=2, keepdims=True)
+    if len(conditionals):
+        assert rldp_epsilon(sampled_channel(weights), conditionals).max() <= levels.acquaintance + 1e-9
     assert levels.outsider >= sampled.outsider - 1e-12 or levels.outsider == levels.anyone
 
 
 def test_a_stronger_attacker_has_no_smaller_level():
-    levels = Levels(outsider=1.0, insider=0.5, anyone=2.0, record=3.0)
-    assert [levels.against(attacker) for attacker in ATTACKERS] == [1.0, 1.0, 2.0]
-    assert Levels(0.5, 1.0, 2.0, 3.0).against("insider") == 1.0
+    levels = Levels(outsider=1.0, insider=0.5, acquaintance=1.5, anyone=2.0, record=3.0)
+    assert [levels.against(attacker) for attacker in ATTACKERS] == [1.0, 1.0, 1.5, 2.0]
+    assert Levels(0.5, 1.0, 1.5, 2.0, 3.0).against("insider") == 1.0
+
+
+def test_the_strongest_attacker_for_whom_a_level_holds():
+    levels = Levels(outsider=1.0, insider=0.5, acquaintance=1.5, anyone=2.0, record=3.0)
+    found = [levels.strongest(epsilon) for epsilon in (0.9, 1.0, 1.5, 2.0)]
+    assert found == [None, "insider", "acquaintance", "anyone"]
 
 
 def test_without_useful_values_all_levels_are_one():
     weights = whole_weights(np.array([[0.75, 0.25], [0.25, 0.75]]))
-    levels = whole_levels(weights, (2, 1), None)
-    assert levels == Levels(*[levels.record] * 4)
+    levels = whole_levels(weights, (2, 1), None, None)
+    assert levels == Levels(*[levels.record] * 5)
     assert levels.record == pytest.approx(math.log(3))

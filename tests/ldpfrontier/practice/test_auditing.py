@@ -12,7 +12,7 @@ from scipy.stats import beta
 from ldpfrontier import PrivateChannel, audit_channel, count_pairs, privatize, privatize_file
 from ldpfrontier.practice.auditing import goodness, level_from_below
 from ldpfrontier.practice.sampling import TOTAL, Sampler, whole_weights
-from support.owndata import channel_of, flat, records_of, seeded, write_records
+from support.owndata import channel_of, flat, records_of, seeded, small_table, write_records
 
 
 def weaker(private: PrivateChannel, epsilon: float) -> Sampler:
@@ -78,14 +78,22 @@ def test_a_good_channel_is_not_accused(table, mechanism):
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "against"), [("exact", "insider"), ("srr", "insider"), ("srr", "anyone"), ("ldp", "anyone")]
+    ("mechanism", "against", "least"),
+    [
+        ("exact", "insider", 0.8),
+        ("srr", "insider", 0.8),
+        # Its reports that tell most are rare.
+        ("association", "acquaintance", 0.25),
+        ("srr", "anyone", 0.8),
+        ("ldp", "anyone", 0.8),
+    ],
 )
-def test_what_protects_from_more_attackers_is_audited_for_them(table, mechanism, against):
+def test_what_protects_from_more_attackers_is_audited_for_them(table, mechanism, against, least):
     private = channel_of(table, mechanism, 1.0, against)
     found = audit_channel(private, samples=200_000, sampler=Sampler(private.weights, seeded(7)))
     assert found.problems == ()
     assert found.samples == 200_000
-    assert 0.8 < found.lower <= found.level == found.stated <= 1.0
+    assert least < found.lower <= found.level == found.stated <= 1.0
     # Samples of a channel for outsiders tell insiders more.
     leaky = channel_of(table, "exact")
     shaped = np.zeros((6, private.weights.shape[1]))
@@ -93,6 +101,22 @@ def test_what_protects_from_more_attackers_is_audited_for_them(table, mechanism,
     shaped[:, -1] += 1.0 - shaped.sum(axis=1)
     told = audit_channel(private, samples=100_000, sampler=Sampler(whole_weights(shaped), seeded(8)))
     assert any("the level of the samples is at least" in problem for problem in told.problems)
+
+
+def test_what_acquaintances_learn_is_seen_in_samples():
+    """A sampler that keeps both levels, and tells too much to those who know that U is one of two values."""
+    counts = np.array([[900, 300, 40], [30, 200, 700]])
+    table = replace(small_table(), counts=counts)
+    private, two_levels = (
+        channel_of(table, "association", 1.0, "acquaintance"),
+        channel_of(table, "exact", 1.0, "insider"),
+    )
+    assert two_levels.certificate.levels.acquaintance > 2.0
+    shaped = replace(two_levels, certificate=private.certificate)
+    told = audit_channel(shaped, samples=400_000, sampler=Sampler(shaped.weights, seeded(1)))
+    assert told.lower > 1.5
+    assert any("the level of the samples is at least" in problem for problem in told.problems)
+    assert "The level of the matrix is" in told.problems[0]
 
 
 def test_a_channel_for_every_distribution_is_not_accused(response):

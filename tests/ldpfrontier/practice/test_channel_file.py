@@ -10,7 +10,9 @@ import pytest
 
 from ldpfrontier import (
     Channel,
+    OddsRatios,
     PrivateChannel,
+    audit_channel,
     conditional_epsilon,
     design_channel,
     ldp_epsilon,
@@ -20,6 +22,7 @@ from ldpfrontier import (
 from ldpfrontier.practice.attackers import whole_levels
 from ldpfrontier.practice.channel_file import ChannelFileError, private_weights
 from ldpfrontier.practice.methods import ROBUST_METHODS
+from ldpfrontier.practice.population import usual_intervals
 from ldpfrontier.practice.sampling import TOTAL, sampled_channel, sampled_level
 from support.owndata import channel_of, flat, rewritten
 
@@ -59,17 +62,26 @@ def test_what_is_sampled_keeps_the_level_that_was_asked_for(table, mechanism, ep
     assert certificate.nmi == pytest.approx(made.candidates[0].nmi, rel=1e-5)
 
 
-@pytest.mark.parametrize("against", ["insider", "anyone"])
-@pytest.mark.parametrize("mechanism", ["exact", "unconditional", "srr", "subset", "ldp"])
+@pytest.mark.parametrize("against", ["insider", "acquaintance", "anyone"])
+@pytest.mark.parametrize("mechanism", ["exact", "association", "unconditional", "srr", "subset", "ldp"])
 def test_whoever_it_protects_from_has_the_level(table, mechanism, against):
     if mechanism not in ROBUST_METHODS[against]:
         pytest.skip("not offered")
     private = channel_of(table, mechanism, 0.7, against)
     levels = private.certificate.levels
-    assert max(levels.outsider, levels.insider) <= 0.7
-    assert against == "insider" or levels.anyone <= 0.7
+    assert levels.insider <= 0.7
+    assert against != "insider" or levels.outsider <= 0.7
+    assert against != "acquaintance" or levels.acquaintance <= 0.7
+    assert against != "anyone" or levels.anyone <= 0.7
     assert private.certificate.level == levels.against(against)
-    assert "and for someone who knows the person's region, age" in private.promise() or against == "anyone"
+    # The strongest promise that is kept is made, whatever was asked for.
+    words = {
+        "exact": "and for someone who knows the person's region, age",
+        "association": "for anyone whose knowledge about the person concerns region, age alone (nothing, the",
+    }.get(mechanism, "whatever anyone knows or believes about the person")
+    assert words in private.promise()
+    hole = "It does not protect from someone who knows something about region, age, such as that it is one of"
+    assert (hole in private.promise()) == (mechanism == "exact")
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 15.0])
@@ -78,13 +90,14 @@ def test_without_useful_columns_the_level_is_that_of_whole_numbers(table, mechan
     private = channel_of(flat(table), mechanism, epsilon)
     assert private.certificate.level == private.certificate.levels.record == sampled_level(private.weights)
     assert epsilon * (1 - 1e-6) < private.certificate.level <= epsilon
-    assert private.scope == "whatever anyone knows or believes about the person"
+    assert private.promise().endswith(", whatever anyone knows or believes about the person.")
+    assert private.odds is None
 
 
 def test_a_channel_that_is_not_private_is_refused(table):
     identity = Channel(np.eye(6))
     with pytest.raises(ValueError, match=r"The level of the channel is inf|The level of the channel is \d"):
-        private_weights(identity, flat(table), None, 1.0, "anyone")
+        private_weights(identity, flat(table), None, None, 1.0, "anyone")
     made = design_channel(table, 1.0, against="outsider", mechanisms=["nr"])
     with pytest.raises(ValueError, match=r"The level of the channel is \d.*; it must be at most 1"):
         made.private(made.candidates[0])
@@ -92,9 +105,9 @@ def test_a_channel_that_is_not_private_is_refused(table):
 
 def test_outputs_that_never_occur_are_dropped(table):
     matrix = np.repeat([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0]], 3, axis=0)
-    weights, levels = private_weights(Channel(matrix), flat(table), None, 1.0, "anyone")
+    weights, levels = private_weights(Channel(matrix), flat(table), None, None, 1.0, "anyone")
     assert weights.shape == (6, 2)
-    assert levels == whole_levels(weights, (6, 1), None)
+    assert levels == whole_levels(weights, (6, 1), None, None)
 
 
 def test_weights_must_fit_the_table(table, private):
@@ -168,8 +181,11 @@ def test_the_layout_of_a_file_does_not_count(path, private):
         ("[]", "is a JSON file, but not a channel of ldp-frontier"),
         ('{"format": "another"}', "is a JSON file, but not a channel of ldp-frontier"),
         ('{"format": "ldp-frontier channel", "x": NaN}', "is not a channel file: it has the number NaN"),
-        ('{"format": "ldp-frontier channel", "version": 1}', "of version 1; this program reads version 2"),
-        ('{"format": "ldp-frontier channel"}', "of version None; this program reads version 2"),
+        (
+            '{"format": "ldp-frontier channel", "version": 1}',
+            "of version 1; this program reads the versions 2 and 3",
+        ),
+        ('{"format": "ldp-frontier channel"}', "of version None; this program reads the versions 2 and 3"),
     ],
 )
 def test_what_is_no_channel_file_is_refused(tmp_path, text, sentence):
@@ -202,6 +218,13 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
         (lambda c: c["certificate"].pop("epsilon"), "is not a valid channel: .*epsilon"),
         (lambda c: c["certificate"].update(against="all"), "against is 'all'; allowed are outsider, insider"),
         (lambda c: c["certificate"]["levels"].pop("insider"), "levels lacks 'insider'"),
+        (lambda c: c["certificate"]["levels"].pop("acquaintance"), "levels lacks 'acquaintance'"),
+        (
+            lambda c: c["certificate"].update(intervals="wide"),
+            "intervals is 'wide'; it must be 'exact', 'bonf",
+        ),
+        (lambda c: c["certificate"].update(intervals=None), "beta, order and intervals belong together"),
+        (lambda c: c.update(version=2), "its version has no member 'intervals'"),
         (lambda c: c.update(bits=53), "its outputs do not match its weights"),
     ],
 )
@@ -215,6 +238,39 @@ def test_a_forged_certificate_is_not_believed(path):
     rewritten(path, lambda content: content["certificate"].update(epsilon=0.1))
     with pytest.raises(ValueError, match=r"level of the channel is 1; its certificate allows 0\.1"):
         read_channel(path).verified()
+
+
+def as_version_2(content) -> None:
+    """Change the content of a channel file to that of the version before acquaintances."""
+    content["version"] = 2
+    del content["certificate"]["intervals"], content["certificate"]["levels"]["acquaintance"]
+
+
+@pytest.mark.parametrize("mechanism", ["exact", "srr"])
+def test_a_file_of_the_former_version_is_read(table, tmp_path, mechanism):
+    """Its level for acquaintances is measured, and the strongest promise that it keeps is made."""
+    private = channel_of(table, mechanism, 1.0, "insider")
+    private.write(tmp_path / "c.json")
+    rewritten(tmp_path / "c.json", as_version_2)
+    read = read_channel(tmp_path / "c.json")
+    # Until it is measured, it is what holds for anyone.
+    assert read.certificate.levels.acquaintance == private.certificate.levels.anyone
+    assert read.verified().certificate == private.certificate
+    assert read.verified().promise() == private.promise()
+    assert read.certificate.intervals == "exact"
+    assert audit_channel(read).problems == ()
+    assert audit_channel(read).levels == private.certificate.levels
+    # As it is written again it is of this version.
+    assert read.verified().text() == private.text()
+
+
+def test_intervals_are_exact_where_they_are_quick(table):
+    assert usual_intervals(table.counts) == "exact"
+    assert usual_intervals(table.counts * 10_000) == "bonferroni"
+    many = channel_of(replace(table, counts=table.counts * 10_000), "srr", 1.0, "insider")
+    assert many.certificate.intervals == "bonferroni"
+    low = OddsRatios.confidence(many.table.counts, 0.05, "bonferroni").low
+    assert (many.odds.low == low).all()
 
 
 def test_all_files_or_none(path, private):

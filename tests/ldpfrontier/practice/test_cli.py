@@ -62,13 +62,13 @@ def ready(here, made):
 
 
 def test_from_a_table_to_its_distribution(here, capsys):
-    assert main([*DESIGN, "--epsilon", "1", "--out", "here/c.json"]) == 0
+    assert main([*DESIGN, "--epsilon", "1", "--for", "information", "--out", "here/c.json"]) == 0
     said = capsys.readouterr()
     assert said.err == "ldp-frontier: warning: the folder here does not exist; it will be made.\n"
     assert "people.csv: 1,340 records, 2 x 3 values of illness, region, age" in said.out
-    for name in ("exact", "unconditional", "ir", "ir_optimal", "srr", "subset", "grr", "ldp", "nr"):
+    for name in ("association", "unconditional", "srr", "subset", "grr", "ldp", "nr"):
         assert f" {name} " in said.out
-    assert "->  exact" in said.out
+    assert "->  association" in said.out
     assert "people.csv is treated as public: here/c.json contains its counts" in " ".join(said.out.split())
     folder = here / "here"
     assert {path.name for path in folder.iterdir()} == {
@@ -81,7 +81,8 @@ def test_from_a_table_to_its_distribution(here, capsys):
     assert main(["apply", "--channel", "here/c.json", "--data", "people.csv", "--out", "out.csv"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("1,340 records privatized.\nA report changes the odds between any two values")
-    assert "and for someone who knows the person's region, age." in " ".join(said.out.split())
+    promise = "for anyone whose knowledge about the person concerns region, age alone (nothing, the value, or"
+    assert promise in " ".join(said.out.split())
     assert (
         "warning: the counts of these records are exactly those that the channel was designed from"
         in said.err
@@ -104,6 +105,8 @@ def test_from_a_table_to_its_distribution(here, capsys):
     assert main(["audit", "--channel", "here/c.json", "--samples", "20000"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("The promise: A report changes the odds")
+    assert promise in " ".join(said.out.split())
+    assert "1.000000 for acquaintances," in " ".join(said.out.split())
     assert "According to 20,000 samples, the level is at least" in " ".join(said.out.split())
     assert " ".join(said.out.split()).endswith("promised level, and 20,000 samples do not contradict it.")
 
@@ -140,7 +143,12 @@ def test_the_least_epsilon_for_a_utility(here, capsys):
 
 
 def test_a_channel_that_loses_information_says_so(here, capsys):
-    assert main([*DESIGN, "--epsilon", "0.3", "--mechanism", "ir", "--for", "information"]) == 0
+    assert (
+        main(
+            [*DESIGN, "--epsilon", "0.3", "--against", "insider", "--mechanism", "ir", "--for", "information"]
+        )
+        == 0
+    )
     assert "None of these mechanisms allows all frequencies to be estimated" in " ".join(
         capsys.readouterr().out.split()
     )
@@ -193,7 +201,7 @@ def test_columns_may_be_kept_and_the_result_audited(ready, capsys):
 
 def test_an_audit_that_finds_something_has_the_status_1(ready, capsys):
     level = read_channel(ready / "channel.json").certificate.level
-    low = {"outsider": 0.2, "insider": 0.2}
+    low = {"outsider": 0.2, "insider": 0.2, "acquaintance": 0.2}
     rewritten(ready / "channel.json", lambda c: c["certificate"]["levels"].update(low))
     assert main(AUDIT) == 1
     said = " ".join(capsys.readouterr().out.split())
@@ -202,7 +210,10 @@ def test_an_audit_that_finds_something_has_the_status_1(ready, capsys):
 
 def test_a_channel_whose_promise_does_not_hold_is_used_for_nothing(ready, capsys):
     level = read_channel(ready / "channel.json").certificate.level
-    low = {"epsilon": 0.2, "levels": {"outsider": 0.2, "insider": 0.2, "anyone": 0.2, "record": 0.2}}
+    low = {
+        "epsilon": 0.2,
+        "levels": dict.fromkeys(("outsider", "insider", "acquaintance", "anyone", "record"), 0.2),
+    }
     rewritten(ready / "channel.json", lambda content: content["certificate"].update(low))
     for arguments in (APPLY, ESTIMATE, [*ESTIMATE, "--out", "e.csv"], [*ESTIMATE, "--json"]):
         refused(
@@ -224,6 +235,12 @@ def test_whom_a_channel_protects_from_is_said_at_every_step(here, capsys):
     assert main([*DESIGN, "--epsilon", "1", "--mechanism", "srr", "--against", "anyone"]) == 0
     assert "whatever anyone knows or believes about the person" in " ".join(capsys.readouterr().out.split())
     assert read_channel("channel.json").certificate.against == "anyone"
+    assert main([*DESIGN, "--epsilon", "1", "--mechanism", "exact", "--against", "insider"]) == 0
+    assert main(APPLY) == 0
+    assert main(AUDIT) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    hole = "It does not protect from someone who knows something about region, age, such as that it is one of"
+    assert said.count(hole) == 3
 
 
 def test_an_error_that_is_too_large_is_named(here, capsys):
@@ -414,7 +431,7 @@ def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
     path = ready / "channel.json"
     text = path.read_text(encoding="utf-8")
     for old, new, sentence in [
-        ('"version": 2', '"version": 1', "is a channel file of version 1; this program reads version 2"),
+        ('"version": 3', '"version": 1', "is a channel file of version 1; this program reads the versions"),
         ('"epsilon": 1.0', '"epsilon": 0.1', "channel.json was changed after it was written"),
         ('"ldp-frontier channel"', '"song"', "channel.json is a JSON file, but not a channel"),
         ("{", "", "channel.json is not a channel file: "),

@@ -9,7 +9,9 @@ import pytest
 from ldpfrontier import (
     CountTable,
     MutualInformation,
+    OddsRatios,
     RenyiBall,
+    association_epsilon,
     conditional_epsilon,
     design_channel,
     entropy,
@@ -22,10 +24,12 @@ from ldpfrontier import (
 )
 from ldpfrontier.numerics import deadline
 from ldpfrontier.numerics.deadline import TimeIsUp
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.practice.attackers import ATTACKERS
+from ldpfrontier.practice.design import LONGEST
 from ldpfrontier.practice.methods import LDP_METHODS, ROBUST_METHODS
 from ldpfrontier.practice.texts import design_text
-from support.owndata import flat
+from support.owndata import adult_table, flat
 
 
 def by_name(design):
@@ -38,12 +42,13 @@ def by_name(design):
 @pytest.mark.parametrize("against", ATTACKERS)
 def test_every_mechanism_keeps_its_levels_and_stays_below_the_bound(table, against):
     made = design_channel(table, 1.0, against=against)
-    ball = RenyiBall.confidence(table.counts)
+    ball, odds = RenyiBall.confidence(table.counts), OddsRatios.confidence(table.counts)
     assert list(by_name(made)) == list(ROBUST_METHODS[against])
     for candidate in made.candidates:
         channel, levels = candidate.channel, candidate.levels
         assert levels.outsider == pytest.approx(ball.worst_case_epsilon(channel))
         assert levels.insider == conditional_epsilon(channel, (2, 3))
+        assert levels.acquaintance == pytest.approx(association_epsilon(channel, odds), abs=1e-12)
         assert levels.anyone == unconditional_epsilon(channel, (2, 3))
         assert levels.record == ldp_epsilon(channel)
         nmi = mutual_information(table.distribution, channel) / entropy(table.distribution)
@@ -75,15 +80,32 @@ def test_the_best_against_outsiders_gives_s_away_to_insiders(table):
 def test_protection_from_more_attackers_costs_information(table):
     best = {against: design_channel(table, 1.0, against=against).best("information") for against in ATTACKERS}
     values = [best[against].nmi for against in ATTACKERS]
-    assert values[0] > values[1] > values[2]
+    assert values[0] > values[1] > values[2] > values[3]
     assert best["insider"].levels.insider <= 1.0
+    # What both levels leave open is closed.
+    assert best["insider"].levels.acquaintance > 1.1
+    assert best["acquaintance"].levels.acquaintance <= 1.0 + 1e-9
     assert best["anyone"].levels.anyone <= 1.0 + 1e-9
-    # Without a word insiders are meant.
-    assert design_channel(table, 1.0, mechanisms=["srr"]).against == "insider"
+
+
+def test_without_a_word_acquaintances_are_meant_where_their_optimum_is_known(table):
+    made = design_channel(table, 1.0, mechanisms=["srr"])
+    assert (made.against, made.intervals) == ("acquaintance", "exact")
+    wide = adult_table("income", "education")  # 2 x 16
+    assert wide.counts.size > LIMITS.max_joint_cells
+    assert design_channel(wide, 1.0, mechanisms=["srr"]).against == "insider"
+    assert design_channel(flat(table), 1.0, mechanisms=["grr"]).intervals is None
+
+
+def test_a_utility_against_acquaintances_is_reached_at_the_least_level(table):
+    epsilon = least_epsilon(table, 0.4)
+    for level, reached in ((epsilon, True), (epsilon - 0.002, False)):
+        made = design_channel(table, level, mechanisms=["association"])
+        assert (made.candidates[0].nmi >= 0.4) == reached
 
 
 def test_guesses_are_those_of_bayes(table):
-    made = design_channel(table, 2.0, mechanisms=["grr", "exact"])
+    made = design_channel(table, 2.0, against="insider", mechanisms=["grr", "exact"])
     for candidate in made.candidates:
         joint = table.distribution[:, :, None] * candidate.channel.matrix.reshape(2, 3, -1)
         outsider, insider = candidate.guesses
@@ -107,7 +129,7 @@ def test_the_bound_holds_for_the_best_that_is_known(table):
 
 
 def test_optima_say_what_they_were_found_with(table):
-    made = design_channel(table, 1.0, mechanisms=["srr", "exact"])
+    made = design_channel(table, 1.0, against="insider", mechanisms=["srr", "exact"])
     methods = {candidate.name: candidate.method for candidate in made.candidates}
     assert methods["srr"] == ""
     assert "joint columns by spatial branch and bound" in methods["exact"]
@@ -118,13 +140,13 @@ def test_optima_say_what_they_were_found_with(table):
 
 
 def test_frequencies_count_unless_information_does(table):
-    made = design_channel(table, 0.4, mechanisms=["ir", "srr", "grr", "subset", "ldp"])
+    made = design_channel(table, 0.4, against="insider", mechanisms=["ir", "srr", "grr", "subset", "ldp"])
     best = made.best()
     assert math.isfinite(best.error)
     assert best.rank == 6
     assert best.error == min(c.error for c in made.candidates if math.isfinite(c.error))
     assert made.best("information").nmi == max(c.nmi for c in made.candidates)
-    blind = design_channel(table, 0.4, mechanisms=["ir"])
+    blind = design_channel(table, 0.4, against="insider", mechanisms=["ir"])
     with pytest.raises(
         ValueError, match=r"No mechanism is left .*ir: it is not private, or its rank is too small"
     ):
@@ -134,7 +156,7 @@ def test_frequencies_count_unless_information_does(table):
 
 
 def test_reports_for_an_error_are_enough(table):
-    made = design_channel(table, 1.0, mechanisms=["grr", "ir"], records=500)
+    made = design_channel(table, 1.0, against="insider", mechanisms=["grr", "ir"], records=500)
     grr = by_name(made)["grr"]
     needed = made.reports_for(grr, 0.02)
     again = design_channel(table, 1.0, mechanisms=["grr"], records=int(needed)).candidates[0]
@@ -193,9 +215,12 @@ def test_an_empty_group_is_no_obstacle(table):
         ({"epsilon": math.nan}, "epsilon is nan; it must be a number above 0"),
         (
             {"epsilon": 1.0, "mechanisms": ["binary"]},
-            "The mechanism is 'binary'; allowed against insider are unconditional, exa",
+            "The mechanism is 'binary'; allowed against acquaintance are unconditional, ass",
         ),
-        ({"epsilon": 1.0, "against": "all"}, "against is 'all'; allowed are outsider, insider, anyone"),
+        (
+            {"epsilon": 1.0, "against": "all"},
+            "against is 'all'; allowed are outsider, insider, acquaintance, anyone",
+        ),
         ({"epsilon": 1.0, "beta": 0.0}, "beta is 0.0; a significance level lies"),
         ({"epsilon": 1.0, "order": -1.0}, "The order of the ball is -1.0"),
         ({"epsilon": 1.0, "records": 0}, "The number of records is 0; it must be a whole number, at least 1"),
@@ -303,14 +328,14 @@ def test_when_the_time_is_up_all_mechanisms_keep_their_levels(table, against, le
     told = []
     made = design_channel(table, 1.0, against=against, progress=told.append, max_seconds=60)
     assert list(by_name(made)) == list(ROBUST_METHODS[against])
-    assert told == sorted(ROBUST_METHODS[against], key="exact".__eq__)  # the last one takes longest
+    assert told == sorted(ROBUST_METHODS[against], key=LONGEST.__contains__)  # the last one takes longest
     for name, candidate in by_name(made).items():
         assert candidate.private == (name != "nr")
         assert candidate.nmi <= made.bound or not candidate.private
-    slow = by_name(made)["unconditional" if against == "anyone" else "exact"]
+    slow = by_name(made)[{"anyone": "unconditional", "acquaintance": "association"}.get(against, "exact")]
     assert "within 60 s, as the time limit ended the computation" in slow.method
     assert "time limit ended" in design_text(made, made.best(), 0.01).replace("\n", " ")
-    if against != "anyone" and left == 1:
+    if against in ("outsider", "insider") and left == 1:
         assert "time limit" in by_name(made)["ir_optimal"].method
 
 

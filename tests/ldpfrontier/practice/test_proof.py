@@ -18,6 +18,7 @@ from support.owndata import channel_of, flat, small_table
     [
         ("outsider", "polyopt", ["privacy over F"]),
         ("insider", "srr", ["privacy over F", "privacy given U"]),
+        ("acquaintance", "association", ["privacy over F", "privacy given U"]),
         ("anyone", "srr", ["unconditional privacy"]),
     ],
 )
@@ -29,9 +30,13 @@ def test_the_levels_promised_are_proved(against, mechanism, kinds) -> None:
     said = "; ".join(verify.check(document))
     found = audit_channel(private)
     assert found.proved == said == proved_levels(private)
-    assert "The following is proved in exact arithmetic: the mechanism in this file" in " ".join(
-        audit_text(found, private).split()
-    )
+    text = " ".join(audit_text(found, private).split())
+    assert "The following is proved in exact arithmetic: the mechanism in this file" in text
+    # Nothing is said to be proved for acquaintances.
+    for words in (text, document.get("note", "")):
+        assert ("level for acquaintances was computed, and is not proved" in words) == (
+            against == "acquaintance"
+        )
 
 
 def test_a_record_that_is_sensitive_as_a_whole() -> None:

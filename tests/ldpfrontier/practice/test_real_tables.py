@@ -3,6 +3,7 @@
 import csv
 import math
 import re
+from dataclasses import asdict
 from functools import cache
 from itertools import permutations
 
@@ -127,7 +128,7 @@ def test_what_is_printed_is_what_was_found(name, tmp_path, monkeypatch, capsys):
     assert shown <= protection.keys()
     assert len([row for row in protection.values() if row[0] == "->"]) == 1
     for c in solved(name):
-        levels = [c.levels.outsider, c.levels.insider, c.levels.anyone, c.levels.record]
+        levels = list(asdict(c.levels).values())
         numbers = ["none" if level > 20.0 else f"{level:.3f}" for level in levels]
         guesses = [f"{guess.before:.3f} > {guess.after:.3f}" for guess in c.guesses]
         mark = "->" if c is best else ""

@@ -2,7 +2,8 @@
 
 (eps, F)-RLDP bounds P(y | s) / P(y | s'): what a report tells about S to someone who knows nothing else of
 the person. Someone who knows the useful value u compares Q(y | s, u) with Q(y | s', u), which the guarantee
-does not bound. NMI is I(X; Y) / H(X) under the estimate P-hat.
+does not bound; nor does it bound what acquaintances learn, who know something about u (docs/beyond.md,
+statement 11). NMI is I(X; Y) / H(X) under the estimate P-hat.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ from typing import Any
 
 import pandas as pd
 
-from papers.lopuhaa2024.catalogue import ANY_INPUTS, EVERYWHERE, OVER_SET, UNCONDITIONAL
+from papers.lopuhaa2024.catalogue import (
+    ANY_INPUTS,
+    EVERYWHERE,
+    OVER_SET,
+    UNCONDITIONAL,
+    WITH_INTERVALS,
+    WITH_ODDS,
+)
 from reproduction.results.tables import PRIVACY_TOLERANCE, SKIPPED, Schema, select
 
 _PLACE = {"size": "str", "instance": "str", "beta": "float64", "order": "float64"}
@@ -28,6 +36,13 @@ _NMI = 1e-12
 def _attacker_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     for less, more, words in (
         ("given_useful", "everywhere", "given U above that under every distribution"),
+        ("given_useful", "about_useful_known", "given U above that for acquaintances with known odds ratios"),
+        (
+            "about_useful_known",
+            "about_useful",
+            "for acquaintances with known odds ratios above that in intervals",
+        ),
+        ("about_useful", "everywhere", "for acquaintances above that under every distribution"),
         ("over_set", "everywhere", "over F above that under every distribution"),
         ("everywhere", "any_inputs", "under every distribution above that between any two people"),
     ):
@@ -44,6 +59,9 @@ ATTACKERS = Schema(
         # Levels in nats.
         "over_set": "float64",  # of S over F, for those who know nothing else of a person
         "given_useful": "float64",  # of S for those who know U
+        # of S for those who know anything about U alone: with the odds ratios of the estimate, in intervals
+        "about_useful_known": "float64",
+        "about_useful": "float64",
         "everywhere": "float64",  # of S under every distribution of (S, U)
         "any_inputs": "float64",  # of (S, U): local differential privacy
     },
@@ -102,6 +120,8 @@ def attackers(fig2: pd.DataFrame) -> pd.DataFrame:
     levels = {
         "over_set": column(OVER_SET),
         "given_useful": column(OVER_SET, "conditional_privacy"),
+        "about_useful_known": column(WITH_ODDS),
+        "about_useful": column(WITH_INTERVALS),
         "everywhere": column(EVERYWHERE),
         "any_inputs": column(ANY_INPUTS),
     }

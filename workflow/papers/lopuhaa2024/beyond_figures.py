@@ -15,8 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, PercentFormatter
 
 from ldpfrontier.practice.figure_style import EPSILON
-from papers.lopuhaa2024.catalogue import NESTED_CLASSES
-from papers.lopuhaa2024.drift import WHOLE
+from papers.lopuhaa2024.catalogue import NESTED_CLASSES, WHOLE
 from papers.lopuhaa2024.panels import (
     FRONTIER,
     LOOKS,
@@ -140,7 +139,7 @@ def drift(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        As `drift.DRIFT`, of one setting; its middle spread is shown, of the whole distribution. Along each
+        As `beyond.DRIFT`, of one setting; its middle spread is shown, of the whole distribution. Along each
         curve the radius of F grows, from the large marker on.
 
     Returns

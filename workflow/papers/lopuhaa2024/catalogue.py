@@ -22,15 +22,59 @@ COVERED, MISSED = "P* lies in F", "P* lies outside F"
 #: The experiments of mechanisms as they are, and asked for as much as they may leak.
 NOMINAL, CALIBRATED = "nominal", "calibrated"
 
+#: What moves: all of the distribution, or with the odds ratios or the marginals of P-hat.
+WHOLE, MARGINALS, ASSOCIATION = "whole distribution", "marginals alone", "association alone"
+DRIFTS = (WHOLE, MARGINALS, ASSOCIATION)
+
 #: Metrics of the level of S in a channel: over F, for those who know nothing else of a person; under every
 #: distribution of (S, U); and of the whole input (S, U), between any two people.
 OVER_SET, EVERYWHERE, ANY_INPUTS = "worst_case_epsilon", "unconditional_epsilon", "ldp_epsilon"
+
+#: Metrics of the level of S for acquaintances, who know anything about U alone: with the odds ratios of the
+#: estimate, and under every distribution with odds ratios in intervals.
+WITH_ODDS, WITH_INTERVALS = "association_epsilon", "association_epsilon_intervals"
+
+#: That of the level of S for those who know, under the estimate, that U is one of two values.
+ONE_OF_TWO = "one_of_two_epsilon"
 
 #: The best mechanism that is private under every distribution of (S, U).
 UNCONDITIONAL = "unconditional"
 
 #: For which distributions a mechanism is private, the most of them first.
 PROJECTIONS, SET, ESTIMATE = "projections of F", "F", "P-hat"
+
+
+class Promise(NamedTuple):
+    """From whom a mechanism protects S at a level.
+
+    Attributes
+    ----------
+    label : str
+        In legends and in tables to read.
+    name : str
+        The optimum with this promise, in tables of results.
+    colour, marker, dash
+        Of its curve; as in `reproduction.plotting.Look`.
+    second_level : bool
+        Whether it has the level given U as well.
+    """
+
+    label: str
+    name: str
+    colour: str
+    marker: str
+    dash: Any = "-"
+    second_level: bool = False
+
+
+#: By the name that tables use, the weakest first.
+PROMISES: Mapping[str, Promise] = {
+    "outsiders": Promise("outsiders (optimum over F)", "exact", "#882255", "*", (0, (1, 1.2))),
+    "insiders": Promise("outsiders and insiders", "exact", "#D55E00", "^", (0, (5, 1.5)), second_level=True),
+    "known": Promise("acquaintances, odds ratios known", "association_known", "#56B4E9", "s"),
+    "intervals": Promise("acquaintances, odds ratios in intervals", "association", "#0072B2", "o"),
+    "anyone": Promise("anyone", UNCONDITIONAL, "#000000", "D", (0, (4, 1.5, 1, 1.5))),
+}
 
 
 @dataclass(frozen=True)

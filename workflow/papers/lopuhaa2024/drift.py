@@ -20,31 +20,9 @@ from ldpfrontier.priors import generator
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024.beyond import DRIFT
+from papers.lopuhaa2024.catalogue import ASSOCIATION, DRIFTS, MARGINALS
 from papers.lopuhaa2024.experiments import solve
-from reproduction.results.tables import Schema
-
-DRIFT = Schema(
-    name="drift",
-    columns={
-        "size": "str",
-        "instance": "str",
-        "beta": "float64",
-        "order": "float64",
-        "epsilon": "float64",
-        "mechanism": "str",
-        "factor": "float64",  # of the radius of F
-        "drift": "str",  # what of the distribution moves
-        "records": "float64",  # of which the truths have the spread
-        "nmi": "float64",  # under P-hat
-        "survived": "float64",  # share of the truths at which the level is at most epsilon
-        "median": "float64",  # of the level over the truths, nats
-    },
-    key=("size", "instance", "beta", "order", "epsilon", "mechanism", "factor", "drift", "records"),
-)
-
-#: What moves: all of the distribution, or with the odds ratios or the marginals of P-hat.
-WHOLE, MARGINALS, ASSOCIATION = "whole distribution", "marginals alone", "association alone"
-DRIFTS = (WHOLE, MARGINALS, ASSOCIATION)
 
 #: Iterations of proportional fitting, and the relative error of marginals at which it ends.
 _FITS, _FITTED = 1000, 1e-10
@@ -90,7 +68,7 @@ def drift(
     Returns
     -------
     DataFrame
-        As `DRIFT`; what is out of reach has no row.
+        As `beyond.DRIFT`; what is out of reach has no row.
 
     Raises
     ------
@@ -135,7 +113,7 @@ def moved(table: FloatArray, kind: str, share: float, number: int, seed: int) ->
     table : ndarray, shape (a1, a2)
         Counts.
     kind : str
-        One of `DRIFTS`.
+        One of `catalogue.DRIFTS`.
     share : float
         The distribution is drawn from Dirichlet(share times the counts), the spread of so many records; a
         cell without records stays empty. Its marginals, or its odds ratios, are then those of the table.

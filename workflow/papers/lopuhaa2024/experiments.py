@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import TypedDict
 
 import numpy as np
@@ -21,9 +22,11 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import UNKNOWN, Method, Optimum
+from ldpfrontier.practice.population import usual_intervals
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
 from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.types import Intractable
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import (
     ANY_INPUTS,
@@ -34,6 +37,8 @@ from papers.lopuhaa2024.catalogue import (
     OVER_SET,
     OWN,
     SET,
+    WITH_INTERVALS,
+    WITH_ODDS,
 )
 from reproduction.own_channels import channel_of, require_private
 from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, SKIPPED, Row, result
@@ -301,6 +306,19 @@ FIG2_LEVELS: Mapping[str, Callable[[RenyiBall, Channel], float]] = {
 }
 
 
+def odds_of(counts: ArrayLike | pd.DataFrame, beta: float) -> dict[str, OddsRatios]:
+    """Return the odds ratios of a table by the metric of the level for acquaintances: known, in intervals."""
+    table = np.asarray(counts)
+    intervals = OddsRatios.confidence(table, beta, usual_intervals(table))
+    return {WITH_ODDS: OddsRatios.known(intervals.prior), WITH_INTERVALS: intervals}
+
+
+def acquaintance_level(channel: Channel, odds: OddsRatios) -> float:
+    """Return the level for acquaintances in nats, at once where it is that given U and that for anyone."""
+    least, most = conditional_epsilon(channel, odds.shape), unconditional_epsilon(channel, odds.shape)
+    return most if least == most else min(association_epsilon(channel, odds), most)
+
+
 def place_of(experiment: str, instance: str, beta: float, ball: RenyiBall) -> Place:
     """Return the columns that all rows of an uncertainty set share; the size is as in ``"2 x 5"``."""
     size = " x ".join(map(str, ball.centre.shape))
@@ -326,7 +344,9 @@ def fig2(
     Every mechanism has the metrics ``mutual_information`` (nats, under P-hat) and ``nmi`` (divided by H(X)),
     with certificates as in `Solution`. Its levels against other attackers are measured, in nats, and epsilon
     does not limit them: ``worst_case_epsilon`` over F, for those who know nothing else of a person;
-    ``unconditional_epsilon`` under every distribution of (S, U); ``ldp_epsilon`` between any two people. The
+    ``association_epsilon`` for acquaintances, with the odds ratios of the estimate, and
+    ``association_epsilon_intervals`` with those in confidence intervals; ``unconditional_epsilon`` under
+    every distribution of (S, U); ``ldp_epsilon`` between any two people. The
     level for those who know U is the column `conditional_privacy` of every row.
 
     Parameters
@@ -359,7 +379,7 @@ def fig2(
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("fig2", instance, beta, ball)
     solutions = solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds)
-    return RESULTS.table(rows_of(ball, place, solutions, levels=[*FIG2_LEVELS]))
+    return RESULTS.table(rows_of(ball, place, solutions, levels=[*FIG2_LEVELS], odds=odds_of(counts, beta)))
 
 
 def orders(
@@ -414,7 +434,12 @@ def classes(
 
 
 def rows_of(
-    ball: RenyiBall, place: Place, solutions: Iterable[Solution], *, levels: Collection[str] = ()
+    ball: RenyiBall,
+    place: Place,
+    solutions: Iterable[Solution],
+    *,
+    levels: Collection[str] = (),
+    odds: Mapping[str, OddsRatios] = MappingProxyType({}),
 ) -> Iterator[Row]:
     """Yield the rows of solutions: their NMI, certified, and what they leak over F.
 
@@ -427,6 +452,8 @@ def rows_of(
         As `solve` yields them.
     levels : collection of str
         Levels of S to measure, as in `fig2`; over F it is measured in any case of what is not robust.
+    odds : mapping of str to OddsRatios
+        Odds ratios for which the level for acquaintances is measured, by metric.
     """
     h = entropy(ball.centre)
     for solution in solutions:
@@ -439,6 +466,8 @@ def rows_of(
                 known = metric == OVER_SET and MECHANISMS[solution.mechanism].private == SET
                 level = solution.privacy if known else FIG2_LEVELS[metric](ball, channel)
                 yield solution.measured(place, metric, level, "nats")
+            for metric, ratios in odds.items():
+                yield solution.measured(place, metric, acquaintance_level(channel, ratios), "nats")
         _log.info(
             "%s, order %g, epsilon %g: %s is %s, nmi %.6f <= %.6f %s",
             place["instance"], ball.order, solution.epsilon, solution.mechanism, solution.status,

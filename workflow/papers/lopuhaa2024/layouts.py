@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES, STATED
-from papers.lopuhaa2024.drift import DRIFTS
+from papers.lopuhaa2024.catalogue import DRIFTS, MECHANISMS, NESTED_CLASSES, PROMISES, STATED
 from papers.lopuhaa2024.summaries import (
     ANSWERS,
     NO,
@@ -86,7 +85,7 @@ def drift(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        As `drift.DRIFT`. The columns of what moves have the shares of every spread, the smallest first.
+        As `beyond.DRIFT`. The columns of what moves have the shares of every spread, the smallest first.
     """
     key = ["size", "instance", "beta", "order", "epsilon", "mechanism", "factor", "nmi"]
     shares = table.sort_values("records", ascending=False, kind="stable")
@@ -124,6 +123,27 @@ def two_levels(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(texts, dtype="str")
 
 
+def promises(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay five promises out: a row per pair, privacy level and promise, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `promises.PROMISES_KEPT`.
+    """
+    table = _sorted(table, "size", "instance", "epsilon", "promise")
+    texts = _name_columns(table) | {
+        "protects from": [PROMISES[name].label for name in table["promise"]],
+        "NMI": _number_texts(table["nmi"], ".4f"),
+        "Bound": _number_texts(table["bound"], ".4f"),
+        "insiders": _level_texts(table["given_useful"], ".3f"),
+        "one of two": _level_texts(table["one_of_two"], ".3f"),
+        "acquaintances, known": _level_texts(table["about_useful_known"], ".3f"),
+        "acquaintances, in intervals": _level_texts(table["about_useful"], ".3f"),
+    }
+    return pd.DataFrame(texts, dtype="str")
+
+
 def attackers(table: pd.DataFrame) -> pd.DataFrame:
     """Lay levels for different attackers out: a row per pair, level and mechanism, small tables first.
 
@@ -140,6 +160,8 @@ def attackers(table: pd.DataFrame) -> pd.DataFrame:
         "mechanism": [MECHANISMS[name].label for name in table["mechanism"]],
         "over F": _level_texts(table["over_set"], ".4f"),
         "given U": _level_texts(table["given_useful"], ".4f"),
+        "about U, known": _level_texts(table["about_useful_known"], ".4f"),
+        "about U, in intervals": _level_texts(table["about_useful"], ".4f"),
         "every distribution": _level_texts(table["everywhere"], ".4f"),
         "of (S, U)": _level_texts(table["any_inputs"], ".4f"),
     }
@@ -182,7 +204,11 @@ def atlas_pairs(table: pd.DataFrame) -> pd.DataFrame:
 
 def _sorted(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """Sort a table by columns: small sizes first, mechanisms as in legends."""
-    keys: dict[Hashable, Callable[[Any], Any]] = {"size": small_first, "mechanism": [*MECHANISMS].index}
+    keys: dict[Hashable, Callable[[Any], Any]] = {
+        "size": small_first,
+        "mechanism": [*MECHANISMS].index,
+        "promise": [*PROMISES].index,
+    }
     return table.sort_values(
         list(columns),
         key=lambda column: column.map(keys[column.name]) if column.name in keys else column,

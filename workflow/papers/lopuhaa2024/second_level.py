@@ -85,7 +85,7 @@ def second_level(
     nodes = max_nodes if ball.centre.size > LIMITS.max_joint_cells else None
     rows: list[Row] = []
     for epsilon in epsilons:
-        for solution in _solve(ball, epsilon, levels, tolerance, max_rounds, nodes):
+        for solution in solve_levels(ball, epsilon, levels, tolerance, max_rounds, nodes):
             rows += solution.certified(place, h)
             _log.info(
                 "%s, epsilon %g, level %g given U: %s has nmi %.6f <= %.6f",
@@ -95,7 +95,7 @@ def second_level(
     return RESULTS.table(rows)
 
 
-def _solve(
+def solve_levels(
     ball: RenyiBall,
     epsilon: float,
     levels: Sequence[float],
@@ -103,7 +103,10 @@ def _solve(
     max_rounds: int,
     max_nodes: int | None,
 ) -> Iterator[Solution]:
-    """Yield the two mechanisms to compare with, and the optima by their level given U, at one epsilon."""
+    """Yield the two mechanisms to compare with, and the optima by their level given U, at one epsilon.
+
+    Arguments are as of `second_level`, for one uncertainty set; the bound is that of NR without `max_nodes`.
+    """
     everywhere = min(optimal_nonrobust(ball.centre, epsilon).upper_bound, entropy(ball.centre))
 
     def solution(name: str, level: float, found: Optimum, bound: float) -> Solution:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -166,6 +167,27 @@ def test_rldp_bounds_the_level_over_the_set_alone(levels):
         np.testing.assert_allclose(rows["everywhere"], rows["epsilon"], rtol=1e-9)
     assert (levels["given_useful"] <= levels["everywhere"] + 1e-9).all()
     assert (levels["everywhere"] <= levels["any_inputs"] + 1e-9).all()
+    # What acquaintances learn is between what insiders and what anyone may learn, and more in intervals.
+    order = ["given_useful", "about_useful_known", "about_useful", "everywhere"]
+    for less, more in itertools.pairwise(order):
+        assert (levels[less] <= levels[more] + 1e-9).all()
+    ir = select(levels, mechanism="ir")
+    assert (ir["given_useful"] < ir["about_useful_known"]).all()
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"about_useful_known": 99.0}, "with known odds ratios above that in intervals"),
+        ({"about_useful": 99.0}, "for acquaintances above that under every distribution"),
+        ({"about_useful_known": 0.0}, "given U above that for acquaintances with known odds ratios"),
+    ],
+)
+def test_levels_for_acquaintances_that_contradict_others_are_refused(levels, changed, words):
+    damaged = levels.assign(given_useful=levels["given_useful"].clip(0.1, 50.0))
+    damaged.loc[damaged["mechanism"] == "srr", [*changed]] = [*changed.values()]
+    with pytest.raises(TableError, match=words):
+        attackers.ATTACKERS.conform(damaged)
 
 
 def test_levels_that_contradict_each_other_are_refused(levels):
@@ -180,3 +202,5 @@ def test_attackers_to_read(levels):
     assert set(texts["mechanism"]) <= shown
     infinite = np.isinf(select(levels, epsilon=0.6)["given_useful"]).sum()
     assert (texts["given U"][texts["epsilon"] == "0.6"] == "∞").sum() == infinite
+    srr = texts[texts["mechanism"] == "SRR"]
+    assert srr["about U, known"].tolist() == srr["about U, in intervals"].tolist() == ["0.6000", "1.5000"]

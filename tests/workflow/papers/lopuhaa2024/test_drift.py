@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ldpfrontier import RenyiBall, optimal_robust, rldp_epsilon
-from papers.lopuhaa2024.drift import ASSOCIATION, DRIFTS, MARGINALS, WHOLE, drift, fitted, moved
+from papers.lopuhaa2024.catalogue import ASSOCIATION, DRIFTS, MARGINALS, WHOLE
+from papers.lopuhaa2024.drift import drift, fitted, moved
 
 COUNTS = np.array([[700, 100, 0], [260, 570, 300]])
 

@@ -88,7 +88,11 @@ def test_a_pair_may_have_its_own_mechanisms_of_a_study():
 
 
 def test_steps_and_calibration_share_their_own_levels_out():
-    for study, planned in (("steps", plan.classes), ("calibrated", plan.calibration)):
+    for study, planned in (
+        ("promises", plan.promises),
+        ("steps", plan.classes),
+        ("calibrated", plan.calibration),
+    ):
         parts = planned(changed(**{study: {**DEFAULT["lopuhaa2024"][study], "pairs": 4}}))
         levels = DEFAULT["lopuhaa2024"][study]["epsilon"]
         for pair in ("sex-race", "education-marital-status"):

@@ -1,0 +1,204 @@
+"""lopuhaa2024 beyond outsiders: five promises side by side, and what mechanisms tell acquaintances.
+
+A promise says from whom S is protected at the level eps: from outsiders, over F (the optimum over F); from
+outsiders and insiders (with the second level k = eps); from acquaintances, who know anything about U alone,
+with known odds ratios, or under every distribution with odds ratios in intervals (docs/beyond.md, statement
+11); from anyone (the unconditional optimum).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import entropy
+from ldpfrontier.optimal.association import optimal_association
+from ldpfrontier.optimal.registry import LIMITS
+from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
+from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024.catalogue import ONE_OF_TWO, PROMISES, WITH_INTERVALS, WITH_ODDS
+from papers.lopuhaa2024.experiments import Solution, acquaintance_level, odds_of, place_of
+from papers.lopuhaa2024.second_level import solve_levels
+from reproduction.results.tables import (
+    OPTIMUM_TOLERANCE,
+    PRIVACY_TOLERANCE,
+    RESULTS,
+    SKIPPED,
+    Row,
+    Schema,
+    select,
+)
+
+_log = logging.getLogger(__name__)
+
+_PLACE = {"size": "str", "instance": "str", "beta": "float64", "order": "float64"}
+
+
+# More than eight parameters: they are the keys of the configuration that reach a job by name.
+def promises(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    beta: float = 0.05,
+    order: float = 2.0,
+    tolerance: float = 1e-3,
+    max_rounds: int = 300,
+    max_nodes: int | None = None,
+) -> pd.DataFrame:
+    """Compute the optimum of each of five promises on one table of counts, and what it tells acquaintances.
+
+    The optima over F, without and with a second level, and the unconditional optimum are those of
+    `second_level`, with PolyOpt beside them. The optima against acquaintances are the mechanisms
+    "association_known" and "association"; on tables too large for them they are skipped. Every mechanism has
+    the metrics ``mutual_information`` and ``nmi`` as in `experiments.fig2`, and its levels for acquaintances
+    are measured, in nats: ``association_epsilon`` and ``association_epsilon_intervals``, and
+    ``one_of_two_epsilon``, that of those who know under the estimate that U is one of two values.
+
+    Parameters
+    ----------
+    counts, epsilons, instance, beta, order, tolerance, max_rounds
+        As in `experiments.fig2`.
+    max_nodes : int, optional
+        Most nodes of branch and bound per pricing of the optima against acquaintances.
+
+    Returns
+    -------
+    DataFrame
+        As `tables.RESULTS`.
+
+    Raises
+    ------
+    TableError, ValueError
+        As `experiments.fig2`.
+    """
+    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
+    place, h, odds = place_of("promises", instance, beta, ball), entropy(ball.centre), odds_of(counts, beta)
+    # The bounds of the optima over F on large tables are those of other tables of results.
+    nodes = 0 if ball.centre.size > LIMITS.max_joint_cells else None
+    rows: list[Row] = []
+    for epsilon in epsilons:
+        solutions = [
+            *solve_levels(ball, epsilon, [], tolerance, max_rounds, nodes),
+            *_against_acquaintances(odds, epsilon, tolerance, max_nodes),
+        ]
+        for solution in solutions:
+            rows += solution.certified(place, h)
+            if (channel := solution.channel) is not None:
+                levels = {metric: acquaintance_level(channel, ratios) for metric, ratios in odds.items()}
+                levels[ONE_OF_TWO] = one_of_two_epsilon(channel, ball.centre)
+                rows += [solution.measured(place, name, level, "nats") for name, level in levels.items()]
+            _log.info(
+                "%s, epsilon %g: %s has nmi %.6f <= %.6f",
+                instance, epsilon, solution.mechanism, solution.value / (h or 1.0),
+                solution.bound / (h or 1.0),
+            )  # fmt: skip
+    return RESULTS.table(rows)
+
+
+def _against_acquaintances(
+    odds: dict[str, OddsRatios], epsilon: float, tolerance: float, max_nodes: int | None
+) -> Iterator[Solution]:
+    """Yield the optima against acquaintances at one level, or that the library has none for this size."""
+    for name, metric in (("association_known", WITH_ODDS), ("association", WITH_INTERVALS)):
+        try:
+            found = optimal_association(odds[metric], epsilon, tolerance=tolerance, max_nodes=max_nodes)
+        except Intractable as reason:
+            yield Solution(name, epsilon, None, SKIPPED, note=str(reason))
+            continue
+        level = association_epsilon(found.channel, odds[metric])
+        yield Solution(
+            name, epsilon, found.channel, found.status, found.value, found.upper_bound, level,
+            found.iterations, conditional_privacy=conditional_epsilon(found.channel, odds[metric].shape),
+            optimum=found,
+        )  # fmt: skip
+
+
+def one_of_two_epsilon(channel: Channel, prior: FloatArray) -> float:
+    """Return the level of S in nats for those who know that U is one of two values, under a distribution."""
+    a2 = prior.shape[1]
+    pairs = list(combinations(range(a2), min(a2, 2)))
+    two = np.array([np.isin(np.arange(a2), pair) for pair in pairs])
+    known = prior * two[:, None, :]
+    totals = known.sum(axis=2, keepdims=True)
+    # Where neither value occurs, nobody is compared.
+    conditionals = np.divide(known, totals, out=np.zeros_like(known), where=totals > 0.0)
+    return float(np.max(rldp_epsilon(channel, conditionals)))
+
+
+def _rules(table: pd.DataFrame) -> Iterator[tuple[pd.Series[bool], str]]:
+    yield table["nmi"] > table["bound"], "has the NMI {nmi} above its bound {bound}"
+    for promise, column in (
+        ("insiders", "given_useful"),
+        ("known", "about_useful_known"),
+        ("intervals", "about_useful"),
+        ("anyone", "about_useful"),
+    ):
+        broken = (table["promise"] == promise) & (table[column] > table["epsilon"] + PRIVACY_TOLERANCE)
+        yield broken, f"has the level {{{column}}}, above that of its promise"
+    # A stronger promise allows no more information, to the gap of the optima.
+    strength = {name: place for place, name in enumerate(("known", "intervals", "anyone"))}
+    rows = table[table["promise"].isin(strength)]
+    rows = rows.assign(strength=rows["promise"].map(strength)).sort_values("strength", kind="stable")
+    before = rows.groupby([*_PLACE, "epsilon"], sort=False)["nmi"].shift()
+    more = rows["nmi"] > before * (1.0 + OPTIMUM_TOLERANCE)
+    yield more.reindex(table.index, fill_value=False), "has the NMI {nmi}, above that of a weaker promise"
+
+
+PROMISES_KEPT = Schema(
+    name="promises",
+    columns={
+        **_PLACE,
+        "epsilon": "float64",
+        "promise": "str",  # from whom S is protected: outsiders, insiders, known or intervals, anyone
+        "nmi": "float64",  # of the optimum with this promise
+        "bound": "float64",  # NMI that no such mechanism passes
+        # What it tells others, as levels of S in nats.
+        "given_useful": "float64",  # insiders
+        "about_useful_known": "float64",  # acquaintances, with the odds ratios of the estimate
+        "about_useful": "float64",  # acquaintances, with odds ratios in intervals
+        "one_of_two": "float64",  # those who know, under the estimate, that U is one of two values
+    },
+    key=(*_PLACE, "epsilon", "promise"),
+    rules=_rules,
+)
+
+
+def promises_kept(promises: pd.DataFrame) -> pd.DataFrame:
+    """Put the optima of five promises side by side, with what each tells acquaintances.
+
+    Parameters
+    ----------
+    promises : DataFrame
+        As `promises` returns it, of any number of instances.
+
+    Returns
+    -------
+    DataFrame
+        As `PROMISES_KEPT`; what was skipped has no row.
+    """
+    rows = promises[promises["status"] != SKIPPED]
+    key = [*_PLACE, "epsilon"]
+    parts = []
+    for promise, mechanism in PROMISES.items():
+        of = select(rows, mechanism=mechanism.name)
+        second = of["conditional_epsilon"]
+        of = of[second == of["epsilon"] if mechanism.second_level else second == math.inf]
+        certified = select(of, metric="nmi").set_index(key)
+        part = certified[["value", "bound", "conditional_privacy"]].set_axis(
+            ["nmi", "bound", "given_useful"], axis=1
+        )
+        measured = {"about_useful_known": WITH_ODDS, "about_useful": WITH_INTERVALS, "one_of_two": ONE_OF_TWO}
+        for column, metric in measured.items():
+            part[column] = select(of, metric=metric).set_index(key)["value"]
+        parts.append(part.reset_index().assign(promise=promise))
+    return PROMISES_KEPT.conform(pd.concat(parts, ignore_index=True))
