@@ -176,6 +176,28 @@ def test_the_optima_take_the_same_keywords(function) -> None:
     assert inspect.signature(function).return_annotation == "Optimum"
 
 
+def test_every_optimizer_takes_and_documents_a_time_limit() -> None:
+    """That of its whole computation, by keyword; none by default."""
+    limited = set()
+    for name in ldpfrontier.__all__:
+        value = getattr(ldpfrontier, name)
+        if inspect.isfunction(value) and "max_seconds" in inspect.signature(value).parameters:
+            limited.add(name)
+            parameter = inspect.signature(value).parameters["max_seconds"]
+            assert (parameter.kind, parameter.default) == (inspect.Parameter.KEYWORD_ONLY, None)
+            assert "max_seconds : float, optional" in value.__doc__
+    optima = {name for name in ldpfrontier.__all__ if name.startswith("optimal_")}
+    others = {"calibrated", "design_channel", "hamming_leakage", "improved_reporting", "information_leakage"}
+    assert limited == optima | others | {"least_epsilon"}
+
+
+def test_no_result_of_the_pipeline_depends_on_a_time_limit() -> None:
+    workflow = PACKAGE.parents[1] / "workflow"
+    sources = [path for path in workflow.rglob("*") if path.suffix in (".py", ".smk")]
+    assert sources
+    assert not [path for path in sources if "max_seconds" in path.read_text(encoding="utf-8")]
+
+
 @pytest.mark.parametrize("name", FAMILY)
 def test_an_optimum_says_its_unit_and_its_certificate(name: str) -> None:
     optimum = FAMILY[name](0.1, tolerance=1e-3)

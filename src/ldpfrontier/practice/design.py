@@ -52,6 +52,9 @@ Purpose = Literal["frequencies", "information"]
 #: Mechanisms that are solved on large tables only if they are asked for: they may take minutes.
 SLOW = ("polyopt", "exact")
 
+#: Those that take longest, one of an attacker.
+LONGEST = ("exact", "association")
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -298,8 +301,10 @@ def design_channel(
     odds = odds_of(table, beta, intervals)
     problem = Problem(prior.ravel(), ball, odds, epsilon, against if table.useful else "anyone")
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
-    candidates = []
-    for name, method in methods.items():
+    found_by_name = dict[str, Candidate]()
+    # What takes longest is the last, so that a time limit cuts that short and nothing else.
+    for name in sorted(methods, key=LONGEST.__contains__):
+        method = methods[name]
         if mechanisms is not None and name not in mechanisms:
             continue
         if mechanisms is None and name in SLOW and prior.size > SETTINGS.max_quick_cells:
@@ -307,7 +312,7 @@ def design_channel(
                 f"not computed, since it may take minutes on tables of more than {SETTINGS.max_quick_cells}"
                 f" cells; this table has {prior.size}, and --mechanism {name} computes it"
             )
-            candidates.append(Candidate(name, method.title, method.private, None, note=note))
+            found_by_name[name] = Candidate(name, method.title, method.private, None, note=note)
             continue
         if progress:
             progress(name)
@@ -315,15 +320,17 @@ def design_channel(
             found = method.solve(problem)
             channel = found if isinstance(found, Channel) else found.channel
             ran = "" if isinstance(found, Channel) else str(_noteworthy(found))
-            candidates.append(replace(_measured(name, method, channel, table, problem, records), method=ran))
+            measured = _measured(name, method, channel, table, problem, records)
+            found_by_name[name] = replace(measured, method=ran)
         except (Intractable, ArithmeticError, RuntimeError, ValueError) as reason:
             # What cannot be computed is a row; the others go on.
-            candidates.append(Candidate(name, method.title, method.private, None, note=str(reason)))
+            found_by_name[name] = Candidate(name, method.title, method.private, None, note=str(reason))
             continue
         problem.solved[name] = channel
         if isinstance(found, Optimum) and name == BOUNDING[problem.against] and table.useful:
             bound = min(bound, found.upper_bound)
     beta_of, order_of = (beta, order) if table.useful else (None, None)
+    candidates = [found_by_name[name] for name in methods if name in found_by_name]
     return Design(
         table, epsilon, problem.against, beta_of, order_of, intervals, records, candidates, bound / h
     )
@@ -467,7 +474,7 @@ def least_epsilon(
             ) from None
         (remark or warnings.warn)(
             f"the time limit ended the search: {'an' if error else 'a'} {name} of {aim} is reached at the"
-            f" level {level:g}, and may be reached below it, but not at {low / SETTINGS.levels_per_nat:g}"
+            f" level {level:g}, and may be reached below it, but not at {low / SETTINGS.levels_per_nat:g}."
         )
     return high / SETTINGS.levels_per_nat
 
