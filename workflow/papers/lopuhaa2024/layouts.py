@@ -129,7 +129,7 @@ def promises(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        As `promises.PROMISES_KEPT`.
+        As `attackers.PROMISES_KEPT`.
     """
     table = _sorted(table, "size", "instance", "epsilon", "promise")
     texts = _name_columns(table) | {
