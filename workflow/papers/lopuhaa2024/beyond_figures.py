@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, PercentFormatter
 
 from ldpfrontier.practice.figure_style import EPSILON
-from papers.lopuhaa2024.catalogue import NESTED_CLASSES, WHOLE
+from papers.lopuhaa2024.catalogue import ACQUAINTANCES, NESTED_CLASSES, WHOLE
 from papers.lopuhaa2024.panels import (
     FRONTIER,
     LOOKS,
@@ -23,7 +23,6 @@ from papers.lopuhaa2024.panels import (
     by_pair,
     entry,
     line,
-    mechanisms_in,
     plot_panels,
     set_plain_ticks,
 )
@@ -32,6 +31,9 @@ from reproduction.results.tables import select
 
 #: In the legend, of mechanisms as they are.
 _HOLLOW = Look("hollow: uncalibrated", "#333333", "o", "", filled=False)
+
+#: The optimum against acquaintances.
+_ACQUAINTANCES = Look("Optimum against acquaintances", "#E69F00", "P", "-")
 
 #: The horizontal axis of the figure of drifts.
 _SURVIVED = f"share of drifted distributions at which the level is at most {EPSILON}"
@@ -148,6 +150,8 @@ def drift(table: pd.DataFrame) -> Figure:
     """
     spreads = sorted(set(table["records"]))
     shown = select(table, drift=WHOLE, records=spreads[len(spreads) // 2])
+    present = set(shown["mechanism"])
+    looks = {name: look for name, look in {**LOOKS, ACQUAINTANCES: _ACQUAINTANCES}.items() if name in present}
     panels = {
         f"{title}, ε = {epsilon:g}": select(rows, epsilon=epsilon)
         for title, rows in by_pair(shown).items()
@@ -155,18 +159,16 @@ def drift(table: pd.DataFrame) -> Figure:
     }
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
-        for name in LOOKS:
+        for name, look in looks.items():
             curve = select(rows, mechanism=name).sort_values("factor")
-            if curve.empty:
-                continue
             x, y = curve["survived"].to_numpy(), curve["nmi"].to_numpy()
-            ax.plot(x, y, **line(LOOKS[name]))
-            ax.plot(x[:1], y[:1], **line(LOOKS[name], linestyle="") | {"markersize": 9.0})
+            ax.plot(x, y, **line(look))
+            ax.plot(x[:1], y[:1], **line(look, linestyle="") | {"markersize": 9.0})
         ax.set_xlim(-0.04, 1.04)
         ax.set_ylim(0.0, 1.08 * float(rows["nmi"].max()))
         ax.xaxis.set_major_formatter(PercentFormatter(1.0))
 
-    legend = mechanisms_in(panels)
+    legend = [entry(look) for look in looks.values()]
     return plot_panels(panels, panel, NMI, xlabel=_SURVIVED, share_y=False, legend=legend)
 
 
