@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ldpfrontier.calibration import Calibration, calibrated
+    from ldpfrontier.certificates.association import association_certificate
     from ldpfrontier.certificates.local import ldp_certificate
     from ldpfrontier.certificates.robust import (
         nonrobust_certificate,
@@ -87,6 +88,7 @@ __all__ = [
     "PrivateChannel",
     "RenyiBall",
     "SourceSet",
+    "association_certificate",
     "association_epsilon",
     "audit_channel",
     "binary_mechanism",
@@ -184,6 +186,7 @@ _HOMES = {
     "information_leakage": "hamming.mi_leakage",
     "conditional_epsilon": "privacy",
     "ldp_epsilon": "privacy",
+    "association_certificate": "certificates.association",
     "ldp_certificate": "certificates.local",
     "nonrobust_certificate": "certificates.robust",
     "robust_certificate": "certificates.robust",

@@ -10,7 +10,15 @@ import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_instance, as_number, check_callable
-from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
+from ldpfrontier.numerics.deadline import time_is_up
+from ldpfrontier.optimum import (
+    MAX_EPSILON,
+    UNKNOWN,
+    Method,
+    checked_epsilon,
+    limited,
+    records_fallbacks,
+)
 from ldpfrontier.privacy import conditional_epsilon as measured_conditional
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -39,15 +47,20 @@ class Calibration:
     conditional : float
         The level for people who know the useful value (`privacy.conditional_epsilon`), in nats; values of
         up to 1e-14 are treated as 0.
+    method : Method
+        Its fallbacks say if the time limit ended the search.
     """
 
     nominal: float
     realized: float
     channel: Channel
     conditional: float
+    method: Method = UNKNOWN
 
 
 # Longer than other functions: the search keeps its state in local variables.
+@records_fallbacks
+@limited
 def calibrated(
     family: Callable[[float], Channel],
     ball: RenyiBall,
@@ -56,6 +69,7 @@ def calibrated(
     most: float | None = None,
     tol: float = 1e-6,
     conditional_epsilon: float | None = None,
+    max_seconds: float | None = None,
 ) -> Calibration:
     """Find the largest nominal level at which the realized level over the ball is at most epsilon.
 
@@ -95,6 +109,9 @@ def calibrated(
     conditional_epsilon : float, optional
         The largest level of S that is allowed for people who know U (`privacy.conditional_epsilon`), in
         nats, 0 to 300. By default, as for inf, this level is not limited.
+    max_seconds : float, optional
+        Seconds after which no further level is tried; 0 or more. The best of those tried is the result, and 0
+        is tried if none satisfied the condition.
 
     Returns
     -------
@@ -151,13 +168,15 @@ def calibrated(
     while True:
         found = at(high)
         best, misses = (found, 0) if feasible(found) else (best, misses + 1)
-        if misses == 2 or high == top:
+        if misses == 2 or high == top or time_is_up():
             break
         high = min(2.0 * high, top)
     if best is found:
         return best
 
     for level in np.linspace(best.nominal if best else 0.0, high, CELLS + 1)[-2:0:-1].tolist():
+        if time_is_up():
+            break
         found = at(level)
         if feasible(found):
             best = found
@@ -171,7 +190,7 @@ def calibrated(
             f"The family leaks {leak:.6g} nats{to} at the nominal level 0, and more than the"
             f" {allowed:g} allowed at every level tried; a family that tells nothing at 0 can be calibrated."
         )
-    while high - best.nominal > tol * max(epsilon or 1.0, best.nominal):
+    while high - best.nominal > tol * max(epsilon or 1.0, best.nominal) and not time_is_up():
         middle = 0.5 * (best.nominal + high)
         if not best.nominal < middle < high:
             break

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import Literal, ParamSpec
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
+from ldpfrontier.numerics.deadline import time_limit
 from ldpfrontier.types import FloatArray
 
 Unit = Literal["nats", "bits", "1"]
@@ -26,11 +27,18 @@ ROUNDING = 1e-12
 BROKEN, CANCELLED = 1e-9, 1e-13
 
 
+#: Least privacy level in nats, 0 apart, at which a result may be called "optimal": rounding of a channel is
+#: 1e-6 of it. Below, results are "bounded", and their channels tell nothing.
+LEAST_OPTIMAL_EPSILON = 1e-10
+#: Privacy level in nats below which the level of a channel, as stored, is at most the one asked for
+#: (`ldpfrontier.small_levels`). Above, it is that before rounding.
+STORED_EPSILON = 1e-4
 #: Largest privacy level that a mechanism is made for: e^epsilon and its square are floats up to here.
 MAX_EPSILON = 300.0
 
 
 Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,17 @@ UNKNOWN = Method()
 _fallbacks: ContextVar[list[str] | None] = ContextVar("fallbacks", default=None)
 
 
+class Reported(Protocol):
+    """A result that says what it was found with."""
+
+    @property
+    def method(self) -> Method:
+        """What ran, and what it fell back on."""
+
+
+Answer = TypeVar("Answer", bound=Reported)
+
+
 def fell_back(text: str) -> None:
     """Record that something took the place of what failed or was not tried, with the reason."""
     taken = _fallbacks.get()
@@ -89,22 +108,45 @@ def one_line(error: Exception) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def records_fallbacks(solve: Callable[Arguments, Optimum]) -> Callable[Arguments, Optimum]:
-    """Decorate a function such that its optimum names the fallbacks that were taken on the way."""
+def records_fallbacks(solve: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+    """Decorate a function such that its result names the fallbacks that were taken on the way."""
 
     @wraps(solve)
-    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Optimum:
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
         taken: list[str] = []
         token = _fallbacks.set(taken)
         try:
-            optimum = solve(*args, **kwargs)
+            found = solve(*args, **kwargs)
         finally:
             _fallbacks.reset(token)
         # One optimum is often a part of another, as that of NR is for its bound.
         for text in taken:
             fell_back(text)
-        every = tuple(dict.fromkeys([*optimum.method.fallbacks, *taken]))
-        return replace(optimum, method=replace(optimum.method, fallbacks=every))
+        every = tuple(dict.fromkeys([*found.method.fallbacks, *taken]))
+        return cast(Answer, replace(cast(Any, found), method=replace(found.method, fallbacks=every)))
+
+    return call
+
+
+def limited(solve: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Decorate a function such that its argument `max_seconds` limits the time of all that it calls.
+
+    The function need not look at the argument: what takes long asks the limit (`numerics.deadline`). Below
+    `records_fallbacks`, a result that is not optimal says if the limit ended anything.
+
+    Raises
+    ------
+    ValueError
+        By the function, if `max_seconds` is neither None nor a number, 0 or more.
+    """
+
+    @wraps(solve)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        with time_limit(cast("float | None", kwargs.get("max_seconds"))) as limit:
+            found = solve(*args, **kwargs)
+        if limit.reached and getattr(found, "status", "") != "optimal":
+            fell_back(f"what was found within {limit.seconds:g} s, as the time limit ended the computation")
+        return found
 
     return call
 
@@ -117,13 +159,15 @@ class Optimum:
     ----------
     channel : Channel
     value : float
-        The utility of `channel`, in `unit`, before its entries are rounded. The utility and the level of
-        the channel as stored agree with it and with epsilon to about 1e-15 / epsilon, relatively.
+        The utility of `channel`, in `unit`, before its entries are rounded. The utility and the level of the
+        channel as stored agree with it and with epsilon to about 1e-15 / epsilon, relatively, or to 1e-9 over
+        an uncertainty set. Below 1e-4 nats that level is never above epsilon.
     bound : float
         A bound for all mechanisms of the same class, in `unit`: none has a larger value if `direction` is
         "max", and none has a smaller one if it is "min".
     status : str
-        "optimal" if the gap is within the tolerance, else "bounded".
+        "optimal" if the gap is within the tolerance, else "bounded"; always "bounded" at a level below 1e-10
+        nats (`LEAST_OPTIMAL_EPSILON`), 0 apart, where the channel tells nothing, as rounding would tell more.
     iterations : int
         Rounds of the solver; 0 where none was needed.
     unit : {"nats", "bits", "1"}
@@ -160,6 +204,8 @@ class Optimum:
     @property
     def gap(self) -> float:
         """The relative gap (upper_bound - lower_bound) / upper_bound; 0 if both agree to 12 digits."""
+        if math.isinf(self.upper_bound):
+            return 1.0
         distance = self.upper_bound - self.lower_bound
         return distance / self.upper_bound if distance > 4 * ROUNDING * self.upper_bound else 0.0
 

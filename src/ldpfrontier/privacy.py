@@ -12,12 +12,13 @@ from ldpfrontier.types import FloatArray
 
 
 def log_ratio(largest: FloatArray, smallest: FloatArray) -> FloatArray:
-    """Return log(largest / smallest) elementwise, with 0/0 = 1 and x/0 = inf."""
+    """Return log(largest / smallest) elementwise, with 0/0 = 1 and x/0 = inf; a small one to all digits."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         logs = np.log(ratio := largest / smallest)
         if not np.isfinite(logs).all():
             # Logarithms of tiny numbers are large: their difference is the second choice.
             logs = np.where(np.isfinite(ratio), logs, np.log(largest) - np.log(smallest))
+        logs = np.where(np.abs(logs) < 1e-3, np.log1p((largest - smallest) / smallest), logs)
         return np.where(largest > 0, logs, 0.0)
 
 
@@ -213,5 +214,6 @@ def rldp_epsilon(channel: Channel, conditionals: ArrayLike) -> FloatArray:
     empty = ~present.T[:, :, None]
     largest = np.where(empty, 0.0, M).max(axis=0)
     smallest = np.where(empty, np.inf, M).min(axis=0)
-    epsilon = log_ratio(largest, smallest).max(axis=-1)
+    # Where next to nothing is told, most of that is the rounding of the means.
+    epsilon = np.minimum(log_ratio(largest, smallest).max(axis=-1), ldp_epsilon(channel))
     return np.asarray(epsilon[0] if single else epsilon)

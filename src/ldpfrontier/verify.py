@@ -24,6 +24,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Context, Decimal
 from functools import lru_cache, partial
+from itertools import combinations, permutations
 from math import isqrt
 from operator import mul
 from pathlib import Path
@@ -372,6 +373,46 @@ def privacy_over_f(document: Document, claim: Any) -> str:
     return f"the mechanism in this file has ratios at most {shown(most, up=True)} over {over}"
 
 
+def privacy_of_odds(document: Document, claim: Any) -> str:
+    """Prove P(y|s,z) <= t P(y|s',z), for all y and all Z with Z - U - S, if odds ratios are large enough.
+
+    The file has the least P(u|s') P(w|s) / (P(w|s') P(u|s)), or 1, for s < s', with a row for each u. With
+    x = v_s, y = v_s' and a = t y - x the condition for u and w is (docs/certificates.md) a_u, a_w >= 0 and
+    sqrt(rho a_u) + sqrt(a_w) >= sqrt((1 - rho) (x_u - x_w)), which is squared twice.
+    """
+    _, epsilon, t, odds = fields(claim, "kind", "epsilon", "t", "odds")
+    inputs, most, columns = len(document.weights()), ratio(epsilon, t, at_least=False), [*document.columns()]
+    a2, pairs = len(document.table[0]), [*combinations(range(len(document.table)), 2)]
+    if not pairs or inputs * inputs * len(columns) > MAX_TERMS:
+        raise Malformed("there is one sensitive value only, or the channel is too large for this claim")
+    tables = [rows(table, a2) for table in items(odds, "tables of odds ratios", len(pairs))]
+    if any(len(row) != a2 or max(row) > ONE for table in tables for row in table):
+        raise Malformed(f"a row of odds ratios is not of {a2} numbers, 1 at most")
+    for n, column in enumerate(columns):
+        blocks = document.blocks(column)
+        for (i, j), table in zip(pairs, tables, strict=True):
+            x, y, turned = blocks[i], blocks[j], [*zip(*table, strict=True)]
+            if tells_apart(x, y, table, most) or tells_apart(y, x, turned, most):
+                raise Unproved(f"output {n} has a ratio above {t} of {i} and {j} for somebody")
+    what = f"for all who know something about U, at level {epsilon}, if its odds ratios hold"
+    return f"the mechanism in this file has ratios at most {shown(most, up=True)} ({what})"
+
+
+def tells_apart(x: Sequence[int], y: Sequence[int], odds: Sequence[Sequence[Decimal]], most: Decimal) -> bool:
+    """Tell whether a mean of x may exceed `most` times that of y, for some weights of some two letters."""
+    slack = [most * b - a for a, b in zip(x, y, strict=True)]
+    if min(slack) < 0 or max(x) <= most * min(y):
+        return min(slack) < 0
+    for u, w in permutations(range(len(x)), 2):
+        rise = x[u] - x[w]
+        if rise > slack[w]:  # else no odds ratio makes a difference
+            rho = odds[u][w]
+            rest = (ONE - rho) * rise - rho * slack[u] - slack[w]
+            if rest > 0 and rest * rest > 4 * rho * slack[u] * slack[w]:
+                return True
+    return False
+
+
 def utility(document: Document, claim: Any) -> str:
     """Prove that the channel has a utility of at least so much."""
     least, (has, more) = number(fields(claim, "kind", "at least")[1]), value(document)
@@ -662,6 +703,7 @@ RULES: dict[str, Callable[[Document, Any], str]] = {
     **dict.fromkeys(("local privacy", "privacy given U", "unconditional privacy"), privacy),
     "privacy at the table": privacy,
     "privacy over F": privacy_over_f,
+    "privacy for all who know something about U": privacy_of_odds,
     "utility": utility,
     **dict.fromkeys(("ldp bound", "nonrobust bound", "unconditional bound"), prices_bound),
     "polyopt bound": polyopt_bound,

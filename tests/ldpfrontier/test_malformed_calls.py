@@ -123,6 +123,7 @@ def good(tmp_path_factory):
             "tolerance": 1e-9,
             "max_rounds": 9,
             "start": channel,
+            "max_seconds": None,
         },
         "optimal_nonrobust": {
             "estimate": ball.centre,
@@ -130,6 +131,7 @@ def good(tmp_path_factory):
             "tolerance": 1e-9,
             "max_rounds": 9,
             "start": None,
+            "max_seconds": None,
         },
         "optimal_unconditional": {
             "prior": ball.centre,
@@ -137,6 +139,7 @@ def good(tmp_path_factory):
             "tolerance": 1e-9,
             "max_rounds": 9,
             "start": square,
+            "max_seconds": None,
         },
         "optimal_robust": {
             "ball": ball,
@@ -147,6 +150,7 @@ def good(tmp_path_factory):
             "max_rounds": 9,
             "max_nodes": 0,
             "start": square,
+            "max_seconds": None,
         },
         "ColumnUtility": {"prior": PRIOR, "function": lambda v: v.max(axis=1), "unit": "1"},
         "PolyhedralCone": {"inequalities": [[1.0, -2.0, 0.0]], "table": (1, 3)},
@@ -160,6 +164,7 @@ def good(tmp_path_factory):
             "cone": l.local_cone(3, 1.0),
             "tolerance": 1e-3,
             "max_nodes": 10,
+            "max_seconds": None,
         },
         "optimal_estimation": {
             "prior": PRIOR,
@@ -167,17 +172,31 @@ def good(tmp_path_factory):
             "target": np.eye(3),
             "tolerance": 1e-3,
             "max_rounds": 9,
+            "max_seconds": None,
         },
         "estimation_error": {"channel": channel, "prior": PRIOR, "target": np.eye(3)},
-        "OddsRatios": {"prior": ball.centre, "low": np.ones((2, 2, 3, 3))},
-        "OddsRatios.known": {"distribution": ball.centre},
-        "OddsRatios.confidence": {"counts": [[15, 5, 10], [10, 35, 25]], "beta": 0.05, "method": "exact"},
+        "OddsRatios": {"prior": ball.centre, "low": np.ones((2, 2, 3, 3)), "impossible": None},
+        "OddsRatios.known": {"distribution": ball.centre, "impossible": None},
+        "OddsRatios.over": {"ball": ball},
+        "OddsRatios.confidence": {
+            "counts": [[15, 5, 10], [10, 35, 25]],
+            "beta": 0.05,
+            "method": "exact",
+            "impossible": None,
+        },
         "association_epsilon": {"channel": square, "odds": l.OddsRatios.known(ball.centre)},
         "optimal_association": {
             "odds": l.OddsRatios.known(ball.centre),
             "epsilon": 1.0,
             "tolerance": 1e-3,
             "max_nodes": 10,
+            "max_seconds": None,
+            "max_rounds": 2,
+        },
+        "association_certificate": {
+            "optimum": l.optimal_unconditional(ball.centre, 1.0),
+            "odds": l.OddsRatios.known(ball.centre),
+            "epsilon": 1.0,
         },
         "ldp_certificate": {"optimum": l.optimal_ldp(utility, 1.0), "utility": utility, "epsilon": 1.0},
         "nonrobust_certificate": {
@@ -198,7 +217,14 @@ def good(tmp_path_factory):
             "prior": ball.centre,
             "epsilon": 1.0,
         },
-        "improved_reporting": {"ball": ball, "epsilon": 1.0, "splits": 3, "sweeps": 1, "tolerance": 1e-6},
+        "improved_reporting": {
+            "ball": ball,
+            "epsilon": 1.0,
+            "splits": 3,
+            "sweeps": 1,
+            "tolerance": 1e-6,
+            "max_seconds": None,
+        },
         "independent_reporting": {"ball": ball, "epsilon": 1.0, "distance": "published", "prior": None},
         "budget_split": {"ball": ball, "epsilon": 1.0, "distance": "published", "prior": None},
         "calibrated": {
@@ -207,6 +233,7 @@ def good(tmp_path_factory):
             "epsilon": 1.0,
             "most": None,
             "tol": 1e-6,
+            "max_seconds": None,
         },
         "optimal_leakage": {
             "hypotheses": PAIR,
@@ -216,6 +243,7 @@ def good(tmp_path_factory):
             "tolerance": None,
             "max_rounds": 9,
             "start": None,
+            "max_seconds": None,
         },
         "hamming_leakage": {
             "sources": l.SourceSet(PAIR),
@@ -223,8 +251,15 @@ def good(tmp_path_factory):
             "tolerance": 1e-9,
             "max_rounds": 9,
             "start": None,
+            "max_seconds": None,
         },
-        "information_leakage": {"sources": PAIR, "distortion": 0.2, "tolerance": 1e-9, "max_rounds": 9},
+        "information_leakage": {
+            "sources": PAIR,
+            "distortion": 0.2,
+            "tolerance": 1e-9,
+            "max_rounds": 9,
+            "max_seconds": None,
+        },
         "count_records": own,
         "read_count_table": {
             "path": folder / "table.csv",
@@ -242,8 +277,17 @@ def good(tmp_path_factory):
             "beta": 0.05,
             "order": 2.0,
             "records": 100,
+            "max_seconds": None,
         },
-        "least_epsilon": {"table": people, "utility": 0.1, "mechanism": "srr", "beta": 0.05, "order": 2.0},
+        "least_epsilon": {
+            "table": people,
+            "utility": 0.1,
+            "mechanism": "srr",
+            "beta": 0.05,
+            "order": 2.0,
+            "remark": lambda sentence: None,
+            "max_seconds": None,
+        },
         "privatize": {"private": private, "records": people.labels, "source": None},
         "privatize_file": {
             "private": private,
@@ -289,6 +333,7 @@ METHODS = {
     "RenyiBall.confidence",
     "RenyiBall.worst_case_epsilon",
     "OddsRatios.known",
+    "OddsRatios.over",
     "OddsRatios.confidence",
 }
 NAMES = sorted(({*l.__all__} | METHODS) - RESULTS)

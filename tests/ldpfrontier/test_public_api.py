@@ -79,6 +79,7 @@ l.ldp_certificate(l.optimal_ldp(utility, 1.0), utility, 1.0)
 l.nonrobust_certificate(l.optimal_nonrobust(ball.centre, 1.0), ball.centre, 1.0)
 l.unconditional_certificate(l.optimal_unconditional(ball.centre, 1.0), ball.centre, 1.0)
 l.robust_certificate(l.optimal_robust(ball, 1.0), ball, 1.0)
+l.association_certificate(l.optimal_association(odds, 1.0, max_nodes=10), odds, 1.0)
 people = l.CountTable(("s",), ("u",), (("0",), ("1",)), (("a",), ("b",), ("c",)), table)
 made = l.design_channel(people, 1.0, against="outsider", mechanisms=["polyopt", "srr"])
 private = made.private(made.best("information"))
@@ -173,6 +174,28 @@ def test_the_optima_take_the_same_keywords(function) -> None:
         assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
     assert parameters["start"].default is None
     assert inspect.signature(function).return_annotation == "Optimum"
+
+
+def test_every_optimizer_takes_and_documents_a_time_limit() -> None:
+    """That of its whole computation, by keyword; none by default."""
+    limited = set()
+    for name in ldpfrontier.__all__:
+        value = getattr(ldpfrontier, name)
+        if inspect.isfunction(value) and "max_seconds" in inspect.signature(value).parameters:
+            limited.add(name)
+            parameter = inspect.signature(value).parameters["max_seconds"]
+            assert (parameter.kind, parameter.default) == (inspect.Parameter.KEYWORD_ONLY, None)
+            assert "max_seconds : float, optional" in value.__doc__
+    optima = {name for name in ldpfrontier.__all__ if name.startswith("optimal_")}
+    others = {"calibrated", "design_channel", "hamming_leakage", "improved_reporting", "information_leakage"}
+    assert limited == optima | others | {"least_epsilon"}
+
+
+def test_no_result_of_the_pipeline_depends_on_a_time_limit() -> None:
+    workflow = PACKAGE.parents[1] / "workflow"
+    sources = [path for path in workflow.rglob("*") if path.suffix in (".py", ".smk")]
+    assert sources
+    assert not [path for path in sources if "max_seconds" in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("name", FAMILY)

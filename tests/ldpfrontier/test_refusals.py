@@ -190,6 +190,21 @@ TYPES = {
         ["9", -1, 1.5, math.nan, True, [1]],
         [lambda x: optimal_robust(BALL, 1.0, envelope="exact", max_nodes=x)],
     ),
+    "a time limit": (
+        r"^max_seconds is .*; it must be a number of seconds, 0 or more, or None for no limit\.$",
+        [value for value in NEVER if value is not None],
+        [
+            lambda x: optimal_ldp(UTILITY, 1.0, max_seconds=x),
+            lambda x: optimal_nonrobust([PRIOR], 1.0, max_seconds=x),
+            lambda x: optimal_robust(BALL, 1.0, max_seconds=x),
+            lambda x: optimal_unconditional(BALL.centre, 1.0, max_seconds=x),
+            lambda x: improved_reporting(BALL, 1.0, max_seconds=x),
+            lambda x: calibrated(family, BALL, 1.0, max_seconds=x),
+            lambda x: optimal_leakage([PRIOR, OTHER], 0.1, max_seconds=x),
+            lambda x: hamming_leakage(SOURCES, 0.1, max_seconds=x),
+            lambda x: information_leakage(SOURCES, 0.1, max_seconds=x),
+        ],
+    ),
     "a seed": (
         "it must be",
         NEVER,

@@ -30,6 +30,8 @@ class CertificateSettings:
     most_digits: int = 60
     #: Shares of the mean that are mixed into a channel, the least that keeps its privacy.
     mixing_shares: tuple[float, ...] = (1e-12, 1e-10, 1e-8, 1e-6, 1e-3)
+    #: Odds ratio below which 0 is written.
+    least_odds_ratio: float = 1e-300
     #: By how much of the optimum a bound is raised, so that its tree is small: the least that is enough.
     slacks: tuple[float, ...] = (5e-10, 1e-8, 1e-6, 1e-4, 1e-2)
     #: The bound of an f-divergence, of which it may be raised by that share, where the optimum is nearly 0.

@@ -31,8 +31,9 @@ from ldpfrontier.hamming.sources import (
     checked_distortion,
 )
 from ldpfrontier.numerics.arguments import as_distribution
+from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.optimum import checked_effort
+from ldpfrontier.optimum import checked_effort, limited, records_fallbacks
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.types import FloatArray
 
@@ -67,6 +68,7 @@ def known_prior_ratio(p: FloatArray, D: float) -> float:
     return max(1.0, float((n[possible] * (1.0 - D) / room[possible]).min()))
 
 
+@limited
 def hamming_leakage(
     sources: SourceSet | ArrayLike,
     distortion: float,
@@ -74,6 +76,7 @@ def hamming_leakage(
     tolerance: float = 1e-9,
     max_rounds: int = 100,
     start: ArrayLike | None = None,
+    max_seconds: float | None = None,
 ) -> LeakageOptimum:
     """Compute the least DP leakage eps*_DP(P, D) of any source set (kalantari2018, (4)), in nats.
 
@@ -94,6 +97,8 @@ def hamming_leakage(
     start : array_like, shape (M,), optional
         A distribution of the hull (the `prior` of the optimum at another distortion, say). The climb begins
         at the best lower bound of its own and those of the sources.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------
@@ -116,12 +121,14 @@ def hamming_leakage(
     return _climb(sources, Game(sources.distributions), D, priors, tolerance, max_rounds)
 
 
+@limited
 def hamming_leakages(
     sources: SourceSet | ArrayLike,
     distortions: Sequence[float],
     *,
     tolerance: float = 1e-9,
     max_rounds: int = 100,
+    max_seconds: float | None = None,
 ) -> list[LeakageOptimum]:
     """Solve `hamming_leakage` on a grid, each solution the start of the next.
 
@@ -134,6 +141,8 @@ def hamming_leakages(
         As for `hamming_leakage`.
     max_rounds : int
         Most LPs to solve per distortion.
+    max_seconds : float, optional
+        For all distortions together, otherwise as for `hamming_leakage`.
 
     Returns
     -------
@@ -160,6 +169,8 @@ def hamming_leakages(
     return [optima[k] for k in range(len(grid))]
 
 
+@records_fallbacks
+@limited
 def _climb(
     sources: SourceSet,
     game: Game,
@@ -174,7 +185,10 @@ def _climb(
         rounds += 1
         # The nudge absorbs the rounding of p and of the LP, which counts where eps*(p, D) jumps in p.
         level = t * (1.0 + nudge)
-        _, worst, minima = game.solve(level)
+        try:
+            _, worst, minima = game.solve(level)
+        except TimeIsUp:  # what was found before holds
+            break
         candidate = channel_from_minima(minima, level)
         better = known_prior_ratio(worst, D)
         if better > t:
@@ -199,7 +213,8 @@ def _in_hull(sources: SourceSet, start: ArrayLike) -> FloatArray:
     if p.shape != (sources.letters,):
         raise ValueError(f"The start has shape {p.shape}; the sources have {sources.letters} letters.")
     right = np.append(p, 1.0)
-    solution = maximize(np.zeros(len(P)), np.vstack([P.T, np.ones(len(P))]), right, right)
+    with no_time_limit():
+        solution = maximize(np.zeros(len(P)), np.vstack([P.T, np.ones(len(P))]), right, right)
     if solution is None:
         raise ValueError("The start is not in the convex hull of the source set.")
     weights = np.maximum(solution[1], 0.0)

@@ -33,8 +33,9 @@ from ldpfrontier.hamming.sources import (
     check_size,
     checked_distortion,
 )
+from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.jit import inner, kernel
-from ldpfrontier.optimum import checked_effort
+from ldpfrontier.optimum import checked_effort, limited, records_fallbacks
 from ldpfrontier.types import FloatArray
 
 #: Most letters: a Newton step solves as many equations as twice that, and there may be hundreds.
@@ -44,8 +45,15 @@ MAX_LETTERS = 500
 BARRIER_GAP = 2e-11
 
 
+@records_fallbacks
+@limited
 def information_leakage(
-    sources: SourceSet | ArrayLike, distortion: float, *, tolerance: float = 1e-9, max_rounds: int = 100
+    sources: SourceSet | ArrayLike,
+    distortion: float,
+    *,
+    tolerance: float = 1e-9,
+    max_rounds: int = 100,
+    max_seconds: float | None = None,
 ) -> LeakageOptimum:
     """Compute the least MI leakage min_Q max_P I(P; Q) of any source set (kalantari2018, (21)), in nats.
 
@@ -62,6 +70,8 @@ def information_leakage(
         Largest gap value - bound of an "optimal" result, in nats: absolute, as the least leakage may be 0.
     max_rounds : int
         Most sharpenings of the barrier, of up to 60 Newton steps each; double precision ends at 16.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------
@@ -79,7 +89,10 @@ def information_leakage(
     check_size(sources, MAX_LETTERS)
     tolerance, max_rounds = checked_effort(tolerance, max_rounds)
     P = sources.distributions
-    least, prior, minima = Game(P).solve(1.0)
+    try:
+        least, prior, minima = Game(P).solve(1.0)
+    except TimeIsUp:  # every prior certifies the bound 0
+        least, prior = -math.inf, P[0]
     if least >= 1.0 - D - DISTORTION_ROUNDING:
         silent = channel_from_minima(minima, 1.0)
         return LeakageOptimum(
@@ -147,12 +160,14 @@ class _Barrier:
         return q, r, weights / weights.sum(), 1.0 / (self._sharpness * (self._P @ q - (1.0 - self._D)))
 
     def sharpen(self) -> bool:
-        """Centre at the next sharpness; False when double precision is exhausted."""
+        """Centre at the next sharpness; False when double precision is exhausted, or the time is up."""
         if self._sharpness > 1e14:
             return False
         self._sharpness *= 8.0
         M = self._P.shape[1]
         for _ in range(60):
+            if time_is_up():
+                return False
             gradient, hessian = self._derivatives()
             system = np.zeros((2 * M + 2, 2 * M + 2))
             system[:-1, :-1] = hessian

@@ -28,11 +28,20 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses, as_hypotheses, as_limits
 from ldpfrontier.hypothesis_testing.two_outputs import HALVINGS, best_two_outputs
 from ldpfrontier.information import BITS
+from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.highs import add_column, new_lp, solve
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.registry import Call, choose
-from ldpfrontier.optimum import Method, Optimum, check_start, checked_effort, uninformative
+from ldpfrontier.optimum import (
+    Method,
+    Optimum,
+    check_start,
+    checked_effort,
+    limited,
+    records_fallbacks,
+    uninformative,
+)
 from ldpfrontier.types import FloatArray, Intractable
 
 #: Relative gap asked for when the caller names none, by number of letters; more letters are not supported,
@@ -59,6 +68,8 @@ _MARGIN = 1e-12
 
 
 # Longer than other functions: the cases that need no search come first, one after the other.
+@records_fallbacks
+@limited
 def optimal_leakage(
     hypotheses: ArrayLike,
     leakage: ArrayLike,
@@ -68,6 +79,7 @@ def optimal_leakage(
     tolerance: float | None = None,
     max_rounds: int = 100,
     start: Channel | None = None,
+    max_seconds: float | None = None,
 ) -> Optimum:
     """Find the channel with limited leakage that best distinguishes p_1 from all other hypotheses.
 
@@ -91,6 +103,8 @@ def optimal_leakage(
     start : Channel, optional
         A channel on the same letters (the optimum at another leakage, say), whose columns are among the
         first. Not with outputs=2, where no columns are generated.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------
@@ -293,13 +307,20 @@ def _any_outputs(
         program.add((matrix / matrix.mean(axis=0)).T)
     bound, rounds = math.inf, 0
     while True:
-        value, weights, prices = program.solve()
+        try:
+            value, weights, prices = program.solve()
+        except TimeIsUp:
+            break
         rounds += 1
         excess, columns = _price(hypotheses, prices, slack=0.1 * tolerance * value)
         bound = min(bound, program.bound(prices, excess))
         if bound - value <= 0.8 * tolerance * value or rounds >= max_rounds or not len(columns):
             break
         program.add(columns)
+    if rounds == 0:  # by data processing nothing tells more than the letter
+        silent = np.full((hypotheses.letters, 1), 1.0 - share)
+        known = Channel(np.hstack([share * np.eye(hypotheses.letters), silent]))
+        return _feasible(hypotheses, limits, known), float(most.min()), 0
     channel = _tidy(hypotheses, program.channel(weights), 0.05 * tolerance)
     return _feasible(hypotheses, limits, channel), bound, rounds
 
@@ -332,6 +353,7 @@ def _price(hypotheses: Hypotheses, prices: _Prices, slack: float) -> tuple[float
         open_ = upper > best + max(slack, 0.1 * best)
         if open_.sum() > _MOST:
             open_ &= upper > np.partition(upper, -_MOST)[-_MOST]
+        open_ &= not time_is_up()
         bound = max(bound, float(upper[~open_].max(initial=0.0)))
         if not open_.any():
             break

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ldpfrontier.channel import Channel
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
 from ldpfrontier.information import excess
+from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.types import FloatArray
 
@@ -51,7 +52,7 @@ def best_two_outputs(
     best, at = float(values.max()), left.pair(int(values.argmax()))
     for rounds in range(1, max(1, min(max_rounds, HALVINGS)) + 1):  # noqa: B007
         upper = _interval_bounds(hypotheses, left, right)
-        open_ = upper > best * (1.0 + 0.5 * tolerance)
+        open_ = (upper > best * (1.0 + 0.5 * tolerance)) & (not time_is_up())
         bound = max(bound, float(upper[~open_].max(initial=0.0)))
         if not open_.any():
             break

@@ -6,6 +6,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.numerics.deadline import check_time, seconds_left, time_ended
 from ldpfrontier.numerics.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
@@ -65,11 +66,13 @@ def solve(
     ------
     OutOfIterations
         If it takes more simplex iterations than allowed.
+    TimeIsUp
+        If it takes longer than the time limit allows (`deadline`).
     RuntimeError
         If HiGHS reports no optimum, neither from the last basis nor from scratch with looser tolerances.
     """
     lp.setOptionValue("simplex_iteration_limit", most_iterations)
-    lp.run()
+    _run(lp)
     if lp.getModelStatus() == highspy.HighsModelStatus.kIterationLimit:
         raise OutOfIterations(f"HiGHS found no optimum with {most_iterations:,} simplex iterations.")
     if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
@@ -78,7 +81,7 @@ def solve(
         for option in TOLERANCES:
             lp.setOptionValue(option, 100 * SETTINGS.lp_tolerance)
         lp.clearSolver()
-        lp.run()
+        _run(lp)
         for option in TOLERANCES:
             lp.setOptionValue(option, SETTINGS.lp_tolerance)
     status = lp.getModelStatus()
@@ -92,6 +95,16 @@ def solve(
         np.asarray(solution.col_value, dtype=np.float64),
         np.asarray(solution.row_dual, dtype=np.float64),
     )
+
+
+def _run(lp: highspy.Highs) -> None:
+    """Run the program, until the time is up at most."""
+    check_time()
+    # HiGHS counts the time of all runs of a program.
+    lp.setOptionValue("time_limit", lp.getRunTime() + seconds_left())
+    lp.run()
+    if lp.getModelStatus() == highspy.HighsModelStatus.kTimeLimit:
+        raise time_ended()
 
 
 def maximize(
@@ -138,7 +151,7 @@ def maximize(
     model.a_matrix_.index_, model.a_matrix_.value_ = index, entries
     lp = new_lp()
     lp.passModel(model)
-    lp.run()
+    _run(lp)
     if lp.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
         return None
     return solve(lp)

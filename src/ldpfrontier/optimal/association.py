@@ -1,33 +1,63 @@
 r"""The most informative mechanism that is private for all who know anything about U alone.
 
-The cone of its columns is that of `exact.association_cone`, and the column program over it is solved by the
-general engine (`general.solve`), with a certificate, for tables with few cells. Two cases have a closed form:
-with one sensitive value nothing is protected, and at the level 0 a mechanism sees no more of U than what no
-odds ratio tells apart.
+The cone of its columns is that of `exact.association_cone`. The column program over it is solved by the
+general engine (`general.solve`), with a certificate, for tables with few cells. On larger ones columns are
+searched for by linear programs (`conditional.association_program`), from the optimum under every
+distribution on, and the chain rule gives a bound (`association_bound`). Two cases have a closed
+form: with one sensitive value nothing is protected, and at the level 0 a mechanism sees no more of U than
+what no odds ratio tells apart.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_instance, as_number
+from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
+from ldpfrontier.optimal.association_bound import association_bound
+from ldpfrontier.optimal.conditional.association_program import AssociationProgram
+from ldpfrontier.optimal.conditional.search import Effort, searched_columns
+from ldpfrontier.optimal.conditional.settings import SETTINGS as SEARCH
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.general.solve import optimal_mechanism
-from ldpfrontier.optimal.registry import LIMITS
+from ldpfrontier.optimal.polyopt.solve import allowed_level
+from ldpfrontier.optimal.registry import Call, choose
 from ldpfrontier.optimal.settings import SETTINGS
-from ldpfrontier.optimum import Optimum, certified, checked_epsilon
+from ldpfrontier.optimal.unconditional import optimal_unconditional
+from ldpfrontier.optimum import (
+    LEAST_OPTIMAL_EPSILON,
+    Optimum,
+    certified,
+    checked_epsilon,
+    limited,
+    recorded_failure,
+    records_fallbacks,
+)
+from ldpfrontier.small_levels import telling_nothing
 from ldpfrontier.types import Intractable
-from ldpfrontier.uncertainty.odds_ratios import OddsRatios
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.utility import MutualInformation
 
+_MECHANISMS = "mechanisms private for all who know something about U"
 
+
+@records_fallbacks
+@limited
 def optimal_association(
-    odds: OddsRatios, epsilon: float, *, tolerance: float = 1e-3, max_nodes: int | None = None
+    odds: OddsRatios,
+    epsilon: float,
+    *,
+    tolerance: float = 1e-3,
+    max_nodes: int | None = None,
+    max_rounds: int = SEARCH.association_rounds,
+    max_seconds: float | None = None,
 ) -> Optimum:
-    """Find the best mechanism that protects S from all who know anything about U alone, with a certificate.
+    """Find the best mechanism that protects S from all who know anything about U alone, with a bound.
 
     A report changes the odds of two values of S by at most e^eps for everybody whose knowledge Z of the
     person concerns U alone, Z - U - S: those who know nothing, those who know U, and all between them,
@@ -43,17 +73,23 @@ def optimal_association(
     tolerance : float
         Relative gap at which to stop, 0 or more; 1e-4 is the finest one.
     max_nodes : int, optional
-        Nodes of branch and bound per pricing, 200,000 by default.
+        Nodes of branch and bound per pricing: 200,000 by default, and on tables of more than 16 cells
+        20,000, for the bound alone.
+    max_rounds : int
+        Rounds of the search on tables of more than 16 cells, 1 or more. All of them take half a minute of
+        one core on a table of 16 x 7 cells and two minutes on one of 15 x 16.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------
     Optimum
-        Inputs (s, u) in row-major order. Its level is `association_epsilon`.
+        Inputs (s, u) in row-major order. Its level is `association_epsilon`. On tables of up to 16 cells the
+        gap is mostly at most the tolerance; on larger ones the mechanism is found by a search, and the bound
+        is far above it (docs/beyond.md).
 
     Raises
     ------
-    Intractable
-        If the table has more than 16 cells.
     ValueError
         If an argument is something else or out of range, or the estimate has a useful value without any
         probability.
@@ -68,6 +104,9 @@ def optimal_association(
     as_instance(odds, OddsRatios, "The odds ratios")
     epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
+    if max_nodes is not None:
+        max_nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
+    rounds = as_count(max_rounds, "max_rounds", "a whole number, 1 or more", least=1)
     a1, a2 = odds.shape
     utility = MutualInformation(odds.prior)
     empty = odds.prior.sum(axis=0) == 0.0
@@ -79,14 +118,45 @@ def optimal_association(
     if a1 == 1 or epsilon == 0.0:
         channel = Channel(np.eye(a2)) if a1 == 1 else _without_any_difference(odds)
         value = utility(channel)
-        return certified(channel, value, value, tolerance)
-    if a1 * a2 > LIMITS.max_joint_cells:
-        raise Intractable(
-            f"The table has {a1} x {a2} cells; at most {LIMITS.max_joint_cells} are supported against those"
-            " who know something about U, as all entries of a column are found together."
+        method = choose("no secret" if a1 == 1 else "no difference").method(_MECHANISMS)
+        return certified(channel, value, value, tolerance, method=method)
+    if epsilon < LEAST_OPTIMAL_EPSILON:
+        least = optimal_association(odds, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_nodes=max_nodes)
+        return telling_nothing(least)
+    regime = choose("odds ratios", Call(a1 * a2))
+    if regime.name == "joint":
+        nodes = EXACT.association_nodes if max_nodes is None else max_nodes
+        cone = AssociationCone(odds, epsilon)
+        found = optimal_mechanism(utility, cone, tolerance=tolerance, max_nodes=nodes)
+        return replace(found, method=regime.method(_MECHANISMS))
+    nodes = EXACT.joint_nodes if max_nodes is None else max_nodes
+    bound = association_bound(odds, epsilon, nodes)
+    channel, found_in = _searched(odds, epsilon, regime.name == "search", rounds, tolerance)
+    method = regime.method(_MECHANISMS)
+    return certified(channel, utility(channel), bound, tolerance, found_in, method=method)
+
+
+def _searched(
+    odds: OddsRatios, epsilon: float, columns: bool, rounds: int, tolerance: float
+) -> tuple[Channel, int]:
+    """Return the best mechanism that is found, and the rounds of the search for columns, if there is one."""
+    # Private under every distribution, and so for all who know something about U.
+    channels, number = [secret_randomized_response(*odds.shape, epsilon)], 0
+    utility = MutualInformation(odds.prior)
+    with recorded_failure("secret randomized response", ArithmeticError, RuntimeError, Intractable):
+        everybody = optimal_unconditional(
+            odds.prior, epsilon, tolerance=SETTINGS.association_start_gap, max_rounds=rounds
         )
-    nodes = EXACT.association_nodes if max_nodes is None else max_nodes
-    return optimal_mechanism(utility, AssociationCone(odds, epsilon), tolerance=tolerance, max_nodes=nodes)
+        channels.append(everybody.channel)
+    if columns:
+        program = AssociationProgram(AssociationCone(odds, epsilon), odds.prior)
+        effort = Effort(rounds, SEARCH.association_steps, True, SEARCH.association_growth_round)
+        with recorded_failure("the best mechanism under every distribution", ArithmeticError, RuntimeError):
+            channel, number = searched_columns(program, epsilon, utility, channels, effort, tolerance)
+            channels.append(channel)
+    # Rounding may put a mechanism beyond its level.
+    kept = [q for q in channels if association_epsilon(q, odds) <= allowed_level(epsilon)]
+    return max(kept, key=utility), number
 
 
 def _without_any_difference(odds: OddsRatios) -> Channel:

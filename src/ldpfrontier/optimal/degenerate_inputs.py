@@ -25,6 +25,7 @@ import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified, fell_back, one_line
@@ -38,10 +39,11 @@ def solve_or_none(
     """Return an optimum whose mechanism passes a check, or None if rounding defeats the solver.
 
     The arguments have been checked before, so an error on the way is the solver's own: rows that do not sum
-    to 1, a basis that is singular, a value above its bound, a level above epsilon. It is recorded as the
-    reason of a fallback from what is called `name`.
+    to 1, a basis that is singular, a value above its bound, a level above epsilon; or the time is up. It is
+    recorded as the reason of a fallback from what is called `name`.
     """
     try:
+        check_time()
         with np.errstate(all="ignore"):
             optimum = solve()
         check(optimum.channel)

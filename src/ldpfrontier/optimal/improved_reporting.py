@@ -18,11 +18,21 @@ from functools import cached_property
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.information import mutual_information
+from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.numerics.arguments import as_count, as_number
+from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.levels_over_ball import stored_over_ball
 from ldpfrontier.optimal.registry import choose
-from ldpfrontier.optimum import MAX_EPSILON, Unit, checked_epsilon
+from ldpfrontier.optimum import (
+    LEAST_OPTIMAL_EPSILON,
+    MAX_EPSILON,
+    Unit,
+    certified,
+    checked_epsilon,
+    limited,
+    records_fallbacks,
+)
 from ldpfrontier.two_reports import BudgetSplit, budget_split
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -81,8 +91,16 @@ class ConditionalInformation:
         )
 
 
+@records_fallbacks
+@limited
 def improved_reporting(
-    ball: RenyiBall, epsilon: float, *, splits: int = 5, sweeps: int = 2, tolerance: float = 1e-6
+    ball: RenyiBall,
+    epsilon: float,
+    *,
+    splits: int = 5,
+    sweeps: int = 2,
+    tolerance: float = 1e-6,
+    max_seconds: float | None = None,
 ) -> BudgetSplit:
     """Report S and U separately, each by a locally private mechanism that is optimal given the other.
 
@@ -102,11 +120,14 @@ def improved_reporting(
         How often both components are computed again at the best division, 0 to 1000.
     tolerance : float
         Relative gap of the components, 0 or more.
+    max_seconds : float, optional
+        Seconds after which the best pair of reports found so far is returned; 0 or more.
 
     Returns
     -------
     BudgetSplit
-        Never less informative than that of `budget_split` with the published d.
+        Never less informative than that of `budget_split` with the published d; below 1e-10 nats it is that
+        of level 0.
 
     Raises
     ------
@@ -120,19 +141,29 @@ def improved_reporting(
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
     epsilon = checked_epsilon(epsilon, MAX_EPSILON)
     plain = budget_split(ball, epsilon)
+    if 0.0 < epsilon < LEAST_OPTIMAL_EPSILON:
+        return improved_reporting(ball, 0.0)
+    best = _searched(ball, epsilon, plain, splits, sweeps, tolerance)
+    if epsilon == 0.0:
+        return best
+    found = certified(best.channel, best.information, entropy(ball.centre), tolerance)
+    found = stored_over_ball(found, ball, epsilon, tolerance)
+    return replace(best, channel=found.channel, information=found.value)
+
+
+def _searched(
+    ball: RenyiBall, epsilon: float, plain: BudgetSplit, splits: int, sweeps: int, tolerance: float
+) -> BudgetSplit:
+    """Return the best pair of reports found, or the plain one."""
     p, d = ball.centre, plain.distance
     if d == 0 or epsilon == 0:
         return plain
-
-    regime, taken = choose("separate reports"), list[str]()
 
     def component(joint: FloatArray, level: float) -> Channel:
         """Return the best channel from X given R."""
         if level > MAX_EPSILON:
             return Channel(np.eye(joint.shape[1]))
-        found = optimal_ldp(ConditionalInformation(joint), level, tolerance=tolerance)
-        taken.extend(found.method.fallbacks)
-        return found.channel
+        return optimal_ldp(ConditionalInformation(joint), level, tolerance=tolerance).channel
 
     def split_at(epsilon_2: float, rounds: int) -> BudgetSplit:
         """Return the two reports at one split, after some rounds of improvement."""
@@ -148,14 +179,17 @@ def improved_reporting(
     def information(split: BudgetSplit) -> float:
         return split.information
 
+    def tried(values: FloatArray | list[float], rounds: int) -> list[BudgetSplit]:
+        return [split_at(float(x), rounds) for x in values if not time_is_up()]
+
     grid = np.linspace(0.0, epsilon, splits)
-    best = max((split_at(float(x), 1) for x in grid), key=information)
+    best = max(tried(grid, 1), key=information, default=plain)
     # The split is refined around the best one; then both components are improved in turn.
     step = grid[1] - grid[0]
     for _ in range(2):
         step *= 0.4
         around = [x for x in (best.epsilon_2 - step, best.epsilon_2 + step) if 0.0 <= x <= epsilon]
-        best = max([best, *(split_at(float(x), 1) for x in around)], key=information)
-    improved = [split_at(best.epsilon_2, sweeps)] if sweeps else []
-    method = replace(regime.method("pairs of separate reports"), fallbacks=tuple(dict.fromkeys(taken)))
+        best = max([best, *tried(around, 1)], key=information)
+    improved = tried([best.epsilon_2], sweeps) if sweeps else []
+    method = choose("separate reports").method("pairs of separate reports")
     return replace(max([plain, best, *improved], key=information), method=method)

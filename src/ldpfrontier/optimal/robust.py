@@ -36,6 +36,7 @@ from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.settings import SETTINGS as GEOMETRY
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
+from ldpfrontier.optimal.levels_over_ball import stored_over_ball
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
@@ -44,14 +45,17 @@ from ldpfrontier.optimal.projections.solve import mechanism_without_bound, proje
 from ldpfrontier.optimal.registry import LIMITS, Call, choose, is_in_range, robust_mechanisms
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (
+    LEAST_OPTIMAL_EPSILON,
     Optimum,
     certified,
     check_start,
     checked_epsilon,
     fell_back,
+    limited,
     records_fallbacks,
     uninformative,
 )
+from ldpfrontier.small_levels import telling_nothing
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -63,6 +67,7 @@ _ENVELOPES = {"projections": "projections", "exact": "F itself"}
 
 
 @records_fallbacks
+@limited
 def optimal_robust(
     ball: RenyiBall,
     epsilon: float,
@@ -74,6 +79,7 @@ def optimal_robust(
     max_nodes: int | None = None,
     start: Channel | None = None,
     conditional_epsilon: float | None = None,
+    max_seconds: float | None = None,
 ) -> Optimum:
     r"""Find the best robustly private mechanism of a class for an uncertainty set, with a certificate.
 
@@ -116,12 +122,13 @@ def optimal_robust(
         Its columns are among the first ones that are considered, so that the result is at least as good. It
         is not used, and only its size is checked, if no linear program is solved: at epsilon 0, at radius 0
         (see `optimal_nonrobust`), and with distinct pairs of one sensitive value.
-
     conditional_epsilon : float, optional
         The level of S for people who know U, in nats, 0 to 30: v_{s,u} <= e^k v_{s',u} for all u and s !=
         s' (`optimal.conditional`). By default, as for inf, this level is not limited, and mechanisms may
         give S away to people who know U. If it is limited, `max_nodes` is used as above, mechanisms for
         larger tables are found by a search and compare all pairs, and `start` must have both levels.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------
@@ -146,7 +153,7 @@ def optimal_robust(
     bound is that of `optimal_nonrobust`. On tables of more than 400 cells the weights of a relaxation are
     coupled into a mechanism, without column generation, and of more than 30 sensitive values distinct pairs
     add a bound alone. Below 1e-4 nats mechanism and bound are scaled from that level (`degenerate_inputs`),
-    to a gap of about 1e-3.
+    to a gap of about 1e-3; below 1e-10 nats the result is "bounded".
     """
     as_instance(ball, RenyiBall, "The ball")
     epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
@@ -163,6 +170,18 @@ def optimal_robust(
         h = entropy(ball.centre)
         method = choose("no secret").method(mechanisms)
         return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance, method=method)
+    if 0.0 < epsilon < LEAST_OPTIMAL_EPSILON:
+        least = optimal_robust(
+            ball,
+            LEAST_OPTIMAL_EPSILON,
+            envelope=envelope,
+            pairs=pairs,
+            tolerance=tolerance,
+            max_rounds=max_rounds,
+            max_nodes=max_nodes,
+            conditional_epsilon=conditional_epsilon,
+        )
+        return telling_nothing(least)
     if level < math.inf and epsilon > 0 and len(ball.centre) > 1:
         pairs = "distinct" if distinct else "all"
         if start is not None:
@@ -178,6 +197,9 @@ def optimal_robust(
             max_nodes=max_nodes,
             start=start,
         )
+        found = stored_over_ball(found, ball, epsilon, tolerance, level)
+        if 0.0 < level < LEAST_OPTIMAL_EPSILON:
+            found = replace(found, status="bounded")
         return replace(found, method=replace(found.method, mechanisms=mechanisms))
     if ball.radius == 0:
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
@@ -205,6 +227,7 @@ def optimal_robust(
             )
     found = _within_simplex(ball, epsilon, envelope == "simplex", distinct, tolerance, max_rounds, start)
     found = _bounded_by_nonrobust(found, ball.centre, epsilon, tolerance)
+    found = stored_over_ball(found, ball, epsilon, tolerance)
     return replace(found, method=replace(found.method, mechanisms=mechanisms))
 
 

@@ -25,6 +25,8 @@ class OptimalSettings:
     #: Relative part of epsilon that mechanisms made of blocks leave unused, so that rounding errs on the safe
     #: side.
     epsilon_margin: float = 1e-12
+    #: Share of a level over an uncertainty set that the search for the worst distribution may leave out.
+    level_accuracy: float = 1e-10
     #: 1 - S_s below which it is too badly known to rely on.
     least_rest: float = 1e-7
     #: By how much a bound L is then perturbed.
@@ -38,6 +40,9 @@ class OptimalSettings:
     # Tuning.
     #: Rounds over distinct pairs of an unconditional optimum, times the cube of the cells: some ten minutes.
     unconditional_work: int = 200_000_000
+    #: Relative gap of the optimum under every distribution that a search against those who know something
+    #: about U starts from.
+    association_start_gap: float = 1e-2
 
 
 SETTINGS = OptimalSettings()

@@ -41,14 +41,18 @@ from ldpfrontier.optimal.polyopt.solve import check_class, polyopt_distinct, sta
 from ldpfrontier.optimal.registry import LIMITS, Call, Regime, choose
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (
+    LEAST_OPTIMAL_EPSILON,
     Optimum,
     certified,
     check_start,
     checked_epsilon,
     fell_back,
+    limited,
     records_fallbacks,
     uninformative,
 )
+from ldpfrontier.privacy import unconditional_epsilon
+from ldpfrontier.small_levels import stored_within, surely, telling_nothing
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import Columns, MutualInformation
 
@@ -56,6 +60,7 @@ _MECHANISMS = "mechanisms private under every distribution"
 
 
 @records_fallbacks
+@limited
 def optimal_unconditional(
     prior: ArrayLike,
     epsilon: float,
@@ -63,6 +68,7 @@ def optimal_unconditional(
     tolerance: float = 1e-9,
     max_rounds: int = 1000,
     start: Channel | None = None,
+    max_seconds: float | None = None,
 ) -> Optimum:
     """Find the best (eps, P_X)-RLDP mechanism for the mutual information, with a certificate.
 
@@ -75,7 +81,7 @@ def optimal_unconditional(
         Privacy level in nats, 0 to 30.
     tolerance : float
         Relative gap at which to stop, 0 or more. Below 1e-4 nats the optimum is scaled from that level
-        (`degenerate_inputs`), to a gap of about 1e-3.
+        (`degenerate_inputs`), to a gap of about 1e-3, and below 1e-10 the result is "bounded".
     max_rounds : int
         Most LPs over joint columns to solve; when they are used up the result has status "bounded". On tables
         of more than 20 cells and two sensitive values at most 2e8 by the cube of the cells.
@@ -83,6 +89,8 @@ def optimal_unconditional(
         A mechanism that is private under every distribution at this epsilon, whose columns are among the
         first, so that the result does at least as well. Of no use, and only its size is checked, at epsilon 0
         and for one sensitive value.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------
@@ -121,6 +129,23 @@ def optimal_unconditional(
             " supported."
         )
 
+    if epsilon < LEAST_OPTIMAL_EPSILON:
+        least = optimal_unconditional(
+            joint, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_rounds=max_rounds
+        )
+        return telling_nothing(least)
+    shape = (joint.shape[0], joint.shape[1])
+    return stored_within(
+        *(_at_any_level(joint, epsilon, tolerance, max_rounds, start), utility, epsilon, tolerance),
+        lambda channel: surely(unconditional_epsilon(channel, shape), epsilon),
+    )
+
+
+def _at_any_level(
+    joint: FloatArray, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
+) -> Optimum:
+    """Solve for a positive level and two sensitive values or more; small levels are scaled."""
+    utility, lower = MutualInformation(joint), np.zeros(joint.shape)
     top = SETTINGS.scaling_epsilon
     level, first = (epsilon, start) if epsilon >= top else (top, None)
     optimum = solve_or_none(

@@ -129,7 +129,8 @@ def whole_levels(
     # What holds for every distribution holds for those of F.
     outsider, channel = 0.0, sampled_channel(weights)
     if anyone > 0.0:
-        outsider = min(anyone, ball.worst_case_epsilon(channel) + SETTINGS.level_error)
+        worst = ball.worst_case_epsilon(channel)
+        outsider = min(anyone, worst + SETTINGS.level_error * min(1.0, worst) + SETTINGS.level_rounding)
     acquaintance = _of_acquaintances(channel, odds, insider, anyone, SETTINGS.level_error)
     return Levels(outsider, insider, acquaintance, anyone, record)
 

@@ -111,6 +111,7 @@ def _say(sentence: str) -> None:
 
 def design(options: argparse.Namespace) -> int:
     """Design a channel."""
+    from ldpfrontier.numerics.deadline import time_limit
     from ldpfrontier.practice.binning import parsed_bins
     from ldpfrontier.practice.channel_file import written_files
     from ldpfrontier.practice.counts import count_records, read_count_table
@@ -138,16 +139,19 @@ def design(options: argparse.Namespace) -> int:
         _warn_of_formulas(cell for label in (table.attributes, *table.labels) for cell in label)
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
     choice["records"] = options.records
-    epsilon = options.epsilon
-    if epsilon is None:
-        search = Progress("looking for the least epsilon, at {:.3f}")
-        aim = {"utility": options.utility, "error": options.error if options.utility is None else None}
-        epsilon = least_epsilon(table, **aim, mechanism=options.mechanism, progress=search, **choice)
-        search.end()
-    solving = Progress("solving for {}")
-    names = None if options.mechanism is None else [options.mechanism]
-    made = design_channel(table, epsilon, mechanisms=names, progress=solving, **choice)
-    solving.end()
+    epsilon, most = options.epsilon, options.max_seconds
+    with time_limit(most):
+        if epsilon is None:
+            search = Progress("looking for the least epsilon, at {:.3f}")
+            aim = {"utility": options.utility, "error": options.error if options.utility is None else None}
+            # Half of the time at most: the mechanisms at that level take some, too.
+            aim |= {"remark": _warn, "max_seconds": most and most / 2}
+            epsilon = least_epsilon(table, **aim, mechanism=options.mechanism, progress=search, **choice)
+            search.end()
+        solving = Progress("solving for {}")
+        names = None if options.mechanism is None else [options.mechanism]
+        made = design_channel(table, epsilon, mechanisms=names, progress=solving, **choice)
+        solving.end()
     best = made.best(options.purpose)
     private = made.private(best)
     if options.useful and options.alpha > 2.0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,8 +15,10 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
+from ldpfrontier.numerics.deadline import TimeIsUp, check_time
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimum import Optimum
+from ldpfrontier.optimum import Method as OptimumMethod
+from ldpfrontier.optimum import Optimum, limited
 from ldpfrontier.practice.attackers import (
     ATTACKERS,
     Attacker,
@@ -39,6 +42,7 @@ from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import as_text, as_texts
 from ldpfrontier.practice.sampling import sampled_channel
 from ldpfrontier.practice.settings import SETTINGS
+from ldpfrontier.two_reports import BudgetSplit
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -47,6 +51,9 @@ Purpose = Literal["frequencies", "information"]
 
 #: Mechanisms that are solved on large tables only if they are asked for: they may take minutes.
 SLOW = ("polyopt", "exact")
+
+#: Those that take longest, one of an attacker.
+LONGEST = ("exact", "association")
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +221,7 @@ class Design:
 
 
 # More than eight parameters, all but two with a usual value: they are the options of the command.
+@limited
 def design_channel(
     table: CountTable,
     epsilon: float,
@@ -224,6 +232,7 @@ def design_channel(
     order: float = 2.0,
     records: int | None = None,
     progress: Callable[[str], None] | None = None,
+    max_seconds: float | None = None,
 ) -> Design:
     """Compute mechanisms for a table at one privacy level.
 
@@ -255,6 +264,9 @@ def design_channel(
         The number of records that will be privatized. By default it is the number of records in the table.
     progress : callable, optional
         A function that is called with the name of every mechanism before it is computed.
+    max_seconds : float, optional
+        Seconds after which the mechanisms that are computed by a solver are the best found so far; 0 or more.
+        `Candidate.method` says where that was so.
 
     Raises
     ------
@@ -289,8 +301,10 @@ def design_channel(
     odds = odds_of(table, beta, intervals)
     problem = Problem(prior.ravel(), ball, odds, epsilon, against if table.useful else "anyone")
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
-    candidates = []
-    for name, method in methods.items():
+    found_by_name = dict[str, Candidate]()
+    # What takes longest is the last, so that a time limit cuts that short and nothing else.
+    for name in sorted(methods, key=LONGEST.__contains__):
+        method = methods[name]
         if mechanisms is not None and name not in mechanisms:
             continue
         if mechanisms is None and name in SLOW and prior.size > SETTINGS.max_quick_cells:
@@ -298,26 +312,33 @@ def design_channel(
                 f"not computed, since it may take minutes on tables of more than {SETTINGS.max_quick_cells}"
                 f" cells; this table has {prior.size}, and --mechanism {name} computes it"
             )
-            candidates.append(Candidate(name, method.title, method.private, None, note=note))
+            found_by_name[name] = Candidate(name, method.title, method.private, None, note=note)
             continue
         if progress:
             progress(name)
         try:
             found = method.solve(problem)
-            channel = found.channel if isinstance(found, Optimum) else found
-            ran = str(found.method) if isinstance(found, Optimum) else ""
-            candidates.append(replace(_measured(name, method, channel, table, problem, records), method=ran))
+            channel = found if isinstance(found, Channel) else found.channel
+            ran = "" if isinstance(found, Channel) else str(_noteworthy(found))
+            measured = _measured(name, method, channel, table, problem, records)
+            found_by_name[name] = replace(measured, method=ran)
         except (Intractable, ArithmeticError, RuntimeError, ValueError) as reason:
             # What cannot be computed is a row; the others go on.
-            candidates.append(Candidate(name, method.title, method.private, None, note=str(reason)))
+            found_by_name[name] = Candidate(name, method.title, method.private, None, note=str(reason))
             continue
         problem.solved[name] = channel
         if isinstance(found, Optimum) and name == BOUNDING[problem.against] and table.useful:
             bound = min(bound, found.upper_bound)
     beta_of, order_of = (beta, order) if table.useful else (None, None)
+    candidates = [found_by_name[name] for name in methods if name in found_by_name]
     return Design(
         table, epsilon, problem.against, beta_of, order_of, intervals, records, candidates, bound / h
     )
+
+
+def _noteworthy(found: Optimum | BudgetSplit) -> OptimumMethod:
+    """Return what an optimum was found with; of two reports, what they fell back on alone."""
+    return found.method if isinstance(found, Optimum) else OptimumMethod(fallbacks=found.method.fallbacks)
 
 
 def _measured(
@@ -344,6 +365,7 @@ def _measured(
     )
 
 
+@limited
 def least_epsilon(
     table: CountTable,
     utility: float | None = None,
@@ -355,6 +377,8 @@ def least_epsilon(
     order: float = 2.0,
     records: int | None = None,
     progress: Callable[[float], None] | None = None,
+    remark: Callable[[str], None] | None = None,
+    max_seconds: float | None = None,
 ) -> float:
     """Find the least privacy level at which a mechanism reaches a utility, or an error, to 0.001.
 
@@ -375,14 +399,22 @@ def least_epsilon(
         By default the mechanism that is best for the aim.
     progress : callable, optional
         A function that is called with every level that is tried.
+    remark : callable, optional
+        A function that is called with a sentence if the time limit ended the search; a warning by default.
+    max_seconds : float, optional
+        Seconds after which the search ends with the least level at which the aim is known to be reached; 0 or
+        more.
 
     Returns
     -------
     float
-        A multiple of 0.001, in nats. The aim is reached at this level, and is not reached 0.001 below it.
+        A multiple of 0.001, in nats. The aim is reached at this level and, unless the time limit ended the
+        search, is not reached 0.001 below it.
 
     Raises
     ------
+    TimeIsUp
+        If the time is up before the aim is reached at any level.
     ValueError
         If the aim is out of range, is not reached at any level up to 16, or is not one of the two.
     """
@@ -413,22 +445,37 @@ def least_epsilon(
         )
         found = (c for design in made for c in design.candidates if c.private)
         # One after the other: the last one takes longest, and mostly the first one tells.
-        return any(c.nmi >= aim if error is None else c.error <= aim for c in found)
+        if any(c.nmi >= aim if error is None else c.error <= aim for c in found):
+            return True
+        check_time()  # what was cut short might have reached it
+        return False
 
     # From above: levels near 0 take longest.
-    low, high = 0, SETTINGS.levels_per_nat
-    if not reached(high):
-        while not reached(2 * high):
-            high *= 2
+    low, high, known = 0, SETTINGS.levels_per_nat, False
+    try:
+        while not reached(high):
             if 2 * high > SETTINGS.max_epsilon * SETTINGS.levels_per_nat:
                 raise ValueError(
                     f"{'An' if error else 'A'} {name} of {aim} is not reached at any level up to"
                     f" {high / SETTINGS.levels_per_nat:g}."
                 )
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
+            low, high = high, 2 * high
+        known = True
+        while high - low > 1:
+            check_time()
+            middle = (low + high) // 2
+            low, high = (low, middle) if reached(middle) else (middle, high)
+    except TimeIsUp:
+        level = high / SETTINGS.levels_per_nat
+        if not known:
+            raise TimeIsUp(
+                f"The time limit ended the search before {'an' if error else 'a'} {name} of {aim} was"
+                f" reached; it may be reached at the level {level:g}, or only above."
+            ) from None
+        (remark or warnings.warn)(
+            f"the time limit ended the search: {'an' if error else 'a'} {name} of {aim} is reached at the"
+            f" level {level:g}, and may be reached below it, but not at {low / SETTINGS.levels_per_nat:g}."
+        )
     return high / SETTINGS.levels_per_nat
 
 

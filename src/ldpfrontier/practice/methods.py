@@ -22,7 +22,7 @@ from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.practice.attackers import Attacker
 from ldpfrontier.practice.settings import SETTINGS
-from ldpfrontier.two_reports import independent_reporting
+from ldpfrontier.two_reports import BudgetSplit, independent_reporting
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -89,7 +89,7 @@ class Method:
     """A mechanism that is offered, with a description, a solver, and whether it may be chosen."""
 
     title: str
-    solve: Callable[[Problem], Optimum | Channel]
+    solve: Callable[[Problem], Optimum | BudgetSplit | Channel]
     private: bool = True
 
 
@@ -130,9 +130,7 @@ _INDEPENDENT: Mapping[str, Method] = {
         "reports the sensitive and the useful value separately",
         lambda p: independent_reporting(p.robust, p.epsilon),
     ),
-    "ir_optimal": Method(
-        "separate reports, improved", lambda p: improved_reporting(p.robust, p.epsilon).channel
-    ),
+    "ir_optimal": Method("separate reports, improved", lambda p: improved_reporting(p.robust, p.epsilon)),
 }
 
 #: The mechanisms that are offered if there are useful columns, by attacker; an optimum follows its start.

@@ -195,6 +195,11 @@ def _design_options(one: argparse.ArgumentParser) -> None:
         " as were counted)",
     )  # fmt: skip
     one.add_argument(
+        "--max-seconds", type=float, metavar="SECONDS",
+        help="go on with the best mechanisms found after this time; what is printed says which ones were cut"
+        " short (default: no limit)",
+    )  # fmt: skip
+    one.add_argument(
         "--out", default="channel.json", metavar="JSON",
         help="the file for the channel; its matrix, thresholds, known answers, weights, sampler, certificate"
         " and picture are written to the same folder (default: channel.json)",

@@ -37,8 +37,11 @@ class PracticeSettings:
     #: By how much the level of a mechanism may exceed the one asked for before its probabilities become whole
     #: numbers, nats.
     level_tolerance: float = 1e-9
-    #: What `RenyiBall.worst_case_epsilon` may lack, nats: it is added to the level that is stated.
+    #: What `RenyiBall.worst_case_epsilon` may lack, nats, or that share of it below 1 nat: it is added to the
+    #: level that is stated.
     level_error: float = 1e-10
+    #: What its rounding may lack, nats: it is added, too.
+    level_rounding: float = 1e-14
     #: Singular values of a channel below this are none, relative to the largest one.
     rank_tolerance: float = 1e-9
     #: What of a frequency may lie in directions that a channel does not show, relative.

@@ -32,6 +32,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution, as_instance, as_numbers, check_choice
 from ldpfrontier.privacy import conditional_epsilon, log_ratio
 from ldpfrontier.types import FloatArray, IntArray, Intractable
+from ldpfrontier.uncertainty.odds_over_ball import least_odds_ratios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.uncertainty.settings import SETTINGS
 
@@ -62,16 +63,23 @@ class OddsRatios:
         The estimate of the distribution of (S, U), under which utility counts.
     low : array_like, shape (a1, a1, a2, a2)
         The least rho(s, t, u, w), 0 or more; inf is allowed. The largest is 1 / low[s, t, w, u] (`high`).
+    impossible : array_like of bool, shape (a1, a2), optional
+        Cells (s, u) that nobody can be in. What a mechanism does there counts for nothing: there is no level
+        given u for s. If s rules out u, but not w, and t rules out neither, somebody with s of whom it is
+        known that U is u or w has w for sure, so that the report must not tell w given s from u given t:
+        rho(s, t, u, w) is inf, whatever `low` says. If s rules out both, or s and t both rule out one, there
+        is no comparison of u and w, and rho is 1.
 
     Raises
     ------
     ValueError
-        If the prior is not a two-dimensional distribution, a number is negative or missing, an interval is
-        empty, or low[s, t, u, w] and low[t, s, w, u] differ.
+        If the prior is not a two-dimensional distribution, or has an impossible cell, a number is negative or
+        missing, an interval is empty, or low[s, t, u, w] and low[t, s, w, u] differ.
     """
 
     prior: FloatArray
     low: FloatArray
+    impossible: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         prior, low = as_distribution(self.prior, "The prior"), as_numbers(self.low, "The least odds ratios")
@@ -97,8 +105,12 @@ class OddsRatios:
                 f"The least odds ratios have {_at(low, empty)}, above the largest one, which is 1 divided by"
                 " the entry where u and w are exchanged."
             )
-        for name, array in (("prior", prior), ("low", low)):
-            array.flags.writeable = False
+        impossible = _checked_impossible(self.impossible, prior)
+        if impossible is not None:
+            low = _ruled_out(low, impossible)
+        for name, array in (("prior", prior), ("low", low), ("impossible", impossible)):
+            if array is not None:
+                array.flags.writeable = False
             object.__setattr__(self, name, array)
 
     @property
@@ -118,21 +130,27 @@ class OddsRatios:
         s, t, u, w = np.nonzero(self.low < 1.0)
         return Comparisons(s, t, u, w, self.low[s, t, u, w])
 
+    def contains(self, other: OddsRatios) -> bool:
+        """Tell whether all intervals contain those of others of the same shape, to rounding."""
+        return bool((self.low <= other.low * (1.0 + SETTINGS.odds_rounding)).all())
+
     @classmethod
-    def known(cls, distribution: ArrayLike) -> OddsRatios:
+    def known(cls, distribution: ArrayLike, impossible: ArrayLike | None = None) -> OddsRatios:
         """Take the odds ratios of a distribution for known.
 
-        Cells with probability 0 are taken for rare ones and not for impossible ones: odds ratios are then
-        0 or inf, and anything where they are 0 / 0.
+        Cells with probability 0 are taken for rare ones, unless they are declared impossible: odds ratios
+        are then 0 or inf, and anything where they are 0 / 0.
 
         Parameters
         ----------
         distribution : array_like, shape (a1, a2)
+        impossible : array_like of bool, shape (a1, a2), optional
+            Cells that nobody can be in; see above.
 
         Raises
         ------
         ValueError
-            If it is not a two-dimensional distribution.
+            If it is not a two-dimensional distribution, or not 0 at impossible cells.
         """
         prior = as_distribution(distribution, "The distribution")
         if prior.ndim != 2:
@@ -142,24 +160,52 @@ class OddsRatios:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratios = np.exp(_contrasts(np.log(prior)))
         ratios[np.isnan(ratios)] = 0.0
-        return cls(prior, _without_comparison(ratios))
+        return cls(prior, _without_comparison(ratios), _as_cells(impossible))
+
+    @classmethod
+    def over(cls, ball: RenyiBall) -> OddsRatios:
+        """Return the intervals of the odds ratios of all distributions in an uncertainty set.
+
+        Every end is attained in F (`odds_over_ball`), but not all of them at once: the intervals allow more
+        distributions than F does, whatever their marginals are. So private mechanisms have the guarantee
+        over F, and more. For an order up to 1.001 they are those of the ball of order 1, which contains F.
+
+        Parameters
+        ----------
+        ball : RenyiBall
+            Of order 1 or more.
+
+        Raises
+        ------
+        Intractable
+            If its order is below 1.
+        ValueError
+            If it is no RenyiBall.
+        """
+        as_instance(ball, RenyiBall, "The ball")
+        return cls(ball.centre, least_odds_ratios(ball))
 
     @classmethod
     def confidence(
-        cls, counts: ArrayLike, beta: float = 0.05, method: IntervalMethod = "exact"
+        cls,
+        counts: ArrayLike,
+        beta: float = 0.05,
+        method: IntervalMethod = "exact",
+        impossible: ArrayLike | None = None,
     ) -> OddsRatios:
         r"""Build intervals that contain all odds ratios at once with probability 1 - beta or more.
 
         - ``"exact"``: every interval is the exact conditional one (Clopper-Pearson for Fisher's noncentral
           hypergeometric distribution of a cell given the margins of its 2 x 2 table), at the level beta
-          divided by the number of odds ratios, (a1 choose 2) (a2 choose 2). It holds for every number of
+          divided by the number of odds ratios, (a1 choose 2) (a2 choose 2), less those of tables with an
+          impossible cell, which are not estimated. It holds for every number of
           samples and whatever is fixed by the design, samples for each s included, and is the default
           therefore.
         - ``"bonferroni"``: log rho-hat plus or minus z sqrt(sum of 1 / n over the four cells), with the
           normal quantile of the same level: narrower by little, and right for many samples only.
         - ``"scheffe"``: the same with the square root of the chi-squared quantile of a1 a2 - 1 degrees of
-          freedom in place of z. It holds for all contrasts of logarithms of probabilities at once, marginals
-          included, and is wider than both.
+          freedom, less the impossible cells, in place of z. It holds for all contrasts of logarithms of
+          probabilities at once, marginals included, and is wider than both.
 
         A cell without samples gives the end 0 or inf by the first method, and both by the others, whose
         error is infinite there: that is always valid. These ends are those of cells that are rare.
@@ -170,6 +216,8 @@ class OddsRatios:
         beta : float
             Significance level, in (0, 1).
         method : {"exact", "bonferroni", "scheffe"}
+        impossible : array_like of bool, shape (a1, a2), optional
+            Cells that nobody can be in; see above. A cell that is empty by chance is none of these.
 
         Raises
         ------
@@ -177,23 +225,28 @@ class OddsRatios:
             If the margins of a 2 x 2 table leave more than 1,000,000 possible counts to the exact method.
         ValueError
             If the counts are not a two-dimensional table of whole numbers, 0 or more, not all 0 and not too
-            many, beta is out of range, or the method is none of those named.
+            many, beta is out of range, the method is none of those named, or an impossible cell has samples.
         """
         check_choice(method, "method", get_args(IntervalMethod))
         prior = RenyiBall.confidence(counts, beta, 1.0).centre  # which checks both
         table, level = as_numbers(counts, "The table of counts"), float(beta)
         a1, a2 = table.shape
-        number = math.comb(a1, 2) * math.comb(a2, 2)
+        excluded = _checked_impossible(_as_cells(impossible), prior)
+        cells = np.ones((a1, a2)) if excluded is None else np.where(excluded, 0.0, 1.0)
+        # Useful values that are possible with both of two sensitive ones.
+        both = cells @ cells.T
+        number = int((both * (both - 1.0) / 2.0)[np.triu_indices(a1, 1)].sum())
         if number == 0:
-            return cls(prior, np.ones((a1, a1, a2, a2)))
+            return cls(prior, np.ones((a1, a1, a2, a2)), excluded)
         if method == "exact":
-            return cls(prior, _exact(table, math.log(level) - math.log(number)))
-        quantile = chdtri(1, level / number) if method == "bonferroni" else chdtri(table.size - 1, level)
+            return cls(prior, _exact(table, cells, math.log(level) - math.log(number)), excluded)
+        freedom = int(cells.sum()) - 1
+        quantile = chdtri(1, level / number) if method == "bonferroni" else chdtri(freedom, level)
         with np.errstate(divide="ignore", invalid="ignore"):
             variances = _contrasts(1.0 / table, signs=(1, 1, 1, 1))
             ends = np.exp(_contrasts(np.log(table)) - np.sqrt(quantile * variances))
         ends[~np.isfinite(variances)] = 0.0
-        return cls(prior, _without_comparison(ends))
+        return cls(prior, _without_comparison(ends), excluded)
 
 
 def _contrasts(cells: FloatArray, signs: tuple[int, int, int, int] = (1, 1, -1, -1)) -> FloatArray:
@@ -217,19 +270,68 @@ def _reciprocal(ratios: FloatArray) -> FloatArray:
         return np.asarray(1.0 / ratios)
 
 
+def _as_cells(impossible: ArrayLike | None) -> NDArray[np.bool_] | None:
+    """Return a table of truth values, or None.
+
+    Raises
+    ------
+    ValueError
+        If it is of another kind.
+    """
+    if impossible is None:
+        return None
+    try:
+        cells = np.array(impossible)
+    except (TypeError, ValueError, AttributeError, OverflowError):  # rows of different lengths, or no rows
+        cells = np.empty(0)
+    if cells.dtype != np.bool_:
+        raise ValueError("The impossible cells are no table of truth values; it must have one for each cell.")
+    return cells
+
+
+def _checked_impossible(cells: NDArray[np.bool_] | None, prior: FloatArray) -> NDArray[np.bool_] | None:
+    """Return a copy of the impossible cells of a table, or None, after checking that nobody is in them."""
+    found = _as_cells(cells)
+    if found is None:
+        return None
+    if found.shape != prior.shape:
+        raise ValueError(f"The impossible cells have the shape {found.shape}; it must be {prior.shape}.")
+    if (prior[found] > 0.0).any():
+        s, u = (int(i) for i in np.argwhere(found & (prior > 0.0))[0])
+        raise ValueError(
+            f"Cell (s, u) = ({s}, {u}) is declared impossible, but has the share {prior[s, u]:.6g} of the"
+            " estimate; it must have none."
+        )
+    return found
+
+
+def _ruled_out(low: FloatArray, impossible: NDArray[np.bool_]) -> FloatArray:
+    """Return least odds ratios with those that impossible cells decide (`OddsRatios`)."""
+    su, sw = impossible[:, None, :, None], impossible[:, None, None, :]
+    tu, tw = impossible[None, :, :, None], impossible[None, :, None, :]
+    none = (su & sw) | (tu & tw) | (su & tu) | (sw & tw)
+    ratios = np.where(su | tw, math.inf, np.where(tu | sw, 0.0, low))
+    return np.where(none, 1.0, ratios)
+
+
 def _at(low: FloatArray, where: NDArray[np.bool_]) -> str:
     """Name the first entry of a mask, for a message."""
     s, t, u, w = (int(i) for i in np.argwhere(where)[0])
     return f"{low[s, t, u, w]:.6g} at (s, t, u, w) = ({s}, {t}, {u}, {w})"
 
 
-def _exact(table: FloatArray, log_beta: float) -> FloatArray:
-    """Return the least odds ratios of exact conditional intervals of level 1 - beta each."""
+def _exact(table: FloatArray, possible: FloatArray, log_beta: float) -> FloatArray:
+    """Return the least odds ratios of exact conditional intervals of level 1 - beta each.
+
+    They are 1 where one of the four cells is not possible, for others to replace.
+    """
     a1, a2 = table.shape
     low = np.ones((a1, a1, a2, a2))
     for (s, t), (u, w) in itertools.product(
         itertools.permutations(range(a1), 2), itertools.combinations(range(a2), 2)
     ):
+        if not possible[np.ix_([s, t], [u, w])].all():
+            continue
         end = _least_odds_ratio(table[t, u], table[t, w], table[s, u], table[s, w], log_beta - math.log(2.0))
         low[s, t, u, w] = low[t, s, w, u] = end
     return low
@@ -311,7 +413,7 @@ def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
     """
     as_instance(channel, Channel, "The channel")
     as_instance(odds, OddsRatios, "The odds ratios")
-    level = conditional_epsilon(channel, odds.shape)
+    level = conditional_epsilon(_at_possible_cells(channel, odds), odds.shape)
     blocks = channel.matrix.reshape(*odds.shape, -1)
     compared = odds.comparisons
     step = max(1, SETTINGS.level_numbers // channel.n_outputs)
@@ -320,6 +422,16 @@ def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
         levels = _interior_levels(blocks[s, u], blocks[s, w], blocks[t, u], blocks[t, w], rho[:, None])
         level = max(level, float(levels.max(initial=0.0)))
     return level
+
+
+def _at_possible_cells(channel: Channel, odds: OddsRatios) -> Channel:
+    """Return the channel with what it does at impossible cells replaced by what it does at possible ones."""
+    if odds.impossible is None or channel.n_inputs != odds.prior.size:
+        return channel
+    other = odds.impossible.argmin(axis=0)
+    blocks = channel.matrix.reshape(*odds.shape, -1)
+    same = blocks[other, np.arange(odds.shape[1])]
+    return Channel(np.where(odds.impossible[..., None], same, blocks).reshape(channel.matrix.shape))
 
 
 def _interior_levels(

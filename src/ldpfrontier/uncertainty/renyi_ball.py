@@ -24,10 +24,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtri
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import (
@@ -36,12 +36,14 @@ from ldpfrontier.numerics.arguments import (
     as_instance,
     as_number,
     as_numbers,
+    check_choice,
 )
 from ldpfrontier.numerics.golden_section import golden_section
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import subset_sums
-from ldpfrontier.privacy import log_ratio
+from ldpfrontier.privacy import log_ratio, unconditional_epsilon
 from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.uncertainty.confidence_radius import asymptotic_radius, finite_radius
 from ldpfrontier.uncertainty.divergence import (
     least_mean,
     push_out,
@@ -90,14 +92,16 @@ class RenyiBall:
         object.__setattr__(self, "order", _checked_order(self.order))
 
     @classmethod
-    def confidence(cls, counts: ArrayLike, beta: float = 0.05, order: float = 2.0) -> RenyiBall:
-        """Build the asymptotic confidence set of level 1 - beta from a table of counts.
-
-        The power-divergence statistic of Cressie and Read, 2 n / (alpha (alpha - 1)) times
-        (sum P-hat^alpha P^(1-alpha) - 1), tends to chi-squared with a - 1 degrees of freedom for every
-        order, hence B = log(1 + alpha (alpha - 1) c / (2 n)) / (alpha - 1), c the 1 - beta quantile. Order 2
-        gives log(1 + c/n), as printed (lopuhaa2024, sections 3 and 8); order 1 the limit c / (2 n); every
-        order B ~ alpha c / (2 n). For an order below 1 and few samples no P can be excluded, and B = inf.
+    def confidence(
+        cls,
+        counts: ArrayLike,
+        beta: float = 0.05,
+        order: float = 2.0,
+        *,
+        method: Literal["asymptotic", "finite"] = "asymptotic",
+        factor: float = 1.0,
+    ) -> RenyiBall:
+        """Build a confidence set of level 1 - beta from a table of counts.
 
         Parameters
         ----------
@@ -106,13 +110,19 @@ class RenyiBall:
         beta : float
             Significance level, in (0, 1).
         order : float
-            Order alpha of the divergence, from 1/64 to 16.
+            Order alpha of the divergence, from 1/64 to 16; at most 2 for finite samples.
+        method : {"asymptotic", "finite"}
+            Whether the level holds in the limit of many samples, as in lopuhaa2024 (sections 3 and 8), or
+            for every number of them, with a larger radius (`uncertainty.confidence_radius`).
+        factor : float
+            By which the radius is multiplied, > 0: above 1 for a population that may have moved away from
+            the one that was sampled.
 
         Raises
         ------
         ValueError
             If the counts are not a two-dimensional table of whole numbers, 0 or more, not all 0 and not too
-            many, or beta or the order is out of range.
+            many, or another argument is out of range.
         """
         table = as_numbers(counts, "The table of counts")
         if table.ndim != 2 or table.size == 0:
@@ -129,12 +139,11 @@ class RenyiBall:
         if not 0 < level < 1:
             raise ValueError(f"beta is {beta}; a significance level lies strictly between 0 and 1.")
         order = _checked_order(order)
-        quantile = float(chdtri(table.size - 1, level)) if table.size > 1 else 0.0
-        if order == 1:
-            radius = quantile / (2.0 * n)
-        else:
-            x = order * (order - 1.0) * quantile / (2.0 * n)
-            radius = math.log1p(x) / (order - 1.0) if x > -1.0 else math.inf
+        check_choice(method, "method", ("asymptotic", "finite"))
+        radius_of = finite_radius if method == "finite" else asymptotic_radius
+        radius = radius_of(n, table.size, level, order) * as_number(
+            factor, "factor", "a number above 0", least=math.ulp(0.0)
+        )
         return cls(table / n, radius, order)
 
     @cached_property
@@ -298,6 +307,8 @@ class RenyiBall:
         last = self.__dict__.get("_last_worst_case")
         if last is None or last[0] is not channel or last[1] != tol:
             worst = worst_log_ratio(self, self._blocks(channel), self._projected_ratios(channel), tol)
+            # Where next to nothing is told, most of that is the rounding of the means.
+            worst = min(worst, unconditional_epsilon(channel, (self.centre.shape[0], self.centre.shape[1])))
             last = self.__dict__["_last_worst_case"] = channel, tol, worst
         return float(last[2])
 

@@ -36,6 +36,17 @@ class UncertaintySettings:
     odds_accuracy: float = 1e-10
     #: Relative difference that may be rounding between two entries for the same odds ratio.
     odds_rounding: float = 1e-9
+    #: By how much logarithms of least odds ratios over a ball are lowered, for their rounding.
+    odds_margin: float = 1e-9
+    #: Order up to which the ball of order 1 stands for a ball, as the budget would cancel.
+    least_odds_order: float = 1.001
+    #: Range of the logarithm of the multiplier of such an odds ratio, and steps of its bisection.
+    log_tau_range: tuple[float, float] = (-200.0, 200.0)
+    tau_steps: int = 70
+    #: End of the same range at order 1, where 1 - e^-e^x of the least cell is taken: 1 - 1e-15.
+    log_share_end: float = 3.5
+    #: Most steps of Newton's method for the logarithm of a cell.
+    root_steps: int = 60
     #: Steps after which every other one halves the bracket.
     bisection_start: int = 20
     #: Order from which on tangents are used: below, slopes are lost where a group may nearly be anything.

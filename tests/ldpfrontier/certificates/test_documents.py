@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import math
 import re
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 from ldpfrontier import verify
+from ldpfrontier.certificates.association import association_certificate, association_claim
 from ldpfrontier.certificates.local import ldp_certificate
 from ldpfrontier.certificates.numbers import whole_channels, written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
@@ -29,6 +31,7 @@ from ldpfrontier.certificates.robust import (
 )
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import randomized_response
+from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt.solve import polyopt_published
@@ -36,6 +39,7 @@ from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import FDivergence, MutualInformation, Utility
 
@@ -273,6 +277,86 @@ def test_a_poor_mechanism_is_seen() -> None:
     assert float(document["claims"][1]["at least"]) < 0.9 * float(document["claims"][0]["bound"])
 
 
+def test_the_level_for_all_who_know_something_about_u() -> None:
+    for odds in (OddsRatios.known(TABLE / TABLE.sum()), OddsRatios.confidence(TABLE)):
+        optimum = optimal_association(odds, 0.7, max_nodes=500)
+        document = association_certificate(optimum, odds, 0.7)
+        said = "; ".join(verify.check(verify.load(json.dumps(document))))
+        assert "for all who know something about U, at level 0.7, if its odds ratios hold" in said
+        assert [claim["kind"] for claim in document["claims"]] == [
+            "nonrobust bound",
+            "utility",
+            "privacy for all who know something about U",
+        ]
+        least = float(document["claims"][1]["at least"])
+        assert least == pytest.approx(optimum.value, rel=1e-9)
+        assert float(document["claims"][0]["bound"]) >= optimum.bound
+    # Without the estimate in the intervals there is no bound, and empty cells are 0.
+    ends = np.ones((2, 2, 3, 3))
+    other = association_certificate(optimum, OddsRatios(TABLE / TABLE.sum(), ends), 0.7)
+    assert other["claims"][0]["kind"] == "utility"
+    rare = OddsRatios.known([[0.0, 0.3, 0.2], [0.1, 0.2, 0.2]])
+    document = association(rare, 1.0)
+    assert verify.check(document)
+    assert document["claims"][-1]["odds"][0][1][0] == "0"
+    rare = OddsRatios.known([[0.0, 0.3, 0.2], [0.1, 0.2, 0.2]], [[True, False, False], [False] * 3])
+    assert verify.check(association(rare, 1.0))
+
+
+def test_the_proved_level_is_that_of_all_who_know_something_about_u() -> None:
+    """Just above the level of random channels there is a proof, and just below it there is none."""
+    rng, interior = np.random.default_rng(3), 0
+    for _ in range(200):
+        shape = [(2, 2), (2, 3), (3, 3)][rng.integers(3)]
+        joint = rng.dirichlet(np.ones(math.prod(shape))).reshape(shape)
+        if rng.random() < 0.3:
+            joint.flat[rng.integers(joint.size)] = 0.0
+            joint /= joint.sum()
+        odds = OddsRatios.known(joint)
+        matrix = np.exp(rng.normal(size=(joint.size, 3)) * rng.choice([0.2, 1.0]))
+        whole = next(whole_channels(matrix / matrix.sum(axis=1, keepdims=True)))
+        channel = Channel([[n / sum(row) for n in row] for row in whole])
+        level = association_epsilon(channel, odds)
+        interior += level > conditional_epsilon(channel, shape) * (1 + 1e-6)
+        document = {"format": verify.FORMAT, "version": verify.VERSION, "utility": information_under(joint)}
+        document["channel"] = written_channel(whole)
+        assert verify.check(document | {"claims": [association_claim(odds, level + 1e-9)]})
+        with pytest.raises(verify.Unproved, match=r"has a ratio above .* for somebody"):
+            verify.check(document | {"claims": [association_claim(odds, level - 1e-9)]})
+    assert interior > 30
+
+
+def test_malformed_claims_of_odds_ratios() -> None:
+    document = copy.deepcopy(documents()["odds ratios"])
+    claim = document["claims"][-1]
+    right = claim["odds"]
+    for wrong, message in (
+        ([], "no list of 1 tables of odds ratios"),
+        (right * 2, "no list of 1 tables of odds ratios"),
+        ([right[0][:2]], "no list of 3 rows"),
+        ([[row[:2] for row in right[0]]], "not of 3 numbers, 1 at most"),
+        ([[["1", "1.5", "1"], *right[0][1:]]], "not of 3 numbers, 1 at most"),
+        ([[["1", "-0.5", "1"], *right[0][1:]]], "below 0"),
+    ):
+        claim["odds"] = wrong
+        with pytest.raises(verify.Malformed, match=message):
+            verify.check(document)
+    table = {"kind": "mutual information", "table": [["1", "2"]]}
+    alone = {**document, "utility": table, "channel": {"denominator": "2", "rows": [["1", "1"]] * 2}}
+    with pytest.raises(verify.Malformed, match="one sensitive value only"):
+        verify.check(alone | {"claims": [claim]})
+    with pytest.raises(ValueError, match="nothing to prove with one sensitive value"):
+        association_certificate(
+            optimal_association(OddsRatios.confidence([[3, 4]]), 1.0), OddsRatios.confidence([[3, 4]]), 1.0
+        )
+    odds = OddsRatios.confidence(TABLE)
+    public = replace(
+        optimal_association(odds, 0.7, max_nodes=10), channel=Channel(np.tile(np.eye(3), (2, 1)))
+    )
+    with pytest.raises(ValueError, match="less private than the level given"):
+        association_certificate(public, odds, 0.7)
+
+
 # Mutations ------------------------------------------------------------------------------------------------
 
 
@@ -289,7 +373,22 @@ def documents() -> dict[str, Document]:
         ),
         "robust": robust("exact", 0.7, ball, 1.5),
         "polyopt": robust("simplex", 0.7, ball),
+        "odds ratios": association(OddsRatios.confidence(TABLE), 0.7),
     }
+
+
+def association(odds: OddsRatios, epsilon: float) -> Document:
+    return association_certificate(optimal_association(odds, epsilon, max_nodes=500), odds, epsilon)
+
+
+def read_odds(claim: Document, table: np.ndarray) -> OddsRatios:
+    """The odds ratios of a claim, which are the least ones; larger ones than 1 count for nothing."""
+    a1, a2 = table.shape
+    low, tables = np.ones((a1, a1, a2, a2)), iter(np.array(claim["odds"], dtype=float))
+    for s, t in itertools.combinations(range(a1), 2):
+        low[s, t] = next(tables)
+        low[t, s] = low[s, t].T
+    return OddsRatios(table, low)
 
 
 def holds(document: Document) -> bool:
@@ -330,6 +429,8 @@ def true_claim(claim: Document, utility: Utility, table: np.ndarray, channel: Ch
         level = ball.worst_case_epsilon(channel)
     elif kind == "privacy at the table":
         level = float(rldp_epsilon(channel, table / table.sum(axis=1, keepdims=True)))
+    elif kind == "privacy for all who know something about U":
+        level = association_epsilon(channel, read_odds(claim, table))
     elif kind == "local privacy":
         level = ldp_epsilon(channel)
     else:
@@ -405,7 +506,7 @@ def refused(document: Document) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", ["information", "divergence", "nonrobust", "unconditional", "robust", "polyopt"]
+    "name", ["information", "divergence", "nonrobust", "unconditional", "robust", "polyopt", "odds ratios"]
 )
 def test_mutations_that_make_a_claim_false_are_refused(name: str, long: bool) -> None:
     """What is still proved after a change is still true."""
@@ -496,7 +597,7 @@ def test_the_certificate_that_is_read_aloud() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["information", "divergence", "nonrobust", "unconditional", "robust", "polyopt"]
+    "name", ["information", "divergence", "nonrobust", "unconditional", "robust", "polyopt", "odds ratios"]
 )
 def test_what_is_proved_has_the_form_of_the_schema(name: str) -> None:
     document, rng = documents()[name], np.random.default_rng(10)

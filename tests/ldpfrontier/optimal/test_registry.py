@@ -11,7 +11,8 @@ import pytest
 from ldpfrontier.cones import local_cone
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.mechanisms import secret_randomized_response
-from ldpfrontier.optimal import registry, robust
+from ldpfrontier.optimal import association, registry, robust
+from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.conditional import solve as conditional
 from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.general import solve as general
@@ -28,12 +29,14 @@ from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Method, Optimum
 from ldpfrontier.two_reports import BudgetSplit
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import FDivergence, MutualInformation
 
 BALL = RenyiBall.confidence([[30, 10, 5], [10, 30, 9]])
 WIDE = RenyiBall.confidence(np.random.default_rng(0).integers(5, 50, (3, 6)))
 THREE = RenyiBall.confidence(np.random.default_rng(0).integers(5, 50, (3, 2)))
+ODDS = OddsRatios.confidence([[30, 10, 5], [10, 30, 9]])
 UNIFORM = {k: MutualInformation(np.full(k, 1 / k)) for k in (4, 22, 300)}
 TESTED = [[0.5, 0.5], [0.2, 0.8]]
 
@@ -96,6 +99,16 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
         lambda: optimal_robust(WIDE, 1.0, conditional_epsilon=1.0, max_rounds=3),
         {},
     ),
+    ("no difference", "kinds"): (lambda: optimal_association(ODDS, 0.0), {}),
+    ("odds ratios", "joint"): (lambda: optimal_association(ODDS, 1.0, max_nodes=10), {}),
+    ("odds ratios", "search"): (
+        lambda: optimal_association(ODDS, 1.0, max_rounds=2),
+        {"max_joint_cells": 5},
+    ),
+    ("odds ratios", "unconditional"): (
+        lambda: optimal_association(ODDS, 1.0),
+        {"max_joint_cells": 4, "max_master_cells": 5},
+    ),
     ("any cone", "rays"): (lambda: optimal_mechanism(UNIFORM[4], local_cone(4, 1.0)), {}),
     ("any cone", "cuts"): (
         lambda: optimal_mechanism(MutualInformation(BALL.centre), robust_cone(BALL, 1.0)),
@@ -126,6 +139,8 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("conditional level", "joint"): (conditional, "joint_optimum"),
     ("conditional level", "public"): (conditional, "public_optimum"),
     ("conditional level", "search"): (conditional, "searched_mechanism"),
+    ("odds ratios", "joint"): (association, "optimal_mechanism"),
+    ("odds ratios", "search"): (association, "searched_columns"),
     ("any cone", "rays"): (general, "generate"),
     ("any cone", "cuts"): (general, "solve_jointly"),
 }

@@ -111,6 +111,17 @@ def test_from_a_table_to_its_distribution(here, capsys):
     assert " ".join(said.out.split()).endswith("promised level, and 20,000 samples do not contradict it.")
 
 
+def test_a_time_limit_ends_what_takes_long_and_nothing_else(here, capsys):
+    assert main([*DESIGN, "--epsilon", "1", "--max-seconds", "0"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "what was found within 0 s, as the time limit ended the computation" in said
+    assert read_channel("channel.json").verified().certificate.epsilon == 1.0
+    assert main([*DESIGN, "--error", "0.01", "--max-seconds", "0"]) == 2
+    assert "The time limit ended the search before an error of 0.01 was reached" in capsys.readouterr().err
+    assert main([*DESIGN, "--epsilon", "1", "--max-seconds", "-1"]) == 2
+    assert "max_seconds is -1.0; it must be a number of seconds, 0 or more" in capsys.readouterr().err
+
+
 def test_a_table_of_counts_without_useful_columns(here, capsys):
     Path("t.csv").write_text("s,n\na,30\nb,20\nc,50\n")
     arguments = ["design", "--table", "t.csv", "--count", "n", "--sensitive", "s", "--epsilon", "0.5"]

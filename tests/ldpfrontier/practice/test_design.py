@@ -22,8 +22,11 @@ from ldpfrontier import (
     optimal_robust,
     unconditional_epsilon,
 )
+from ldpfrontier.numerics import deadline
+from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.practice.attackers import ATTACKERS
+from ldpfrontier.practice.design import LONGEST
 from ldpfrontier.practice.methods import LDP_METHODS, ROBUST_METHODS
 from ldpfrontier.practice.texts import design_text
 from support.owndata import adult_table, flat
@@ -302,3 +305,52 @@ def test_a_utility_lies_between_0_and_1(table, utility):
 def test_a_utility_that_is_out_of_reach_gets_a_sentence(table):
     with pytest.raises(ValueError, match=r"A utility of 0\.9999999 is not reached at any level up to 16"):
         least_epsilon(table, 0.9999999, mechanism="grr")
+
+
+# A time limit ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return a function after which time is up when the clock was asked so many times."""
+
+    def start(left):
+        times = iter([0.0] * left)
+        monkeypatch.setattr(deadline, "clock", lambda: next(times, 1e12))
+
+    return start
+
+
+@pytest.mark.parametrize("left", [1, 4])
+@pytest.mark.parametrize("against", ATTACKERS)
+def test_when_the_time_is_up_all_mechanisms_keep_their_levels(table, against, left, clock):
+    clock(left)
+    told = []
+    made = design_channel(table, 1.0, against=against, progress=told.append, max_seconds=60)
+    assert list(by_name(made)) == list(ROBUST_METHODS[against])
+    assert told == sorted(ROBUST_METHODS[against], key=LONGEST.__contains__)  # the last one takes longest
+    for name, candidate in by_name(made).items():
+        assert candidate.private == (name != "nr")
+        assert candidate.nmi <= made.bound or not candidate.private
+    slow = by_name(made)[{"anyone": "unconditional", "acquaintance": "association"}.get(against, "exact")]
+    assert "within 60 s, as the time limit ended the computation" in slow.method
+    assert "time limit ended" in design_text(made, made.best(), 0.01).replace("\n", " ")
+    if against in ("outsider", "insider") and left == 1:
+        assert "time limit" in by_name(made)["ir_optimal"].method
+
+
+def test_a_level_that_the_time_limit_leaves_is_one_at_which_the_utility_is_reached(table, clock):
+    least, remarks = least_epsilon(table, 0.3, mechanism="unconditional"), []
+    clock(60)
+    level = least_epsilon(table, 0.3, mechanism="unconditional", remark=remarks.append, max_seconds=60)
+    assert level > least
+    (remark,) = remarks
+    assert f"is reached at the level {level:g}, and may be reached below it" in remark
+    (found,) = design_channel(table, level, mechanisms=["unconditional"]).candidates
+    assert found.nmi >= 0.3
+
+
+def test_without_time_no_level_is_known(table, clock):
+    clock(1)
+    with pytest.raises(TimeIsUp, match=r"before an error of 0\.01 was reached; it may be .* the level 1,"):
+        least_epsilon(table, error=0.01, max_seconds=60)

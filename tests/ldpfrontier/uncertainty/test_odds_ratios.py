@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from statistics import NormalDist
+from typing import get_args
 
 import numpy as np
 import pytest
+from scipy.special import gammaln, xlogy
 from scipy.stats import contingency, nchypergeom_fisher
 
 from ldpfrontier.channel import Channel
@@ -200,6 +203,104 @@ def test_empty_cells_have_open_ends() -> None:
     assert 0.0 < exact.low[0, 1, 0, 1] < math.inf
     assert wald.high[0, 1, 0, 1] == math.inf
     assert wald.low[0, 1, 0, 1] == 0.0
+
+
+def level_in_population(channel: Channel, joint: FloatArray, weights: FloatArray) -> float:
+    """The level of S for those who know of U what weights say, among the sensitive values that are left."""
+    tilted = joint * weights
+    left = tilted.sum(axis=1) > 0.0
+    conditionals = tilted[left] / tilted[left].sum(axis=1, keepdims=True)
+    rows = np.repeat(left, joint.shape[1])
+    return rldp_epsilon(Channel(channel.matrix[rows]), conditionals) if left.sum() > 1 else 0.0
+
+
+def test_what_impossible_cells_leave_of_the_condition() -> None:
+    """The level is the largest over populations without them; mechanisms may do anything there."""
+    rng = np.random.default_rng(5)
+    impossible = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0]], dtype=bool)
+    close = []
+    for _ in range(30):
+        joint = np.where(impossible, 0.0, rng.dirichlet(np.ones(12)).reshape(3, 4))
+        joint /= joint.sum()
+        channel = random_channel(rng, 12)
+        level = association_epsilon(channel, OddsRatios.known(joint, impossible))
+        found = 0.0
+        for n in range(400):
+            weights = np.exp(rng.normal(size=4) * rng.choice([1, 4, 12]))
+            if n % 2:
+                weights *= rng.permutation(4) < 2
+            found = max(found, level_in_population(channel, joint, weights))
+        assert found <= level * (1 + 1e-9)
+        close += [found / level] if math.isfinite(level) else []
+        # Nothing that happens at impossible cells counts.
+        other = channel.matrix.copy()
+        other[impossible.ravel()] = np.eye(4)[0]
+        assert association_epsilon(Channel(other), OddsRatios.known(joint, impossible)) == level
+        # Rare cells count for no less.
+        assert level <= association_epsilon(channel, OddsRatios.known(joint)) * (1 + 1e-12)
+    assert np.median(close) > 0.9
+
+
+def test_impossible_cells_need_no_interval() -> None:
+    counts = np.array([[0, 7, 30], [25, 9, 4], [3, 11, 16]])
+    impossible = counts == 0
+    for method in get_args(IntervalMethod):
+        less = OddsRatios.confidence(counts, method=method, impossible=impossible)
+        every = OddsRatios.confidence(counts, method=method)
+        # Odds ratios of possible cells: fewer of them are estimated, so that intervals are narrower.
+        assert every.low[1, 2, 0, 1] < less.low[1, 2, 0, 1] < less.high[1, 2, 0, 1] < every.high[1, 2, 0, 1]
+        assert less.low[0, 1, 0, 1] == less.high[0, 1, 0, 1] == math.inf
+        assert every.low[0, 1, 0, 1] < 100.0
+        assert every.contains(less)
+    # Five of nine tables of four cells are left, whose intervals have a fifth of beta each.
+    five = contingency.odds_ratio([[25, 9], [3, 11]]).confidence_interval(1 - 0.05 / 5)
+    exact = OddsRatios.confidence(counts, impossible=impossible)
+    assert exact.high[1, 2, 0, 1] == pytest.approx(1 / five.low, rel=1e-6)
+    # Both impossible in one row or column: no comparison of these two values is left.
+    row = OddsRatios.confidence([[0, 0, 5], [4, 6, 3]], impossible=[[True, True, False], [False] * 3])
+    assert row.low[0, 1, 0, 1] == row.high[0, 1, 0, 1] == 1.0
+    assert row.low[0, 1, 0, 2] == row.high[0, 1, 0, 2] == math.inf
+    column = OddsRatios.known([[0.0, 0.5], [0.0, 0.5]], [[True, False], [True, False]])
+    assert (column.low == 1.0).all()
+
+
+def test_refusals_of_impossible_cells() -> None:
+    with pytest.raises(ValueError, match=r"Cell \(s, u\) = \(0, 1\) is declared impossible, but has"):
+        OddsRatios.confidence([[3, 4], [5, 6]], impossible=[[False, True], [False, False]])
+    with pytest.raises(ValueError, match=r"have the shape \(2,\); it must be \(2, 2\)"):
+        OddsRatios.confidence([[3, 4], [5, 6]], impossible=[False, True])
+    for other in ([[0, 1], [0, 0]], [[True], [False, True]], "none"):
+        with pytest.raises(ValueError, match="no table of truth values"):
+            OddsRatios.known([[0.25, 0.25], [0.25, 0.25]], impossible=other)
+
+
+def all_tables(samples: int, cells: int) -> FloatArray:
+    """All tables of counts of some cells, (tables, cells)."""
+    bars = np.array(list(itertools.combinations(range(samples + cells - 1), cells - 1)))
+    ends = np.column_stack([np.full(len(bars), -1), bars, np.full(len(bars), samples + cells - 1)])
+    return np.diff(ends, axis=1) - 1.0
+
+
+#: The least probability that all odds ratios are in their intervals (docs/beyond.md).
+COVERAGE = {"exact": 0.98, "bonferroni": 0.95, "scheffe": 0.98}
+
+
+@pytest.mark.parametrize("method", get_args(IntervalMethod))
+def test_coverage_by_enumeration(method: IntervalMethod, long: bool) -> None:
+    """All tables of 2 x 2 cells and 20 samples, or 2 x 3 cells and 12: the probability is a sum."""
+    rng = np.random.default_rng(7)
+    least = 1.0
+    for shape, samples in [((2, 2), 20), *([((2, 3), 12)] if long else [])]:
+        tables = all_tables(samples, math.prod(shape))
+        lows = np.array([OddsRatios.confidence(n.reshape(shape), method=method).low for n in tables])
+        ways = gammaln(samples + 1) - gammaln(tables + 1).sum(axis=1)
+        for truth in [np.ones(shape) / math.prod(shape), *rng.dirichlet(np.ones(math.prod(shape)), 40)]:
+            known = OddsRatios.known(np.reshape(truth, shape)).low
+            chances = np.exp(ways + xlogy(tables, np.ravel(truth)).sum(axis=1))
+            assert chances.sum() == pytest.approx(1.0)
+            covered = (lows <= known * (1 + 1e-12)).all(axis=(1, 2, 3, 4))
+            least = min(least, float(chances[covered].sum()))
+    assert least >= COVERAGE[method]
 
 
 def test_intervals_of_one_value_and_of_many_samples() -> None:

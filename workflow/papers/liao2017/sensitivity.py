@@ -1,4 +1,4 @@
-"""The verdicts on liao2017 for other steps of the search and another nominal row."""
+"""The verdicts on liao2017 with another nominal row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sensitivity(
     *,
     claims: Sequence[Mapping[str, Any]],
 ) -> pd.DataFrame:
-    """Decide the statements on Figures 2 and 3 for every step of the search, and with the best nominal row.
+    """Decide the statements on Figures 2 and 3 with the uniform nominal row and with the best one.
 
     Parameters
     ----------
@@ -47,10 +47,6 @@ def sensitivity(
 
 
 def _variants(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, str, Tables]]:
-    searches = tables["searches"]
-    yield "search", "certified optimum instead of a search", {**tables, "searches": searches[:0]}
-    for steps, part in searches.groupby("steps"):
-        yield "search", f"steps of 1/{steps}", {**tables, "searches": part}
     yield "nominal row", "uniform, as computed", tables
     yield "nominal row", "the best one", {**tables, "statements": _best_start(tables)}
 

@@ -50,7 +50,6 @@ SEARCHES = Schema(
         "instance": "str",
         "steps": "Int64",  # of the exhaustive search
         "leakage": "float64",  # up to which W' and W* are to be equal, over min H
-        "share": "float64",  # of the best channel found that counts as equal on average
         "mean": "float64",  # of the shares that W' has up to the leakage, where the search finds a channel
         "least": "float64",  # of these
         "beyond": "float64",  # mean share from there to ten times the leakage
@@ -67,7 +66,6 @@ def searches(
     grid: pd.DataFrame,
     *,
     stated: Sequence[Mapping[str, Any]],
-    share: float,
 ) -> pd.DataFrame:
     """Compare W' with the best channels of exhaustive searches, where the text has a leakage.
 
@@ -80,8 +78,6 @@ def searches(
         As the functions of the same names return them.
     stated : sequence of mapping
         As for `statements`; those with a leakage count.
-    share : float
-        Of the best channel found that counts as equal on average.
 
     Returns
     -------
@@ -111,7 +107,6 @@ def searches(
                     "instance": said["instance"],
                     "steps": int(name.removeprefix("grid_")),
                     "leakage": said["leakage"],
-                    "share": share,
                     "mean": ratio[inside].mean(),
                     "least": ratio[inside].min(),
                     "beyond": ratio[after].mean(),

@@ -57,6 +57,22 @@ CALIBRATED = Schema(
 )
 
 
+DRIFT = Schema(
+    name="drift",
+    columns={
+        **_SETTING,
+        "mechanism": "str",
+        "factor": "float64",  # of the radius of F
+        "drift": "str",  # what of the distribution moves
+        "records": "float64",  # of which the truths have the spread
+        "nmi": "float64",  # under P-hat
+        "survived": "float64",  # share of the truths at which the level is at most epsilon
+        "median": "float64",  # of the level over the truths, nats
+    },
+    key=(*_KEY, "mechanism", "factor", "drift", "records"),
+)
+
+
 def steps(classes: pd.DataFrame) -> pd.DataFrame:
     """Put the NMI of the nested classes side by side.
 

@@ -12,15 +12,29 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import NullLocator, PercentFormatter
 
 from ldpfrontier.practice.figure_style import EPSILON
-from papers.lopuhaa2024.catalogue import NESTED_CLASSES
-from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI, by_pair, entry, line, plot_panels, set_plain_ticks
+from papers.lopuhaa2024.catalogue import NESTED_CLASSES, WHOLE
+from papers.lopuhaa2024.panels import (
+    FRONTIER,
+    LOOKS,
+    NMI,
+    by_pair,
+    entry,
+    line,
+    mechanisms_in,
+    plot_panels,
+    set_plain_ticks,
+)
 from reproduction.plotting import Look, graded
+from reproduction.results.tables import select
 
 #: In the legend, of mechanisms as they are.
 _HOLLOW = Look("hollow: uncalibrated", "#333333", "o", "", filled=False)
+
+#: The horizontal axis of the figure of drifts.
+_SURVIVED = f"share of drifted distributions at which the level is at most {EPSILON}"
 
 #: What the numbers of the figure of classes are.
 _FACTOR = "best found / PolyOpt"
@@ -117,6 +131,43 @@ def calibrated(table: pd.DataFrame) -> Figure:
     shown += [entry(LOOKS[name], linestyle="", markerfacecolor=LOOKS[name].colour) for name in found]
     shown += [entry(_HOLLOW, linestyle="")]
     return plot_panels(by_pair(table), panel, NMI, share_x=False, share_y=False, legend=shown)
+
+
+def drift(table: pd.DataFrame) -> Figure:
+    """Plot information against the drift survived, one panel per pair of attributes and privacy level.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `beyond.DRIFT`, of one setting; its middle spread is shown, of the whole distribution. Along each
+        curve the radius of F grows, from the large marker on.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    spreads = sorted(set(table["records"]))
+    shown = select(table, drift=WHOLE, records=spreads[len(spreads) // 2])
+    panels = {
+        f"{title}, ε = {epsilon:g}": select(rows, epsilon=epsilon)
+        for title, rows in by_pair(shown).items()
+        for epsilon in sorted(set(rows["epsilon"]))
+    }
+
+    def panel(ax: Axes, rows: pd.DataFrame) -> None:
+        for name in LOOKS:
+            curve = select(rows, mechanism=name).sort_values("factor")
+            if curve.empty:
+                continue
+            x, y = curve["survived"].to_numpy(), curve["nmi"].to_numpy()
+            ax.plot(x, y, **line(LOOKS[name]))
+            ax.plot(x[:1], y[:1], **line(LOOKS[name], linestyle="") | {"markersize": 9.0})
+        ax.set_xlim(-0.04, 1.04)
+        ax.set_ylim(0.0, 1.08 * float(rows["nmi"].max()))
+        ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+
+    legend = mechanisms_in(panels)
+    return plot_panels(panels, panel, NMI, xlabel=_SURVIVED, share_y=False, legend=legend)
 
 
 def two_levels(table: pd.DataFrame) -> Figure:

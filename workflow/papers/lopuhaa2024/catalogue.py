@@ -22,6 +22,10 @@ COVERED, MISSED = "P* lies in F", "P* lies outside F"
 #: The experiments of mechanisms as they are, and asked for as much as they may leak.
 NOMINAL, CALIBRATED = "nominal", "calibrated"
 
+#: What moves: all of the distribution, or with the odds ratios or the marginals of P-hat.
+WHOLE, MARGINALS, ASSOCIATION = "whole distribution", "marginals alone", "association alone"
+DRIFTS = (WHOLE, MARGINALS, ASSOCIATION)
+
 #: Metrics of the level of S in a channel: over F, for those who know nothing else of a person; under every
 #: distribution of (S, U); and of the whole input (S, U), between any two people.
 OVER_SET, EVERYWHERE, ANY_INPUTS = "worst_case_epsilon", "unconditional_epsilon", "ldp_epsilon"

@@ -39,11 +39,13 @@ _SAME = 1e-6
 def example(tables: Tables, claim: Claim) -> Finding:
     """Compare every printed number of a worked example at its printed digits.
 
-    ``arguments`` may have ``repeated``: quantities that the example repeats from another one, whose own
-    results do not use them, and ``from``, that example; and ``only`` or ``without``, quantities, for an
+    ``arguments`` may have ``misprints``, quantities whose printed numbers the paper does not go on with, and
+    ``goes_on``, by example the first letters of the printed numbers that follow from the right ones: if these
+    all agree, the others are misprints. They may also have ``only`` or ``without``, quantities, for an
     example of several claims.
     """
-    table = select(tables["example"], where=claim.where)
+    every = tables["example"]
+    table = select(every, where=claim.where)
     stated = require_rows(table[table["printed"].notna()], claim.where)
     if "only" in claim.arguments:
         stated = require_rows(
@@ -55,17 +57,23 @@ def example(tables: Tables, claim: Claim) -> Finding:
     notes = "; ".join(
         f"{', '.join(part['quantity'])} ({note})" for note, part in differs.groupby("note", sort=False)
     )
-    repeated = set(differs["quantity"]) <= set(claim.arguments.get("repeated", ()))
-    reading = (
-        "Everything the example derives agrees; what differs is repeated from "
-        f"{claim.arguments['from']}: {notes}."
-        if repeated and len(differs)
-        else ""
-    )
+    misprinted = set(differs["quantity"]) <= set(claim.arguments.get("misprints", ()))
+    reading, goes_on = "", []
+    if misprinted and len(differs):
+        for where, start in claim.arguments["goes_on"].items():
+            part = select(every, where=where)
+            part = part[part["printed"].notna() & part["quantity"].str.startswith(start)]
+            goes_on.append(require_rows(part, f"{where}, {start}"))
+        misprinted = all(part["agrees"].all() for part in goes_on)
+        reading = (
+            f"Misprints: {notes}. What the paper goes on to print in "
+            f"{' and '.join(claim.arguments['goes_on'])} ({sum(map(len, goes_on))} printed) follows from the "
+            "computed ones, and agrees."
+        )
     computed = f"{len(stated) - len(differs)} of {len(stated)} printed numbers agree"
     if len(stated) == 1:
         computed = f"{float(stated['computed'].iloc[0]):.4f}"
-    return finding(measured, repeated, f"Different: {notes}.", reading, computed=computed, n=len(stated))
+    return finding(measured, misprinted, f"Different: {notes}.", reading, computed=computed, n=len(stated))
 
 
 def theorem(tables: Tables, claim: Claim) -> Finding:
@@ -87,9 +95,14 @@ def theorem(tables: Tables, claim: Claim) -> Finding:
 
 
 def few_outputs(tables: Tables, claim: Claim) -> Finding:
-    """Compare the outputs of every PolyOpt that was computed with the number of inputs (Theorem 3)."""
+    """Compare PolyOpt with the number of inputs, and with mechanisms of any number of outputs (Theorem 3)."""
     checks, *others = claim.tables
-    rows = require_rows(select(tables[checks], claim=claim.id), claim.id)
+    found = select(tables[checks], claim=claim.id)
+    counted = found["quantity"].str.startswith("outputs")
+    rows, values = (
+        require_rows(found[counted], claim.id),
+        require_rows(found[~counted], f"{claim.id}, values"),
+    )
     shares, solves = [float((rows["measured"] / rows["limit"]).max())], len(rows)
     for name in others:
         if name in tables:
@@ -98,11 +111,18 @@ def few_outputs(tables: Tables, claim: Claim) -> Finding:
             sizes = part["size"].map(cells).astype("float64")
             shares += list(part["outputs"].astype("float64") / sizes)
             solves += len(part)
-    measured = f"Outputs over the number of values of X: at most {max(shares):.3g}, over {solves} solves."
-    otherwise = "A PolyOpt has more outputs than X has values."
+    short = float((1 - values["measured"] / values["limit"]).max())
+    measured = (
+        f"Outputs over the number of values of X: at most {max(shares):.3g}, over {solves} solves. Below the "
+        f"bound on mechanisms with any number of outputs: at most {max(short, 0.0):.1e} of it, over "
+        f"{len(values)} solves."
+    )
+    otherwise = (
+        "A PolyOpt has more outputs than X has values, or one with more outputs may have more utility."
+    )
     return finding(
         measured,
-        max(shares) <= 1,
+        max(shares) <= 1 and bool(values["holds"].all()),
         otherwise,
         computed=f"at most {max(shares):.3g} outputs per value of X",
         n=solves,
@@ -233,9 +253,10 @@ def _at_ends(curves: _Curves, claim: Claim, large: dict[str, bool], numbers: str
     if finding.verdict == REPRODUCED or not held:
         return finding
     reading = (
-        f"The paper names no level above {claim.arguments['named']:g}, and no end of its grid. All "
-        "parts hold with "
-        f"a grid up to ε = {words}. On ours, up to {max(max(c.index) for c in curves.values()):g}: "
+        f"The paper names no level above {claim.arguments['named']:g}, and no end of its grid. Of grids up "
+        f"to ε = {', '.join(f'{end:g}' for end in ends)}, all parts hold with those up to {words} only, "
+        "which was seen with the outcome known. On ours, up to "
+        f"{max(max(c.index) for c in curves.values()):g}: "
     )
     return replace(finding, verdict=ANOTHER_READING, explanation=reading + finding.explanation)
 

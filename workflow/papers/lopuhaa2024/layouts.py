@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES, PROMISES, STATED
+from papers.lopuhaa2024.catalogue import DRIFTS, MECHANISMS, NESTED_CLASSES, PROMISES, STATED
 from papers.lopuhaa2024.summaries import (
     ANSWERS,
     NO,
@@ -76,6 +76,29 @@ def calibrated(table: pd.DataFrame) -> pd.DataFrame:
         "NMI then": _number_texts(table["nmi_calibrated"], ".4f"),
         "share of the optimum": _number_texts(table["nmi_calibrated"] / table["exact"], ".1%"),
     }
+    return pd.DataFrame(texts, dtype="str")
+
+
+def drift(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay out what is survived: a row per pair, level, mechanism and factor, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `beyond.DRIFT`. The columns of what moves have the shares of every spread, the smallest first.
+    """
+    key = ["size", "instance", "beta", "order", "epsilon", "mechanism", "factor", "nmi"]
+    shares = table.sort_values("records", ascending=False, kind="stable")
+    shares = shares.assign(text=[f"{x:.0%}" for x in shares["survived"]])
+    wide = shares.pivot_table("text", key, "drift", aggfunc=" / ".join).reset_index()
+    wide = _sorted(wide, "size", "instance", "epsilon", "mechanism", "factor")
+    spreads = " / ".join(f"{x:,.0f}" for x in sorted(set(table["records"]), reverse=True))
+    texts = _name_columns(wide) | {
+        "mechanism": [MECHANISMS[name].label for name in wide["mechanism"]],
+        "radius": [f"×{factor:g}" for factor in wide["factor"]],
+        "NMI": _number_texts(wide["nmi"], ".4f"),
+    }
+    texts |= {f"{kind} ({spreads} records)": wide[kind] for kind in DRIFTS if kind in wide}
     return pd.DataFrame(texts, dtype="str")
 
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.pairs import (
+    DATA,
+    PartsByName,
+    atlas_pairs,
+    chunks_of,
+    counts_of,
+    file_name,
+    keys_of_study,
+    mechanisms_of,
+    own_pairs,
+    solver_of,
+    study_of_pairs,
+)
 from reproduction.data.catalogue import attributes
 from reproduction.planning.configuration import grid_contradictions, values
-from reproduction.planning.own_mechanisms import names_in, own_contradictions, own_mechanisms
+from reproduction.planning.own_mechanisms import own_contradictions
 from reproduction.planning.paper import Counts, Parts, claim_entries
-
-#: The data set of a pair that names none.
-DATA = "adult"
 
 #: Random tables around one of the user's own unless the entry says another number, and how many per job.
 OWN_REPETITIONS, OWN_PER_JOB = 20, 2
@@ -23,54 +31,47 @@ OWN_REPETITIONS, OWN_PER_JOB = 20, 2
 #: Random tables in a file, and those around one of the user's own: all are drawn, so more only add files.
 TABLES_PER_FILE, OWN_PER_FILE = 100, 20
 
-#: The pairs of the atlas: every ordered one of the attributes of `DATA`.
-ALL = "all"
-
-_Parts = dict[str, dict[str, Any]]
-
 
 # Pairs of attributes --------------------------------------------------------------------------------------
 
 
-def fig2(configuration: Mapping[str, Any]) -> _Parts:
+def fig2(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of Figure 2: pairs of attributes, and of each every so-many-th privacy level.
 
     A pair's own keys win over the common ones. There are never more parts than privacy levels.
     """
     paper = configuration["lopuhaa2024"]
     return {
-        name: {**part, "mechanisms": _mechanisms(paper, pair)}
+        name: {**part, "mechanisms": mechanisms_of(paper, pair)}
         for pair in paper["pairs"]
-        for name, part in _chunks(paper, pair, values(paper["epsilon"]))
+        for name, part in chunks_of(paper, pair, values(paper["epsilon"]))
     }
 
 
-def own_fig2(configuration: Mapping[str, Any]) -> _Parts:
+def own_fig2(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of Figure 2 for tables of the user's own."""
     paper = configuration["lopuhaa2024"]
     return {
-        name: {**part, "mechanisms": _mechanisms(paper, pair)}
-        for pair in _own_pairs(configuration)
-        for name, part in _chunks(paper, pair, values(paper["epsilon"]))
+        name: {**part, "mechanisms": mechanisms_of(paper, pair)}
+        for pair in own_pairs(configuration)
+        for name, part in chunks_of(paper, pair, values(paper["epsilon"]))
     }
 
 
-def classes(configuration: Mapping[str, Any]) -> _Parts:
+def classes(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of nested classes, cut as Figure 2 is."""
-    paper = configuration["lopuhaa2024"]
-    study = paper["steps"]
-    epsilons = sorted(map(float, study["epsilon"]))
-    pairs, own = paper["pairs"][: study["pairs"]], {"max_nodes": study["max_nodes"]}
-    return {name: {**part, **own} for pair in pairs for name, part in _chunks(paper, pair, epsilons)}
+    return study_of_pairs(
+        configuration, "steps", lambda paper, study, pair: {"max_nodes": study["max_nodes"]}
+    )
 
 
-def bounds(configuration: Mapping[str, Any]) -> _Parts:
+def bounds(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the bounds of Figure 2 on large tables: a part per pair and level."""
     paper = configuration["lopuhaa2024"]
     study = paper["bounds"]
     return {
-        f"{_file_name(pair)}/{place}": {
-            **_counts(pair),
+        f"{file_name(pair)}/{place}": {
+            **counts_of(pair),
             "epsilons": [epsilon],
             "beta": float(paper["beta"]),
             "order": float(paper["order"]),
@@ -81,145 +82,97 @@ def bounds(configuration: Mapping[str, Any]) -> _Parts:
     }
 
 
-def calibration(configuration: Mapping[str, Any]) -> _Parts:
+def calibration(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of equal realized privacy, cut as Figure 2 is."""
-    paper = configuration["lopuhaa2024"]
-    epsilons = sorted(map(float, paper["calibrated"]["epsilon"]))
-    parts: _Parts = {}
-    for pair in paper["pairs"][: paper["calibrated"]["pairs"]]:
-        study = _keys_of_study(paper, pair, "calibrated")
-        own = {"mechanisms": _mechanisms(paper, study), "accuracy": float(study["accuracy"])}
-        parts |= {name: {**part, **own} for name, part in _chunks(paper, pair, epsilons)}
-    return parts
+    return study_of_pairs(
+        configuration,
+        "calibrated",
+        lambda paper, study, pair: {
+            "mechanisms": mechanisms_of(paper, keys_of_study(paper, pair, "calibrated")),
+            "accuracy": float(study["accuracy"]),
+        },
+    )
 
 
-def second_level(configuration: Mapping[str, Any]) -> _Parts:
+def second_level(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of optima with a second level: one or more per pair."""
-    paper = configuration["lopuhaa2024"]
-    study = paper["second_level"]
-    epsilons = sorted(map(float, study["epsilon"]))
-    own = {"levels": sorted(map(float, study["levels"])), "max_nodes": study["max_nodes"]}
-    own |= _solver(paper, study)
-    return {
-        name: {**part, **own}
-        for pair in paper["pairs"][: study["pairs"]]
-        for name, part in _chunks(paper, {"chunks": 1, **pair}, epsilons)
-    }
+    return study_of_pairs(
+        configuration,
+        "second_level",
+        lambda paper, study, pair: {
+            "levels": sorted(map(float, study["levels"])),
+            "max_nodes": study["max_nodes"],
+            **solver_of(paper, study),
+        },
+        chunks=1,
+    )
 
 
-def promises(configuration: Mapping[str, Any]) -> _Parts:
-    """Return the parts of the table of five promises, cut as Figure 2 is."""
-    paper = configuration["lopuhaa2024"]
-    study = paper["promises"]
-    own = {"max_nodes": study["max_nodes"], **_solver(paper, study)}
-    epsilons = sorted(map(float, study["epsilon"]))
-    return {
-        name: {**part, **own}
-        for pair in paper["pairs"][: study["pairs"]]
-        for name, part in _chunks(paper, {**pair, "chunks": study["chunks"]}, epsilons)
-    }
+def drift(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of drifts, cut as Figure 2 is."""
+    return study_of_pairs(
+        configuration,
+        "drift",
+        lambda paper, study, pair: {
+            "factors": sorted(map(float, study["factors"])),
+            "shares": sorted(map(float, study["shares"])),
+            "truths": study["truths"],
+            "mechanisms": list(study["mechanisms"]),
+            "seed": configuration["seed"],
+            **solver_of(paper, study),
+        },
+    )
 
 
-def orders(configuration: Mapping[str, Any]) -> _Parts:
+def promises(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of five promises: as many per pair as the study says."""
+    return study_of_pairs(
+        configuration,
+        "promises",
+        lambda paper, study, pair: {"max_nodes": study["max_nodes"], **solver_of(paper, study)},
+        chunks=configuration["lopuhaa2024"]["promises"]["chunks"],
+    )
+
+
+def orders(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of Renyi orders: pairs of attributes."""
     paper = configuration["lopuhaa2024"]
-    studies = {_file_name(pair): (pair, _keys_of_study(paper, pair, "orders")) for pair in paper["pairs"]}
+    studies = {file_name(pair): (pair, keys_of_study(paper, pair, "orders")) for pair in paper["pairs"]}
     return {
         name: {
-            **_counts(pair),
+            **counts_of(pair),
             "orders": sorted(map(float, study["values"])),
             "epsilons": sorted(map(float, study["epsilon"])),
             "beta": float(paper["beta"]),
-            "mechanisms": _mechanisms(paper, study),
+            "mechanisms": mechanisms_of(paper, study),
             "tolerance": float(study["tolerance"]),
         }
         for name, (pair, study) in studies.items()
     }
 
 
-def atlas(configuration: Mapping[str, Any]) -> _Parts:
+def atlas(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the atlas: pairs of attributes."""
     paper = configuration["lopuhaa2024"]
     study = paper["atlas"]
     return {
-        _file_name(pair): {
-            **_counts(pair),
+        file_name(pair): {
+            **counts_of(pair),
             "epsilons": sorted(map(float, study["epsilon"])),
-            "mechanisms": _mechanisms(paper, study),
+            "mechanisms": mechanisms_of(paper, study),
             "cells": dict(study["cells"]),
             "beta": float(paper["beta"]),
             "order": float(paper["order"]),
-            **_solver(paper, study),
+            **solver_of(paper, study),
         }
-        for pair in _atlas_pairs(configuration)
+        for pair in atlas_pairs(configuration)
     }
-
-
-def _atlas_pairs(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
-    pairs = configuration["lopuhaa2024"]["atlas"]["pairs"]
-    if pairs != ALL:
-        return list(pairs)
-    names = itertools.permutations(attributes(DATA, configuration), 2)
-    return [{"sensitive": sensitive, "useful": useful} for sensitive, useful in names]
-
-
-def _chunks(
-    paper: Mapping[str, Any], pair: Mapping[str, Any], epsilons: Sequence[float]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the parts of a pair by name: never more of them than privacy levels."""
-    chunks = min(pair.get("chunks", paper["chunks"]), len(epsilons))
-    for chunk in range(chunks):
-        yield (
-            f"{_file_name(pair)}/{chunk}",
-            {
-                **_counts(pair),
-                # Neighbouring levels cost about the same, and so do the parts.
-                "epsilons": list(epsilons[chunk::chunks]),
-                "beta": float(paper["beta"]),
-                "order": float(paper["order"]),
-                **_solver(paper, pair),
-            },
-        )
-
-
-def _own_pairs(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the user's own tables as pairs."""
-    return [{"data": name, **entry} for name, entry in configuration.get("data", {}).items()]
-
-
-def _keys_of_study(paper: Mapping[str, Any], pair: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the keys of a study as they are for one pair."""
-    return {**paper[name], **pair.get(name, {})}
-
-
-def _mechanisms(paper: Mapping[str, Any], entry: Mapping[str, Any]) -> list[str]:
-    """Return the mechanisms of an entry that may have its own; the user's are among them in any case."""
-    names = names_in(entry.get("mechanisms", paper["mechanisms"]))
-    return [*dict.fromkeys([*names, *own_mechanisms(paper)])]
-
-
-def _counts(pair: Mapping[str, Any]) -> dict[str, Any]:
-    counts = Counts(pair.get("data", DATA), pair["sensitive"], pair["useful"])
-    name = f"{counts.sensitive}, {counts.useful}"
-    return {"counts": counts, "instance": name if counts.data == DATA else f"{counts.data}: {name}"}
-
-
-def _file_name(pair: Mapping[str, Any]) -> str:
-    data = pair.get("data", DATA)
-    names = [] if data == DATA else [data]
-    names.append(f"{pair['sensitive']}-{pair['useful']}")
-    return "/".join(re.sub(r"[^\w-]+", "_", name) for name in names)
-
-
-def _solver(paper: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
-    solver = {**paper["solver"], **entry.get("solver", {})}
-    return {"tolerance": float(solver["tolerance"]), "max_rounds": solver["rounds"]}
 
 
 # Random tables --------------------------------------------------------------------------------------------
 
 
-def random_tables(configuration: Mapping[str, Any]) -> _Parts:
+def random_tables(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the random tables, by size: as many of each as some block needs."""
     study = configuration["lopuhaa2024"]["synthetic"]
     numbers: dict[tuple[int, int], int] = {}
@@ -240,7 +193,7 @@ def random_tables(configuration: Mapping[str, Any]) -> _Parts:
     }
 
 
-def fresh_tables(configuration: Mapping[str, Any]) -> _Parts:
+def fresh_tables(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the fresh tables: a size and a concentration each."""
     fresh = configuration["lopuhaa2024"]["synthetic"]["fresh"]
     usual = _origin(configuration)
@@ -258,7 +211,7 @@ def fresh_tables(configuration: Mapping[str, Any]) -> _Parts:
     }
 
 
-def own_tables(configuration: Mapping[str, Any]) -> _Parts:
+def own_tables(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the random tables around those of the user's own."""
     study = configuration["lopuhaa2024"]["synthetic"]
     return {
@@ -269,7 +222,7 @@ def own_tables(configuration: Mapping[str, Any]) -> _Parts:
             "concentration": float(study["concentration"]),
             "seed": configuration["seed"],
         }
-        for pair in _own_pairs(configuration)
+        for pair in own_pairs(configuration)
         for file, part in enumerate(_table_files(pair["data"], range(_repetitions(pair)), OWN_PER_FILE).names)
     }
 
@@ -297,19 +250,19 @@ def _repetitions(pair: Mapping[str, Any]) -> int:
     return int(pair.get("repetitions", OWN_REPETITIONS))
 
 
-def synthetic(configuration: Mapping[str, Any]) -> _Parts:
+def synthetic(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the synthetic study, at one significance level and all privacy levels."""
     paper = configuration["lopuhaa2024"]
     study = paper["synthetic"]
     return _blocks(configuration, study["blocks"], [paper["beta"]], study["epsilon"])
 
 
-def own_study(configuration: Mapping[str, Any]) -> _Parts:
+def own_study(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the study of Figure 4 for tables of the user's own: two random tables each."""
     paper = configuration["lopuhaa2024"]
-    parts: _Parts = {}
-    for pair in _own_pairs(configuration):
-        name, mechanisms = pair["data"], _mechanisms(paper, pair)
+    parts: PartsByName = {}
+    for pair in own_pairs(configuration):
+        name, mechanisms = pair["data"], mechanisms_of(paper, pair)
         for part, first in enumerate(range(0, _repetitions(pair), OWN_PER_JOB)):
             numbers = range(first, min(first + OWN_PER_JOB, _repetitions(pair)))
             parts[f"{name}/{part}"] = {
@@ -319,7 +272,7 @@ def own_study(configuration: Mapping[str, Any]) -> _Parts:
                 "betas": [float(paper["beta"])],
                 "order": float(paper["order"]),
                 "mechanisms": mechanisms,
-                **_solver(paper, pair),
+                **solver_of(paper, pair),
             }
     return parts
 
@@ -347,7 +300,7 @@ def sensitivity(configuration: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def beta(configuration: Mapping[str, Any]) -> _Parts:
+def beta(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of Table 2: several significance levels, at one privacy level."""
     study = configuration["lopuhaa2024"]["synthetic"]
     table2 = study["table2"]
@@ -359,15 +312,15 @@ def _blocks(
     blocks: Sequence[Mapping[str, Any]],
     betas: Sequence[float],
     epsilons: Sequence[float],
-) -> _Parts:
+) -> PartsByName:
     paper = configuration["lopuhaa2024"]
     study = paper["synthetic"]
-    parts: _Parts = {}
+    parts: PartsByName = {}
     # The user's own mechanisms are on as many tables of every size as any other is.
     most = {(b["sensitive"], b["useful"]): b for b in sorted(blocks, key=lambda b: int(b["repetitions"]))}
     for block in blocks:
         is_largest = block is most[block["sensitive"], block["useful"]]
-        mechanisms = _mechanisms(paper, block) if is_largest else list(block["mechanisms"])
+        mechanisms = mechanisms_of(paper, block) if is_largest else list(block["mechanisms"])
         tables, per_job = block["repetitions"], block.get("per_job", study["per_job"])
         # Which tables are in a part does not depend on how many there are: more tables leave it as it is.
         for part in range(math.ceil(tables / per_job)):
@@ -380,7 +333,7 @@ def _blocks(
                 "betas": sorted(map(float, betas)),
                 "order": float(paper["order"]),
                 "mechanisms": mechanisms,
-                **_solver(paper, block),
+                **solver_of(paper, block),
             }
     return parts
 
@@ -421,12 +374,13 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
         yield from _unknown_mechanisms(f"{key}.mechanisms", pair.get("mechanisms", []))
         yield from _study_mechanisms(key, pair)
         yield from _pair_contradictions(key, pair, seen, configuration)
-    yield from _unknown_mechanisms("lopuhaa2024.atlas.mechanisms", paper["atlas"]["mechanisms"])
+    for study in ("drift", "atlas"):
+        yield from _unknown_mechanisms(f"lopuhaa2024.{study}.mechanisms", paper[study]["mechanisms"])
     for name in paper["atlas"]["cells"]:
         if name not in MECHANISMS:
             yield f"lopuhaa2024.atlas.cells has {name!r}; allowed is one of {', '.join(MECHANISMS)}."
     of_atlas: dict[str, tuple[str, str, str]] = {}
-    for i, pair in enumerate(_atlas_pairs(configuration)):
+    for i, pair in enumerate(atlas_pairs(configuration)):
         yield from _pair_contradictions(f"lopuhaa2024.atlas.pairs[{i}]", pair, of_atlas, configuration)
     for name, entry in configuration.get("data", {}).items():
         yield from _unknown_mechanisms(f"data.{name}.mechanisms", entry.get("mechanisms", []))
@@ -469,7 +423,7 @@ def _pair_contradictions(
             yield f'{key}.{name} is "{pair[name]}"; allowed is one of {", ".join(known)}.'
     if sensitive == useful:
         yield f"{key} has {sensitive!r} twice; allowed are two different attributes."
-    file = _file_name(pair)
+    file = file_name(pair)
     if seen.get(file) == counts:
         yield f"{key} repeats {sensitive}, {useful}; allowed is each pair once."
     elif file in seen:

@@ -6,8 +6,9 @@ sampling, a word of the text, accuracy). ``printed`` has the paper's numbers, if
 names the function that decides: one of the paper's ``claims.py``, or one of this module. It is given the
 ``tables`` that the claim names and its ``arguments`` (limits, stated numbers), and returns a `Finding`; it
 sees neither configuration nor solver, so a verdict follows from the tables, and other tables give another
-verdict. An erratum is of a ``kind`` (`ERRATUM_KINDS`) and says what is ``printed``, what is ``correct``, how
-that is ``shown``, and which ``test`` pins it (``file::function``).
+verdict. docs/glossary.md says what each verdict means. An erratum is of a ``kind`` (`ERRATUM_KINDS`) and says
+what is ``printed``, what is ``correct``, how that is ``shown``, and which ``test`` pins it
+(``file::function``).
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import xlogy
 
+from ldpfrontier.numerics.deadline import check_time, time_is_up
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.affine_bounds import AffineBounds
 from ldpfrontier.optimal.certificate.block_family import BlockPoints, body_between, interpolate, mean_bounds
@@ -105,11 +106,17 @@ class Certificate:
         -------
         float
             kappa; inf if none is known.
+
+        Raises
+        ------
+        TimeIsUp
+            If it is up before all trees have their first nodes.
         """
         for block in self.blocks:
+            check_time()
             if block.tree is not None and block.tree.node_count == 0:
                 block.excess = block.tree.bound(0.0, 0)
-        while max_nodes > 0:
+        while max_nodes > 0 and not time_is_up():
             rows = self.bounds.products.tolist()
             row = max(rows, key=lambda own: sum(self.blocks[n].excess for n in own))
             slack, known = sum(self.blocks[n].slack for n in row), sum(self.blocks[n].violation for n in row)

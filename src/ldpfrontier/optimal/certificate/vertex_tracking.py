@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.numerics.jit import borrowing_kernel
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.certificate.affine_pieces import Located
@@ -158,6 +159,10 @@ class VertexTrack:
             At new knots, look near more of the vertices, not only of the best ones.
         again : bool
             At new knots only, the duals being the same.
+
+        Raises
+        ------
+        TimeIsUp
         """
         before, self._duals = self._found if again else {}, duals
         self._costs = subset_sums(self.base.fold(duals))[self._sets]
@@ -165,6 +170,7 @@ class VertexTrack:
         bounds = list(self._bounds_at_knots())
         last, single = self.pool[:0], np.array([self._best_single_valued_at(own) for own in bounds])
         for k, t in enumerate(knots.tolist()):
+            check_time()
             # Points that vanish before the next knot, or appear after the one before, count here, too.
             near = single[max(k - 1, 0) : k + 2].max(axis=0)
             self._found[t] = before[t] if t in before else self._search_at_knot(k, bounds[k], last, near)

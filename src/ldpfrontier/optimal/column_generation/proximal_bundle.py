@@ -24,6 +24,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
+from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.optimal.column_generation.settings import SETTINGS
 from ldpfrontier.optimal.column_generation.smoothed import Error, Family, Master
 from ldpfrontier.optimum import Optimum, certified
@@ -107,6 +108,11 @@ class Proximal:
         -------
         Optimum
             As `generate_proximal`.
+
+        Raises
+        ------
+        TimeIsUp
+            If the time is up before the first LP is solved.
         """
         family, scale, aim = self._family, self._family.scale, max(tolerance, SETTINGS.finest_gap)
         metric = np.maximum(scale, SETTINGS.metric_floor / scale.size)
@@ -126,11 +132,16 @@ class Proximal:
             small = rounds > len(duals) and predicted < 0.5 * aim * value
             due = rounds == max_rounds or rounds % SETTINGS.master_period == 0
             if due or small or bound - value <= aim * value:
-                value, weights = self._solve_master()
+                try:
+                    value, weights = self._solve_master()
+                except TimeIsUp:  # what was found before holds
+                    break
                 if bound - value <= aim * value:
                     break
             best = np.argsort(-reduced, kind="stable")
             self._keep(Columns(columns.vectors[best], columns.values[best]))
+            if time_is_up():
+                break
             if rounds < len(duals):
                 trial = duals[rounds]
                 continue

@@ -24,6 +24,7 @@ import highspy
 import numpy as np
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.highs import add_column, new_lp, solve
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.settings import SETTINGS
@@ -97,7 +98,14 @@ class Master:
         return float(np.abs(totals - 1.0).max())
 
     def channel(self, weights: FloatArray) -> Channel:
-        """Build the channel with columns theta_j v_j, its row sums exact to rounding."""
+        """Build the channel with columns theta_j v_j, its row sums exact to rounding.
+
+        Parameters
+        ----------
+        weights : ndarray, shape (m,)
+            Of the first columns; those that were added since have none.
+        """
+        weights = np.pad(weights, (0, len(self.vectors) - weights.size))
         kept = np.where(weights > NUMERICS.lp_tolerance, weights, 0.0)
         # A column of less weight may have entries so large that rows do not sum to 1 without it.
         if self._residual(kept) > NUMERICS.sum_tolerance:
@@ -212,6 +220,11 @@ def generate(
     -------
     Optimum
         With the prices of its bound.
+
+    Raises
+    ------
+    TimeIsUp
+        If the time is up before the first LP is solved.
     """
     # The value of a constant column is rounding, and no unit.
     unit = float(start.values.max())
@@ -222,7 +235,12 @@ def generate(
     effort = rounds = 0
     last = tuple[FloatArray, ...]()
     while True:
-        value, weights, duals = master.solve()
+        try:
+            value, weights, duals = master.solve()
+        except TimeIsUp:  # what was found before holds
+            if rounds == 0:
+                raise
+            break
         rounds += 1
         worthwhile = max(NUMERICS.lp_tolerance * master.unit, 0.1 * tolerance * value)
         improving = loose = False
@@ -236,7 +254,7 @@ def generate(
             reduced = columns.values - columns.vectors @ duals
             best = np.argsort(-reduced, kind="stable")[: SETTINGS.batch]
             best = best[reduced[best] > worthwhile]
-            if improving := best.size > 0:
+            if (improving := best.size > 0) or time_is_up():
                 break
         if bound - value <= tolerance * value or rounds >= max_rounds:
             break

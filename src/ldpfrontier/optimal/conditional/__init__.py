@@ -1,1 +1,1 @@
-"""Robust mechanisms with a second level, for people who know the useful value, on large tables."""
+"""Mechanisms on large tables for people who know the useful value, or something about it."""

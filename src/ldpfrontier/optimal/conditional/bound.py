@@ -22,6 +22,7 @@ from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, sol
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimum import Optimum
+from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
@@ -43,17 +44,18 @@ def conditional_bound(ball: RenyiBall, epsilon: float, conditional_epsilon: floa
     cone = PublicOracle(ball, epsilon, conditional_epsilon=level)
     family = JointColumns(cone, MutualInformation(cone.prior), max_nodes)
     averages = solve_jointly(family, SETTINGS.public_tolerance, EXACT.joint_rounds)
-    return (averages.upper_bound + _sensitive_bound(ball, level)) * (1.0 + gamma(2 * ball.centre.size + 16))
+    return (averages.upper_bound + sensitive_bound(ball.centre, level)) * (
+        1.0 + gamma(2 * ball.centre.size + 16)
+    )
 
 
-def _sensitive_bound(ball: RenyiBall, level: float) -> float:
-    """Return the largest I(S; Y | U) at a conditional level, a bound on it, in nats."""
+def sensitive_bound(prior: FloatArray, level: float) -> float:
+    """Return an upper bound on I(S; Y | U) under a prior, (a1, a2), at a conditional level, in nats."""
     if level == 0.0:
         return 0.0
-    total = ball.centre.sum(axis=0)
     bounds = [
         p * optimal_ldp(MutualInformation(column / p), level).upper_bound
-        for p, column in zip(total, ball.centre.T, strict=True)
+        for p, column in zip(prior.sum(axis=0), prior.T, strict=True)
         if p > 0.0
     ]
     return math.fsum(bounds)

@@ -84,7 +84,7 @@ class ConeProgram:
         self.ball, self.epsilon, self._level = ball, epsilon, conditional_epsilon
         self._ratio, self._envelope = math.exp(epsilon), envelope
         a1, a2 = ball.centre.shape
-        self._shape, self.prior = (a1, a2), ball.centre.ravel()
+        self.shape, self.prior = (a1, a2), ball.centre.ravel()
         self._units = ball.sensitive / divergence_cost(ball.radius, ball.order)
         n = a1 * a2
         self._variables = n + a2 + 2
@@ -123,7 +123,7 @@ class ConeProgram:
 
     def _add_cuts(self, least: Extremes, largest: Extremes, chosen: NDArray[np.bool_]) -> None:
         """Add the cuts of chosen groups, (2, a1): those of the least means, and those of the largest."""
-        a1, a2 = self._shape
+        a1, a2 = self.shape
         ends = (self._variables - 2, self._variables - 1)
         for s in range(a1):
             places = np.concatenate([np.arange(a2), a2 + s * a2 + np.arange(a2), ends]).astype(np.int32)
@@ -136,7 +136,7 @@ class ConeProgram:
 
     def _drop_cuts(self) -> None:
         """Drop the cuts without a multiplier, if there are many."""
-        rows, recent = self._lp.getNumRow(), 2 * self._shape[0]
+        rows, recent = self._lp.getNumRow(), 2 * self.shape[0]
         if rows - self._permanent > SETTINGS.max_cuts:
             duals = np.asarray(self._lp.getSolution().row_dual)
             idle = self._permanent + np.flatnonzero(duals[self._permanent : len(duals) - recent] == 0.0)
@@ -163,7 +163,7 @@ class ConeProgram:
         RuntimeError
             If HiGHS gives up.
         """
-        (a1, a2), lp = self._shape, self._lp
+        (a1, a2), lp = self.shape, self._lp
         objective = np.concatenate([cost.reshape(a1, a2).sum(axis=0), cost, np.zeros(2)])
         self._drop_cuts()
         lp.changeColsCost(self._variables, np.arange(self._variables, dtype=np.int32), objective)
@@ -178,7 +178,7 @@ class ConeProgram:
 
     def inside(self, column: FloatArray, multiplier: float = 0.0) -> FloatArray:
         """Return a column, (a1 a2,), raised and mixed with the constant one until it is in the cone."""
-        return self._mixed(column.reshape(self._shape), multiplier)[0]
+        return self._mixed(column.reshape(self.shape), multiplier)[0]
 
     def _mixed(self, v: FloatArray, nu: float) -> tuple[FloatArray, Extremes, Extremes]:
         """Return the column of the cone next to v, (a1, a2), at a multiplier, and the extreme means of v."""

@@ -1,10 +1,10 @@
-r"""Mechanisms with a conditional level on large tables, by column generation with a search for columns.
+r"""Mechanisms for large tables, by column generation with a search for columns by linear programs.
 
-The columns are those of `cone_program`. At duals alpha the reduced cost sum_x P_x v_x log v_x - alpha . v is
-convex in v, and rises along the solutions of linear programs with its gradient. Good columns of the last
-rounds, and random ones, are the starts. The duals are those of a proximal program (`proximal_bundle`) around
-the best ones so far: first near these, where the search learns which columns there are; then ever farther
-away, until the columns found make up a mechanism.
+The columns are those of `cone_program` or `association_program`. At duals alpha the reduced cost
+sum_x P_x v_x log v_x - alpha . v is convex in v, and rises along the solutions of linear programs with its
+gradient. Good columns of the last rounds, and random ones, are the starts. The duals are those of a proximal
+program (`proximal_bundle`) around the best ones so far: first near these, where the search learns which
+columns there are; then ever farther away, until the columns found make up a mechanism.
 
 Nothing here bounds the utility of the class (see `bound`).
 """
@@ -12,12 +12,16 @@ Nothing here bounds the utility of the class (see `bound`).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.proximal_bundle import proximal_duals
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
@@ -32,18 +36,47 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
 
 
+class ColumnProgram(Protocol):
+    """Linear programs over the columns of a cone."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of sensitive and useful values."""
+
+    @property
+    def prior(self) -> FloatArray:
+        """The distribution of the inputs that normalizes columns, shape (a1 a2,)."""
+
+    def step(self, cost: FloatArray) -> FloatArray:
+        """Return a column of the cone for which cost . v is nearly largest, and where to go on from."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a search does: rounds, programs of an ascent, and whether all columns on its way are kept.
+
+    Without a certificate for a single column, those on the way are as good for a mechanism as the last one.
+    """
+
+    rounds: int = SETTINGS.rounds
+    steps: int = SETTINGS.max_steps
+    every: bool = False
+    growth_round: int = SETTINGS.growth_round
+
+
 class ColumnSearch:
     """Columns of one cone, found at duals.
 
     Parameters
     ----------
-    cone : ConeProgram
+    cone : ColumnProgram
     level : float
         The conditional level in nats.
+    effort : Effort
     """
 
-    def __init__(self, cone: ConeProgram, level: float) -> None:
-        self._cone, self._level = cone, min(level, SETTINGS.random_level)
+    def __init__(self, cone: ColumnProgram, level: float, effort: Effort) -> None:
+        self._cone, self._level, self._effort = cone, min(level, SETTINGS.random_level), effort
         self._rng, self._rounds = np.random.default_rng(0), 0
 
     def columns(self, duals: FloatArray, known: Columns) -> FloatArray:
@@ -52,32 +85,35 @@ class ColumnSearch:
         most = SETTINGS.starts
         best, near = order[: most // 3], order[most // 3 : 3 * most]
         chosen = np.concatenate([best, self._rng.permutation(near)[: most - len(best)]])
-        ends = [self._ascend(duals, start) for start in (*known.vectors[chosen], *self._random_starts())]
+        starts = (*known.vectors[chosen], *self._random_starts())
+        found = [column for start in starts for column in self._ascend(duals, start)]
         self._rounds += 1
-        return np.array([end for end in ends if end is not None])
+        return np.array(found).reshape(-1, duals.size)
 
     def _random_starts(self) -> FloatArray:
-        """Return random columns of the conditional level, which need not be private over F."""
-        a1, a2 = self._cone.ball.centre.shape
+        """Return random columns of the conditional level, which need not be in the cone."""
+        a1, a2 = self._cone.shape
         number = SETTINGS.random_starts[self._rounds] if self._rounds < len(SETTINGS.random_starts) else 0
         values = np.exp(SETTINGS.random_scale * self._rng.normal(size=(number, 1, a2)))
         raised = self._rng.random((number, a1, a2)) < 0.4
         columns = (values * np.where(raised, math.exp(self._level), 1.0)).reshape(number, a1 * a2)
         return columns / (columns @ self._cone.prior)[:, None]
 
-    def _ascend(self, duals: FloatArray, start: FloatArray) -> FloatArray | None:
-        """Return the best column of the cone on the way along gradients from a start."""
-        prior, v, best, end = self._cone.prior, start, -math.inf, None
-        for _ in range(SETTINGS.max_steps):
+    def _ascend(self, duals: FloatArray, start: FloatArray) -> list[FloatArray]:
+        """Return the best column of the cone on the way along gradients from a start, or all of them."""
+        prior, v, best, found = self._cone.prior, start, -math.inf, list[FloatArray]()
+        for _ in range(self._effort.steps):
             slopes = prior * (np.log(np.maximum(v, NUMERICS.gradient_floor)) + 1.0) - duals
             try:
                 inside, v = self._cone.step(slopes)
             except RuntimeError:  # HiGHS gives up some programs
                 break
             reduced = float(xlogy(inside, inside) @ prior - inside @ duals)
-            if reduced > best:
-                best, end = reduced, inside
-        return end
+            if self._effort.every:
+                found.append(inside)
+            elif reduced > best:
+                best, found = reduced, [inside]
+        return found
 
 
 def searched_mechanism(
@@ -107,35 +143,66 @@ def searched_mechanism(
         A mechanism with both levels.
     """
     utility, cone = MutualInformation(ball.centre), ConeProgram(ball, epsilon, conditional_epsilon, envelope)
-    search = ColumnSearch(cone, conditional_epsilon)
-    prior = cone.prior
-    n = prior.size
     # Private under every distribution, and for those who know u; a channel can be made of its columns.
-    a1, a2 = ball.centre.shape
-    response = secret_randomized_response(a1, a2, min(epsilon, conditional_epsilon))
-    given = start_columns(start, utility)
-    pool = Columns.join([*start_columns(response, utility), utility.columns(np.ones((1, n))), *given])
+    response = secret_randomized_response(*cone.shape, min(epsilon, conditional_epsilon))
+    starts = [response] if start is None else [response, start]
+    effort = Effort(min(max_rounds, SETTINGS.rounds))
+    return searched_columns(cone, conditional_epsilon, utility, starts, effort, tolerance)
+
+
+def searched_columns(
+    cone: ColumnProgram,
+    level: float,
+    utility: MutualInformation,
+    starts: Sequence[Channel],
+    effort: Effort,
+    tolerance: float,
+) -> tuple[Channel, int]:
+    """Return a good mechanism with columns in a cone, at least as good as those given, and the rounds.
+
+    Parameters
+    ----------
+    cone : ColumnProgram
+    level : float
+        Conditional level of the columns, in nats.
+    utility : MutualInformation
+    starts : sequence of Channel
+        Mechanisms with columns in the cone, one at least.
+    effort : Effort
+    tolerance : float
+        As of `searched_mechanism`.
+    """
+    search, prior = ColumnSearch(cone, level, effort), cone.prior
+    n = prior.size
+    first, *given = (columns for start in starts for columns in start_columns(start, utility))
+    pool = Columns.join([first, utility.columns(np.ones((1, n))), *given])
     master = Master(n, unit=max(float(pool.values.max()), 1e-6))
     master.add(pool)
     metric: FloatArray = np.maximum(prior, GENERATION.metric_floor / n)
     centre: FloatArray = np.asarray(-SETTINGS.first_duals * xlogy(prior, prior), dtype=np.float64)
     trial = centre
-    tau, rounds = SETTINGS.first_tau, min(max_rounds, SETTINGS.rounds)
+    tau = SETTINGS.first_tau
     value, weights, _ = master.solve()
-    for number in range(1, rounds + 1):
-        found = utility.columns(search.columns(trial, pool))
+    for number in range(1, effort.rounds + 1):
+        ends = search.columns(trial, pool)
+        if time_is_up():
+            break
+        found = utility.columns(ends)
         master.add(found)
         pool = Columns.join([pool, found])
         # What is known of the bound at the best duals rises with every column.
         if _known_bound(trial, pool) < _known_bound(centre, pool):
             centre = trial
         trial, of_columns = proximal_duals(pool, centre, prior, tau * metric, PROJECTIONS.finest_gap)
-        if number > SETTINGS.growth_round:
+        if number > effort.growth_round:
             tau = min(tau * SETTINGS.tau_growth, SETTINGS.max_tau)
         kept = np.sort(np.argsort(-of_columns, kind="stable")[: GENERATION.kept_per_input * n])
         pool = Columns(pool.vectors[kept], pool.values[kept])
-        if number == rounds or number % 8 == 0:
-            value, weights, _ = master.solve()
+        if number == effort.rounds or number % 8 == 0:
+            try:
+                value, weights, _ = master.solve()
+            except TimeIsUp:
+                break
             if _known_bound(centre, pool) - value <= tolerance * value:
                 break
     return master.channel(weights), number

@@ -1,4 +1,4 @@
-"""Accuracy and tuning of the search for mechanisms with a conditional level on large tables."""
+"""Accuracy and tuning of the search for mechanisms on large tables by linear programs."""
 
 from __future__ import annotations
 
@@ -47,9 +47,29 @@ class ConditionalSettings:
     #: Entropy of the inputs as first duals, times this.
     first_duals: float = 0.3
 
+    # Tuning: against those who know something about U. Tuned on Adult 16 x 7 and 15 x 16.
+    #: Rounds of a search, of which all columns are kept.
+    association_rounds: int = 40
+    #: Round from which on tau grows.
+    association_growth_round: int = 10
+    #: Programs of one ascent.
+    association_steps: int = 4
+    #: Programs of one step, with cuts added between them.
+    association_programs: int = 3
+    #: Cuts added after a program, as a share of the inputs, and cuts above which unused ones are dropped.
+    association_cuts: tuple[float, float] = (0.5, 3.0)
+    #: Violation of a cut, relative to the scale P-hat . v = 1, from which on it is added.
+    association_tolerance: float = 1e-6
+
     # Tuning: bounds.
     #: Relative gap of the best mechanism that sees u alone, and of the bound by such mechanisms.
     public_tolerance: float = 1e-3
+    #: Programs that bound the ratio of averages of two useful values.
+    ratio_programs: int = 40
+    #: Largest entry of their columns, of which the least has the average 1: beyond, ratios count as infinite.
+    largest_ratio: float = 1e4
+    #: Share by which such a ratio is raised, for the tolerances of linear programs.
+    ratio_margin: float = 1e-6
 
 
 SETTINGS = ConditionalSettings()

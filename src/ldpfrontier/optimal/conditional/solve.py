@@ -26,6 +26,7 @@ from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
+from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class
 from ldpfrontier.optimal.projections.budget_multiplier import check_level
 from ldpfrontier.optimal.projections.frontier import frontier_bound
@@ -47,7 +48,7 @@ def check_levels(
         If it does not.
     """
     conditional = conditional_epsilon(channel, ball.centre.shape)
-    if conditional > allowed_level(level):
+    if conditional > allowed_level(level) + POLYOPT.level_rounding:
         raise ValueError(
             f"The start tells those who know the useful value up to {conditional:.9g} nats;"
             f" conditional_epsilon is {level:.9g}."

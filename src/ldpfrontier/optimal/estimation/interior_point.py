@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
 
@@ -60,7 +61,7 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
     Returns
     -------
     Weights
-        The last ones, if the gap is not reached.
+        The best ones, if the gap is not reached before rounds or time are used up.
     """
     m, r = c.shape
     start = _inverse(c.T @ c / m)
@@ -89,7 +90,7 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
         reached = raised[0] / value - 1.0 if residual < SETTINGS.row_sums else np.inf
         if best is None or reached < least:
             best, least = Weights(theta, beta, raised, rounds), reached
-        if reached <= gap or rounds == max_rounds:
+        if reached <= gap or rounds == max_rounds or time_is_up():
             break
         aim = centering * float(theta @ slack) / m
         step = _newton(

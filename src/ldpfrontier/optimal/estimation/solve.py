@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import Cone, PolyhedralCone, check_cone
 from ldpfrontier.numerics.arguments import as_distribution
+from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.estimation.error import (
     centred,
@@ -39,12 +40,14 @@ from ldpfrontier.optimal.estimation.error import (
 )
 from ldpfrontier.optimal.estimation.interior_point import Weights, a_optimal
 from ldpfrontier.optimal.estimation.settings import SETTINGS
-from ldpfrontier.optimal.general.solve import listed_rays
+from ldpfrontier.optimal.general.solve import listed_rays, quick_mechanism
 from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.optimum import BROKEN, ROUNDING, Optimum, checked_effort
+from ldpfrontier.optimum import BROKEN, ROUNDING, Optimum, checked_effort, limited, records_fallbacks
 from ldpfrontier.types import FloatArray, Intractable
 
 
+@records_fallbacks
+@limited
 def optimal_estimation(
     prior: ArrayLike,
     cone: Cone,
@@ -52,6 +55,7 @@ def optimal_estimation(
     *,
     tolerance: float = SETTINGS.tolerance,
     max_rounds: int = SETTINGS.max_rounds,
+    max_seconds: float | None = None,
 ) -> Optimum:
     """Find the mechanism whose reports need the fewest people for an estimate, with a certificate.
 
@@ -71,6 +75,8 @@ def optimal_estimation(
         Relative gap at which to stop, 0 or more.
     max_rounds : int
         Most steps of the interior-point method.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------
@@ -106,7 +112,12 @@ def optimal_estimation(
     wanted = centred(rows / size, p)
     if not wanted.any():  # known without a report
         return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, "1", "min")
-    rays = listed_rays(cone) if (patterns := staircase_rays(cone)) is None else patterns
+    try:
+        rays = listed_rays(cone) if (patterns := staircase_rays(cone)) is None else patterns
+    except TimeIsUp:
+        channel = quick_mechanism(cone)
+        value, least = (estimation_error(own, p, rows) for own in (channel, Channel(np.eye(inputs))))
+        return Optimum(channel, value, min(least * (1.0 - BROKEN), value), "bounded", 0, "1", "min")
     if rays is None or not isinstance(cone, PolyhedralCone):
         raise Intractable(
             "The error of estimates is minimized over cones of which all extreme rays can be listed: those of"
@@ -184,7 +195,7 @@ def _frame(deviations: FloatArray, wanted: FloatArray) -> FloatArray:
     if is_outside(wanted, wanted @ basis.T @ basis):
         raise ValueError(
             "No mechanism of the cone allows an unbiased estimate of the target: its columns do not tell the"
-            " inputs apart that the target does."
+            " inputs apart that the target does, or by no more than rounding."
         )
     return np.asarray(basis.T / spread * math.sqrt(int(used.sum())))
 

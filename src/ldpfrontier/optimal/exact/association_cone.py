@@ -18,23 +18,43 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.cones import BaseCone
 from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.optimal.exact.separation import raised_to_level
-from ldpfrontier.optimal.exact.settings import SETTINGS
-from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.odds_ratios import Comparisons, OddsRatios
+from ldpfrontier.optimal.exact.separation import pulled, raised_to_level
+from ldpfrontier.types import FloatArray, IntArray
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios
+
+
+class FourCells(NamedTuple):
+    """The cells (s, u), (s, w), (t, u), (t, w) of comparisons, as inputs in row-major order, (k,) each."""
+
+    su: IntArray
+    sw: IntArray
+    tu: IntArray
+    tw: IntArray
+
+
+class Shares(NamedTuple):
+    """The shares of u among u and w, a given s and a' given t, shape (m, k) each."""
+
+    of_s: FloatArray
+    of_t: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class AssociationCone(BaseCone):
     """The columns that are private for all who know anything about U alone; methods as of `Cone`.
+
+    Entries of impossible cells meet the level given U as well, although nothing asks for it: that costs no
+    utility, as no other condition has them, and the entry of another s with the same u will do.
 
     Attributes
     ----------
@@ -70,30 +90,51 @@ class AssociationCone(BaseCone):
         return cuts
 
     @cached_property
-    def _curved(self) -> Comparisons:
-        """The comparisons with odds ratios between 0 and 1."""
-        compared = self.odds.comparisons
-        return compared.those(compared.rho > 0.0)
+    def places(self) -> FourCells:
+        """The cells (s, u), (s, w), (t, u), (t, w) of all comparisons, shape (k,) each."""
+        cells, (s, t, u, w, _) = self._cells, self.odds.comparisons
+        return FourCells(cells[s, u], cells[s, w], cells[t, u], cells[t, w])
 
-    def separate(self, columns: FloatArray, *, exact: bool = False) -> FloatArray:
-        """Return the most violated cut of every comparison, shape (m, comparisons, a1 a2)."""
-        return self._cuts(columns, math.exp(self.epsilon) * (1.0 + gamma(16)))
+    @cached_property
+    def _rho(self) -> FloatArray:
+        return self.odds.comparisons.rho
 
-    def _cuts(self, columns: FloatArray, factor: float) -> FloatArray:
-        """Return the most violated cuts of another cone, with `factor` in the place of e^eps."""
-        cells, (s, t, u, w, rho) = self._cells, self._curved
-        su, sw, tu, tw = cells[s, u], cells[s, w], cells[t, u], cells[t, w]
+    def worst_shares(self, columns: FloatArray) -> Shares:
+        """Return the shares of u at which columns, (m, a1 a2), violate the comparisons most, (m, k) each."""
+        rho, (su, sw, tu, tw) = self._rho, self.places
         rise, below = columns[:, su] - columns[:, sw], columns[:, tu] - columns[:, tw]
         # Where the rise is not positive, no share violates more than the ends.
         square = np.divide(below, rise, out=np.zeros_like(rise), where=(rise > 0.0) & (below > 0.0))
-        g = np.clip(np.sqrt(factor * rho * square), rho, 1.0)
+        g = np.clip(np.sqrt(math.exp(self.epsilon) * rho * square), rho, 1.0)
         share = np.clip((1.0 - g) / (1.0 - rho), 0.0, 1.0)
-        cuts, k = np.zeros((len(columns), len(rho), cells.size)), np.arange(len(rho))
+        # At rho = 0 the worst one is 1, as a limit: then nobody with t has u.
+        share = np.where(rho == 0.0, 1.0, share)
+        smaller = rho * share
+        total = smaller + 1.0 - share
+        return Shares(share, np.divide(smaller, total, out=np.zeros_like(total), where=total > 0.0))
+
+    def means(self, columns: FloatArray, shares: Shares) -> FloatArray:
+        """Return the two means of all comparisons at some shares, shape (m, k, 2)."""
+        su, sw, tu, tw = self.places
+        larger = shares.of_s * columns[:, su] + (1.0 - shares.of_s) * columns[:, sw]
+        smaller = shares.of_t * columns[:, tu] + (1.0 - shares.of_t) * columns[:, tw]
+        return np.stack([larger, smaller], axis=2)
+
+    def separate(self, columns: FloatArray, *, exact: bool = False) -> FloatArray:
+        """Return the most violated cut of every comparison with rho > 0, shape (m, comparisons, a1 a2)."""
+        chosen = np.broadcast_to(self._rho > 0.0, (len(columns), len(self._rho)))
+        return self._cuts(self.worst_shares(columns), chosen).reshape(len(columns), -1, columns.shape[1])
+
+    def _cuts(self, shares: Shares, chosen: NDArray[np.bool_]) -> FloatArray:
+        """Return the cuts of the comparisons that a mask, (m, k), chooses at some shares, (any, a1 a2)."""
+        k = np.nonzero(chosen)[1]
+        cuts, rows = np.zeros((len(k), self._cells.size)), np.arange(len(k))
         # Any share is a cut; its coefficients are weakened by their rounding.
-        larger = 1.0 - gamma(16)
-        smaller = factor / (rho * share + 1.0 - share)
-        cuts[:, k, su], cuts[:, k, sw] = larger * share, larger * (1.0 - share)
-        cuts[:, k, tu], cuts[:, k, tw] = -smaller * rho * share, -smaller * (1.0 - share)
+        larger, smaller = 1.0 - gamma(16), math.exp(self.epsilon) * (1.0 + gamma(32))
+        share, shifted = shares.of_s[chosen], shares.of_t[chosen]
+        su, sw, tu, tw = (cells[k] for cells in self.places)
+        cuts[rows, su], cuts[rows, sw] = larger * share, larger * (1.0 - share)
+        cuts[rows, tu], cuts[rows, tw] = -smaller * shifted, -smaller * (1.0 - shifted)
         return cuts
 
     def constant_slack(self, cuts: FloatArray) -> float:
@@ -113,40 +154,13 @@ class AssociationCone(BaseCone):
         return raised_to_level(columns, self.shape, self.epsilon)
 
     def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Raise entries to meet the level given U, and mix with the constant column, no more than needed.
+        """Raise entries to meet the level given U, and mix with the constant column (`pulled`)."""
 
-        Newton's method from outside: the weight is that of the most violated cut.
+        def worst(inside: FloatArray) -> tuple[FloatArray, Callable[[NDArray[np.bool_]], FloatArray]]:
+            shares = self.worst_shares(inside)
+            return self.means(inside, shares), lambda over: self._cuts(shares, over)
 
-        Returns
-        -------
-        columns : ndarray, shape (m, a1 a2)
-        cuts : ndarray, shape (any, a1 a2)
-            The cuts met on the way.
-        """
-        inside, cuts = self.raised(columns).copy(), list[FloatArray]()
-        rows, linear = np.arange(len(columns)), self.inequalities * math.exp(self.epsilon)
-        # Stricter by a margin, so that rounding does not lift columns above the level.
-        factor = math.exp(self.epsilon - SETTINGS.pull_margin)
-        for _ in range(SETTINGS.max_pull_steps):
-            v = inside[rows]
-            curved = self._cuts(v, factor)
-            larger = np.hstack(
-                [np.einsum("mpx,mx->mp", np.maximum(curved, 0.0), v), v @ np.maximum(linear, 0.0).T]
-            )
-            smaller = np.hstack(
-                [np.einsum("mpx,mx->mp", np.minimum(curved, 0.0), v), v @ np.minimum(linear, 0.0).T]
-            )
-            excess = larger + smaller
-            over = excess > 0.5 * SETTINGS.pull_margin * larger
-            cuts.append(self.separate(v)[over[:, : curved.shape[1]]])
-            bad = over.any(axis=1)
-            rows, v, excess = rows[bad], v[bad], excess[bad].max(axis=1, keepdims=True)
-            if rows.size == 0:
-                return inside, np.concatenate(cuts)
-            weight = excess / (excess + factor - 1.0)
-            inside[rows] = (1.0 - weight) * v + weight
-        inside[rows] = 1.0
-        return inside, np.concatenate(cuts)
+        return pulled(self.raised(columns), self.epsilon, worst)
 
     def entry_bounds(self, scale: FloatArray) -> FloatArray:
         """Return upper bounds on the entries of columns v with scale . v = 1, shape (a1 a2,)."""

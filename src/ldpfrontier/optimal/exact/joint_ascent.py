@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.numerics.highs import add_columns, add_rows, new_lp, solve
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
@@ -145,9 +146,12 @@ def ascended_mechanism(oracle: Oracle, start: Channel) -> Channel:
     Returns
     -------
     Channel
-        The start where linear programs fail before anything better is found.
+        The start where linear programs fail, or the time is up, before anything better is found.
     """
-    ascent, mechanisms = MechanismAscent(oracle), [start]
+    try:
+        ascent, mechanisms = MechanismAscent(oracle), [start]
+    except TimeIsUp:
+        return start
     try:
         for columns in start_columns(start, ascent.utility):
             inside, _ = oracle.pull(columns.vectors)

@@ -22,11 +22,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpfrontier.cones import BaseCone
 from ldpfrontier.numerics.arguments import as_instance, as_number, check_choice
@@ -209,38 +211,56 @@ class Oracle(BaseCone):
         return np.asarray(self.worst(columns)[0].max(axis=1, initial=0.0))
 
     def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mix columns with the constant one, no more than needed for the level epsilon.
+        """Raise entries to meet the conditional level, and mix with the constant column (`pulled`)."""
 
-        Newton's method from outside: the weight is that of the most violated cut. Before that, entries are
-        raised to meet the conditional level.
+        def worst(inside: FloatArray) -> tuple[FloatArray, Callable[[NDArray[np.bool_]], FloatArray]]:
+            means, found = self._worst_cuts(inside)
+            return means, found.__getitem__
 
-        Returns
-        -------
-        columns : ndarray, shape (m, inputs)
-        cuts : ndarray, shape (any, inputs)
-            The cuts met on the way.
-        """
-        inside, cuts = self.raised(columns).copy(), []
-        rows = np.arange(len(columns))
-        for step in range(SETTINGS.max_pull_steps):
-            # Levels over a tiny set are noisy: a wider margin, should the usual one not do.
-            margin = SETTINGS.pull_margin * 2.0 ** max(step - 8, 0)
-            slack = -math.expm1(self.epsilon - margin)
-            means, found = self._worst_cuts(inside[rows])
-            levels = log_ratio(means[..., 0], means[..., 1])
-            over = levels > self.epsilon - 0.5 * SETTINGS.pull_margin
-            cuts.append(found[over])
-            bad = over.any(axis=1)
-            rows, means = rows[bad], means[bad]
-            if rows.size == 0:
-                return inside, np.concatenate(cuts)
-            v = inside[rows]
-            excess = means[..., 0] - math.exp(self.epsilon - margin) * means[..., 1]
-            excess = np.maximum(excess.max(axis=1, keepdims=True), 0.0)
-            weight = excess / (excess - slack)
-            inside[rows] = (1.0 - weight) * v + weight
-        inside[rows] = 1.0
-        return inside, np.concatenate(cuts)
+        return pulled(self.raised(columns), self.epsilon, worst)
+
+
+#: Given columns (m, inputs): the means of their worst comparisons, (m, pairs, 2), of which the first may be
+#: at most e^eps times the second, and the cuts (any, inputs) of those comparisons that a mask chooses.
+Worst = Callable[[FloatArray], tuple[FloatArray, Callable[[NDArray[np.bool_]], FloatArray]]]
+
+
+def pulled(columns: FloatArray, epsilon: float, worst: Worst) -> tuple[FloatArray, FloatArray]:
+    """Mix columns with the constant one, no more than needed for the level epsilon.
+
+    Newton's method from outside: the weight is that of the most violated cut.
+
+    Parameters
+    ----------
+    columns : ndarray, shape (m, inputs)
+    epsilon : float
+        In nats, above 0.
+    worst : callable
+
+    Returns
+    -------
+    columns : ndarray, shape (m, inputs)
+    cuts : ndarray, shape (any, inputs)
+        The cuts met on the way.
+    """
+    inside, cuts, rows = columns.copy(), list[FloatArray](), np.arange(len(columns))
+    for step in range(SETTINGS.max_pull_steps):
+        # Levels over a tiny set are noisy: a wider margin, should the usual one not do.
+        margin = SETTINGS.pull_margin * 2.0 ** max(step - 8, 0)
+        means, cuts_of = worst(inside[rows])
+        over = log_ratio(means[..., 0], means[..., 1]) > epsilon - 0.5 * SETTINGS.pull_margin
+        cuts.append(cuts_of(over))
+        bad = over.any(axis=1)
+        rows, means = rows[bad], means[bad]
+        if rows.size == 0:
+            return inside, np.concatenate(cuts)
+        v = inside[rows]
+        excess = means[..., 0] - math.exp(epsilon - margin) * means[..., 1]
+        excess = np.maximum(excess.max(axis=1, keepdims=True), 0.0)
+        weight = excess / (excess + math.expm1(epsilon - margin))
+        inside[rows] = (1.0 - weight) * v + weight
+    inside[rows] = 1.0
+    return inside, np.concatenate(cuts)
 
 
 def raised_to_level(columns: FloatArray, shape: tuple[int, int], epsilon: float) -> FloatArray:

@@ -29,9 +29,10 @@ import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import Cone
+from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit, time_is_up
 from ldpfrontier.numerics.rounding import sum_error
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.column_generation.smoothed import Master, generate
+from ldpfrontier.optimal.column_generation.smoothed import Master, best_channel, generate
 from ldpfrontier.optimal.exact.cut_pool import CutPool
 from ldpfrontier.optimal.exact.separation import Conditionals, Oracle, Pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS
@@ -114,6 +115,8 @@ class JointColumns:
         cuts = self.cone.separate(np.vstack([np.eye(n) + 1e-3, 1.001 - np.eye(n)]), exact=True)
         self.pool.add(cuts.reshape(-1, n))
         for _ in range(8):
+            if time_is_up():
+                break
             corners = []
             for x in range(n):
                 found = self.pool.maximize(np.eye(n)[x], low, top)
@@ -138,7 +141,7 @@ class JointColumns:
         points, best = np.minimum(starts, self.top), np.full(len(starts), -math.inf)
         rows = np.arange(len(starts))
         for _ in range(SETTINGS.max_search_steps):
-            if self.pool.solved > self.max_programs:
+            if self.pool.solved > self.max_programs or time_is_up():
                 break
             slopes = self.utility.gradient(points[rows]) - duals
             found = [self.pool.maximize(slope, zero, self.top) for slope in slopes]
@@ -152,9 +155,9 @@ class JointColumns:
             rows = rows[moving]
             if rows.size == 0:
                 break
-        return self._offer(points)
+        return self.offer(points)
 
-    def _offer(self, columns: FloatArray) -> Columns:
+    def offer(self, columns: FloatArray) -> Columns:
         """Return columns pulled into the cone; keep them, and the cuts met on the way."""
         inside, cuts = self.cone.pull(columns)
         self.pool.add(cuts)
@@ -212,6 +215,7 @@ class JointColumns:
             and -heap[0].negative_bound > cutoff()
             and nodes > 0
             and self.pool.solved <= self.max_programs
+            and not time_is_up()
         ):
             halves = self._split(heapq.heappop(heap), cutoff())
             nodes -= len(halves)
@@ -224,7 +228,7 @@ class JointColumns:
             points += weights * (1.0 - points)
             reduced = self.utility.values(points) - points @ duals
             if reduced.max() > best + 0.1 * self.resolution:
-                self._offer(points[np.argsort(-reduced, kind="stable")[:3]])
+                self.offer(points[np.argsort(-reduced, kind="stable")[:3]])
                 self.search(duals, self.found.vectors[-3:])
                 best = float((self.found.values - self.found.vectors @ duals).max())
             for node in kept:
@@ -315,13 +319,22 @@ def solve_jointly(
         inside, _ = family.cone.pull(columns.vectors)
         family.found = Columns.join([family.found, utility.columns(inside)])
     generate_by_search(family, tolerance, max_rounds)
-    return generate(
-        *(family, family.found, utility),
-        tolerance=tolerance,
-        max_rounds=max_rounds,
-        smoothing=(0.0,),
-        error=family.error,
-    )
+    try:
+        return generate(
+            *(family, family.found, utility),
+            tolerance=tolerance,
+            max_rounds=max_rounds,
+            smoothing=(0.0,),
+            error=family.error,
+        )
+    except TimeIsUp:
+        with no_time_limit():
+            # Of columns that each tell one input, some mechanism can be made.
+            family.offer(utility.columns(np.eye(family.scale.size) + 1e-12).vectors)
+            channel = best_channel(family.found)
+        # No mechanism tells more than the inputs themselves.
+        most = utility(Channel(np.eye(family.scale.size)))
+        return certified(channel, utility(channel), most, tolerance, unit=utility.unit)
 
 
 def generate_by_search(family: JointColumns, tolerance: float, max_rounds: int) -> None:
@@ -338,7 +351,10 @@ def generate_by_search(family: JointColumns, tolerance: float, max_rounds: int) 
         if largest <= fine:
             break
         master.add(columns)
-        value, weights, duals = master.solve()
+        try:
+            value, weights, duals = master.solve()
+        except TimeIsUp:
+            break
         fine = GENERATION.inner_share * tolerance * value
         # While columns are far from the best, so may the ends of the searches be.
         family.set_accuracy(value, max(fine, 0.01 * min(largest, value)))

@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.numerics.highs import maximize
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.optimal.general.settings import SETTINGS
@@ -48,6 +49,7 @@ def extreme_rays(inequalities: FloatArray, max_rays: int = LIMITS.max_rays) -> F
     ------
     Intractable
         If there are more.
+    TimeIsUp
     """
     inequalities = irredundant(inequalities)
     m, n = inequalities.shape
@@ -65,8 +67,12 @@ def extreme_rays(inequalities: FloatArray, max_rays: int = LIMITS.max_rays) -> F
         beyond, inside = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)
         if not beyond.size:
             continue
-        pairs = _adjacent(met, beyond, inside, n - 2)
-        new = [_on_border(row, rays[i], rays[j]) for i, j in pairs]
+        found, new = [], list[list[int]]()
+        for first in range(0, beyond.size, n):  # in portions, as there may be pairs for minutes
+            check_time()
+            found.append(_adjacent(met, beyond[first : first + n], inside, n - 2))
+            new += [_on_border(row, rays[i], rays[j]) for i, j in found[-1]]
+        pairs = np.concatenate(found)
         masks: _Masks = np.bitwise_and(met[pairs[:, 0]], met[pairs[:, 1]])
         _mark(masks, np.ones(len(masks), dtype=np.bool_), number)
         kept = np.flatnonzero(signs <= 0)

@@ -43,8 +43,12 @@ class ListedColumns:
         return Columns(vectors, self.utility.homogeneous_values(vectors))
 
     def start(self) -> Columns:
-        """Return columns of which a channel can be made: the constant one."""
-        return Columns(self.columns.vectors[-1:], self.columns.values[-1:])
+        """Return the constant column, of which a channel can be made, and the one that is worth most.
+
+        The latter tells how large values are, which is little at low levels.
+        """
+        first = [-1, int(self.columns.values.argmax())]
+        return Columns(self.columns.vectors[first], self.columns.values[first])
 
     def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
         """Return the largest reduced cost of all columns, raised by its rounding, and the best columns."""

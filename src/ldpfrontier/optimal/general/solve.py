@@ -17,8 +17,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from ldpfrontier.channel import Channel
 from ldpfrontier.cones import Cone, PolyhedralCone, check_cone
 from ldpfrontier.numerics.arguments import as_count, as_number
+from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, solve_jointly
@@ -26,18 +30,28 @@ from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.listed_columns import ListedColumns
 from ldpfrontier.optimal.general.settings import SETTINGS
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
-from ldpfrontier.optimum import Optimum, certified, fell_back, one_line, records_fallbacks
+from ldpfrontier.optimum import (
+    Optimum,
+    certified,
+    fell_back,
+    limited,
+    one_line,
+    recorded_failure,
+    records_fallbacks,
+)
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import SublinearUtility
 
 
 @records_fallbacks
+@limited
 def optimal_mechanism(
     utility: SublinearUtility,
     cone: Cone,
     *,
     tolerance: float = SETTINGS.tolerance,
     max_nodes: int | None = None,
+    max_seconds: float | None = None,
 ) -> Optimum:
     """Find the best mechanism whose columns are all in a cone, with a certificate.
 
@@ -52,6 +66,8 @@ def optimal_mechanism(
     max_nodes : int, optional
         Most nodes of spatial branch and bound per pricing, 20,000 by default. If it is given, branch and
         bound runs even where the extreme rays could be listed.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------
@@ -88,13 +104,20 @@ def optimal_mechanism(
         raise ValueError(
             f"The utility has {utility.prior.size} inputs and the cone has {inputs}; they must agree."
         )
-    rays = listed_rays(cone) if max_nodes is None else None
-    method = choose("any cone", Call(inputs=inputs, listed=rays is not None)).method("columns of the cone")
+    try:
+        rays = listed_rays(cone) if max_nodes is None else None
+        regime = choose("any cone", Call(inputs=inputs, listed=rays is not None))
+        if rays is not None:
+            family = ListedColumns(rays, utility)
+            found = generate(
+                *(family, family.start(), utility), tolerance=tolerance, max_rounds=SETTINGS.max_rounds
+            )
+    except TimeIsUp:  # no mechanism tells more than the inputs themselves
+        method = choose("any cone", Call(inputs=inputs, listed=True)).method("columns of the cone")
+        most, channel = utility(Channel(np.eye(inputs))), quick_mechanism(cone)
+        return certified(channel, utility(channel), most, tolerance, unit=utility.unit, method=method)
+    method = regime.method("columns of the cone")
     if rays is not None and isinstance(cone, PolyhedralCone):
-        family = ListedColumns(rays, utility)
-        found = generate(
-            *(family, family.start(), utility), tolerance=tolerance, max_rounds=SETTINGS.max_rounds
-        )
         channel = cone.mix_inside(found.channel)
         optimum = certified(
             *(channel, utility(channel), found.bound, tolerance, found.iterations),
@@ -114,8 +137,23 @@ def optimal_mechanism(
             " moved into the cone by mixing; such cones are solved by their extreme rays alone."
         )
     columns = JointColumns(cone, utility, nodes)
-    found = solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), EXACT.joint_rounds)
-    return replace(found, method=method)
+    with recorded_failure(
+        "the mechanism that tells nothing, below the utility of the input itself", RuntimeError
+    ):
+        found = solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), EXACT.joint_rounds)
+        return replace(found, method=method)
+    most = utility(Channel(np.eye(inputs)))
+    return certified(
+        Channel(np.ones((inputs, 1))), 0.0, most, tolerance, unit=utility.unit, error=0.0, method=method
+    )
+
+
+def quick_mechanism(cone: Cone) -> Channel:
+    """Return the inputs themselves, mixed with what tells nothing until all columns are in a cone."""
+    inputs = cone.shape[0] * cone.shape[1]
+    if not isinstance(cone, PolyhedralCone) or cone.least_constant_slack == 0.0:
+        return Channel(np.ones((inputs, 1)))
+    return cone.mix_inside(Channel(np.eye(inputs)))
 
 
 def listed_rays(cone: Cone) -> FloatArray | None:

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
@@ -59,7 +60,8 @@ def bound_reduced_costs(
     Returns
     -------
     bound : float
-        No column has a larger reduced cost; at least the resolution.
+        No column has a larger reduced cost; at least the resolution, and inf if the time is up before one is
+        known.
     subsets : ndarray of bool, shape (m, k)
         Columns that have a positive one, the best in their neighbourhood.
     """
@@ -124,7 +126,7 @@ class ChordPricing:
         level = step = resolution
         error = _price_error(duals, total, self._share)
         found = [np.zeros((0, len(duals)), dtype=bool)]
-        while True:
+        while not time_is_up():
             # At duals raised by level * prior, no reduced cost above zero means none above the level.
             worst, top, subsets = self._search(duals + level * self._utility.prior, total + level)
             found.append(subsets)
@@ -132,6 +134,7 @@ class ChordPricing:
                 return level + max(worst, 0.0) + error, np.concatenate(found)
             step *= 2.0
             level += top + step
+        return math.inf, np.concatenate(found)
 
     def _search(self, duals: FloatArray, total: float) -> tuple[float, float, NDArray[np.bool_]]:
         """Search for columns of positive reduced cost, by chords of f.
@@ -174,7 +177,7 @@ class ChordPricing:
             worst = max(worst, float(bound[~halved].max(initial=-math.inf)))
             if not halved.any():
                 break
-            if 2 * halved.sum() > most or halving == SETTINGS.max_halvings - 1:
+            if 2 * halved.sum() > most or halving == SETTINGS.max_halvings - 1 or time_is_up():
                 worst = max(worst, float(bound[halved].max()))
                 break
             now = self._halves(now, halved, terms)

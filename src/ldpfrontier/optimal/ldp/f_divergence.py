@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.numerics.highs import add_rows, new_lp, solve
 from ldpfrontier.numerics.rounding import EXCESS, gamma, normalization, storage
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
@@ -153,6 +154,9 @@ def optimal_divergence(utility: FDivergence, epsilon: float, *, tolerance: float
     channel = block_response(partition.labels[groups], partition.blocks, epsilon)
     rounds, bound, _ = certify(merged, partition, epsilon, tolerance, min(max_rounds, SETTINGS.price_rounds))
     bound = min(bound * (1.0 + _value_error(utility, epsilon)), _divergence_above(utility))
+    if math.isinf(bound):  # the time was up: a mean of f is at most its largest value
+        ends = np.array(log_ratio_range(utility, epsilon))
+        bound = float(utility.perspective(np.ones(2), np.expm1(ends), np.exp(ends)).max())
     bound += _merging_error(utility, merged, groups, epsilon)
     error = (ROUNDING if noise else storage(epsilon)) * bound + noise
     return certified(channel, partition.value, bound, tolerance, rounds, unit=utility.unit, error=error)
@@ -222,6 +226,8 @@ def certify(
     for rounds in range(max_rounds):
         if total - partition.value <= enough:
             return rounds, total, best
+        if time_is_up():
+            break
         if program is None:
             program = _DualProgram(utility, partition, epsilon, tangents)
         program.add(subsets)

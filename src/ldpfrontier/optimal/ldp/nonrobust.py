@@ -21,15 +21,27 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution
+from ldpfrontier.numerics.deadline import TimeIsUp, check_time
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimum import Optimum, certified, records_fallbacks
+from ldpfrontier.optimum import (
+    LEAST_OPTIMAL_EPSILON,
+    MAX_EPSILON,
+    Optimum,
+    certified,
+    checked_epsilon,
+    limited,
+    records_fallbacks,
+)
+from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.small_levels import stored_within, telling_nothing
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import MutualInformation
 
 
 @records_fallbacks
+@limited
 def optimal_nonrobust(
     estimate: ArrayLike,
     epsilon: float,
@@ -37,6 +49,7 @@ def optimal_nonrobust(
     tolerance: float = 1e-9,
     max_rounds: int = 1000,
     start: Channel | None = None,
+    max_seconds: float | None = None,
 ) -> Optimum:
     r"""Find the best (eps, {P})-RLDP mechanism for a single known distribution P.
 
@@ -48,13 +61,15 @@ def optimal_nonrobust(
     estimate : array_like, shape (a1, a2)
         Joint distribution of (S, U), rows = sensitive.
     epsilon : float
-        Privacy level in nats, 0 to 300.
+        Privacy level in nats, 0 to 300. Below 1e-10 the result is "bounded", and near 1e-15 it tells nothing.
     tolerance : float
         Relative gap of the staircase optimum on S.
     max_rounds : int
         Most LPs to solve for it; when they are used up the result has status "bounded".
     start : Channel, optional
         A staircase mechanism on S alone, with a1 inputs, for `optimal_ldp`.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------
@@ -64,27 +79,44 @@ def optimal_nonrobust(
     Raises
     ------
     ValueError
-        If the estimate is not a two-dimensional distribution, epsilon is out of range, or `start` has another
-        number of inputs.
+        If the estimate is not a two-dimensional distribution, epsilon or `max_seconds` is out of range, or
+        `start` has another number of inputs.
     """
     joint = as_distribution(estimate, "The estimate")
     if joint.ndim != 2:
         raise ValueError(f"The estimate has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")
     sensitive = joint.sum(axis=1)
+    if 0.0 < checked_epsilon(epsilon, MAX_EPSILON) < LEAST_OPTIMAL_EPSILON:
+        least = optimal_nonrobust(joint, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_rounds=max_rounds)
+        return telling_nothing(least)
     staircase = optimal_ldp(
         MutualInformation(sensitive), epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
     )
-    channel, complete = _reveal(joint, staircase.channel)
     rest, bound = _rest_and_bound(joint, staircase.upper_bound)
-    value = rest + staircase.value
-    if not complete:
-        value = min(value, MutualInformation(joint)(channel))
+    utility = MutualInformation(joint)
+    try:
+        channel, complete = _reveal(joint, staircase.channel)
+        value = rest + staircase.value
+        if not complete:
+            value = min(value, utility(channel))
+    except TimeIsUp:  # what tells of S alone needs no coupling
+        channel, value = Channel(np.repeat(staircase.channel.matrix, joint.shape[1], axis=0)), staircase.value
     method = replace(
         staircase.method,
         mechanisms="mechanisms private if the estimate is the true distribution",
         engine=f"a useful value revealed given S, beside the LDP optimum on S: {staircase.method.engine}",
     )
-    return certified(channel, value, bound, float(tolerance), staircase.iterations, error=0.0, method=method)
+    found = certified(channel, value, bound, float(tolerance), staircase.iterations, error=0.0, method=method)
+    if epsilon == 0.0:
+        return found
+    mass = joint.sum(axis=1, keepdims=True)
+    conditionals = np.divide(joint, mass, out=np.zeros_like(joint), where=mass > 0)
+    # Of two means of a row each, which both sum up what is rounded twice.
+    noise = 2.0 * gamma(2 * joint.shape[1] + 16)
+    return stored_within(
+        *(found, utility, epsilon, tolerance),
+        lambda channel: float(rldp_epsilon(channel, conditionals)) + noise <= epsilon,
+    )
 
 
 def nonrobust_bound(joint: FloatArray, epsilon: float) -> float:
@@ -135,6 +167,10 @@ def _coupling(shape: tuple[int, int], data: bytes) -> tuple[FloatArray, FloatArr
     share : ndarray, shape (a1, a2, pieces)
         The share of (s, u) that lies in a piece of [0, 1], which belongs to one letter u of every s.
     widths : ndarray, shape (pieces,)
+
+    Raises
+    ------
+    TimeIsUp
     """
     a1, a2 = shape
     joint = np.frombuffer(data).reshape(shape)
@@ -142,12 +178,15 @@ def _coupling(shape: tuple[int, int], data: bytes) -> tuple[FloatArray, FloatArr
     # rounding of an unlikely one of another.
     ratios = [[float(x).as_integer_ratio() for x in (row if row.any() else np.ones(a2))] for row in joint]
     rows = [[n * (max(d for _, d in row) // d) for n, d in row] for row in ratios]
-    unit = math.prod(map(sum, rows))
-    ends = [list(accumulate(n * (unit // sum(row)) for n in row)) for row in rows]
+    unit, ends = math.prod(map(sum, rows)), list[list[int]]()
+    for row in rows:
+        check_time()
+        ends.append(list(accumulate(n * (unit // sum(row)) for n in row)))
     cuts = sorted({end for row in ends for end in row if end > 0})
     share = np.zeros((a1, a2, len(cuts)))
     lengths = [high - low for low, high in pairwise([0, *cuts])]
     for s, row in enumerate(ends):
+        check_time()
         for y, (cut, length) in enumerate(zip(cuts, lengths, strict=True)):
             u = bisect_left(row, cut)
             share[s, u, y] = length / (row[u] - row[u - 1] if u else row[0])

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.numerics.rounding import column_value, gamma, normalization, storage
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import balanced_set
@@ -129,7 +130,7 @@ def pack(masses: FloatArray, bins: int, copies: int, deviation: float) -> NDArra
         load[least] += masses[x]
     random = np.random.default_rng(0)
     for i in range(SETTINGS.exchange_passes if bins > 1 else 0):
-        if load.std() <= deviation * load.mean():
+        if load.std() <= deviation * load.mean() or time_is_up():
             break
         # The heaviest with the lightest, and in every other pass any with any.
         order = np.argsort(load) if i % 2 == 0 else random.permutation(bins)

@@ -25,14 +25,19 @@ from ldpfrontier.optimal.ldp.packing import optimal_packing
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
 from ldpfrontier.optimum import (
+    LEAST_OPTIMAL_EPSILON,
     MAX_EPSILON,
+    STORED_EPSILON,
     Optimum,
     check_start,
     checked_effort,
     checked_epsilon,
+    limited,
     records_fallbacks,
     uninformative,
 )
+from ldpfrontier.privacy import ldp_epsilon
+from ldpfrontier.small_levels import constant_rows, kept_within, surely, telling_nothing
 from ldpfrontier.types import Intractable
 from ldpfrontier.utility import FDivergence, MutualInformation, Utility
 
@@ -40,6 +45,7 @@ _MECHANISMS = "locally differentially private mechanisms"
 
 
 @records_fallbacks
+@limited
 def optimal_ldp(
     utility: Utility,
     epsilon: float,
@@ -47,6 +53,7 @@ def optimal_ldp(
     tolerance: float = 1e-9,
     max_rounds: int = 1000,
     start: Channel | None = None,
+    max_seconds: float | None = None,
 ) -> Optimum:
     """Find the best eps-locally differentially private mechanism, with a certificate.
 
@@ -62,8 +69,9 @@ def optimal_ldp(
         `MutualInformation` on up to 50,000 inputs, `FDivergence` on up to 4,000.
     epsilon : float
         Privacy level in nats, 0 to 300; any type of number. Up to 20 inputs, and for f-divergences of some
-        letters, value and bound have nine digits from 1e-10 on. With a generator of one's own the bound is
-        1e-12 higher, as its digits may cancel: at small epsilon that leaves the result "bounded".
+        letters, value and bound have nine digits from 1e-10 on; below that the result is "bounded". With a
+        generator of one's own the bound is 1e-12 higher, as its digits may cancel: at small epsilon that
+        leaves the result "bounded", too.
     tolerance : float
         Relative gap at which to stop, whatever the size of the utility.
     max_rounds : int
@@ -74,6 +82,8 @@ def optimal_ldp(
         among the first ones that are considered, which saves rounds and changes nothing else. It is not
         used for an `FDivergence`, whose best mechanism is found without a linear program, or where a
         packing needs none.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
     Returns
     -------
@@ -88,7 +98,8 @@ def optimal_ldp(
         If there are more inputs than that, or more than 20 for another utility, for which all columns are
         listed.
     ValueError
-        If epsilon is negative, not finite or above 300, or `start` has another number of inputs.
+        If epsilon is negative, not finite or above 300, `max_seconds` is negative or no number, or `start`
+        has another number of inputs.
     """
     if not hasattr(utility, "prior"):
         name = type(utility).__name__
@@ -105,25 +116,31 @@ def optimal_ldp(
         raise Intractable(f"The utility has {k} inputs; at most {most:,} are supported.")
     if not isinstance(utility, FDivergence | MutualInformation) and k > LIMITS.max_listed_inputs:
         raise Intractable(f"The prior has {k} inputs; at most {LIMITS.max_listed_inputs} are supported.")
+    if epsilon < LEAST_OPTIMAL_EPSILON:
+        least = optimal_ldp(utility, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_rounds=max_rounds)
+        return telling_nothing(least)
     information = isinstance(utility, MutualInformation)
     kind = "f-divergence" if divergence else "mutual information" if information else "any"
     regime = choose("LDP", Call(k, utility=kind))
     if isinstance(utility, FDivergence):
         found = optimal_divergence(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds)
-        return replace(found, method=regime.method(_MECHANISMS))
-    if regime.name == "listed" or not isinstance(utility, MutualInformation):
+    elif regime.name == "listed" or not isinstance(utility, MutualInformation):
         found = optimal_exact_cover(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
-        return replace(found, method=regime.method(_MECHANISMS))
-    if (occurs := utility.prior > 0).all():
+    elif (occurs := utility.prior > 0).all():
         found = optimal_packing(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
-        return replace(found, method=regime.method(_MECHANISMS))
-    # Inputs that never occur have the row of the first one that does.
-    optimum = optimal_ldp(
-        MutualInformation(utility.prior[occurs]),
-        epsilon,
-        tolerance=tolerance,
-        max_rounds=max_rounds,
-        start=None if start is None else Channel(start.matrix[occurs]),
-    )
-    rows = np.where(occurs, np.cumsum(occurs) - 1, 0)
-    return replace(optimum, channel=Channel(optimum.channel.matrix[rows]))
+    else:
+        # Inputs that never occur have the row of the first one that does.
+        found = optimal_ldp(
+            MutualInformation(utility.prior[occurs]),
+            epsilon,
+            tolerance=tolerance,
+            max_rounds=max_rounds,
+            start=None if start is None else Channel(start.matrix[occurs]),
+        )
+        rows = np.where(occurs, np.cumsum(occurs) - 1, 0)
+        return replace(found, channel=Channel(found.channel.matrix[rows]))
+    if epsilon < STORED_EPSILON:
+        silent = constant_rows(found.channel, utility.prior)
+        stored = kept_within(found.channel, silent, epsilon, lambda c: surely(ldp_epsilon(c), epsilon))
+        found = replace(found, channel=stored)
+    return replace(found, method=regime.method(_MECHANISMS))

@@ -28,6 +28,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
 from ldpfrontier.numerics.rounding import gamma, sum_error
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.geometry.block_key import BlockKey, block_keys
@@ -80,7 +81,17 @@ class DistinctPairsFamily:
 
     @property
     def all_pairs(self) -> BlockProduct:
-        """The product at delta = 0, of all pairs."""
+        """The product at delta = 0, of all pairs.
+
+        Raises
+        ------
+        TimeIsUp
+            If it is up before all blocks are listed.
+        """
+        if (0, 0.0) not in self._products:
+            for s in range(len(self.centre)):
+                check_time()
+                self._block(BlockKey(s, 0.0, False))
         return self.product(0, 0.0)
 
     def product(self, s0: int, delta: float) -> BlockProduct:
@@ -194,7 +205,7 @@ class DistinctPairsFamily:
                         reach = max(ends, critical)
                     if reach > most:
                         reach = min(reach, bounds.over(s0, low, high, most))
-                    if reach > most and left > 0:
+                    if reach > most and left > 0 and not time_is_up():
                         # At the critical delta nearest to the middle.
                         delta = float(deltas[np.abs(np.log(deltas / _middle(low, high))).argmin()])
                         following.setdefault((low, delta), []).append(s0)
@@ -228,17 +239,27 @@ class DistinctPairsFamily:
         -------
         excess : float
             No column has a larger reduced cost per unit of Z.
+
+        Raises
+        ------
+        TimeIsUp
+            If it is up before a bound is known.
         """
         bounds = self._bounds_at(duals)
         worst = [(-bounds.of_all_values(0.0, self.epsilon), 0.0, self.epsilon)]
         # What the tangents give at a single delta, no interval that contains it is below.
         least, left = 0.0, SETTINGS.max_intervals
         while -worst[0][0] > max(enough, (1.0 + GENERATION.inner_share) * least) and left > 0:
-            _, low, high = heapq.heappop(worst)
+            _, low, high = worst[0]
             middle = _middle(low, high)
-            least = max(least, bounds.of_all_values(middle, middle))
-            for ends in ((low, middle), (middle, high)):
-                heapq.heappush(worst, (-bounds.of_all_values(*ends), *ends))
+            try:
+                least = max(least, bounds.of_all_values(middle, middle))
+                halves = [(-bounds.of_all_values(*ends), *ends) for ends in ((low, middle), (middle, high))]
+            except TimeIsUp:
+                break
+            heapq.heappop(worst)
+            for half in halves:
+                heapq.heappush(worst, half)
                 left -= len(self.lower)
         return max(-worst[0][0], 0.0)
 

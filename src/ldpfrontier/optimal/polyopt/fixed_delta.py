@@ -22,12 +22,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.geometry.block_key import BlockKey, block_keys
@@ -244,13 +246,16 @@ class FixedDeltaBounds:
             lower, prior, costs = (x[order] for x in (block.lower, block.prior, block.fold(row)))
             sums = subset_sums(lower), subset_sums(prior), subset_sums(costs)
             self._tables.append(_BlockTables(lower, prior, costs, order, *sums))
-        self._critical = [_CriticalVertices.of(tables) for tables in self._tables]
         groups = np.array([block.prior.sum() for block in blocks])
         # Slopes of Z log Z at the least Z, and at the largest plus the largest finite bound.
         self._slopes = (
             1.0 + math.log1p(math.expm1(-epsilon) * float(groups.max())),
             1.0 + epsilon + self._max_bound,
         )
+
+    @cached_property
+    def _critical(self) -> list[_CriticalVertices]:
+        return [_CriticalVertices.of(tables) for tables in self._tables]
 
     def at(self, s0: int, delta: float, enough: float) -> float:
         """Bound the reduced costs at one delta, closely if they are above `enough`."""
@@ -269,10 +274,16 @@ class FixedDeltaBounds:
         All blocks but one are among those at `low` that are not special, and one is special, at `high`. So
         with T_s and T*_s the conjugates max_w (f_s - lam z_s) of either, -F(lam) = sum_s T_s + max_s (T*_s -
         T_s), at the cost of a single special value.
+
+        Raises
+        ------
+        TimeIsUp
         """
-        values = range(len(self._tables))
-        usual = [self.undominated(BlockKey(s, low, False)) for s in values]
-        special = [self.undominated(BlockKey(s, high, True)) for s in values]
+        usual, special = list[Vertices](), list[Vertices]()
+        for s in range(len(self._tables)):
+            check_time()
+            usual.append(self.undominated(BlockKey(s, low, False)))
+            special.append(self.undominated(BlockKey(s, high, True)))
 
         def at(lam: float) -> tuple[float, float]:
             tops, best = (
@@ -294,7 +305,7 @@ class FixedDeltaBounds:
         )
         b = np.exp([-low, -high])
         critical = []
-        excess = np.zeros(len(self._critical))  # of the best critical vertex over the chord of its block
+        excess = np.zeros(len(self._tables))  # of the best critical vertex over the chord of its block
         for s, vertices in enumerate(self._critical):
             delta, values = vertices.between(low, high, self._epsilon, lam, s == s0)
             share = (np.exp(-delta) - b[1]) / (b[0] - b[1])

@@ -23,6 +23,7 @@ With distinct pairs on larger tables the third step and a search of all deltas f
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -31,10 +32,13 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal, generate_proximal
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import basic_channel, generate
 from ldpfrontier.optimal.geometry.polytope import Block
+from ldpfrontier.optimal.geometry.vertex_list import VertexList
+from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.polyopt.distinct_pairs import DistinctPairsFamily
 from ldpfrontier.optimal.polyopt.settings import SETTINGS
 from ldpfrontier.optimal.products.decomposition import Decomposition
@@ -119,7 +123,11 @@ def polyopt_published(
         Channel with at most a1 a2 outputs, inputs in row-major order, and the prices of the bound.
     """
     utility = MutualInformation(centre)
-    product = BlockProduct([Block(L, P, epsilon) for L, P in zip(lower, centre, strict=True)], centre)
+    blocks = list[VertexList]()
+    for L, P in zip(lower, centre, strict=True):
+        check_time()
+        blocks.append(Block(L, P, epsilon))
+    product = BlockProduct(blocks, centre)
     return _published(product, epsilon, utility, start, tolerance, max_rounds)
 
 
@@ -135,12 +143,41 @@ def _published(
     regime = choose("simplex, all pairs", Call(product.centre.size, vertices=product.size))
     tall = regime.name == "coupled"
     decomposition = Decomposition(product, epsilon, SETTINGS.max_simplex_work if tall else math.inf)
-    share, error = GENERATION.inner_share, partial(pricing_error, [product])
-    fine, first = max(PRODUCTS.finest_gap, share * tolerance), start_columns(start, utility)
-    if tall:
+    fine = max(PRODUCTS.finest_gap, GENERATION.inner_share * tolerance)
+    found = None
+    if not tall:
+        # Where the time is up before a restricted master is solved, there is the coupling.
+        with suppress(TimeIsUp):
+            found = _generated(
+                product,
+                decomposition,
+                utility,
+                start,
+                fine,
+                tolerance,
+                max_rounds,
+                proximal=regime.name == "proximal",
+            )
+    if found is None:
         found = _coupled(product, decomposition, utility, start, fine, tolerance)
-        return replace(found, method=regime.method())
-    if regime.name == "proximal":
+    return replace(found, method=regime.method())
+
+
+def _generated(
+    product: BlockProduct,
+    decomposition: Decomposition,
+    utility: MutualInformation,
+    start: Channel | None,
+    fine: float,
+    tolerance: float,
+    max_rounds: int,
+    *,
+    proximal: bool,
+) -> Optimum:
+    """Return the optimum by column generation from a decomposition, with the prices of its bound."""
+    share, error = GENERATION.inner_share, partial(pricing_error, [product])
+    first = start_columns(start, utility)
+    if proximal:
         aim = max(tolerance, GENERATION.finest_gap)
         duals = decomposition.solve(product.explore, gap=max(SETTINGS.start_gap, fine)).ravel()
         if decomposition.coupling_loss() <= aim:
@@ -150,29 +187,27 @@ def _published(
                 product, Columns.join(first), utility, [duals], tolerance=tolerance, max_rounds=1, error=error
             )
             if found.gap <= aim or max_rounds == 1:
-                return replace(found, method=regime.method())
+                return found
         first.append(decomposition.columns())
         with recorded_failure("more rounds without a refinement", RuntimeError):
             duals = decomposition.refine(gap=share * aim).ravel()
             first.append(decomposition.columns())
-        found = generate_proximal(
+        return generate_proximal(
             *(product, Columns.join(first), utility, [duals]),
             tolerance=tolerance,
             max_rounds=max_rounds,
             error=error,
         )
-        return replace(found, method=regime.method())
     duals = decomposition.solve(product.explore, gap=fine).ravel()
     columns = Columns.join([decomposition.columns(), *first])
     product.resolution = share * tolerance * float(duals.sum())
-    found = generate(
+    return generate(
         *(product, columns, utility),
         tolerance=tolerance,
         max_rounds=max_rounds,
         stable_duals=duals,
         error=error,
     )
-    return replace(found, method=regime.method())
 
 
 def _coupled(
@@ -192,7 +227,7 @@ def _coupled(
     channels = [] if start is None else [start]
     channels.append(basic_channel(*decomposition.weighted_columns()))
     best, aim = max(channels, key=utility), max(tolerance, GENERATION.finest_gap)
-    if bound - utility(best) > aim * bound:
+    if bound - utility(best) > aim * bound and not time_is_up():
         errors = ArithmeticError, RuntimeError, ValueError
         with recorded_failure("the coupling before its refinement", *errors):
             refined = decomposition.refine(gap=GENERATION.inner_share * aim).ravel()
@@ -233,22 +268,27 @@ def polyopt_distinct(
     intervals = kept and any(len(x) != 2 for x in family.deltas)
     regime = choose(cone, replace(call, vertices=all_pairs.size, intervals=intervals))
     if regime.name == "in turns":
-        found = _in_turns(family, epsilon, utility, first, tolerance, max_rounds)
+        found = _in_turns(family, epsilon, utility, start, tolerance, max_rounds)
         return replace(found, method=regime.method())
     decomposition = Decomposition(all_pairs, epsilon)
     decomposition.solve(all_pairs.explore)
     duals = decomposition.solve(family.search, gap=SETTINGS.start_gap).ravel()
     family.resolution = GENERATION.inner_share * tolerance * float(duals.sum())
-    found = generate(
-        family,
-        Columns.join([decomposition.columns(), *first]),
-        utility,
-        tolerance=tolerance,
-        max_rounds=max_rounds,
-        stable_duals=duals,
-        smoothing=(0.0,) if regime.name == "exact" else GENERATION.smoothing,
-        error=family.error,
-    )
+    try:
+        found = generate(
+            family,
+            Columns.join([decomposition.columns(), *first]),
+            utility,
+            tolerance=tolerance,
+            max_rounds=max_rounds,
+            stable_duals=duals,
+            smoothing=(0.0,) if regime.name == "exact" else GENERATION.smoothing,
+            error=family.error,
+        )
+    except TimeIsUp:  # the coupling needs no restricted master
+        channels = [basic_channel(*decomposition.weighted_columns()), *([] if start is None else [start])]
+        best, noise = max(channels, key=utility), family.error(duals)
+        found = certified(best, utility(best), float(duals.sum()), tolerance, noise=noise)
     return replace(found, method=regime.method())
 
 
@@ -268,17 +308,26 @@ def _distinct_from_all_pairs(
     a1, a2 = family.centre.shape
     channels = [optimum.channel, secret_randomized_response(a1, a2, epsilon)]
     best = max([*channels, *([] if start is None else [start])], key=utility)
-    excess = family.search_by_tangents(duals, tolerance * optimum.value)
+    try:
+        excess = family.search_by_tangents(duals, tolerance * optimum.value)
+    except TimeIsUp:
+        return _bounded_by_nonrobust(best, family, tolerance)
     noise = family.error(duals + excess * family.scale)
     bound = min(float(duals.sum()) + excess, entropy(family.centre))
     return certified(best, utility(best), bound, tolerance, noise=noise)
+
+
+def _bounded_by_nonrobust(channel: Channel, family: DistinctPairsFamily, tolerance: float) -> Optimum:
+    """Return a mechanism with the bound of NR."""
+    value, bound = MutualInformation(family.centre)(channel), nonrobust_bound(family.centre, family.epsilon)
+    return certified(channel, value, bound, tolerance, error=0.0)
 
 
 def _in_turns(
     family: DistinctPairsFamily,
     epsilon: float,
     utility: MutualInformation,
-    first: list[Columns],
+    start: Channel | None,
     tolerance: float,
     max_rounds: int,
 ) -> Optimum:
@@ -289,7 +338,7 @@ def _in_turns(
     in coupling, the decomposition gives duals and columns to go on from.
     """
     aim = max(tolerance, GENERATION.finest_gap)
-    all_pairs = family.all_pairs
+    all_pairs, first = family.all_pairs, start_columns(start, utility)
     used, bound = ProductFamily([all_pairs]), math.inf
     decomposition = Decomposition(all_pairs, epsilon)
     decomposition.solve(all_pairs.explore, gap=SETTINGS.start_gap)
@@ -301,7 +350,12 @@ def _in_turns(
         duals = optimum.prices
         first += start_columns(optimum.channel, utility)
     generation = Proximal(used, Columns.join(first), utility)
-    optimum = generation.improve([duals], tolerance=tolerance, max_rounds=max_rounds)
+    try:
+        optimum = generation.improve([duals], tolerance=tolerance, max_rounds=max_rounds)
+    except TimeIsUp:  # the coupling needs no restricted master
+        channel = basic_channel(*decomposition.weighted_columns()) if decomposable else optimum.channel
+        best = max([channel, *([] if start is None else [start])], key=utility)
+        return _bounded_by_nonrobust(best, family, tolerance)
     duals = optimum.prices
     rounds = optimum.iterations
     # What the search may leave open is little of what the columns are generated to.

@@ -32,6 +32,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.numerics.highs import OutOfIterations, add_column, new_lp, solve
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.geometry.vertex_list import best_at_slope
@@ -70,8 +71,8 @@ class Decomposition:
     epsilon : float
         In nats, > 0.
     work : float
-        Most simplex iterations in all, times the rows of their programs. Without any left, the duals and the
-        weights are those of the last program that was solved.
+        Most simplex iterations in all, times the rows of their programs. Without any left, as when the time
+        is up, the duals and the weights are those of the last program that was solved.
     """
 
     def __init__(self, first: BlockProduct, epsilon: float, work: float = math.inf) -> None:
@@ -240,7 +241,13 @@ class Decomposition:
         return weights
 
     def _solve_lp(self) -> float:
-        """Solve the LP, if the work is enough; return the value of the last one, with the tangents of h."""
+        """Solve the LP, if work and time are left; return the value of the last one, with the tangents of h.
+
+        Raises
+        ------
+        TimeIsUp
+            If it is up before the first one is solved.
+        """
         try:
             if self._leaving:
                 self._solve_within_work()
@@ -248,7 +255,9 @@ class Decomposition:
                     self._lp.changeColBounds(theta, 0.0, 0.0)
                 self._leaving = []
             value, self._primal, self._row_duals = self._solve_within_work()
-        except OutOfIterations:
+        except (OutOfIterations, TimeIsUp) as error:
+            if isinstance(error, TimeIsUp) and not self._primal.size:
+                raise
             self._work_left = 0.0
             return self._value()
         self._duals = self._row_duals[: self._duals.size].reshape(self._duals.shape)

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.optimal.polyopt.solve import allowed_level
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.pricing import BlockProduct
@@ -116,14 +117,14 @@ def shared_budget_mechanism(
     tolerance, max_rounds
         As in `column_generation.generate`, for the joint columns.
     start : Channel
-        A mechanism whose columns are used, too; the result where linear programs fail.
+        A mechanism whose columns are used, too; the result where linear programs fail or the time is up.
 
     Returns
     -------
     channel : Channel
     rounds : int
     """
-    if ball.order < SETTINGS.min_order or ball.radius == math.inf:
+    if ball.order < SETTINGS.min_order or ball.radius == math.inf or time_is_up():
         return start, 0
     for most in (SETTINGS.multipliers, 1):
         family = BudgetMultiplierFamily(ball, epsilon, most)

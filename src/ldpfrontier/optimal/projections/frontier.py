@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
+from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.products.ball_family import BallFamily
@@ -26,7 +28,7 @@ from ldpfrontier.uncertainty.settings import SETTINGS as UNCERTAINTY
 
 
 def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int, *, choose_shares: bool = False) -> float:
-    """Return an upper bound on the utility of every (eps, F)-RLDP mechanism, in nats.
+    """Return an upper bound on the utility of every (eps, F)-RLDP mechanism, in nats; inf if the time is up.
 
     Parameters
     ----------
@@ -40,16 +42,18 @@ def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int, *, choose_sh
         Whether one group may have more than half of the budget. That is a smaller class, and on larger tables
         takes more nodes.
     """
-    shares = np.full(len(ball.centre), 0.5)
-    if choose_shares:
-        shares = best_shares(ball.sensitive, lambda x: _estimate(_class_at(ball, epsilon, x)))
-    families = [_class_at(ball, epsilon, shares)]
-    if ball.order < 1:
-        # At few nodes that of order 1 may be the lower one, although it is the larger class.
-        inner = RenyiBall(ball.centre, ball.radius, 1.0)
-        families.append(BallFamily(inner, epsilon, distinct=True, radii=inscribed_radii(ball, shares)))
-    found = (bounded_class(own, SETTINGS.finest_gap, max_nodes, only_bound=True) for own in families)
-    return min(own.bound for own in found)
+    bound, shares = math.inf, np.full(len(ball.centre), 0.5)
+    with suppress(TimeIsUp):
+        if choose_shares:
+            shares = best_shares(ball.sensitive, lambda x: _estimate(_class_at(ball, epsilon, x)))
+        families = [_class_at(ball, epsilon, shares)]
+        if ball.order < 1:
+            # At few nodes that of order 1 may be the lower one, although it is the larger class.
+            inner = RenyiBall(ball.centre, ball.radius, 1.0)
+            families.append(BallFamily(inner, epsilon, distinct=True, radii=inscribed_radii(ball, shares)))
+        for own in families:
+            bound = min(bound, bounded_class(own, SETTINGS.finest_gap, max_nodes, only_bound=True).bound)
+    return bound
 
 
 def _class_at(ball: RenyiBall, epsilon: float, shares: FloatArray) -> BallFamily:

@@ -18,12 +18,14 @@ its affine bounds is a better vertex, which changes the duals. So there are pass
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.rounding import sum_bound
 from ldpfrontier.optimal.certificate.delta_sweep import DeltaSweep
 from ldpfrontier.optimal.certificate.dual_certificate import Certificate
@@ -70,7 +72,7 @@ class CertificateSchedule:
         """Refine a certificate in portions of nodes, until it is near its aim or far from it for good."""
         excess, size, portion = math.inf, -1, math.ceil(self.pass_nodes / SETTINGS.portions)
         is_final, closing = self.slack <= SETTINGS.final_slack, SETTINGS.closed_ratio * aim
-        while size < certificate.node_count < self.nodes_left:
+        while size < certificate.node_count < self.nodes_left and not time_is_up():
             size = certificate.node_count
             excess = certificate.bound(min(portion, self.nodes_left - size))
             spent = certificate.node_count >= self.pass_nodes
@@ -110,29 +112,31 @@ def certified_bound(
     schedule = CertificateSchedule(max_nodes, int(total * max_nodes))
     sweep, repeats = DeltaSweep(family, SETTINGS.knots if deltas else 1), SETTINGS.max_passes
     joint: Proximal | None = None
-    while schedule.passes_left > 0:
-        if joint is None:
-            duals = decomposition.solve(family.explore, gap=gap)
-            if decomposition.coupling_loss() > gap:
-                duals = decomposition.solve_refined(family.explore, gap=gap)
-                joint = Proximal(family, decomposition.columns(), utility)
-        if joint is not None:
-            _, duals = _improve_joint(family, joint, duals, gap)
-        value = float(duals.sum())
-        new = _search_deltas(sweep, duals, schedule.slack * value * _shares(family))
-        # Duals of what was known before are not worth a certificate.
-        if (new or sweep.excess > GENERATION.inner_share * schedule.slack * value) and repeats > 1:
-            repeats -= 1
-            continue
-        certificate, aim = _certificate(family, sweep, duals, schedule.slack)
-        schedule.run(certificate, aim)
-        if sweep.add_violations(certificate):
-            sweep.polish(duals)
+    with suppress(TimeIsUp):  # the bounds so far hold
+        while schedule.passes_left > 0:
+            if joint is None:
+                duals = decomposition.solve(family.explore, gap=gap)
+                if decomposition.coupling_loss() > gap:
+                    duals = decomposition.solve_refined(family.explore, gap=gap)
+                    joint = Proximal(family, decomposition.columns(), utility)
+            if joint is not None:
+                _, duals = _improve_joint(family, joint, duals, gap)
+            value = float(duals.sum())
+            new = _search_deltas(sweep, duals, schedule.slack * value * _shares(family))
+            # Duals of what was known before are not worth a certificate.
+            if (new or sweep.excess > GENERATION.inner_share * schedule.slack * value) and repeats > 1:
+                repeats -= 1
+                continue
+            certificate, aim = _certificate(family, sweep, duals, schedule.slack)
+            schedule.run(certificate, aim)
+            if sweep.add_violations(certificate):
+                sweep.polish(duals)
     columns = list[Columns]()
     if joint is not None and not only_bound:
         inner_gap = GENERATION.inner_share * gap
-        channel, duals = _improve_joint(family, joint, duals, inner_gap)
-        columns += start_columns(channel, utility)
+        with suppress(TimeIsUp):
+            channel, duals = _improve_joint(family, joint, duals, inner_gap)
+            columns += start_columns(channel, utility)
     return ClassBound(Columns.join([decomposition.columns(), *columns]), duals, schedule.bound)
 
 
@@ -147,17 +151,18 @@ def searched_bound(family: BallFamily, decomposition: Decomposition, gap: float)
     deltas, bound = _covers_deltas(family), math.inf
     passes = repeats = 1 if deltas else SETTINGS.search_passes
     sweep = DeltaSweep(family, SETTINGS.search_knots if deltas else 1)
-    while passes > 0:
-        duals = decomposition.solve(family.explore, gap=gap)
-        if _search_deltas(sweep, duals) and repeats > 1:
-            repeats -= 1
-            continue
-        certificate, _ = _certificate(family, sweep, duals, SETTINGS.final_slack)
-        excess = certificate.bound(len(duals) * SETTINGS.search_nodes)
-        bound = min(bound, sum_bound(duals, excess, family.scale))
-        passes -= 1
-        if sweep.add_violations(certificate):
-            sweep.polish(duals)
+    with suppress(TimeIsUp):
+        while passes > 0:
+            duals = decomposition.solve(family.explore, gap=gap)
+            if _search_deltas(sweep, duals) and repeats > 1:
+                repeats -= 1
+                continue
+            certificate, _ = _certificate(family, sweep, duals, SETTINGS.final_slack)
+            excess = certificate.bound(len(duals) * SETTINGS.search_nodes)
+            bound = min(bound, sum_bound(duals, excess, family.scale))
+            passes -= 1
+            if sweep.add_violations(certificate):
+                sweep.polish(duals)
     return bound
 
 

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.optimal.column_generation.proximal_bundle import ProximalFamily, generate_proximal
-from ldpfrontier.optimal.column_generation.smoothed import best_channel, generate
+from ldpfrontier.optimal.column_generation.smoothed import basic_channel, best_channel, generate
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.products.ball_family import BallFamily
@@ -84,8 +85,9 @@ def projected_mechanism(
     rounds : int
     """
     tolerance = max(SETTINGS.finest_gap, tolerance)
-    columns, duals, bound = bounded_class(family, tolerance, max_nodes)
-    channel, rounds = _generate_joint(family, columns, duals, tolerance, max_rounds, start)
+    decomposition, _ = first_decomposition(family, tolerance)
+    columns, duals, bound = _bounded(family, decomposition, tolerance, max_nodes)
+    channel, rounds = _generate_joint(family, decomposition, columns, duals, tolerance, max_rounds, start)
     return channel, bound, rounds
 
 
@@ -96,7 +98,8 @@ def mechanism_without_bound(
     tolerance = max(SETTINGS.finest_gap, tolerance)
     decomposition, _ = first_decomposition(family, tolerance)
     duals = decomposition.solve_refined(family.explore, gap=tolerance)
-    return _generate_joint(family, decomposition.columns(), duals, tolerance, max_rounds, start)
+    columns = decomposition.columns()
+    return _generate_joint(family, decomposition, columns, duals, tolerance, max_rounds, start)
 
 
 def first_decomposition(family: DecomposableFamily, gap: float) -> tuple[Decomposition, FloatArray]:
@@ -118,6 +121,13 @@ def first_decomposition(family: DecomposableFamily, gap: float) -> tuple[Decompo
 def bounded_class(family: BallFamily, gap: float, max_nodes: int, *, only_bound: bool = False) -> ClassBound:
     """Return a bound from so many nodes, with good duals and, unless only the bound counts, good columns."""
     decomposition, _ = first_decomposition(family, gap)
+    return _bounded(family, decomposition, gap, max_nodes, only_bound=only_bound)
+
+
+def _bounded(
+    family: BallFamily, decomposition: Decomposition, gap: float, max_nodes: int, *, only_bound: bool = False
+) -> ClassBound:
+    """Do as `bounded_class`, from the first decomposition."""
     if max_nodes > 0:
         return certified_bound(family, decomposition, gap, max_nodes, only_bound=only_bound)
     bound = searched_bound(family, decomposition, gap)
@@ -127,6 +137,7 @@ def bounded_class(family: BallFamily, gap: float, max_nodes: int, *, only_bound:
 
 def _generate_joint(
     family: DecomposableFamily,
+    decomposition: Decomposition,
     columns: Columns,
     duals: FloatArray,
     tolerance: float,
@@ -135,6 +146,23 @@ def _generate_joint(
 ) -> tuple[Channel, int]:
     """Generate joint columns of known vertices near some duals; return the mechanism, and the rounds."""
     utility = MutualInformation(family.ball.centre)
+    try:
+        return _generated(family, columns, duals, utility, tolerance, max_rounds, start)
+    except TimeIsUp:  # the coupling needs no restricted master
+        channels = [basic_channel(*decomposition.weighted_columns()), *([] if start is None else [start])]
+        return max(channels, key=utility), 0
+
+
+def _generated(
+    family: DecomposableFamily,
+    columns: Columns,
+    duals: FloatArray,
+    utility: MutualInformation,
+    tolerance: float,
+    max_rounds: int,
+    start: Channel | None,
+) -> tuple[Channel, int]:
+    """Do as `_generate_joint`, with restricted masters."""
     # No known column has a positive reduced cost at these.
     duals = duals + family.price(duals.ravel(), 0)[0] * family.ball.centre
     few = family.ball.sensitive.size <= PRODUCTS.few_groups
@@ -158,4 +186,6 @@ def _best_mixture(channel: Channel, other: Channel | None, utility: MutualInform
     """Return the best channel made of the columns of two, or of one."""
     if other is None:
         return channel
+    if time_is_up():
+        return max(channel, other, key=utility)
     return best_channel(Columns.join(c for given in (channel, other) for c in start_columns(given, utility)))

@@ -39,7 +39,8 @@ def test_the_optimum_is_that_of_the_program_over_columns(utility, epsilon) -> No
     best = by_columns(utility, epsilon)
     optimum = optimal_exact_cover(utility, epsilon, tolerance=1e-9, max_rounds=100, start=None)
     assert optimum.status == "optimal"
-    assert optimum.value == pytest.approx(best, rel=1e-6, abs=1e-9)
+    # Of small probabilities, the other program has no more digits.
+    assert optimum.value == pytest.approx(best, rel=1e-5, abs=1e-9)
     assert optimum.bound >= best * (1.0 - 1e-6) - 1e-9
     assert utility(optimum.channel) == pytest.approx(optimum.value, rel=1e-9, abs=1e-13)
     assert ldp_epsilon(optimum.channel) <= epsilon + 1e-12

@@ -1,11 +1,15 @@
 """The claims of kairouz2016: what tables must say for which verdict."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
 
 from falsified.kairouz2016 import LEDGER, expansion, minima, points, ratios, table
+from ldpfrontier.mechanisms import randomized_response
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.utility import FDivergence, MutualInformation
 from reproduction.ledger import claims
 from reproduction.ledger.claims import ANOTHER_READING, NOT_CHECKABLE, NOT_REPRODUCED, REPRODUCED
 from reproduction.results.tables import CHECKS, RESULTS
@@ -175,5 +179,28 @@ def test_from_where_the_geometric_mechanism_is_better():
         for name, value in (("geometric", 0.5), ("binary", binary), ("rr", 0.8))
     ]
     finding = decide("K-F6b", table(*rows))
-    assert finding.verdict == NOT_REPRODUCED
-    assert finding.explanation.endswith("at least as good: binary from ε = 7 to 8.")
+    assert finding.verdict == ANOTHER_READING
+    assert "at least as good: binary from ε = 7 to 8. Text and caption differ" in finding.explanation
+    assert finding.explanation.endswith("the better of the two has at least 1.60 times as much.")
+    both = table(
+        *({**row, "value": min(row["value"], 0.45)} if row["mechanism"] == "rr" else row for row in rows)
+    )
+    assert decide("K-F6b", both).verdict == NOT_REPRODUCED
+
+
+def test_by_how_much_a_printed_share_is_outside():
+    measured = decide(
+        "K-F3a", ratios(0.13, 0.17, "kl"), minima("kl", FIG3 | {("6", "rr"): (0.115, 0.14)})
+    ).measured
+    assert "(printed 10% is 1.6 points outside, of the 2.5 that its rounding allows)" in measured
+    assert measured.endswith("(printed 25% is inside).")
+
+
+def test_rr_is_never_optimal_with_a_letter_that_never_occurs():
+    prior, pair = [0.6, 0.4, 0.0], ([0.6, 0.4, 0.0], [0.1, 0.9, 0.0])
+    for measure in (MutualInformation(prior), FDivergence(*pair, "kl")):
+        for epsilon in (1.0, 5.0, 10.0):
+            best = optimal_ldp(measure, epsilon).value
+            # The share of reports that name the letter.
+            share = 1 / (math.exp(epsilon) + 2)
+            assert measure(randomized_response(3, epsilon)) < best - 0.1 * share * best

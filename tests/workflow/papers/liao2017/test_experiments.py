@@ -196,51 +196,26 @@ def test_statements(tables: dict[str, pd.DataFrame]) -> None:
 def test_verdicts(tables: dict[str, pd.DataFrame]) -> None:
     verdicts = {name: decide(LEDGER[name], tables) for name in LEDGER if name.startswith("Li-F")}
     assert {name: found.verdict for name, found in verdicts.items()} == {
-        "Li-F2a": ANOTHER_READING,
+        "Li-F2a": NOT_REPRODUCED,
         "Li-F2b": REPRODUCED,
         "Li-F2c": REPRODUCED,
-        "Li-F2d": ANOTHER_READING,
-        "Li-F3": ANOTHER_READING,
+        "Li-F2d": NOT_REPRODUCED,
+        "Li-F3": NOT_REPRODUCED,
     }
     assert "Pair 1, up to 0.5% of min H: at least 77.6%" in verdicts["Li-F2a"].measured
     assert "With the best $w_0$ instead of (1/2, 1/2) W' has" in verdicts["Li-F2a"].explanation
-    assert "exhaustive search in steps of 1/100, which" in verdicts["Li-F3"].explanation
+    assert "One in steps of 1/100 finds better channels than W', too" in verdicts["Li-F3"].explanation
     assert "For Triple 2 the certified optimum has more" in verdicts["Li-F3"].explanation
 
 
-@pytest.mark.parametrize("column", ["mean", "beyond"])
-def test_a_search_that_explains_other_leakages_explains_nothing(
-    tables: dict[str, pd.DataFrame], column: str
-) -> None:
-    """The opposite of each half: W' falls short below a leakage named, or does not beyond it."""
-    searches = tables["searches"]
-    opposite = {"mean": 0.9, "beyond": 0.99}[column]
-    for instance in ("Pair 1", "Pair 4", "Triple 2"):
-        falsified = searches.assign(
-            **{column: searches[column].mask(searches["instance"] == instance, opposite)}
-        )
+def test_a_search_explains_and_does_not_decide(tables: dict[str, pd.DataFrame]) -> None:
+    for searches in (tables["searches"].assign(mean=1.0, least=1.0, beyond=0.5), tables["searches"][:0]):
         for claim in ("Li-F2a", "Li-F2d", "Li-F3"):
-            found = decide(LEDGER[claim], {**tables, "searches": falsified})
+            found = decide(LEDGER[claim], {**tables, "searches": searches})
             assert found.verdict == NOT_REPRODUCED
-            assert found.explanation.endswith("No step of an exhaustive search explains all leakages named.")
-
-
-def test_a_search_that_was_not_made_explains_nothing(tables: dict[str, pd.DataFrame]) -> None:
-    searches = tables["searches"]
-    for made, expected in ((searches, ANOTHER_READING), (searches[searches["instance"] != "Pair 4"], None)):
-        partly = made if expected else pd.concat([made, select(searches, instance="Pair 4", steps=500)])
-        found = decide(LEDGER["Li-F2a"], {**tables, "searches": partly})
-        assert found.verdict == (expected or NOT_REPRODUCED)
+            assert ("What may explain the text" in found.explanation) == bool(len(searches))
     with_two = tables["statements"][tables["statements"]["quantity"] != summaries.OF_TWO]
     assert decide(LEDGER["Li-F2a"], {**tables, "statements": with_two}).verdict == NOT_CHECKABLE
-
-
-def test_one_step_must_explain_all(tables: dict[str, pd.DataFrame]) -> None:
-    searches = tables["searches"].assign(mean=0.99, beyond=0.9)
-    only = {"Pair 1": 100, "Pair 4": 500, "Triple 2": 100}
-    held = searches["steps"] == searches["instance"].map(only)
-    falsified = searches.assign(mean=searches["mean"].where(held, 0.8))
-    assert decide(LEDGER["Li-F2a"], {**tables, "searches": falsified}).verdict == NOT_REPRODUCED
 
 
 def share_tables(two: float, any_: float, share: float = 0.95) -> dict[str, pd.DataFrame]:

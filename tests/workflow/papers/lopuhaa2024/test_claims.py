@@ -67,7 +67,7 @@ def test_without_tables_nothing_is_checkable(claim):
 
 def test_errata_name_tests_that_exist():
     errata = claims.errata_of(PAPER)
-    assert len(errata) == 5
+    assert len(errata) == 10
     for erratum in errata:
         file, _, function = erratum.test.partition("::")
         assert re.search(rf"^def {function}\(", (ROOT / file).read_text(encoding="utf-8"), re.M), erratum.test
@@ -89,6 +89,8 @@ def test_worked_example():
     assert verdict("L-E5", example=table(0.7, 1.4)) == ANOTHER_READING
     assert verdict("L-E5", example=table(0.6, 1.5)) == NOT_REPRODUCED
     assert verdict("L-E5", example=table(0.7, 1.5)) == NOT_REPRODUCED
+    # A misprint is one only if the paper goes on with the right number.
+    assert verdict("L-E5", example=table(0.7, 1.4)[:1]) == NOT_CHECKABLE
     assert verdict("L-E1", example=table(0.6, 1.4)) == NOT_CHECKABLE
 
 
@@ -129,10 +131,21 @@ def test_theorems_by_direct_optimization():
 
 
 def test_outputs_of_polyopt():
-    theorems = CHECKS.table([check("lopuhaa2024", "L-T3", "60 records", "outputs", 4.0, "<=", 4.0)])
-    for outputs, expected in ((10, REPRODUCED), (11, NOT_REPRODUCED)):
+    def theorems(value):
+        plain = ("lopuhaa2024", "L-T3", "60 records")
+        return CHECKS.table(
+            [
+                check(*plain, "outputs", 4.0, "<=", 4.0),
+                check(*plain, "I(X; Y)", value, ">=", 0.5, tolerance=1e-6),
+            ]
+        )
+
+    for outputs, expected in ((11, NOT_REPRODUCED), (10, REPRODUCED)):
         fig2 = rows("nmi", SMALL, instances=["sex, race"], epsilons=LEVELS, outputs=outputs)
-        assert verdict("L-T3", theorems=theorems, fig2=fig2) == expected
+        assert verdict("L-T3", theorems=theorems(0.5), fig2=fig2) == expected
+    # A mechanism with more outputs could have more utility.
+    assert verdict("L-T3", theorems=theorems(0.49), fig2=fig2) == NOT_REPRODUCED
+    assert verdict("L-T3", theorems=theorems(0.5)[:1]) == NOT_CHECKABLE
 
 
 # Orderings
@@ -162,8 +175,8 @@ def test_orderings_that_end_at_high_levels_are_another_reading():
     found = claims.decide(LEDGER["L-S81b"], {"orderings": orderings(beyond, "2 x 5")})
     assert found.verdict == ANOTHER_READING
     assert (
-        "All parts hold with a grid up to ε = 1.5, 2, 2.5, 3. On ours, up to 4: Does not hold: GRR"
-        in found.explanation
+        "to ε = 1.5, 2, 2.5, 3, 4, 5, all parts hold with those up to 1.5, 2, 2.5, 3 only, which was "
+        "seen with the outcome known. On ours, up to 4: Does not hold: GRR" in found.explanation
     )
     assert verdict("L-S82", mean_orderings=means(beyond)) == ANOTHER_READING
 

@@ -39,10 +39,9 @@ def test_what_the_paper_states_is_reproduced(claim):
     assert found.verdict == REPRODUCED, found.explanation
 
 
-@pytest.mark.parametrize("claim", [claim for claim in LEDGER if claim.startswith("Li-F")])
+@pytest.mark.parametrize("claim", ["K-F3b", "K-F6b", "L-E2"])
 def test_another_reading(claim):
-    read = case(claim).read
-    assert read is None or decide(LEDGER[claim], read).verdict == ANOTHER_READING
+    assert decide(LEDGER[claim], case(claim).read).verdict == ANOTHER_READING
 
 
 @pytest.mark.parametrize("claim", LEDGER)

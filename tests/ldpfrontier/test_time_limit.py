@@ -1,0 +1,282 @@
+"""Every optimizer keeps `max_seconds`: what is returned is private, bounded, and says what ended it.
+
+The clock of these tests counts how often it is asked, and time is up after a number of times: then every
+place that asks is tried, on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import ldpfrontier as l
+from ldpfrontier.hamming.dp_leakage import hamming_leakages
+from ldpfrontier.numerics import deadline
+from ldpfrontier.optimal import registry, robust
+from ldpfrontier.optimal.polyopt import solve as polyopt
+from ldpfrontier.optimal.registry import LIMITS
+
+END = 1e12
+
+
+class Clock:
+    """A clock on which time is up after it was asked a number of times."""
+
+    def __init__(self, left: float) -> None:
+        self.left, self.asked = left, 0
+
+    def __call__(self) -> float:
+        self.asked += 1
+        return 0.0 if self.asked <= self.left else END
+
+
+class Case(NamedTuple):
+    """A call, the level of a channel, what it may be, and limits of sizes that decide which engine runs."""
+
+    call: Callable[..., Any]
+    level: Callable[[l.Channel], float]
+    most: float
+    sizes: dict[str, int] = {}  # noqa: RUF012
+
+
+def drawn(*shape: int, seed: int = 0, sparse: float = 1.0) -> np.ndarray:
+    return np.random.default_rng(seed).dirichlet(np.full(np.prod(shape), sparse)).reshape(shape)
+
+
+def ball_of(*shape: int) -> l.RenyiBall:
+    return l.RenyiBall.confidence(np.random.default_rng(0).integers(5, 50, shape))
+
+
+def ldp(utility: Any, epsilon: float) -> Case:
+    return Case(lambda **k: l.optimal_ldp(utility, epsilon, **k), l.ldp_epsilon, epsilon)
+
+
+def over(ball: l.RenyiBall, sizes: dict[str, int] | None = None, **options: Any) -> Case:
+    def level(channel: l.Channel) -> float:
+        k = options.get("conditional_epsilon", np.inf)
+        beyond = l.conditional_epsilon(channel, ball.centre.shape) > k * (1.0 + 1e-9) + 1e-9
+        return np.inf if beyond else ball.worst_case_epsilon(channel)
+
+    return Case(lambda **k: l.optimal_robust(ball, 1.0, **options, **k), level, 1.0, sizes or {})
+
+
+def unconditional(prior: np.ndarray, sizes: dict[str, int] | None = None) -> Case:
+    return Case(
+        lambda **k: l.optimal_unconditional(prior, 1.0, **k),
+        lambda channel: l.unconditional_epsilon(channel, prior.shape),
+        1.0,
+        sizes or {},
+    )
+
+
+def inside(cone: l.PolyhedralCone, call: Callable[..., Any]) -> Case:
+    """Take the largest violation of an inequality for a level."""
+    return Case(call, lambda channel: float((cone.inequalities @ channel.matrix).max()), 0.0)
+
+
+def told_apart(hypotheses: np.ndarray, leakage: float, **options: Any) -> Case:
+    return Case(
+        lambda **k: l.optimal_leakage(hypotheses, leakage, **options, **k),
+        lambda channel: max(l.mutual_information(p, channel, bits=True) for p in hypotheses),
+        leakage,
+    )
+
+
+def distorted(solve: Callable[..., Any], sources: l.SourceSet) -> Case:
+    return Case(lambda **k: solve(sources, 0.3, **k), sources.distortion, 0.3)
+
+
+def association(counts: Any) -> Case:
+    odds = l.OddsRatios.confidence(counts)
+    return Case(
+        lambda **k: l.optimal_association(odds, 1.0, **k),
+        lambda channel: l.association_epsilon(channel, odds),
+        1.0,
+    )
+
+
+def mechanism(cone: Any, prior: np.ndarray, **options: Any) -> Callable[..., Any]:
+    return lambda **k: l.optimal_mechanism(l.MutualInformation(prior), cone, **options, **k)
+
+
+def calibration(ball: l.RenyiBall) -> Case:
+    shape = ball.centre.shape
+    return Case(
+        lambda **k: l.calibrated(lambda x: l.secret_randomized_response(*shape, x), ball, 1.0, **k),
+        ball.worst_case_epsilon,
+        1.0,
+    )
+
+
+def reports(ball: l.RenyiBall) -> Case:
+    return Case(lambda **k: l.improved_reporting(ball, 1.0, **k), ball.worst_case_epsilon, 1.0)
+
+
+BALL, WIDE = l.RenyiBall.confidence([[30, 10, 5], [10, 30, 9]]), ball_of(3, 4)
+HYPOTHESES = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+SOURCES = l.SourceSet(np.random.default_rng(0).dirichlet(np.ones(6), 4))
+SIX, RAYS = l.local_cone(6, 1.0), l.unconditional_cone((2, 3), 1.0)
+PEAKED = l.FDivergence(np.append(drawn(40), 0.0), np.append(0.0, drawn(40, seed=1)))
+
+SMALL = {
+    "LDP, listed": ldp(l.MutualInformation(drawn(9)), 1.0),
+    "LDP, packing": ldp(l.MutualInformation(drawn(22)), 2.0),
+    "LDP, a divergence": ldp(l.FDivergence(drawn(40), drawn(40, seed=1)), 1.0),
+    "LDP, an infinite divergence": ldp(PEAKED, 1.0),
+    "NR": Case(
+        lambda **k: l.optimal_nonrobust(drawn(7, 5), 1.0, **k),
+        lambda channel: l.rldp_epsilon(channel, drawn(7, 5) / drawn(7, 5).sum(axis=1, keepdims=True)),
+        1.0,
+    ),
+    "unconditional, listed": unconditional(drawn(3, 3)),
+    "unconditional, PolyOpt": unconditional(ball_of(3, 4).centre, {"max_listed_inputs": 4}),
+    "PolyOpt": over(WIDE),
+    "PolyOpt, proximal": over(WIDE, {"max_exact_vertices": 0}),
+    "PolyOpt, coupled": over(WIDE, {"max_master_cells": 5}),
+    "PolyOpt, distinct": over(WIDE, pairs="distinct"),
+    "PolyOpt, distinct from all": over(WIDE, {"max_master_cells": 5, "max_sensitive": 1}, pairs="distinct"),
+    "PolyOpt, in turns": over(WIDE, {"max_exact_vertices": 0, "max_kept_vertices": 0}, pairs="distinct"),
+    "projections, joint": over(BALL, envelope="projections", max_nodes=50),
+    "projections, blocks": over(WIDE, {"max_joint_cells": 5}, envelope="projections", max_nodes=50),
+    "projections, distinct": over(
+        BALL, {"max_joint_cells": 5}, envelope="projections", pairs="distinct", max_nodes=50
+    ),
+    "F, joint": over(BALL, envelope="exact", max_nodes=50),
+    "F, ascent": over(BALL, {"max_joint_cells": 5}, envelope="exact", max_nodes=50),
+    "two levels, joint": over(BALL, envelope="exact", conditional_epsilon=0.5, max_nodes=50),
+    "two levels, public": over(WIDE, {"max_joint_cells": 5}, conditional_epsilon=0.0, max_nodes=50),
+    "two levels, search": over(
+        BALL, {"max_joint_cells": 5}, envelope="exact", conditional_epsilon=0.5, max_rounds=4, max_nodes=9
+    ),
+    "a cone, rays": inside(SIX, mechanism(SIX, np.full(6, 1 / 6))),
+    "a cone, cuts": Case(
+        mechanism(l.robust_cone(BALL, 1.0), BALL.centre, max_nodes=50), BALL.worst_case_epsilon, 1.0
+    ),
+    "association": association([[30, 20], [10, 40]]),
+    "estimation, staircases": inside(SIX, lambda **k: l.optimal_estimation(drawn(6), SIX, **k)),
+    "estimation, rays": inside(RAYS, lambda **k: l.optimal_estimation(BALL.centre, RAYS, **k)),
+    "separate reports": reports(BALL),
+    "leakage": told_apart(HYPOTHESES, 0.1),
+    "leakage, two outputs": told_apart(np.array([[0.5, 0.5], [0.2, 0.8]]), 0.1, outputs=2),
+    "DP leakage": distorted(l.hamming_leakage, SOURCES),
+    "DP leakages": distorted(lambda s, D, **k: hamming_leakages(s, [0.5, D], **k)[1], SOURCES),
+    "MI leakage": distorted(l.information_leakage, SOURCES),
+    "calibration": calibration(BALL),
+}
+
+TALL = {
+    "LDP": ldp(l.MutualInformation(drawn(33, seed=2, sparse=0.05)), 12.0),
+    "NR": Case(
+        lambda **k: l.optimal_nonrobust(drawn(40, 20), 1.0, **k),
+        lambda channel: l.rldp_epsilon(channel, drawn(40, 20) / drawn(40, 20).sum(axis=1, keepdims=True)),
+        1.0,
+    ),
+    "unconditional": unconditional(drawn(16, 7)),
+    "PolyOpt": over(ball_of(14, 12)),
+    "projections": over(ball_of(16, 7), envelope="projections", pairs="distinct", max_nodes=100_000),
+    "F": over(ball_of(16, 7), envelope="exact", max_nodes=100_000),
+    "two levels": over(ball_of(16, 7), envelope="exact", conditional_epsilon=1.0, max_nodes=100_000),
+    "rays": inside(cone := l.polyopt_cone(WIDE.lower_bounds, 1.0), mechanism(cone, WIDE.centre)),
+    "association": association(np.random.default_rng(0).integers(5, 50, (4, 4))),
+    "estimation": inside(
+        local := l.local_cone(14, 1.0), lambda **k: l.optimal_estimation(drawn(14), local, **k)
+    ),
+    "separate reports": reports(ball_of(12, 12)),
+    "leakage": told_apart(np.random.default_rng(1).dirichlet(np.ones(5), 10), 0.1),
+    "DP leakage": distorted(
+        l.hamming_leakage, sources := l.SourceSet(np.random.default_rng(1).dirichlet(np.ones(100), 20))
+    ),
+    "MI leakage": distorted(l.information_leakage, sources),
+    "calibration": calibration(ball_of(12, 12)),
+}
+
+TOLD = "as the time limit ended the computation"
+
+
+def check(found: Any, case: Case) -> None:
+    """Check what holds of every result: it keeps the level and its bound, and is optimal or says why not."""
+    assert case.level(found.channel) <= case.most * (1.0 + 1e-9) + 1e-9
+    if (status := getattr(found, "status", "bounded")) == "bounded":
+        assert TOLD in str(found.method)
+    if hasattr(found, "bound"):
+        assert found.lower_bound <= found.upper_bound
+        assert status in ("optimal", "bounded")
+
+
+def content(found: Any) -> list[object]:
+    """Return all that is said of a result but for how it was found."""
+    values = {name: value for name, value in vars(found).items() if name not in ("channel", "method")}
+    return [found.channel.matrix.tobytes(), *(np.asarray(value).tobytes() for value in values.values())]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return a function that gives the optimizers a clock to be asked so many times."""
+
+    def start(left: float) -> Clock:
+        own = Clock(left)
+        monkeypatch.setattr(deadline, "clock", own)
+        return own
+
+    return start
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_whenever_the_time_is_up_the_answer_holds(name, clock, monkeypatch) -> None:
+    case = SMALL[name]
+    for module in (registry, robust, polyopt):
+        monkeypatch.setattr(module, "LIMITS", replace(LIMITS, **case.sizes), raising=False)
+    full = case.call()
+    never = clock(np.inf)
+    assert content(case.call(max_seconds=1e6)) == content(full)
+    last = never.asked - 1
+    assert last >= 1, "nothing asks for the time"
+    for left in sorted({1, min(3, last), last // 2 or 1, last}):
+        clock(left)
+        found = case.call(max_seconds=1e6)
+        check(found, case)
+        if hasattr(full, "bound"):
+            assert left > 1 or found.status == "bounded"
+            # Each bounds the other.
+            assert found.lower_bound <= full.upper_bound * (1.0 + 1e-9)
+            assert full.lower_bound <= found.upper_bound * (1.0 + 1e-9)
+    assert content(case.call()) == content(full)
+
+
+@pytest.mark.parametrize("name", TALL)
+@pytest.mark.parametrize("left", [1, 6])
+def test_on_large_instances_the_answer_holds(name, left, clock) -> None:
+    case = TALL[name]
+    clock(left)
+    found = case.call(max_seconds=1e6)
+    check(found, case)
+    assert left > 1 or getattr(found, "status", "bounded") == "bounded"
+
+
+def test_no_time_at_all() -> None:
+    """Of a real clock nothing is left at once."""
+    found = (case := TALL["LDP"]).call(max_seconds=0)
+    check(found, case)
+    assert "within 0 s" in str(found.method)
+
+
+@pytest.mark.parametrize("left", [1, 4, 40])
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-8, 1e-5])
+def test_small_levels_are_kept_as_well(epsilon, left, clock) -> None:
+    prior, ball, utility = drawn(2, 3), BALL, l.MutualInformation(drawn(6))
+    calls = {
+        l.ldp_epsilon: lambda: l.optimal_ldp(utility, epsilon, max_seconds=1e6),
+        ball.worst_case_epsilon: lambda: l.optimal_robust(ball, epsilon, envelope="exact", max_seconds=1e6),
+        lambda channel: l.unconditional_epsilon(channel, (2, 3)): lambda: l.optimal_unconditional(
+            prior, epsilon, max_seconds=1e6
+        ),
+    }
+    for level, call in calls.items():
+        clock(left)
+        found = call()
+        assert level(found.channel) <= epsilon
+        assert found.value <= found.bound

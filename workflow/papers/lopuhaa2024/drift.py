@@ -1,0 +1,151 @@
+"""lopuhaa2024, beyond the paper: information against the drift of the population that a mechanism survives.
+
+A mechanism for F is private for the distributions that the sample makes plausible. Where the population has
+moved further away since, its level may be above epsilon. A larger F survives more and tells less, and so does
+a class whose guarantee is wider than F: the classes are compared at the share of distributions around P-hat
+that they survive.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ldpfrontier.information import entropy
+from ldpfrontier.priors import generator
+from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024.beyond import DRIFT
+from papers.lopuhaa2024.catalogue import ASSOCIATION, DRIFTS, MARGINALS
+from papers.lopuhaa2024.experiments import solve
+
+#: Iterations of proportional fitting, and the relative error of marginals at which it ends.
+_FITS, _FITTED = 1000, 1e-10
+#: By how much a level may exceed epsilon by rounding.
+_ROUNDING = 1e-9
+
+_log = logging.getLogger(__name__)
+
+
+# More than eight parameters: they are the keys of the configuration that reach a job by name.
+def drift(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    factors: Sequence[float],
+    shares: Sequence[float],
+    truths: int,
+    mechanisms: Sequence[str] = ("polyopt", "exact"),
+    beta: float = 0.05,
+    order: float = 2.0,
+    seed: int,
+    tolerance: float = 1e-3,
+    max_rounds: int = 300,
+) -> pd.DataFrame:
+    """Compute classes of mechanisms on one table of counts, and the share of drifted truths they survive.
+
+    Parameters
+    ----------
+    counts, epsilons, instance, beta, order, tolerance, max_rounds
+        As in `experiments.fig2`.
+    factors : sequence of float
+        By which the radius of F is multiplied.
+    shares : sequence of float
+        Truths are drawn around P-hat with the spread of a sample of n times the share.
+    truths : int
+        How many are drawn of every kind and spread.
+    mechanisms : sequence of str
+        Names in the catalogue, of mechanisms that depend on F.
+    seed : int
+        Root of the random streams.
+
+    Returns
+    -------
+    DataFrame
+        As `beyond.DRIFT`; what is out of reach has no row.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or a mechanism unknown.
+    """
+    table = np.asarray(counts, dtype=float)
+    drawn = {(kind, share): moved(table, kind, share, truths, seed) for kind in DRIFTS for share in shares}
+    rows = []
+    for factor in factors:
+        ball = RenyiBall.confidence(table, beta=beta, order=order, factor=factor)
+        for solution in solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
+            if solution.channel is None:
+                continue
+            for (kind, share), conditionals in drawn.items():
+                levels = rldp_epsilon(solution.channel, conditionals)
+                rows.append(
+                    {
+                        "size": " x ".join(map(str, table.shape)),
+                        "instance": instance,
+                        "beta": beta,
+                        "order": order,
+                        "epsilon": solution.epsilon,
+                        "mechanism": solution.mechanism,
+                        "factor": factor,
+                        "drift": kind,
+                        "records": float(np.rint(table.sum() * share)),
+                        "nmi": solution.value / entropy(ball.centre),
+                        "survived": float((levels <= solution.epsilon * (1.0 + _ROUNDING)).mean()),
+                        "median": float(np.median(levels)),
+                    }
+                )
+            _log.info("%s, factor %g, epsilon %g: %s", instance, factor, solution.epsilon, solution.mechanism)
+    return DRIFT.conform(pd.DataFrame(rows, columns=list(DRIFT.columns)))
+
+
+def moved(table: FloatArray, kind: str, share: float, number: int, seed: int) -> FloatArray:
+    """Draw conditionals of U given S around those of a table, with a part of the distribution as it is.
+
+    Parameters
+    ----------
+    table : ndarray, shape (a1, a2)
+        Counts.
+    kind : str
+        One of `catalogue.DRIFTS`.
+    share : float
+        The distribution is drawn from Dirichlet(share times the counts), the spread of so many records; a
+        cell without records stays empty. Its marginals, or its odds ratios, are then those of the table.
+    number : int
+    seed : int
+
+    Returns
+    -------
+    ndarray, shape (number, a1, a2)
+    """
+    rng = generator(seed, f"lopuhaa2024 drift {kind} {share:g}", table.size, 0)
+    gammas = rng.gamma(np.maximum(share * table, 0.0), size=(number, *table.shape))
+    P = gammas / gammas.sum(axis=(1, 2), keepdims=True)
+    if kind == MARGINALS:
+        P = fitted(np.broadcast_to(table / table.sum(), P.shape), P)
+    elif kind == ASSOCIATION:
+        P = fitted(P, np.broadcast_to(table / table.sum(), P.shape))
+    mass = P.sum(axis=2, keepdims=True)
+    return np.asarray(np.divide(P, mass, out=np.zeros_like(P), where=mass > 0))
+
+
+def fitted(association: FloatArray, marginals: FloatArray) -> FloatArray:
+    """Return distributions, (m, a1, a2), with the odds ratios of some and the marginals of others.
+
+    By iterative proportional fitting, which scales rows and columns in turns and so leaves odds ratios.
+    """
+    P: FloatArray = association.copy()
+    rows, columns = (marginals.sum(axis=axis, keepdims=True) for axis in (2, 1))
+    for _ in range(_FITS):
+        for axis, wanted in ((2, rows), (1, columns)):
+            sums = P.sum(axis=axis, keepdims=True)
+            P *= np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0)
+        if np.abs(P.sum(axis=2, keepdims=True) - rows).max() <= _FITTED:
+            break
+    return P
