@@ -63,7 +63,7 @@ def optimal_association(
         Relative gap at which to stop, 0 or more; 1e-4 is the finest one.
     max_nodes : int, optional
         Nodes of branch and bound per pricing: 200,000 by default, and on tables of more than 16 cells
-        3,000, for the bound alone.
+        20,000, for the bound alone.
     max_rounds : int
         Rounds of the search on tables of more than 16 cells, 1 or more. With the bound, all of them take
         half a minute of one core on a table of 16 x 7 cells and up to two minutes on one of 15 x 16.
@@ -113,7 +113,7 @@ def optimal_association(
         cone = AssociationCone(odds, epsilon)
         found = optimal_mechanism(utility, cone, tolerance=tolerance, max_nodes=nodes)
         return replace(found, method=regime.method(_MECHANISMS))
-    nodes = SEARCH.bound_nodes if max_nodes is None else max_nodes
+    nodes = EXACT.joint_nodes if max_nodes is None else max_nodes
     bound = association_bound(odds, epsilon, nodes)
     channel, found_in = _searched(odds, epsilon, regime.name == "search", rounds, tolerance)
     method = regime.method(_MECHANISMS)

@@ -71,10 +71,8 @@ class ConditionalSettings:
     #: Share by which such a ratio is raised, for the tolerances of linear programs, and by how much the
     #: largest means of gradients are.
     ratio_margin: float = 1e-6
-    #: Nodes per pricing of these, against those who know something about U.
-    bound_nodes: int = 3_000
     #: Optima of what mechanisms tell of U, after each of which there are more cuts of its cone.
-    cut_rounds: int = 8
+    cut_rounds: int = 6
     #: By how much a column violates a new one, relative to the scale P_U . w = 1.
     cut_violation: float = 1e-4
 
