@@ -40,6 +40,7 @@ _SURVIVED = f"share of drifted distributions at which the level is at most {EPSI
 
 #: What the numbers of the figure of classes are.
 _FACTOR = "best found / PolyOpt"
+_CALIBRATED_FACTOR = "over F / calibrated PolyOpt"
 
 #: The marker of equal levels, and the columns and dashes of what has no second level, by label.
 _SAME_LEVEL: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 7.5, "markerfacecolor": "none"}
@@ -104,7 +105,8 @@ def calibrated(table: pd.DataFrame) -> Figure:
     ----------
     table : DataFrame
         As `beyond.CALIBRATED`, of one setting. A mechanism is hollow as it is and full where it leaks what is
-        allowed; the optimum over F and the bound on all robust mechanisms are beside them.
+        allowed; the optimum over F and the bound on all robust mechanisms are beside them. The number is the
+        factor of the optimum over PolyOpt where that leaks what is allowed.
 
     Returns
     -------
@@ -125,6 +127,12 @@ def calibrated(table: pd.DataFrame) -> Figure:
             ax.plot([at, at], [before, after], color=look.colour, linewidth=0.9, zorder=2)
             for value, face in ((before, "white"), (after, look.colour)):
                 ax.plot([at], [value], **line(look, linestyle="", markerfacecolor=face, zorder=3))
+            if row["mechanism"] == "polyopt" and math.isfinite(row["exact"] / after):
+                # The axis has room for decades, and these two are near each other.
+                ax.annotate(
+                    f"×{row['exact'] / after:.2f}", (place, row["bound"]), xytext=(0, 2),
+                    textcoords="offset points", ha="center", va="bottom", fontsize=7.5,
+                )  # fmt: skip
         _set_level_axis(ax, rows["epsilon"])
         _set_nmi_axis(ax, float(rows["nmi"].min()) / 1.5)
 
@@ -132,6 +140,8 @@ def calibrated(table: pd.DataFrame) -> Figure:
     shown = [entry(FRONTIER, linewidth=0.9)]
     shown += [entry(LOOKS[name], linestyle="", markerfacecolor=LOOKS[name].colour) for name in found]
     shown += [entry(_HOLLOW, linestyle="")]
+    if "polyopt" in found:
+        shown += [Line2D([], [], linestyle="", marker=r"$×$", color="#333333", label=_CALIBRATED_FACTOR)]
     return plot_panels(by_pair(table), panel, NMI, share_x=False, share_y=False, legend=shown)
 
 
