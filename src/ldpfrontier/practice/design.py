@@ -50,7 +50,7 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 Purpose = Literal["frequencies", "information"]
 
 #: Mechanisms that are solved on large tables only if they are asked for: they may take minutes.
-SLOW = ("polyopt", "exact")
+SLOW = ("polyopt", "exact", "association")
 
 #: Those that take longest, one of an attacker.
 LONGEST = ("exact", "association")

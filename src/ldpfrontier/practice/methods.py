@@ -16,7 +16,6 @@ from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
@@ -171,5 +170,5 @@ BOUNDING: Mapping[Attacker, str] = {
 
 
 def usual_attacker(cells: int) -> Attacker:
-    """Return whom a design protects from unless told otherwise: acquaintances, if their optimum is known."""
-    return "acquaintance" if cells <= LIMITS.max_joint_cells else "insider"
+    """Return whom a design protects from unless told otherwise: acquaintances, if that does not take long."""
+    return "acquaintance" if cells <= SETTINGS.max_quick_cells else "insider"

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from ldpfrontier import verify
+from ldpfrontier.certificates.association import ASSUMED_ODDS, association_claim
 from ldpfrontier.certificates.document import level_claim, new_document, read, utility_claim
 from ldpfrontier.certificates.numbers import written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
@@ -13,14 +14,9 @@ from ldpfrontier.certificates.robust import ASSUMED
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.settings import SETTINGS
 
-#: What is said of a promise to acquaintances, for which the checker has no claim.
-NOT_PROVED = "The level for acquaintances was computed, and is not proved here."
-
 
 def level_certificate(private: PrivateChannel) -> dict[str, Any]:
     """Return a document that claims the promised levels for the whole numbers that are sampled.
-
-    Of a promise to acquaintances, it claims the levels for outsiders and insiders, and says so.
 
     Parameters
     ----------
@@ -38,13 +34,14 @@ def level_certificate(private: PrivateChannel) -> dict[str, Any]:
         claims += level_claim("local privacy", levels.record)(rows)
     elif against == "anyone":
         claims += level_claim("unconditional privacy", levels.anyone)(rows)
+    elif against == "acquaintance" and private.odds is not None:
+        claims.append(association_claim(private.odds, levels.acquaintance))
+        document["note"] = ASSUMED_ODDS
     else:
         claims.append(uncertainty_claim(ball, levels.outsider, rows))
         document["note"] = ASSUMED
-        if against != "outsider":
+        if against == "insider":
             claims += level_claim("privacy given U", levels.insider)(rows)
-        if against == "acquaintance":
-            document["note"] += f" {NOT_PROVED}"
     return document
 
 

@@ -11,7 +11,6 @@ from ldpfrontier.practice.csv_text import csv_text, key
 from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.estimation import Estimate, Frequency
 from ldpfrontier.practice.layout import columns, number, wrapped
-from ldpfrontier.practice.proof import NOT_PROVED
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
 
@@ -177,8 +176,6 @@ def audit_text(found: Audit, private: PrivateChannel) -> str:
     ]
     if found.proved:
         lines.append(f"The following is proved in exact arithmetic: {found.proved}.")
-    if private.certificate.against == "acquaintance":
-        lines.append(NOT_PROVED)
     if found.samples:
         lines.append(
             f"According to {found.samples:,} samples, the level is at least {found.lower:.6f}, with"

@@ -24,10 +24,10 @@ from ldpfrontier import (
 )
 from ldpfrontier.numerics import deadline
 from ldpfrontier.numerics.deadline import TimeIsUp
-from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.practice.attackers import ATTACKERS
 from ldpfrontier.practice.design import LONGEST
 from ldpfrontier.practice.methods import LDP_METHODS, ROBUST_METHODS
+from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.practice.texts import design_text
 from support.owndata import adult_table, flat
 
@@ -91,9 +91,9 @@ def test_protection_from_more_attackers_costs_information(table):
 def test_without_a_word_acquaintances_are_meant_where_their_optimum_is_known(table):
     made = design_channel(table, 1.0, mechanisms=["srr"])
     assert (made.against, made.intervals) == ("acquaintance", "exact")
-    wide = adult_table("income", "education")  # 2 x 16
-    assert wide.counts.size > LIMITS.max_joint_cells
-    assert design_channel(wide, 1.0, mechanisms=["srr"]).against == "insider"
+    large = adult_table("occupation", "education")  # 15 x 16
+    assert large.counts.size > SETTINGS.max_quick_cells
+    assert design_channel(large, 1.0, mechanisms=["srr"]).against == "insider"
     assert design_channel(flat(table), 1.0, mechanisms=["grr"]).intervals is None
 
 

@@ -18,7 +18,7 @@ from support.owndata import channel_of, flat, small_table
     [
         ("outsider", "polyopt", ["privacy over F"]),
         ("insider", "srr", ["privacy over F", "privacy given U"]),
-        ("acquaintance", "association", ["privacy over F", "privacy given U"]),
+        ("acquaintance", "association", ["privacy for all who know something about U"]),
         ("anyone", "srr", ["unconditional privacy"]),
     ],
 )
@@ -32,16 +32,24 @@ def test_the_levels_promised_are_proved(against, mechanism, kinds) -> None:
     assert found.proved == said == proved_levels(private)
     text = " ".join(audit_text(found, private).split())
     assert "The following is proved in exact arithmetic: the mechanism in this file" in text
-    # Nothing is said to be proved for acquaintances.
-    for words in (text, document.get("note", "")):
-        assert ("level for acquaintances was computed, and is not proved" in words) == (
-            against == "acquaintance"
-        )
+    assert ("no odds ratio of the population is below" in document.get("note", "")) == (
+        against == "acquaintance"
+    )
 
 
 def test_a_record_that_is_sensitive_as_a_whole() -> None:
     private = channel_of(flat(small_table()), "grr", against="anyone")
     assert "local privacy" in proved_levels(private)
+
+
+def test_a_level_for_acquaintances_that_is_too_low_is_not_proved() -> None:
+    private = channel_of(small_table(), "association", against="acquaintance")
+    levels = private.certificate.levels
+    less = replace(levels, acquaintance=levels.acquaintance - 1e-6)
+    stated = replace(private, certificate=replace(private.certificate, levels=less))
+    with pytest.raises(verify.Unproved):
+        verify.check(level_certificate(stated))
+    assert proved_levels(stated) == ""
 
 
 def test_a_level_that_is_too_low_is_not_proved() -> None:

@@ -58,7 +58,8 @@ def promises(
     counts, epsilons, instance, beta, order, tolerance, max_rounds
         As in `experiments.fig2`.
     max_nodes : int, optional
-        Most nodes of branch and bound per pricing of the optima against acquaintances.
+        Most nodes of branch and bound per pricing of the optima against acquaintances, on tables small enough
+        for joint columns; on larger ones it is the default of the library.
 
     Returns
     -------
@@ -74,6 +75,7 @@ def promises(
     place, h, odds = place_of("promises", instance, beta, ball), entropy(ball.centre), odds_of(counts, beta)
     # The bounds of the optima over F on large tables are those of other tables of results.
     nodes = 0 if ball.centre.size > LIMITS.max_joint_cells else None
+    max_nodes = max_nodes if nodes is None else None
     rows: list[Row] = []
     for epsilon in epsilons:
         solutions = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,9 +11,10 @@ import pytest
 
 from ldpfrontier import Channel, OddsRatios, association_epsilon, optimal_association, rldp_epsilon
 from ldpfrontier.information import entropy
-from ldpfrontier.optimal import association
 from ldpfrontier.practice.figure_style import save
+from ldpfrontier.types import Intractable
 from papers.lopuhaa2024 import layouts, promises_figures
+from papers.lopuhaa2024 import promises as study
 from papers.lopuhaa2024.attackers import PROMISES_KEPT, promises_kept
 from papers.lopuhaa2024.catalogue import PROMISES
 from papers.lopuhaa2024.experiments import acquaintance_level, odds_of
@@ -94,7 +94,11 @@ def test_the_level_for_acquaintances_is_that_of_the_library():
 
 def test_tables_out_of_reach_are_skipped_with_the_reason(monkeypatch):
     """The limit is that of the library: where it is raised, nothing here has to change."""
-    monkeypatch.setattr(association, "LIMITS", replace(association.LIMITS, max_joint_cells=5))
+
+    def refused(*arguments, **options):
+        raise Intractable("The table has 2 x 3 cells; at most 5 are supported.")
+
+    monkeypatch.setattr(study, "optimal_association", refused)
     table = promises(COUNTS, [1.0], instance="a, b")
     skipped = select(table, status=SKIPPED)
     assert set(skipped["mechanism"]) == {"association_known", "association"}
