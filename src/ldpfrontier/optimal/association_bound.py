@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from contextlib import suppress
 
 import numpy as np
 
 from ldpfrontier.cones import PolyhedralCone
 from ldpfrontier.information import entropy
+from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.optimal.conditional.association_program import AssociationProgram
 from ldpfrontier.optimal.conditional.bound import sensitive_bound
 from ldpfrontier.optimal.conditional.settings import SETTINGS
@@ -62,8 +64,9 @@ def _of_useful(odds: OddsRatios, epsilon: float, max_nodes: int) -> float:
     if a2 == 1:
         return 0.0
     most = np.full((a2, a2), math.inf)
-    for u, w in itertools.permutations(range(a2), 2):
-        most[u, w] = largest_ratio(odds, epsilon, u, w)
+    with suppress(TimeIsUp):  # ratios without a bound have no inequality
+        for u, w in itertools.permutations(range(a2), 2):
+            most[u, w] = largest_ratio(odds, epsilon, u, w)
     finite, utility = np.isfinite(most), MutualInformation(useful)
     if not finite.any():
         return entropy(useful)
@@ -86,6 +89,10 @@ def largest_ratio(odds: OddsRatios, epsilon: float, u: int, w: int) -> float:
     epsilon : float
         In nats, > 0.
     u, w : int
+
+    Raises
+    ------
+    TimeIsUp
     """
     a1, both = len(odds.prior), [u, w]
     table = odds.prior[:, both] / odds.prior[:, both].sum(axis=0)
