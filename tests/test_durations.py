@@ -31,7 +31,6 @@ SAID = {
             "computes every figure and table of the four papers in {range} minutes on two cores"
             " ({cpu} minutes of processor time)",
         ),
-        ("README.md", "| time | {range} minutes on two idle cores ({cpu} minutes of processor time)"),
     ],
     "smoke": [
         ("README.md", "# a small version of everything, in {range} minutes on one core"),

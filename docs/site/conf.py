@@ -32,6 +32,7 @@ GROUPS = {
         "Lopuhaä and Goseling 2024 <docs/lopuhaa2024>",
         "docs/beyond",
         "docs/atlas",
+        "docs/related-work",
     ],
     "The library": [
         "docs/own-data",

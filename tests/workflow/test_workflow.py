@@ -47,6 +47,7 @@ TINY = {
         "solver": {"tolerance": 0.05},
         "steps": {"pairs": 1, "epsilon": [1.0], "max_nodes": 0},
         "calibrated": {"pairs": 1, "epsilon": [1.0], "mechanisms": ["srr"], "accuracy": 0.01},
+        "promises": {"pairs": 1, "epsilon": [1.0], "chunks": 1, "max_nodes": 0},
         "synthetic": {
             "epsilon": [0.5, 1.5],
             "per_job": 1,

@@ -76,8 +76,8 @@ def optimal_association(
         Nodes of branch and bound per pricing: 200,000 by default, and on tables of more than 16 cells
         20,000, for the bound alone.
     max_rounds : int
-        Rounds of the search on tables of more than 16 cells, 1 or more. All of them take half a minute of
-        one core on a table of 16 x 7 cells and two minutes on one of 15 x 16.
+        Rounds of the search on tables of more than 16 cells, 1 or more. With the bound, all of them take
+        half a minute of one core on a table of 16 x 7 cells and up to two minutes on one of 15 x 16.
     max_seconds : float, optional
         Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 

@@ -6,10 +6,14 @@ its columns ::
 
     w_u = sum_s P(s|u) v_su.
 
-For two values u and u' of U, the largest w_u / w_u' over the cone, m(u, u'), is that of the cone of tables
-with these two values alone, since every condition is one of two values: linear programs bound it from above
-(`association_program`). So the averages are in the polyhedral cone of all w with w_u <= m(u, u') w_u', which
-has as many variables as there are useful values, and I(U; Y) is at most its optimum.
+Their cone is known by cuts a . w <= 0. For two values u and u' of U, the largest w_u / w_u' is that of the
+cone of tables with these two values alone, since every condition is one of two values. More cuts come from
+the optimum over the cone of the cuts so far: for the gradient g of the reduced cost at one of its columns, ::
+
+    g . w <= h P_U . w,      h the largest g . w over all averages w with P_U . w = 1.
+
+Linear programs over the columns bound both from above (`association_program`), which is all that a cut needs.
+The cone has as many variables as there are useful values, and I(U; Y) is at most its optimum.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ import numpy as np
 
 from ldpfrontier.cones import PolyhedralCone
 from ldpfrontier.information import entropy
-from ldpfrontier.numerics.deadline import TimeIsUp
+from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.conditional.association_program import AssociationProgram
 from ldpfrontier.optimal.conditional.bound import sensitive_bound
 from ldpfrontier.optimal.conditional.settings import SETTINGS
@@ -31,6 +36,8 @@ from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.registry import LIMITS
+from ldpfrontier.optimum import Optimum, recorded_failure
+from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.utility import MutualInformation
 
@@ -68,16 +75,54 @@ def _of_useful(odds: OddsRatios, epsilon: float, max_nodes: int) -> float:
         for u, w in itertools.permutations(range(a2), 2):
             most[u, w] = largest_ratio(odds, epsilon, u, w)
     finite, utility = np.isfinite(most), MutualInformation(useful)
-    if not finite.any():
-        return entropy(useful)
     if a2 > LIMITS.max_joint_cells:
         largest = float(most[~np.eye(a2, dtype=bool)].max())
         return entropy(useful) if math.isinf(largest) else optimal_ldp(utility, math.log(largest)).upper_bound
     rows = [np.eye(a2)[u] - most[u, w] * np.eye(a2)[w] for u, w in np.argwhere(finite)]
-    nodes = max_nodes if a2 > LIMITS.max_ray_inputs else None
-    cone = PolyhedralCone(np.array(rows))
-    found = optimal_mechanism(utility, cone, tolerance=SETTINGS.public_tolerance, max_nodes=nodes)
-    return min(found.upper_bound, entropy(useful))
+    program = AssociationProgram(AssociationCone(odds, epsilon), odds.prior)
+    given, bound = odds.prior / useful, entropy(useful)
+    with recorded_failure("a bound by fewer cuts", ArithmeticError, RuntimeError, Intractable):
+        for number in range(SETTINGS.cut_rounds):
+            listed = number == 0 and bool(rows) and a2 <= LIMITS.max_ray_inputs
+            cone = PolyhedralCone(np.array(rows).reshape(-1, a2))
+            found = optimal_mechanism(
+                utility, cone, tolerance=SETTINGS.public_tolerance, max_nodes=None if listed else max_nodes
+            )
+            bound = min(bound, found.upper_bound)
+            if time_is_up():
+                break
+            new = _gradient_cuts(program, given, useful, found)
+            rows += new
+            if not new:
+                break
+    return bound
+
+
+def _gradient_cuts(
+    program: AssociationProgram, given: FloatArray, useful: FloatArray, found: Optimum
+) -> list[FloatArray]:
+    """Return cuts that hold for all averages and that columns of an optimum violate, shape (a2,) each.
+
+    Parameters
+    ----------
+    program : AssociationProgram
+        Of the columns, with P-hat . v = 1.
+    given : ndarray, shape (a1, a2)
+        P-hat of s given u.
+    useful : ndarray, shape (a2,)
+        P-hat of U.
+    found : Optimum
+    """
+    cuts = list[FloatArray]()
+    for column in found.channel.matrix.T:
+        w = column / (column @ useful)
+        g = useful * (np.log(np.maximum(w, NUMERICS.gradient_floor)) + 1.0) - found.prices
+        h = program.upper_bound((given * g).ravel(), SETTINGS.ratio_programs)
+        # The constant column is in the cone, and programs have tolerances.
+        h = max(h, float(g.sum())) + SETTINGS.ratio_margin
+        if g @ w > h + SETTINGS.cut_violation:
+            cuts.append(g - h * useful)
+    return cuts
 
 
 def largest_ratio(odds: OddsRatios, epsilon: float, u: int, w: int) -> float:
@@ -100,6 +145,8 @@ def largest_ratio(odds: OddsRatios, epsilon: float, u: int, w: int) -> float:
     scale, cost = np.zeros((a1, 2)), np.zeros((a1, 2))
     cost[:, 0], scale[:, 1] = table[:, 0], table[:, 1]
     program = AssociationProgram(AssociationCone(pair, epsilon), scale, SETTINGS.largest_ratio)
-    found = program.upper_bound(cost.ravel(), SETTINGS.ratio_programs)
+    found = math.inf
+    with recorded_failure("no bound on a ratio", RuntimeError):
+        found = program.upper_bound(cost.ravel(), SETTINGS.ratio_programs)
     # The box of the program counts for nothing where it does not bind.
-    return math.inf if program.reaches_box else found * (1.0 + SETTINGS.ratio_margin)
+    return math.inf if math.isinf(found) or program.reaches_box else found * (1.0 + SETTINGS.ratio_margin)

@@ -6,6 +6,7 @@ import csv
 import itertools
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.cones import Cone, conditional_cone, unconditional_cone
 from ldpfrontier.information import entropy
 from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.optimal import association_bound as bounds
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.association_bound import association_bound, largest_ratio
 from ldpfrontier.optimal.conditional.association_program import AssociationProgram
@@ -170,6 +172,28 @@ def test_the_search_and_the_bound_around_the_certified_optimum() -> None:
             assert association_epsilon(channel, odds) <= epsilon
             assert 0.95 * best.value <= utility(channel) <= best.upper_bound
             assert best.value <= association_bound(odds, epsilon, 500)
+
+
+def test_cuts_of_averages_lower_the_bound_and_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = np.random.default_rng(5).integers(20, 400, (3, 4))
+    odds = OddsRatios.confidence(counts)
+    cuts = list[FloatArray]()
+    gradient_cuts = bounds._gradient_cuts
+
+    def recorded(*args: Any) -> list[FloatArray]:
+        cuts.extend(found := gradient_cuts(*args))
+        return found
+
+    monkeypatch.setattr(bounds, "_gradient_cuts", recorded)
+    with_cuts = association_bound(odds, 1.0, 500)
+    monkeypatch.setattr(bounds, "_gradient_cuts", lambda *_: [])
+    assert with_cuts < 0.99 * association_bound(odds, 1.0, 500)
+    rng = np.random.default_rng(7)
+    columns = np.exp(rng.normal(size=(3_000, 12)) * rng.choice([0.1, 0.5, 2.0], size=(3_000, 1)))
+    inside = AssociationCone(odds, 1.0).pull(columns)[0].reshape(-1, 3, 4)
+    averages = (inside * odds.prior / odds.prior.sum(axis=0)).sum(axis=1)
+    assert len(cuts) > 3
+    assert (averages @ np.array(cuts).T <= 0.0).all()
 
 
 def test_averages_of_columns_are_in_the_cone_of_ratios() -> None:

@@ -1,4 +1,4 @@
-"""Every numbered statement of the papers has an entry on its page: checked, proved, or not checked and why."""
+"""Every numbered statement of the papers has an entry on its page: how it was checked, or why it was not."""
 
 import re
 from pathlib import Path

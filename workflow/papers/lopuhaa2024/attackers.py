@@ -17,12 +17,14 @@ import pandas as pd
 from papers.lopuhaa2024.catalogue import (
     ANY_INPUTS,
     EVERYWHERE,
+    ONE_OF_TWO,
     OVER_SET,
+    PROMISES,
     UNCONDITIONAL,
     WITH_INTERVALS,
     WITH_ODDS,
 )
-from reproduction.results.tables import PRIVACY_TOLERANCE, SKIPPED, Schema, select
+from reproduction.results.tables import OPTIMUM_TOLERANCE, PRIVACY_TOLERANCE, SKIPPED, Schema, select
 
 _PLACE = {"size": "str", "instance": "str", "beta": "float64", "order": "float64"}
 
@@ -99,6 +101,44 @@ TWO_LEVELS = Schema(
 )
 
 
+def _promise_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+    yield table["nmi"] > table["bound"], "has the NMI {nmi} above its bound {bound}"
+    for promise, column in (
+        ("insiders", "given_useful"),
+        ("known", "about_useful_known"),
+        ("intervals", "about_useful"),
+        ("anyone", "about_useful"),
+    ):
+        broken = (table["promise"] == promise) & (table[column] > table["epsilon"] + _LEVEL)
+        yield broken, f"has the level {{{column}}}, above that of its promise"
+    # A stronger promise allows no more information, to the gap of the optima.
+    strength = {name: place for place, name in enumerate(("known", "intervals", "anyone"))}
+    rows = table[table["promise"].isin(strength)]
+    rows = rows.assign(strength=rows["promise"].map(strength)).sort_values("strength", kind="stable")
+    before = rows.groupby([*_PLACE, "epsilon"], sort=False)["nmi"].shift()
+    more = rows["nmi"] > before * (1.0 + OPTIMUM_TOLERANCE)
+    yield more.reindex(table.index, fill_value=False), "has the NMI {nmi}, above that of a weaker promise"
+
+
+PROMISES_KEPT = Schema(
+    name="promises",
+    columns={
+        **_PLACE,
+        "epsilon": "float64",
+        "promise": "str",  # from whom S is protected: outsiders, insiders, known or intervals, anyone
+        "nmi": "float64",  # of the optimum with this promise
+        "bound": "float64",  # NMI that no such mechanism passes
+        # What it tells others, as levels of S in nats.
+        "given_useful": "float64",  # insiders
+        "about_useful_known": "float64",  # acquaintances, with the odds ratios of the estimate
+        "about_useful": "float64",  # acquaintances, with odds ratios in intervals
+        "one_of_two": "float64",  # those who know, under the estimate, that U is one of two values
+    },
+    key=(*_PLACE, "epsilon", "promise"),
+    rules=_promise_rules,
+)
+
+
 def attackers(fig2: pd.DataFrame) -> pd.DataFrame:
     """Put the levels of every mechanism for attackers of different knowledge side by side.
 
@@ -155,3 +195,34 @@ def two_levels(second_level: pd.DataFrame) -> pd.DataFrame:
     for name, found in others.items():
         frame = frame.join(found.set_index(key)["value"].rename(name), on=key)
     return TWO_LEVELS.conform(frame.assign(kept=frame["nmi"] / frame["optimum"]))
+
+
+def promises_kept(promises: pd.DataFrame) -> pd.DataFrame:
+    """Put the optima of five promises side by side, with what each tells acquaintances.
+
+    Parameters
+    ----------
+    promises : DataFrame
+        As `promises.promises` returns it, of any number of instances.
+
+    Returns
+    -------
+    DataFrame
+        As `PROMISES_KEPT`; what was skipped has no row.
+    """
+    rows = promises[promises["status"] != SKIPPED]
+    key = [*_PLACE, "epsilon"]
+    parts = []
+    for promise, mechanism in PROMISES.items():
+        of = select(rows, mechanism=mechanism.name)
+        second = of["conditional_epsilon"]
+        of = of[second == of["epsilon"] if mechanism.second_level else second == math.inf]
+        certified = select(of, metric="nmi").set_index(key)
+        part = certified[["value", "bound", "conditional_privacy"]].set_axis(
+            ["nmi", "bound", "given_useful"], axis=1
+        )
+        measured = {"about_useful_known": WITH_ODDS, "about_useful": WITH_INTERVALS, "one_of_two": ONE_OF_TWO}
+        for column, metric in measured.items():
+            part[column] = select(of, metric=metric).set_index(key)["value"]
+        parts.append(part.reset_index().assign(promise=promise))
+    return PROMISES_KEPT.conform(pd.concat(parts, ignore_index=True))

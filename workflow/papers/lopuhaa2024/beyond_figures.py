@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, PercentFormatter
 
 from ldpfrontier.practice.figure_style import EPSILON
-from papers.lopuhaa2024.catalogue import NESTED_CLASSES, WHOLE
+from papers.lopuhaa2024.catalogue import ACQUAINTANCES, NESTED_CLASSES, WHOLE
 from papers.lopuhaa2024.panels import (
     FRONTIER,
     LOOKS,
@@ -23,7 +23,6 @@ from papers.lopuhaa2024.panels import (
     by_pair,
     entry,
     line,
-    mechanisms_in,
     plot_panels,
     set_plain_ticks,
 )
@@ -33,11 +32,15 @@ from reproduction.results.tables import select
 #: In the legend, of mechanisms as they are.
 _HOLLOW = Look("hollow: uncalibrated", "#333333", "o", "", filled=False)
 
+#: The optimum against acquaintances.
+_ACQUAINTANCES = Look("Optimum against acquaintances", "#E69F00", "P", "-")
+
 #: The horizontal axis of the figure of drifts.
 _SURVIVED = f"share of drifted distributions at which the level is at most {EPSILON}"
 
 #: What the numbers of the figure of classes are.
 _FACTOR = "best found / PolyOpt"
+_CALIBRATED_FACTOR = "over F / calibrated PolyOpt"
 
 #: The marker of equal levels, and the columns and dashes of what has no second level, by label.
 _SAME_LEVEL: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 7.5, "markerfacecolor": "none"}
@@ -102,7 +105,8 @@ def calibrated(table: pd.DataFrame) -> Figure:
     ----------
     table : DataFrame
         As `beyond.CALIBRATED`, of one setting. A mechanism is hollow as it is and full where it leaks what is
-        allowed; the optimum over F and the bound on all robust mechanisms are beside them.
+        allowed; the optimum over F and the bound on all robust mechanisms are beside them. The number is the
+        factor of the optimum over PolyOpt where that leaks what is allowed.
 
     Returns
     -------
@@ -123,6 +127,12 @@ def calibrated(table: pd.DataFrame) -> Figure:
             ax.plot([at, at], [before, after], color=look.colour, linewidth=0.9, zorder=2)
             for value, face in ((before, "white"), (after, look.colour)):
                 ax.plot([at], [value], **line(look, linestyle="", markerfacecolor=face, zorder=3))
+            if row["mechanism"] == "polyopt" and math.isfinite(row["exact"] / after):
+                # The axis has room for decades, and these two are near each other.
+                ax.annotate(
+                    f"×{row['exact'] / after:.2f}", (place, row["bound"]), xytext=(0, 2),
+                    textcoords="offset points", ha="center", va="bottom", fontsize=7.5,
+                )  # fmt: skip
         _set_level_axis(ax, rows["epsilon"])
         _set_nmi_axis(ax, float(rows["nmi"].min()) / 1.5)
 
@@ -130,6 +140,8 @@ def calibrated(table: pd.DataFrame) -> Figure:
     shown = [entry(FRONTIER, linewidth=0.9)]
     shown += [entry(LOOKS[name], linestyle="", markerfacecolor=LOOKS[name].colour) for name in found]
     shown += [entry(_HOLLOW, linestyle="")]
+    if "polyopt" in found:
+        shown += [Line2D([], [], linestyle="", marker=r"$×$", color="#333333", label=_CALIBRATED_FACTOR)]
     return plot_panels(by_pair(table), panel, NMI, share_x=False, share_y=False, legend=shown)
 
 
@@ -148,6 +160,8 @@ def drift(table: pd.DataFrame) -> Figure:
     """
     spreads = sorted(set(table["records"]))
     shown = select(table, drift=WHOLE, records=spreads[len(spreads) // 2])
+    present = set(shown["mechanism"])
+    looks = {name: look for name, look in {**LOOKS, ACQUAINTANCES: _ACQUAINTANCES}.items() if name in present}
     panels = {
         f"{title}, ε = {epsilon:g}": select(rows, epsilon=epsilon)
         for title, rows in by_pair(shown).items()
@@ -155,18 +169,16 @@ def drift(table: pd.DataFrame) -> Figure:
     }
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
-        for name in LOOKS:
+        for name, look in looks.items():
             curve = select(rows, mechanism=name).sort_values("factor")
-            if curve.empty:
-                continue
             x, y = curve["survived"].to_numpy(), curve["nmi"].to_numpy()
-            ax.plot(x, y, **line(LOOKS[name]))
-            ax.plot(x[:1], y[:1], **line(LOOKS[name], linestyle="") | {"markersize": 9.0})
+            ax.plot(x, y, **line(look))
+            ax.plot(x[:1], y[:1], **line(look, linestyle="") | {"markersize": 9.0})
         ax.set_xlim(-0.04, 1.04)
         ax.set_ylim(0.0, 1.08 * float(rows["nmi"].max()))
         ax.xaxis.set_major_formatter(PercentFormatter(1.0))
 
-    legend = mechanisms_in(panels)
+    legend = [entry(look) for look in looks.values()]
     return plot_panels(panels, panel, NMI, xlabel=_SURVIVED, share_y=False, legend=legend)
 
 

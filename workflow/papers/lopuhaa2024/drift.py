@@ -15,13 +15,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.information import entropy
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.optimal.association import optimal_association
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.priors import generator
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.beyond import DRIFT
-from papers.lopuhaa2024.catalogue import ASSOCIATION, DRIFTS, MARGINALS
+from papers.lopuhaa2024.catalogue import ACQUAINTANCES, ASSOCIATION, DRIFTS, MARGINALS
 from papers.lopuhaa2024.experiments import solve
 
 #: Iterations of proportional fitting, and the relative error of marginals at which it ends.
@@ -41,6 +44,7 @@ def drift(
     factors: Sequence[float],
     shares: Sequence[float],
     truths: int,
+    max_nodes: int,
     mechanisms: Sequence[str] = ("polyopt", "exact"),
     beta: float = 0.05,
     order: float = 2.0,
@@ -60,6 +64,9 @@ def drift(
         Truths are drawn around P-hat with the spread of a sample of n times the share.
     truths : int
         How many are drawn of every kind and spread.
+    max_nodes : int
+        Most nodes of branch and bound per pricing of the optimum against acquaintances, which is private for
+        all odds ratios of distributions in F, and is computed on tables of up to 16 cells.
     mechanisms : sequence of str
         Names in the catalogue, of mechanisms that depend on F.
     seed : int
@@ -80,28 +87,36 @@ def drift(
     rows = []
     for factor in factors:
         ball = RenyiBall.confidence(table, beta=beta, order=order, factor=factor)
-        for solution in solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
-            if solution.channel is None:
-                continue
+        found = [
+            (solution.epsilon, solution.mechanism, solution.channel)
+            for solution in solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds)
+            if solution.channel is not None
+        ]
+        if table.size <= LIMITS.max_joint_cells:
+            odds = OddsRatios.over(ball)
+            for epsilon in epsilons:
+                best = optimal_association(odds, epsilon, tolerance=tolerance, max_nodes=max_nodes)
+                found.append((epsilon, ACQUAINTANCES, best.channel))
+        for epsilon, mechanism, channel in found:
             for (kind, share), conditionals in drawn.items():
-                levels = rldp_epsilon(solution.channel, conditionals)
+                levels = rldp_epsilon(channel, conditionals)
                 rows.append(
                     {
                         "size": " x ".join(map(str, table.shape)),
                         "instance": instance,
                         "beta": beta,
                         "order": order,
-                        "epsilon": solution.epsilon,
-                        "mechanism": solution.mechanism,
+                        "epsilon": epsilon,
+                        "mechanism": mechanism,
                         "factor": factor,
                         "drift": kind,
                         "records": float(np.rint(table.sum() * share)),
-                        "nmi": solution.value / entropy(ball.centre),
-                        "survived": float((levels <= solution.epsilon * (1.0 + _ROUNDING)).mean()),
+                        "nmi": mutual_information(ball.centre, channel) / entropy(ball.centre),
+                        "survived": float((levels <= epsilon * (1.0 + _ROUNDING)).mean()),
                         "median": float(np.median(levels)),
                     }
                 )
-            _log.info("%s, factor %g, epsilon %g: %s", instance, factor, solution.epsilon, solution.mechanism)
+            _log.info("%s, factor %g, epsilon %g: %s", instance, factor, epsilon, mechanism)
     return DRIFT.conform(pd.DataFrame(rows, columns=list(DRIFT.columns)))
 
 

@@ -90,7 +90,7 @@ def fig2(table: pd.DataFrame, bounds: pd.DataFrame | None = None) -> Figure:
             elif name in NESTED_CLASSES:
                 bound = np.minimum(curve["bound"].to_numpy(), 1.0)
                 ax.fill_between(epsilon, value, bound, color=look.colour, alpha=0.18, linewidth=0)
-        ax.set_xlim(left=0.0)
+        _set_level_axis(ax, rows["epsilon"])
         ax.set_ylim(0.0, 1.02)
         note(ax, absent(nmi, rows), top=True)
 
@@ -103,6 +103,16 @@ def fig2(table: pd.DataFrame, bounds: pd.DataFrame | None = None) -> Figure:
         more = [entry(FRONTIER, linewidth=0.9), Patch(**band, label="The optimum over F is in here")]
     panels = by_pair(rows)
     return plot_panels(panels, panel, NMI, share_y=False, legend=[*mechanisms_in(panels), *more])
+
+
+def _set_level_axis(ax: Axes, epsilons: pd.Series[float]) -> None:
+    """Make the horizontal axis one of privacy levels, logarithmic where there are several."""
+    ends = float(epsilons.min()), float(epsilons.max())
+    if 0.0 < ends[0] < ends[1]:
+        ax.set_xscale("log")
+        limits = ends[0] / 1.08, ends[1] * 1.08
+        ax.set_xlim(*limits)
+        set_plain_ticks(ax.xaxis, limits, _LEVELS)
 
 
 def fig3(summary: pd.DataFrame, mechanisms: Sequence[str] = AVERAGED) -> Figure:

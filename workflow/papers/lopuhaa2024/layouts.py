@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.lopuhaa2024.catalogue import DRIFTS, MECHANISMS, NESTED_CLASSES, PROMISES, STATED
+from papers.lopuhaa2024.catalogue import ACQUAINTANCES, DRIFTS, MECHANISMS, NESTED_CLASSES, PROMISES, STATED
 from papers.lopuhaa2024.summaries import (
     ANSWERS,
     NO,
@@ -94,7 +94,10 @@ def drift(table: pd.DataFrame) -> pd.DataFrame:
     wide = _sorted(wide, "size", "instance", "epsilon", "mechanism", "factor")
     spreads = " / ".join(f"{x:,.0f}" for x in sorted(set(table["records"]), reverse=True))
     texts = _name_columns(wide) | {
-        "mechanism": [MECHANISMS[name].label for name in wide["mechanism"]],
+        "mechanism": [
+            f"Optimum against {name}" if name == ACQUAINTANCES else MECHANISMS[name].label
+            for name in wide["mechanism"]
+        ],
         "radius": [f"×{factor:g}" for factor in wide["factor"]],
         "NMI": _number_texts(wide["nmi"], ".4f"),
     }
@@ -129,7 +132,7 @@ def promises(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        As `promises.PROMISES_KEPT`.
+        As `attackers.PROMISES_KEPT`.
     """
     table = _sorted(table, "size", "instance", "epsilon", "promise")
     texts = _name_columns(table) | {
@@ -206,7 +209,7 @@ def _sorted(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """Sort a table by columns: small sizes first, mechanisms as in legends."""
     keys: dict[Hashable, Callable[[Any], Any]] = {
         "size": small_first,
-        "mechanism": [*MECHANISMS].index,
+        "mechanism": [*MECHANISMS, ACQUAINTANCES].index,
         "promise": [*PROMISES].index,
     }
     return table.sort_values(

@@ -137,8 +137,9 @@ def by_pair(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def entry(look: Look, **options: Any) -> Line2D:
-    """Return the legend entry of a look, with options of its own."""
-    return Line2D([], [], **line(look, **options))
+    """Return the legend entry of a look, with options of its own, and markers as large as in panels."""
+    with style():
+        return Line2D([], [], **line(look, **options))
 
 
 def line(look: Look, **options: Any) -> dict[str, Any]:

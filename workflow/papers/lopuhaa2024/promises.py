@@ -9,7 +9,6 @@ with known odds ratios, or under every distribution with odds ratios in interval
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -25,22 +24,12 @@ from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.catalogue import ONE_OF_TWO, PROMISES, WITH_INTERVALS, WITH_ODDS
+from papers.lopuhaa2024.catalogue import ONE_OF_TWO, WITH_INTERVALS, WITH_ODDS
 from papers.lopuhaa2024.experiments import Solution, acquaintance_level, odds_of, place_of
 from papers.lopuhaa2024.second_level import solve_levels
-from reproduction.results.tables import (
-    OPTIMUM_TOLERANCE,
-    PRIVACY_TOLERANCE,
-    RESULTS,
-    SKIPPED,
-    Row,
-    Schema,
-    select,
-)
+from reproduction.results.tables import RESULTS, SKIPPED, Row
 
 _log = logging.getLogger(__name__)
-
-_PLACE = {"size": "str", "instance": "str", "beta": "float64", "order": "float64"}
 
 
 # More than eight parameters: they are the keys of the configuration that reach a job by name.
@@ -133,72 +122,3 @@ def one_of_two_epsilon(channel: Channel, prior: FloatArray) -> float:
     # Where neither value occurs, nobody is compared.
     conditionals = np.divide(known, totals, out=np.zeros_like(known), where=totals > 0.0)
     return float(np.max(rldp_epsilon(channel, conditionals)))
-
-
-def _rules(table: pd.DataFrame) -> Iterator[tuple[pd.Series[bool], str]]:
-    yield table["nmi"] > table["bound"], "has the NMI {nmi} above its bound {bound}"
-    for promise, column in (
-        ("insiders", "given_useful"),
-        ("known", "about_useful_known"),
-        ("intervals", "about_useful"),
-        ("anyone", "about_useful"),
-    ):
-        broken = (table["promise"] == promise) & (table[column] > table["epsilon"] + PRIVACY_TOLERANCE)
-        yield broken, f"has the level {{{column}}}, above that of its promise"
-    # A stronger promise allows no more information, to the gap of the optima.
-    strength = {name: place for place, name in enumerate(("known", "intervals", "anyone"))}
-    rows = table[table["promise"].isin(strength)]
-    rows = rows.assign(strength=rows["promise"].map(strength)).sort_values("strength", kind="stable")
-    before = rows.groupby([*_PLACE, "epsilon"], sort=False)["nmi"].shift()
-    more = rows["nmi"] > before * (1.0 + OPTIMUM_TOLERANCE)
-    yield more.reindex(table.index, fill_value=False), "has the NMI {nmi}, above that of a weaker promise"
-
-
-PROMISES_KEPT = Schema(
-    name="promises",
-    columns={
-        **_PLACE,
-        "epsilon": "float64",
-        "promise": "str",  # from whom S is protected: outsiders, insiders, known or intervals, anyone
-        "nmi": "float64",  # of the optimum with this promise
-        "bound": "float64",  # NMI that no such mechanism passes
-        # What it tells others, as levels of S in nats.
-        "given_useful": "float64",  # insiders
-        "about_useful_known": "float64",  # acquaintances, with the odds ratios of the estimate
-        "about_useful": "float64",  # acquaintances, with odds ratios in intervals
-        "one_of_two": "float64",  # those who know, under the estimate, that U is one of two values
-    },
-    key=(*_PLACE, "epsilon", "promise"),
-    rules=_rules,
-)
-
-
-def promises_kept(promises: pd.DataFrame) -> pd.DataFrame:
-    """Put the optima of five promises side by side, with what each tells acquaintances.
-
-    Parameters
-    ----------
-    promises : DataFrame
-        As `promises` returns it, of any number of instances.
-
-    Returns
-    -------
-    DataFrame
-        As `PROMISES_KEPT`; what was skipped has no row.
-    """
-    rows = promises[promises["status"] != SKIPPED]
-    key = [*_PLACE, "epsilon"]
-    parts = []
-    for promise, mechanism in PROMISES.items():
-        of = select(rows, mechanism=mechanism.name)
-        second = of["conditional_epsilon"]
-        of = of[second == of["epsilon"] if mechanism.second_level else second == math.inf]
-        certified = select(of, metric="nmi").set_index(key)
-        part = certified[["value", "bound", "conditional_privacy"]].set_axis(
-            ["nmi", "bound", "given_useful"], axis=1
-        )
-        measured = {"about_useful_known": WITH_ODDS, "about_useful": WITH_INTERVALS, "one_of_two": ONE_OF_TWO}
-        for column, metric in measured.items():
-            part[column] = select(of, metric=metric).set_index(key)["value"]
-        parts.append(part.reset_index().assign(promise=promise))
-    return PROMISES_KEPT.conform(pd.concat(parts, ignore_index=True))

@@ -33,7 +33,7 @@ def promises(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        As `promises.PROMISES_KEPT`, of one setting.
+        As `attackers.PROMISES_KEPT`, of one setting.
 
     Returns
     -------

@@ -68,8 +68,13 @@ class ConditionalSettings:
     ratio_programs: int = 40
     #: Largest entry of their columns, of which the least has the average 1: beyond, ratios count as infinite.
     largest_ratio: float = 1e4
-    #: Share by which such a ratio is raised, for the tolerances of linear programs.
+    #: Share by which such a ratio is raised, for the tolerances of linear programs, and by how much the
+    #: largest means of gradients are.
     ratio_margin: float = 1e-6
+    #: Optima of what mechanisms tell of U, after each of which there are more cuts of its cone.
+    cut_rounds: int = 6
+    #: By how much a column violates a new one, relative to the scale P_U . w = 1.
+    cut_violation: float = 1e-4
 
 
 SETTINGS = ConditionalSettings()

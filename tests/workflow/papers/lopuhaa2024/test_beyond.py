@@ -157,6 +157,8 @@ def test_figure_of_equal_realized_privacy_shows_both(equal, tmp_path):
     assert shown[2:] == [row["nmi"], row["nmi_calibrated"]]
     stars = [line.get_ydata()[0] for line in ax.lines if line.get_label() == LOOKS["exact"].label]
     assert [y for y in stars if not math.isnan(y)] == select(table, mechanism="exact")["nmi"].tolist()
+    factors = select(table, mechanism="polyopt").eval("exact / nmi_calibrated")
+    assert [text.get_text() for text in ax.texts] == [f"×{factor:.2f}" for factor in factors]
     save(figure, tmp_path / "calibrated.png", dpi=50)
 
 

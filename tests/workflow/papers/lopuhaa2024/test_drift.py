@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ldpfrontier import RenyiBall, optimal_robust, rldp_epsilon
+from papers.lopuhaa2024 import layouts
 from papers.lopuhaa2024.catalogue import ASSOCIATION, DRIFTS, MARGINALS, WHOLE
 from papers.lopuhaa2024.drift import drift, fitted, moved
 
@@ -44,16 +45,29 @@ def test_what_moves_and_what_stays():
 
 
 def test_the_table_counts_the_truths_whose_level_is_at_most_epsilon():
-    options = {"factors": [1, 9], "shares": [0.02], "truths": 60, "seed": 3, "instance": "a"}
+    options = {
+        "factors": [1, 9],
+        "shares": [0.02],
+        "truths": 60,
+        "seed": 3,
+        "instance": "a",
+        "max_nodes": 200,
+    }
     table = drift(COUNTS, [0.4], mechanisms=["polyopt", "exact"], **options)
-    assert len(table) == 2 * 2 * 3
-    for row in table.to_dict("records"):
+    assert len(table) == 3 * 2 * 3
+    acquaintances = table["mechanism"] == "acquaintances"
+    # What is private for all odds ratios of F is so where only marginals move.
+    assert (table[acquaintances & (table["drift"] == MARGINALS)]["survived"] == 1).all()
+    for row in table[~acquaintances].to_dict("records"):
         ball = RenyiBall.confidence(COUNTS, factor=row["factor"])
         envelope = "exact" if row["mechanism"] == "exact" else "simplex"
         best = optimal_robust(ball, 0.4, envelope=envelope, tolerance=1e-3)
         levels = rldp_epsilon(best.channel, moved(COUNTS, row["drift"], 0.02, 60, 3))
         assert row["survived"] == np.mean(levels <= 0.4 * (1 + 1e-9))
         assert row["median"] == np.median(levels)
+    laid = layouts.drift(table)
+    assert len(laid) == 6
+    assert laid["mechanism"].iloc[-1] == "Optimum against acquaintances"
     by = table.set_index(["mechanism", "factor", "drift"])
     for name in ("polyopt", "exact"):
         small, large = (by.loc[(name, factor, WHOLE)] for factor in (1.0, 9.0))

@@ -85,7 +85,7 @@ def test_the_order_of_the_mechanisms_does_not_matter(sweep):
 
 
 def test_sweep_has_two_metrics_per_mechanism_and_what_attackers_learn(sweep):
-    assert len(sweep) == 2 * 5 * len(MECHANISMS)
+    assert len(sweep) == 2 * 7 * len(MECHANISMS)
     certificates = sweep[sweep["status"] != MEASURED]
     assert (certificates["value"] <= certificates["bound"]).all()
     assert (certificates["direction"] == "max").all()
@@ -96,6 +96,13 @@ def test_sweep_has_two_metrics_per_mechanism_and_what_attackers_learn(sweep):
     # NR is private under P-hat only.
     assert ((leaks["value"] > leaks["epsilon"] + 1e-9) == (leaks["mechanism"] == "nr")).all()
     assert (leaks["status"] == MEASURED).all()
+    keys = ["mechanism", "epsilon"]
+    levels = [
+        sweep[sweep["metric"] == metric].set_index(keys)["value"]
+        for metric in ("association_epsilon", "association_epsilon_intervals", "unconditional_epsilon")
+    ]
+    assert (levels[0] <= levels[1] + 1e-9).all()
+    assert (levels[1] <= levels[2] + 1e-9).all()
 
 
 def test_what_attackers_of_different_knowledge_learn(sweep):
@@ -124,6 +131,8 @@ def test_rows_say_where_they_belong(sweep):
         "mutual_information": "nats",
         "nmi": "1",
         "worst_case_epsilon": "nats",
+        "association_epsilon": "nats",
+        "association_epsilon_intervals": "nats",
         "unconditional_epsilon": "nats",
         "ldp_epsilon": "nats",
     }

@@ -111,6 +111,10 @@ def test_curves_are_the_values_of_the_table(table):
     for name in ("nr", "ir", "srr", "grr"):
         expected = rows[rows["mechanism"] == name].sort_values("epsilon")["value"]
         np.testing.assert_array_equal(shown[LOOKS[name].label], expected)
+    # Most of what there is to see is at low levels.
+    assert ax.get_xscale() == "log"
+    one = select(table, epsilon=1.0)
+    assert figures.fig2(one).axes[0].get_xscale() == "linear"
 
 
 def test_skipped_rows_leave_no_curve(table):

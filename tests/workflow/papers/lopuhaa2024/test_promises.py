@@ -15,9 +15,10 @@ from ldpfrontier.information import entropy
 from ldpfrontier.optimal import association
 from ldpfrontier.practice.figure_style import save
 from papers.lopuhaa2024 import layouts, promises_figures
+from papers.lopuhaa2024.attackers import PROMISES_KEPT, promises_kept
 from papers.lopuhaa2024.catalogue import PROMISES
 from papers.lopuhaa2024.experiments import acquaintance_level, odds_of
-from papers.lopuhaa2024.promises import PROMISES_KEPT, one_of_two_epsilon, promises, promises_kept
+from papers.lopuhaa2024.promises import one_of_two_epsilon, promises
 from reproduction.results.tables import SKIPPED, TableError, select
 
 COUNTS = np.array([[90, 30, 4], [3, 20, 70]])
