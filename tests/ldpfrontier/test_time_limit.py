@@ -90,12 +90,13 @@ def distorted(solve: Callable[..., Any], sources: l.SourceSet) -> Case:
     return Case(lambda **k: solve(sources, 0.3, **k), sources.distortion, 0.3)
 
 
-def association(counts: Any) -> Case:
+def association(counts: Any, sizes: dict[str, int] | None = None) -> Case:
     odds = l.OddsRatios.confidence(counts)
     return Case(
-        lambda **k: l.optimal_association(odds, 1.0, **k),
+        lambda **k: l.optimal_association(odds, 1.0, max_rounds=4, **k),
         lambda channel: l.association_epsilon(channel, odds),
         1.0,
+        sizes or {},
     )
 
 
@@ -116,6 +117,7 @@ def reports(ball: l.RenyiBall) -> Case:
     return Case(lambda **k: l.improved_reporting(ball, 1.0, **k), ball.worst_case_epsilon, 1.0)
 
 
+SEARCHED = {"max_joint_cells": 5}
 BALL, WIDE = l.RenyiBall.confidence([[30, 10, 5], [10, 30, 9]]), ball_of(3, 4)
 HYPOTHESES = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
 SOURCES = l.SourceSet(np.random.default_rng(0).dirichlet(np.ones(6), 4))
@@ -157,6 +159,7 @@ SMALL = {
         mechanism(l.robust_cone(BALL, 1.0), BALL.centre, max_nodes=50), BALL.worst_case_epsilon, 1.0
     ),
     "association": association([[30, 20], [10, 40]]),
+    "association, a search": association(np.random.default_rng(0).integers(5, 50, (3, 3)), SEARCHED),
     "estimation, staircases": inside(SIX, lambda **k: l.optimal_estimation(drawn(6), SIX, **k)),
     "estimation, rays": inside(RAYS, lambda **k: l.optimal_estimation(BALL.centre, RAYS, **k)),
     "separate reports": reports(BALL),
@@ -180,6 +183,7 @@ TALL = {
     "projections": over(ball_of(16, 7), envelope="projections", pairs="distinct", max_nodes=100_000),
     "F": over(ball_of(16, 7), envelope="exact", max_nodes=100_000),
     "two levels": over(ball_of(16, 7), envelope="exact", conditional_epsilon=1.0, max_nodes=100_000),
+    "association, a search": association(np.random.default_rng(0).integers(5, 50, (4, 6))),
     "rays": inside(cone := l.polyopt_cone(WIDE.lower_bounds, 1.0), mechanism(cone, WIDE.centre)),
     "association": association(np.random.default_rng(0).integers(5, 50, (4, 4))),
     "estimation": inside(

@@ -20,11 +20,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from contextlib import suppress
 
 import numpy as np
 
 from ldpfrontier.cones import PolyhedralCone
 from ldpfrontier.information import entropy
+from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.conditional.association_program import AssociationProgram
 from ldpfrontier.optimal.conditional.bound import sensitive_bound
@@ -69,8 +71,9 @@ def _of_useful(odds: OddsRatios, epsilon: float, max_nodes: int) -> float:
     if a2 == 1:
         return 0.0
     most = np.full((a2, a2), math.inf)
-    for u, w in itertools.permutations(range(a2), 2):
-        most[u, w] = largest_ratio(odds, epsilon, u, w)
+    with suppress(TimeIsUp):  # ratios without a bound have no inequality
+        for u, w in itertools.permutations(range(a2), 2):
+            most[u, w] = largest_ratio(odds, epsilon, u, w)
     finite, utility = np.isfinite(most), MutualInformation(useful)
     if a2 > LIMITS.max_joint_cells:
         largest = float(most[~np.eye(a2, dtype=bool)].max())
@@ -86,6 +89,8 @@ def _of_useful(odds: OddsRatios, epsilon: float, max_nodes: int) -> float:
                 utility, cone, tolerance=SETTINGS.public_tolerance, max_nodes=None if listed else max_nodes
             )
             bound = min(bound, found.upper_bound)
+            if time_is_up():
+                break
             new = _gradient_cuts(program, given, useful, found)
             rows += new
             if not new:
@@ -129,6 +134,10 @@ def largest_ratio(odds: OddsRatios, epsilon: float, u: int, w: int) -> float:
     epsilon : float
         In nats, > 0.
     u, w : int
+
+    Raises
+    ------
+    TimeIsUp
     """
     a1, both = len(odds.prior), [u, w]
     table = odds.prior[:, both] / odds.prior[:, both].sum(axis=0)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,7 +22,7 @@ from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import secret_randomized_response
-from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
+from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit, time_is_up
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.proximal_bundle import proximal_duals
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
@@ -205,6 +206,9 @@ def searched_columns(
                 break
             if _known_bound(centre, pool) - value <= tolerance * value:
                 break
+    if time_is_up():
+        with no_time_limit(), suppress(RuntimeError):  # a program of so many columns takes half a second
+            _, weights, _ = master.solve()
     return master.channel(weights), number
 
 
