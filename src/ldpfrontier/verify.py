@@ -24,13 +24,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Context, Decimal
 from functools import lru_cache, partial
-from itertools import combinations, permutations
 from math import isqrt
 from operator import mul
 from pathlib import Path
 from typing import Any, NamedTuple
 
 FORMAT, VERSION = "ldp-frontier certificate", "1"
+SOMETHING = "privacy for all who know something about U"
 #: Limits: bytes of a file, characters of a number, inputs times outputs or leaves of a tree.
 MAX_BYTES, MAX_DIGITS, MAX_TERMS = 1 << 26, 400, 20_000_000
 ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
@@ -280,28 +280,29 @@ def ratio(epsilon: Any, t: Any, *, at_least: bool) -> Decimal:
 
 def privacy(document: Document, claim: Any) -> str:
     """Prove that the means of Q(y|.) in two groups have ratios of at most t <= e^epsilon, for all y."""
-    kind, epsilon, t = fields(claim, "kind", "epsilon", "t")
+    kind, epsilon, t, *odds = fields(claim, "kind", "epsilon", "t", *["odds"] * (claim["kind"] == SOMETHING))
     most, table = ratio(epsilon, t, at_least=False), whole(document.table)
     if not table and kind != "local privacy":
         raise Malformed("this claim needs a table")
-    weights, sums = [w for row in table for w in row], [sum(row) for row in table]
+    least = least_ratios(document, *odds) if odds else {}
     groups: list[Sequence[tuple[Number, Number]]]
     for y, column in enumerate(document.columns()):
         blocks = document.blocks(column) if table else []
         if kind == "local privacy":
             groups = [[(min(column), min(column)), (max(column), max(column))]]
-        elif kind == "privacy given U":
+        elif kind in ("privacy given U", SOMETHING):
             groups = [[(v, v) for v in entries] for entries in zip(*blocks, strict=True)]
         elif kind == "unconditional privacy":
             groups = [[(min(block), max(block)) for block in blocks]]
         else:
-            parts = map(sum, document.blocks([*map(mul, weights, column)]))
             # Means in units of 2^-256, rounded down and up.
-            means = [(part << 256, total) for part, total in zip(parts, sums, strict=True) if total]
-            groups = [[(part // total, -(-part // total)) for part, total in means]]
-        if any(apart(own, most) for own in groups):
+            parts = ((sum(map(mul, row, v)) << 256, sum(row)) for row, v in zip(table, blocks, strict=True))
+            groups = [[(part // total, -(-part // total)) for part, total in parts if total]]
+        known = any(told(blocks[i], blocks[j], rho, most) for (i, j), rho in least.items())
+        if known or any(apart(own, most) for own in groups):
             raise Unproved(f"output {y} has a ratio above {t}")
-    return f"the mechanism in this file has ratios at most {shown(most, up=True)} ({kind} at level {epsilon})"
+    what = f"{kind} at level {epsilon}" + ", if its odds ratios hold" * bool(odds)
+    return f"the mechanism in this file has ratios at most {shown(most, up=True)} ({what})"
 
 
 def apart(groups: Sequence[tuple[Number, Number]], most: Decimal) -> set[tuple[int, int]]:
@@ -373,44 +374,30 @@ def privacy_over_f(document: Document, claim: Any) -> str:
     return f"the mechanism in this file has ratios at most {shown(most, up=True)} over {over}"
 
 
-def privacy_of_odds(document: Document, claim: Any) -> str:
-    """Prove P(y|s,z) <= t P(y|s',z), for all y and all Z with Z - U - S, if odds ratios are large enough.
+def least_ratios(document: Document, odds: Any) -> dict[tuple[int, int], list[Numbers]]:
+    """Return the least P(u|s') P(w|s) / (P(w|s') P(u|s)), or 1, by (s, s') with a row for each u.
 
-    The file has the least P(u|s') P(w|s) / (P(w|s') P(u|s)), or 1, for s < s', with a row for each u. With
-    x = v_s, y = v_s' and a = t y - x the condition for u and w is (docs/certificates.md) a_u, a_w >= 0 and
-    sqrt(rho a_u) + sqrt(a_w) >= sqrt((1 - rho) (x_u - x_w)), which is squared twice.
+    The file has them for s < s'; those of s' and s are the same with u and w exchanged.
     """
-    _, epsilon, t, odds = fields(claim, "kind", "epsilon", "t", "odds")
-    inputs, most, columns = len(document.weights()), ratio(epsilon, t, at_least=False), [*document.columns()]
-    a2, pairs = len(document.table[0]), [*combinations(range(len(document.table)), 2)]
-    if not pairs or inputs * inputs * len(columns) > MAX_TERMS:
-        raise Malformed("there is one sensitive value only, or the channel is too large for this claim")
+    a1, a2, outputs = len(document.table), len(document.table[0]), len(document.channel[0])
+    pairs, terms = [(i, j) for i in range(a1) for j in range(i + 1, a1)], (a1 * a2) ** 2 * outputs
     tables = [rows(table, a2) for table in items(odds, "tables of odds ratios", len(pairs))]
-    if any(len(row) != a2 or max(row) > ONE for table in tables for row in table):
-        raise Malformed(f"a row of odds ratios is not of {a2} numbers, 1 at most")
-    for n, column in enumerate(columns):
-        blocks = document.blocks(column)
-        for (i, j), table in zip(pairs, tables, strict=True):
-            x, y, turned = blocks[i], blocks[j], [*zip(*table, strict=True)]
-            if tells_apart(x, y, table, most) or tells_apart(y, x, turned, most):
-                raise Unproved(f"output {n} has a ratio above {t} of {i} and {j} for somebody")
-    what = f"for all who know something about U, at level {epsilon}, if its odds ratios hold"
-    return f"the mechanism in this file has ratios at most {shown(most, up=True)} ({what})"
+    if terms > MAX_TERMS or not pairs or any(len(t[0]) != a2 or max(map(max, t)) > ONE for t in tables):
+        raise Malformed(f"odds ratios are too many, not of two values of S, or not {a2} a row, 1 at most")
+    turned = [[[*row] for row in zip(*table, strict=True)] for table in tables]
+    return dict(zip([*pairs, *((j, i) for i, j in pairs)], [*tables, *turned], strict=True))
 
 
-def tells_apart(x: Sequence[int], y: Sequence[int], odds: Sequence[Sequence[Decimal]], most: Decimal) -> bool:
-    """Tell whether a mean of x may exceed `most` times that of y, for some weights of some two letters."""
-    slack = [most * b - a for a, b in zip(x, y, strict=True)]
-    if min(slack) < 0 or max(x) <= most * min(y):
-        return min(slack) < 0
-    for u, w in permutations(range(len(x)), 2):
-        rise = x[u] - x[w]
-        if rise > slack[w]:  # else no odds ratio makes a difference
-            rho = odds[u][w]
-            rest = (ONE - rho) * rise - rho * slack[u] - slack[w]
-            if rest > 0 and rest * rest > 4 * rho * slack[u] * slack[w]:
-                return True
-    return False
+def told(x: Sequence[int], y: Sequence[int], odds: list[Numbers], most: Decimal) -> bool:
+    """Tell whether a mean of x may exceed `most` times that of y, if x_u <= most y_u for all u.
+
+    With a = most y - x it may not if sqrt(rho a_u) + sqrt(a_w) >= sqrt((1 - rho) (x_u - x_w)) for all u and w
+    (docs/certificates.md), which is squared twice. Where a_w >= x_u - x_w, that is so for every rho.
+    """
+    a, all_u = [most * below - above for above, below in zip(x, y, strict=True)], range(len(x))
+    cells = ((odds[u][w], x[u] - x[w], a[u], a[w]) for u in all_u for w in all_u)
+    excess = (((ONE - rho) * rise - rho * b - c, rho * b * c) for rho, rise, b, c in cells if rise > c)
+    return any(e > 0 and e * e > 4 * product for e, product in excess)
 
 
 def utility(document: Document, claim: Any) -> str:
@@ -700,10 +687,9 @@ def check_least(table: list[Numbers], lower: list[Numbers], order: Decimal, radi
 
 
 RULES: dict[str, Callable[[Document, Any], str]] = {
-    **dict.fromkeys(("local privacy", "privacy given U", "unconditional privacy"), privacy),
+    **dict.fromkeys(("local privacy", "privacy given U", "unconditional privacy", SOMETHING), privacy),
     "privacy at the table": privacy,
     "privacy over F": privacy_over_f,
-    "privacy for all who know something about U": privacy_of_odds,
     "utility": utility,
     **dict.fromkeys(("ldp bound", "nonrobust bound", "unconditional bound"), prices_bound),
     "polyopt bound": polyopt_bound,

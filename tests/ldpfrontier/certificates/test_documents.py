@@ -282,7 +282,7 @@ def test_the_level_for_all_who_know_something_about_u() -> None:
         optimum = optimal_association(odds, 0.7, max_nodes=500)
         document = association_certificate(optimum, odds, 0.7)
         said = "; ".join(verify.check(verify.load(json.dumps(document))))
-        assert "for all who know something about U, at level 0.7, if its odds ratios hold" in said
+        assert "for all who know something about U at level 0.7, if its odds ratios hold" in said
         assert [claim["kind"] for claim in document["claims"]] == [
             "nonrobust bound",
             "utility",
@@ -321,7 +321,7 @@ def test_the_proved_level_is_that_of_all_who_know_something_about_u() -> None:
         document = {"format": verify.FORMAT, "version": verify.VERSION, "utility": information_under(joint)}
         document["channel"] = written_channel(whole)
         assert verify.check(document | {"claims": [association_claim(odds, level + 1e-9)]})
-        with pytest.raises(verify.Unproved, match=r"has a ratio above .* for somebody"):
+        with pytest.raises(verify.Unproved, match="has a ratio above"):
             verify.check(document | {"claims": [association_claim(odds, level - 1e-9)]})
     assert interior > 30
 
@@ -334,8 +334,8 @@ def test_malformed_claims_of_odds_ratios() -> None:
         ([], "no list of 1 tables of odds ratios"),
         (right * 2, "no list of 1 tables of odds ratios"),
         ([right[0][:2]], "no list of 3 rows"),
-        ([[row[:2] for row in right[0]]], "not of 3 numbers, 1 at most"),
-        ([[["1", "1.5", "1"], *right[0][1:]]], "not of 3 numbers, 1 at most"),
+        ([[row[:2] for row in right[0]]], "3 a row, 1 at most"),
+        ([[["1", "1.5", "1"], *right[0][1:]]], "3 a row, 1 at most"),
         ([[["1", "-0.5", "1"], *right[0][1:]]], "below 0"),
     ):
         claim["odds"] = wrong
@@ -343,8 +343,8 @@ def test_malformed_claims_of_odds_ratios() -> None:
             verify.check(document)
     table = {"kind": "mutual information", "table": [["1", "2"]]}
     alone = {**document, "utility": table, "channel": {"denominator": "2", "rows": [["1", "1"]] * 2}}
-    with pytest.raises(verify.Malformed, match="one sensitive value only"):
-        verify.check(alone | {"claims": [claim]})
+    with pytest.raises(verify.Malformed, match="not of two values of S"):
+        verify.check(alone | {"claims": [claim | {"odds": [[["1"] * 2] * 2]}]})
     with pytest.raises(ValueError, match="nothing to prove with one sensitive value"):
         association_certificate(
             optimal_association(OddsRatios.confidence([[3, 4]]), 1.0), OddsRatios.confidence([[3, 4]]), 1.0
