@@ -38,7 +38,7 @@ from ldpfrontier.optimal.exact.separation import Conditionals, Oracle, Pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.polyopt.solve import start_columns
-from ldpfrontier.optimum import Optimum, certified
+from ldpfrontier.optimum import Optimum, certified, recorded_failure
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
@@ -328,10 +328,13 @@ def solve_jointly(
             error=family.error,
         )
     except TimeIsUp:
-        with no_time_limit():
+        channels = [Channel(np.ones((family.scale.size, 1))), *([] if start is None else [start])]
+        errors = ArithmeticError, RuntimeError, ValueError
+        with no_time_limit(), recorded_failure("the start, or what tells nothing", *errors):
             # Of columns that each tell one input, some mechanism can be made.
             family.offer(utility.columns(np.eye(family.scale.size) + 1e-12).vectors)
-            channel = best_channel(family.found)
+            channels.append(best_channel(family.found))
+        channel = max(channels, key=utility)
         # No mechanism tells more than the inputs themselves.
         most = utility(Channel(np.eye(family.scale.size)))
         return certified(channel, utility(channel), most, tolerance, unit=utility.unit)
