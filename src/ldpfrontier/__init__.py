@@ -10,6 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ldpfrontier.block_designs import (
+        block_design_response,
+        hadamard_response,
+        projective_geometry_response,
+    )
     from ldpfrontier.calibration import Calibration, calibrated
     from ldpfrontier.certificates.local import ldp_certificate
     from ldpfrontier.certificates.robust import (
@@ -90,6 +95,7 @@ __all__ = [
     "association_epsilon",
     "audit_channel",
     "binary_mechanism",
+    "block_design_response",
     "budget_split",
     "calibrated",
     "conditional_cone",
@@ -102,6 +108,7 @@ __all__ = [
     "estimate_distribution",
     "estimation_error",
     "geometric_mechanism",
+    "hadamard_response",
     "hamming_leakage",
     "improved_reporting",
     "independent_reporting",
@@ -124,6 +131,7 @@ __all__ = [
     "privatize",
     "privatize_file",
     "privatize_persons",
+    "projective_geometry_response",
     "quaternary_mechanism",
     "randomized_response",
     "read_channel",
@@ -168,6 +176,9 @@ _HOMES = {
     "association_epsilon": "uncertainty.odds_ratios",
     "audit_channel": "practice.auditing",
     "binary_mechanism": "mechanisms",
+    "block_design_response": "block_designs",
+    "hadamard_response": "block_designs",
+    "projective_geometry_response": "block_designs",
     "budget_split": "two_reports",
     "calibrated": "calibration",
     "count_pairs": "practice.auditing",
