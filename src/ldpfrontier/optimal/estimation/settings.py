@@ -84,12 +84,12 @@ class EstimationSettings:
     #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.
     outer_tolerance: float = 1e-2
     #: Rays of a larger cone, in double description; seconds.
-    max_outer_rays: int = 25_000
+    max_outer_rays: int = 30_000
     #: Larger cones of one bound, columns cut off from each, and the gap of each as a share of that asked for.
     outer_rounds: int = 40
-    outer_cuts: int = 5
-    #: Most cuts of a column.
-    cuts_of_column: int = 2
+    outer_cuts: int = 6
+    #: Cuts of such a column.
+    cuts_of_column: int = 1
     outer_share: float = 0.2
     #: Binary digits of the coefficients of a cut.
     cut_bits: int = 22
