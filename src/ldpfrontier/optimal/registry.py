@@ -376,10 +376,10 @@ REGIMES = (
     ),
     Regime(
         "estimates",
-        "search",
-        "other cones, more inputs",
-        "column generation by search, without a bound",
-        "optimal/estimation/cut_columns",
+        "programs",
+        "F with a conditional level, more inputs",
+        "column generation by linear programs, with the bound of LDP given the useful value",
+        "optimal/estimation/program_columns",
         _every,
     ),
     Regime(

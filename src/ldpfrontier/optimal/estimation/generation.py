@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg import qr
 
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices, Problem, Weighted, best_weights
@@ -99,4 +100,8 @@ def _kept(weighted: Weighted, rounds: int) -> IntArray:
     n = weighted.vectors.shape[1]
     costs = weighted.theta * (weighted.vectors @ weighted.prices.lam)
     most = max(SETTINGS.kept_columns * n, SETTINGS.least_kept) * SETTINGS.kept_growth**rounds
-    return np.argsort(-costs, kind="stable")[: int(most)]
+    kept = np.argsort(-costs, kind="stable")[: int(most)]
+    # Columns for rare inputs cost little, and are needed all the same.
+    deviations = (weighted.vectors - 1.0) @ weighted.frame
+    spanning = qr(deviations.T, mode="r", pivoting=True)[1][: deviations.shape[1]]
+    return np.union1d(kept, spanning)

@@ -50,7 +50,7 @@ class EstimationSettings:
     #: The same after a short one, and in the first step.
     short_step_centering: float = 0.6
     #: Gap of the first restricted master, and of a later one as a share of the largest excess found.
-    first_gap: float = 1e-2
+    first_gap: float = 0.2
     gap_share: float = 0.1
     #: Excess of the columns found, as a share of the tolerance, up to which a bound is looked for, and up to
     #: which there are none.
@@ -58,14 +58,14 @@ class EstimationSettings:
     negligible: float = 1e-2
     #: Columns of a restricted master, for each input and at least, beyond which those of less weight go, and
     #: how many times as many stay in the next round: where they are too few, the error rises again.
-    kept_columns: int = 16
+    kept_columns: int = 6
     least_kept: int = 400
-    kept_growth: float = 1.2
+    kept_growth: float = 1.08
     #: Columns of the best closed form from which generation starts.
     max_start_columns: int = 4_200
     #: Cubes of numbers of columns, over all steps of all masters, after which no more columns are looked for:
     #: about ten seconds.
-    most_work: float = 3e11
+    most_work: float = 5e11
     #: New columns of a round, for each input.
     new_columns: int = 8
     #: Staircase columns that are priced at once.
@@ -81,6 +81,11 @@ class EstimationSettings:
     relaxation_steps: int = 60
     #: Columns from which a search over a cone of cuts starts.
     joint_starts: int = 40
+    #: Columns from which ascents by linear programs start, and their most steps.
+    program_starts: int = 300
+    program_steps: int = 4
+    #: Random extreme columns to start from, for each input.
+    random_costs: int = 6
     #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.
     outer_tolerance: float = 1e-2
     #: Rays of a larger cone, in double description; seconds.

@@ -19,7 +19,8 @@ centred here, A p = 0, so that phi is n MSE. Engines, as of `ldpfrontier.optimal
 
 - Extreme rays that are few are listed without rounding (`ldpfrontier.optimal.general`).
 - Local differential privacy of more inputs: columns are generated from those of closed forms (`staircases`).
-- Cones that are known by cuts: columns are searched for (`cut_columns`), and the least error over a larger
+- Large tables with both levels: columns are searched for by linear programs (`program_columns`).
+- Other cones, up to 16 inputs: columns are searched for (`cut_columns`), and the least error over a larger
   cone is the bound (`outer_rays`).
 """
 
@@ -35,15 +36,17 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.channel import Channel
-from ldpfrontier.cones import Cone, PolyhedralCone, check_cone
+from ldpfrontier.cones import Cone, PolyhedralCone, check_cone, local_cone
 from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.optimal.estimation.cut_columns import CutColumns
 from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
 from ldpfrontier.optimal.estimation.generation import generate
 from ldpfrontier.optimal.estimation.outer_rays import outer_bound
+from ldpfrontier.optimal.estimation.program_columns import ProgramColumns, with_both_levels
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.staircases import Staircases
 from ldpfrontier.optimal.estimation.weights import Problem, best_weights
+from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.general.solve import listed_rays
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
@@ -86,13 +89,14 @@ def optimal_estimation(
     Returns
     -------
     Optimum
-        The unit is "1" and the direction is "min". Over more than 16 inputs whose extreme rays are not
-        listed, the bound is 0, but for local differential privacy.
+        The unit is "1" and the direction is "min". Beyond 16 inputs, but for local differential privacy,
+        the bound is that of mechanisms which tell the useful value, and is far from the value.
 
     Raises
     ------
     Intractable
-        If the extreme rays of the cone are not listed, and its constant column is on the border.
+        If the extreme rays of the cone are not listed, and its constant column is on the border, or it is
+        none of the cones of large tables: `robust_cone` with a conditional level, local differential privacy.
     ValueError
         If an argument is of another kind or out of range, no mechanism in the cone allows an estimate, or a
         column of the cone has the probability 0.
@@ -124,6 +128,8 @@ def optimal_estimation(
         found = _listed(problem, cone, rays, tolerance, max_rounds)
     elif ratio is not None:
         found = _large_alphabet(problem, ratio, tolerance)
+    elif inputs > LIMITS.max_joint_cells:
+        found = _large_table(problem, cone, tolerance)
     else:
         found = _by_cuts(problem, cone, tolerance)
     value, bound = estimation_error(found.channel, p, rows), found.bound * size**2
@@ -199,12 +205,47 @@ def _by_cuts(problem: Problem, cone: Cone, tolerance: float) -> _Found:
     pricing = CutColumns(cone, problem.p, SETTINGS.inner_gap * tolerance)
     start = pricing.start()
     found = generate(problem, start, pricing, inner, SETTINGS.generation_rounds)
-    weighted, bound = found.weighted, 0.0
-    if problem.p.size <= LIMITS.max_joint_cells:
-        used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
-        known = np.vstack([start, weighted.vectors[used]])
-        bound = outer_bound(problem, cone, known, weighted.phi, tolerance)
+    weighted = found.weighted
+    used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
+    known = np.vstack([start, weighted.vectors[used]])
+    bound = outer_bound(problem, cone, known, weighted.phi, tolerance)
     return _Found(weighted.channel(SETTINGS.dropped * inner), bound, found.rounds)
+
+
+def _large_table(problem: Problem, cone: Cone, tolerance: float) -> _Found:
+    """Return a good channel of a large table that keeps both levels, and a weak bound."""
+    both = with_both_levels(cone)
+    if both is None:
+        raise Intractable(
+            f"The cone has {problem.p.size} inputs and its extreme rays are not listed; beyond"
+            f" {LIMITS.max_joint_cells} inputs, only those of local differential privacy and of `robust_cone`"
+            " with a conditional level are solved (`robust_cone(...) & conditional_cone(...)`)."
+        )
+    pricing = ProgramColumns(both, problem.p)
+    found = generate(problem, pricing.start(), pricing, tolerance, SETTINGS.generation_rounds)
+    channel = found.weighted.channel(SETTINGS.dropped * tolerance)
+    return _Found(channel, _bound_given_useful(problem, both), found.rounds)
+
+
+def _bound_given_useful(problem: Problem, cone: Oracle) -> float:
+    """Return the least error of mechanisms that tell u, and S at the conditional level, or a bound of it.
+
+    With `p_u` the distribution of S given u, of weight m_u, and A_u the columns of A for u, columns need have
+    entries for one u only, and tr(A M^-1 A') is the sum of m_u tr(A_u M_u^-1 A_u'), each an error under LDP.
+    """
+    total = 0.0
+    for u in range(cone.shape[1]):
+        p, rows = problem.p.reshape(cone.shape)[:, u], problem.rows.reshape(-1, *cone.shape)[:, :, u]
+        mass = float(p.sum())
+        if mass > 0.0 and rows.any():
+            given = optimal_estimation(
+                p / mass,
+                local_cone(len(p), cone.conditional_epsilon),
+                rows,
+                tolerance=SETTINGS.outer_tolerance,
+            )
+            total += mass * (given.bound + float(((rows @ p / mass) ** 2).sum()))
+    return total - float(((problem.rows @ problem.p) ** 2).sum())
 
 
 def _columns(cone: PolyhedralCone, rays: FloatArray, p: FloatArray) -> FloatArray:
