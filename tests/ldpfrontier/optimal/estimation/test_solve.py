@@ -13,18 +13,21 @@ from ldpfrontier import (
     PolyhedralCone,
     RenyiBall,
     conditional_cone,
+    conditional_epsilon,
     estimation_error,
     ldp_epsilon,
     local_cone,
     optimal_estimation,
     polyopt_cone,
     robust_cone,
+    secret_randomized_response,
     subset_selection,
     unconditional_cone,
 )
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.mechanisms import uniform_error
-from ldpfrontier.optimal.estimation import outer_rays, solve, staircases, weights
+from ldpfrontier.optimal.estimation import generation, outer_rays, solve, staircases, weights
+from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.solve import listed_rays
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
@@ -414,3 +417,34 @@ def test_over_other_cones_every_input_needs_a_probability_and_slack() -> None:
         Intractable, match="The constant column meets an inequality of the cone with equality"
     ):
         optimal_estimation(ball.centre, cone & conditional_cone((2, 3), 0.0))
+
+
+def test_a_large_table_with_both_levels_needs_fewer_people_than_secret_randomized_response(
+    monkeypatch,
+) -> None:
+    monkeypatch.setattr(generation, "SETTINGS", replace(generation.SETTINGS, most_work=2e9))
+    counts = np.random.default_rng(0).multinomial(4000, np.random.default_rng(1).dirichlet(np.full(20, 2.0)))
+    ball = RenyiBall.confidence(counts.reshape(4, 5) + 1)
+    cone = conditional_cone((4, 5), 1.0) & robust_cone(ball, 1.0)
+    best = optimal_estimation(ball.centre, cone)
+    assert 0 < best.bound < best.value
+    assert best.value < 0.7 * estimation_error(secret_randomized_response(4, 5, 1.0), ball.centre)
+    assert best.value == pytest.approx(estimation_error(best.channel, ball.centre), rel=1e-12)
+    assert best.channel.row_sum_error < 1e-9
+    assert ball.worst_case_epsilon(best.channel) <= 1.0 + 1e-9
+    assert conditional_epsilon(best.channel, (4, 5)) <= 1.0 + 1e-9
+    assert "F with a conditional level, more inputs" in str(best.method)
+    with pytest.raises(
+        Intractable, match=r"The cone has 20 inputs and its extreme rays are not listed; beyond 16"
+    ):
+        optimal_estimation(ball.centre, robust_cone(ball, 1.0))
+
+
+def test_the_bound_of_mechanisms_that_tell_the_useful_value() -> None:
+    """On a table of which the extreme rays are listed, it is the optimum over the conditional level alone."""
+    prior, shape = np.array([[0.2, 0.1, 0.15], [0.05, 0.3, 0.2]]), (2, 3)
+    oracle = Oracle(RenyiBall(prior, 0.01, 2.0), 1.0, conditional_epsilon=0.8)
+    listed = optimal_estimation(prior, conditional_cone(shape, 0.8))
+    problem = weights.Problem(prior.ravel(), np.eye(6))
+    assert solve._bound_given_useful(problem, oracle) == pytest.approx(listed.value, rel=2e-4)
+    assert listed.value < optimal_estimation(prior, unconditional_cone(shape, 0.8)).value
