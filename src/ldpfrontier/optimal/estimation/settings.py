@@ -60,11 +60,11 @@ class EstimationSettings:
     #: how many times as many stay in the next round: where they are too few, the error rises again.
     kept_columns: int = 6
     least_kept: int = 400
-    kept_growth: float = 1.08
+    kept_growth: float = 1.06
     #: Columns of the best closed form from which generation starts.
     max_start_columns: int = 4_200
     #: Cubes of numbers of columns, over all steps of all masters, after which no more columns are looked for:
-    #: about ten seconds.
+    #: about half a minute.
     most_work: float = 5e11
     #: New columns of a round, for each input.
     new_columns: int = 8
@@ -84,6 +84,8 @@ class EstimationSettings:
     #: Columns from which ascents by linear programs start, and their most steps.
     program_starts: int = 300
     program_steps: int = 4
+    #: Relative gap of the optima of local differential privacy of which the bound of a large table is made.
+    useful_gap: float = 0.05
     #: Random extreme columns to start from, for each input.
     random_costs: int = 6
     #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.

@@ -230,7 +230,7 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float) -> _Found:
 def _bound_given_useful(problem: Problem, cone: Oracle) -> float:
     """Return the least error of mechanisms that tell u, and S at the conditional level, or a bound of it.
 
-    With `p_u` the distribution of S given u, of weight m_u, and A_u the columns of A for u, columns need have
+    With p_u the distribution of S given u, of weight m_u, and A_u the columns of A for u, columns need have
     entries for one u only, and tr(A M^-1 A') is the sum of m_u tr(A_u M_u^-1 A_u'), each an error under LDP.
     """
     total = 0.0
