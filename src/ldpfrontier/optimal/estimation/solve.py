@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -137,9 +136,9 @@ def optimal_estimation(
         raise ArithmeticError(f"The value {value!r} is below its bound {bound!r}; the certificate fails.")
     bound = min(bound, value)
     status = "optimal" if value - bound <= tolerance * value else "bounded"
-    method = regime.method("columns of the cone")
-    if found.name:
-        method = replace(method, engine=f"{method.engine}; the least error has {found.name}")
+    method = regime.method(
+        "columns of the cone" + (f", the least error has {found.name}" if found.name else "")
+    )
     return Optimum(found.channel, value, bound, status, found.rounds, "1", "min", method=method)
 
 
