@@ -65,7 +65,7 @@ class EstimationSettings:
     max_start_columns: int = 4_200
     #: Cubes of numbers of columns, over all steps of all masters, after which no more columns are looked for:
     #: about half a minute.
-    most_work: float = 5e11
+    most_work: float = 4e11
     #: New columns of a round, for each input.
     new_columns: int = 8
     #: Staircase columns that are priced at once.
