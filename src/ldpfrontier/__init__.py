@@ -10,6 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ldpfrontier.block_designs import (
+        block_design_response,
+        hadamard_response,
+        projective_geometry_response,
+    )
     from ldpfrontier.calibration import Calibration, calibrated
     from ldpfrontier.certificates.association import association_certificate
     from ldpfrontier.certificates.local import ldp_certificate
@@ -92,6 +97,7 @@ __all__ = [
     "association_epsilon",
     "audit_channel",
     "binary_mechanism",
+    "block_design_response",
     "budget_split",
     "calibrated",
     "conditional_cone",
@@ -104,6 +110,7 @@ __all__ = [
     "estimate_distribution",
     "estimation_error",
     "geometric_mechanism",
+    "hadamard_response",
     "hamming_leakage",
     "improved_reporting",
     "independent_reporting",
@@ -126,6 +133,7 @@ __all__ = [
     "privatize",
     "privatize_file",
     "privatize_persons",
+    "projective_geometry_response",
     "quaternary_mechanism",
     "randomized_response",
     "read_channel",
@@ -170,6 +178,9 @@ _HOMES = {
     "association_epsilon": "uncertainty.odds_ratios",
     "audit_channel": "practice.auditing",
     "binary_mechanism": "mechanisms",
+    "block_design_response": "block_designs",
+    "hadamard_response": "block_designs",
+    "projective_geometry_response": "block_designs",
     "budget_split": "two_reports",
     "calibrated": "calibration",
     "count_pairs": "practice.auditing",

@@ -49,15 +49,14 @@ def randomized_response(k: int, epsilon: float) -> Channel:
     return unlimited_response(k, checked_epsilon(epsilon, MAX_EPSILON))
 
 
-def subset_selection(k: int, epsilon: float) -> Channel:
+def subset_selection(k: int, epsilon: float, size: int | None = None) -> Channel:
     """Make subset selection: a report is a set of d letters, often with the input (Ye and Barg 2018).
 
     All sets of d letters are outputs. One with the input has e^epsilon times the probability of one without:
     exactly epsilon-LDP for d < k. At d near k / (e^epsilon + 1) the largest mean square error of estimated
     frequencies is the least of all epsilon-LDP mechanisms up to a factor that goes to 1 as k grows (M. Ye and
     A. Barg, Optimal schemes for discrete distribution estimation under locally differential privacy, IEEE
-    Transactions on Information Theory 64(8), 2018). d is the one with the least error at the uniform
-    distribution; d = 1 is randomized response.
+    Transactions on Information Theory 64(8), 2018). d = 1 is randomized response.
 
     Parameters
     ----------
@@ -65,6 +64,8 @@ def subset_selection(k: int, epsilon: float) -> Channel:
         Size of the alphabet, 1 or more.
     epsilon : float
         Privacy level in nats, 0 to 300.
+    size : int, optional
+        d, from 1 to k; by default the one with the least error at the uniform distribution.
 
     Returns
     -------
@@ -76,20 +77,13 @@ def subset_selection(k: int, epsilon: float) -> Channel:
     Intractable
         If there are more than 10,000 such sets.
     ValueError
-        If `k` or `epsilon` is out of range.
+        If `k`, `epsilon` or `size` is out of range.
     """
     k = _size(k, "k")
     epsilon = checked_epsilon(epsilon, MAX_EPSILON)
-    near = k / (math.exp(epsilon) + 1.0)
-    sizes = {max(1, min(d, k - 1)) for d in (math.floor(near), math.ceil(near))}
-
-    def contrast(d: int) -> float:
-        """Return the ratio of the error to that of the frequency of sets with a letter: less is better."""
-        inside, outside = _share_of_sets(k, d, epsilon)
-        mean = d / k
-        return mean * (1.0 - mean) / (inside - outside) ** 2 if inside > outside else math.inf
-
-    d = min(sorted(sizes), key=contrast) if k > 1 else 1
+    if size is not None:
+        size = as_count(size, "size", f"a whole number of letters, 1 to {k}", least=1, most=k)
+    d = size or min(_best_sizes(k, epsilon), key=lambda d: _size_error(k, epsilon, d))
     if (number := math.comb(k, d)) > MAX_SUBSETS:
         raise Intractable(
             f"Subset selection of {d} of {k} letters has {number:,} outputs; at most {MAX_SUBSETS:,} are"
@@ -100,14 +94,42 @@ def subset_selection(k: int, epsilon: float) -> Channel:
     return Channel(Q / Q.sum(axis=1, keepdims=True))
 
 
-def _share_of_sets(k: int, d: int, epsilon: float) -> tuple[float, float]:
-    """Return how likely a letter is in the reported set if it is the input, and if another letter is."""
-    low = math.exp(-epsilon)
-    total = math.comb(k - 1, d - 1) + math.comb(k - 1, d) * low
-    inside = math.comb(k - 1, d - 1) / total
-    # Of another letter x': sets with x' and the input, and with x' alone.
-    with_both = math.comb(k - 2, d - 2) if d >= 2 else 0
-    return inside, (with_both + math.comb(k - 2, d - 1) * low) / total
+def uniform_error(k: int, epsilon: float, size: int | None = None) -> float:
+    """Return n MSE of k frequencies at their uniform distribution by subset selection, or its least value.
+
+    With d letters in a set it is (k - 1)^2 (1 + t d / k)^2 / (t^2 d (1 - d / k)), t = e^epsilon - 1. For the
+    best d no epsilon-LDP mechanism has less: by symmetry the error depends on one number that is linear in
+    the mechanism, and columns of the two values e^epsilon and 1 suffice (Ye and Barg 2018).
+
+    Parameters
+    ----------
+    k : int
+        Size of the alphabet, 2 or more.
+    epsilon : float
+        Privacy level in nats, above 0 and at most 300.
+    size : int, optional
+        d, from 1 to k - 1; by default the best.
+
+    Returns
+    -------
+    float
+        The sum of the squared errors of all letters, times the number of reports.
+    """
+    t = -math.expm1(-epsilon)
+    sizes = _best_sizes(k, epsilon) if size is None else [size]
+    return min((k - 1) ** 2 * _size_error(k, epsilon, d) for d in sizes) / t / t
+
+
+def _best_sizes(k: int, epsilon: float) -> list[int]:
+    """Return sizes of sets of which one has the least error, in rising order."""
+    near = k / (math.exp(epsilon) + 1.0)
+    return sorted({max(1, min(d, k - 1)) for d in (math.floor(near), math.ceil(near))})
+
+
+def _size_error(k: int, epsilon: float, d: int) -> float:
+    """Return the error of sets of d letters, but for a factor of k and epsilon."""
+    share = d / k
+    return (math.exp(-epsilon) * (1.0 - share) + share) ** 2 / (d * (1.0 - share)) if d < k else math.inf
 
 
 def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -> Channel:

@@ -116,7 +116,10 @@ def good(tmp_path_factory):
         "binary_mechanism": {"utility": utility, "epsilon": 1.0},
         "quaternary_mechanism": {"epsilon": 1.0, "delta": 0.1},
         "secret_randomized_response": {"a1": 2, "a2": 3, "epsilon": 1.0},
-        "subset_selection": {"k": 3, "epsilon": 1.0},
+        "subset_selection": {"k": 3, "epsilon": 1.0, "size": 2},
+        "hadamard_response": {"k": 3, "epsilon": 1.0},
+        "projective_geometry_response": {"k": 3, "epsilon": 1.0},
+        "block_design_response": {"k": 3, "epsilon": 1.0},
         "optimal_ldp": {
             "utility": utility,
             "epsilon": 1.0,

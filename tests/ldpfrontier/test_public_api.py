@@ -63,6 +63,9 @@ channels = [
     l.hamming_leakage(l.SourceSet(pair), 0.2).channel,
     l.information_leakage(pair, 0.2).channel,
     l.subset_selection(4, 1.0),
+    l.hadamard_response(4, 1.0),
+    l.projective_geometry_response(4, 1.0),
+    l.block_design_response(4, 1.0),
     l.optimal_estimation(prior, l.local_cone(3, 1.0)).channel,
 ]
 l.estimation_error(channels[-1], prior)

@@ -35,6 +35,8 @@ class Limits:
     max_subsets: int = 2**20
     #: Inputs of a polyhedral cone up to which its extreme rays are listed.
     max_ray_inputs: int = 13
+    #: Inputs up to which all 2^n - 2 extreme rays of local differential privacy are.
+    max_staircase_inputs: int = 14
     #: Extreme rays of a polyhedral cone, also on the way to them, up to which they are: seconds.
     max_rays: int = 20_000
     #: Block vertices of a table up to which joint columns are priced to the exact optimum.
@@ -78,6 +80,8 @@ class Call:
         Outputs asked for, if that is limited.
     listed : bool
         Whether the extreme rays of a cone are listed.
+    local : bool
+        Whether a cone is that of local differential privacy.
     in_range : bool
         Whether radius, order and privacy level are in the ranges of programs over F.
     """
@@ -91,6 +95,7 @@ class Call:
     level: float = math.inf
     outputs: int | None = None
     listed: bool = False
+    local: bool = False
     in_range: bool = True
 
 
@@ -374,6 +379,39 @@ REGIMES = (
         f"up to {LIMITS.max_joint_cells} inputs",
         "joint columns by spatial branch and bound",
         "optimal/exact/spatial_branch_and_bound",
+        _every,
+    ),
+    Regime(
+        "estimates",
+        "rays",
+        f"polyhedral, up to {LIMITS.max_ray_inputs} inputs and {LIMITS.max_rays:,} extreme rays; LDP, up to"
+        f" {LIMITS.max_staircase_inputs} inputs",
+        "interior-point method over all extreme rays",
+        "optimal/estimation/interior_point",
+        lambda call: call.listed,
+    ),
+    Regime(
+        "estimates",
+        "staircases",
+        "LDP, more inputs",
+        "column generation over staircase columns from closed forms, with all priced or a semidefinite bound",
+        "optimal/estimation/staircases",
+        lambda call: call.local,
+    ),
+    Regime(
+        "estimates",
+        "cuts",
+        f"other cones, up to {LIMITS.max_joint_cells} inputs",
+        "column generation by search, with the extreme rays of larger cones for a bound",
+        "optimal/estimation/outer_rays",
+        lambda call: call.inputs <= LIMITS.max_joint_cells,
+    ),
+    Regime(
+        "estimates",
+        "programs",
+        "F with a conditional level, more inputs",
+        "column generation by linear programs, with the bound of LDP given the useful value",
+        "optimal/estimation/program_columns",
         _every,
     ),
     Regime(

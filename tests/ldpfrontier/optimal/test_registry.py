@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldpfrontier.cones import local_cone
+from ldpfrontier.cones import conditional_cone, local_cone
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal import association, registry, robust
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.conditional import solve as conditional
+from ldpfrontier.optimal.estimation import solve as estimation
+from ldpfrontier.optimal.estimation.solve import optimal_estimation
 from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.general import solve as general
 from ldpfrontier.optimal.general.solve import optimal_mechanism
@@ -109,6 +111,13 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
         lambda: optimal_association(ODDS, 1.0),
         {"max_joint_cells": 4, "max_master_cells": 5},
     ),
+    ("estimates", "rays"): (lambda: optimal_estimation(UNIFORM[4].prior, local_cone(4, 1.0)), {}),
+    ("estimates", "staircases"): (lambda: optimal_estimation(UNIFORM[22].prior, local_cone(22, 3.0)), {}),
+    ("estimates", "cuts"): (lambda: optimal_estimation(BALL.centre, robust_cone(BALL, 1.0)), {}),
+    ("estimates", "programs"): (
+        lambda: optimal_estimation(BALL.centre, robust_cone(BALL, 1.0) & conditional_cone((2, 3), 1.0)),
+        {"max_joint_cells": 5},
+    ),
     ("any cone", "rays"): (lambda: optimal_mechanism(UNIFORM[4], local_cone(4, 1.0)), {}),
     ("any cone", "cuts"): (
         lambda: optimal_mechanism(MutualInformation(BALL.centre), robust_cone(BALL, 1.0)),
@@ -141,6 +150,10 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("conditional level", "search"): (conditional, "searched_mechanism"),
     ("odds ratios", "joint"): (association, "optimal_mechanism"),
     ("odds ratios", "search"): (association, "searched_columns"),
+    ("estimates", "rays"): (estimation, "_listed"),
+    ("estimates", "staircases"): (estimation, "_large_alphabet"),
+    ("estimates", "cuts"): (estimation, "_by_cuts"),
+    ("estimates", "programs"): (estimation, "_large_table"),
     ("any cone", "rays"): (general, "generate"),
     ("any cone", "cuts"): (general, "solve_jointly"),
 }
@@ -153,7 +166,7 @@ def test_what_the_registry_says_is_what_runs(regime: Regime, monkeypatch: pytest
         monkeypatch.setattr(polyopt, "generate", failing)
     solve, limits = CALLS[key]
     changed = replace(LIMITS, **limits)
-    for module in (registry, robust, polyopt):
+    for module in (registry, robust, polyopt, estimation):
         monkeypatch.setattr(module, "LIMITS", changed, raising=False)
     ran = list[str]()
     if key in CALLED:

@@ -7,8 +7,8 @@ The program is ::
 
 It is convex in theta, and depends on theta through the entries of S and the row sums alone. Newton's
 equations are therefore solved in these few numbers, r(r + 1)/2 + r + 1 for c_j in r dimensions, however many
-columns there are, after one QR decomposition of the matrix of all c_j c_j' and (1, c_j). Its rows are scaled
-by sqrt(theta / s), s the slacks of the dual constraints
+columns there are, after one QR decomposition of the matrix of all c_j c_j' and (1, c_j); or for each column,
+if there are fewer. Its rows are scaled by sqrt(theta / s), s the slacks of the dual constraints
 
     s_j = lambda . (1, c_j) - |beta c_j|^2 >= 0,   beta = alpha S^-1.
 """
@@ -36,12 +36,15 @@ class Weights:
         alpha S^-1, with alpha scaled.
     prices : ndarray, shape (r + 1,)
         lambda, for (1, c_j).
+    value : float
+        phi of alpha scaled, tr(alpha beta').
     rounds : int
     """
 
     theta: FloatArray
     beta: FloatArray
     prices: FloatArray
+    value: float
     rounds: int
 
 
@@ -68,9 +71,10 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
     if start is None:
         raise ArithmeticError("The columns do not span their space in floating point.")
     alpha = alpha / np.sqrt((alpha @ start * alpha).sum())  # phi is 1 at the start
-    i, j = np.triu_indices(r)
     sides = np.hstack([np.ones((m, 1)), c])
-    lifted = np.hstack([c[:, i] * c[:, j], sides])
+    few = m < SETTINGS.few_columns * (r * (r + 1) // 2 + r + 1)
+    i, j = np.triu_indices(r)
+    lifted = sides if few else np.hstack([c[:, i] * c[:, j], sides])
     target = np.zeros(r + 1)
     target[0] = 1.0
     theta, slack, prices = np.full(m, 1.0 / m), np.ones(m), np.zeros(r + 1)
@@ -89,14 +93,15 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
         value, residual = float((alpha * beta).sum()), float(np.abs(off).max())
         reached = raised[0] / value - 1.0 if residual < SETTINGS.row_sums else np.inf
         if best is None or reached < least:
-            best, least = Weights(theta, beta, raised, rounds), reached
+            best, least = Weights(theta, beta, raised, value, rounds), reached
         if reached <= gap or rounds == max_rounds or time_is_up():
             break
         aim = centering * float(theta @ slack) / m
-        step = _newton(
-            lifted, sides, theta / slack, worth - sides @ prices + aim / theta, off,
-            _curvature(beta, inverse, i, j),
-        )  # fmt: skip
+        weights, right = theta / slack, worth - sides @ prices + aim / theta
+        if few:
+            step = _newton_by_columns(c, sides, weights, right, off, beta, inverse)
+        else:
+            step = _newton(lifted, sides, weights, right, off, _curvature(beta, inverse, i, j))
         if step is None:
             break
         move, turn = _with_row_sums(step[0], theta, sides, off), step[1]
@@ -158,6 +163,30 @@ def _newton(
     z = solved[:, sums] - solved[:, :sums] @ turn
     rise = curvature @ (inner.T @ z)
     return weights * (right - sides @ turn - lifted[:, :n] @ rise), np.asarray(turn)
+
+
+def _newton_by_columns(
+    c: FloatArray,
+    sides: FloatArray,
+    weights: FloatArray,
+    right: FloatArray,
+    off: FloatArray,
+    beta: FloatArray,
+    inverse: FloatArray,
+) -> tuple[FloatArray, FloatArray] | None:
+    """Solve the equations of `_newton` in as many unknowns as there are columns."""
+    root = np.sqrt(weights)
+    scaled = c * root[:, None]
+    E = (scaled @ beta.T) @ (scaled @ beta.T).T
+    E *= 2.0 * (c @ inverse @ c.T)
+    E[np.diag_indices_from(E)] += 1.0
+    P, b = sides * root[:, None], right * root
+    try:
+        solved = cho_solve(cho_factor(E, overwrite_a=True), np.column_stack([P, b]))
+        turn = np.linalg.solve(P.T @ solved[:, :-1], P.T @ solved[:, -1] - off)
+    except np.linalg.LinAlgError:
+        return None
+    return np.asarray(root * (solved[:, -1] - solved[:, :-1] @ turn)), np.asarray(turn)
 
 
 def _with_row_sums(move: FloatArray, theta: FloatArray, sides: FloatArray, off: FloatArray) -> FloatArray:

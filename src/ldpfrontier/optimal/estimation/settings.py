@@ -14,8 +14,10 @@ class EstimationSettings:
     tolerance: float = 1e-4
     #: Steps of the interior-point method by default; 20 to 40 are usual.
     max_rounds: int = 200
-    #: Inputs up to which all 2^n staircase columns of local differential privacy are listed.
-    max_staircase_inputs: int = 14
+    #: Rounds of column generation.
+    generation_rounds: int = 60
+    #: Inputs up to which all 2^n staircase columns are priced: a fifth of a second.
+    max_enumerated_inputs: int = 22
 
     #: Largest entry of a matrix of what is estimated.
     largest_weight: float = 1e100
@@ -40,10 +42,64 @@ class EstimationSettings:
     dropped: float = 1e-2
 
     # Tuning.
+    #: Columns, as a share of the numbers that the error depends on, up to which Newton's equations have an
+    #: unknown for each column.
+    few_columns: float = 1.5
     #: Share of the present complementarity that a step aims at, after a long step.
     long_step_centering: float = 0.1
     #: The same after a short one, and in the first step.
     short_step_centering: float = 0.6
+    #: Gap of the first restricted master, and of a later one as a share of the largest excess found.
+    first_gap: float = 0.2
+    gap_share: float = 0.1
+    #: Excess of the columns found, as a share of the tolerance, up to which a bound is looked for, and up to
+    #: which there are none.
+    inner_share: float = 0.5
+    negligible: float = 1e-2
+    #: Columns of a restricted master, for each input and at least, beyond which those of less weight go, and
+    #: how many times as many stay in the next round: where they are too few, the error rises again.
+    kept_columns: int = 6
+    least_kept: int = 400
+    kept_growth: float = 1.06
+    #: Columns of the best closed form from which generation starts.
+    max_start_columns: int = 4_200
+    #: Cubes of numbers of columns, over all steps of all masters, after which no more columns are looked for:
+    #: about half a minute.
+    most_work: float = 4e11
+    #: New columns of a round, for each input.
+    new_columns: int = 8
+    #: Staircase columns that are priced at once.
+    enumerated_block: int = 2**20
+    #: Starts of the ascent: columns known, as many with changes, and random ones; the share that changes.
+    search_starts: int = 400
+    moved_share: float = 0.08
+    #: Steps of an ascent, for each input.
+    search_steps: int = 4
+    #: Semidefinite programs of one bound, their accuracy as a share of the sum of prices, and their steps.
+    relaxations: int = 4
+    relaxation_gap: float = 1e-6
+    relaxation_steps: int = 60
+    #: Columns from which a search over a cone of cuts starts.
+    joint_starts: int = 40
+    #: Columns from which ascents by linear programs start, and their most steps.
+    program_starts: int = 300
+    program_steps: int = 4
+    #: Relative gap of the optima of local differential privacy of which the bound of a large table is made.
+    useful_gap: float = 0.05
+    #: Random extreme columns to start from, for each input.
+    random_costs: int = 6
+    #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.
+    outer_tolerance: float = 1e-2
+    #: Rays of a larger cone, in double description; seconds.
+    max_outer_rays: int = 30_000
+    #: Larger cones of one bound, columns cut off from each, and the gap of each as a share of that asked for.
+    outer_rounds: int = 40
+    outer_cuts: int = 6
+    #: Cuts of such a column.
+    cuts_of_column: int = 1
+    outer_share: float = 0.2
+    #: Binary digits of the coefficients of a cut.
+    cut_bits: int = 22
 
 
 SETTINGS = EstimationSettings()

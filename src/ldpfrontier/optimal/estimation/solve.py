@@ -14,36 +14,47 @@ utility, bound the error of every mechanism: for the best multiple of W,
 
     phi(M) >= tr(A W')^2 / sum(lam).
 
-|W v|^2 / (p . v) is convex and homogeneous, and lam . v exceeds it on C if it does at the extreme rays, which
-are listed without rounding (`ldpfrontier.optimal.general`). A is centred here, A p = 0, so that phi is n MSE.
+|W v|^2 / (p . v) is convex and homogeneous, and lam . v exceeds it on C if it does at the extreme rays. A is
+centred here, A p = 0, so that phi is n MSE. Engines, as of `ldpfrontier.optimal.registry`:
+
+- Extreme rays that are few are listed without rounding (`ldpfrontier.optimal.general`).
+- Local differential privacy of more inputs: columns are generated from those of closed forms (`staircases`).
+- Large tables with both levels: columns are searched for by linear programs (`program_columns`).
+- Other cones, up to 16 inputs: columns are searched for (`cut_columns`), and the least error over a larger
+  cone is the bound (`outer_rays`).
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.channel import Channel
-from ldpfrontier.cones import Cone, PolyhedralCone, check_cone
+from ldpfrontier.cones import Cone, PolyhedralCone, check_cone, local_cone
 from ldpfrontier.numerics.arguments import as_distribution
-from ldpfrontier.numerics.deadline import TimeIsUp
-from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.optimal.estimation.error import (
-    centred,
-    estimation_error,
-    input_units,
-    is_outside,
-    orthonormal_span,
-    target_rows,
-)
-from ldpfrontier.optimal.estimation.interior_point import Weights, a_optimal
+from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
+from ldpfrontier.optimal.estimation.cut_columns import CutColumns
+from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
+from ldpfrontier.optimal.estimation.generation import generate
+from ldpfrontier.optimal.estimation.outer_rays import outer_bound
+from ldpfrontier.optimal.estimation.program_columns import ProgramColumns, with_both_levels
 from ldpfrontier.optimal.estimation.settings import SETTINGS
+from ldpfrontier.optimal.estimation.staircases import Staircases
+from ldpfrontier.optimal.estimation.weights import Problem, best_weights
+from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.general.solve import listed_rays, quick_mechanism
-from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.optimum import BROKEN, ROUNDING, Optimum, checked_effort, limited, records_fallbacks
+from ldpfrontier.optimal.general.staircase_rays import local_ratio
+from ldpfrontier.optimal.registry import LIMITS, Call, choose
+from ldpfrontier.optimum import BROKEN, Optimum, checked_effort, limited, records_fallbacks
 from ldpfrontier.types import FloatArray, Intractable
+
+#: The name of what column generation finds, among closed forms.
+GENERATED = "column generation"
 
 
 @records_fallbacks
@@ -67,26 +78,30 @@ def optimal_estimation(
     prior : array_like, any shape
         The distribution of the records that is expected, flattened row-major.
     cone : Cone
-        The columns that are allowed: a `PolyhedralCone`, such as those of `ldpfrontier.cones`.
+        The columns that are allowed, such as those of `ldpfrontier.cones`, `robust_cone`, or ``a & b``.
     target : {"sensitive", "useful"} or array_like, shape (k, inputs), optional
         What is estimated: probabilities of all inputs if None, the distribution of the sensitive or of the
         useful value of a table, or the products of this matrix with the probabilities of the inputs.
     tolerance : float
-        Relative gap at which to stop, 0 or more.
+        Relative gap at which to stop, 0 or more; 1e-2 is the finest one over cones whose extreme rays are
+        not listed, but for local differential privacy.
     max_rounds : int
-        Most steps of the interior-point method.
+        Most steps of the interior-point method, where the extreme rays are listed.
     max_seconds : float, optional
         Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
+        Where rays are not listed, and no closed form is known, that is a mechanism which tells nothing.
 
     Returns
     -------
     Optimum
-        The unit is "1" and the direction is "min".
+        The unit is "1" and the direction is "min". Beyond 16 inputs, but for local differential privacy,
+        the bound is that of mechanisms which tell the useful value, and is far from the value.
 
     Raises
     ------
     Intractable
-        If the cone is not polyhedral, or has too many inputs or extreme rays to list.
+        If the extreme rays of the cone are not listed, and its constant column is on the border, or it is
+        none of the cones of large tables: `robust_cone` with a conditional level, local differential privacy.
     ValueError
         If an argument is of another kind or out of range, no mechanism in the cone allows an estimate, or a
         column of the cone has the probability 0.
@@ -109,35 +124,143 @@ def optimal_estimation(
     p = p.ravel() / p.sum()
     rows = target_rows(target, inputs, table)
     size = max(float(np.abs(rows).max()), 1e-300)
-    wanted = centred(rows / size, p)
-    if not wanted.any():  # known without a report
+    problem = Problem(p, rows / size)
+    if not problem.wanted.any():  # known without a report
         return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, "1", "min")
     try:
-        rays = listed_rays(cone) if (patterns := staircase_rays(cone)) is None else patterns
+        rays, ratio = listed_rays(cone), local_ratio(cone)
+        regime = choose("estimates", Call(inputs=inputs, listed=rays is not None, local=ratio is not None))
+        if rays is not None and isinstance(cone, PolyhedralCone):
+            found = _listed(problem, cone, rays, tolerance, max_rounds)
+        elif ratio is not None:
+            found = _large_alphabet(problem, ratio, tolerance)
+        elif inputs > LIMITS.max_joint_cells:
+            found = _large_table(problem, cone, tolerance)
+        else:
+            found = _by_cuts(problem, cone, tolerance)
     except TimeIsUp:
         channel = quick_mechanism(cone)
         value, least = (estimation_error(own, p, rows) for own in (channel, Channel(np.eye(inputs))))
         return Optimum(channel, value, min(least * (1.0 - BROKEN), value), "bounded", 0, "1", "min")
-    if rays is None or not isinstance(cone, PolyhedralCone):
-        raise Intractable(
-            "The error of estimates is minimized over cones of which all extreme rays can be listed: those of"
-            f" finitely many inequalities, with at most {LIMITS.max_ray_inputs} inputs and"
-            f" {LIMITS.max_rays:,} rays."
-        )
-    vectors = _columns(cone, rays, p)
-    units = input_units(p)
-    frame = _frame((vectors - 1.0) * units, wanted * units) * units[:, None]
-    c = (vectors - 1.0) @ frame
-    gap = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
-    weights = a_optimal(c, wanted @ frame, gap, max_rounds)
-    channel = cone.mix_inside(_channel(vectors, c, wanted @ frame, weights.theta, tolerance))
-    value = estimation_error(channel, p, rows)
-    bound = _bound(vectors, p, rows / size, wanted, *_prices(frame, weights, p)) * size**2
+    value, bound = estimation_error(found.channel, p, rows), found.bound * size**2
     if not bound <= value * (1.0 + BROKEN):
         raise ArithmeticError(f"The value {value!r} is below its bound {bound!r}; the certificate fails.")
     bound = min(bound, value)
     status = "optimal" if value - bound <= tolerance * value else "bounded"
-    return Optimum(channel, value, bound, status, weights.rounds, "1", "min")
+    method = regime.method(
+        "columns of the cone" + (f", the least error has {found.name}" if found.name else "")
+    )
+    return Optimum(found.channel, value, bound, status, found.rounds, "1", "min", method=method)
+
+
+class _Found(NamedTuple):
+    """A channel, a bound of phi of the problem, the steps that it took, and what is the best of several."""
+
+    channel: Channel
+    bound: float
+    rounds: int
+    name: str = ""
+
+
+def _listed(
+    problem: Problem, cone: PolyhedralCone, rays: FloatArray, tolerance: float, max_rounds: int
+) -> _Found:
+    """Return the best channel over all extreme rays, a bound, and the steps that it took."""
+    vectors = _columns(cone, rays, problem.p)
+    gap = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
+    found = best_weights(problem, vectors, problem.frame(vectors), gap, max_rounds)
+    bound = problem.bound(found.prices, float(found.prices.excess(vectors).max()))
+    return _Found(cone.mix_inside(found.channel(SETTINGS.dropped * tolerance)), bound, found.rounds)
+
+
+def _large_alphabet(problem: Problem, ratio: float, tolerance: float) -> _Found:
+    """Return the best of closed forms of local differential privacy and of column generation from them."""
+    n, p = problem.p.size, problem.p
+    forms = dict[str, Channel]()
+    for name, mechanism in LARGE_ALPHABETS.items():
+        with suppress(Intractable):
+            forms[name] = mechanism(n, math.log(ratio))
+    errors = {name: estimation_error(channel, p, problem.rows) for name, channel in forms.items()}
+    best = min(errors, key=lambda name: errors[name])
+    few = max(SETTINGS.kept_columns * n, SETTINGS.least_kept)
+    columns = [
+        channel.matrix.T
+        for name, channel in forms.items()
+        if channel.n_outputs <= (SETTINGS.max_start_columns if name == best else few)
+    ]
+    vectors = np.unique(np.vstack([v / (v @ p)[:, None] for v in columns]), axis=0)
+    with suppress(TimeIsUp):
+        found = generate(problem, vectors, Staircases(p, ratio), tolerance, SETTINGS.generation_rounds)
+    if time_is_up():  # weights need not be those of a channel yet
+        return _Found(forms[best], 0.0, 0, best)
+    forms[GENERATED] = found.weighted.channel(SETTINGS.dropped * tolerance)
+    errors[GENERATED] = estimation_error(forms[GENERATED], p, problem.rows)
+    # A closed form with as little error has simpler columns.
+    best = min(errors, key=lambda name: errors[name] * (1.0 + BROKEN * (name == GENERATED)))
+    return _Found(forms[best], found.bound, found.rounds, best)
+
+
+def _by_cuts(problem: Problem, cone: Cone, tolerance: float) -> _Found:
+    """Return the best channel that a search finds, and a bound by larger cones on small tables."""
+    if not (problem.p > 0).all():
+        raise ValueError(
+            f"The prior is 0 at input {int(problem.p.argmin())}; over a cone whose extreme rays are not"
+            " listed, every input needs a probability above 0."
+        )
+    if cone.least_constant_slack == 0.0:
+        raise Intractable(
+            "The constant column meets an inequality of the cone with equality, so that columns cannot be"
+            " moved into the cone by mixing; such cones are solved by their extreme rays alone, which are"
+            f" listed for at most {LIMITS.max_ray_inputs} inputs and {LIMITS.max_rays:,} rays."
+        )
+    tolerance = max(tolerance, SETTINGS.outer_tolerance)
+    inner = SETTINGS.outer_share * tolerance
+    pricing = CutColumns(cone, problem.p, SETTINGS.inner_gap * tolerance)
+    start = pricing.start()
+    found = generate(problem, start, pricing, inner, SETTINGS.generation_rounds)
+    check_time()  # weights need not be those of a channel yet
+    weighted = found.weighted
+    used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
+    known = np.vstack([start, weighted.vectors[used]])
+    bound = outer_bound(problem, cone, known, weighted.phi, tolerance)
+    return _Found(weighted.channel(SETTINGS.dropped * inner), bound, found.rounds)
+
+
+def _large_table(problem: Problem, cone: Cone, tolerance: float) -> _Found:
+    """Return a good channel of a large table that keeps both levels, and a weak bound."""
+    both = with_both_levels(cone)
+    if both is None:
+        raise Intractable(
+            f"The cone has {problem.p.size} inputs and its extreme rays are not listed; beyond"
+            f" {LIMITS.max_joint_cells} inputs, only those of local differential privacy and of `robust_cone`"
+            " with a conditional level are solved (`robust_cone(...) & conditional_cone(...)`)."
+        )
+    pricing = ProgramColumns(both, problem.p)
+    found = generate(problem, pricing.start(), pricing, tolerance, SETTINGS.generation_rounds)
+    check_time()  # weights need not be those of a channel yet
+    channel = found.weighted.channel(SETTINGS.dropped * tolerance)
+    return _Found(channel, _bound_given_useful(problem, both), found.rounds)
+
+
+def _bound_given_useful(problem: Problem, cone: Oracle) -> float:
+    """Return the least error of mechanisms that tell u, and S at the conditional level, or a bound of it.
+
+    With p_u the distribution of S given u, of weight m_u, and A_u the columns of A for u, columns need have
+    entries for one u only, and tr(A M^-1 A') is the sum of m_u tr(A_u M_u^-1 A_u'), each an error under LDP.
+    """
+    total = 0.0
+    for u in range(cone.shape[1]):
+        p, rows = problem.p.reshape(cone.shape)[:, u], problem.rows.reshape(-1, *cone.shape)[:, :, u]
+        mass = float(p.sum())
+        if mass > 0.0 and rows.any():
+            given = optimal_estimation(
+                p / mass,
+                local_cone(len(p), cone.conditional_epsilon),
+                rows,
+                tolerance=SETTINGS.outer_tolerance,
+            )
+            total += mass * (given.bound + float(((rows @ p / mass) ** 2).sum()))
+    return total - float(((problem.rows @ problem.p) ** 2).sum())
 
 
 def _columns(cone: PolyhedralCone, rays: FloatArray, p: FloatArray) -> FloatArray:
@@ -156,116 +279,3 @@ def _columns(cone: PolyhedralCone, rays: FloatArray, p: FloatArray) -> FloatArra
             " the least error is then not the error of a mechanism. Every input needs a probability above 0."
         )
     return np.asarray(rays / mass[:, None])
-
-
-def staircase_rays(cone: Cone) -> FloatArray | None:
-    """Return the extreme rays of a cone of local differential privacy, (2^n - 2, n); None for other cones.
-
-    They are 1 on a set of inputs and e^-epsilon elsewhere (kairouz2016, Theorem 4).
-    """
-    if not isinstance(cone, PolyhedralCone):
-        return None
-    B, n = cone.inequalities, math.prod(cone.shape)
-    if not 1 < n <= SETTINGS.max_staircase_inputs or len(B) != n * (n - 1):
-        return None
-    ratio = -float(B.min(initial=0.0))
-    over, under = B.argmax(axis=1), B.argmin(axis=1)
-    same = np.zeros_like(B)
-    same[np.arange(len(B)), under], same[np.arange(len(B)), over] = -ratio, 1.0
-    distinct = np.unique(over * n + under).size == len(B)
-    if ratio <= 1.0 or not distinct or not np.array_equal(same, B):
-        return None
-    inside = (np.arange(1, 2**n - 1)[:, None] >> np.arange(n)) & 1
-    return np.where(inside == 1, 1.0, 1.0 / ratio)
-
-
-def _frame(deviations: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Return a matrix, (inputs, r), by which columns are expressed in the r dimensions that they span.
-
-    Raises
-    ------
-    ValueError
-        If what is wanted is not in their span.
-    """
-    sizes = np.linalg.norm(deviations, axis=1)
-    used = sizes > 1e-14 * sizes.max(initial=1e-300)
-    basis = np.zeros((0, wanted.shape[1]))
-    if used.any():
-        basis, spread = orthonormal_span(deviations[used] / sizes[used, None])
-    if is_outside(wanted, wanted @ basis.T @ basis):
-        raise ValueError(
-            "No mechanism of the cone allows an unbiased estimate of the target: its columns do not tell the"
-            " inputs apart that the target does, or by no more than rounding."
-        )
-    return np.asarray(basis.T / spread * math.sqrt(int(used.sum())))
-
-
-def _channel(
-    vectors: FloatArray, c: FloatArray, alpha: FloatArray, theta: FloatArray, tolerance: float
-) -> Channel:
-    """Return a channel with few of the columns, at little more than the error of all."""
-    sides = np.hstack([np.ones((len(c), 1)), c])
-    every = _adjusted_weights(theta, sides)
-    most = _phi(c, alpha, every) * (1.0 + SETTINGS.dropped * tolerance)
-    if not most < math.inf:  # rows do not sum to 1 yet: what they lack is a column, which the caller moves
-        sums = theta @ vectors
-        share = 1.0 / float(sums.max())
-        return Channel(np.vstack([share * theta[:, None] * vectors, 1.0 - share * sums]).T)
-    for exponent in range(2, 16):
-        kept = theta > 10.0**-exponent * theta.max()
-        fewer = _adjusted_weights(theta[kept], sides[kept])
-        if _phi(c[kept], alpha, fewer) <= most:
-            return Channel((vectors[kept] * fewer[:, None])[fewer > 0].T)
-    return Channel((vectors * every[:, None])[every > 0].T)
-
-
-def _adjusted_weights(theta: FloatArray, sides: FloatArray) -> FloatArray:
-    """Return weights as close to these as can be with which rows sum to 1."""
-    target = np.zeros(sides.shape[1])
-    target[0] = 1.0
-    for _ in range(3):
-        gram = (sides * theta[:, None]).T @ sides
-        theta = theta * (1.0 + sides @ np.linalg.lstsq(gram, target - sides.T @ theta, rcond=None)[0])
-    return theta
-
-
-def _phi(c: FloatArray, alpha: FloatArray, theta: FloatArray) -> float:
-    """Return tr(alpha S^-1 alpha'); inf if a weight is negative, rows do not sum to 1, or S is singular."""
-    off = abs(float(theta.sum()) - 1.0) + float(np.abs(c.T @ theta).max(initial=0.0))
-    if (theta < 0).any() or not off < SETTINGS.row_sums:
-        return math.inf
-    basis, sizes = orthonormal_span(c * np.sqrt(theta)[:, None])
-    if is_outside(alpha, alpha @ basis.T @ basis):
-        return math.inf
-    return float(((alpha @ basis.T / sizes) ** 2).sum())
-
-
-def _prices(frame: FloatArray, weights: Weights, p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return W, (k, inputs), and prices of inputs, (inputs,)."""
-    W = weights.beta @ frame.T
-    W -= np.outer(W.sum(axis=1), p)  # W 1 = 0
-    slopes = frame @ weights.prices[1:]
-    return W, slopes + (weights.prices[0] - slopes.sum()) * p
-
-
-def _bound(
-    vectors: FloatArray,
-    p: FloatArray,
-    rows: FloatArray,
-    wanted: FloatArray,
-    W: FloatArray,
-    prices: FloatArray,
-) -> float:
-    """Return tr(A W')^2 / sum(lam), with the prices raised to what columns are worth, less its rounding."""
-    n, k = p.size, len(rows)
-    values, sizes = np.abs(vectors @ W.T), vectors @ np.abs(W).T
-    worth = ((values + gamma(2 * n + 8) * sizes) ** 2).sum(axis=1) * (1.0 + gamma(n + k + 8))
-    missing = worth - vectors @ prices + gamma(2 * n + 8) * (vectors @ np.abs(prices))
-    lift = float(missing.max())
-    size = np.abs(prices).sum() + abs(lift)
-    total = float(prices.sum()) + lift + gamma(n + 8) * float(size)
-    rounding = gamma(k * n + 40 * n) * float(((np.abs(rows) + np.abs(rows) @ p[:, None]) * np.abs(W)).sum())
-    product = float((wanted * W).sum()) - rounding
-    if not (product > 0 and total > 0):
-        return 0.0
-    return product**2 / total * (1.0 - ROUNDING)

@@ -52,36 +52,72 @@ def extreme_rays(inequalities: FloatArray, max_rays: int = LIMITS.max_rays) -> F
     TimeIsUp
     """
     inequalities = irredundant(inequalities)
-    m, n = inequalities.shape
     order = np.lexsort(inequalities.T[::-1])  # in lexicographic order there are few rays on the way
-    rows, floats = _whole(inequalities[order]), inequalities[order]
-    floats = floats / np.abs(floats).sum(axis=1, keepdims=True)
-    rays = [[int(i == j) for j in range(n)] for i in range(n)]
-    points = np.eye(n)
-    met = np.zeros((n, -(-(n + m) // _BITS)), dtype=np.uint64)
-    for j in range(n):
-        _mark(met, np.arange(n) != j, j)
-    for number, (row, values) in enumerate(zip(rows, floats, strict=True), start=n):
-        signs = _signs(rays, points @ values, row)
-        _mark(met, signs == 0, number)
+    cone = DoubleDescription(inequalities.shape[1], max_rays)
+    for row in inequalities[order]:
+        cone.cut(row)
+    return cone.points
+
+
+class DoubleDescription:
+    """The extreme rays of a cone to which inequalities are added.
+
+    Parameters
+    ----------
+    n : int
+        Dimensions. The cone is that of v >= 0 at first.
+    max_rays : int
+        Most rays.
+
+    Attributes
+    ----------
+    points : ndarray, shape (rays, n)
+        The rays, the largest entry of each 1.
+    """
+
+    def __init__(self, n: int, max_rays: int = LIMITS.max_rays) -> None:
+        self.n, self.max_rays, self.points = n, max_rays, np.eye(n)
+        self._rays = [[int(i == j) for j in range(n)] for i in range(n)]
+        self._number = n
+        self._met: _Masks = np.zeros((n, 1 + n // _BITS), dtype=np.uint64)
+        for j in range(n):
+            _mark(self._met, np.arange(n) != j, j)
+
+    def cut(self, inequality: FloatArray) -> None:
+        """Add an inequality a . v <= 0, shape (n,), not all 0, read as the rational numbers that it is.
+
+        Raises
+        ------
+        Intractable
+            If there are too many rays then; the cone is as it was.
+        """
+        row = _whole(inequality[None])[0]
+        signs = _signs(self._rays, self.points @ (inequality / np.abs(inequality).sum()), row)
+        number, met = self._number, self._met
+        if number // _BITS >= met.shape[1]:
+            met = np.hstack([met, np.zeros_like(met)])
         beyond, inside = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)
-        if not beyond.size:
-            continue
-        found, new = [], list[list[int]]()
-        for first in range(0, beyond.size, n):  # in portions, as there may be pairs for minutes
-            check_time()
-            found.append(_adjacent(met, beyond[first : first + n], inside, n - 2))
-            new += [_on_border(row, rays[i], rays[j]) for i, j in found[-1]]
-        pairs = np.concatenate(found)
-        masks: _Masks = np.bitwise_and(met[pairs[:, 0]], met[pairs[:, 1]])
-        _mark(masks, np.ones(len(masks), dtype=np.bool_), number)
-        kept = np.flatnonzero(signs <= 0)
-        rays = [rays[i] for i in kept] + new
-        if len(rays) > max_rays:
-            raise Intractable(f"The cone has more than {max_rays:,} extreme rays, which are not listed.")
-        points = np.vstack([points[kept], _floats(new, n)])
-        met = np.vstack([met[kept], masks])
-    return points
+        if beyond.size:
+            found = []
+            for first in range(0, beyond.size, self.n):  # in portions, as there may be pairs for minutes
+                check_time()
+                found.append(_adjacent(met, beyond[first : first + self.n], inside, self.n - 2))
+            pairs = np.concatenate(found)
+            kept = np.flatnonzero(signs <= 0)
+            if len(kept) + len(pairs) > self.max_rays:
+                raise Intractable(
+                    f"The cone has more than {self.max_rays:,} extreme rays, which are not listed."
+                )
+            new = [_on_border(row, self._rays[i], self._rays[j]) for i, j in pairs]
+            masks: _Masks = np.bitwise_and(met[pairs[:, 0]], met[pairs[:, 1]])
+            _mark(masks, np.ones(len(masks), dtype=np.bool_), number)
+            _mark(met, signs == 0, number)
+            self._rays = [self._rays[i] for i in kept] + new
+            self.points = np.vstack([self.points[kept], _floats(new, self.n)])
+            met = np.vstack([met[kept], masks])
+        else:
+            _mark(met, signs == 0, number)
+        self._met, self._number = met, number + 1
 
 
 def irredundant(inequalities: FloatArray) -> FloatArray:

@@ -29,6 +29,7 @@ from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, sol
 from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.listed_columns import ListedColumns
 from ldpfrontier.optimal.general.settings import SETTINGS
+from ldpfrontier.optimal.general.staircase_rays import local_ratio, staircase_rays
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
 from ldpfrontier.optimum import (
     Optimum,
@@ -158,7 +159,10 @@ def quick_mechanism(cone: Cone) -> Channel:
 
 def listed_rays(cone: Cone) -> FloatArray | None:
     """Return the extreme rays of a polyhedral cone, (rays, inputs), or None where they are too many."""
-    if not isinstance(cone, PolyhedralCone) or cone.shape[0] * cone.shape[1] > LIMITS.max_ray_inputs:
+    inputs = cone.shape[0] * cone.shape[1]
+    if inputs <= LIMITS.max_staircase_inputs and (ratio := local_ratio(cone)) is not None:
+        return staircase_rays(inputs, ratio)
+    if not isinstance(cone, PolyhedralCone) or inputs > LIMITS.max_ray_inputs:
         return None
     try:
         return extreme_rays(cone.inequalities)

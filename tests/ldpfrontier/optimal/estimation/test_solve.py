@@ -1,6 +1,7 @@
 """`optimal_estimation`: known values, an independent convex program, certificates, degenerate cones."""
 
 import math
+from dataclasses import replace
 
 import cvxpy as cp
 import numpy as np
@@ -12,18 +13,24 @@ from ldpfrontier import (
     PolyhedralCone,
     RenyiBall,
     conditional_cone,
+    conditional_epsilon,
     estimation_error,
     ldp_epsilon,
     local_cone,
     optimal_estimation,
     polyopt_cone,
     robust_cone,
+    secret_randomized_response,
     subset_selection,
     unconditional_cone,
 )
-from ldpfrontier.optimal.estimation import solve
-from ldpfrontier.optimal.estimation.solve import staircase_rays
+from ldpfrontier.block_designs import LARGE_ALPHABETS
+from ldpfrontier.mechanisms import uniform_error
+from ldpfrontier.optimal.estimation import generation, outer_rays, solve, staircases, weights
+from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.general.double_description import extreme_rays
+from ldpfrontier.optimal.general.solve import listed_rays
+from ldpfrontier.optimal.general.staircase_rays import local_ratio
 from oracles.conic import solved
 from support.owndata import adult_table
 
@@ -257,30 +264,34 @@ def test_what_needs_no_report_or_has_no_estimate() -> None:
 
 def test_staircase_columns_are_the_extreme_rays_of_local_privacy() -> None:
     cone = local_cone(5, 0.7)
-    listed = staircase_rays(cone)
+    assert local_ratio(cone) == pytest.approx(math.exp(0.7))
+    listed = listed_rays(cone)
     assert listed is not None
+    assert len(listed_rays(local_cone(14, 0.7))) == 2**14 - 2
+    assert listed_rays(local_cone(15, 0.7)) is None
     exact = extreme_rays(cone.inequalities)
     assert np.array_equal(np.unique(listed, axis=0), np.unique(exact, axis=0))
     rows = cone.inequalities.copy()
     rows[3] *= 2.0
-    assert staircase_rays(PolyhedralCone(rows)) is None
+    assert local_ratio(PolyhedralCone(rows)) is None
     rows = cone.inequalities.copy()
     rows[4] = rows[3]
-    assert staircase_rays(PolyhedralCone(rows)) is None
-    assert staircase_rays(unconditional_cone((2, 3), 1.0)) is None
+    assert local_ratio(PolyhedralCone(rows)) is None
+    assert local_ratio(unconditional_cone((2, 3), 1.0)) is None
 
 
 def test_a_bound_holds_whatever_the_prices(monkeypatch) -> None:
     """Prices and matrices that are wrong loosen the bound, and never lift it above the optimum."""
     rng = np.random.default_rng(4)
     prior, cone, rows = random_case(2)
-    best, right = optimal_estimation(prior, cone, rows), solve._prices
+    best, right = optimal_estimation(prior, cone, rows), weights.Prices
 
-    def wrong(*arguments):
-        W, prices = right(*arguments)
-        return W * (1 + 0.1 * rng.normal(size=W.shape)), prices * (1 + 0.1 * rng.normal(size=prices.shape))
+    def wrong(W, lam):
+        W = W * (1 + 0.1 * rng.normal(size=W.shape))
+        W -= np.outer(W.sum(axis=1), prior.ravel())
+        return right(W, lam * (1 + 0.1 * rng.normal(size=lam.shape)))
 
-    monkeypatch.setattr(solve, "_prices", wrong)
+    monkeypatch.setattr(weights, "Prices", wrong)
     for _ in range(20):
         loose = optimal_estimation(prior, cone, rows)
         assert loose.status == "bounded"
@@ -288,7 +299,7 @@ def test_a_bound_holds_whatever_the_prices(monkeypatch) -> None:
 
 
 def test_a_bound_above_the_value_is_an_error(monkeypatch) -> None:
-    monkeypatch.setattr(solve, "_bound", lambda *_: 1e9)
+    monkeypatch.setattr(solve.Problem, "bound", lambda *_: 1e9)
     with pytest.raises(ArithmeticError, match="the certificate fails"):
         optimal_estimation([0.2, 0.3, 0.5], local_cone(3, 1.0))
 
@@ -308,8 +319,132 @@ def test_arguments_that_are_refused(arguments, options, sentence: str) -> None:
         optimal_estimation(*arguments, **options)
 
 
-def test_cones_that_cannot_be_listed_are_refused() -> None:
+@pytest.mark.parametrize("workload", [np.eye, np.tri])
+def test_staircase_columns_that_are_not_listed_have_the_optimum_of_those_that_are(
+    workload, monkeypatch
+) -> None:
+    p = np.random.default_rng(5).dirichlet(np.full(10, 2.0))
+    cone, rows = local_cone(10, 1.0), workload(10)
+    listed = optimal_estimation(p, cone, rows)
+    monkeypatch.setattr(solve, "listed_rays", lambda _: None)
+    found = optimal_estimation(p, cone, rows)
+    check(found, p, cone, rows)
+    assert found.status == "optimal"
+    assert found.bound <= listed.value * (1 + 1e-9)
+    assert listed.bound <= found.value * (1 + 1e-9)
+    # And where they are not even priced one by one: with a semidefinite bound.
+    monkeypatch.setattr(staircases, "SETTINGS", replace(staircases.SETTINGS, max_enumerated_inputs=5))
+    relaxed = optimal_estimation(p, cone, rows, tolerance=1e-3)
+    check(relaxed, p, cone, rows)
+    assert 0.8 * listed.value <= relaxed.bound <= listed.value * (1 + 1e-9)
+    assert relaxed.value <= 1.005 * listed.value
+
+
+@pytest.mark.parametrize("n", [16, 25, 32])
+def test_large_alphabets_at_a_uniform_prior(n: int) -> None:
+    """Of the closed forms, a block design is the best, at the bound of Ye and Barg."""
+    best = optimal_estimation(np.full(n, 1 / n), local_cone(n, 1.0), tolerance=1e-3)
+    assert best.gap <= 1e-2
+    assert best.value == pytest.approx(uniform_error(n, 1.0), rel=1e-6)
+    assert best.bound <= uniform_error(n, 1.0) * (1 + 1e-9)
+    assert "the least error has response with a block design" in str(best.method)
+
+
+def test_a_large_alphabet_with_another_prior_is_no_worse_than_any_closed_form() -> None:
+    p = np.random.default_rng(2).dirichlet(np.full(18, 1.0))
+    best = optimal_estimation(p, local_cone(18, 1.0))
+    assert best.status == "optimal"
+    assert "the least error has column generation" in str(best.method)
+    for mechanism in LARGE_ALPHABETS.values():
+        assert best.value < estimation_error(mechanism(18, 1.0), p)
+    assert ldp_epsilon(best.channel) <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("level", "alone", "both"), [(1.0, 2.210, 2.711), (2.0, 0.9294, 0.9818)], ids=["1", "2"]
+)
+def test_over_f_fewer_people_are_needed_than_in_the_class_of_polyopt(level, alone, both) -> None:
+    counts = np.array(adult_table("sex", "race").counts)
+    ball = RenyiBall.confidence(counts, beta=0.05)
+    cone, position = robust_cone(ball, level), (0.3, 1.0, 2.0).index(level)
+    for promise, value, larger in (
+        (cone, alone, ADULT["sex", "race"][0][position]),
+        (cone & conditional_cone(counts.shape, level), both, ADULT["sex", "race"][1][position]),
+    ):
+        best = optimal_estimation(ball.centre, promise, tolerance=1e-2)
+        assert best.status == "optimal"
+        assert best.bound <= best.value < larger
+        assert best.value == pytest.approx(value, rel=3e-3)
+        assert best.channel.row_sum_error < 1e-9
+        assert ball.worst_case_epsilon(best.channel) <= level + 1e-11
+        assert estimation_error(best.channel, ball.centre) == pytest.approx(best.value, rel=1e-12)
+
+
+def test_a_bound_by_larger_cones_holds_for_a_cone_whose_rays_are_listed() -> None:
+    """PolyOpt's simplices by cuts, as if its inequalities were not known, against all of its rays."""
     ball = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
-    for prior, cone in ((ball.centre, robust_cone(ball, 1.0)), (np.full(15, 1 / 15), local_cone(15, 1.0))):
-        with pytest.raises(Intractable, match="cones of which all extreme rays can be listed"):
-            optimal_estimation(prior, cone)
+    listed = optimal_estimation(ball.centre, polyopt_cone(ball.lower_bounds, 1.0, pairs="distinct"))
+    by_cuts = optimal_estimation(ball.centre, robust_cone(ball, 1.0, envelope="simplex"))
+    assert by_cuts.bound <= listed.value * (1 + 1e-9)
+    assert listed.bound <= by_cuts.value * (1 + 1e-9)
+    assert by_cuts.gap <= 1e-2
+
+
+def test_where_rays_become_too_many_the_bound_is_weaker_and_says_so(monkeypatch) -> None:
+    ball = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
+    monkeypatch.setattr(outer_rays, "SETTINGS", replace(outer_rays.SETTINGS, max_outer_rays=60))
+    best = optimal_estimation(ball.centre, robust_cone(ball, 1.0), tolerance=1e-2)
+    assert best.status == "bounded"
+    assert 0 < best.bound < best.value
+    assert "the bound of fewer cuts, as rays became too many" in str(best.method)
+
+
+def test_coarse_cuts_hold_where_cuts_do() -> None:
+    rng = np.random.default_rng(0)
+    cuts, columns = rng.normal(size=(40, 7)), rng.random((200, 7))
+    lowered = outer_rays.coarse(cuts)
+    scaled = cuts / np.abs(cuts).max(axis=1, keepdims=True)
+    assert (columns @ lowered.T <= columns @ scaled.T).all()
+    assert np.abs(lowered - scaled).max() <= 2.0**-21
+
+
+def test_over_other_cones_every_input_needs_a_probability_and_slack() -> None:
+    ball = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
+    cone = robust_cone(ball, 1.0)
+    with pytest.raises(ValueError, match="The prior is 0 at input 2; over a cone whose extreme rays are not"):
+        optimal_estimation([[0.2, 0.3, 0.0], [0.1, 0.2, 0.2]], cone)
+    with pytest.raises(
+        Intractable, match="The constant column meets an inequality of the cone with equality"
+    ):
+        optimal_estimation(ball.centre, cone & conditional_cone((2, 3), 0.0))
+
+
+def test_a_large_table_with_both_levels_needs_fewer_people_than_secret_randomized_response(
+    monkeypatch,
+) -> None:
+    monkeypatch.setattr(generation, "SETTINGS", replace(generation.SETTINGS, most_work=2e9))
+    counts = np.random.default_rng(0).multinomial(4000, np.random.default_rng(1).dirichlet(np.full(20, 2.0)))
+    ball = RenyiBall.confidence(counts.reshape(4, 5) + 1)
+    cone = conditional_cone((4, 5), 1.0) & robust_cone(ball, 1.0)
+    best = optimal_estimation(ball.centre, cone)
+    assert 0 < best.bound < best.value
+    assert best.value < 0.7 * estimation_error(secret_randomized_response(4, 5, 1.0), ball.centre)
+    assert best.value == pytest.approx(estimation_error(best.channel, ball.centre), rel=1e-12)
+    assert best.channel.row_sum_error < 1e-9
+    assert ball.worst_case_epsilon(best.channel) <= 1.0 + 1e-9
+    assert conditional_epsilon(best.channel, (4, 5)) <= 1.0 + 1e-9
+    assert "F with a conditional level, more inputs" in str(best.method)
+    with pytest.raises(
+        Intractable, match=r"The cone has 20 inputs and its extreme rays are not listed; beyond 16"
+    ):
+        optimal_estimation(ball.centre, robust_cone(ball, 1.0))
+
+
+def test_the_bound_of_mechanisms_that_tell_the_useful_value() -> None:
+    """On a table of which the extreme rays are listed, it is the optimum over the conditional level alone."""
+    prior, shape = np.array([[0.2, 0.1, 0.15], [0.05, 0.3, 0.2]]), (2, 3)
+    oracle = Oracle(RenyiBall(prior, 0.01, 2.0), 1.0, conditional_epsilon=0.8)
+    listed = optimal_estimation(prior, conditional_cone(shape, 0.8))
+    problem = weights.Problem(prior.ravel(), np.eye(6))
+    assert solve._bound_given_useful(problem, oracle) == pytest.approx(listed.value, rel=2e-4)
+    assert listed.value < optimal_estimation(prior, unconditional_cone(shape, 0.8)).value

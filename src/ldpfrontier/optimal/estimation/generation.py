@@ -1,0 +1,109 @@
+"""Column generation for the least error of estimates, where columns cannot be listed.
+
+The weights of the columns found so far are the restricted master (`weights`). Its prices ask for columns v of
+the cone with |W v|^2 > lam . v, where p . v = 1, which an engine searches for; what it proves of the largest
+excess is a bound. Once W and the prices change little, the bound is that of the cone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import qr
+
+from ldpfrontier.numerics.deadline import check_time
+from ldpfrontier.optimal.estimation.settings import SETTINGS
+from ldpfrontier.optimal.estimation.weights import Prices, Problem, Weighted, best_weights
+from ldpfrontier.types import FloatArray, IntArray
+
+
+class Pricing(Protocol):
+    """An engine that looks for columns of a cone, and bounds what there are."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether no column has more excess than the best one found, so that the gap can be closed."""
+
+    def search(self, prices: Prices, known: FloatArray) -> FloatArray:
+        """Return columns of the cone with p . v = 1 and a large excess, best first, shape (m, inputs).
+
+        The columns known, (any, inputs), are starts, the ones of the largest weight first.
+        """
+
+    def excess(self, prices: Prices) -> float:
+        """Return a bound on the excess |W v|^2 - lam . v of all columns of the cone, inf for none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Generated:
+    """The end of column generation.
+
+    Attributes
+    ----------
+    weighted : Weighted
+    bound : float
+        On phi.
+    rounds : int
+        Rounds of column generation.
+    """
+
+    weighted: Weighted
+    bound: float
+    rounds: int
+
+
+def generate(
+    problem: Problem, vectors: FloatArray, pricing: Pricing, tolerance: float, max_rounds: int
+) -> Generated:
+    """Minimize phi over the columns of a cone.
+
+    Parameters
+    ----------
+    problem : Problem
+    vectors : ndarray, shape (m, inputs)
+        Columns of the cone to begin with, p . v = 1, that span what all its columns span and that have
+        weights of a channel.
+    pricing : Pricing
+    tolerance : float
+        Relative gap at which to stop.
+    max_rounds : int
+    """
+    frame, n = problem.frame(vectors), vectors.shape[1]
+    inner = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
+    gap, bound, work = max(SETTINGS.first_gap, inner), 0.0, 0.0
+    best: Weighted | None = None
+    for rounds in range(1, max_rounds + 1):
+        check_time()
+        weighted = best_weights(problem, vectors, frame, gap, SETTINGS.max_rounds)
+        best = weighted if best is None or weighted.phi < best.phi else best
+        prices = weighted.prices
+        found = pricing.search(prices, vectors[np.argsort(-weighted.theta, kind="stable")])
+        above = prices.excess(found)
+        largest = max(float(above.max(initial=0.0)), 0.0) / max(float(prices.lam.sum()), 1e-300)
+        end = (SETTINGS.negligible if pricing.exact else SETTINGS.inner_share) * tolerance
+        work += weighted.rounds * float(len(vectors)) ** 3
+        last = rounds == max_rounds or (gap <= inner and largest <= end) or work > SETTINGS.most_work
+        if last or rounds == 1 or largest <= max(SETTINGS.inner_share * tolerance, gap):
+            bound = max(bound, problem.bound(prices, pricing.excess(prices)))
+            if last or bound >= best.phi * (1.0 - tolerance):
+                break
+        gap = max(min(gap, SETTINGS.gap_share * largest), inner)
+        vectors = np.vstack(
+            [vectors[_kept(weighted, rounds)], found[above > 0.0][: SETTINGS.new_columns * n]]
+        )
+    assert best is not None
+    return Generated(best, bound, rounds)
+
+
+def _kept(weighted: Weighted, rounds: int) -> IntArray:
+    """Return which columns stay: those whose weight costs most, more of them from round to round."""
+    n = weighted.vectors.shape[1]
+    costs = weighted.theta * (weighted.vectors @ weighted.prices.lam)
+    most = max(SETTINGS.kept_columns * n, SETTINGS.least_kept) * SETTINGS.kept_growth**rounds
+    kept = np.argsort(-costs, kind="stable")[: int(most)]
+    # Columns for rare inputs cost little, and are needed all the same.
+    deviations = (weighted.vectors - 1.0) @ weighted.frame
+    spanning = qr(deviations.T, mode="r", pivoting=True)[1][: deviations.shape[1]]
+    return np.union1d(kept, spanning)

@@ -1,0 +1,90 @@
+"""A bound on the error over a cone that is not polyhedral, by the extreme rays of larger polyhedral cones.
+
+The least error over a larger cone, which a few cuts make, is a lower bound. It is found by listing the
+extreme rays of that cone. Columns of its best mechanism that are outside of the cone yield new cuts, those
+first that count most, until the bound is close enough. The method is that of cutting planes; rays are listed
+by double description, to which cuts are added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldpfrontier.cones import Cone
+from ldpfrontier.optimal.estimation.generation import generate
+from ldpfrontier.optimal.estimation.settings import SETTINGS
+from ldpfrontier.optimal.estimation.weights import Prices, Problem
+from ldpfrontier.optimal.general.double_description import DoubleDescription
+from ldpfrontier.optimum import fell_back, one_line
+from ldpfrontier.types import FloatArray, Intractable
+
+
+@dataclass(frozen=True, eq=False)
+class ListedRays:
+    """Columns that are listed: a `Pricing`.
+
+    Attributes
+    ----------
+    vectors : ndarray, shape (m, inputs)
+        With p . v = 1.
+    """
+
+    vectors: FloatArray
+    exact: bool = True
+
+    def search(self, prices: Prices, known: FloatArray) -> FloatArray:
+        """Return the columns of the largest excess."""
+        best = np.argsort(-prices.excess(self.vectors), kind="stable")
+        return np.asarray(self.vectors[best[: SETTINGS.new_columns * self.vectors.shape[1]]])
+
+    def excess(self, prices: Prices) -> float:
+        """Return the largest excess of all columns."""
+        return float(prices.excess(self.vectors).max())
+
+
+def outer_bound(problem: Problem, cone: Cone, inner: FloatArray, phi: float, tolerance: float) -> float:
+    """Return a lower bound of phi over a cone.
+
+    Parameters
+    ----------
+    problem : Problem
+    cone : Cone
+    inner : ndarray, shape (m, inputs)
+        Columns of the cone with p . v = 1, which span what all columns span, with weights of a channel.
+    phi : float
+        The error that was found.
+    tolerance : float
+        How far the bound may be from it, relatively.
+    """
+    p, best = problem.p, 0.0
+    rays = DoubleDescription(p.size, SETTINGS.max_outer_rays)
+    try:
+        for row in coarse(cone.inequalities):
+            rays.cut(row)
+        for _ in range(SETTINGS.outer_rounds):
+            vectors = rays.points / (rays.points @ p)[:, None]
+            found = generate(
+                problem, inner, ListedRays(vectors), SETTINGS.outer_share * tolerance, SETTINGS.outer_rounds
+            )
+            best = max(best, found.bound)
+            if best >= phi * (1.0 - tolerance):
+                break
+            columns, theta = found.weighted.vectors, found.weighted.theta
+            cuts = cone.separate(columns, exact=True)
+            outside = np.einsum("mpx,mx->mp", cuts, columns) / np.abs(cuts).max(axis=2)
+            score = theta * np.maximum(outside.max(axis=1), 0.0)
+            for i in np.argsort(-score, kind="stable")[: SETTINGS.outer_cuts]:
+                most = np.argsort(-outside[i], kind="stable")[: SETTINGS.cuts_of_column]
+                for row in coarse(cuts[i][most[outside[i][most] > SETTINGS.equality]]):
+                    rays.cut(row)
+    except Intractable as error:
+        fell_back(f"the bound of fewer cuts, as rays became too many: {one_line(error)}")
+    return best
+
+
+def coarse(cuts: FloatArray) -> FloatArray:
+    """Return cuts a . v <= 0, (m, n), with coefficients lowered to few digits, which leaves them valid."""
+    unit = 2.0**-SETTINGS.cut_bits * np.abs(cuts).max(axis=1, keepdims=True)
+    return np.asarray(np.floor(cuts / unit) * 2.0**-SETTINGS.cut_bits)
