@@ -29,8 +29,9 @@ class PracticeSettings:
     max_samples: int = 1_000_000_000
     #: Entries of a channel whose level is proved with exact arithmetic: seconds.
     max_proved_entries: int = 20_000
-    #: Records of a table, and records times odds ratios, up to which intervals of these are exact: seconds.
+    #: Records of a table up to which intervals of its odds ratios are exact: seconds.
     max_exact_records: int = 1_000_000
+    #: The same of records times odds ratios.
     max_exact_work: int = 1_000_000_000
 
     # Accuracy and safety.

@@ -40,8 +40,9 @@ class UncertaintySettings:
     odds_margin: float = 1e-9
     #: Order up to which the ball of order 1 stands for a ball, as the budget would cancel.
     least_odds_order: float = 1.001
-    #: Range of the logarithm of the multiplier of such an odds ratio, and steps of its bisection.
+    #: Range of the logarithm of the multiplier of such an odds ratio.
     log_tau_range: tuple[float, float] = (-200.0, 200.0)
+    #: Steps of its bisection.
     tau_steps: int = 70
     #: End of the same range at order 1, where 1 - e^-e^x of the least cell is taken: 1 - 1e-15.
     log_share_end: float = 3.5

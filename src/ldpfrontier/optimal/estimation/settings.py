@@ -18,7 +18,6 @@ class EstimationSettings:
     generation_rounds: int = 60
     #: Inputs up to which all 2^n staircase columns are priced: a fifth of a second.
     max_enumerated_inputs: int = 22
-
     #: Largest entry of a matrix of what is estimated.
     largest_weight: float = 1e100
 
@@ -49,17 +48,19 @@ class EstimationSettings:
     long_step_centering: float = 0.1
     #: The same after a short one, and in the first step.
     short_step_centering: float = 0.6
-    #: Gap of the first restricted master, and of a later one as a share of the largest excess found.
+    #: Gap of the first restricted master.
     first_gap: float = 0.2
+    #: That of a later one, as a share of the largest excess found.
     gap_share: float = 0.1
-    #: Excess of the columns found, as a share of the tolerance, up to which a bound is looked for, and up to
-    #: which there are none.
+    #: Excess of the columns found, as a share of the tolerance, up to which a bound is looked for.
     inner_share: float = 0.5
+    #: Excess, as a share of the tolerance, that counts as none where all columns are priced.
     negligible: float = 1e-2
-    #: Columns of a restricted master, for each input and at least, beyond which those of less weight go, and
-    #: how many times as many stay in the next round: where they are too few, the error rises again.
+    #: Columns of a restricted master for each input, beyond which those of less weight go.
     kept_columns: int = 6
+    #: The same of the master at least.
     least_kept: int = 400
+    #: How many times as many stay in the next round: where they are too few, the error rises again.
     kept_growth: float = 1.06
     #: Columns of the best closed form from which generation starts.
     max_start_columns: int = 4_200
@@ -70,33 +71,37 @@ class EstimationSettings:
     new_columns: int = 8
     #: Staircase columns that are priced at once.
     enumerated_block: int = 2**20
-    #: Starts of the ascent: columns known, as many with changes, and random ones; the share that changes.
+    #: Starts of the ascent: columns known, as many with changes, and random ones.
     search_starts: int = 400
+    #: The share of their entries that changes.
     moved_share: float = 0.08
     #: Steps of an ascent, for each input.
     search_steps: int = 4
-    #: Semidefinite programs of one bound, their accuracy as a share of the sum of prices, and their steps.
+    #: Semidefinite programs of one bound.
     relaxations: int = 4
+    #: Their accuracy, as a share of the sum of prices.
     relaxation_gap: float = 1e-6
+    #: Their most steps.
     relaxation_steps: int = 60
     #: Columns from which a search over a cone of cuts starts.
     joint_starts: int = 40
-    #: Columns from which ascents by linear programs start, and their most steps.
+    #: Columns from which ascents by linear programs start.
     program_starts: int = 300
+    #: Their most steps.
     program_steps: int = 4
-    #: Relative gap of the optima of local differential privacy of which the bound of a large table is made.
-    useful_gap: float = 0.05
     #: Random extreme columns to start from, for each input.
     random_costs: int = 6
     #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.
     outer_tolerance: float = 1e-2
     #: Rays of a larger cone, in double description; seconds.
     max_outer_rays: int = 30_000
-    #: Larger cones of one bound, columns cut off from each, and the gap of each as a share of that asked for.
+    #: Larger cones of one bound.
     outer_rounds: int = 40
+    #: Columns cut off from each.
     outer_cuts: int = 6
     #: Cuts of such a column.
     cuts_of_column: int = 1
+    #: The gap of each of these cones, as a share of that asked for.
     outer_share: float = 0.2
     #: Binary digits of the coefficients of a cut.
     cut_bits: int = 22

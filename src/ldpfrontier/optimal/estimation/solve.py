@@ -181,7 +181,8 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float) -> _Found:
         with suppress(Intractable):
             forms[name] = mechanism(n, math.log(ratio))
     errors = {name: estimation_error(channel, p, problem.rows) for name, channel in forms.items()}
-    best = min(errors, key=lambda name: errors[name])
+    # Of two with equal errors to rounding, the one with fewer outputs.
+    best = min(errors, key=lambda name: (float(f"{errors[name]:.9g}"), forms[name].n_outputs))
     few = max(SETTINGS.kept_columns * n, SETTINGS.least_kept)
     columns = [
         channel.matrix.T
@@ -196,7 +197,8 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float) -> _Found:
     forms[GENERATED] = found.weighted.channel(SETTINGS.dropped * tolerance)
     errors[GENERATED] = estimation_error(forms[GENERATED], p, problem.rows)
     # A closed form with as little error has simpler columns.
-    best = min(errors, key=lambda name: errors[name] * (1.0 + BROKEN * (name == GENERATED)))
+    if errors[GENERATED] * (1.0 + BROKEN) < errors[best]:
+        best = GENERATED
     return _Found(forms[best], found.bound, found.rounds, best)
 
 
