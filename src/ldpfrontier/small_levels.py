@@ -24,7 +24,7 @@ from ldpfrontier.utility import Utility
 #: Operations of a level that is found from differences of entries, and of nothing else.
 _DIFFERENCES = 8
 #: Operations for each output of a utility that is found from differences of entries.
-_OPERATIONS = 64
+_OPERATIONS = 4
 
 
 def telling_nothing(least: Optimum) -> Optimum:

@@ -279,8 +279,8 @@ def test_the_tables_of_adult(finished):
         ("sex, race", "2 x 5"),
         ("income, relationship", "2 x 6"),
     }
-    # Utility, also normalized, and three levels, at three values of epsilon for three mechanisms per pair.
-    assert len(table) == 5 * 3 * 6
+    # Utility, also normalized, and five levels, at three values of epsilon for three mechanisms per pair.
+    assert len(table) == 7 * 3 * 6
     assert set(table["status"]) == {"optimal", "closed form", "measured"}
     metadata = read_metadata(finished / TABLE)
     assert set(metadata) == {
