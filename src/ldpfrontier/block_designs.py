@@ -22,13 +22,12 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import (
-    MAX_LETTERS,
     MAX_SUBSETS,
+    checked_letters,
     randomized_response,
     subset_selection,
     uniform_error,
 )
-from ldpfrontier.numerics.arguments import as_count
 from ldpfrontier.numerics.finite_field import FiniteField, prime_power
 from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
 from ldpfrontier.types import Intractable
@@ -61,7 +60,7 @@ def hadamard_response(k: int, epsilon: float) -> Channel:
     ValueError
         If `k` or `epsilon` is out of range.
     """
-    k, epsilon = _checked(k, epsilon)
+    k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon, MAX_EPSILON)
     if k == 1:
         return Channel(np.ones((1, 1)))
     limit = min(math.exp(min(epsilon, 30.0)), 2.0 * k)
@@ -107,7 +106,7 @@ def projective_geometry_response(k: int, epsilon: float) -> Channel:
     ValueError
         If `k` or `epsilon` is out of range.
     """
-    k, epsilon = _checked(k, epsilon)
+    k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon, MAX_EPSILON)
     if k <= 3:
         return randomized_response(k, epsilon)
     most = next(q for q in itertools.count(k - 1) if prime_power(q))
@@ -160,7 +159,7 @@ def block_design_response(k: int, epsilon: float) -> Channel:
     ValueError
         If `k` or `epsilon` is out of range.
     """
-    k, epsilon = _checked(k, epsilon)
+    k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon, MAX_EPSILON)
     if k <= 2:
         return randomized_response(k, epsilon)
     q = next(q for q in itertools.count(k) if prime_power(q))
@@ -188,7 +187,7 @@ def listed_subset_selection(k: int, epsilon: float) -> Channel:
 
     Parameters, result and errors are those of `subset_selection`; there is a size for every k up to 10,000.
     """
-    k, epsilon = _checked(k, epsilon)
+    k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon, MAX_EPSILON)
     if k == 1 or epsilon == 0:
         return subset_selection(k, epsilon)
     sizes = [d for d in range(1, k) if math.comb(k, d) <= MAX_SUBSETS]
@@ -202,13 +201,6 @@ LARGE_ALPHABETS: dict[str, Callable[[int, float], Channel]] = {
     "projective geometry response": projective_geometry_response,
     "response with a block design": block_design_response,
 }
-
-
-def _checked(k: int, epsilon: float) -> tuple[int, float]:
-    k = as_count(k, "k", "a whole number of letters, 1 or more", least=1)
-    if k > MAX_LETTERS:
-        raise Intractable(f"k is {k}; a channel is made for at most {MAX_LETTERS:,} letters.")
-    return k, checked_epsilon(epsilon, MAX_EPSILON)
 
 
 def _check_outputs(outputs: int, name: str, k: int) -> None:

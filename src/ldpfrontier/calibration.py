@@ -16,7 +16,7 @@ from ldpfrontier.optimum import (
     UNKNOWN,
     Method,
     checked_epsilon,
-    limited,
+    keeps_time_limit,
     records_fallbacks,
 )
 from ldpfrontier.privacy import conditional_epsilon as measured_conditional
@@ -60,7 +60,7 @@ class Calibration:
 
 # Longer than other functions: the search keeps its state in local variables.
 @records_fallbacks
-@limited
+@keeps_time_limit
 def calibrated(
     family: Callable[[float], Channel],
     ball: RenyiBall,

@@ -45,7 +45,7 @@ def randomized_response(k: int, epsilon: float) -> Channel:
     ValueError
         If `k` or `epsilon` is out of range.
     """
-    k = _size(k, "k")
+    k = checked_letters(k, "k")
     return unlimited_response(k, checked_epsilon(epsilon, MAX_EPSILON))
 
 
@@ -79,7 +79,7 @@ def subset_selection(k: int, epsilon: float, size: int | None = None) -> Channel
     ValueError
         If `k`, `epsilon` or `size` is out of range.
     """
-    k = _size(k, "k")
+    k = checked_letters(k, "k")
     epsilon = checked_epsilon(epsilon, MAX_EPSILON)
     if size is not None:
         size = as_count(size, "size", f"a whole number of letters, 1 to {k}", least=1, most=k)
@@ -191,7 +191,7 @@ def geometric_mechanism(k: int, epsilon: float) -> Channel:
     ValueError
         If `k` or `epsilon` is out of range.
     """
-    k = _size(k, "k")
+    k = checked_letters(k, "k")
     rate = checked_epsilon(epsilon, MAX_EPSILON) / max(k - 1, 1)
     if k == 1:
         return Channel(np.ones((1, 1)))
@@ -255,8 +255,8 @@ def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Channel:
     ValueError
         If a size or `epsilon` is out of range.
     """
-    a1, a2 = _size(a1, "a1"), _size(a2, "a2")
-    _size(a1 * a2, "a1 * a2")
+    a1, a2 = checked_letters(a1, "a1"), checked_letters(a2, "a2")
+    checked_letters(a1 * a2, "a1 * a2")
     # Everything divided by e^epsilon: no overflow.
     other = math.exp(-checked_epsilon(epsilon, MAX_EPSILON))
     same_group = np.kron(np.eye(a1), np.ones((a2, a2)))
@@ -265,7 +265,16 @@ def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Channel:
     return Channel(Q / (1.0 + other**2 * (a2 - 1) + other * (a1 - 1) * a2))
 
 
-def _size(k: int, name: str) -> int:
+def checked_letters(k: int, name: str) -> int:
+    """Return the size of an alphabet, a whole number of any type, as an int.
+
+    Raises
+    ------
+    Intractable
+        If it is above 10,000.
+    ValueError
+        If it is not a whole number, 1 or more.
+    """
     size = as_count(k, name, "a whole number of letters, 1 or more", least=1)
     if size > MAX_LETTERS:
         raise Intractable(f"{name} is {size}; a channel is made for at most {MAX_LETTERS:,} letters.")

@@ -128,7 +128,7 @@ def records_fallbacks(solve: Callable[Arguments, Answer]) -> Callable[Arguments,
     return call
 
 
-def limited(solve: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def keeps_time_limit(solve: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Decorate a function such that its argument `max_seconds` limits the time of all that it calls.
 
     The function need not look at the argument: what takes long asks the limit (`numerics.deadline`). Below

@@ -18,7 +18,8 @@ def log_ratio(largest: FloatArray, smallest: FloatArray) -> FloatArray:
         if not np.isfinite(logs).all():
             # Logarithms of tiny numbers are large: their difference is the second choice.
             logs = np.where(np.isfinite(ratio), logs, np.log(largest) - np.log(smallest))
-        logs = np.where(np.abs(logs) < 1e-3, np.log1p((largest - smallest) / smallest), logs)
+        if (near := np.abs(logs) < 1e-3).any():
+            logs = np.where(near, np.log1p((largest - smallest) / smallest), logs)
         return np.where(largest > 0, logs, 0.0)
 
 

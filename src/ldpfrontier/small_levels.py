@@ -21,14 +21,20 @@ from ldpfrontier.optimum import LEAST_OPTIMAL_EPSILON, STORED_EPSILON, Optimum, 
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Utility
 
-#: Operations of a level that is found from differences of entries, and of nothing else.
+#: Rounding operations in the computation of a level from differences of entries.
 _DIFFERENCES = 8
-#: Operations for each output of a utility that is found from differences of entries.
+#: Rounding operations for each input and output in the computation of a utility at a small level.
 _OPERATIONS = 4
 
 
-def telling_nothing(least: Optimum) -> Optimum:
-    """Return the result at a level below `LEAST_OPTIMAL_EPSILON`, from the one at that level."""
+def uninformative_below_least(least: Optimum) -> Optimum:
+    """Return the uninformative mechanism for lower levels, with the bound of `LEAST_OPTIMAL_EPSILON`.
+
+    Parameters
+    ----------
+    least : Optimum
+        At the level `LEAST_OPTIMAL_EPSILON`.
+    """
     fell_back(
         f"the mechanism that tells nothing, with the bound of epsilon {LEAST_OPTIMAL_EPSILON:g}, as epsilon"
         " is below it"
@@ -37,12 +43,12 @@ def telling_nothing(least: Optimum) -> Optimum:
     return replace(least, channel=silent, value=0.0, status="bounded")
 
 
-def surely(level: float, epsilon: float) -> bool:
+def is_surely_at_most(level: float, epsilon: float) -> bool:
     """Return whether a level found from entries of a channel is at most epsilon, its rounding included."""
     return level <= epsilon * (1.0 - _DIFFERENCES * UNIT_ROUNDOFF)
 
 
-def kept_within(
+def mixed_until_private(
     channel: Channel, silent: FloatArray, epsilon: float, is_private: Callable[[Channel], bool]
 ) -> Channel:
     """Return a channel, or as little of a mixture with one that tells nothing as makes it private.
@@ -78,7 +84,7 @@ def constant_rows(channel: Channel, prior: FloatArray) -> FloatArray:
     return np.tile(mean / mean.sum(), (channel.n_inputs, 1))
 
 
-def stored_within(
+def with_stored_level(
     optimum: Optimum,
     utility: Utility,
     epsilon: float,
@@ -87,7 +93,7 @@ def stored_within(
 ) -> Optimum:
     """Return an optimum, with a channel that has the level as stored if that is below `STORED_EPSILON`.
 
-    Its value is then the utility of the channel as stored, less what rounding may feign.
+    Its value is then the utility of the channel as stored, less the error that rounding can have added.
 
     Parameters
     ----------
@@ -100,7 +106,9 @@ def stored_within(
     """
     if epsilon >= STORED_EPSILON:
         return optimum
-    channel = kept_within(optimum.channel, constant_rows(optimum.channel, utility.prior), epsilon, is_private)
+    channel = mixed_until_private(
+        optimum.channel, constant_rows(optimum.channel, utility.prior), epsilon, is_private
+    )
     rounding = _OPERATIONS * sum(channel.matrix.shape) * UNIT_ROUNDOFF
     value = utility(channel) * max(1.0 - rounding / epsilon, 0.0)
     found = certified(

@@ -33,7 +33,7 @@ from ldpfrontier.hamming.sources import (
 from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.optimum import checked_effort, limited, records_fallbacks
+from ldpfrontier.optimum import checked_effort, keeps_time_limit, records_fallbacks
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.types import FloatArray
 
@@ -68,7 +68,7 @@ def known_prior_ratio(p: FloatArray, D: float) -> float:
     return max(1.0, float((n[possible] * (1.0 - D) / room[possible]).min()))
 
 
-@limited
+@keeps_time_limit
 def hamming_leakage(
     sources: SourceSet | ArrayLike,
     distortion: float,
@@ -121,7 +121,7 @@ def hamming_leakage(
     return _climb(sources, Game(sources.distributions), D, priors, tolerance, max_rounds)
 
 
-@limited
+@keeps_time_limit
 def hamming_leakages(
     sources: SourceSet | ArrayLike,
     distortions: Sequence[float],
@@ -170,7 +170,7 @@ def hamming_leakages(
 
 
 @records_fallbacks
-@limited
+@keeps_time_limit
 def _climb(
     sources: SourceSet,
     game: Game,

@@ -35,7 +35,7 @@ from ldpfrontier.hamming.sources import (
 )
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.jit import inner, kernel
-from ldpfrontier.optimum import checked_effort, limited, records_fallbacks
+from ldpfrontier.optimum import checked_effort, keeps_time_limit, records_fallbacks
 from ldpfrontier.types import FloatArray
 
 #: Most letters: a Newton step solves as many equations as twice that, and there may be hundreds.
@@ -46,7 +46,7 @@ BARRIER_GAP = 2e-11
 
 
 @records_fallbacks
-@limited
+@keeps_time_limit
 def information_leakage(
     sources: SourceSet | ArrayLike,
     distortion: float,

@@ -38,7 +38,7 @@ from ldpfrontier.optimum import (
     Optimum,
     check_start,
     checked_effort,
-    limited,
+    keeps_time_limit,
     records_fallbacks,
     uninformative,
 )
@@ -69,7 +69,7 @@ _MARGIN = 1e-12
 
 # Longer than other functions: the cases that need no search come first, one after the other.
 @records_fallbacks
-@limited
+@keeps_time_limit
 def optimal_leakage(
     hypotheses: ArrayLike,
     leakage: ArrayLike,

@@ -34,11 +34,11 @@ from ldpfrontier.optimum import (
     Optimum,
     certified,
     checked_epsilon,
-    limited,
+    keeps_time_limit,
     recorded_failure,
     records_fallbacks,
 )
-from ldpfrontier.small_levels import telling_nothing
+from ldpfrontier.small_levels import uninformative_below_least
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.utility import MutualInformation
@@ -47,7 +47,7 @@ _MECHANISMS = "mechanisms private for all who know something about U"
 
 
 @records_fallbacks
-@limited
+@keeps_time_limit
 def optimal_association(
     odds: OddsRatios,
     epsilon: float,
@@ -122,7 +122,7 @@ def optimal_association(
         return certified(channel, value, value, tolerance, method=method)
     if epsilon < LEAST_OPTIMAL_EPSILON:
         least = optimal_association(odds, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_nodes=max_nodes)
-        return telling_nothing(least)
+        return uninformative_below_least(least)
     regime = choose("odds ratios", Call(a1 * a2))
     if regime.name == "joint":
         nodes = EXACT.association_nodes if max_nodes is None else max_nodes

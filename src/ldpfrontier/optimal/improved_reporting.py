@@ -22,7 +22,7 @@ from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.levels_over_ball import stored_over_ball
+from ldpfrontier.optimal.levels_over_ball import with_stored_level_over_ball
 from ldpfrontier.optimal.registry import choose
 from ldpfrontier.optimum import (
     LEAST_OPTIMAL_EPSILON,
@@ -30,7 +30,7 @@ from ldpfrontier.optimum import (
     Unit,
     certified,
     checked_epsilon,
-    limited,
+    keeps_time_limit,
     records_fallbacks,
 )
 from ldpfrontier.two_reports import BudgetSplit, budget_split
@@ -92,7 +92,7 @@ class ConditionalInformation:
 
 
 @records_fallbacks
-@limited
+@keeps_time_limit
 def improved_reporting(
     ball: RenyiBall,
     epsilon: float,
@@ -140,14 +140,14 @@ def improved_reporting(
     sweeps = as_count(sweeps, "sweeps", "a whole number from 0 to 1000", most=1000)
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
     epsilon = checked_epsilon(epsilon, MAX_EPSILON)
-    plain = budget_split(ball, epsilon)
     if 0.0 < epsilon < LEAST_OPTIMAL_EPSILON:
         return improved_reporting(ball, 0.0)
+    plain = budget_split(ball, epsilon)
     best = _searched(ball, epsilon, plain, splits, sweeps, tolerance)
     if epsilon == 0.0:
         return best
     found = certified(best.channel, best.information, entropy(ball.centre), tolerance)
-    found = stored_over_ball(found, ball, epsilon, tolerance)
+    found = with_stored_level_over_ball(found, ball, epsilon, tolerance)
     return replace(best, channel=found.channel, information=found.value)
 
 

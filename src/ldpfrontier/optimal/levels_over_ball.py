@@ -13,12 +13,12 @@ from ldpfrontier.optimal.polyopt.solve import allowed_level
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import STORED_EPSILON, Optimum, certified
 from ldpfrontier.privacy import conditional_epsilon, unconditional_epsilon
-from ldpfrontier.small_levels import constant_rows, kept_within, stored_within, surely
+from ldpfrontier.small_levels import constant_rows, is_surely_at_most, mixed_until_private, with_stored_level
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
 
-def stored_over_ball(
+def with_stored_level_over_ball(
     optimum: Optimum, ball: RenyiBall, epsilon: float, tolerance: float, level: float = math.inf
 ) -> Optimum:
     """Return an optimum over an uncertainty set with a channel that has small levels as stored.
@@ -26,7 +26,7 @@ def stored_over_ball(
     Parameters
     ----------
     optimum, epsilon, tolerance
-        As for `stored_within`, at any level epsilon.
+        As for `with_stored_level`, at any level epsilon.
     ball : RenyiBall
     level : float
         The level of S given U, in nats, 0 or more; inf is no demand.
@@ -38,11 +38,11 @@ def stored_over_ball(
     allowed = epsilon if epsilon < STORED_EPSILON else allowed_level(epsilon)
 
     def keeps_level(channel: Channel) -> bool:
-        return level >= STORED_EPSILON or surely(conditional_epsilon(channel, (a1, a2)), level)
+        return level >= STORED_EPSILON or is_surely_at_most(conditional_epsilon(channel, (a1, a2)), level)
 
     def is_private(channel: Channel) -> bool:
         return keeps_level(channel) and (
-            surely(unconditional_epsilon(channel, (a1, a2)), allowed)
+            is_surely_at_most(unconditional_epsilon(channel, (a1, a2)), allowed)
             or ball.worst_case_epsilon(channel) * (1.0 + SETTINGS.level_accuracy) + noise <= allowed
         )
 
@@ -53,11 +53,11 @@ def stored_over_ball(
         share = np.divide(ball.centre, total, out=np.full((a1, a2), 1.0 / a1), where=total > 0)
         mean = np.einsum("su,suy->uy", share, channel.matrix.reshape(a1, a2, -1))
         mean /= mean.sum(axis=1, keepdims=True)
-        channel = kept_within(channel, np.tile(mean, (a1, 1)), level, keeps_level)
+        channel = mixed_until_private(channel, np.tile(mean, (a1, 1)), level, keeps_level)
     found = replace(optimum, channel=channel)
     if epsilon >= STORED_EPSILON:
-        channel = kept_within(channel, constant_rows(channel, utility.prior), epsilon, is_private)
+        channel = mixed_until_private(channel, constant_rows(channel, utility.prior), epsilon, is_private)
         value = utility(channel)
         found = certified(channel, value, optimum.bound, tolerance, optimum.iterations, error=0.0)
         return replace(found, method=optimum.method)
-    return stored_within(found, utility, epsilon, tolerance, is_private)
+    return with_stored_level(found, utility, epsilon, tolerance, is_private)

@@ -36,7 +36,7 @@ from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.settings import SETTINGS as GEOMETRY
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
-from ldpfrontier.optimal.levels_over_ball import stored_over_ball
+from ldpfrontier.optimal.levels_over_ball import with_stored_level_over_ball
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
@@ -51,11 +51,11 @@ from ldpfrontier.optimum import (
     check_start,
     checked_epsilon,
     fell_back,
-    limited,
+    keeps_time_limit,
     records_fallbacks,
     uninformative,
 )
-from ldpfrontier.small_levels import telling_nothing
+from ldpfrontier.small_levels import uninformative_below_least
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -67,7 +67,7 @@ _ENVELOPES = {"projections": "projections", "exact": "F itself"}
 
 
 @records_fallbacks
-@limited
+@keeps_time_limit
 def optimal_robust(
     ball: RenyiBall,
     epsilon: float,
@@ -181,7 +181,7 @@ def optimal_robust(
             max_nodes=max_nodes,
             conditional_epsilon=conditional_epsilon,
         )
-        return telling_nothing(least)
+        return uninformative_below_least(least)
     if level < math.inf and epsilon > 0 and len(ball.centre) > 1:
         pairs = "distinct" if distinct else "all"
         if start is not None:
@@ -197,7 +197,7 @@ def optimal_robust(
             max_nodes=max_nodes,
             start=start,
         )
-        found = stored_over_ball(found, ball, epsilon, tolerance, level)
+        found = with_stored_level_over_ball(found, ball, epsilon, tolerance, level)
         if 0.0 < level < LEAST_OPTIMAL_EPSILON:
             found = replace(found, status="bounded")
         return replace(found, method=replace(found.method, mechanisms=mechanisms))
@@ -227,7 +227,7 @@ def optimal_robust(
             )
     found = _within_simplex(ball, epsilon, envelope == "simplex", distinct, tolerance, max_rounds, start)
     found = _bounded_by_nonrobust(found, ball.centre, epsilon, tolerance)
-    found = stored_over_ball(found, ball, epsilon, tolerance)
+    found = with_stored_level_over_ball(found, ball, epsilon, tolerance)
     return replace(found, method=replace(found.method, mechanisms=mechanisms))
 
 

@@ -47,12 +47,12 @@ from ldpfrontier.optimum import (
     check_start,
     checked_epsilon,
     fell_back,
-    limited,
+    keeps_time_limit,
     records_fallbacks,
     uninformative,
 )
 from ldpfrontier.privacy import unconditional_epsilon
-from ldpfrontier.small_levels import stored_within, surely, telling_nothing
+from ldpfrontier.small_levels import is_surely_at_most, uninformative_below_least, with_stored_level
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import Columns, MutualInformation
 
@@ -60,7 +60,7 @@ _MECHANISMS = "mechanisms private under every distribution"
 
 
 @records_fallbacks
-@limited
+@keeps_time_limit
 def optimal_unconditional(
     prior: ArrayLike,
     epsilon: float,
@@ -133,11 +133,11 @@ def optimal_unconditional(
         least = optimal_unconditional(
             joint, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_rounds=max_rounds
         )
-        return telling_nothing(least)
+        return uninformative_below_least(least)
     shape = (joint.shape[0], joint.shape[1])
-    return stored_within(
+    return with_stored_level(
         *(_at_any_level(joint, epsilon, tolerance, max_rounds, start), utility, epsilon, tolerance),
-        lambda channel: surely(unconditional_epsilon(channel, shape), epsilon),
+        lambda channel: is_surely_at_most(unconditional_epsilon(channel, shape), epsilon),
     )
 
 

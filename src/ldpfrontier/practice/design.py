@@ -18,7 +18,7 @@ from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimum import Method as OptimumMethod
-from ldpfrontier.optimum import Optimum, limited
+from ldpfrontier.optimum import Optimum, keeps_time_limit
 from ldpfrontier.practice.attackers import (
     ATTACKERS,
     Attacker,
@@ -221,7 +221,7 @@ class Design:
 
 
 # More than eight parameters, all but two with a usual value: they are the options of the command.
-@limited
+@keeps_time_limit
 def design_channel(
     table: CountTable,
     epsilon: float,
@@ -365,7 +365,7 @@ def _measured(
     )
 
 
-@limited
+@keeps_time_limit
 def least_epsilon(
     table: CountTable,
     utility: float | None = None,

@@ -24,9 +24,10 @@ NOMINAL, CALIBRATED = "nominal", "calibrated"
 
 #: What moves: all of the distribution, or with the odds ratios or the marginals of P-hat.
 WHOLE, MARGINALS, ASSOCIATION = "whole distribution", "marginals alone", "association alone"
+DRIFTS = (WHOLE, MARGINALS, ASSOCIATION)
+
 #: The optimum against acquaintances, for all odds ratios of distributions in F.
 ACQUAINTANCES = "acquaintances"
-DRIFTS = (WHOLE, MARGINALS, ASSOCIATION)
 
 #: Metrics of the level of S in a channel: over F, for those who know nothing else of a person; under every
 #: distribution of (S, U); and of the whole input (S, U), between any two people.

@@ -83,7 +83,11 @@ def drift(
         If an argument is out of range or a mechanism unknown.
     """
     table = np.asarray(counts, dtype=float)
-    drawn = {(kind, share): moved(table, kind, share, truths, seed) for kind in DRIFTS for share in shares}
+    drawn = {
+        (kind, share): drifted_conditionals(table, kind, share, truths, seed)
+        for kind in DRIFTS
+        for share in shares
+    }
     rows = []
     for factor in factors:
         ball = RenyiBall.confidence(table, beta=beta, order=order, factor=factor)
@@ -120,7 +124,7 @@ def drift(
     return DRIFT.conform(pd.DataFrame(rows, columns=list(DRIFT.columns)))
 
 
-def moved(table: FloatArray, kind: str, share: float, number: int, seed: int) -> FloatArray:
+def drifted_conditionals(table: FloatArray, kind: str, share: float, number: int, seed: int) -> FloatArray:
     """Draw conditionals of U given S around those of a table, with a part of the distribution as it is.
 
     Parameters
@@ -140,17 +144,17 @@ def moved(table: FloatArray, kind: str, share: float, number: int, seed: int) ->
     ndarray, shape (number, a1, a2)
     """
     rng = generator(seed, f"lopuhaa2024 drift {kind} {share:g}", table.size, 0)
-    gammas = rng.gamma(np.maximum(share * table, 0.0), size=(number, *table.shape))
+    gammas = rng.gamma(share * table, size=(number, *table.shape))
     P = gammas / gammas.sum(axis=(1, 2), keepdims=True)
     if kind == MARGINALS:
-        P = fitted(np.broadcast_to(table / table.sum(), P.shape), P)
+        P = proportional_fit(np.broadcast_to(table / table.sum(), P.shape), P)
     elif kind == ASSOCIATION:
-        P = fitted(P, np.broadcast_to(table / table.sum(), P.shape))
+        P = proportional_fit(P, np.broadcast_to(table / table.sum(), P.shape))
     mass = P.sum(axis=2, keepdims=True)
     return np.asarray(np.divide(P, mass, out=np.zeros_like(P), where=mass > 0))
 
 
-def fitted(association: FloatArray, marginals: FloatArray) -> FloatArray:
+def proportional_fit(association: FloatArray, marginals: FloatArray) -> FloatArray:
     """Return distributions, (m, a1, a2), with the odds ratios of some and the marginals of others.
 
     By iterative proportional fitting, which scales rows and columns in turns and so leaves odds ratios.

@@ -50,7 +50,7 @@ from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.general.solve import listed_rays, quick_mechanism
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
-from ldpfrontier.optimum import BROKEN, Optimum, checked_effort, limited, records_fallbacks
+from ldpfrontier.optimum import BROKEN, Optimum, checked_effort, keeps_time_limit, records_fallbacks
 from ldpfrontier.types import FloatArray, Intractable
 
 #: The name of what column generation finds, among closed forms.
@@ -58,7 +58,7 @@ GENERATED = "column generation"
 
 
 @records_fallbacks
-@limited
+@keeps_time_limit
 def optimal_estimation(
     prior: ArrayLike,
     cone: Cone,

@@ -35,7 +35,7 @@ from ldpfrontier.optimum import (
     Optimum,
     certified,
     fell_back,
-    limited,
+    keeps_time_limit,
     one_line,
     recorded_failure,
     records_fallbacks,
@@ -45,7 +45,7 @@ from ldpfrontier.utility import SublinearUtility
 
 
 @records_fallbacks
-@limited
+@keeps_time_limit
 def optimal_mechanism(
     utility: SublinearUtility,
     cone: Cone,

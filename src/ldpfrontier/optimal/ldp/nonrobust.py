@@ -31,17 +31,17 @@ from ldpfrontier.optimum import (
     Optimum,
     certified,
     checked_epsilon,
-    limited,
+    keeps_time_limit,
     records_fallbacks,
 )
 from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.small_levels import stored_within, telling_nothing
+from ldpfrontier.small_levels import uninformative_below_least, with_stored_level
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import MutualInformation
 
 
 @records_fallbacks
-@limited
+@keeps_time_limit
 def optimal_nonrobust(
     estimate: ArrayLike,
     epsilon: float,
@@ -88,7 +88,7 @@ def optimal_nonrobust(
     sensitive = joint.sum(axis=1)
     if 0.0 < checked_epsilon(epsilon, MAX_EPSILON) < LEAST_OPTIMAL_EPSILON:
         least = optimal_nonrobust(joint, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_rounds=max_rounds)
-        return telling_nothing(least)
+        return uninformative_below_least(least)
     staircase = optimal_ldp(
         MutualInformation(sensitive), epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
     )
@@ -113,7 +113,7 @@ def optimal_nonrobust(
     conditionals = np.divide(joint, mass, out=np.zeros_like(joint), where=mass > 0)
     # Of two means of a row each, which both sum up what is rounded twice.
     noise = 2.0 * gamma(2 * joint.shape[1] + 16)
-    return stored_within(
+    return with_stored_level(
         *(found, utility, epsilon, tolerance),
         lambda channel: float(rldp_epsilon(channel, conditionals)) + noise <= epsilon,
     )

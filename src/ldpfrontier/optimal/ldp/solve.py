@@ -32,12 +32,17 @@ from ldpfrontier.optimum import (
     check_start,
     checked_effort,
     checked_epsilon,
-    limited,
+    keeps_time_limit,
     records_fallbacks,
     uninformative,
 )
 from ldpfrontier.privacy import ldp_epsilon
-from ldpfrontier.small_levels import constant_rows, kept_within, surely, telling_nothing
+from ldpfrontier.small_levels import (
+    constant_rows,
+    is_surely_at_most,
+    mixed_until_private,
+    uninformative_below_least,
+)
 from ldpfrontier.types import Intractable
 from ldpfrontier.utility import FDivergence, MutualInformation, Utility
 
@@ -45,7 +50,7 @@ _MECHANISMS = "locally differentially private mechanisms"
 
 
 @records_fallbacks
-@limited
+@keeps_time_limit
 def optimal_ldp(
     utility: Utility,
     epsilon: float,
@@ -118,7 +123,7 @@ def optimal_ldp(
         raise Intractable(f"The prior has {k} inputs; at most {LIMITS.max_listed_inputs} are supported.")
     if epsilon < LEAST_OPTIMAL_EPSILON:
         least = optimal_ldp(utility, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_rounds=max_rounds)
-        return telling_nothing(least)
+        return uninformative_below_least(least)
     information = isinstance(utility, MutualInformation)
     kind = "f-divergence" if divergence else "mutual information" if information else "any"
     regime = choose("LDP", Call(k, utility=kind))
@@ -141,6 +146,8 @@ def optimal_ldp(
         return replace(found, channel=Channel(found.channel.matrix[rows]))
     if epsilon < STORED_EPSILON:
         silent = constant_rows(found.channel, utility.prior)
-        stored = kept_within(found.channel, silent, epsilon, lambda c: surely(ldp_epsilon(c), epsilon))
+        stored = mixed_until_private(
+            found.channel, silent, epsilon, lambda c: is_surely_at_most(ldp_epsilon(c), epsilon)
+        )
         found = replace(found, channel=stored)
     return replace(found, method=regime.method(_MECHANISMS))

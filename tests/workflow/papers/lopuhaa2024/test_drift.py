@@ -8,7 +8,7 @@ import pytest
 from ldpfrontier import RenyiBall, optimal_robust, rldp_epsilon
 from papers.lopuhaa2024 import layouts
 from papers.lopuhaa2024.catalogue import ASSOCIATION, DRIFTS, MARGINALS, WHOLE
-from papers.lopuhaa2024.drift import drift, fitted, moved
+from papers.lopuhaa2024.drift import drift, drifted_conditionals, proportional_fit
 
 COUNTS = np.array([[700, 100, 0], [260, 570, 300]])
 
@@ -20,7 +20,7 @@ def ratios(P):
 
 def test_fitted_distributions_have_the_odds_ratios_of_one_and_the_marginals_of_the_other():
     first, second = np.random.default_rng(1).dirichlet(np.ones(6), (2, 20)).reshape(2, 20, 2, 3)
-    found = fitted(first, second)
+    found = proportional_fit(first, second)
     assert found.sum(axis=2) == pytest.approx(second.sum(axis=2), abs=1e-9)
     assert found.sum(axis=1) == pytest.approx(second.sum(axis=1), abs=1e-9)
     assert ratios(found) == pytest.approx(ratios(first), rel=1e-9)
@@ -29,7 +29,7 @@ def test_fitted_distributions_have_the_odds_ratios_of_one_and_the_marginals_of_t
 def test_what_moves_and_what_stays():
     P = COUNTS / COUNTS.sum()
     conditionals = P / P.sum(axis=1, keepdims=True)
-    drawn = {kind: moved(COUNTS, kind, 0.1, 500, 7) for kind in DRIFTS}
+    drawn = {kind: drifted_conditionals(COUNTS, kind, 0.1, 500, 7) for kind in DRIFTS}
     for R in drawn.values():
         assert R.shape == (500, 2, 3)
         assert R.sum(axis=2) == pytest.approx(1.0)
@@ -62,7 +62,7 @@ def test_the_table_counts_the_truths_whose_level_is_at_most_epsilon():
         ball = RenyiBall.confidence(COUNTS, factor=row["factor"])
         envelope = "exact" if row["mechanism"] == "exact" else "simplex"
         best = optimal_robust(ball, 0.4, envelope=envelope, tolerance=1e-3)
-        levels = rldp_epsilon(best.channel, moved(COUNTS, row["drift"], 0.02, 60, 3))
+        levels = rldp_epsilon(best.channel, drifted_conditionals(COUNTS, row["drift"], 0.02, 60, 3))
         assert row["survived"] == np.mean(levels <= 0.4 * (1 + 1e-9))
         assert row["median"] == np.median(levels)
     laid = layouts.drift(table)
