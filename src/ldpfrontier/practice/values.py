@@ -172,7 +172,7 @@ def _line(name: str, values: Sequence[str], width: int) -> str:
 
 def _plain(value: str) -> str:
     """Return a value as it is, with quotation marks if it is hard to tell where it begins and ends."""
-    return repr(value) if value != value.strip() or "," in value or not value else value
+    return repr(value) if value != value.strip() or ", " in value or not value else value
 
 
 def _short(text: str, most: int) -> str:
