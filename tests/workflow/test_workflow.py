@@ -51,6 +51,7 @@ TINY = {
         "estimation": {
             "pairs": 1,
             "designs": {"set": [], "simplices": [1.0], "acquaintances": [], "anyone": [1.0], "ldp": [1.0]},
+            "mechanisms": ["srr"],
             "chunks": 1,
         },
         "synthetic": {

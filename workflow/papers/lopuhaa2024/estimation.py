@@ -36,7 +36,7 @@ from papers.lopuhaa2024.catalogue import (
     WITH_INTERVALS,
     designed,
 )
-from papers.lopuhaa2024.experiments import PAPER, Place, odds_of, place_of
+from papers.lopuhaa2024.experiments import PAPER, Place, odds_of, place_of, solve
 from papers.lopuhaa2024.reported import error_measures
 from reproduction.results.tables import RESULTS, SKIPPED, Row, result
 
@@ -64,6 +64,7 @@ def estimation(
     *,
     instance: str,
     designs: Mapping[str, Sequence[float]],
+    mechanisms: Sequence[str] = (),
     beta: float = 0.05,
     order: float = 2.0,
     tolerance: float = 1e-4,
@@ -82,6 +83,8 @@ def estimation(
     designs : mapping of str to sequence of float
         Privacy levels of each promise, by its name in `catalogue.DESIGNS`. Those with both levels are also
         computed with the level epsilon given U.
+    mechanisms : sequence of str
+        Names in the catalogue, of mechanisms that are made for information: both errors are measured.
     tolerance, max_rounds
         As in `optimal_estimation`.
 
@@ -95,7 +98,7 @@ def estimation(
     TableError
         If a certificate fails; the sentence names the row.
     ValueError
-        If an argument is out of range or a design unknown.
+        If an argument is out of range, or a design or a mechanism unknown.
     """
     if unknown := [name for name in designs if name not in DESIGNS]:
         raise ValueError(f"The design is {unknown[0]!r}; allowed are {', '.join(DESIGNS)}.")
@@ -106,6 +109,10 @@ def estimation(
     for design, levels in designs.items():
         for epsilon in levels:
             rows += _for_cells(setting, design, epsilon, place, effort)
+    for solution in solve(ball, epsilons, mechanisms, **effort._asdict()):
+        if solution.channel is not None:
+            measured = error_measures(solution.channel, ball.centre)
+            rows += [solution.measured(place, *measure) for measure in measured]
     return RESULTS.table(rows)
 
 

@@ -149,6 +149,7 @@ def estimation(configuration: Mapping[str, Any]) -> PartsByName:
                 for design, levels in of_design.items()
                 if (kept := [level for level in levels if level in part["epsilons"]])
             },
+            "mechanisms": list(study["mechanisms"]),
             **solver_of(paper, study),
         }
         for pair in paper["pairs"][: study["pairs"]]
@@ -402,7 +403,7 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
     for name in designs:
         if name not in DESIGNS:
             yield f"lopuhaa2024.estimation.designs has {name!r}; allowed is one of {', '.join(DESIGNS)}."
-    for study in ("drift", "atlas"):
+    for study in ("drift", "atlas", "estimation"):
         yield from _unknown_mechanisms(f"lopuhaa2024.{study}.mechanisms", paper[study]["mechanisms"])
     for name in paper["atlas"]["cells"]:
         if name not in MECHANISMS:

@@ -163,6 +163,16 @@ def test_what_is_out_of_reach_is_skipped_with_the_reason(monkeypatch, measured):
     assert FOR_SENSITIVE in set(kept["mechanism"])
 
 
+def test_mechanisms_made_for_information_are_measured_at_the_same_levels():
+    found = estimation(COUNTS, [0.5], instance="a, b", designs={}, mechanisms=["polyopt", "srr"])
+    assert set(found["mechanism"]) == {FOR_SENSITIVE, "polyopt", "srr"}
+    row = select(found, mechanism="srr", metric="error_cells").iloc[0]
+    assert row["value"] == estimation_error(secret_randomized_response(2, 3, 0.5), PRIOR)
+    undetermined = select(found, mechanism="polyopt", metric="error_cells").iloc[0]
+    assert (undetermined["value"], undetermined["status"]) == (math.inf, "measured")
+    assert undetermined["note"].startswith("cannot be estimated")
+
+
 def test_an_unknown_design_is_refused():
     with pytest.raises(ValueError, match="The design is 'polyopt'; allowed are set, projections,"):
         estimation(COUNTS, [], instance="a, b", designs={"polyopt": [1.0]})
