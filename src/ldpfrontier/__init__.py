@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from ldpfrontier.calibration import Calibration, calibrated
     from ldpfrontier.certificates.association import association_certificate
+    from ldpfrontier.certificates.estimation import estimation_certificate
     from ldpfrontier.certificates.local import ldp_certificate
     from ldpfrontier.certificates.robust import (
         nonrobust_certificate,
@@ -111,6 +112,7 @@ __all__ = [
     "entropy",
     "estimate_distribution",
     "estimate_rates",
+    "estimation_certificate",
     "estimation_error",
     "geometric_mechanism",
     "hadamard_response",
@@ -203,6 +205,7 @@ _HOMES = {
     "conditional_epsilon": "privacy",
     "ldp_epsilon": "privacy",
     "association_certificate": "certificates.association",
+    "estimation_certificate": "certificates.estimation",
     "ldp_certificate": "certificates.local",
     "nonrobust_certificate": "certificates.robust",
     "robust_certificate": "certificates.robust",
