@@ -112,6 +112,7 @@ def _say(sentence: str) -> None:
 def design(options: argparse.Namespace) -> int:
     """Design a channel."""
     from ldpfrontier.numerics.deadline import time_limit
+    from ldpfrontier.practice.advice import advice_text, too_few
     from ldpfrontier.practice.binning import parsed_bins
     from ldpfrontier.practice.channel_file import written_files
     from ldpfrontier.practice.counts import count_records, read_count_table
@@ -170,6 +171,8 @@ def design(options: argparse.Namespace) -> int:
     print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {epsilon:g}.")
     for words in (private.promise(), choice_text(made, best)):
         print(wrapped(words) + "\n" if words else "", end="")
+    if few := too_few(made, best, None if options.epsilon is options.utility is None else options.error):
+        print("\n" + advice_text(few) + "\n")
     print(wrapped(f"Files written: {', '.join(map(str, paths))}.") + no_picture)
     print()
     print(
