@@ -64,7 +64,7 @@ class Promise(NamedTuple):
         In legends and in tables to read.
     name : str
         The optimum with this promise, in tables of results.
-    colour, marker, dash
+    colour, marker, dash, filled
         Of its curve; as in `reproduction.plotting.Look`.
     second_level : bool
         Whether it has the level given U as well.
@@ -76,15 +76,19 @@ class Promise(NamedTuple):
     marker: str
     dash: Any = "-"
     second_level: bool = False
+    filled: bool = True
 
 
-#: By the name that tables use, the weakest first.
+#: By the name that tables use, the weakest first. A promise has one colour in all figures, which is that of
+#: no mechanism but its optimum.
 PROMISES: Mapping[str, Promise] = {
     "outsiders": Promise("outsiders (optimum over F)", "exact", "#882255", "*", (0, (1, 1.2))),
-    "insiders": Promise("outsiders and insiders", "exact", "#D55E00", "^", (0, (5, 1.5)), second_level=True),
-    "known": Promise("acquaintances, odds ratios known", "association_known", "#56B4E9", "s"),
-    "intervals": Promise("acquaintances, odds ratios in intervals", "association", "#0072B2", "o"),
-    "anyone": Promise("anyone", UNCONDITIONAL, "#000000", "D", (0, (4, 1.5, 1, 1.5))),
+    "insiders": Promise("outsiders and insiders", "exact", "#CC6677", "^", (0, (5, 1.5)), second_level=True),
+    "known": Promise(
+        "acquaintances, odds ratios known", "association_known", "#E69F00", "s", (0, (3, 1)), filled=False
+    ),
+    "intervals": Promise("acquaintances, odds ratios in intervals", "association", "#E69F00", "P"),
+    "anyone": Promise("anyone", UNCONDITIONAL, "#6699CC", "D", (0, (4, 1.5, 1, 1.5))),
 }
 
 
@@ -186,7 +190,8 @@ NESTED_CLASSES: Mapping[str, Class] = {
 }
 
 #: By the name that configurations and tables use, in the order of legends. The colours are those of Okabe and
-#: Ito, and three of Tol's; marker, filling and dash differ too, so that curves can be told apart in grey.
+#: Ito, three of Tol's, and a brown; what is optimal for a known distribution is black, as in the figures of
+#: the other papers; marker, filling and dash differ too, so that curves can be told apart in grey.
 MECHANISMS: dict[str, Mechanism] = {
     "nr": Mechanism("NR (not robust)", "#000000", "", (0, (1, 1.2)), private=ESTIMATE),
     "exact": Mechanism("Best found over F", "#882255", "*", "-", private=SET),
@@ -196,7 +201,7 @@ MECHANISMS: dict[str, Mechanism] = {
     "polyopt": Mechanism("PolyOpt", "#0072B2", "o", "-"),
     "ir": Mechanism("IR", "#009E73", "s", (0, (5, 1.5)), filled=False),
     "ir_tight": Mechanism("IR, tight d", "#56B4E9", "s", (0, (3, 1))),
-    "ir_optimal": Mechanism("IR, optimal parts", "#E69F00", "P", (0, (6, 1.5, 1, 1.5)), heuristic=True),
+    "ir_optimal": Mechanism("IR, optimal parts", "#A6761D", "P", (0, (6, 1.5, 1, 1.5)), heuristic=True),
     "srr": Mechanism("SRR", "#CC79A7", "D", (0, (4, 1.5, 1, 1.5))),
     "grr": Mechanism("GRR", "#7A7A7A", "v", (0, (2, 1.2)), filled=False),
 }
