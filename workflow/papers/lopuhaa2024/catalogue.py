@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from reproduction.planning.own_mechanisms import OwnMechanism, registered
 
@@ -25,6 +25,9 @@ NOMINAL, CALIBRATED = "nominal", "calibrated"
 #: What moves: all of the distribution, or with the odds ratios or the marginals of P-hat.
 WHOLE, MARGINALS, ASSOCIATION = "whole distribution", "marginals alone", "association alone"
 DRIFTS = (WHOLE, MARGINALS, ASSOCIATION)
+
+#: The confidence sets F, by when they have their level: for many records, and for any number of them.
+SET_METHODS: tuple[Literal["asymptotic", "finite"], ...] = ("asymptotic", "finite")
 
 #: The optimum against acquaintances, for all odds ratios of distributions in F.
 ACQUAINTANCES = "acquaintances"

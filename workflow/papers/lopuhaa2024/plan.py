@@ -125,6 +125,42 @@ def drift(configuration: Mapping[str, Any]) -> PartsByName:
     )
 
 
+def coverage(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of coverage: pairs of attributes."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["coverage"]
+    return {
+        file_name(pair): {
+            **counts_of(pair),
+            "orders": sorted(map(float, study["orders"])),
+            "shares": sorted(map(float, study["shares"]), reverse=True),
+            "added": float(study["added"]),
+            "rare": sorted(map(float, study["rare"])),
+            "samples": study["samples"],
+            "beta": float(paper["beta"]),
+            "seed": configuration["seed"],
+        }
+        for pair in paper["pairs"][: study["pairs"]]
+    }
+
+
+def few_records(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of what sets for any number of records cost: pairs of attributes."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["few_records"]
+    return {
+        file_name(pair): {
+            **counts_of(pair),
+            "epsilons": sorted(map(float, study["epsilon"])),
+            "orders": sorted(map(float, study["orders"])),
+            "mechanisms": list(study["mechanisms"]),
+            "beta": float(paper["beta"]),
+            **solver_of(paper, study),
+        }
+        for pair in paper["pairs"][: study["pairs"]]
+    }
+
+
 def promises(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of five promises: as many per pair as the study says."""
     return study_of_pairs(
@@ -375,7 +411,7 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
         yield from _unknown_mechanisms(f"{key}.mechanisms", pair.get("mechanisms", []))
         yield from _study_mechanisms(key, pair)
         yield from _pair_contradictions(key, pair, seen, configuration)
-    for study in ("drift", "atlas"):
+    for study in ("drift", "few_records", "atlas"):
         yield from _unknown_mechanisms(f"lopuhaa2024.{study}.mechanisms", paper[study]["mechanisms"])
     for name in paper["atlas"]["cells"]:
         if name not in MECHANISMS:
