@@ -121,9 +121,9 @@ DESIGNS: Mapping[str, Design] = {
     "set": Design("outsiders, over F", "#882255", "*", both_levels=True),
     "projections": Design("outsiders, projections of F", "#332288", "X"),
     "simplices": Design("outsiders, simplices as PolyOpt", "#D55E00", "^", both_levels=True),
-    "acquaintances": Design("acquaintances", "#0072B2", "o"),
-    "anyone": Design("anyone", "#000000", "D", (0, (4, 1.5, 1, 1.5))),
-    "ldp": Design("anyone, all of the record (LDP)", "#7A7A7A", "v", (0, (2, 1.2))),
+    "acquaintances": Design("acquaintances", "#E69F00", "P"),
+    "anyone": Design("anyone", "#6699CC", "D", (0, (4, 1.5, 1, 1.5))),
+    "ldp": Design("anyone, all of the record (LDP)", "#661100", "v", (0, (2, 1.2))),
 }
 
 
