@@ -64,7 +64,7 @@ def fig2(
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("fig2", instance, beta, ball)
     solutions = list(solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds))
-    rows = RESULTS.table(rows_of(ball, place, solutions, levels=[*FIG2_LEVELS], odds=odds_of(counts, beta)))
+    rows = RESULTS.table(rows_of(ball, place, solutions, levels=FIG2_LEVELS, odds=odds_of(counts, beta)))
     return rows, DOCUMENTS.table(_documents(ball, place, solutions))
 
 
