@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from ldpfrontier.calibration import Calibration, calibrated
     from ldpfrontier.certificates.association import association_certificate
+    from ldpfrontier.certificates.estimation import estimation_certificate
     from ldpfrontier.certificates.local import ldp_certificate
     from ldpfrontier.certificates.robust import (
         nonrobust_certificate,
@@ -108,6 +109,7 @@ __all__ = [
     "design_channel",
     "entropy",
     "estimate_distribution",
+    "estimation_certificate",
     "estimation_error",
     "geometric_mechanism",
     "hadamard_response",
@@ -198,6 +200,7 @@ _HOMES = {
     "conditional_epsilon": "privacy",
     "ldp_epsilon": "privacy",
     "association_certificate": "certificates.association",
+    "estimation_certificate": "certificates.estimation",
     "ldp_certificate": "certificates.local",
     "nonrobust_certificate": "certificates.robust",
     "robust_certificate": "certificates.robust",

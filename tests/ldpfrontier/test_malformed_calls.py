@@ -202,6 +202,13 @@ def good(tmp_path_factory):
             "epsilon": 1.0,
         },
         "ldp_certificate": {"optimum": l.optimal_ldp(utility, 1.0), "utility": utility, "epsilon": 1.0},
+        "estimation_certificate": {
+            "optimum": l.optimal_estimation(PRIOR, l.local_cone(3, 1.0)),
+            "prior": PRIOR,
+            "cone": l.local_cone(3, 1.0),
+            "target": np.eye(3),
+            "epsilon": 1.0,
+        },
         "nonrobust_certificate": {
             "optimum": l.optimal_nonrobust(ball.centre, 1.0),
             "estimate": ball.centre,

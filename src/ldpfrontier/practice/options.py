@@ -284,8 +284,9 @@ def _column_option(parser: argparse.ArgumentParser) -> None:
 def _missing_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--missing", metavar="VALUE",
-        help="the value that takes the place of missing values, such as unknown (default: missing values are"
-        " refused)",
+        help="what becomes of missing values (empty fields and texts such as NA, None, ? and -): a name that"
+        " takes their place, such as unknown. In a design also drop, which leaves these records out, and"
+        " keep, which takes the texts for answers (default: they are refused)",
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from ldpfrontier.practice.estimation import Estimate, Frequency
 from ldpfrontier.practice.layout import columns, number, wrapped
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
+from ldpfrontier.practice.values import listed_values
 
 
 def design_text(made: Design, best: Candidate, error: float) -> str:
@@ -31,7 +32,7 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
     # By the NMI that is printed: rounding does not decide between equal ones.
     order = sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf)
     parts = [
-        wrapped(head),
+        "\n".join([wrapped(head), *listed_values(table.attributes, table.labels, 80)]),
         _protection(made, order, best),
         _usefulness(made, order, best, error),
         _methods(order),

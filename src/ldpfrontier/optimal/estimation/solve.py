@@ -45,11 +45,18 @@ from ldpfrontier.optimal.estimation.outer_rays import outer_bound
 from ldpfrontier.optimal.estimation.program_columns import ProgramColumns, with_both_levels
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.staircases import Staircases
-from ldpfrontier.optimal.estimation.weights import Problem, best_weights
+from ldpfrontier.optimal.estimation.weights import Prices, Problem, best_weights
 from ldpfrontier.optimal.general.solve import listed_rays, quick_mechanism
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
-from ldpfrontier.optimum import BROKEN, Optimum, checked_effort, keeps_time_limit, records_fallbacks
+from ldpfrontier.optimum import (
+    BROKEN,
+    Method,
+    Optimum,
+    checked_effort,
+    keeps_time_limit,
+    records_fallbacks,
+)
 from ldpfrontier.types import FloatArray, Intractable
 
 #: The name of what column generation finds, among closed forms.
@@ -112,31 +119,13 @@ def optimal_estimation(
     >>> best.status, round(best.value, 3)
     ('optimal', 5.034)
     """
-    check_cone(cone)
     tolerance, max_rounds = checked_effort(tolerance, max_rounds)
-    p = as_distribution(prior, "The prior")
-    inputs = math.prod(cone.shape)
-    if p.size != inputs:
-        raise ValueError(f"The prior has {p.size} entries and the cone has {inputs} inputs; they must agree.")
-    shape = cone.shape if cone.shape[0] > 1 else p.shape
-    table = (shape[0], shape[1]) if len(shape) == 2 else None
-    p = p.ravel() / p.sum()
-    rows = target_rows(target, inputs, table)
-    size = max(float(np.abs(rows).max()), 1e-300)
-    problem = Problem(p, rows / size)
+    problem, size = checked_problem(as_distribution(prior, "The prior"), cone, target)
+    p, rows, inputs = problem.p, problem.rows * size, problem.p.size
     if not problem.wanted.any():  # known without a report
         return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, "1", "min")
     try:
-        rays, ratio = listed_rays(cone), local_ratio(cone)
-        regime = choose("estimates", Call(inputs=inputs, listed=rays is not None, local=ratio is not None))
-        if rays is not None and isinstance(cone, PolyhedralCone):
-            found = _listed(problem, cone, rays, tolerance, max_rounds)
-        elif ratio is not None:
-            found = _large_alphabet(problem, ratio, tolerance)
-        elif inputs > LIMITS.max_joint_cells:
-            found = _large_table(problem, cone, tolerance)
-        else:
-            found = _by_cuts(problem, cone, tolerance)
+        found, method = solved(problem, cone, tolerance, max_rounds)
     except TimeIsUp:
         channel = quick_mechanism(cone)
         value, least = (estimation_error(own, p, rows) for own in (channel, Channel(np.eye(inputs))))
@@ -146,33 +135,83 @@ def optimal_estimation(
         raise ArithmeticError(f"The value {value!r} is below its bound {bound!r}; the certificate fails.")
     bound = min(bound, value)
     status = "optimal" if value - bound <= tolerance * value else "bounded"
-    method = regime.method(
-        "columns of the cone" + (f", the least error has {found.name}" if found.name else "")
-    )
     return Optimum(found.channel, value, bound, status, found.rounds, "1", "min", method=method)
 
 
-class _Found(NamedTuple):
-    """A channel, a bound of phi of the problem, the steps that it took, and what is the best of several."""
+def checked_problem(p: FloatArray, cone: Cone, target: ArrayLike | None) -> tuple[Problem, float]:
+    """Return what is estimated, in units of its largest weight, and that.
+
+    Parameters
+    ----------
+    p : ndarray, any shape
+        Not negative, with a positive sum.
+    cone, target
+        As of `optimal_estimation`.
+
+    Raises
+    ------
+    ValueError
+        If they do not agree.
+    """
+    check_cone(cone)
+    inputs = math.prod(cone.shape)
+    if p.size != inputs:
+        raise ValueError(f"The prior has {p.size} entries and the cone has {inputs} inputs; they must agree.")
+    shape = cone.shape if cone.shape[0] > 1 else p.shape
+    rows = target_rows(target, inputs, (shape[0], shape[1]) if len(shape) == 2 else None)
+    size = max(float(np.abs(rows).max()), 1e-300)
+    return Problem(p.ravel() / p.sum(), rows / size), size
+
+
+class Found(NamedTuple):
+    """A channel, a bound of phi of the problem, the steps that it took, and what is the best of several.
+
+    The prices prove the bound, where all columns of the cone were compared with them.
+    """
 
     channel: Channel
     bound: float
     rounds: int
     name: str = ""
+    prices: Prices | None = None
 
 
-def _listed(
+def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> tuple[Found, Method]:
+    """Return what the engine of a cone finds, and which one it is.
+
+    Raises
+    ------
+    Intractable, TimeIsUp, ValueError
+        As `optimal_estimation`.
+    """
+    inputs, rays, ratio = problem.p.size, listed_rays(cone), local_ratio(cone)
+    regime = choose("estimates", Call(inputs=inputs, listed=rays is not None, local=ratio is not None))
+    if rays is not None and isinstance(cone, PolyhedralCone):
+        found = _over_listed_rays(problem, cone, rays, tolerance, max_rounds)
+    elif ratio is not None:
+        found = _large_alphabet(problem, ratio, tolerance)
+    elif inputs > LIMITS.max_joint_cells:
+        found = _large_table(problem, cone, tolerance)
+    else:
+        found = _over_curved_cone(problem, cone, tolerance)
+    best = f", the least error has {found.name}" if found.name else ""
+    return found, regime.method(f"columns of the cone{best}")
+
+
+def _over_listed_rays(
     problem: Problem, cone: PolyhedralCone, rays: FloatArray, tolerance: float, max_rounds: int
-) -> _Found:
+) -> Found:
     """Return the best channel over all extreme rays, a bound, and the steps that it took."""
     vectors = _columns(cone, rays, problem.p)
     gap = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
     found = best_weights(problem, vectors, problem.frame(vectors), gap, max_rounds)
-    bound = problem.bound(found.prices, float(found.prices.excess(vectors).max()))
-    return _Found(cone.mix_inside(found.channel(SETTINGS.dropped * tolerance)), bound, found.rounds)
+    excess = float(found.prices.excess(vectors).max())
+    channel = cone.mix_inside(found.channel(SETTINGS.dropped * tolerance))
+    proving = found.prices.raised(excess, problem.p)
+    return Found(channel, problem.bound(found.prices, excess), found.rounds, prices=proving)
 
 
-def _large_alphabet(problem: Problem, ratio: float, tolerance: float) -> _Found:
+def _large_alphabet(problem: Problem, ratio: float, tolerance: float) -> Found:
     """Return the best of closed forms of local differential privacy and of column generation from them."""
     n, p = problem.p.size, problem.p
     forms = dict[str, Channel]()
@@ -192,16 +231,16 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float) -> _Found:
     with suppress(TimeIsUp):
         found = generate(problem, vectors, Staircases(p, ratio), tolerance, SETTINGS.generation_rounds)
     if time_is_up():  # weights need not be those of a channel yet
-        return _Found(forms[best], 0.0, 0, best)
+        return Found(forms[best], 0.0, 0, best)
     forms[GENERATED] = found.weighted.channel(SETTINGS.dropped * tolerance)
     errors[GENERATED] = estimation_error(forms[GENERATED], p, problem.rows)
     # A closed form with as little error has simpler columns.
     if errors[GENERATED] * (1.0 + BROKEN) < errors[best]:
         best = GENERATED
-    return _Found(forms[best], found.bound, found.rounds, best)
+    return Found(forms[best], found.bound, found.rounds, best, found.prices)
 
 
-def _by_cuts(problem: Problem, cone: Cone, tolerance: float) -> _Found:
+def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float) -> Found:
     """Return the best channel that a search finds, and a bound by larger cones on small tables."""
     if not (problem.p > 0).all():
         raise ValueError(
@@ -224,10 +263,10 @@ def _by_cuts(problem: Problem, cone: Cone, tolerance: float) -> _Found:
     used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
     known = np.vstack([start, weighted.vectors[used]])
     bound = outer_bound(problem, cone, known, weighted.phi, tolerance)
-    return _Found(weighted.channel(SETTINGS.dropped * inner), bound, found.rounds)
+    return Found(weighted.channel(SETTINGS.dropped * inner), bound, found.rounds)
 
 
-def _large_table(problem: Problem, cone: Cone, tolerance: float) -> _Found:
+def _large_table(problem: Problem, cone: Cone, tolerance: float) -> Found:
     """Return a good channel of a large table that keeps both levels, and a weak bound."""
     both = with_both_levels(cone)
     if both is None:
@@ -240,7 +279,7 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float) -> _Found:
     found = generate(problem, pricing.start(), pricing, tolerance, SETTINGS.generation_rounds)
     check_time()  # weights need not be those of a channel yet
     channel = found.weighted.channel(SETTINGS.dropped * tolerance)
-    return _Found(channel, _bound_given_useful(problem, both.robust.shape, both.level), found.rounds)
+    return Found(channel, _bound_given_useful(problem, both.robust.shape, both.level), found.rounds)
 
 
 def _bound_given_useful(problem: Problem, shape: tuple[int, int], level: float) -> float:
