@@ -283,7 +283,7 @@ def design_channel(
         raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
     if against is None:
         against = usual_attacker(table.counts.size)
-    if against not in ATTACKERS:
+    if not isinstance(against, str) or against not in ATTACKERS:
         raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
     records = table.records if records is None else records
     records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
