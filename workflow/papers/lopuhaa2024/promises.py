@@ -47,7 +47,8 @@ def promises(
     "association_known" and "association"; on tables too large for them they are skipped. Every mechanism has
     the metrics ``mutual_information`` and ``nmi`` as in `experiments.fig2`, and its levels for acquaintances
     are measured, in nats: ``association_epsilon`` and ``association_epsilon_intervals``, and
-    ``one_of_two_epsilon``, that of those who know under the estimate that U is one of two values.
+    ``one_of_two_epsilon``, that of those who know under the estimate that U is one of two values; and so is
+    what `reported.measures` yields.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def promises(
         for epsilon in epsilons
     )
     levels = {ONE_OF_TWO: lambda ball, channel: one_of_two_epsilon(channel, ball.centre)}
-    return RESULTS.table(rows_of(ball, place, solutions, levels=levels, odds=odds))
+    return RESULTS.table(rows_of(ball, place, solutions, levels=levels, odds=odds, reported=True))
 
 
 def _against_acquaintances(

@@ -415,6 +415,10 @@ def test_over_other_cones_every_input_needs_a_probability_and_slack() -> None:
     with pytest.raises(
         Intractable, match="The constant column meets an inequality of the cone with equality"
     ):
+        optimal_estimation(
+            ball.centre, cone & PolyhedralCone([[1.0, -1.0, 0, 0, 0, 0], [-1.0, 1.0, 0, 0, 0, 0]])
+        )
+    with pytest.raises(ValueError, match="No mechanism of the cone allows an unbiased estimate"):
         optimal_estimation(ball.centre, cone & conditional_cone((2, 3), 0.0))
 
 
