@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from ldpfrontier.practice.estimation import Estimate, count_reports, estimate_distribution
     from ldpfrontier.practice.memo import Memo
     from ldpfrontier.practice.privatizing import privatize, privatize_file, privatize_persons
+    from ldpfrontier.practice.rates import Rates, estimate_rates
     from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
@@ -94,6 +95,7 @@ __all__ = [
     "Optimum",
     "PolyhedralCone",
     "PrivateChannel",
+    "Rates",
     "RenyiBall",
     "SourceSet",
     "association_certificate",
@@ -111,6 +113,7 @@ __all__ = [
     "design_channel",
     "entropy",
     "estimate_distribution",
+    "estimate_rates",
     "estimation_certificate",
     "estimation_error",
     "geometric_mechanism",
@@ -179,6 +182,7 @@ _HOMES = {
     "OddsRatios": "uncertainty.odds_ratios",
     "Optimum": "optimum",
     "PrivateChannel": "practice.channel_file",
+    "Rates": "practice.rates",
     "RenyiBall": "uncertainty.renyi_ball",
     "SourceSet": "hamming.sources",
     "association_epsilon": "uncertainty.odds_ratios",
@@ -195,6 +199,7 @@ _HOMES = {
     "design_channel": "practice.design",
     "entropy": "information",
     "estimate_distribution": "practice.estimation",
+    "estimate_rates": "practice.rates",
     "estimation_error": "optimal.estimation.error",
     "with_fewer_outputs": "optimal.estimation.fewer_outputs",
     "worst_estimation_error": "optimal.estimation.worst_error",

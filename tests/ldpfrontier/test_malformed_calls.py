@@ -337,6 +337,12 @@ def good(tmp_path_factory):
             "counts": [5] * private.weights.shape[1],
             "confidence": 0.95,
         },
+        "estimate_rates": {
+            "private": private,
+            "counts": [5] * private.weights.shape[1],
+            "compare_with": private.table.columns[0],
+            "confidence": 0.95,
+        },
         "audit_channel": {"private": private, "samples": 10, "pairs": None, "confidence": 0.95},
         "count_pairs": {
             "private": private,
@@ -349,7 +355,7 @@ def good(tmp_path_factory):
 
 #: What its users make of others: results, and an error.
 RESULTS = {"Audit", "BudgetSplit", "Calibration", "Cone", "Design", "Estimate", "Intractable"}
-RESULTS |= {"Optimum", "PrivateChannel"}
+RESULTS |= {"Optimum", "PrivateChannel", "Rates"}
 METHODS = {
     "RenyiBall.confidence",
     "RenyiBall.worst_case_epsilon",

@@ -92,7 +92,8 @@ made = l.design_channel(people, 1.0, against="outsider", mechanisms=["polyopt", 
 private = made.private(made.best("information"))
 reports = l.privatize(private, people.labels)
 counts = np.array([reports.count(report) for report in private.outputs])
-l.estimate_distribution(private, counts), l.audit_channel(private, samples=100)
+l.estimate_distribution(private, counts), l.estimate_rates(private, counts)
+l.audit_channel(private, samples=100)
 l.least_epsilon(people, 0.1, mechanism="srr")
 l.count_records, l.read_count_table, l.privatize_file, l.privatize_persons, l.Memo
 l.count_reports, l.count_pairs, l.read_channel
@@ -102,7 +103,8 @@ l.entropy(prior), l.mutual_information(prior, channels[0]), l.ldp_epsilon(channe
 l.rldp_epsilon(channels[5], ball.conditionals), ball.worst_case_epsilon(channels[5])
 l.conditional_epsilon(channels[5], (2, 3)), l.unconditional_epsilon(channels[5], (2, 3))
 assert set(l.__all__) - set(vars(l)) == {
-    "Audit", "BudgetSplit", "Calibration", "Design", "Estimate", "Intractable", "Optimum", "PrivateChannel"
+    "Audit", "BudgetSplit", "Calibration", "Design", "Estimate", "Intractable", "Optimum", "PrivateChannel",
+    "Rates",
 }
 for name in l.__all__:
     getattr(l, name)

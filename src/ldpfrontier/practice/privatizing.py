@@ -26,11 +26,11 @@ from ldpfrontier.practice.records import (
     as_path,
     as_text,
     as_texts,
-    is_missing,
     read_chunks,
     said,
 )
 from ldpfrontier.practice.sampling import Sampler, Source
+from ldpfrontier.practice.values import is_missing
 
 
 def privatize(
@@ -274,7 +274,7 @@ def _written(
                 )
                 done, again = done + len(chunk), again + kept
         removed = remove_abandoned(target)
-    same = bool((counts == private.table.counts.ravel()).all())
+    same = private.table.counted and bool((counts == private.table.counts.ravel()).all())
     return Privatized(done, same, removed, again, draw.unmatched)
 
 

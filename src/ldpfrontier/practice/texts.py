@@ -7,12 +7,12 @@ from dataclasses import asdict
 
 from ldpfrontier.practice.auditing import Audit
 from ldpfrontier.practice.channel_file import PrivateChannel
-from ldpfrontier.practice.csv_text import csv_text, key
+from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.design import Candidate, Design
-from ldpfrontier.practice.estimation import Estimate, Frequency
 from ldpfrontier.practice.layout import columns, number, wrapped
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
+from ldpfrontier.practice.values import listed_values
 
 
 def design_text(made: Design, best: Candidate, error: float) -> str:
@@ -28,10 +28,16 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
     table = made.table
     size = f"{len(table.rows)} x {len(table.columns)}" if table.useful else f"{len(table.rows)}"
     head = f"{table.source}: {table.records:,} records, {size} values of {', '.join(table.attributes)}"
+    if not table.counted:
+        head = (
+            f"{size} values of {', '.join(table.attributes)}, without a table: all numbers below are those of"
+            " values that are equally frequent. The levels for anyone and for the record hold for every"
+            " distribution."
+        )
     # By the NMI that is printed: rounding does not decide between equal ones.
     order = sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf)
     parts = [
-        wrapped(head),
+        "\n".join([wrapped(head), *listed_values(table.attributes, table.labels, 80)]),
         _protection(made, order, best),
         _usefulness(made, order, best, error),
         _methods(order),
@@ -64,10 +70,8 @@ def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
             "An outsider knows nothing else about the person, an insider knows the person's"
             f" {said(table.useful)}, an acquaintance knows something about it, such as that it is one of two"
             " values, and anyone may know or believe anything; 'record' is the level for the whole record,"
-            f" {', '.join(table.attributes)} together. The table is a sample. For outsiders a level holds"
-            " under every distribution in F, the set of those that the table does not rule out, and for"
-            " acquaintances under every distribution with odds ratios that it does not rule out. 'Best guess'"
-            f" shows how often the best guess of {secret} is right, without > with a report."
+            f" {', '.join(table.attributes)} together.{_SAMPLE if table.counted else ''} 'Best guess' shows"
+            f" how often the best guess of {secret} is right, without > with a report."
         )
         head = ["", "mechanism", "outsider", "insider", "acquaintance", "anyone", "record"]
         head += ["best guess: outsider", "insider"]
@@ -81,6 +85,14 @@ def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
         guesses = [f"{guess.before:.3f} > {guess.after:.3f}" for guess in c.guesses]
         lines.append([mark, c.name, *(_shown_level(level) for level in levels), *guesses, c.title])
     return "\n".join([*map(wrapped, words), columns(lines)])
+
+
+#: What a level for outsiders or acquaintances holds under.
+_SAMPLE = (
+    " The table is a sample. For outsiders a level holds under every distribution in F, the set of those that"
+    " the table does not rule out, and for acquaintances under every distribution with odds ratios that it"
+    " does not rule out."
+)
 
 
 def _shown_level(level: float) -> str:
@@ -126,6 +138,19 @@ def _frequency_range(made: Design, group: int) -> tuple[float, float]:
     joint = made.table.distribution
     found = (joint, joint.sum(axis=1), joint.sum(axis=0))[group]
     return float(found.min()), float(found.max())
+
+
+def public_text(table: CountTable, path: str) -> str:
+    """Return what is public in the file of a channel, and for whom its promise holds."""
+    if not table.counted:
+        return (
+            f"There was no table, and {path} contains no counts. The promise holds for everybody who reports"
+            " once with this channel."
+        )
+    return (
+        f"The table {table.source} is treated as public: {path} contains its counts. The promise holds for"
+        " people who report once with this channel, and not for the people who were counted."
+    )
 
 
 def choice_text(made: Design, best: Candidate) -> str:
@@ -187,48 +212,3 @@ def audit_text(found: Audit, private: PrivateChannel) -> str:
         more = f", and {found.samples:,} samples do not contradict it" if found.samples else ""
         lines.append(f"The matrix satisfies the promised level{more}.")
     return "\n".join(map(wrapped, lines))
-
-
-def estimate_text(found: Estimate) -> str:
-    """Return the table of estimated frequencies."""
-    lines = []
-    percent = f"{100.0 * found.confidence:g}% interval"
-    for group in dict.fromkeys(row.quantity.attributes for row in found.frequencies):
-        lines.append([", ".join(group), "most likely", "unbiased", percent])
-        lines += [[", ".join(row.quantity.value), *_shown(row, found.records)] for row in found.of(group)]
-        lines.append([])
-    together = "; the confidence is that of all intervals together (Bonferroni)" if found.simultaneous else ""
-    text = f"{found.records:,} reports{together}\n\n" + columns(lines).rstrip()
-    if found.rank < found.inputs:
-        text += "\n\n" + wrapped(
-            f"The channel has rank {found.rank} for {found.inputs} values: no number of reports determines"
-            " the frequencies that are not estimated (-). Their intervals follow from those of other"
-            " frequencies."
-        )
-    return text
-
-
-def _shown(row: Frequency, reports: int) -> list[str]:
-    numbers = [number(row.likely, 4), number(row.unbiased, 4), f"{row.low:.4f} to {row.high:.4f}"]
-    if row.estimable:
-        return numbers
-    many = "any number of" if math.isnan(row.likely) else f"{reports:,}"
-    return [*numbers, f"cannot be estimated from {many} reports"]
-
-
-def estimate_csv(found: Estimate, *, spreadsheet: bool = False) -> str:
-    """Return the estimates as CSV; frequencies that cannot be estimated are empty.
-
-    Parameters
-    ----------
-    found : Estimate
-    spreadsheet : bool
-        Whether an apostrophe comes before what a spreadsheet program would take for a formula.
-    """
-    rows = []
-    for row in found.frequencies:
-        numbers = ["" if math.isnan(x) else repr(x) for x in (row.likely, row.unbiased, row.low, row.high)]
-        names = [key(row.quantity.attributes), key(row.quantity.value)]
-        rows.append([*names, *numbers, "yes" if row.estimable else "no"])
-    head = ["columns", "value", "likely", "unbiased", "low", "high", "estimable"]
-    return csv_text(head, rows, spreadsheet=spreadsheet)

@@ -49,7 +49,6 @@ from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.staircase_relaxation import relaxed_bound
 from ldpfrontier.optimal.estimation.staircases import Staircases
 from ldpfrontier.optimal.estimation.weights import Prices, Problem, best_weights
-from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.general.solve import listed_rays, quick_mechanism
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
@@ -303,23 +302,23 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float) -> Found:
     found = generate(problem, pricing.start(), pricing, tolerance, SETTINGS.generation_rounds)
     check_time()  # weights need not be those of a channel yet
     channel = found.weighted.channel(SETTINGS.dropped * tolerance)
-    return Found(channel, _bound_given_useful(problem, both), found.rounds)
+    return Found(channel, _bound_given_useful(problem, both.robust.shape, both.level), found.rounds)
 
 
-def _bound_given_useful(problem: Problem, cone: Oracle) -> float:
+def _bound_given_useful(problem: Problem, shape: tuple[int, int], level: float) -> float:
     """Return the least error of mechanisms that tell u, and S at the conditional level, or a bound of it.
 
     With p_u the distribution of S given u, of weight m_u, and A_u the columns of A for u, columns need have
     entries for one u only, and tr(A M^-1 A') is the sum of m_u tr(A_u M_u^-1 A_u'), each an error under LDP.
     """
     total = 0.0
-    for u in range(cone.shape[1]):
-        p, rows = problem.p.reshape(cone.shape)[:, u], problem.rows.reshape(-1, *cone.shape)[:, :, u]
+    for u in range(shape[1]):
+        p, rows = problem.p.reshape(shape)[:, u], problem.rows.reshape(-1, *shape)[:, :, u]
         mass = float(p.sum())
         if mass > 0.0 and rows.any():
             given = optimal_estimation(
                 p / mass,
-                local_cone(len(p), cone.conditional_epsilon),
+                local_cone(len(p), level),
                 rows,
                 tolerance=SETTINGS.outer_tolerance,
             )
