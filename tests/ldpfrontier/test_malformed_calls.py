@@ -166,6 +166,17 @@ def good(tmp_path_factory):
             "max_rounds": 9,
         },
         "estimation_error": {"channel": channel, "prior": PRIOR, "target": np.eye(3)},
+        "with_fewer_outputs": {
+            "channel": l.subset_selection(3, 1.0),
+            "prior": PRIOR,
+            "outputs": 3,
+            "target": np.eye(3),
+        },
+        "worst_estimation_error": {
+            "channel": l.randomized_response(6, 1.0),
+            "ball": ball,
+            "target": np.eye(6),
+        },
         "OddsRatios": {"prior": ball.centre, "low": np.ones((2, 2, 3, 3))},
         "OddsRatios.known": {"distribution": ball.centre},
         "OddsRatios.over": {"ball": ball},
