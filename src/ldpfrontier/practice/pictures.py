@@ -11,7 +11,7 @@ from pathlib import Path
 from ldpfrontier.extras import extra
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.estimation import Estimate, Frequency
-from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, save, style
+from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, SHADES, save, shades_norm, style
 from ldpfrontier.practice.rates import Rate, Rates
 from ldpfrontier.practice.records import said
 from ldpfrontier.verify import visible
@@ -81,14 +81,14 @@ def check_picture(path: Path | str) -> None:
 
 
 def channel_picture(private: PrivateChannel) -> Figure:
-    """Draw the matrix of a channel: the darker, the more likely the report is for the record."""
+    """Draw the matrix of a channel: the lighter, the more likely the report is for the record."""
     matrix, certificate = private.channel.matrix, private.certificate
     rows, columns = matrix.shape
     tall = min(2.0 + _INCHES * rows, 9.0)
     with _labelled():
         figure = Figure(figsize=(PAGE_WIDTH, tall))
         ax = figure.add_subplot()
-        image = ax.imshow(matrix, cmap="cividis_r", vmin=0.0, aspect="auto", interpolation="nearest")
+        image = ax.imshow(matrix, cmap=SHADES, norm=shades_norm(), aspect="auto", interpolation="nearest")
         ax.grid(visible=False)
         ax.set_xlabel("report")
         ax.set_ylabel(_plain(said(private.table.attributes)))
@@ -97,7 +97,7 @@ def channel_picture(private: PrivateChannel) -> Figure:
         if columns <= MOST_LABELS:
             ax.set_xticks(range(columns), private.outputs, rotation=90 if columns > 15 else 0)
         bar = figure.colorbar(image, ax=ax)
-        bar.set_label("probability")
+        bar.set_label("probability, from 0 (dark) to 1 (yellow)")
         ax.set_title(
             f"{certificate.mechanism}, {EPSILON} = {certificate.level:.4g}, NMI = {certificate.nmi:.3f}"
         )

@@ -80,6 +80,14 @@ class PracticeSettings:
     #: Share of the error of an interval of a difference or a ratio of rates that the interval of its nuisance
     #: has, the rate that it is compared with.
     nuisance_share: float = 0.1
+    #: Seconds after which advice for too few reports is what was found so far.
+    advice_seconds: float = 4.0
+    #: Cells of a table up to which advice on the level solves for optima.
+    advice_cells: int = 16
+    #: Values of a column, the rarest ones, of which advice joins pairs.
+    advice_values: int = 8
+    #: Share of the least error within which pairs of values are compared by what joining them loses.
+    near_ties: float = 0.01
     #: Distributions, of F or given that U is one of two values, among which an audit looks for a telling one.
     audited_distributions: int = 500
     #: Largest logarithm of the odds of the two values of such a pair that an acquaintance has from elsewhere.

@@ -160,8 +160,8 @@ def _by_number(texts: Iterable[str]) -> list[str]:
 
 
 def _line(name: str, values: Sequence[str], width: int) -> str:
-    head = _short(visible(name), width // 2) + ":"
-    texts = [_short(visible(_plain(value)), width // 3) for value in values]
+    head = shortened(visible(name), width // 2) + ":"
+    texts = [shortened(visible(_plain(value)), width // 3) for value in values]
     for kept in range(len(texts), 0, -1):
         more = f", and {len(texts) - kept} more" if kept < len(texts) else ""
         line = f"{head} {', '.join(texts[:kept])}{more}"
@@ -175,5 +175,6 @@ def _plain(value: str) -> str:
     return repr(value) if value != value.strip() or ", " in value or not value else value
 
 
-def _short(text: str, most: int) -> str:
+def shortened(text: str, most: int) -> str:
+    """Return a text with three points at its end if it has more letters than allowed."""
     return text if len(text) <= most else text[: most - 3] + "..."

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from ldpfrontier.cones import Cone, Intersection, PolyhedralCone, conditional_cone
+from ldpfrontier.cones import ConditionalCone, Cone, Intersection
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal.conditional.cone_program import ConeProgram
 from ldpfrontier.optimal.estimation.settings import SETTINGS
@@ -16,20 +17,19 @@ from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.types import FloatArray
 
 
-def with_both_levels(cone: Cone) -> Oracle | None:
-    """Return a cone of `robust_cone` with a finite conditional level, given as ``a & b`` or not, or None."""
-    if isinstance(cone, Oracle):
-        return cone if math.isfinite(cone.conditional_epsilon) else None
-    if not isinstance(cone, Intersection):
-        return None
-    for robust, other in ((cone.first, cone.second), (cone.second, cone.first)):
-        if not (isinstance(robust, Oracle) and isinstance(other, PolyhedralCone)):
-            continue
-        level = math.log(max(-float(other.inequalities.min(initial=0.0)), 1.0))
-        same = conditional_cone(robust.shape, level).inequalities
-        given = other.inequalities
-        if level > 0.0 and same.shape == given.shape and np.allclose(same, given, rtol=1e-15, atol=0.0):
-            return replace(robust, conditional_epsilon=min(level, robust.conditional_epsilon))
+class BothLevels(NamedTuple):
+    """A cone of `robust_cone`, and the conditional level in nats that columns have, too."""
+
+    robust: Oracle
+    level: float
+
+
+def with_both_levels(cone: Cone) -> BothLevels | None:
+    """Return the parts of `robust_cone` & `conditional_cone` at a level above 0; None for other cones."""
+    if isinstance(cone, Intersection):
+        for robust, other in ((cone.first, cone.second), (cone.second, cone.first)):
+            if isinstance(robust, Oracle) and isinstance(other, ConditionalCone) and other.level > 0.0:
+                return BothLevels(robust, other.level)
     return None
 
 
@@ -39,18 +39,17 @@ class ProgramColumns:
 
     Parameters
     ----------
-    cone : Oracle
-        With a finite conditional level.
+    cone : BothLevels
     p : ndarray, shape (inputs,)
     """
 
-    cone: Oracle
+    cone: BothLevels
     p: FloatArray
     exact: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        cone = self.cone
-        self._program = ConeProgram(cone.ball, cone.epsilon, cone.conditional_epsilon, cone.envelope)
+        robust, level = self.cone
+        self._program = ConeProgram(robust.ball, robust.epsilon, level, robust.envelope)
         self._rng = np.random.default_rng(0)
 
     def start(self) -> FloatArray:
@@ -58,8 +57,8 @@ class ProgramColumns:
 
         Shape (m, inputs).
         """
-        a1, a2 = self.cone.shape
-        level = min(self.cone.epsilon, self.cone.conditional_epsilon)
+        a1, a2 = self.cone.robust.shape
+        level = min(self.cone.robust.epsilon, self.cone.level)
         response = secret_randomized_response(a1, a2, level).matrix.T
         ends = [self._program.step(cost)[0] for cost in self._random_costs()]
         columns = np.vstack([response, *ends])
@@ -67,7 +66,7 @@ class ProgramColumns:
 
     def _random_costs(self) -> FloatArray:
         """Return costs that prefer a useful value for each sensitive one, (m, inputs)."""
-        (a1, a2), number = self.cone.shape, SETTINGS.random_costs * self.p.size
+        (a1, a2), number = self.cone.robust.shape, SETTINGS.random_costs * self.p.size
         letters = np.where(
             self._rng.random((number, 1)) < 0.5,
             self._rng.integers(a2, size=(number, 1)),
