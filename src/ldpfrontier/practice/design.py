@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -37,6 +37,7 @@ from ldpfrontier.practice.methods import (
     Problem,
     attacker_of,
 )
+from ldpfrontier.practice.own_methods import OwnFunction, Refused, own_methods
 from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import as_text, as_texts
 from ldpfrontier.practice.sampling import sampled_channel
@@ -227,6 +228,8 @@ def design_channel(
     *,
     against: Attacker | None = None,
     mechanisms: Sequence[str] | None = None,
+    own: Mapping[str, OwnFunction] | None = None,
+    cones: Mapping[str, OwnFunction] | None = None,
     beta: float = 0.05,
     order: float = 2.0,
     records: int | None = None,
@@ -256,6 +259,9 @@ def design_channel(
     mechanisms : sequence of str, optional
         Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all are computed,
         except PolyOpt and the optimum over F on tables with more than 120 cells.
+    own, cones : mapping of str to callable, optional
+        Functions of your own, which get F or, if the whole record is sensitive, a `MutualInformation`, and
+        epsilon, and return a matrix or a `Cone`. What they make joins the others, or those of `mechanisms`.
     beta, order : float
         As in `RenyiBall.confidence`; beta is also that of the intervals of odds ratios, which are exact ones,
         or normal ones on tables for which that takes long.
@@ -285,7 +291,8 @@ def design_channel(
         raise ValueError("Without a table, the number of records is needed (--records), for the errors.")
     records = table.records if records is None else records
     records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
-    methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
+    added = own_methods(own, cones)
+    methods = {**(ROBUST_METHODS[against] if table.useful else LDP_METHODS), **added}
     if unknown := [name for name in mechanisms or () if name not in methods]:
         whom = f" against {against}" if table.useful else ""
         offered = [name for name, method in methods.items() if method.private]
@@ -295,8 +302,7 @@ def design_channel(
     if h == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
     ball = ball_of(table, beta, order)
-    sampled = bool(table.useful) and table.counted
-    intervals = usual_intervals(table.counts) if sampled else None
+    intervals = usual_intervals(table.counts) if ball is not None else None
     odds = odds_of(table, beta, intervals)
     problem = Problem(prior, ball, odds, epsilon, against if table.useful else "anyone")
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
@@ -304,7 +310,7 @@ def design_channel(
     # What takes longest is the last, so that a time limit cuts that short and nothing else.
     for name in sorted(methods, key=LONGEST.__contains__):
         method = methods[name]
-        if mechanisms is not None and name not in mechanisms:
+        if mechanisms is not None and name not in (*mechanisms, *added):
             continue
         if mechanisms is None and name in SLOW and prior.size > SETTINGS.max_quick_cells:
             note = (
@@ -321,6 +327,8 @@ def design_channel(
             ran = "" if isinstance(found, Channel) else str(_noteworthy(found))
             measured = _measured(name, method, channel, table, problem, records)
             found_by_name[name] = replace(measured, method=ran)
+        except Refused:
+            raise
         except (Intractable, ArithmeticError, RuntimeError, ValueError) as reason:
             # What cannot be computed is a row; the others go on.
             found_by_name[name] = Candidate(name, method.title, method.private, None, note=str(reason))
@@ -328,7 +336,7 @@ def design_channel(
         problem.solved[name] = channel
         if isinstance(found, Optimum) and name == BOUNDING[problem.against] and table.useful:
             bound = min(bound, found.upper_bound)
-    beta_of, order_of = (beta, order) if sampled else (None, None)
+    beta_of, order_of = (beta, order) if ball is not None else (None, None)
     candidates = [found_by_name[name] for name in methods if name in found_by_name]
     return Design(
         table, epsilon, problem.against, beta_of, order_of, intervals, records, candidates, bound / h

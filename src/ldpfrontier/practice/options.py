@@ -186,7 +186,12 @@ def _design_options(one: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     one.add_argument(
         "--mechanism", metavar="NAME",
-        help="consider only the mechanism that the printed tables call NAME (default: all)",
+        help="consider only the mechanism that the printed tables call NAME (default: all);"
+        " my_module:function adds a mechanism of your own to all, whose level is computed and checked",
+    )  # fmt: skip
+    one.add_argument(
+        "--cone", metavar="MODULE:FUNCTION",
+        help="add the best mechanisms whose columns are also in a cone of your own",
     )  # fmt: skip
     one.add_argument(
         "--beta", type=float, default=0.05, metavar="P",
