@@ -159,7 +159,7 @@ def _errors(
     against = made.against if table.useful else "anyone"
     methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
     asked = [name for name in names if name in methods]
-    ball = ball_of(table, made.beta, made.order)
+    ball = ball_of(table, made.beta, made.order, made.radius)
     needs_odds = table.useful and "association" in asked
     odds = odds_of(table, made.beta, usual_intervals(table.counts)) if needs_odds else None
     problem = Problem(table.distribution.ravel(), ball, odds, epsilon, against)

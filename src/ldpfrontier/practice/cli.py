@@ -118,6 +118,7 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.counts import count_records, read_count_table
     from ldpfrontier.practice.design import design_channel, least_epsilon
     from ldpfrontier.practice.exports import design_json, files_beside
+    from ldpfrontier.practice.population import Radius
     from ldpfrontier.practice.texts import choice_text, design_text
 
     source = options.table if options.data is None else options.data
@@ -140,6 +141,7 @@ def design(options: argparse.Namespace) -> int:
         _warn_of_formulas(cell for label in (table.attributes, *table.labels) for cell in label)
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
     choice["records"] = options.records
+    choice["radius"] = Radius(options.confidence_method, options.radius_factor)
     epsilon, most = options.epsilon, options.max_seconds
     with time_limit(most):
         if epsilon is None:
