@@ -170,7 +170,7 @@ def _errors(
     against = made.against if table.useful else "anyone"
     methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
     asked = [name for name in names if name in methods]
-    ball = ball_of(table, made.beta, made.order)
+    ball = ball_of(table, made.beta, made.order, made.radius)
     needs_odds = "association" in asked
     odds = odds_of(table, made.beta, usual_intervals(table.counts)) if needs_odds else None
     problem = Problem(table.distribution, ball=ball, odds=odds, epsilon=epsilon, against=against)

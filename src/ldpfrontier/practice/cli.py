@@ -119,6 +119,7 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.counts import count_records, read_count_table
     from ldpfrontier.practice.design import design_channel, least_epsilon
     from ldpfrontier.practice.exports import design_json, files_beside
+    from ldpfrontier.practice.population import Radius
     from ldpfrontier.practice.texts import choice_text, design_text, public_text
 
     sources = [source for source in (options.table, options.data) if source is not None]
@@ -147,6 +148,7 @@ def design(options: argparse.Namespace) -> int:
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
     choice["records"] = options.records
     named, own, cones = _own_functions(options)
+    choice["radius"] = Radius(options.confidence_method, options.radius_factor)
     epsilon, most = options.epsilon, options.max_seconds
     with time_limit(most):
         if epsilon is None:

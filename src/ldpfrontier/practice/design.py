@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Literal, get_args
 
@@ -38,7 +38,7 @@ from ldpfrontier.practice.methods import (
     attacker_of,
 )
 from ldpfrontier.practice.own_methods import OwnFunction, Refused, own_methods
-from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
+from ldpfrontier.practice.population import USUAL_RADIUS, Radius, ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import as_text, as_texts
 from ldpfrontier.practice.sampling import sampled_channel
 from ldpfrontier.practice.settings import SETTINGS
@@ -125,6 +125,8 @@ class Design:
     candidates : list of Candidate
     bound : float
         No mechanism of this level has a larger normalized mutual information.
+    radius : Radius
+        Of F.
     """
 
     table: CountTable
@@ -136,11 +138,12 @@ class Design:
     records: int
     candidates: list[Candidate]
     bound: float
+    radius: Radius = USUAL_RADIUS
 
     @cached_property
     def ball(self) -> RenyiBall | None:
         """The uncertainty set."""
-        return ball_of(self.table, self.beta, self.order)
+        return ball_of(self.table, self.beta, self.order, self.radius)
 
     @cached_property
     def odds(self) -> OddsRatios | None:
@@ -216,6 +219,7 @@ class Design:
             nmi=mutual_information(prior, sampled_channel(weights)) / entropy(prior),
             bound=self.bound,
             code_version=import_module("ldpfrontier").__version__,
+            radius=self.radius,
         )
         return PrivateChannel(self.table, weights, certificate)
 
@@ -235,6 +239,7 @@ def design_channel(
     records: int | None = None,
     progress: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
+    radius: Radius = USUAL_RADIUS,
 ) -> Design:
     """Compute mechanisms for a table at one privacy level.
 
@@ -272,6 +277,8 @@ def design_channel(
     max_seconds : float, optional
         Seconds after which the mechanisms that are computed by a solver are the best found so far; 0 or more.
         `Candidate.method` says where that was so.
+    radius : Radius
+        Of F, against outsiders and insiders.
 
     Raises
     ------
@@ -301,7 +308,8 @@ def design_channel(
     h = entropy(prior)
     if h == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
-    ball = ball_of(table, beta, order)
+    radius.check(against if table.useful else "anyone")
+    ball = ball_of(table, beta, order, radius)
     intervals = usual_intervals(table.counts) if ball is not None else None
     odds = odds_of(table, beta, intervals)
     problem = Problem(prior, ball, odds, epsilon, against if table.useful else "anyone")
@@ -339,7 +347,7 @@ def design_channel(
     beta_of, order_of = (beta, order) if ball is not None else (None, None)
     candidates = [found_by_name[name] for name in methods if name in found_by_name]
     return Design(
-        table, epsilon, problem.against, beta_of, order_of, intervals, records, candidates, bound / h
+        table, epsilon, problem.against, beta_of, order_of, intervals, records, candidates, bound / h, radius
     )
 
 
@@ -386,6 +394,7 @@ def least_epsilon(
     progress: Callable[[float], None] | None = None,
     remark: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
+    radius: Radius = USUAL_RADIUS,
 ) -> float:
     """Find the least privacy level at which a mechanism reaches a utility, or an error, to 0.001.
 
@@ -400,7 +409,7 @@ def least_epsilon(
         Normalized mutual information I(X; Y) / H(X) to reach, in (0, 1).
     error : float, optional
         The root mean square error of the frequencies of records to reach, in (0, 1), instead of a utility.
-    against, beta, order, records
+    against, beta, order, records, radius
         As in `design_channel`.
     mechanism : str, optional
         By default the mechanism that is best for the aim.
@@ -438,18 +447,17 @@ def least_epsilon(
     names = [mechanism] if mechanism is not None else _quick_first(table, name == "utility", whom)
     h = entropy(table.distribution)
 
+    designed = partial(
+        design_channel, table, against=against, beta=beta, order=order, records=records, radius=radius
+    )
+
     def reached(step: int) -> bool:
         level = step / SETTINGS.levels_per_nat
         if progress:
             progress(level)
         if error is None and min(optimal_nonrobust(table.distribution, level).upper_bound / h, 1.0) < aim:
             return False
-        made = (
-            design_channel(
-                table, level, against=against, mechanisms=[name], beta=beta, order=order, records=records
-            )
-            for name in names
-        )
+        made = (designed(level, mechanisms=[name]) for name in names)
         found = (c for design in made for c in design.candidates if c.private)
         # One after the other: the last one takes longest, and mostly the first one tells.
         if any(c.nmi >= aim if error is None else c.error <= aim for c in found):

@@ -199,6 +199,16 @@ def _design_options(one: argparse.ArgumentParser) -> None:
         " 1 - P each (default: 0.05)",
     )  # fmt: skip
     one.add_argument(
+        "--confidence-method", choices=["asymptotic", "finite"], default="asymptotic",
+        help="whether F has this confidence with many records (asymptotic), or with any number of them, which"
+        " makes F larger (default: asymptotic)",
+    )  # fmt: skip
+    one.add_argument(
+        "--radius-factor", type=float, default=1.0, metavar="X",
+        help="multiply the radius of F by X, for a population that may have changed since the table was"
+        " counted (default: 1)",
+    )  # fmt: skip
+    one.add_argument(
         "--alpha", type=float, default=2.0, metavar="ORDER",
         help="F is a ball in the Renyi divergence of this order (default: 2)",
     )  # fmt: skip
