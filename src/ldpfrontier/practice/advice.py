@@ -38,7 +38,18 @@ from ldpfrontier.practice.values import shortened
 from ldpfrontier.types import Intractable
 
 #: Mechanisms that a solver computes, or that do not keep the promise: tried only if one of them was chosen.
-_SOLVED = ("ldp", "binary", "nr", "ir", "ir_optimal", "polyopt", "exact", "association", "unconditional")
+_SOLVED = (
+    "frequencies",
+    "ldp",
+    "binary",
+    "nr",
+    "ir",
+    "ir_optimal",
+    "polyopt",
+    "exact",
+    "association",
+    "unconditional",
+)
 
 
 @dataclass(frozen=True)
@@ -160,9 +171,9 @@ def _errors(
     methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
     asked = [name for name in names if name in methods]
     ball = ball_of(table, made.beta, made.order)
-    needs_odds = table.useful and "association" in asked
+    needs_odds = "association" in asked
     odds = odds_of(table, made.beta, usual_intervals(table.counts)) if needs_odds else None
-    problem = Problem(table.distribution.ravel(), ball, odds, epsilon, against)
+    problem = Problem(table.distribution, ball=ball, odds=odds, epsilon=epsilon, against=against)
     for name in asked:
         check_time()
         with suppress(Intractable, ArithmeticError, RuntimeError, ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -20,7 +20,6 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimum import Method as OptimumMethod
 from ldpfrontier.optimum import Optimum, keeps_time_limit
 from ldpfrontier.practice.attackers import (
-    ATTACKERS,
     Attacker,
     Guess,
     Levels,
@@ -36,8 +35,9 @@ from ldpfrontier.practice.methods import (
     ROBUST_METHODS,
     Method,
     Problem,
-    usual_attacker,
+    attacker_of,
 )
+from ldpfrontier.practice.own_methods import OwnFunction, Refused, own_methods
 from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import as_text, as_texts
 from ldpfrontier.practice.sampling import sampled_channel
@@ -228,6 +228,8 @@ def design_channel(
     *,
     against: Attacker | None = None,
     mechanisms: Sequence[str] | None = None,
+    own: Mapping[str, OwnFunction] | None = None,
+    cones: Mapping[str, OwnFunction] | None = None,
     beta: float = 0.05,
     order: float = 2.0,
     records: int | None = None,
@@ -253,15 +255,18 @@ def design_channel(
         The level in nats, above 0 and at most 20.
     against : {"outsider", "insider", "acquaintance", "anyone"}, optional
         The attacker for whom the level has to hold. By default acquaintances, and insiders on tables that are
-        too large for it. It has no effect without useful columns.
+        too large for it; anyone if no records were counted. It has no effect without useful columns.
     mechanisms : sequence of str, optional
         Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all are computed,
         except PolyOpt and the optimum over F on tables with more than 120 cells.
+    own, cones : mapping of str to callable, optional
+        Functions of your own, which get F or, if the whole record is sensitive, a `MutualInformation`, and
+        epsilon, and return a matrix or a `Cone`. What they make joins the others, or those of `mechanisms`.
     beta, order : float
         As in `RenyiBall.confidence`; beta is also that of the intervals of odds ratios, which are exact ones,
         or normal ones on tables for which that takes long.
     records : int, optional
-        The number of records that will be privatized. By default it is the number of records in the table.
+        The number of records that will be privatized. By default it is the number of counted records.
     progress : callable, optional
         A function that is called with the name of every mechanism before it is computed.
     max_seconds : float, optional
@@ -281,13 +286,13 @@ def design_channel(
     epsilon = as_number(epsilon, "epsilon", allowed, least=math.ulp(0.0), most=most)
     if beta is None or order is None:
         raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
-    if against is None:
-        against = usual_attacker(table.counts.size)
-    if not isinstance(against, str) or against not in ATTACKERS:
-        raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
+    against = attacker_of(table, against)
+    if records is None and not table.counted:
+        raise ValueError("Without a table, the number of records is needed (--records), for the errors.")
     records = table.records if records is None else records
     records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
-    methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
+    added = own_methods(own, cones)
+    methods = {**(ROBUST_METHODS[against] if table.useful else LDP_METHODS), **added}
     if unknown := [name for name in mechanisms or () if name not in methods]:
         whom = f" against {against}" if table.useful else ""
         offered = [name for name, method in methods.items() if method.private]
@@ -297,15 +302,15 @@ def design_channel(
     if h == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
     ball = ball_of(table, beta, order)
-    intervals = usual_intervals(table.counts) if table.useful else None
+    intervals = usual_intervals(table.counts) if ball is not None else None
     odds = odds_of(table, beta, intervals)
-    problem = Problem(prior.ravel(), ball, odds, epsilon, against if table.useful else "anyone")
+    problem = Problem(prior, ball, odds, epsilon, against if table.useful else "anyone")
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
     found_by_name = dict[str, Candidate]()
     # What takes longest is the last, so that a time limit cuts that short and nothing else.
     for name in sorted(methods, key=LONGEST.__contains__):
         method = methods[name]
-        if mechanisms is not None and name not in mechanisms:
+        if mechanisms is not None and name not in (*mechanisms, *added):
             continue
         if mechanisms is None and name in SLOW and prior.size > SETTINGS.max_quick_cells:
             note = (
@@ -322,6 +327,8 @@ def design_channel(
             ran = "" if isinstance(found, Channel) else str(_noteworthy(found))
             measured = _measured(name, method, channel, table, problem, records)
             found_by_name[name] = replace(measured, method=ran)
+        except Refused:
+            raise
         except (Intractable, ArithmeticError, RuntimeError, ValueError) as reason:
             # What cannot be computed is a row; the others go on.
             found_by_name[name] = Candidate(name, method.title, method.private, None, note=str(reason))
@@ -329,7 +336,7 @@ def design_channel(
         problem.solved[name] = channel
         if isinstance(found, Optimum) and name == BOUNDING[problem.against] and table.useful:
             bound = min(bound, found.upper_bound)
-    beta_of, order_of = (beta, order) if table.useful else (None, None)
+    beta_of, order_of = (beta, order) if ball is not None else (None, None)
     candidates = [found_by_name[name] for name in methods if name in found_by_name]
     return Design(
         table, epsilon, problem.against, beta_of, order_of, intervals, records, candidates, bound / h
@@ -427,7 +434,7 @@ def least_epsilon(
     aim = as_number(given, f"The {name}", "a number strictly between 0 and 1")
     if not 0 < aim < 1:
         raise ValueError(f"The {name} is {aim}; it must lie strictly between 0 and 1.")
-    whom = usual_attacker(table.counts.size) if against is None else against
+    whom = attacker_of(table, against)
     names = [mechanism] if mechanism is not None else _quick_first(table, name == "utility", whom)
     h = entropy(table.distribution)
 

@@ -64,6 +64,7 @@ def estimation(
     *,
     instance: str,
     designs: Mapping[str, Sequence[float]],
+    of_sensitive: Sequence[float] = (),
     mechanisms: Sequence[str] = (),
     beta: float = 0.05,
     order: float = 2.0,
@@ -74,15 +75,19 @@ def estimation(
 
     The metrics are n MSE under P-hat: ``error_cells``, of the probabilities of all cells, and
     ``error_sensitive``, of the distribution of S. The mechanisms are named by `catalogue.designed`. That for
-    the distribution of S is the best one under every promise, and is there at every level.
+    the distribution of S is the best one under every promise.
 
     Parameters
     ----------
-    counts, epsilons, instance, beta, order
+    counts, instance, beta, order
         As in `experiments.fig2`.
+    epsilons : sequence of float
+        Privacy levels of the mechanisms, nats.
     designs : mapping of str to sequence of float
         Privacy levels of each promise, by its name in `catalogue.DESIGNS`. Those with both levels are also
         computed with the level epsilon given U.
+    of_sensitive : sequence of float
+        Privacy levels of the least error of the distribution of S.
     mechanisms : sequence of str
         Names in the catalogue, of mechanisms that are made for information: both errors are measured.
     tolerance, max_rounds
@@ -105,7 +110,7 @@ def estimation(
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     setting = Setting(ball, odds_of(counts, beta)[WITH_INTERVALS])
     place, effort = place_of("estimation", instance, beta, ball), Effort(tolerance, max_rounds)
-    rows = [_for_sensitive(ball, epsilon, place, effort) for epsilon in epsilons]
+    rows = [_for_sensitive(ball, epsilon, place, effort) for epsilon in of_sensitive]
     for design, levels in designs.items():
         for epsilon in levels:
             rows += _for_cells(setting, design, epsilon, place, effort)
