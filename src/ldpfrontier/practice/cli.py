@@ -150,7 +150,8 @@ def design(options: argparse.Namespace) -> int:
             search.end()
         solving = Progress("solving for {}")
         names = None if options.mechanism is None else [options.mechanism]
-        made = design_channel(table, epsilon, mechanisms=names, progress=solving, **choice)
+        purpose = None if options.compare else options.purpose
+        made = design_channel(table, epsilon, mechanisms=names, purpose=purpose, progress=solving, **choice)
         solving.end()
     best = made.best(options.purpose)
     private = made.private(best)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
+from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimum import Method as OptimumMethod
@@ -29,9 +29,10 @@ from ldpfrontier.practice.attackers import (
 )
 from ldpfrontier.practice.channel_file import Certificate, PrivateChannel, private_weights
 from ldpfrontier.practice.counts import CountTable
-from ldpfrontier.practice.estimation import inversion, quantities
+from ldpfrontier.practice.estimation import inversion, quantities, table_prior
 from ldpfrontier.practice.methods import (
     BOUNDING,
+    FOR_ESTIMATES,
     LDP_METHODS,
     ROBUST_METHODS,
     Method,
@@ -50,7 +51,7 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 Purpose = Literal["frequencies", "information"]
 
 #: Mechanisms that are solved on large tables only if they are asked for: they may take minutes.
-SLOW = ("polyopt", "exact", "association")
+SLOW = ("polyopt", "exact", "association", "frequencies")
 
 #: Those that take longest, one of an attacker.
 LONGEST = ("exact", "association")
@@ -153,7 +154,8 @@ class Design:
         Parameters
         ----------
         purpose : {"frequencies", "information"}
-            Choose the smallest error of the frequencies of whole records, or the largest information.
+            Choose the smallest error of the frequencies of whole records, or the largest information. Of
+            errors that are nearly equal, that of the sensitive value decides.
 
         Raises
         ------
@@ -171,7 +173,10 @@ class Design:
                 for c in self.candidates
             )
             raise ValueError(f"No mechanism is left to choose from ({why}).")
-        return max(usable, key=lambda c: c.nmi if purpose == "information" else -c.error)
+        if purpose == "information":
+            return max(usable, key=lambda c: c.nmi)
+        most = min(c.error for c in usable) * (1.0 + SETTINGS.near_tie)
+        return min((c for c in usable if c.error <= most), key=lambda c: c.errors[min(1, len(c.errors) - 1)])
 
     def reports_for(self, candidate: Candidate, error: float) -> float:
         """Return how many reports give the frequencies of records a root mean square error.
@@ -228,6 +233,7 @@ def design_channel(
     *,
     against: Attacker | None = None,
     mechanisms: Sequence[str] | None = None,
+    purpose: Purpose | None = None,
     beta: float = 0.05,
     order: float = 2.0,
     records: int | None = None,
@@ -255,8 +261,12 @@ def design_channel(
         The attacker for whom the level has to hold. By default acquaintances, and insiders on tables that are
         too large for it. It has no effect without useful columns.
     mechanisms : sequence of str, optional
-        Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all are computed,
-        except PolyOpt and the optimum over F on tables with more than 120 cells.
+        Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all that serve the
+        purpose are computed, except, on tables with more than 120 cells, those that may take minutes there.
+    purpose : {"frequencies", "information"}, optional
+        What the mechanism is for. For frequencies, the design of the least error is computed for the promise
+        (`optimal_estimation`), beside the closed form of LDP with the least error; for information, the other
+        mechanisms are. By default all are.
     beta, order : float
         As in `RenyiBall.confidence`; beta is also that of the intervals of odds ratios, which are exact ones,
         or normal ones on tables for which that takes long.
@@ -292,6 +302,12 @@ def design_channel(
         whom = f" against {against}" if table.useful else ""
         offered = [name for name, method in methods.items() if method.private]
         raise ValueError(f"The mechanism is {unknown[0]!r}; allowed{whom} are {', '.join(offered)}.")
+    if mechanisms is None and purpose is not None:
+        check_choice(purpose, "purpose", get_args(Purpose))
+        mechanisms = [name for name in methods if (name in FOR_ESTIMATES) == (purpose == "frequencies")]
+        asked_for: Sequence[str] = ()
+    else:
+        asked_for = mechanisms or ()
     prior = table.distribution
     h = entropy(prior)
     if h == 0:
@@ -299,7 +315,8 @@ def design_channel(
     ball = ball_of(table, beta, order)
     intervals = usual_intervals(table.counts) if table.useful else None
     odds = odds_of(table, beta, intervals)
-    problem = Problem(prior.ravel(), ball, odds, epsilon, against if table.useful else "anyone")
+    expected = table_prior(table).reshape(prior.shape)
+    problem = Problem(prior.ravel(), expected, ball, odds, epsilon, against if table.useful else "anyone")
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
     found_by_name = dict[str, Candidate]()
     # What takes longest is the last, so that a time limit cuts that short and nothing else.
@@ -307,7 +324,7 @@ def design_channel(
         method = methods[name]
         if mechanisms is not None and name not in mechanisms:
             continue
-        if mechanisms is None and name in SLOW and prior.size > SETTINGS.max_quick_cells:
+        if name not in asked_for and name in SLOW and prior.size > SETTINGS.max_quick_cells:
             note = (
                 f"not computed, since it may take minutes on tables of more than {SETTINGS.max_quick_cells}"
                 f" cells; this table has {prior.size}, and --mechanism {name} computes it"
@@ -445,10 +462,26 @@ def least_epsilon(
         )
         found = (c for design in made for c in design.candidates if c.private)
         # One after the other: the last one takes longest, and mostly the first one tells.
-        if any(c.nmi >= aim if error is None else c.error <= aim for c in found):
-            return True
+        for c in found:
+            if error is not None and math.isfinite(c.error):
+                errors[step] = min(c.error, errors.get(step, math.inf))
+            if c.nmi >= aim if error is None else c.error <= aim:
+                return True
         check_time()  # what was cut short might have reached it
         return False
+
+    errors = dict[int, float]()
+
+    def between(low: int, high: int) -> int:
+        """Return the level to try next: where the errors known, as powers of the level, reach the aim."""
+        if low in errors and high in errors and errors[low] > errors[high]:
+            share = math.log(errors[low] / aim) / math.log(errors[low] / errors[high])
+            guess = round(low * (high / low) ** share)
+            # Beyond the guess, so that the aim is between two levels that are close.
+            near = max((high - low) // 8, 1)
+            guess += near if guess - low > high - guess else -near
+            return min(max(guess, low + 1), high - 1)
+        return (low + high) // 2
 
     # From above: levels near 0 take longest.
     low, high, known = 0, SETTINGS.levels_per_nat, False
@@ -463,7 +496,7 @@ def least_epsilon(
         known = True
         while high - low > 1:
             check_time()
-            middle = (low + high) // 2
+            middle = between(low, high)
             low, high = (low, middle) if reached(middle) else (middle, high)
     except TimeIsUp:
         level = high / SETTINGS.levels_per_nat
@@ -481,12 +514,11 @@ def least_epsilon(
 
 def _quick_first(table: CountTable, information: bool, against: Attacker) -> list[str]:
     """Return mechanisms of which one has the most information, or the least error, the quick ones first."""
+    if not information:
+        return ["closed", "frequencies"] if table.counts.size <= SETTINGS.max_quick_cells else ["closed"]
     if not table.useful:
-        return ["ldp", "grr"] if information else ["grr", "subset", "ldp"]
+        return ["ldp", "grr"]
     if against == "anyone":
-        return ["unconditional"] if information else ["srr", "grr", "subset", "unconditional"]
-    best = "association" if against == "acquaintance" else "exact"
-    if information:
-        first = ["polyopt"] if against == "outsider" and table.counts.size <= SETTINGS.max_quick_cells else []
-        return [*first, best]
-    return ["srr", "grr", "subset", "ldp", best]
+        return ["unconditional"]
+    first = ["polyopt"] if against == "outsider" and table.counts.size <= SETTINGS.max_quick_cells else []
+    return [*first, "association" if against == "acquaintance" else "exact"]

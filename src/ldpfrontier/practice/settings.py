@@ -63,6 +63,14 @@ class PracticeSettings:
     #: Nodes of branch and bound per pricing of the optimum against acquaintances. They serve the bound alone;
     #: with 200,000 the mechanism is the same, in two to five times the time.
     solver_nodes: int = 20_000
+    #: The same for the mechanism of the least error.
+    estimate_tolerance: float = 1e-2
+    #: Its most rounds of column generation: a second or two on a table of 25 cells.
+    estimate_rounds: int = 8
+    #: By which share its error may rise so that it has fewer outputs.
+    united_error: float = 2e-3
+    #: By which share errors may differ of mechanisms among which another error decides.
+    near_tie: float = 0.02
     #: Most rounds of an optimum, after which the best mechanism so far has to do.
     solver_rounds: int = 30
     #: Quadratic programs for the weights of an interval, each with the standard deviation of the one before.

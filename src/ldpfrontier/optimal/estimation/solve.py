@@ -19,9 +19,10 @@ centred here, A p = 0, so that phi is n MSE. Engines, as of `ldpfrontier.optimal
 
 - Extreme rays that are few are listed without rounding (`ldpfrontier.optimal.general`).
 - Local differential privacy of more inputs: columns are generated from those of closed forms (`staircases`).
-- Large tables with both levels: columns are searched for by linear programs (`program_columns`).
 - Other cones, up to 16 inputs: columns are searched for (`cut_columns`), and the least error over a larger
   cone is the bound (`outer_rays`).
+- Larger tables with both levels, for acquaintances, or of polyhedral cones: columns are searched for by linear
+  programs (`program_columns`).
 """
 
 from __future__ import annotations
@@ -36,17 +37,18 @@ from numpy.typing import ArrayLike
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import Cone, PolyhedralCone, check_cone, local_cone
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
 from ldpfrontier.optimal.estimation.cut_columns import CutColumns
 from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
 from ldpfrontier.optimal.estimation.generation import generate
 from ldpfrontier.optimal.estimation.outer_rays import outer_bound
-from ldpfrontier.optimal.estimation.program_columns import ProgramColumns, with_both_levels
+from ldpfrontier.optimal.estimation.program_columns import ProgramColumns, program_of, with_both_levels
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.staircases import Staircases
 from ldpfrontier.optimal.estimation.weights import Problem, best_weights
-from ldpfrontier.optimal.exact.separation import Oracle
+from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.general.solve import listed_rays, quick_mechanism
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
@@ -86,7 +88,8 @@ def optimal_estimation(
         Relative gap at which to stop, 0 or more; 1e-2 is the finest one over cones whose extreme rays are
         not listed, but for local differential privacy.
     max_rounds : int
-        Most steps of the interior-point method, where the extreme rays are listed.
+        Most steps of the interior-point method, where the extreme rays are listed, and most rounds of column
+        generation elsewhere, of which there are 60 at most.
     max_seconds : float, optional
         Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
         Where rays are not listed, and no closed form is known, that is a mechanism which tells nothing.
@@ -95,13 +98,14 @@ def optimal_estimation(
     -------
     Optimum
         The unit is "1" and the direction is "min". Beyond 16 inputs, but for local differential privacy,
-        the bound is that of mechanisms which tell the useful value, and is far from the value.
+        the bound is that of mechanisms which tell the useful value, or all, and is far from the value.
 
     Raises
     ------
     Intractable
         If the extreme rays of the cone are not listed, and its constant column is on the border, or it is
-        none of the cones of large tables: `robust_cone` with a conditional level, local differential privacy.
+        none of the cones of large tables: polyhedral ones, local differential privacy among them, those of
+        acquaintances, and `robust_cone` with a conditional level.
     ValueError
         If an argument is of another kind or out of range, no mechanism in the cone allows an estimate, or a
         column of the cone has the probability 0.
@@ -127,17 +131,18 @@ def optimal_estimation(
     problem = Problem(p, rows / size)
     if not problem.wanted.any():  # known without a report
         return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, "1", "min")
+    generations = min(max_rounds, SETTINGS.generation_rounds)
     try:
         rays, ratio = listed_rays(cone), local_ratio(cone)
         regime = choose("estimates", Call(inputs=inputs, listed=rays is not None, local=ratio is not None))
         if rays is not None and isinstance(cone, PolyhedralCone):
             found = _listed(problem, cone, rays, tolerance, max_rounds)
         elif ratio is not None:
-            found = _large_alphabet(problem, ratio, tolerance)
+            found = _large_alphabet(problem, ratio, tolerance, generations)
         elif inputs > LIMITS.max_joint_cells:
-            found = _large_table(problem, cone, tolerance)
+            found = _large_table(problem, cone, tolerance, generations)
         else:
-            found = _by_cuts(problem, cone, tolerance)
+            found = _by_cuts(problem, cone, tolerance, generations)
     except TimeIsUp:
         channel = quick_mechanism(cone)
         value, least = (estimation_error(own, p, rows) for own in (channel, Channel(np.eye(inputs))))
@@ -173,13 +178,19 @@ def _listed(
     return _Found(cone.mix_inside(found.channel(SETTINGS.dropped * tolerance)), bound, found.rounds)
 
 
-def _large_alphabet(problem: Problem, ratio: float, tolerance: float) -> _Found:
-    """Return the best of closed forms of local differential privacy and of column generation from them."""
-    n, p = problem.p.size, problem.p
+def closed_forms(inputs: int, epsilon: float) -> dict[str, Channel]:
+    """Return mechanisms of local differential privacy for many inputs that can be listed, by their names."""
     forms = dict[str, Channel]()
     for name, mechanism in LARGE_ALPHABETS.items():
         with suppress(Intractable):
-            forms[name] = mechanism(n, math.log(ratio))
+            forms[name] = mechanism(inputs, epsilon)
+    return forms
+
+
+def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds: int) -> _Found:
+    """Return the best of closed forms of local differential privacy and of column generation from them."""
+    n, p = problem.p.size, problem.p
+    forms = closed_forms(n, math.log(ratio))
     errors = {name: estimation_error(channel, p, problem.rows) for name, channel in forms.items()}
     # Of two with equal errors to rounding, the one with fewer outputs.
     best = min(errors, key=lambda name: (float(f"{errors[name]:.9g}"), forms[name].n_outputs))
@@ -191,7 +202,7 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float) -> _Found:
     ]
     vectors = np.unique(np.vstack([v / (v @ p)[:, None] for v in columns]), axis=0)
     with suppress(TimeIsUp):
-        found = generate(problem, vectors, Staircases(p, ratio), tolerance, SETTINGS.generation_rounds)
+        found = generate(problem, vectors, Staircases(p, ratio), tolerance, max_rounds)
     if time_is_up():  # weights need not be those of a channel yet
         return _Found(forms[best], 0.0, 0, best)
     forms[GENERATED] = found.weighted.channel(SETTINGS.dropped * tolerance)
@@ -202,7 +213,7 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float) -> _Found:
     return _Found(forms[best], found.bound, found.rounds, best)
 
 
-def _by_cuts(problem: Problem, cone: Cone, tolerance: float) -> _Found:
+def _by_cuts(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> _Found:
     """Return the best channel that a search finds, and a bound by larger cones on small tables."""
     if not (problem.p > 0).all():
         raise ValueError(
@@ -219,7 +230,7 @@ def _by_cuts(problem: Problem, cone: Cone, tolerance: float) -> _Found:
     inner = SETTINGS.outer_share * tolerance
     pricing = CutColumns(cone, problem.p, SETTINGS.inner_gap * tolerance)
     start = pricing.start()
-    found = generate(problem, start, pricing, inner, SETTINGS.generation_rounds)
+    found = generate(problem, start, pricing, inner, max_rounds)
     check_time()  # weights need not be those of a channel yet
     weighted = found.weighted
     used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
@@ -228,36 +239,69 @@ def _by_cuts(problem: Problem, cone: Cone, tolerance: float) -> _Found:
     return _Found(weighted.channel(SETTINGS.dropped * inner), bound, found.rounds)
 
 
-def _large_table(problem: Problem, cone: Cone, tolerance: float) -> _Found:
-    """Return a good channel of a large table that keeps both levels, and a weak bound."""
-    both = with_both_levels(cone)
-    if both is None:
+def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> _Found:
+    """Return a good channel of a large table, and a weak bound."""
+    program = program_of(cone, problem.p)
+    if program is None or (level := _level(cone)) is None:
         raise Intractable(
             f"The cone has {problem.p.size} inputs and its extreme rays are not listed; beyond"
-            f" {LIMITS.max_joint_cells} inputs, only those of local differential privacy and of `robust_cone`"
-            " with a conditional level are solved (`robust_cone(...) & conditional_cone(...)`)."
+            f" {LIMITS.max_joint_cells} inputs, only these are solved: polyhedral cones whose constant column is"
+            " inside, cones of acquaintances, and `robust_cone` with a conditional level (`robust_cone(...) &"
+            " conditional_cone(...)`)."
         )
-    pricing = ProgramColumns(both, problem.p)
-    found = generate(problem, pricing.start(), pricing, tolerance, SETTINGS.generation_rounds)
+    pricing = ProgramColumns(program, cone.shape, problem.p)
+    start = np.vstack([_known_columns(problem, cone, level), pricing.random()])
+    found = generate(problem, start, pricing, tolerance, max_rounds)
     check_time()  # weights need not be those of a channel yet
     channel = found.weighted.channel(SETTINGS.dropped * tolerance)
-    return _Found(channel, _bound_given_useful(problem, both), found.rounds)
+    if isinstance(cone, PolyhedralCone):
+        return _Found(cone.mix_inside(channel), _bound_without_privacy(problem), found.rounds)
+    return _Found(channel, _bound_given_useful(problem, cone.shape, level), found.rounds)
 
 
-def _bound_given_useful(problem: Problem, cone: Oracle) -> float:
-    """Return the least error of mechanisms that tell u, and S at the conditional level, or a bound of it.
+def _level(cone: Cone) -> float | None:
+    """Return a level at which local differential privacy keeps a promise, 1 of any polyhedral cone."""
+    if (both := with_both_levels(cone)) is not None:
+        return min(both.epsilon, both.conditional_epsilon)
+    if isinstance(cone, AssociationCone):
+        return cone.epsilon
+    return 1.0 if cone.least_constant_slack > 0.0 else None
+
+
+def _known_columns(problem: Problem, cone: Cone, level: float) -> FloatArray:
+    """Return columns of closed forms in a cone, with p . v = 1, shape (m, inputs)."""
+    n, p = problem.p.size, problem.p
+    forms = [randomized_response(n, level), *closed_forms(n, level).values()]
+    if cone.shape[0] > 1:
+        forms.append(secret_randomized_response(*cone.shape, level))
+    most = max(SETTINGS.start_outputs * n, SETTINGS.least_kept)
+    forms = [channel for channel in forms if channel.n_outputs <= most]
+    if isinstance(cone, PolyhedralCone):
+        forms = [cone.mix_inside(channel) for channel in forms]
+    best = min(forms[:-1], key=lambda channel: estimation_error(channel, p, problem.rows))
+    columns = np.vstack([channel.matrix.T for channel in (best, forms[-1])])
+    return np.unique(columns / (columns @ p)[:, None], axis=0)
+
+
+def _bound_without_privacy(problem: Problem) -> float:
+    """Return the error of reports that are the records."""
+    return estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows) * (1.0 - BROKEN)
+
+
+def _bound_given_useful(problem: Problem, shape: tuple[int, int], level: float) -> float:
+    """Return the least error of mechanisms that tell u, and S at a level given u, or a bound of it.
 
     With p_u the distribution of S given u, of weight m_u, and A_u the columns of A for u, columns need have
     entries for one u only, and tr(A M^-1 A') is the sum of m_u tr(A_u M_u^-1 A_u'), each an error under LDP.
     """
     total = 0.0
-    for u in range(cone.shape[1]):
-        p, rows = problem.p.reshape(cone.shape)[:, u], problem.rows.reshape(-1, *cone.shape)[:, :, u]
+    for u in range(shape[1]):
+        p, rows = problem.p.reshape(shape)[:, u], problem.rows.reshape(-1, *shape)[:, :, u]
         mass = float(p.sum())
         if mass > 0.0 and rows.any():
             given = optimal_estimation(
                 p / mass,
-                local_cone(len(p), cone.conditional_epsilon),
+                local_cone(len(p), level),
                 rows,
                 tolerance=SETTINGS.outer_tolerance,
             )
