@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from ldpfrontier.calibration import Calibration, calibrated
     from ldpfrontier.certificates.association import association_certificate
+    from ldpfrontier.certificates.estimation import estimation_certificate
     from ldpfrontier.certificates.local import ldp_certificate
     from ldpfrontier.certificates.robust import (
         nonrobust_certificate,
@@ -60,10 +61,12 @@ if TYPE_CHECKING:
     from ldpfrontier.practice.auditing import Audit, audit_channel, count_pairs
     from ldpfrontier.practice.channel_file import PrivateChannel, read_channel
     from ldpfrontier.practice.counts import CountTable, count_records, read_count_table
-    from ldpfrontier.practice.design import Design, design_channel, least_epsilon
+    from ldpfrontier.practice.design import Design, design_channel
     from ldpfrontier.practice.estimation import Estimate, count_reports, estimate_distribution
+    from ldpfrontier.practice.least_level import least_epsilon
     from ldpfrontier.practice.memo import Memo
     from ldpfrontier.practice.privatizing import privatize, privatize_file, privatize_persons
+    from ldpfrontier.practice.rates import Rates, estimate_rates
     from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
@@ -91,6 +94,7 @@ __all__ = [
     "Optimum",
     "PolyhedralCone",
     "PrivateChannel",
+    "Rates",
     "RenyiBall",
     "SourceSet",
     "association_certificate",
@@ -108,6 +112,8 @@ __all__ = [
     "design_channel",
     "entropy",
     "estimate_distribution",
+    "estimate_rates",
+    "estimation_certificate",
     "estimation_error",
     "geometric_mechanism",
     "hadamard_response",
@@ -173,6 +179,7 @@ _HOMES = {
     "OddsRatios": "uncertainty.odds_ratios",
     "Optimum": "optimum",
     "PrivateChannel": "practice.channel_file",
+    "Rates": "practice.rates",
     "RenyiBall": "uncertainty.renyi_ball",
     "SourceSet": "hamming.sources",
     "association_epsilon": "uncertainty.odds_ratios",
@@ -189,6 +196,7 @@ _HOMES = {
     "design_channel": "practice.design",
     "entropy": "information",
     "estimate_distribution": "practice.estimation",
+    "estimate_rates": "practice.rates",
     "estimation_error": "optimal.estimation.error",
     "geometric_mechanism": "mechanisms",
     "hamming_leakage": "hamming.dp_leakage",
@@ -198,11 +206,12 @@ _HOMES = {
     "conditional_epsilon": "privacy",
     "ldp_epsilon": "privacy",
     "association_certificate": "certificates.association",
+    "estimation_certificate": "certificates.estimation",
     "ldp_certificate": "certificates.local",
     "nonrobust_certificate": "certificates.robust",
     "robust_certificate": "certificates.robust",
     "unconditional_certificate": "certificates.robust",
-    "least_epsilon": "practice.design",
+    "least_epsilon": "practice.least_level",
     "mutual_information": "information",
     "optimal_association": "optimal.association",
     "optimal_estimation": "optimal.estimation.solve",

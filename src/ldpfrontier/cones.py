@@ -34,6 +34,8 @@ _MOST_INPUTS = 1_000
 _SIZES = f"a whole number, 1 to {_MOST_INPUTS:,}"
 #: Rounding of an inequality at a column, as a share of its magnitudes, by which it counts as larger.
 _MARGIN = 4e-16
+#: Share of a conditional level that is left to rounding.
+_LEVEL_MARGIN = 1e-12
 
 
 @runtime_checkable
@@ -228,6 +230,40 @@ class PolyhedralCone(BaseCone):
 
 
 @dataclass(frozen=True, eq=False)
+class ConditionalCone(PolyhedralCone):
+    """The columns of `conditional_cone`, with their level in nats.
+
+    Raising every v_{t,u} to e^-k max_s v_{s,u} moves a column into it, which costs less utility than mixing
+    with the constant column, and is possible at the level 0, too; mixing keeps it there.
+    """
+
+    level: float = math.inf
+
+    @classmethod
+    def of_level(cls, shape: tuple[int, int], level: float) -> ConditionalCone:
+        """Return the cone of a level of 0 or more, in nats, however low."""
+        ratio = max(math.nextafter(math.exp(level), 0.0), 1.0)
+        rows = _table_inequalities(shape, ratio, lambda s, u, t, w: s != t and u == w)
+        return cls(rows, shape, level)
+
+    def raised(self, columns: FloatArray) -> FloatArray:
+        """Return columns, (m, inputs), with entries raised until they are inside."""
+        return raised_to_level(columns, self.shape, self.level)
+
+    def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the columns raised; there are no cuts to return."""
+        return self.raised(columns), np.zeros((0, columns.shape[1]))
+
+
+def raised_to_level(columns: FloatArray, shape: tuple[int, int], epsilon: float) -> FloatArray:
+    """Return columns, (m, a1 a2), with entries raised until v_{s,u} <= e^epsilon v_{t,u} everywhere."""
+    blocks = columns.reshape(-1, *shape)
+    factor = math.exp(-epsilon * (1.0 - _LEVEL_MARGIN))
+    least = factor * blocks.max(axis=1, keepdims=True)
+    return np.asarray(np.maximum(blocks, least).reshape(columns.shape))
+
+
+@dataclass(frozen=True, eq=False)
 class Intersection(BaseCone):
     """The columns that are in two cones; attributes and methods as of `Cone`."""
 
@@ -251,8 +287,10 @@ class Intersection(BaseCone):
 
     @property
     def least_constant_slack(self) -> float:
-        """The smaller one of both cones."""
-        return min(self.first.least_constant_slack, self.second.least_constant_slack)
+        """The smaller one of both cones; a conditional level needs none, as columns are raised to meet it."""
+        cones = (self.first, self.second)
+        slacks = [cone.least_constant_slack for cone in cones if not isinstance(cone, ConditionalCone)]
+        return min(slacks, default=0.0)
 
     def raised(self, columns: FloatArray) -> FloatArray:
         """Return columns moved closer to the first cone, then to the second."""
@@ -260,10 +298,13 @@ class Intersection(BaseCone):
 
     def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Move columns into both cones: in turns, as each moves them towards the constant column."""
-        inside, cuts = columns, list[FloatArray]()
-        for cone in (self.first, self.second, self.first):
-            inside, found = cone.pull(inside)
+        inside, cuts = self.raised(columns), list[FloatArray]()
+        for step, cone in enumerate((self.first, self.second, self.first)):
+            before = inside
+            inside, found = cone.pull(before)
             cuts.append(found)
+            if step > 0 and np.array_equal(inside, before):
+                break
         return inside, np.concatenate(cuts)
 
     def entry_bounds(self, scale: FloatArray) -> FloatArray:
@@ -314,7 +355,8 @@ def conditional_cone(shape: tuple[int, int], epsilon: float) -> PolyhedralCone:
     ValueError
         If a number is out of range.
     """
-    return _table_cone(shape, epsilon, lambda s, u, t, w: s != t and u == w)
+    _ratio(epsilon)
+    return ConditionalCone.of_level(_checked_shape(shape, "The shape"), float(epsilon))
 
 
 def unconditional_cone(shape: tuple[int, int], epsilon: float) -> PolyhedralCone:
@@ -322,7 +364,8 @@ def unconditional_cone(shape: tuple[int, int], epsilon: float) -> PolyhedralCone
 
     The condition is lopuhaa2024, Proposition 3; arguments are those of `conditional_cone`.
     """
-    return _table_cone(shape, epsilon, lambda s, u, t, w: s != t)
+    shape, ratio = _checked_shape(shape, "The shape"), _ratio(epsilon)
+    return PolyhedralCone(_table_inequalities(shape, ratio, lambda s, u, t, w: s != t), shape)
 
 
 def _checked_shape(shape: Any, name: str) -> tuple[int, int]:
@@ -341,15 +384,15 @@ def _checked_shape(shape: Any, name: str) -> tuple[int, int]:
     return a1, a2
 
 
-def _table_cone(
-    shape: tuple[int, int], epsilon: float, compared: Callable[[int, int, int, int], bool]
-) -> PolyhedralCone:
-    a1, a2 = _checked_shape(shape, "The shape")
-    cells, ratio = list(itertools.product(range(a1), range(a2))), _ratio(epsilon)
+def _table_inequalities(
+    shape: tuple[int, int], ratio: float, compared: Callable[[int, int, int, int], bool]
+) -> FloatArray:
+    """Return v_{s,u} <= ratio v_{t,w} of the compared (s, u, t, w), shape (pairs, a1 a2)."""
+    cells = list(itertools.product(range(shape[0]), range(shape[1])))
     pairs = [
         (x, y) for x, y in itertools.product(range(len(cells)), repeat=2) if compared(*cells[x], *cells[y])
     ]
-    return PolyhedralCone(_ratios(pairs, len(cells), lambda x, y: ratio).reshape(-1, len(cells)), (a1, a2))
+    return _ratios(pairs, len(cells), lambda x, y: ratio).reshape(-1, len(cells))
 
 
 def polyopt_cone(lower: ArrayLike, epsilon: float, *, pairs: str = "all") -> PolyhedralCone:

@@ -24,15 +24,17 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Context, Decimal
 from functools import lru_cache, partial
-from math import isqrt
-from operator import mul
+from math import gcd, isqrt
+from operator import add, mul, sub
 from pathlib import Path
 from typing import Any, NamedTuple
 
 FORMAT, VERSION = "ldp-frontier certificate", "1"
 SOMETHING = "privacy for all who know something about U"
-#: Limits: bytes of a file, characters of a number, inputs times outputs or leaves of a tree.
-MAX_BYTES, MAX_DIGITS, MAX_TERMS = 1 << 26, 400, 20_000_000
+SQUARES = "mean square error"
+ABOUT_ESTIMATES = ("estimation error", "ldp estimation bound", "cone estimation bound")
+#: Limits: bytes of a file, characters of a number, inputs times outputs or leaves of a tree, pairs of rays.
+MAX_BYTES, MAX_DIGITS, MAX_TERMS, MAX_PAIRS = 1 << 26, 400, 20_000_000, 400_000_000
 ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
 EXACT = Context(prec=8000, Emax=10**6, Emin=-(10**6), traps=list(decimal.getcontext().flags))
 RAISED = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
@@ -171,9 +173,9 @@ def numbers(values: Any, least: Decimal | None = None, count: int | None = None)
     return [number(value, least) for value in items(values, "numbers", count)]
 
 
-def rows(values: Any, count: int | None = None) -> list[Numbers]:
+def rows(values: Any, count: int | None = None, least: Decimal | None = ZERO) -> list[Numbers]:
     """Read rows of decimals, 0 or more and equally many: as many rows as there must be, or at least one."""
-    found = [numbers(row, ZERO) for row in items(values, "rows of numbers", count)]
+    found = [numbers(row, least) for row in items(values, "rows of numbers", count)]
     return [row for row in found if len(row) == len(found[0]) or items(row, "numbers", len(found[0]))]
 
 
@@ -187,8 +189,10 @@ class Document(NamedTuple):
     """What claims are about; weights are probabilities once they are divided by their sum.
 
     The utility is "mutual information" under a table of weights with a row per sensitive value (of a prior,
-    one weight each), or the divergence of what p0 and p1, which have the same sum, induce. The probability
-    of output y at input x is channel[x][y] / denominator; the inputs are the cells of the table, by rows.
+    one weight each), or the divergence of what p0 and p1, which have the same sum, induce. In the place of a
+    utility there may be the "mean square error" of estimates: of a target of sums of probabilities, a row
+    each. The probability of output y at input x is channel[x][y] / denominator; the inputs are the cells of
+    the table, by rows.
     """
 
     utility: str
@@ -198,6 +202,7 @@ class Document(NamedTuple):
     p1: list[int]
     channel: list[list[int]]
     denominator: int
+    target: list[Numbers]
 
     def weights(self) -> Numbers:
         """Return the weights of all inputs."""
@@ -227,21 +232,24 @@ def read_document(content: Any) -> tuple[Document, list[Any]]:
     if not isinstance(note or "", str):
         raise Malformed("the note is no text")
     kind = utility.get("kind") if isinstance(utility, dict) else None
-    table, p0, p1 = list[Numbers](), list[int](), list[int]()
-    if kind == "mutual information" and "table" in utility:
-        table = rows(fields(utility, "kind", "table")[1])
-    elif kind == "mutual information":
-        table = [[w] for w in numbers(fields(utility, "kind", "prior")[1], ZERO)]
+    table, p0, p1, target = list[Numbers](), list[int](), list[int](), list[Numbers]()
+    if kind in ("mutual information", SQUARES):
+        form = "table" if "table" in utility else "prior"
+        weights, *wanted = fields(utility, "kind", form, *["target"] * (kind == SQUARES))[1:]
+        table = rows(weights) if form == "table" else [[w] for w in numbers(weights, ZERO)]
+        target = rows(wanted[0], least=None) if wanted else target
     elif kind in ("kl", "tv", "chi2", "hellinger"):
         q0, q1 = whole(rows(fields(utility, "kind", "p0", "p1")[1:]))
         p0, p1 = [w * sum(q1) for w in q0], [w * sum(q0) for w in q1]
     else:
-        raise Malformed("the utility is none of mutual information, kl, tv, chi2, hellinger")
+        raise Malformed(f"the utility is none of mutual information, kl, tv, chi2, hellinger, {SQUARES}")
     if not any(p0) and not any(map(any, table)):
         raise Malformed("the weights sum to 0")
+    if target and len(target[0]) != len(table) * len(table[0]):
+        raise Malformed("the rows of the target have not a number for each input")
     matrix, denominator = read_channel(channel, len(p0) or len(table) * len(table[0]))
     unit = " nats" if kind in ("mutual information", "kl") else ""
-    return Document(str(kind), unit, table, p0, p1, matrix, denominator), items(claims, "claims")
+    return Document(str(kind), unit, table, p0, p1, matrix, denominator, target), items(claims, "claims")
 
 
 def read_channel(channel: Any, inputs: int) -> tuple[list[list[int]], int]:
@@ -442,6 +450,63 @@ def divergence(document: Document) -> tuple[Decimal, int]:
     return has, sum(document.p0) * document.denominator
 
 
+def inequalities(document: Document, claim: Any) -> str:
+    """Prove that all columns v of the channel have b . v <= 0 for all rows b."""
+    cone = read_inequalities(fields(claim, "kind", "inequalities")[1], len(document.weights()))
+    for y, column in enumerate(document.columns()):
+        if broken := [i for i, b in enumerate(cone) if sum(map(mul, b, column)) > 0]:
+            raise Unproved(f"output {y} does not keep inequality {broken[0]}")
+    return f"all columns of the mechanism in this file keep {len(cone)} inequalities"
+
+
+def read_inequalities(values: Any, inputs: int) -> list[list[int]]:
+    """Return rows b of b . v <= 0 in whole numbers."""
+    found = [numbers(b, None, inputs) for b in items(values, "inequalities")]
+    return [whole([b])[0] for b in found]
+
+
+def estimation_error(document: Document, claim: Any) -> str:
+    """Prove that A p is estimated without bias from n reports, at an error of at most so much / n."""
+    most, error = number(fields(claim, "kind", "at most")[1], ZERO), least_error(document)
+    if error > most:
+        raise Unproved(
+            f"the error is {shown(error, up=True)} / n, as far as is seen, which is above {most} / n"
+        )
+    return f"n reports of the mechanism in this file have a mean square error of {shown(most, up=True)} / n"
+
+
+def least_error(document: Document) -> Decimal:
+    """Return the upper end of tr(A M^-1 A') - |A p|^2, M = sum_y Q_y Q_y' / q_y.
+
+    Terms of M with a positive q_y may be smaller. Its inverse is that of a matrix of whole numbers, by
+    elimination without quotients (Bareiss 1968).
+    """
+    (weights,), A, columns = whole([document.weights()]), document.target, [*document.columns()]
+    if len(weights) ** 3 * 1000 > MAX_TERMS:
+        raise Malformed("there are too many inputs for this claim")
+    masses = [sum(map(mul, weights, v)) for v in columns]
+    unit, last, squares = 1 << 128 + max(masses).bit_length(), 1, ZERO
+    scales = [unit // q if q else 0 for q in masses]
+    scaled = ([*map(mul, scales, row)] for row in document.channel)
+    *targets, (scale,) = whole([*A, [ONE]])
+    matrix = [
+        [sum(map(mul, row, own)) for row in document.channel] + [*wanted]
+        for own, wanted in zip(scaled, zip(*targets, strict=True), strict=True)
+    ]
+    for k, row in enumerate(matrix):
+        if row[k]:
+            squares += sum(quotient(x * x, last * row[k])[1] for x in row[len(weights) :])
+            for other in matrix[k + 1 :]:
+                cells, own = zip(other[k:], row[k:], strict=True), other[k]
+                other[k:] = [(row[k] * x - own * y) // last for x, y in cells]
+            last = row[k]
+        elif any(row[k:]):
+            raise Unproved("no estimate from the reports of the mechanism in this file is unbiased")
+    squares = quotient(squares * unit * document.denominator, sum(weights) * scale**2)[1]
+    means = [sum(map(mul, row, weights)) for row in targets]
+    return squares - quotient(sum(map(mul, means, means)), (sum(weights) * scale) ** 2)[0]
+
+
 # Rules: what no mechanism has.
 
 
@@ -570,6 +635,87 @@ def generator(kind: str, r: Decimal) -> Decimal:
     return abs(r - ONE) / TWO if kind == "tv" else (r - ONE) * (r - ONE)
 
 
+def estimation_bound(document: Document, claim: Any) -> str:
+    """Prove |W v|^2 <= (lam . v)(p . v), lam the prices, for columns v that span a class.
+
+    By the inequality of Cauchy and Schwarz, A p is then estimated from n reports at no error below
+    tr(A_c W')^2 / (n sum(lam)), A_c = A - A p 1'. Columns are the staircase columns of local privacy, or the
+    extreme rays of the cone of b . v <= 0, v >= 0.
+    """
+    local, n, k = claim["kind"] == "ldp estimation bound", len(document.weights()), len(document.target)
+    names = ("epsilon", "t") if local else ("inequalities",)
+    *about, bound, costs, matrix = fields(claim, "kind", *names, "bound", "prices", "matrix")[1:]
+    weights, prices, W = document.weights(), numbers(costs, None, n), rows(matrix, k, None)
+    *products, (unit,) = whole([*W, prices, weights, [ONE]])
+    total, least = sum(products[-1]), number(bound, ZERO)
+    if len(W[0]) != n or sum(prices) <= 0:
+        raise Malformed(f"the matrix has not {n} columns, or prices do not sum to more than 0")
+    if local:
+        most, words = ratio(*about, at_least=True), f"with ratios at most {about[1]}"
+        found = staircases(products, *whole([[ONE, most]])[0])
+    else:
+        cone = read_inequalities(about[0], n)
+        words = f"whose columns keep {len(cone)} inequalities"
+        found = ([sum(map(mul, row, v)) for row in products] for v in rays(cone, n))
+    for *parts, cost, mass in found:
+        if cost < 0 or total * sum(map(mul, parts, parts)) > unit * cost * mass:
+            raise Unproved("a column is worth more than the price of its entries")
+    trace = -sum(sum(map(mul, a, weights)) * sum(w) for a, w in zip(document.target, W, strict=True))
+    trace += sum(weights) * sum(sum(map(mul, a, w)) for a, w in zip(document.target, W, strict=True))
+    below = quotient(trace * trace, sum(prices) * sum(weights) ** 2)[0]
+    if least > below:
+        raise Unproved(f"only {shown(below, up=False)} is proved, which is less than {bound}")
+    return f"no mechanism {words} has a mean square error of n reports below {shown(least, up=False)} / n"
+
+
+def staircases(products: list[list[int]], low: int, high: int) -> Iterator[list[int]]:
+    """Return the products of rows with all columns of two values: one entry changes at a time (Gray 1953)."""
+    n = len(products[0])
+    if len(products) << n > MAX_TERMS:
+        raise Malformed("there are too many inputs for this claim")
+    moves = [[(high - low) * row[x] for row in products] for x in range(n)]
+    values = [low * sum(row) for row in products]
+    yield values
+    for step in range(1, 1 << n):
+        x = (step & -step).bit_length() - 1
+        change = add if (step ^ step >> 1) >> x & 1 else sub
+        values = [*map(change, values, moves[x])]
+        yield values
+
+
+def rays(cone: list[list[int]], n: int) -> list[list[int]]:
+    """List the extreme rays of b . v <= 0, v >= 0, by double description (Motzkin et al. 1953).
+
+    What a ray meets with equality is a set of bits: inputs that are 0, then inequalities. Two rays are
+    adjacent, and leave a ray on the border of an inequality between them, if no third one meets all that
+    both meet (Fukuda and Prodon 1996).
+    """
+    found, work = [[int(x == own) for x in range(n)] for own in range(n)], 0
+    met = [(1 << n) - 1 ^ 1 << own for own in range(n)]
+    for place, b in enumerate(cone, n):
+        values, holders = [sum(map(mul, b, v)) for v in found], [0] * place
+        over, under = ([i for i, x in enumerate(values) if sign * x > 0] for sign in (1, -1))
+        for i, own in enumerate(met if over else []):
+            for bit in range(place):
+                holders[bit] |= (own >> bit & 1) << i
+        work += len(over) * (len(under) + place)
+        if work > MAX_PAIRS or len(found) > MAX_TERMS // (n * n):
+            raise Malformed("the cone has too many extreme rays")
+        new, common_of = list[list[int]](), list[int]()
+        for i, j in ((i, j) for i in over for j in under if (met[i] & met[j]).bit_count() >= n - 2):
+            holding, common = (1 << len(met)) - 1, met[i] & met[j]
+            for bit in range(place):
+                holding &= holders[bit] if common >> bit & 1 else holding
+            if holding.bit_count() == 2:
+                ray = [values[i] * y - values[j] * x for x, y in zip(found[i], found[j], strict=True)]
+                new.append([x // gcd(*ray) for x in ray])
+                common_of.append(common | 1 << place)
+        kept = [i for i, x in enumerate(values) if x <= 0]
+        met = [met[i] | (not values[i]) << place for i in kept] + common_of
+        found = [found[i] for i in kept] + new
+    return found
+
+
 class Node(NamedTuple):
     """Where the letters of a block are, the least and the largest sum L(T) of those at M, and its vertices.
 
@@ -690,7 +836,10 @@ RULES: dict[str, Callable[[Document, Any], str]] = {
     **dict.fromkeys(("local privacy", "privacy given U", "unconditional privacy", SOMETHING), privacy),
     "privacy at the table": privacy,
     "privacy over F": privacy_over_f,
+    "inequalities": inequalities,
     "utility": utility,
+    **dict.fromkeys(ABOUT_ESTIMATES, estimation_bound),
+    "estimation error": estimation_error,
     **dict.fromkeys(("ldp bound", "nonrobust bound", "unconditional bound"), prices_bound),
     "polyopt bound": polyopt_bound,
 }
@@ -706,6 +855,9 @@ def check(content: Any) -> list[str]:
             kinds = [str(claim.get("kind") if isinstance(claim, dict) else None) for claim in claims]
             if unknown := [kind for kind in kinds if kind not in RULES]:
                 raise Malformed(f"a claim is of the kind {unknown[0][:40]!a}, which is unknown")
+            valued = [kind for kind in kinds if kind.endswith(("utility", "bound", "error"))]
+            if wrong := [kind for kind in valued if (kind in ABOUT_ESTIMATES) != bool(document.target)]:
+                raise Malformed(f"a claim of the kind {wrong[0]!r} cannot be about {document.utility}")
             return [RULES[kind](document, claim) for kind, claim in zip(kinds, claims, strict=True)]
         except (ArithmeticError, TypeError, ValueError, LookupError) as error:
             raise Malformed(f"a part is out of range, or not of the form it should have: {error!a}") from None

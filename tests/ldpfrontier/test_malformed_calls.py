@@ -202,6 +202,13 @@ def good(tmp_path_factory):
             "epsilon": 1.0,
         },
         "ldp_certificate": {"optimum": l.optimal_ldp(utility, 1.0), "utility": utility, "epsilon": 1.0},
+        "estimation_certificate": {
+            "optimum": l.optimal_estimation(PRIOR, l.local_cone(3, 1.0)),
+            "prior": PRIOR,
+            "cone": l.local_cone(3, 1.0),
+            "target": np.eye(3),
+            "epsilon": 1.0,
+        },
         "nonrobust_certificate": {
             "optimum": l.optimal_nonrobust(ball.centre, 1.0),
             "estimate": ball.centre,
@@ -319,6 +326,12 @@ def good(tmp_path_factory):
             "counts": [5] * private.weights.shape[1],
             "confidence": 0.95,
         },
+        "estimate_rates": {
+            "private": private,
+            "counts": [5] * private.weights.shape[1],
+            "compare_with": private.table.columns[0],
+            "confidence": 0.95,
+        },
         "audit_channel": {"private": private, "samples": 10, "pairs": None, "confidence": 0.95},
         "count_pairs": {
             "private": private,
@@ -331,7 +344,7 @@ def good(tmp_path_factory):
 
 #: What its users make of others: results, and an error.
 RESULTS = {"Audit", "BudgetSplit", "Calibration", "Cone", "Design", "Estimate", "Intractable"}
-RESULTS |= {"Optimum", "PrivateChannel"}
+RESULTS |= {"Optimum", "PrivateChannel", "Rates"}
 METHODS = {
     "RenyiBall.confidence",
     "RenyiBall.worst_case_epsilon",

@@ -83,12 +83,15 @@ l.nonrobust_certificate(l.optimal_nonrobust(ball.centre, 1.0), ball.centre, 1.0)
 l.unconditional_certificate(l.optimal_unconditional(ball.centre, 1.0), ball.centre, 1.0)
 l.robust_certificate(l.optimal_robust(ball, 1.0), ball, 1.0)
 l.association_certificate(l.optimal_association(odds, 1.0, max_nodes=10), odds, 1.0)
+local = l.local_cone(3, 1.0)
+l.estimation_certificate(l.optimal_estimation(prior, local), prior, local, epsilon=1.0)
 people = l.CountTable(("s",), ("u",), (("0",), ("1",)), (("a",), ("b",), ("c",)), table)
 made = l.design_channel(people, 1.0, against="outsider", mechanisms=["polyopt", "srr"])
 private = made.private(made.best("information"))
 reports = l.privatize(private, people.labels)
 counts = np.array([reports.count(report) for report in private.outputs])
-l.estimate_distribution(private, counts), l.audit_channel(private, samples=100)
+l.estimate_distribution(private, counts), l.estimate_rates(private, counts)
+l.audit_channel(private, samples=100)
 l.least_epsilon(people, 0.1, mechanism="srr")
 l.count_records, l.read_count_table, l.privatize_file, l.privatize_persons, l.Memo
 l.count_reports, l.count_pairs, l.read_channel
@@ -98,7 +101,8 @@ l.entropy(prior), l.mutual_information(prior, channels[0]), l.ldp_epsilon(channe
 l.rldp_epsilon(channels[5], ball.conditionals), ball.worst_case_epsilon(channels[5])
 l.conditional_epsilon(channels[5], (2, 3)), l.unconditional_epsilon(channels[5], (2, 3))
 assert set(l.__all__) - set(vars(l)) == {
-    "Audit", "BudgetSplit", "Calibration", "Design", "Estimate", "Intractable", "Optimum", "PrivateChannel"
+    "Audit", "BudgetSplit", "Calibration", "Design", "Estimate", "Intractable", "Optimum", "PrivateChannel",
+    "Rates",
 }
 for name in l.__all__:
     getattr(l, name)

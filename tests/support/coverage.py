@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
-from ldpfrontier import CountTable
-from ldpfrontier.practice.estimation import inversion, quantities, table_prior
+from ldpfrontier import CountTable, PrivateChannel
+from ldpfrontier.practice.estimation import Fit, inversion, quantities, table_prior
 from ldpfrontier.practice.intervals import limit_weights, mean_limits
+from ldpfrontier.practice.rates import rates_of
 
 #: Probability with which either end of a 95% interval may fail.
 TAIL = 0.025
@@ -35,3 +36,35 @@ def coverage(matrix, table: CountTable, n, repetitions, *, truth=None, seed=1, t
             limits = mean_limits(weights, counts[start : start + chunk], tail)
             covered[start : start + chunk] &= limits >= true - 1e-12
     return covered.mean(axis=0), covered.all(axis=1).mean()
+
+
+def rate_coverage(private: PrivateChannel, n, repetitions, *, truth=None, seed=1):
+    """Return how often 95% intervals cover, by kind, of estimates as a user makes them.
+
+    Returns
+    -------
+    dict of str to ndarray
+        A share for each cell, marginal, rate, difference and ratio.
+    """
+    table = private.table
+    truth = table.distribution if truth is None else truth
+    a1, a2 = truth.shape
+    rates = truth / truth.sum(axis=0)
+    base = int(table.counts.sum(axis=0).argmax())
+    others = [u for u in range(a2) if u != base]
+    kinds = {"cell": truth, "rate": rates}
+    kinds["marginal"] = np.concatenate([truth.sum(axis=1), truth.sum(axis=0)])
+    kinds["difference"] = (rates - rates[:, [base]])[:, others]
+    kinds["ratio"] = (rates / rates[:, [base]])[:, others]
+    covered = {kind: np.zeros(true.size) for kind, true in kinds.items()}
+    drawn = np.random.default_rng(seed).multinomial(n, truth.ravel() @ private.channel.matrix, repetitions)
+    for counts in drawn:
+        fit = Fit(private, counts)
+        frequencies = fit.distribution(0.95, simultaneous=False).frequencies
+        found = rates_of(fit, base, 0.95, simultaneous=False)
+        rows = {"cell": frequencies[: a1 * a2], "marginal": frequencies[a1 * a2 :]}
+        rows |= {measure: found.of(measure) for measure in ("rate", "difference", "ratio")}
+        for kind, true in kinds.items():
+            ends = np.array([(row.low, row.high) for row in rows[kind]]).reshape(-1, 2)
+            covered[kind] += (ends[:, 0] <= true.ravel()) & (true.ravel() <= ends[:, 1])
+    return {kind: times / repetitions for kind, times in covered.items()}

@@ -48,6 +48,12 @@ TINY = {
         "steps": {"pairs": 1, "epsilon": [1.0], "max_nodes": 0},
         "calibrated": {"pairs": 1, "epsilon": [1.0], "mechanisms": ["srr"], "accuracy": 0.01},
         "promises": {"pairs": 1, "epsilon": [1.0], "chunks": 1, "max_nodes": 0},
+        "estimation": {
+            "pairs": 1,
+            "designs": {"set": [], "simplices": [1.0], "acquaintances": [], "anyone": [1.0], "ldp": [1.0]},
+            "mechanisms": ["srr"],
+            "chunks": 1,
+        },
         "synthetic": {
             "epsilon": [0.5, 1.5],
             "per_job": 1,

@@ -410,7 +410,7 @@ REGIMES = (
         "estimates",
         "programs",
         "F with a conditional level, acquaintances, or polyhedral, more inputs",
-        "column generation by linear programs, with the bound of LDP given the useful value, or without privacy",
+        "column generation by linear programs, with a bound by LDP given the useful value, or no privacy",
         "optimal/estimation/program_columns",
         _every,
     ),

@@ -20,14 +20,12 @@ import numpy as np
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.practice.numerals import as_finite, is_ambiguous
 from ldpfrontier.practice.reading import is_standard_input, shown
-from ldpfrontier.practice.records import Translation, as_text, is_missing, read_chunks, whole_count
+from ldpfrontier.practice.records import Translation, as_text, read_chunks, whole_count
 from ldpfrontier.practice.settings import SETTINGS
+from ldpfrontier.practice.values import DROP, KEEP, may_be_missing
 
 #: Number of groups of about as many records each, or the numbers at which groups begin.
 Bins = int | Sequence[float]
-
-#: Texts that mean that there is no value in a column of numbers, beside those of every column.
-_NO_NUMBER = {"na", "n/a", "null", "none", "."}
 
 _INTERVAL = re.compile(r"(?:\(-inf|\[([^,\[\]()]+)),(?:inf|([^,\[\]()]+))\)")
 
@@ -79,7 +77,7 @@ class Groups:
         number = as_finite(value)
         if number is not None:
             return self.labels[bisect_right(self._edges, number)]
-        if _lacks_number(value):
+        if may_be_missing(value):
             return value if self._missing is None else self._missing
         why = "they must be finite numbers with a decimal point or comma, and without separators of thousands"
         if is_ambiguous(value):
@@ -141,7 +139,6 @@ def translations_of(
     path: Path | str,
     columns: Sequence[str],
     *,
-    missing: str | None = None,
     bins: Mapping[str, Bins] | None = None,
     count: str | None = None,
     progress: Callable[[int], None] | None = None,
@@ -154,8 +151,6 @@ def translations_of(
     path : path
         Of the records: if groups are to have about as many records each, it is read once more.
     columns : sequence of str
-    missing : str, optional
-        What missing values become.
     bins : mapping of str to int or sequence of float, optional
         By column: how many groups, or where they begin.
     count : str, optional
@@ -168,14 +163,9 @@ def translations_of(
     Raises
     ------
     ValueError
-        If the name of missing values is one of them, a column with groups is not among those that are read,
-        or has values that are no numbers.
+        If a column with groups is not among those that are read, or has values that are no numbers.
     """
-    missing = _missing_name(missing)
     made: dict[str, Translation] = {}
-    if missing is not None:
-        name = missing
-        made = dict.fromkeys(columns, lambda value: name if is_missing(value) else value)
     if bins is not None and not isinstance(bins, Mapping):
         raise ValueError(f"bins is a {type(bins).__name__}; it must be a mapping from columns to groups.")
     for column, wanted in (bins or {}).items():
@@ -185,12 +175,10 @@ def translations_of(
                 f" sensitive nor useful; allowed are {', '.join(columns)}."
             )
         if isinstance(wanted, Sequence) and not isinstance(wanted, str):
-            made[column] = Groups(path, column, wanted, missing)
+            made[column] = Groups(path, column, wanted)
             continue
         number = _groups(column, wanted)
-        made[column] = groups = Groups(
-            path, column, _quantiles(path, column, number, count, progress), missing
-        )
+        made[column] = groups = Groups(path, column, _quantiles(path, column, number, count, progress))
         if remark and len(groups.labels) < number:
             remark(
                 f"the values of {column} are put into {len(groups.labels)} groups, not {number}, since too"
@@ -213,16 +201,25 @@ def translations_for(
     labels : sequence of tuple of str
         What it knows, a value per column.
     missing : str, optional
-        What missing values become.
+        The name that missing values become; values of the channel stay what they are, even if they are called
+        NA.
 
     Raises
     ------
     ValueError
-        If the name of missing values is one of them.
+        If the name of missing values is one of them, or they are to be left out.
     """
-    made = translations_of(path, attributes, missing=missing)
+    if missing == DROP:
+        raise ValueError(
+            "--missing drop is possible in a design only: a person without a report would be known to have a"
+            " missing value. Remove these people from the file, or give missing values a name."
+        )
+    missing = None if missing == KEEP else missing_name(missing)
+    made: dict[str, Translation] = {}
     for place, column in enumerate(attributes):
         values = {label[place] for label in labels}
+        if missing is not None:
+            made[column] = _named(missing, values)
         starts = {start for value in values if (start := interval_start(value)) is not None}
         if -math.inf not in starts or len(starts) == 1:
             continue
@@ -238,18 +235,24 @@ def _unless_known(groups: Groups, values: set[str]) -> Translation:
 
 
 def _grouped(value: str) -> bool:
-    return as_finite(value) is not None or is_ambiguous(value) or _lacks_number(value)
+    return as_finite(value) is not None or is_ambiguous(value) or may_be_missing(value)
 
 
-def _lacks_number(value: str) -> bool:
-    return is_missing(value) or value.strip().lower() in _NO_NUMBER
+def _named(name: str, values: set[str]) -> Translation:
+    return lambda value: name if may_be_missing(value) and value not in values else value
 
 
-def _missing_name(missing: object) -> str | None:
+def missing_name(missing: object) -> str | None:
+    """Return what becomes of missing values, if it is no name of a missing value itself.
+
+    Raises
+    ------
+    ValueError
+    """
     if missing is None:
         return None
     name = as_text(missing, "The name of missing values")
-    if is_missing(name) or "\0" in name:
+    if may_be_missing(name) or "\0" in name:
         raise ValueError(
             f"The name of missing values is {name!r}, which itself means a missing value; it must be a"
             " name such as 'unknown'."

@@ -112,11 +112,13 @@ def _say(sentence: str) -> None:
 def design(options: argparse.Namespace) -> int:
     """Design a channel."""
     from ldpfrontier.numerics.deadline import time_limit
+    from ldpfrontier.practice.advice import advice_text, too_few
     from ldpfrontier.practice.binning import parsed_bins
     from ldpfrontier.practice.channel_file import written_files
     from ldpfrontier.practice.counts import count_records, read_count_table
-    from ldpfrontier.practice.design import design_channel, least_epsilon
+    from ldpfrontier.practice.design import design_channel
     from ldpfrontier.practice.exports import design_json, files_beside
+    from ldpfrontier.practice.least_level import least_epsilon
     from ldpfrontier.practice.texts import choice_text, design_text
 
     source = options.table if options.data is None else options.data
@@ -171,6 +173,8 @@ def design(options: argparse.Namespace) -> int:
     print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {epsilon:g}.")
     for words in (private.promise(), choice_text(made, best)):
         print(wrapped(words) + "\n" if words else "", end="")
+    if few := too_few(made, best, None if options.epsilon is options.utility is None else options.error):
+        print("\n" + advice_text(few) + "\n")
     print(wrapped(f"Files written: {', '.join(map(str, paths))}.") + no_picture)
     print()
     print(
@@ -272,34 +276,38 @@ def estimate(options: argparse.Namespace) -> int:
     """Estimate a distribution."""
     from ldpfrontier.atomic import replacing
     from ldpfrontier.practice.channel_file import read_channel
-    from ldpfrontier.practice.estimation import count_reports, estimate_distribution
-    from ldpfrontier.practice.texts import estimate_csv, estimate_text
+    from ldpfrontier.practice.estimate_texts import estimate_csv, estimate_text
+    from ldpfrontier.practice.estimation import Fit, as_confidence, count_reports
+    from ldpfrontier.practice.rates import rates_of, reference
 
     outputs = [path for path in (options.out, options.picture) if path is not None]
     _check_outputs(outputs, [options.channel, options.data])
     private = read_channel(options.channel).verified()
+    confidence = as_confidence(options.confidence)
+    has_rates = bool(private.table.useful) or options.compare_with is not None
+    place = reference(private, options.compare_with) if has_rates else None
     reading = Progress("{:,} reports read")
     counts = count_reports(private, options.data, column=options.column, progress=reading)
     reading.end()
-    found = estimate_distribution(
-        private, counts, confidence=options.confidence, simultaneous=options.simultaneous
-    )
+    fit, together = Fit(private, counts), options.simultaneous
+    found = fit.distribution(confidence, simultaneous=together)
+    rates = None if place is None else rates_of(fit, place, confidence, simultaneous=together)
     with ExitStack() as stack:  # both or none
         if options.out is not None:
             partial = stack.enter_context(replacing(options.out))
-            text = estimate_csv(found, spreadsheet=options.spreadsheet)
+            text = estimate_csv(found, rates, spreadsheet=options.spreadsheet)
             partial.write_text(text, encoding="utf-8", newline="\n")
         if options.picture is not None:
             from ldpfrontier.practice.pictures import check_picture, draw, estimate_picture
 
             check_picture(options.picture)
-            draw(estimate_picture(found), stack.enter_context(replacing(options.picture)), _warn)
+            draw(estimate_picture(found, rates), stack.enter_context(replacing(options.picture)), _warn)
     if options.json:
         from ldpfrontier.practice.exports import as_json
 
-        print(as_json(found))
+        print(as_json(found, rates=rates))
         return 0
-    print(estimate_text(found))
+    print(estimate_text(found, rates))
     print("\n" + wrapped(f"The promise to the people who reported: {private.promise()}"))
     if outputs:
         print("\n" + visible(f"Files written: {', '.join(outputs)}."))

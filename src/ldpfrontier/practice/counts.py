@@ -12,18 +12,18 @@ from typing import NoReturn
 import numpy as np
 
 from ldpfrontier.numerics.arguments import are_counts, as_instance, as_numbers
-from ldpfrontier.practice.binning import Bins, in_order, translations_of
+from ldpfrontier.practice.binning import Bins, in_order, missing_name, translations_of
 from ldpfrontier.practice.reading import close_name, is_standard_input, shown
 from ldpfrontier.practice.records import (
     Label,
     as_text,
     as_texts,
     check_columns,
-    check_present,
     count_values,
     numeric_hint,
     said,
 )
+from ldpfrontier.practice.values import look_alikes, may_be_missing
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -93,10 +93,10 @@ class CountTable:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """A hint for every column with many values that are all numbers."""
+        """A hint for every column with many values that are all numbers, or with values that look alike."""
         values = zip(*self.labels, strict=True)
         hints = (numeric_hint(name, texts) for name, texts in zip(self.attributes, values, strict=True))
-        return tuple(filter(None, hints))
+        return (*filter(None, hints), *look_alikes(self.attributes, self.labels))
 
     @property
     def records(self) -> int:
@@ -129,14 +129,17 @@ def count_records(
     sensitive, useful : sequence of str
         Columns; several together are one attribute, whose values are the combinations that occur.
     missing : str, optional
-        A value that stands for missing ones; without it they are refused.
+        What becomes of missing values, which are empty fields, ``nan``, and texts such as ``NA``, ``None``,
+        ``?`` and ``-``: ``drop`` leaves these records out, ``keep`` takes the texts for answers, any other
+        name takes their place; without it they are refused.
     bins : mapping of str to int or sequence of float, optional
         Columns of numbers that are put into groups: how many, of about as many records each, or the numbers
         at which they begin. A group is named by its interval, as in ``[18,40)``.
     progress : callable, optional
         Called with the number of records read so far.
     remark : callable, optional
-        Called with a sentence if the file looks like a table of counts, or has fewer groups than wanted.
+        Called with a sentence if the file looks like a table of counts, has fewer groups than wanted, or
+        records are left out.
 
     Raises
     ------
@@ -171,7 +174,7 @@ def read_count_table(
     missing, bins
         As in `count_records`.
     remark : callable, optional
-        Called with a sentence if a column has fewer groups than wanted.
+        Called with a sentence if a column has fewer groups than wanted, or records are left out.
 
     Raises
     ------
@@ -196,14 +199,14 @@ def _counted(
     useful = as_texts(useful, "The names of the useful columns")
     count = None if count is None else as_text(count, "count")
     check_columns(sensitive, useful, count)
+    missing = missing_name(missing)
     made = translations_of(
-        path, (*sensitive, *useful),
-        missing=missing, bins=bins, count=count, progress=progress, remark=remark,
-    )  # fmt: skip
+        path, (*sensitive, *useful), bins=bins, count=count, progress=progress, remark=remark
+    )
     digest = hashlib.sha256()
     found = count_values(
-        path, sensitive, useful,
-        count=count, translations=made, digest=digest, progress=progress, remark=remark,
+        path, sensitive, useful, count=count, translations=made, missing=missing,
+        digest=digest, progress=progress, remark=remark,
     )  # fmt: skip
     cut = len(sensitive)
     rows = tuple(sorted({label[:cut] for label in found}, key=in_order))
@@ -263,11 +266,15 @@ class Codes:
             self._refuse(labels[place], done + place + 1)
 
     def _refuse(self, label: Label, record: int) -> NoReturn:
-        check_present(self._path, self._columns, label, record)
         for place, (name, value) in enumerate(zip(self._columns, label, strict=True)):
             known = sorted({other[place] for other in self._numbers})
             if value not in known:
                 some = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
+                if may_be_missing(value):
+                    raise ValueError(
+                        f"Record {record} of {shown(self._path)} has {value!r} as {name}; missing values must"
+                        f" be given a name that the channel accepts (--missing NAME), which are {some}."
+                    )
                 raise ValueError(
                     f"Record {record} of {shown(self._path)} has {value!r} as its {name}; the channel accepts"
                     f" {some}.{close_name(value, known)}"

@@ -14,7 +14,7 @@ from scipy.special import xlogy
 from ldpfrontier.numerics.arguments import are_counts, as_instance, as_number, as_numbers
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes, CountTable
-from ldpfrontier.practice.intervals import intervals
+from ldpfrontier.practice.intervals import intervals, limit_weights
 from ldpfrontier.practice.records import Label, as_text, read_chunks
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
@@ -253,6 +253,95 @@ def as_confidence(value: object) -> float:
     return confidence
 
 
+class Fit:
+    """Counts of reports with a most likely distribution, and with weights that bound frequencies.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    counts : array_like of int, shape (outputs,)
+
+    Attributes
+    ----------
+    table : CountTable
+        Of the channel.
+    asked, vectors : list of Quantity, ndarray of shape (quantities, inputs)
+        As `quantities` returns them.
+    linear : Inversion
+        The unbiased estimates of these.
+    p : ndarray, shape (inputs,)
+        Most likely distribution.
+    gap : float
+        Bound on what its log-likelihood lacks.
+    records : int
+    frequencies : ndarray, shape (outputs,)
+        Of the reports.
+    counts, fitted : ndarray, shape (possible outputs,)
+        Of reports that the channel gives, and those that are expected under `p`.
+
+    Raises
+    ------
+    ValueError
+        If the counts do not fit the channel, or there are none.
+    """
+
+    def __init__(self, private: PrivateChannel, counts: ArrayLike) -> None:
+        as_instance(private, PrivateChannel, "The channel")
+        found = as_numbers(counts, "The counts of reports")
+        matrix = private.channel.matrix
+        if found.shape != (matrix.shape[1],) or not are_counts(found) or found.sum() == 0:
+            raise ValueError(
+                f"The counts of reports have shape {found.shape} and sum to {found.sum():g}; there must be"
+                f" {matrix.shape[1]} whole numbers, 0 or more, and at least one report."
+            )
+        self.table, self.records = private.table, int(found.sum())
+        self.frequencies = found / self.records
+        self.asked, self.vectors = quantities(private.table)
+        self.linear = inversion(matrix, private.table)
+        cells = slice(len(matrix))
+        start = self.linear.estimate(self.frequencies)[cells] if self.linear.shown[cells].all() else None
+        self.p, self.gap = maximum_likelihood(matrix, found, start=start)
+        self._possible = matrix.any(axis=0)
+        self._matrix = matrix[:, self._possible]
+        self.counts, self.fitted = found[self._possible], self.records * (self.p @ self._matrix)
+        self._weights: dict[float, tuple[FloatArray, FloatArray]] = {}
+
+    def weights(self, tail: float) -> tuple[FloatArray, FloatArray]:
+        """Return weights of upper limits of the negatives of all frequencies, and of these.
+
+        Parameters
+        ----------
+        tail : float
+            Probability, in (0, 1/2), for which limits are to be close; they bound the frequencies anyway.
+
+        Returns
+        -------
+        tuple of ndarray, shape (quantities, possible outputs)
+        """
+        if tail not in self._weights:
+            unbiased = np.where(self.linear.shown[:, None], self.linear.weights, math.nan)[:, self._possible]
+            prior = table_prior(self.table)
+            down, up = (
+                limit_weights(self._matrix, sign * self.vectors, prior, sign * unbiased, self.records, tail)
+                for sign in (-1.0, 1.0)
+            )
+            self._weights[tail] = down, up
+        return self._weights[tail]
+
+    def distribution(self, confidence: float, *, simultaneous: bool) -> Estimate:
+        """Return what `estimate_distribution` does."""
+        unbiased = self.linear.estimate(self.frequencies)
+        likely = np.where(self.linear.shown, self.vectors @ self.p, math.nan)
+        tail = 0.5 * (1.0 - as_confidence(confidence)) / (len(self.asked) if simultaneous else 1)
+        low, high = intervals(self.weights(tail), self.counts, self.fitted, tail)
+        rows = [
+            Frequency(q, *map(float, row))
+            for q, *row in zip(self.asked, likely, unbiased, low, high, strict=True)
+        ]
+        rank, inputs = self.linear.rank, len(self.p)
+        return Estimate(rows, self.records, rank, inputs, float(confidence), simultaneous, self.gap)
+
+
 def estimate_distribution(
     private: PrivateChannel, counts: ArrayLike, *, confidence: float = 0.95, simultaneous: bool = False
 ) -> Estimate:
@@ -280,29 +369,7 @@ def estimate_distribution(
     """
     as_instance(private, PrivateChannel, "The channel")
     confidence = as_confidence(confidence)
-    found = as_numbers(counts, "The counts of reports")
-    matrix = private.channel.matrix
-    if found.shape != (matrix.shape[1],) or not are_counts(found) or found.sum() == 0:
-        raise ValueError(
-            f"The counts of reports have shape {found.shape} and sum to {found.sum():g}; there must be"
-            f" {matrix.shape[1]} whole numbers, 0 or more, and at least one report."
-        )
-    total = int(found.sum())
-    asked, vectors = quantities(private.table)
-    linear = inversion(matrix, private.table)
-    unbiased = linear.estimate(found / total)
-    full = linear.shown[: len(matrix)].all()
-    p, gap = maximum_likelihood(matrix, found, start=unbiased[: len(matrix)] if full else None)
-    likely = np.where(linear.shown, vectors @ p, math.nan)
-    weights = np.where(linear.shown[:, None], linear.weights, math.nan)
-    low, high = intervals(
-        matrix, vectors, table_prior(private.table), weights, found,
-        total * (p @ matrix), 0.5 * (1.0 - confidence) / (len(asked) if simultaneous else 1),
-    )  # fmt: skip
-    rows = [
-        Frequency(q, *map(float, row)) for q, *row in zip(asked, likely, unbiased, low, high, strict=True)
-    ]
-    return Estimate(rows, total, linear.rank, len(matrix), confidence, simultaneous, gap)
+    return Fit(private, counts).distribution(confidence, simultaneous=simultaneous)
 
 
 def count_reports(

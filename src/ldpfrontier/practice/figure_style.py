@@ -14,12 +14,16 @@ from ldpfrontier.extras import extra
 
 with extra("pictures"):
     import matplotlib
+    from matplotlib.colors import Normalize, PowerNorm
     from matplotlib.figure import Figure
 
 EPSILON = r"$\varepsilon$"
 
 #: Width of a full page of text, inches.
 PAGE_WIDTH = 6.9
+
+#: The colours of numbers from 0, dark, to 1, yellow, in every picture.
+SHADES = "cividis"
 
 #: A warning of matplotlib about a letter that a font lacks, and how many letters a sentence names.
 _GLYPH, _MOST_LETTERS = re.compile(r"Glyph (\d+) "), 10
@@ -60,6 +64,14 @@ _TIMELESS: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
     "png": {},
 }
+
+
+def shades_norm() -> Normalize:
+    """Return how `SHADES` stand for numbers from 0 to 1: by the square root.
+
+    Linear colours would not show small numbers, nor logarithmic ones large numbers.
+    """
+    return PowerNorm(0.5, 0.0, 1.0)
 
 
 @contextmanager

@@ -180,21 +180,14 @@ def upper_limits(weights: FloatArray, counts: FloatArray, fitted: FloatArray, ta
 
 
 def intervals(
-    matrix: FloatArray, vectors: FloatArray, prior: FloatArray, unbiased: FloatArray,
-    counts: FloatArray, fitted: FloatArray, tail: float,
-) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+    weights: tuple[FloatArray, FloatArray], counts: FloatArray, fitted: FloatArray, tail: float
+) -> tuple[FloatArray, FloatArray]:
     """Return confidence intervals of frequencies.
 
     Parameters
     ----------
-    matrix : ndarray, shape (inputs, outputs)
-        Channel.
-    vectors : ndarray, shape (m, inputs)
-        The frequencies c . P that are asked for, c of zeros and ones.
-    prior : ndarray, shape (inputs,)
-        Positive; where the intervals are to be short.
-    unbiased : ndarray, shape (m, outputs)
-        Weights of unbiased estimates; NaN where the channel does not show the frequency.
+    weights : tuple of ndarray, shape (m, outputs)
+        Of `limit_weights`, for -c and for c, c of zeros and ones.
     counts, fitted : ndarray, shape (outputs,)
         Of reports, and those that are expected under a most likely distribution.
     tail : float
@@ -205,12 +198,5 @@ def intervals(
     tuple of ndarray, shape (m,)
         Lower and upper ends, within 0 and 1; those of the most likely distribution are between.
     """
-    possible = matrix.any(axis=0)
-    matrix, counts, fitted = matrix[:, possible], counts[possible], fitted[possible]
-    ends = []
-    for sign in (-1.0, 1.0):
-        weights = limit_weights(
-            matrix, sign * vectors, prior, sign * unbiased[:, possible], round(float(counts.sum())), tail
-        )
-        ends.append(np.clip(sign * upper_limits(weights, counts, fitted, tail), 0.0, 1.0))
-    return ends[0], ends[1]
+    low, high = (upper_limits(some, counts, fitted, tail) for some in weights)
+    return np.clip(-low, 0.0, 1.0), np.clip(high, 0.0, 1.0)

@@ -107,11 +107,18 @@ class Problem:
         """Solve for the mechanism of the least error, with few outputs."""
         found = optimal_estimation(
             self.expected, self.cone(), self.target,
-            tolerance=SETTINGS.estimate_tolerance, max_rounds=SETTINGS.estimate_rounds,
+            tolerance=SETTINGS.estimate_tolerance, max_rounds=self._rounds(),
         )  # fmt: skip
         return replace(
             found, channel=with_few_outputs(found.channel, self.expected, self.target, SETTINGS.united_error)
         )
+
+    def _rounds(self) -> int:
+        """Return how many rounds a search for the least error has: fewer where each takes longer."""
+        cells = self.prior.size
+        if self.odds is None or cells <= LIMITS.max_joint_cells:
+            return _ROUNDS
+        return max(SETTINGS.estimate_work // cells, SETTINGS.least_estimate_rounds)
 
     def closed(self) -> Channel:
         """Return the closed form of local differential privacy that has the least error."""

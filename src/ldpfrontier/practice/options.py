@@ -48,10 +48,11 @@ with random bytes of the operating system and with the probabilities in the
 channel file, which are whole multiples of 2^-62."""
 
 _ESTIMATE = """\
-Estimate the frequencies of values from reports. The output contains the most
-likely distribution, unbiased estimates, and confidence intervals, which are
-suitable for few reports as well as for many. For a frequency that the channel
-does not reveal, it contains an interval only."""
+Estimate the frequencies of values from reports, the rates of the sensitive
+values given each useful value, and the differences and ratios of these rates,
+with confidence intervals that are suitable for few reports as well as for many.
+What the reports do not determine "cannot be estimated". The CSV file contains
+unbiased estimates of the frequencies as well, and all intervals."""
 
 _AUDIT = """\
 Compute the privacy level of the stored channel again. With --samples or --data,
@@ -118,7 +119,7 @@ def _contradiction(options: argparse.Namespace) -> str:
     if options.command == "design" and options.data is not None and options.count is not None:
         return "--count is allowed with --table only; with --data every row is one record"
     if options.command == "estimate" and options.quiet and options.out is options.picture is None:
-        return "--quiet needs --out or --picture; otherwise the estimate would be lost"
+        return "--quiet needs --out or --plot; otherwise the estimate would be lost"
     return ""
 
 
@@ -173,8 +174,8 @@ def _design_options(one: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     one.add_argument(
         "--for", dest="purpose", choices=["frequencies", "information"], default="frequencies",
-        help="compute the mechanism with the smallest error of estimated frequencies, or the one whose reports"
-        " carry the most information (default: frequencies)",
+        help="compute the mechanism with the smallest error of estimated frequencies, or the one whose"
+        " reports carry the most information (default: frequencies)",
     )  # fmt: skip
     one.add_argument(
         "--compare", action="store_true",
@@ -251,8 +252,14 @@ def _estimate_options(three: argparse.ArgumentParser) -> None:
     _spreadsheet_option(three)
     _printing_options(three)
     three.add_argument(
-        "--picture", metavar="FILE", help="draw the estimates to this file, which ends in .svg, .pdf or .png"
-    )
+        "--compare-with", nargs="+", metavar="VALUE",
+        help="the useful value that the rates given all others are compared with, a VALUE for each useful"
+        " column (default: the most frequent one in the table of the design)",
+    )  # fmt: skip
+    three.add_argument(
+        "--plot", "--picture", dest="picture", metavar="FILE",
+        help="draw the estimates with their intervals to this file, which ends in .svg, .pdf or .png",
+    )  # fmt: skip
 
 
 def _audit_options(four: argparse.ArgumentParser) -> None:
@@ -288,8 +295,9 @@ def _column_option(parser: argparse.ArgumentParser) -> None:
 def _missing_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--missing", metavar="VALUE",
-        help="the value that takes the place of missing values, such as unknown (default: missing values are"
-        " refused)",
+        help="what becomes of missing values (empty fields and texts such as NA, None, ? and -): a name that"
+        " takes their place, such as unknown. In a design also drop, which leaves these records out, and"
+        " keep, which takes the texts for answers (default: they are refused)",
     )  # fmt: skip
 
 

@@ -26,11 +26,11 @@ from ldpfrontier.practice.records import (
     as_path,
     as_text,
     as_texts,
-    is_missing,
     read_chunks,
     said,
 )
 from ldpfrontier.practice.sampling import Sampler, Source
+from ldpfrontier.practice.values import is_missing
 
 
 def privatize(

@@ -15,14 +15,13 @@ from pathlib import Path
 from ldpfrontier.practice.numerals import as_finite, as_whole, is_ambiguous_whole
 from ldpfrontier.practice.reading import Digest, like_counts, read_columns, shown
 from ldpfrontier.practice.settings import SETTINGS
+from ldpfrontier.practice.values import without_missing
 
 #: A value of one attribute, or of several together: a text per column.
 Label = tuple[str, ...]
 
 #: Records held in memory at a time.
 CHUNK = 16_384
-
-_MISSING = {"", "nan"}
 
 #: Makes one value of another, such as a group of a number.
 Translation = Callable[[str], str]
@@ -66,6 +65,7 @@ def count_values(
     *,
     count: str | None = None,
     translations: Mapping[str, Translation] | None = None,
+    missing: str | None = None,
     digest: Digest | None = None,
     progress: Callable[[int], None] | None = None,
     remark: Callable[[str], None] | None = None,
@@ -83,12 +83,15 @@ def count_values(
         count of 0 makes values known. Without it every row occurs once.
     translations : mapping of str to callable, optional
         What becomes of the values of a column.
+    missing : str, optional
+        What becomes of missing values, as `without_missing` accepts it; by default they are refused.
     digest : optional
         A hash, which is fed with the bytes of the file.
     progress : callable, optional
         Called with the number of rows read so far.
     remark : callable, optional
-        Called with a sentence if the file looks like a table of counts, and is not read as one.
+        Called with a sentence if the file looks like a table of counts, and is not read as one, or if records
+        are left out.
 
     Raises
     ------
@@ -124,9 +127,12 @@ def count_values(
                 found[tuple(values)] += whole_count(path, row, number)
         done += len(chunk)
         _check_number(path, sensitive, useful, found)
-    for label, times in found.items():
-        check_present(path, columns, label, times=times)
-    return dict(found)
+    left, sentence = without_missing(shown(path), columns, found, missing)
+    if remark is not None and sentence:
+        remark(sentence)
+    for label in left:
+        _check_letters(path, columns, label)
+    return left
 
 
 def whole_count(path: Path | str, row: int, number: str) -> int:
@@ -219,39 +225,14 @@ class _Memory(dict[str, str]):
         return self.setdefault(value, self._translation(value))
 
 
-def is_missing(value: str) -> bool:
-    """Return whether a text stands for a missing value."""
-    return value.strip().lower() in _MISSING
-
-
-def check_present(
-    path: Path | str, columns: Sequence[str], label: Label, record: int | None = None, times: int = 1
-) -> None:
-    """Refuse a label with a missing value; missing values must be given a name first.
-
-    Parameters
-    ----------
-    path : path
-        The path of the file, for the message.
-    columns, label : sequence of str
-        The names of the columns, and the values.
-    record : int, optional
-        The number of the record with this label, if it is known.
-    times : int
-        The number of records with this label.
+def _check_letters(path: Path | str, columns: Sequence[str], label: Label) -> None:
+    """Refuse a label with a character that no file of a channel may have.
 
     Raises
     ------
     ValueError
     """
     for name, value in zip(columns, label, strict=True):
-        if is_missing(value):
-            where = f"Record {record}" if record else "A record" if times < 2 else f"{times:,} records"
-            has = "have" if times > 1 and not record else "has"
-            raise ValueError(
-                f"{where} of {shown(path)} {has} {value!r} as {name}; missing values must be given a name"
-                " such as 'unknown' (--missing unknown)."
-            )
         if "\0" in value:
             raise ValueError(
                 f"{shown(path)} has {value!r} as a {name}; a value must not contain a NUL character."

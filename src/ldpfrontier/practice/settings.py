@@ -21,6 +21,8 @@ class PracticeSettings:
     max_values: int = 1_000
     #: Groups of the numbers in a column: as many values as a table may have.
     max_groups: int = 1_000
+    #: Values of a column that a sentence names before it says how many more there are.
+    named_values: int = 3
     #: Numbers among the values of a column from which on groups of them are proposed.
     many_numbers: int = 20
     #: Width from which on an interval of a frequency says next to nothing.
@@ -53,6 +55,10 @@ class PracticeSettings:
     unlikely: float = 1e-6
     #: Steps that find a confidence limit, to a share of about 40 / 2^steps of the half width.
     limit_bisections: int = 26
+    #: How far the end of an interval of a rate, or of q / (1 + q) for a ratio q, may be outside.
+    rate_tolerance: float = 1e-7
+    #: Most steps that find it: 3 halve the distance, whatever the limits are.
+    rate_steps: int = 80
     #: Added to the Gram matrix of the weights of an interval, whose diagonal is about 1; whatever it is, the
     #: weights bound the frequency.
     limit_ridge: float = 1e-8
@@ -65,18 +71,32 @@ class PracticeSettings:
     solver_nodes: int = 20_000
     #: The same for the mechanism of the least error.
     estimate_tolerance: float = 1e-2
-    #: Its most rounds of column generation: a second or two on a table of 25 cells.
-    estimate_rounds: int = 8
+    #: Its rounds of column generation on large tables, times their cells; and its least rounds.
+    estimate_work: int = 200
+    least_estimate_rounds: int = 3
     #: By which share its error may rise so that it has fewer outputs.
     united_error: float = 2e-3
-    #: By which share errors may differ of mechanisms among which another error decides.
-    near_tie: float = 0.02
     #: Most rounds of an optimum, after which the best mechanism so far has to do.
     solver_rounds: int = 30
     #: Quadratic programs for the weights of an interval, each with the standard deviation of the one before.
     limit_programs: int = 3
     #: Biased weights are used if they bring a limit this share closer, at the table of the design.
     limit_gain: float = 0.1
+    #: Weights that rates are computed with at once: some hundred megabytes.
+    rate_entries: int = 1_000_000
+    #: Share of the error of an interval of a difference or a ratio of rates that the interval of its nuisance
+    #: has, the rate that it is compared with.
+    nuisance_share: float = 0.1
+    #: Seconds after which advice for too few reports is what was found so far.
+    advice_seconds: float = 4.0
+    #: Cells of a table up to which advice on the level solves for optima.
+    advice_cells: int = 16
+    #: Values of a column, the rarest ones, of which advice joins pairs.
+    advice_values: int = 8
+    #: Share of the least error within which pairs of values are compared by what joining them loses.
+    near_ties: float = 0.01
+    #: By which share errors of mechanisms may differ among which the error of the sensitive value decides.
+    near_tie: float = 0.02
     #: Distributions, of F or given that U is one of two values, among which an audit looks for a telling one.
     audited_distributions: int = 500
     #: Largest logarithm of the odds of the two values of such a pair that an acquaintance has from elsewhere.

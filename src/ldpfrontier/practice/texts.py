@@ -7,12 +7,11 @@ from dataclasses import asdict
 
 from ldpfrontier.practice.auditing import Audit
 from ldpfrontier.practice.channel_file import PrivateChannel
-from ldpfrontier.practice.csv_text import csv_text, key
 from ldpfrontier.practice.design import Candidate, Design
-from ldpfrontier.practice.estimation import Estimate, Frequency
 from ldpfrontier.practice.layout import columns, number, wrapped
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
+from ldpfrontier.practice.values import listed_values
 
 
 def design_text(made: Design, best: Candidate, error: float) -> str:
@@ -31,7 +30,7 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
     # By the NMI that is printed: rounding does not decide between equal ones.
     order = sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf)
     parts = [
-        wrapped(head),
+        "\n".join([wrapped(head), *listed_values(table.attributes, table.labels, 80)]),
         _protection(made, order, best),
         _usefulness(made, order, best, error),
         _methods(order),
@@ -187,48 +186,3 @@ def audit_text(found: Audit, private: PrivateChannel) -> str:
         more = f", and {found.samples:,} samples do not contradict it" if found.samples else ""
         lines.append(f"The matrix satisfies the promised level{more}.")
     return "\n".join(map(wrapped, lines))
-
-
-def estimate_text(found: Estimate) -> str:
-    """Return the table of estimated frequencies."""
-    lines = []
-    percent = f"{100.0 * found.confidence:g}% interval"
-    for group in dict.fromkeys(row.quantity.attributes for row in found.frequencies):
-        lines.append([", ".join(group), "most likely", "unbiased", percent])
-        lines += [[", ".join(row.quantity.value), *_shown(row, found.records)] for row in found.of(group)]
-        lines.append([])
-    together = "; the confidence is that of all intervals together (Bonferroni)" if found.simultaneous else ""
-    text = f"{found.records:,} reports{together}\n\n" + columns(lines).rstrip()
-    if found.rank < found.inputs:
-        text += "\n\n" + wrapped(
-            f"The channel has rank {found.rank} for {found.inputs} values: no number of reports determines"
-            " the frequencies that are not estimated (-). Their intervals follow from those of other"
-            " frequencies."
-        )
-    return text
-
-
-def _shown(row: Frequency, reports: int) -> list[str]:
-    numbers = [number(row.likely, 4), number(row.unbiased, 4), f"{row.low:.4f} to {row.high:.4f}"]
-    if row.estimable:
-        return numbers
-    many = "any number of" if math.isnan(row.likely) else f"{reports:,}"
-    return [*numbers, f"cannot be estimated from {many} reports"]
-
-
-def estimate_csv(found: Estimate, *, spreadsheet: bool = False) -> str:
-    """Return the estimates as CSV; frequencies that cannot be estimated are empty.
-
-    Parameters
-    ----------
-    found : Estimate
-    spreadsheet : bool
-        Whether an apostrophe comes before what a spreadsheet program would take for a formula.
-    """
-    rows = []
-    for row in found.frequencies:
-        numbers = ["" if math.isnan(x) else repr(x) for x in (row.likely, row.unbiased, row.low, row.high)]
-        names = [key(row.quantity.attributes), key(row.quantity.value)]
-        rows.append([*names, *numbers, "yes" if row.estimable else "no"])
-    head = ["columns", "value", "likely", "unbiased", "low", "high", "estimable"]
-    return csv_text(head, rows, spreadsheet=spreadsheet)

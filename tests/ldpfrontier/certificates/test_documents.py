@@ -20,6 +20,7 @@ import pytest
 
 from ldpfrontier import verify
 from ldpfrontier.certificates.association import association_certificate, association_claim
+from ldpfrontier.certificates.estimation import estimation_certificate
 from ldpfrontier.certificates.local import ldp_certificate
 from ldpfrontier.certificates.numbers import whole_channels, written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
@@ -30,8 +31,11 @@ from ldpfrontier.certificates.robust import (
     unconditional_certificate,
 )
 from ldpfrontier.channel import Channel
+from ldpfrontier.cones import Cone, PolyhedralCone, local_cone, unconditional_cone
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.association import optimal_association
+from ldpfrontier.optimal.estimation.error import estimation_error
+from ldpfrontier.optimal.estimation.solve import optimal_estimation
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt.solve import polyopt_published
@@ -374,7 +378,13 @@ def documents() -> dict[str, Document]:
         "robust": robust("exact", 0.7, ball, 1.5),
         "polyopt": robust("simplex", 0.7, ball),
         "odds ratios": association(OddsRatios.confidence(TABLE), 0.7),
+        "local error": error(prior(5), local_cone(5, 1.0), np.tri(5), epsilon=1.0),
+        "error in a cone": error(TABLE, unconditional_cone((2, 3), 1.0), "sensitive"),
     }
+
+
+def error(p: np.ndarray, cone: Cone, target: Any = None, **level: float) -> Document:
+    return estimation_certificate(optimal_estimation(p / p.sum(), cone, target), p, cone, target, **level)
 
 
 def association(odds: OddsRatios, epsilon: float) -> Document:
@@ -394,14 +404,45 @@ def read_odds(claim: Document, table: np.ndarray) -> OddsRatios:
 def holds(document: Document) -> bool:
     """Tell whether the claims of a document are true, by the solvers of the package and in floating point."""
     about = document["utility"]
-    numbers = [np.array(value, dtype=float) for key, value in about.items() if key != "kind"]
+    numbers = [np.array(value, dtype=float) for key, value in about.items() if key not in ("kind", "target")]
     table = numbers[0].reshape(len(numbers[0]), -1) / numbers[0].sum()
     utility: Utility = MutualInformation(table)
     if len(numbers) == 2:
         utility = FDivergence(numbers[0] / numbers[0].sum(), numbers[1] / numbers[1].sum(), about["kind"])
     rows, denominator = verify.read_channel(document["channel"], table.size)
     channel = Channel([[n / denominator for n in row] for row in rows])
-    return all(true_claim(claim, utility, table, channel) for claim in document["claims"])
+    if "target" in about:
+        target = np.array(about["target"], dtype=float)
+        claims = [claim for claim in document["claims"] if "privacy" not in claim["kind"]]
+        if not all(true_claim_of_errors(claim, target, table, channel) for claim in claims):
+            return False
+    return all(
+        true_claim(claim, utility, table, channel)
+        for claim in document["claims"]
+        if "target" not in about or "privacy" in claim["kind"]
+    )
+
+
+def true_claim_of_errors(claim: Document, target: np.ndarray, table: np.ndarray, channel: Channel) -> bool:
+    if claim["kind"] == "estimation error":
+        return estimation_error(channel, table, target) <= float(claim["at most"]) * (1 + 1e-9)
+    if claim["kind"] == "ldp estimation bound":
+        level = math.log(float(claim["t"]))
+        if level < float(claim["epsilon"]) - 1e-12:
+            return False
+        cone: Cone = local_cone(table.size, level)
+    else:
+        inequalities = np.array(claim["inequalities"], dtype=float)
+        if claim["kind"] == "inequalities":
+            return bool((channel.matrix.T @ inequalities.T <= 1e-12).all())
+        if (inequalities.sum(axis=1) > 0).any():  # no mechanism keeps them
+            return True
+        cone = PolyhedralCone(inequalities, table.shape)
+    try:
+        least = optimal_estimation(np.maximum(table, 1e-12) / np.maximum(table, 1e-12).sum(), cone, target)
+    except ValueError as nothing:
+        return "No mechanism of the cone allows" in str(nothing)
+    return float(claim["bound"]) <= least.value * (1 + 1e-9)
 
 
 def true_claim(claim: Document, utility: Utility, table: np.ndarray, channel: Channel) -> bool:
@@ -506,7 +547,18 @@ def refused(document: Document) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", ["information", "divergence", "nonrobust", "unconditional", "robust", "polyopt", "odds ratios"]
+    "name",
+    [
+        "information",
+        "divergence",
+        "nonrobust",
+        "unconditional",
+        "robust",
+        "polyopt",
+        "odds ratios",
+        "local error",
+        "error in a cone",
+    ],
 )
 def test_mutations_that_make_a_claim_false_are_refused(name: str, long: bool) -> None:
     """What is still proved after a change is still true."""
@@ -597,7 +649,18 @@ def test_the_certificate_that_is_read_aloud() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["information", "divergence", "nonrobust", "unconditional", "robust", "polyopt", "odds ratios"]
+    "name",
+    [
+        "information",
+        "divergence",
+        "nonrobust",
+        "unconditional",
+        "robust",
+        "polyopt",
+        "odds ratios",
+        "local error",
+        "error in a cone",
+    ],
 )
 def test_what_is_proved_has_the_form_of_the_schema(name: str) -> None:
     document, rng = documents()[name], np.random.default_rng(10)

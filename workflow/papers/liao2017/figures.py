@@ -17,17 +17,18 @@ from ldpfrontier.practice.figure_style import PAGE_WIDTH, style
 from reproduction.plotting import Look, handle
 from reproduction.results.tables import select
 
-#: Colours of the two utilities; the mechanisms differ in marker and dash.
-RELATIVE, RENYI = "#0072B2", "#D55E00"
-
+#: In black what is optimal, as in the figures of the other papers.
 MECHANISMS = {
-    "optimal": Look("$W^*$, any number of outputs", "#7A7A7A", "", "-"),
-    "optimal_2": Look("$W^*$, 2 × 2", "#7A7A7A", "o", (0, (1, 1.6)), filled=False),
-    "eit": Look("$W'$ (E-IT)", "#7A7A7A", "^", (0, (4, 1.5))),
+    "optimal": Look("$W^*$, any number of outputs", "#000000", "", "-"),
+    "optimal_2": Look("$W^*$, 2 × 2", "#000000", "o", (0, (1, 1.6)), filled=False),
+    "eit": Look("$W'$ (E-IT)", "#D55E00", "^", (0, (4, 1.5))),
 }
 
-#: In the strips only.
+#: An exhaustive search for W*, with 2 x 2 channels.
 SEARCH = Look("$W^*$, search in steps of 1/{}", "#009E73", "", "-")
+
+#: The best channel with any number of outputs is a band behind the others, with which it nearly coincides.
+_BEHIND = {"linewidth": 4.0, "alpha": 0.25, "solid_capstyle": "butt"}
 
 INSTANCES = {
     "Pair 1": Look("Pair 1", "#0072B2", "o", "-"),
@@ -40,6 +41,12 @@ INSTANCES = {
 
 #: Titles of instances whose names do not say enough.
 _TITLES = {"Three letters, rare": "Three letters, one of them rare (5%, 1%)"}
+
+#: By the metric of a utility that is normalized, in the order of the panels.
+_DIVERGENCES = {
+    "normalized_relative_entropy": "relative entropy",
+    "normalized_renyi": "Rényi divergence",
+}
 
 _PERCENT = FuncFormatter(lambda x, _: f"{100 * x:g}%")
 _LEAKAGE = r"leakage $\epsilon\,/\,\min_k H(p_k)$"
@@ -123,122 +130,114 @@ def utilities(
     *,
     steps: int | None = None,
     named: Mapping[str, float] | None = None,
-    columns: int = 2,
 ) -> Figure:
-    """Draw normalized utility against normalized leakage, one panel per instance (Figures 2 and 3).
+    """Draw normalized utility against normalized leakage, one row of panels per instance (Figures 2 and 3).
 
-    Relative entropy is on the left axis; Renyi divergence, where there is one, on the right axis, whose scale
-    keeps the curves apart. What the text says is about leakages that are next to nothing on these axes: below
-    each panel is a strip with shares of the 2 x 2 optimum on a logarithmic one.
+    Relative entropy and, where there is one, Renyi divergence stand side by side on equal axes. What the text
+    says is about leakages that are next to nothing on these axes: a third panel has shares of the 2 x 2
+    optimum on a logarithmic one.
 
     Parameters
     ----------
     table, grid : DataFrame
         The tables ``sweeps`` and ``grid``, of any number of instances.
     instances : sequence of str
-        Panels in their order.
+        Rows in their order.
     steps : int, optional
-        Of the exhaustive search in the strips; without it there are none.
+        Of the exhaustive search; without it there is none, and there are no shares.
     named : mapping of str to float, optional
         By instance the leakage over min H that the text names.
-    columns : int
-        Panels beside each other.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    rows = math.ceil(len(instances) / columns)
     shown = select(table, instance=instances)
-    has_renyi = (shown["metric"] == "normalized_renyi").any()
+    search = f"grid_{steps}"
+    looks = {**MECHANISMS, **({search: replace(SEARCH, label=SEARCH.label.format(steps))} if steps else {})}
+    divergences = {
+        metric: words for metric, words in _DIVERGENCES.items() if (shown["metric"] == metric).any()
+    }
+    columns = len(divergences) + bool(steps)
     with style():
-        strips = 2 if steps else 1
-        figure = Figure(figsize=(PAGE_WIDTH, 0.75 + (2.2 + 0.95 * (strips - 1)) * rows))
-        ratios = [2.2, 0.95][:strips] * rows
-        axes = figure.subplots(rows * strips, columns, squeeze=False, height_ratios=ratios)
-        panels, below = axes[::strips].ravel(), axes[strips - 1 :: strips].ravel()
-        for place, (letter, instance) in enumerate(zip("abcdefghijklmnop", instances, strict=False)):
+        figure = Figure(figsize=(PAGE_WIDTH, 0.75 + 1.75 * len(instances)))
+        axes = figure.subplots(len(instances), columns, squeeze=False)
+        for row, letter, instance in zip(axes, "abcdefghijklmnop", instances, strict=False):
             part = select(shown, instance=instance)
-            _panel(panels[place], part)
-            panels[place].set_title(f"({letter}) {_TITLES.get(instance, instance)}", loc="left")
             if steps:
-                search = select(grid, instance=instance, mechanism=f"grid_{steps}")
-                _strip(below[place], pd.concat([part, search]), f"grid_{steps}", (named or {}).get(instance))
-        for ax in (*panels[len(instances) :], *below[len(instances) :]):
-            ax.set_axis_off()
+                part = pd.concat([part, select(grid, instance=instance, mechanism=search)])
+            _utility_panels(row[: len(divergences)], part, divergences, looks)
+            row[0].set_title(f"({letter}) {_TITLES.get(instance, instance)}", loc="left")
+            if steps:
+                _shares_panel(row[-1], part, looks, (named or {}).get(instance))
         figure.supxlabel(_LEAKAGE, fontsize=9)
-        # Grey stands for both colours; where there is one, the legend has it.
-        looks = [look for name, look in MECHANISMS.items() if name in set(shown["mechanism"])]
-        handles = [handle(look if has_renyi else replace(look, colour=RELATIVE)) for look in looks]
-        if steps:
-            handles.append(handle(replace(SEARCH, label=SEARCH.label.format(steps))))
-        if has_renyi:
-            handles += [
-                Line2D([], [], color=RELATIVE, linewidth=2.6, label="relative entropy (left axis)"),
-                Line2D([], [], color=RENYI, linewidth=0.7, label="Rényi divergence (right axis)"),
-            ]
+        if len(divergences) > 1:
             figure.supylabel("utility / utility without privacy", fontsize=9)
         else:
             figure.supylabel(r"$\min_k D(p_kW\,\|\,p_1W)\,/\,\min_k D(p_k\|p_1)$", fontsize=9)
-        beside = 3 if has_renyi else len(handles)
+        found = {*shown["mechanism"], search}
         figure.legend(
-            handles=handles, loc="outside upper center", ncols=beside, columnspacing=1.4, handlelength=2.5
-        )
+            handles=[
+                Line2D([], [], **look.line(**(_BEHIND if name == "optimal" else {})))
+                for name, look in looks.items()
+                if name in found
+            ],
+            loc="outside upper center", ncols=4, columnspacing=1.4, handlelength=2.5,
+        )  # fmt: skip
     return figure
 
 
-def _panel(ax: Axes, rows: pd.DataFrame) -> None:
+def _utility_panels(
+    panels: Sequence[Axes], rows: pd.DataFrame, divergences: Mapping[str, str], looks: Mapping[str, Look]
+) -> None:
+    """Draw the utility of every mechanism, a panel for each divergence, on equal axes."""
     least = float(select(rows, metric="min_entropy")["value"].iloc[0])
-    for metric, colour in (("normalized_relative_entropy", RELATIVE), ("normalized_renyi", RENYI)):
-        part = select(rows[np.isfinite(rows["epsilon"])], metric=metric)
+    rows = rows[np.isfinite(rows["epsilon"]) & rows["metric"].isin(divergences)]
+    # The search is made at larger leakages, too, which the text names.
+    rows = rows[rows["epsilon"] <= select(rows, mechanism="optimal")["epsilon"].max()]
+    top = 1.06 * float(rows["value"].max())
+    # Markers evenly along the axis, although the grid of leakages is geometric.
+    marks = np.linspace(0.0, 1.0, 9)[1:]
+    for ax, (metric, words) in zip(panels, divergences.items(), strict=True):
+        part = select(rows, metric=metric)
         if part.empty:
+            ax.set_axis_off()
             continue
-        on = ax if colour == RELATIVE else ax.twinx()
-        top = float(part["value"].max())
-        # Markers evenly along the axis, although the grid of leakages is geometric.
-        marks = np.linspace(0.0, 1.0, 9)[1:]
-        for order, (name, look) in enumerate(MECHANISMS.items()):
+        for order, (name, look) in enumerate(looks.items()):
             curve = part[part["mechanism"] == name].sort_values("epsilon")
             if curve.empty:
                 continue
             x, y = curve["epsilon"].to_numpy() / least, curve["value"].to_numpy()
             at = np.unique(np.abs(x[:, None] - x[-1] * (marks - 0.04 * order)).argmin(axis=0)).tolist()
-            x, y = np.append(0.0, x), np.append(0.0, y)
-            # In grey, the two divergences are told apart by the width.
-            on.plot(
-                x, y, zorder=3 + order,
-                **(look.line(color=colour, linewidth=1.3 if colour == RELATIVE else 0.7)
-                   | {"markeredgecolor": colour}),
-                markevery=[k + 1 for k in at],
+            ax.plot(
+                np.append(0.0, x), np.append(0.0, y), zorder=3 + order, markevery=[k + 1 for k in at],
+                **look.line(**(_BEHIND if name == "optimal" else {})),
             )  # fmt: skip
-            on.lines[-1].set_markerfacecolor(colour if look.filled else "white")
-        on.set_ylim(0.0, top * (1.04 if colour == RELATIVE else 1.45))
-        if set(rows["metric"]) >= {"normalized_relative_entropy", "normalized_renyi"}:
-            on.tick_params(axis="y", colors=colour)
-        if colour == RENYI:
-            on.spines["right"].set_visible(True)
-            on.grid(visible=False)
-    ax.set_xlim(left=0.0)
-    ax.xaxis.set_major_formatter(_PERCENT)
+        ax.text(0.04, 0.96, words, transform=ax.transAxes, ha="left", va="top", fontsize=8)
+        ax.set_xlim(left=0.0)
+        ax.set_ylim(0.0, top)
+        ax.xaxis.set_major_formatter(_PERCENT)
 
 
-def _strip(ax: Axes, rows: pd.DataFrame, search: str, named: float | None) -> None:
-    """Draw shares of the 2 x 2 optimum in relative entropy: of W', and of an exhaustive search."""
+def _shares_panel(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, Look], named: float | None) -> None:
+    """Draw the shares of the 2 x 2 optimum that other mechanisms have, in relative entropy."""
     least = float(select(rows, metric="min_entropy")["value"].iloc[0])
     part = select(rows[np.isfinite(rows["epsilon"])], metric="relative_entropy")
     wide = part.pivot_table("value", "epsilon", "mechanism").dropna(subset=["eit"])
-    for name, look in ((search, SEARCH), ("eit", MECHANISMS["eit"])):
-        options = look.line(marker="", linewidth=1.0) | ({"color": RELATIVE} if name == "eit" else {})
+    for name, look in looks.items():
+        if name == "optimal_2":
+            continue
         share = wide[name] / wide["optimal_2"]
         # Where a search finds no channel but the constant ones, it has no share to show.
-        ax.plot(wide.index / least, share.where(share > 1e-6), **options)
+        ax.plot(
+            wide.index / least, share.where(share > 1e-6),
+            **look.line(marker="", **(_BEHIND if name == "optimal" else {})),
+        )  # fmt: skip
     if named is not None:
         ax.axvline(named, color="#333333", linewidth=0.9, linestyle=(0, (1, 1.5)))
     ax.set_xscale("log")
     ax.set_ylim(0.0, 1.1)
-    ax.set_yticks([0.0, 0.5, 1.0])
-    ax.set_ylabel("share of\n$W^*$, 2 × 2", fontsize=7)
-    ax.tick_params(labelsize=7)
+    ax.set_ylabel("share of $W^*$, 2 × 2")
     ax.xaxis.set_major_formatter(_PERCENT)
 
 

@@ -9,19 +9,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import ListedColormap, PowerNorm
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import NullLocator
 
-from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, style
+from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, SHADES, shades_norm, style
 from ldpfrontier.types import FloatArray
 from papers.lopuhaa2024.catalogue import MECHANISMS, STATED
 from papers.lopuhaa2024.summaries import NO, UNKNOWN, YES, require_one
 from reproduction.results.tables import SKIPPED, select
-
-#: Colours of NMI, by its square root: linear ones would not show low levels, nor logarithmic ones high ones.
-_CELLS, _NORM = "cividis", PowerNorm(0.5, 0.0, 1.0)
 
 #: What a pair without a number is marked with, and the colours of answers.
 _MISSING: dict[str, Any] = {"marker": "x", "color": "#999999", "s": 3.0, "linewidths": 0.4}
@@ -59,7 +56,7 @@ def utility(table: pd.DataFrame) -> Figure:
         for (i, epsilon), (j, name) in ((a, b) for a in enumerate(levels) for b in enumerate(shown)):
             grid = _grid(select(rows, epsilon=epsilon, mechanism=name), "value", [*names])
             ax = axes[i, j]
-            ax.imshow(grid, cmap=_CELLS, norm=_NORM, interpolation="nearest")
+            ax.imshow(grid, cmap=SHADES, norm=shades_norm(), interpolation="nearest")
             _map(ax, names, grid, left=j == 0, below=i == len(levels) - 1)
             if i == 0:
                 ax.set_title(MECHANISMS[name].label.replace(", ", ",\n").replace(" (", "\n("), fontsize=7.5)
@@ -67,7 +64,12 @@ def utility(table: pd.DataFrame) -> Figure:
                 ax.yaxis.set_label_position("right")
                 ax.set_ylabel(f"{EPSILON} = {epsilon:g}", fontsize=8)
         bar = figure.colorbar(
-            ScalarMappable(_NORM, _CELLS), ax=axes, location="bottom", fraction=0.03, aspect=50, pad=0.02
+            ScalarMappable(shades_norm(), SHADES),
+            ax=axes,
+            location="bottom",
+            fraction=0.03,
+            aspect=50,
+            pad=0.02,
         )
         bar.set_ticks([0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
         bar.ax.xaxis.set_major_formatter("{x:g}")

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, PercentFormatter
 
 from ldpfrontier.practice.figure_style import EPSILON
-from papers.lopuhaa2024.catalogue import ACQUAINTANCES, NESTED_CLASSES, WHOLE
+from papers.lopuhaa2024.catalogue import ACQUAINTANCES, NESTED_CLASSES, PROMISES, WHOLE
 from papers.lopuhaa2024.panels import (
     FRONTIER,
     LOOKS,
@@ -32,8 +32,10 @@ from reproduction.results.tables import select
 #: In the legend, of mechanisms as they are.
 _HOLLOW = Look("hollow: uncalibrated", "#333333", "o", "", filled=False)
 
-#: The optimum against acquaintances.
-_ACQUAINTANCES = Look("Optimum against acquaintances", "#E69F00", "P", "-")
+#: The optimum against acquaintances, in the colour that this promise has in all figures.
+_ACQUAINTANCES = Look(
+    "Optimum against acquaintances", PROMISES["intervals"].colour, PROMISES["intervals"].marker, "-"
+)
 
 #: The horizontal axis of the figure of drifts.
 _SURVIVED = f"share of drifted distributions at which the level is at most {EPSILON}"
@@ -92,14 +94,18 @@ def steps(table: pd.DataFrame) -> Figure:
         lowest = float(rows["polyopt"].min())
         _set_nmi_axis(ax, lowest * min((lowest / _TOP) ** 0.2, 0.65))
 
-    shown = [entry(LOOKS[name], linestyle="") for name in NESTED_CLASSES]
-    shown += [entry(FRONTIER, linewidth=0.9), entry(LOOKS["nr"])]
+    shown = [entry(LOOKS["nr"])]
+    shown += [entry(look, linestyle="") for name, look in LOOKS.items() if name in NESTED_CLASSES]
+    shown += [entry(FRONTIER, linewidth=0.9)]
     shown += [Line2D([], [], linestyle="", marker=r"$×$", color="#333333", label=_FACTOR)]
     return plot_panels(by_pair(table), panel, NMI, share_x=False, share_y=False, legend=shown)
 
 
 def calibrated(table: pd.DataFrame) -> Figure:
-    """Plot mechanisms as they are and at equal realized privacy, one panel per pair of attributes.
+    """Plot mechanisms as they are and at equal realized privacy, two panels per pair of attributes.
+
+    The upper axis is logarithmic and shows all of them, the lower one is linear and shows what separates the
+    best ones.
 
     Parameters
     ----------
@@ -114,7 +120,7 @@ def calibrated(table: pd.DataFrame) -> Figure:
     """
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
-        levels = sorted(set(rows["epsilon"]))
+        levels, linear = sorted(set(rows["epsilon"])), "linear" in rows
         present = [name for name in LOOKS if name in set(rows["mechanism"])]
         shift = dict(zip(present, np.linspace(-0.3, 0.3, len(present)), strict=True))
         for row in rows.to_dict("records"):
@@ -127,22 +133,27 @@ def calibrated(table: pd.DataFrame) -> Figure:
             ax.plot([at, at], [before, after], color=look.colour, linewidth=0.9, zorder=2)
             for value, face in ((before, "white"), (after, look.colour)):
                 ax.plot([at], [value], **line(look, linestyle="", markerfacecolor=face, zorder=3))
-            if row["mechanism"] == "polyopt" and math.isfinite(row["exact"] / after):
-                # The axis has room for decades, and these two are near each other.
+            if linear and row["mechanism"] == "polyopt" and math.isfinite(row["exact"] / after):
                 ax.annotate(
                     f"×{row['exact'] / after:.2f}", (place, row["bound"]), xytext=(0, 2),
                     textcoords="offset points", ha="center", va="bottom", fontsize=7.5,
                 )  # fmt: skip
         _set_level_axis(ax, rows["epsilon"])
-        _set_nmi_axis(ax, float(rows["nmi"].min()) / 1.5)
+        if linear:
+            ax.set_ylim(0.0, 1.02)
+        else:
+            _set_nmi_axis(ax, float(rows["nmi"].min()) / 1.5)
 
     found = [name for name in LOOKS if name in set(table["mechanism"])]
-    shown = [entry(FRONTIER, linewidth=0.9)]
-    shown += [entry(LOOKS[name], linestyle="", markerfacecolor=LOOKS[name].colour) for name in found]
-    shown += [entry(_HOLLOW, linestyle="")]
+    shown = [entry(LOOKS[name], linestyle="", markerfacecolor=LOOKS[name].colour) for name in found]
+    shown += [entry(FRONTIER, linewidth=0.9), entry(_HOLLOW, linestyle="")]
     if "polyopt" in found:
         shown += [Line2D([], [], linestyle="", marker=r"$×$", color="#333333", label=_CALIBRATED_FACTOR)]
-    return plot_panels(by_pair(table), panel, NMI, share_x=False, share_y=False, legend=shown)
+    above = by_pair(table)
+    below = {f"{title}: linear axis": rows.assign(linear=True) for title, rows in above.items()}
+    # An odd number of pairs fills its last row with the first linear panel.
+    panels = {**above, **below}
+    return plot_panels(panels, panel, NMI, share_x=False, share_y=False, legend=shown)
 
 
 def drift(table: pd.DataFrame) -> Figure:

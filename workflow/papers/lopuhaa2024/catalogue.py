@@ -40,6 +40,14 @@ WITH_ODDS, WITH_INTERVALS = "association_epsilon", "association_epsilon_interval
 #: That of the level of S for those who know, under the estimate, that U is one of two values.
 ONE_OF_TWO = "one_of_two_epsilon"
 
+#: Metrics of what reports tell about S alone and about U alone, I(S; Y) and I(U; Y).
+ABOUT_SENSITIVE, ABOUT_USEFUL = "information_sensitive", "information_useful"
+
+#: What is estimated from reports, and the metric of the error: n MSE of the probabilities of all cells, and
+#: of the distribution of S.
+CELLS, SENSITIVE = "cells", "sensitive"
+ERRORS = {CELLS: "error_cells", SENSITIVE: "error_sensitive"}
+
 #: The best mechanism that is private under every distribution of (S, U).
 UNCONDITIONAL = "unconditional"
 
@@ -56,7 +64,7 @@ class Promise(NamedTuple):
         In legends and in tables to read.
     name : str
         The optimum with this promise, in tables of results.
-    colour, marker, dash
+    colour, marker, dash, filled
         Of its curve; as in `reproduction.plotting.Look`.
     second_level : bool
         Whether it has the level given U as well.
@@ -68,16 +76,61 @@ class Promise(NamedTuple):
     marker: str
     dash: Any = "-"
     second_level: bool = False
+    filled: bool = True
 
 
-#: By the name that tables use, the weakest first.
+#: By the name that tables use, the weakest first. A promise has one colour in all figures, which is that of
+#: no mechanism but its optimum.
 PROMISES: Mapping[str, Promise] = {
     "outsiders": Promise("outsiders (optimum over F)", "exact", "#882255", "*", (0, (1, 1.2))),
-    "insiders": Promise("outsiders and insiders", "exact", "#D55E00", "^", (0, (5, 1.5)), second_level=True),
-    "known": Promise("acquaintances, odds ratios known", "association_known", "#56B4E9", "s"),
-    "intervals": Promise("acquaintances, odds ratios in intervals", "association", "#0072B2", "o"),
-    "anyone": Promise("anyone", UNCONDITIONAL, "#000000", "D", (0, (4, 1.5, 1, 1.5))),
+    "insiders": Promise("outsiders and insiders", "exact", "#CC6677", "^", (0, (5, 1.5)), second_level=True),
+    "known": Promise(
+        "acquaintances, odds ratios known", "association_known", "#E69F00", "s", (0, (3, 1)), filled=False
+    ),
+    "intervals": Promise("acquaintances, odds ratios in intervals", "association", "#E69F00", "P"),
+    "anyone": Promise("anyone", UNCONDITIONAL, "#6699CC", "D", (0, (4, 1.5, 1, 1.5))),
 }
+
+
+class Design(NamedTuple):
+    """A mechanism with the least error of estimates, by whom it protects S from at a level.
+
+    Attributes
+    ----------
+    label : str
+        In legends and in tables to read.
+    colour, marker, dash
+        Of its curve; as in `reproduction.plotting.Look`.
+    both_levels : bool
+        Whether it is also computed with the level given U.
+    """
+
+    label: str
+    colour: str
+    marker: str
+    dash: Any = "-"
+    both_levels: bool = False
+
+
+#: By the name that configurations use, the weakest promise first: outsiders, by the class of PolyOpt with
+#: distinct pairs, the projections of F, and F itself; acquaintances; anyone; and, for all of X, anyone.
+DESIGNS: Mapping[str, Design] = {
+    "set": Design("outsiders, over F", "#882255", "*", both_levels=True),
+    "projections": Design("outsiders, projections of F", "#332288", "X"),
+    "simplices": Design("outsiders, simplices as PolyOpt", "#D55E00", "^", both_levels=True),
+    "acquaintances": Design("acquaintances", "#0072B2", "o"),
+    "anyone": Design("anyone", "#000000", "D", (0, (4, 1.5, 1, 1.5))),
+    "ldp": Design("anyone, all of the record (LDP)", "#7A7A7A", "v", (0, (2, 1.2))),
+}
+
+
+def designed(name: str) -> str:
+    """Return the name of a design in tables of results, where a class of mechanisms may have the same."""
+    return f"least_error_{name}"
+
+
+#: The design for the distribution of S alone, which is the best one under every promise.
+FOR_SENSITIVE = designed(SENSITIVE)
 
 
 @dataclass(frozen=True)
@@ -137,7 +190,8 @@ NESTED_CLASSES: Mapping[str, Class] = {
 }
 
 #: By the name that configurations and tables use, in the order of legends. The colours are those of Okabe and
-#: Ito, and three of Tol's; marker, filling and dash differ too, so that curves can be told apart in grey.
+#: Ito, three of Tol's, and a brown; what is optimal for a known distribution is black, as in the figures of
+#: the other papers; marker, filling and dash differ too, so that curves can be told apart in grey.
 MECHANISMS: dict[str, Mechanism] = {
     "nr": Mechanism("NR (not robust)", "#000000", "", (0, (1, 1.2)), private=ESTIMATE),
     "exact": Mechanism("Best found over F", "#882255", "*", "-", private=SET),
@@ -147,7 +201,7 @@ MECHANISMS: dict[str, Mechanism] = {
     "polyopt": Mechanism("PolyOpt", "#0072B2", "o", "-"),
     "ir": Mechanism("IR", "#009E73", "s", (0, (5, 1.5)), filled=False),
     "ir_tight": Mechanism("IR, tight d", "#56B4E9", "s", (0, (3, 1))),
-    "ir_optimal": Mechanism("IR, optimal parts", "#E69F00", "P", (0, (6, 1.5, 1, 1.5)), heuristic=True),
+    "ir_optimal": Mechanism("IR, optimal parts", "#A6761D", "P", (0, (6, 1.5, 1, 1.5)), heuristic=True),
     "srr": Mechanism("SRR", "#CC79A7", "D", (0, (4, 1.5, 1, 1.5))),
     "grr": Mechanism("GRR", "#7A7A7A", "v", (0, (2, 1.2)), filled=False),
 }
@@ -157,6 +211,17 @@ OWN: Mapping[str, OwnMechanism] = registered("lopuhaa2024")
 MECHANISMS |= {
     own.name: Mechanism(own.label, own.colour, own.marker, "-", private=SET, heuristic=True)
     for own in OWN.values()
+}
+
+#: The labels of everything that tables of results have, in the order of tables to read.
+LABELS: Mapping[str, str] = {
+    **{name: mechanism.label for name, mechanism in MECHANISMS.items()},
+    "association_known": "Optimum, acquaintances, odds ratios known",
+    "association": "Optimum, acquaintances, odds ratios in intervals",
+    UNCONDITIONAL: "Optimum, anyone",
+    ACQUAINTANCES: f"Optimum against {ACQUAINTANCES}",
+    **{designed(name): f"Least error, {design.label}" for name, design in DESIGNS.items()},
+    FOR_SENSITIVE: "Least error of S, under any promise",
 }
 
 #: The mechanisms that the paper compares.

@@ -16,13 +16,11 @@ from papers.lopuhaa2024 import example
 from papers.lopuhaa2024.catalogue import NESTED_CLASSES
 from papers.lopuhaa2024.experiments import (
     ALL,
-    FIG2_LEVELS,
     PAPER,
     Place,
     Solution,
-    odds_of,
     place_of,
-    rows_of,
+    rows_of_fig2,
     solve,
 )
 from reproduction.results.certificates import DOCUMENTS, document_row
@@ -64,7 +62,7 @@ def fig2(
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("fig2", instance, beta, ball)
     solutions = list(solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds))
-    rows = RESULTS.table(rows_of(ball, place, solutions, levels=[*FIG2_LEVELS], odds=odds_of(counts, beta)))
+    rows = RESULTS.table(rows_of_fig2(ball, place, solutions, counts, beta))
     return rows, DOCUMENTS.table(_documents(ball, place, solutions))
 
 

@@ -40,6 +40,7 @@ from papers.lopuhaa2024.catalogue import (
     WITH_INTERVALS,
     WITH_ODDS,
 )
+from papers.lopuhaa2024.reported import measures
 from reproduction.own_channels import channel_of, require_private
 from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, SKIPPED, Row, result
 
@@ -347,7 +348,8 @@ def fig2(
     ``association_epsilon`` for acquaintances, with the odds ratios of the estimate, and
     ``association_epsilon_intervals`` with those in confidence intervals; ``unconditional_epsilon`` under
     every distribution of (S, U); ``ldp_epsilon`` between any two people. The
-    level for those who know U is the column `conditional_privacy` of every row.
+    level for those who know U is the column `conditional_privacy` of every row. What the reports tell of S
+    and of U alone, and how well tables are estimated from them, is measured as in `reported.measures`.
 
     Parameters
     ----------
@@ -379,7 +381,19 @@ def fig2(
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("fig2", instance, beta, ball)
     solutions = solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds)
-    return RESULTS.table(rows_of(ball, place, solutions, levels=[*FIG2_LEVELS], odds=odds_of(counts, beta)))
+    return RESULTS.table(rows_of_fig2(ball, place, solutions, counts, beta))
+
+
+def rows_of_fig2(
+    ball: RenyiBall,
+    place: Place,
+    solutions: Iterable[Solution],
+    counts: ArrayLike | pd.DataFrame,
+    beta: float,
+) -> Iterator[Row]:
+    """Yield the rows of Figure 2 of solutions, with all that is measured of their channels."""
+    odds = odds_of(counts, beta)
+    yield from rows_of(ball, place, solutions, levels=[*FIG2_LEVELS], odds=odds, reported=True)
 
 
 def orders(
@@ -440,6 +454,7 @@ def rows_of(
     *,
     levels: Collection[str] = (),
     odds: Mapping[str, OddsRatios] = MappingProxyType({}),
+    reported: bool = False,
 ) -> Iterator[Row]:
     """Yield the rows of solutions: their NMI, certified, and what they leak over F.
 
@@ -454,6 +469,8 @@ def rows_of(
         Levels of S to measure, as in `fig2`; over F it is measured in any case of what is not robust.
     odds : mapping of str to OddsRatios
         Odds ratios for which the level for acquaintances is measured, by metric.
+    reported : bool
+        Whether what `reported.measures` yields is measured.
     """
     h = entropy(ball.centre)
     for solution in solutions:
@@ -468,6 +485,8 @@ def rows_of(
                 yield solution.measured(place, metric, level, "nats")
             for metric, ratios in odds.items():
                 yield solution.measured(place, metric, acquaintance_level(channel, ratios), "nats")
+            for measure in measures(channel, ball.centre) if reported else ():
+                yield solution.measured(place, *measure)
         _log.info(
             "%s, order %g, epsilon %g: %s is %s, nmi %.6f <= %.6f %s",
             place["instance"], ball.order, solution.epsilon, solution.mechanism, solution.status,

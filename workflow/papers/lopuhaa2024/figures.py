@@ -17,6 +17,7 @@ from ldpfrontier.practice.figure_style import PAGE_WIDTH, style
 from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES, OF_THE_PAPER, OWN
 from papers.lopuhaa2024.notes import absent, tables
 from papers.lopuhaa2024.panels import (
+    EQUALITY,
     FRONTIER,
     LETTERS,
     LEVEL,
@@ -31,6 +32,7 @@ from papers.lopuhaa2024.panels import (
     plot_panels,
     set_plain_ticks,
 )
+from reproduction.plotting import graded
 from reproduction.results.batches import Rows, gather
 from reproduction.results.tables import select
 
@@ -46,16 +48,14 @@ _ON_TOP = {*OF_THE_PAPER, *OWN}
 #: Instances from which on a box says more than points.
 _BOX = 20
 
-#: Width of curves of fewer tables than that, and the line on which a mechanism leaks what it is asked for.
+#: Width of curves of fewer tables than that.
 _THIN = 0.7
-_EQUALITY: dict[str, Any] = {"color": "#333333", "linewidth": 0.7, "zorder": 2}
 
 #: Ticks of a logarithmic axis of privacy levels, nats.
 _LEVELS = (0.1, 0.2, 0.5, 1, 2, 5)
 
-#: What the figure of gains shows, and of which colours its sizes are.
+#: What the figure of gains shows.
 _GAINING = {"polyopt_distinct": "distinct pairs", "exact": "best found over F"}
-_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 
 def fig2(table: pd.DataFrame, bounds: pd.DataFrame | None = None) -> Figure:
@@ -157,7 +157,8 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        As `summaries.FIG4`, of one setting. What was computed on fewer instances than PolyOpt is left out.
+        As `summaries.FIG4`, of one setting. Quartiles of fewer than 20 tables have no band, and a single
+        table is one line. What was computed on fewer instances than PolyOpt is left out.
     mechanisms : sequence of str
         What to show.
 
@@ -171,13 +172,15 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
     bottom, top = ends.min(initial=0.05), ends.max(initial=5.0)
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
-        ax.axline((1.0, 1.0), (2.0, 2.0), **_EQUALITY)
+        ax.axline((1.0, 1.0), (2.0, 2.0), **line(EQUALITY))
         for name, curve in _curves(rows):
             look = LOOKS[name]
             epsilon = curve["epsilon"].to_numpy()
             low, high = (np.clip(curve[end].to_numpy(), bottom / 10.0, top * 10.0) for end in ("low", "high"))
-            ax.fill_between(epsilon, low, high, color=look.colour, alpha=0.18, linewidth=0)
-            for end, place in ((low, 0), (high, 1)):
+            most = curve["instances"].max()
+            if most >= _BOX:
+                ax.fill_between(epsilon, low, high, color=look.colour, alpha=0.18, linewidth=0)
+            for end, place in ((low, 0), (high, 1))[: 1 if most == 1 else 2]:
                 places = _marker_places(name, len(curve), place)
                 ax.plot(epsilon, end, markevery=places, **line(look, **_width(curve)))
         ax.set_xscale("log")
@@ -189,10 +192,7 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
 
     panels, label = by_size(rows), r"realized $\varepsilon^*$ (nats), middle half"
     shown = set(rows["mechanism"])
-    more: list[Artist] = [
-        Line2D([], [], label=r"$\varepsilon^* = \varepsilon$", **_EQUALITY),
-        *_thin_entry(rows),
-    ]
+    more: list[Artist] = [entry(EQUALITY), *_thin_entry(rows)]
     return plot_panels(panels, panel, label, legend=[*mechanisms_in(panels), *more])
 
 
@@ -277,7 +277,8 @@ def gain(summary: pd.DataFrame) -> Figure:
     matplotlib.figure.Figure
     """
     sizes = list(by_size(summary))
-    looks = dict(zip(sizes, zip(_COLOURS, "os^Dvp", strict=True), strict=False))
+    # Sizes are ordered and no mechanisms: they go from light to dark.
+    looks = {size: {**graded(i, len(sizes)), "marker": "os^Dvp"[i % 6]} for i, size in enumerate(sizes)}
     shown = [name for name in _GAINING if name in set(summary["mechanism"])] or [*_GAINING][:1]
     letters = iter(LETTERS)
     with style():
@@ -291,8 +292,8 @@ def gain(summary: pd.DataFrame) -> Figure:
                 # Quartiles of a few tables are not a band.
                 rows.loc[rows["instances"] < _BOX, ["low", "high"]] = np.nan
                 label = f"{str(size).replace(' x ', ' × ')} ({rows['instances'].max()})"
-                colour, marker = looks[str(size)]
-                look: dict[str, Any] = {"color": colour, "marker": marker, "label": label, "zorder": 2.5}
+                colour = looks[str(size)]["color"]
+                look: dict[str, Any] = {**looks[str(size)], "label": label, "zorder": 2.5}
                 if rows["instances"].max() < _BOX:
                     look |= {"markerfacecolor": "white", "linewidth": _THIN}
                 epsilon, low, high = rows["epsilon"], 100.0 * rows["low"], 100.0 * rows["high"]
@@ -354,7 +355,9 @@ def _thin_entry(rows: pd.DataFrame) -> list[Artist]:
     counts = rows.groupby(["size", "mechanism"])["instances"].max()
     if not ((counts < _BOX).any() and (counts >= _BOX).any()):
         return []
-    return [Line2D([], [], color="#333333", linewidth=_THIN, label=f"thin: fewer than {_BOX} tables")]
+    return [
+        Line2D([], [], color="#333333", linewidth=_THIN, label=f"thin, no band: fewer than {_BOX} tables")
+    ]
 
 
 def _basis(rows: pd.DataFrame, shown: Set[str]) -> str:

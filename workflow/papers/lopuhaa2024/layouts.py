@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.lopuhaa2024.catalogue import ACQUAINTANCES, DRIFTS, MECHANISMS, NESTED_CLASSES, PROMISES, STATED
+from papers.lopuhaa2024.catalogue import (
+    CELLS,
+    DRIFTS,
+    LABELS,
+    MECHANISMS,
+    NESTED_CLASSES,
+    PROMISES,
+    SENSITIVE,
+    STATED,
+)
 from papers.lopuhaa2024.summaries import (
     ANSWERS,
     NO,
@@ -94,10 +103,7 @@ def drift(table: pd.DataFrame) -> pd.DataFrame:
     wide = _sorted(wide, "size", "instance", "epsilon", "mechanism", "factor")
     spreads = " / ".join(f"{x:,.0f}" for x in sorted(set(table["records"]), reverse=True))
     texts = _name_columns(wide) | {
-        "mechanism": [
-            f"Optimum against {name}" if name == ACQUAINTANCES else MECHANISMS[name].label
-            for name in wide["mechanism"]
-        ],
+        "mechanism": [LABELS[name] for name in wide["mechanism"]],
         "radius": [f"×{factor:g}" for factor in wide["factor"]],
         "NMI": _number_texts(wide["nmi"], ".4f"),
     }
@@ -155,9 +161,7 @@ def attackers(table: pd.DataFrame) -> pd.DataFrame:
     table : DataFrame
         As `attackers.ATTACKERS`. Of its privacy levels those nearest to 0.3, 1 and 3 nats are shown.
     """
-    epsilons = table["epsilon"].unique()
-    shown = {epsilons[np.abs(epsilons - level).argmin()] for level in (0.3, 1.0, 3.0)}
-    table = table[table["epsilon"].isin(shown)]
+    table = _few_levels(table)
     table = _sorted(table, "size", "instance", "epsilon", "mechanism")
     texts = _name_columns(table) | {
         "mechanism": [MECHANISMS[name].label for name in table["mechanism"]],
@@ -168,6 +172,57 @@ def attackers(table: pd.DataFrame) -> pd.DataFrame:
         "every distribution": _level_texts(table["everywhere"], ".4f"),
         "of (S, U)": _level_texts(table["any_inputs"], ".4f"),
     }
+    return pd.DataFrame(texts, dtype="str")
+
+
+def disclosure(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay out what reports are about: a row per pair, level and mechanism, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `people.DISCLOSURE`; privacy levels as of `attackers`.
+    """
+    table = _few_levels(table)
+    table = _sorted(table, "size", "instance", "epsilon", "mechanism", "conditional_epsilon")
+    names = {
+        "NMI": "nmi",
+        "I(X;Y)": "information",
+        "I(S;Y)": "sensitive",
+        "I(U;Y|S)": "useful_given",
+        "I(U;Y)": "useful",
+        "I(S;Y|U)": "sensitive_given",
+    }
+    texts = _name_columns(table) | _mechanism_columns(table)
+    texts |= {name: _number_texts(table[column], ".4f") for name, column in names.items()}
+    return pd.DataFrame(texts, dtype="str")
+
+
+def people(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay out how many people are needed: a row per pair, level and mechanism, small tables first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `people.PEOPLE`; the privacy levels of each pair are those that have a least error.
+    """
+    place = ["size", "instance", "beta", "order", "epsilon"]
+    table = table.merge(table.loc[table["bound"].notna(), place].drop_duplicates())
+    key = [*place, "mechanism", "conditional_epsilon"]
+    cells, sensitive = (
+        table[table["target"] == target].set_index(key)[["people", "error", "bound"]]
+        for target in (CELLS, SENSITIVE)
+    )
+    wide = cells.join(sensitive.add_suffix(" of S"), how="outer").reset_index()
+    wide = _sorted(wide, "size", "instance", "epsilon", "mechanism", "conditional_epsilon")
+    names = {"people": "all cells", "people of S": "S alone"}
+    texts = _name_columns(wide) | _mechanism_columns(wide)
+    texts |= {
+        name: _number_texts(wide[column], ",.0f").replace("inf", "cannot be estimated")
+        for column, name in names.items()
+    }
+    for column, name in (("error", "n MSE, all cells"), ("bound", "Bound")):
+        texts[name] = _level_texts(wide[column], ".5g")
     return pd.DataFrame(texts, dtype="str")
 
 
@@ -209,7 +264,7 @@ def _sorted(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """Sort a table by columns: small sizes first, mechanisms as in legends."""
     keys: dict[Hashable, Callable[[Any], Any]] = {
         "size": small_first,
-        "mechanism": [*MECHANISMS, ACQUAINTANCES].index,
+        "mechanism": [*LABELS].index,
         "promise": [*PROMISES].index,
     }
     return table.sort_values(
@@ -218,6 +273,21 @@ def _sorted(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
         kind="stable",
         ignore_index=True,
     )
+
+
+def _few_levels(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with those privacy levels that are nearest to 0.3, 1 and 3 nats."""
+    epsilons = table["epsilon"].unique()
+    shown = {epsilons[np.abs(epsilons - level).argmin()] for level in (0.3, 1.0, 3.0)}
+    return table[table["epsilon"].isin(shown)]
+
+
+def _mechanism_columns(table: pd.DataFrame) -> dict[str, Any]:
+    """Return the label of the mechanism of a row and the level that is asked for given U."""
+    return {
+        "mechanism": [LABELS[name] for name in table["mechanism"]],
+        "k": ["-" if math.isinf(k) else f"{k:g}" for k in table["conditional_epsilon"]],
+    }
 
 
 def _name_columns(table: pd.DataFrame) -> dict[str, pd.Series[str]]:

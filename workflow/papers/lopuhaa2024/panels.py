@@ -28,6 +28,9 @@ LOOKS = {name: Look(**mechanism.look) for name, mechanism in MECHANISMS.items()}
 #: What no robust mechanism passes: the bound of the optimum over F.
 FRONTIER = Look("Upper bound over F", LOOKS["exact"].colour, "", "-")
 
+#: Where a level is the one that was asked for: a wide line behind the curves.
+EQUALITY = Look(f"level asked for, {EPSILON}", "#BBBBBB", "", "-")
+
 NMI = r"$I_{\hat P}(X;Y)\,/\,H(X)$"
 LEVEL = f"privacy level {EPSILON} (nats)"
 
@@ -144,7 +147,9 @@ def entry(look: Look, **options: Any) -> Line2D:
 
 def line(look: Look, **options: Any) -> dict[str, Any]:
     """Return the options of a line whose markers look equally large."""
-    sizes = {"markersize": _SIZES[look.marker]} if look.marker in _SIZES else {}
+    sizes: dict[str, Any] = {"markersize": _SIZES[look.marker]} if look.marker in _SIZES else {}
+    if look is EQUALITY:
+        sizes = {"linewidth": 2.5, "zorder": 1}
     return look.line(**sizes, **options)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.catalogue import DESIGNS, MECHANISMS
 from papers.lopuhaa2024.pairs import (
     DATA,
     PartsByName,
@@ -133,6 +133,28 @@ def promises(configuration: Mapping[str, Any]) -> PartsByName:
         lambda paper, study, pair: {"max_nodes": study["max_nodes"], **solver_of(paper, study)},
         chunks=configuration["lopuhaa2024"]["promises"]["chunks"],
     )
+
+
+def estimation(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of least errors: as many per pair as the study says."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["estimation"]
+    of_design = {name: sorted(map(float, levels)) for name, levels in study["designs"].items()}
+    grid = sorted({level for levels in of_design.values() for level in levels})
+    return {
+        name: {
+            **part,
+            "designs": {
+                design: kept
+                for design, levels in of_design.items()
+                if (kept := [level for level in levels if level in part["epsilons"]])
+            },
+            "mechanisms": list(study["mechanisms"]),
+            **solver_of(paper, study),
+        }
+        for pair in paper["pairs"][: study["pairs"]]
+        for name, part in chunks_of(paper, {"chunks": study["chunks"], **pair}, grid)
+    }
 
 
 def orders(configuration: Mapping[str, Any]) -> PartsByName:
@@ -375,7 +397,13 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
         yield from _unknown_mechanisms(f"{key}.mechanisms", pair.get("mechanisms", []))
         yield from _study_mechanisms(key, pair)
         yield from _pair_contradictions(key, pair, seen, configuration)
-    for study in ("drift", "atlas"):
+    designs = paper["estimation"]["designs"]
+    if not any(designs.values()):
+        yield "lopuhaa2024.estimation.designs has no privacy level; allowed is one or more, of any promise."
+    for name in designs:
+        if name not in DESIGNS:
+            yield f"lopuhaa2024.estimation.designs has {name!r}; allowed is one of {', '.join(DESIGNS)}."
+    for study in ("drift", "atlas", "estimation"):
         yield from _unknown_mechanisms(f"lopuhaa2024.{study}.mechanisms", paper[study]["mechanisms"])
     for name in paper["atlas"]["cells"]:
         if name not in MECHANISMS:

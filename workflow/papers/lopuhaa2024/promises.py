@@ -26,6 +26,7 @@ from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import ONE_OF_TWO, WITH_INTERVALS, WITH_ODDS
 from papers.lopuhaa2024.experiments import Solution, acquaintance_level, odds_of, place_of
+from papers.lopuhaa2024.reported import measures
 from papers.lopuhaa2024.second_level import solve_levels
 from reproduction.results.tables import RESULTS, SKIPPED, Row
 
@@ -51,7 +52,8 @@ def promises(
     "association_known" and "association"; on tables too large for them they are skipped. Every mechanism has
     the metrics ``mutual_information`` and ``nmi`` as in `experiments.fig2`, and its levels for acquaintances
     are measured, in nats: ``association_epsilon`` and ``association_epsilon_intervals``, and
-    ``one_of_two_epsilon``, that of those who know under the estimate that U is one of two values.
+    ``one_of_two_epsilon``, that of those who know under the estimate that U is one of two values; and so is
+    what `reported.measures` yields.
 
     Parameters
     ----------
@@ -88,6 +90,7 @@ def promises(
                 levels = {metric: acquaintance_level(channel, ratios) for metric, ratios in odds.items()}
                 levels[ONE_OF_TWO] = one_of_two_epsilon(channel, ball.centre)
                 rows += [solution.measured(place, name, level, "nats") for name, level in levels.items()]
+                rows += [solution.measured(place, *measure) for measure in measures(channel, ball.centre)]
             _log.info(
                 "%s, epsilon %g: %s has nmi %.6f <= %.6f",
                 instance, epsilon, solution.mechanism, solution.value / (h or 1.0),

@@ -8,20 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ldpfrontier.practice.figure_style import EPSILON
 from papers.lopuhaa2024.catalogue import PROMISES
-from papers.lopuhaa2024.panels import NMI, by_pair, entry, line, plot_panels
+from papers.lopuhaa2024.panels import EQUALITY, NMI, by_pair, entry, line, plot_panels
 from reproduction.plotting import Look
 from reproduction.results.tables import select
 
 #: How the optima of the promises look, in the order of the legend.
 _LOOKS = {
-    name: Look(promise.label, promise.colour, promise.marker, promise.dash)
+    name: Look(promise.label, promise.colour, promise.marker, promise.dash, promise.filled)
     for name, promise in PROMISES.items()
 }
-
-#: Where an acquaintance learns what was asked for.
-_EQUALITY = Look(f"level asked for, {EPSILON}", "#999999", "", "-")
 
 #: The upper end of the axis of levels: so many times the largest privacy level, nats.
 _TOP = 1.6
@@ -52,7 +48,7 @@ def promises(table: pd.DataFrame) -> Figure:
         ax.set_xlim(left=0.0)
         if of_levels:
             ends = [0.0, float(rows["epsilon"].max())]
-            ax.plot(ends, ends, **_EQUALITY.line(linewidth=2.5, zorder=1))
+            ax.plot(ends, ends, **line(EQUALITY))
             ax.set_ylim(0.0, top)
             ticks = np.linspace(0.0, top, 5)
             ax.set_yticks(ticks, [f"{'≥ ' if tick == top else ''}{tick:g}" for tick in ticks])
@@ -62,6 +58,6 @@ def promises(table: pd.DataFrame) -> Figure:
             ax.set_ylabel(NMI)
 
     shown = [Line2D([], [], linestyle="", label="protects from:"), *map(entry, _LOOKS.values())]
-    shown.append(entry(_EQUALITY, linewidth=2.5))
+    shown.append(entry(EQUALITY))
     panels = {**above, **below}
     return plot_panels(panels, panel, "", legend=shown, share_y=False)

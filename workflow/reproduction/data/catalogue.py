@@ -168,9 +168,12 @@ class OwnTable(DataSet):
     ----------
     count : str or None
         Column of the counts; None for a file of records.
+    missing : str or None
+        What becomes of missing values, as `count_values` accepts it; None refuses them.
     """
 
     count: str | None = "count"
+    missing: str | None = None
 
     @classmethod
     def from_entry(cls, name: str, entry: Mapping[str, Any]) -> OwnTable:
@@ -184,6 +187,7 @@ class OwnTable(DataSet):
             sha256="",
             attributes=(entry["sensitive"], entry["useful"]),
             count=entry.get("count", "count"),
+            missing=entry.get("missing"),
         )
 
     def path(self, resources: Path) -> Path:
@@ -202,7 +206,7 @@ class OwnTable(DataSet):
         try:
             stat = Path(path).stat()
             # Planning asks more than once; a file that changes meanwhile is another one.
-            found = _count_values(Path(path), a, b, self.count, stat.st_mtime_ns, stat.st_size)
+            found = _count_values(Path(path), a, b, self.count, self.missing, stat.st_mtime_ns, stat.st_size)
         except OSError as problem:
             raise DataError(f"{path}: {problem.strerror}.") from None
         except ValueError as problem:
@@ -222,8 +226,10 @@ class OwnTable(DataSet):
 
 
 @cache
-def _count_values(path: Path, a: str, b: str, count: str | None, *_: int) -> dict[Label, int]:
-    return count_values(path, [a], [b], count=count)
+def _count_values(
+    path: Path, a: str, b: str, count: str | None, missing: str | None, *_: int
+) -> dict[Label, int]:
+    return count_values(path, [a], [b], count=count, missing=missing)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,12 @@ from ldpfrontier.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class PublicOracle(Oracle):
-    """The cuts of the cone of averages w; columns have shape (a2,), attributes are those of `Oracle`."""
+    """The cuts of the cone of averages w; columns have shape (a2,).
+
+    Attributes are those of `Oracle`, and the conditional level in nats.
+    """
+
+    conditional_epsilon: float = 0.0
 
     @property
     def prior(self) -> FloatArray:
@@ -58,15 +63,6 @@ class PublicOracle(Oracle):
         top = most / (self._largest_probabilities * shrunk).max(axis=0)
         top = np.minimum(top, 1.0 / np.maximum(self.prior[0], 1e-300))
         return np.asarray(top * (1.0 + gamma(2 * self.ball.centre.size + 64)))
-
-    @property
-    def inequalities(self) -> FloatArray:
-        """None: averages have no entries to compare."""
-        return np.zeros((0, self.prior.size))
-
-    def raised(self, columns: FloatArray) -> FloatArray:
-        """Return the columns: there is nothing to raise."""
-        return columns
 
     def _cuts(self, columns: FloatArray, accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
         """Return the two means, (m, pairs, 2), and the cut, (m, pairs, a2), of every worst pair found."""

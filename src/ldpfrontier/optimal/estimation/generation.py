@@ -45,12 +45,15 @@ class Generated:
     weighted : Weighted
     bound : float
         On phi.
+    prices : Prices
+        Of that bound.
     rounds : int
         Rounds of column generation.
     """
 
     weighted: Weighted
     bound: float
+    prices: Prices
     rounds: int
 
 
@@ -74,6 +77,7 @@ def generate(
     inner = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
     gap, bound, work = max(SETTINGS.first_gap, inner), 0.0, 0.0
     best: Weighted | None = None
+    proving: Prices | None = None
     for rounds in range(1, max_rounds + 1):
         check_time()
         weighted = best_weights(problem, vectors, frame, gap, SETTINGS.max_rounds)
@@ -86,15 +90,18 @@ def generate(
         work += weighted.rounds * float(len(vectors)) ** 3
         last = rounds == max_rounds or (gap <= inner and largest <= end) or work > SETTINGS.most_work
         if last or rounds == 1 or largest <= max(SETTINGS.inner_share * tolerance, gap):
-            bound = max(bound, problem.bound(prices, pricing.excess(prices)))
+            excess = pricing.excess(prices)
+            if (proved := problem.bound(prices, excess)) > bound:
+                bound, proving = proved, prices.raised(excess, problem.p)
             if last or bound >= best.phi * (1.0 - tolerance):
                 break
-        gap = max(min(gap, SETTINGS.gap_share * largest), inner)
+        # The weights of the last round are those of the mechanism.
+        gap = inner if rounds + 1 == max_rounds else max(min(gap, SETTINGS.gap_share * largest), inner)
         vectors = np.vstack(
             [vectors[_kept(weighted, rounds)], found[above > 0.0][: SETTINGS.new_columns * n]]
         )
     assert best is not None
-    return Generated(best, bound, rounds)
+    return Generated(best, bound, proving or best.prices, rounds)
 
 
 def _kept(weighted: Weighted, rounds: int) -> IntArray:

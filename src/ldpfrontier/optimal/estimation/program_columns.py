@@ -7,13 +7,13 @@ Programs are those of both levels (`conditional.cone_program`), of acquaintances
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 import highspy
 import numpy as np
 
-from ldpfrontier.cones import Cone, Intersection, PolyhedralCone, conditional_cone
+from ldpfrontier.cones import ConditionalCone, Cone, Intersection, PolyhedralCone
 from ldpfrontier.numerics.highs import new_lp, solve
 from ldpfrontier.optimal.conditional.association_program import AssociationProgram
 from ldpfrontier.optimal.conditional.cone_program import ConeProgram
@@ -24,20 +24,19 @@ from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.types import FloatArray
 
 
-def with_both_levels(cone: Cone) -> Oracle | None:
-    """Return a cone of `robust_cone` with a finite conditional level, given as ``a & b`` or not, or None."""
-    if isinstance(cone, Oracle):
-        return cone if math.isfinite(cone.conditional_epsilon) else None
-    if not isinstance(cone, Intersection):
-        return None
-    for robust, other in ((cone.first, cone.second), (cone.second, cone.first)):
-        if not (isinstance(robust, Oracle) and isinstance(other, PolyhedralCone)):
-            continue
-        level = math.log(max(-float(other.inequalities.min(initial=0.0)), 1.0))
-        same = conditional_cone(robust.shape, level).inequalities
-        given = other.inequalities
-        if level > 0.0 and same.shape == given.shape and np.allclose(same, given, rtol=1e-15, atol=0.0):
-            return replace(robust, conditional_epsilon=min(level, robust.conditional_epsilon))
+class BothLevels(NamedTuple):
+    """A cone of `robust_cone`, and the conditional level in nats that columns have, too."""
+
+    robust: Oracle
+    level: float
+
+
+def with_both_levels(cone: Cone) -> BothLevels | None:
+    """Return the parts of `robust_cone` & `conditional_cone` at a level above 0; None for other cones."""
+    if isinstance(cone, Intersection):
+        for robust, other in ((cone.first, cone.second), (cone.second, cone.first)):
+            if isinstance(robust, Oracle) and isinstance(other, ConditionalCone) and other.level > 0.0:
+                return BothLevels(robust, other.level)
     return None
 
 
@@ -100,13 +99,28 @@ class PolyhedralProgram:
         return np.stack([inside / (inside @ self.scale), v])
 
 
-def program_of(cone: Cone, p: FloatArray) -> Program | None:
+class Programs(NamedTuple):
+    """Linear programs, a level of local differential privacy inside of their cone, and one given U of all.
+
+    Where none is known, mechanisms at the level have to be mixed with the one that tells nothing.
+    """
+
+    program: Program
+    level: float
+    level_given_useful: float = math.inf
+
+
+def programs_of(cone: Cone, p: FloatArray) -> Programs | None:
     """Return the linear programs of a cone for columns with p . v = 1; None if there are none."""
     if (both := with_both_levels(cone)) is not None:
-        return ConeProgram(both.ball, both.epsilon, both.conditional_epsilon, both.envelope)
+        robust, level = both
+        program = ConeProgram(robust.ball, robust.epsilon, level, robust.envelope)
+        return Programs(program, min(robust.epsilon, level), level)
     if isinstance(cone, AssociationCone) and cone.epsilon > 0.0:
-        return AssociationProgram(cone, p.reshape(cone.shape))
-    return PolyhedralProgram(cone, p) if isinstance(cone, PolyhedralCone) else None
+        return Programs(AssociationProgram(cone, p.reshape(cone.shape)), cone.epsilon, cone.epsilon)
+    if isinstance(cone, PolyhedralCone) and cone.least_constant_slack > 0.0:
+        return Programs(PolyhedralProgram(cone, p), SETTINGS.usual_level)
+    return None
 
 
 @dataclass(eq=False)

@@ -12,6 +12,8 @@ class EstimationSettings:
     # Stated limits.
     #: Relative gap to which the error is minimized by default.
     tolerance: float = 1e-4
+    #: The same where a bound is proved in a certificate.
+    proved_tolerance: float = 1e-6
     #: Steps of the interior-point method by default; 20 to 40 are usual.
     max_rounds: int = 200
     #: Rounds of column generation.
@@ -95,6 +97,8 @@ class EstimationSettings:
     polyhedral_programs: int = 6
     #: How many inequalities are added at once, for each input.
     polyhedral_cuts: int = 1
+    #: Level of closed forms that are mixed into a polyhedral cone, nats.
+    usual_level: float = 1.0
     #: Outputs of a closed form that a search by linear programs starts from, for each input.
     start_outputs: int = 12
     #: Their most steps.

@@ -21,8 +21,8 @@ centred here, A p = 0, so that phi is n MSE. Engines, as of `ldpfrontier.optimal
 - Local differential privacy of more inputs: columns are generated from those of closed forms (`staircases`).
 - Other cones, up to 16 inputs: columns are searched for (`cut_columns`), and the least error over a larger
   cone is the bound (`outer_rays`).
-- Larger tables with both levels, for acquaintances, or of polyhedral cones: columns are searched for by linear
-  programs (`program_columns`).
+- Larger tables with both levels, for acquaintances, or of polyhedral cones: columns are searched for by
+  linear programs (`program_columns`).
 """
 
 from __future__ import annotations
@@ -44,15 +44,21 @@ from ldpfrontier.optimal.estimation.cut_columns import CutColumns
 from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
 from ldpfrontier.optimal.estimation.generation import generate
 from ldpfrontier.optimal.estimation.outer_rays import outer_bound
-from ldpfrontier.optimal.estimation.program_columns import ProgramColumns, program_of, with_both_levels
+from ldpfrontier.optimal.estimation.program_columns import ProgramColumns, programs_of
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.staircases import Staircases
-from ldpfrontier.optimal.estimation.weights import Problem, best_weights
-from ldpfrontier.optimal.exact.association_cone import AssociationCone
+from ldpfrontier.optimal.estimation.weights import Prices, Problem, best_weights
 from ldpfrontier.optimal.general.solve import listed_rays, quick_mechanism
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
-from ldpfrontier.optimum import BROKEN, Optimum, checked_effort, keeps_time_limit, records_fallbacks
+from ldpfrontier.optimum import (
+    BROKEN,
+    Method,
+    Optimum,
+    checked_effort,
+    keeps_time_limit,
+    records_fallbacks,
+)
 from ldpfrontier.types import FloatArray, Intractable
 
 #: The name of what column generation finds, among closed forms.
@@ -117,32 +123,13 @@ def optimal_estimation(
     >>> best.status, round(best.value, 3)
     ('optimal', 5.034)
     """
-    check_cone(cone)
     tolerance, max_rounds = checked_effort(tolerance, max_rounds)
-    p = as_distribution(prior, "The prior")
-    inputs = math.prod(cone.shape)
-    if p.size != inputs:
-        raise ValueError(f"The prior has {p.size} entries and the cone has {inputs} inputs; they must agree.")
-    shape = cone.shape if cone.shape[0] > 1 else p.shape
-    table = (shape[0], shape[1]) if len(shape) == 2 else None
-    p = p.ravel() / p.sum()
-    rows = target_rows(target, inputs, table)
-    size = max(float(np.abs(rows).max()), 1e-300)
-    problem = Problem(p, rows / size)
+    problem, size = checked_problem(as_distribution(prior, "The prior"), cone, target)
+    p, rows, inputs = problem.p, problem.rows * size, problem.p.size
     if not problem.wanted.any():  # known without a report
         return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, "1", "min")
-    generations = min(max_rounds, SETTINGS.generation_rounds)
     try:
-        rays, ratio = listed_rays(cone), local_ratio(cone)
-        regime = choose("estimates", Call(inputs=inputs, listed=rays is not None, local=ratio is not None))
-        if rays is not None and isinstance(cone, PolyhedralCone):
-            found = _listed(problem, cone, rays, tolerance, max_rounds)
-        elif ratio is not None:
-            found = _large_alphabet(problem, ratio, tolerance, generations)
-        elif inputs > LIMITS.max_joint_cells:
-            found = _large_table(problem, cone, tolerance, generations)
-        else:
-            found = _by_cuts(problem, cone, tolerance, generations)
+        found, method = solved(problem, cone, tolerance, max_rounds)
     except TimeIsUp:
         channel = quick_mechanism(cone)
         value, least = (estimation_error(own, p, rows) for own in (channel, Channel(np.eye(inputs))))
@@ -152,30 +139,81 @@ def optimal_estimation(
         raise ArithmeticError(f"The value {value!r} is below its bound {bound!r}; the certificate fails.")
     bound = min(bound, value)
     status = "optimal" if value - bound <= tolerance * value else "bounded"
-    method = regime.method(
-        "columns of the cone" + (f", the least error has {found.name}" if found.name else "")
-    )
     return Optimum(found.channel, value, bound, status, found.rounds, "1", "min", method=method)
 
 
-class _Found(NamedTuple):
-    """A channel, a bound of phi of the problem, the steps that it took, and what is the best of several."""
+def checked_problem(p: FloatArray, cone: Cone, target: ArrayLike | None) -> tuple[Problem, float]:
+    """Return what is estimated, in units of its largest weight, and that.
+
+    Parameters
+    ----------
+    p : ndarray, any shape
+        Not negative, with a positive sum.
+    cone, target
+        As of `optimal_estimation`.
+
+    Raises
+    ------
+    ValueError
+        If they do not agree.
+    """
+    check_cone(cone)
+    inputs = math.prod(cone.shape)
+    if p.size != inputs:
+        raise ValueError(f"The prior has {p.size} entries and the cone has {inputs} inputs; they must agree.")
+    shape = cone.shape if cone.shape[0] > 1 else p.shape
+    rows = target_rows(target, inputs, (shape[0], shape[1]) if len(shape) == 2 else None)
+    size = max(float(np.abs(rows).max()), 1e-300)
+    return Problem(p.ravel() / p.sum(), rows / size), size
+
+
+class Found(NamedTuple):
+    """A channel, a bound of phi of the problem, the steps that it took, and what is the best of several.
+
+    The prices prove the bound, where all columns of the cone were compared with them.
+    """
 
     channel: Channel
     bound: float
     rounds: int
     name: str = ""
+    prices: Prices | None = None
 
 
-def _listed(
+def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> tuple[Found, Method]:
+    """Return what the engine of a cone finds, and which one it is.
+
+    Raises
+    ------
+    Intractable, TimeIsUp, ValueError
+        As `optimal_estimation`.
+    """
+    inputs, rays, ratio = problem.p.size, listed_rays(cone), local_ratio(cone)
+    regime = choose("estimates", Call(inputs=inputs, listed=rays is not None, local=ratio is not None))
+    rounds = min(max_rounds, SETTINGS.generation_rounds)
+    if rays is not None and isinstance(cone, PolyhedralCone):
+        found = _over_listed_rays(problem, cone, rays, tolerance, max_rounds)
+    elif ratio is not None:
+        found = _large_alphabet(problem, ratio, tolerance, rounds)
+    elif inputs > LIMITS.max_joint_cells:
+        found = _large_table(problem, cone, tolerance, rounds)
+    else:
+        found = _over_curved_cone(problem, cone, tolerance, rounds)
+    best = f", the least error has {found.name}" if found.name else ""
+    return found, regime.method(f"columns of the cone{best}")
+
+
+def _over_listed_rays(
     problem: Problem, cone: PolyhedralCone, rays: FloatArray, tolerance: float, max_rounds: int
-) -> _Found:
+) -> Found:
     """Return the best channel over all extreme rays, a bound, and the steps that it took."""
     vectors = _columns(cone, rays, problem.p)
     gap = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
     found = best_weights(problem, vectors, problem.frame(vectors), gap, max_rounds)
-    bound = problem.bound(found.prices, float(found.prices.excess(vectors).max()))
-    return _Found(cone.mix_inside(found.channel(SETTINGS.dropped * tolerance)), bound, found.rounds)
+    excess = float(found.prices.excess(vectors).max())
+    channel = cone.mix_inside(found.channel(SETTINGS.dropped * tolerance))
+    proving = found.prices.raised(excess, problem.p)
+    return Found(channel, problem.bound(found.prices, excess), found.rounds, prices=proving)
 
 
 def closed_forms(inputs: int, epsilon: float) -> dict[str, Channel]:
@@ -187,7 +225,7 @@ def closed_forms(inputs: int, epsilon: float) -> dict[str, Channel]:
     return forms
 
 
-def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds: int) -> _Found:
+def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds: int) -> Found:
     """Return the best of closed forms of local differential privacy and of column generation from them."""
     n, p = problem.p.size, problem.p
     forms = closed_forms(n, math.log(ratio))
@@ -204,16 +242,16 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds
     with suppress(TimeIsUp):
         found = generate(problem, vectors, Staircases(p, ratio), tolerance, max_rounds)
     if time_is_up():  # weights need not be those of a channel yet
-        return _Found(forms[best], 0.0, 0, best)
+        return Found(forms[best], 0.0, 0, best)
     forms[GENERATED] = found.weighted.channel(SETTINGS.dropped * tolerance)
     errors[GENERATED] = estimation_error(forms[GENERATED], p, problem.rows)
     # A closed form with as little error has simpler columns.
     if errors[GENERATED] * (1.0 + BROKEN) < errors[best]:
         best = GENERATED
-    return _Found(forms[best], found.bound, found.rounds, best)
+    return Found(forms[best], found.bound, found.rounds, best, found.prices)
 
 
-def _by_cuts(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> _Found:
+def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> Found:
     """Return the best channel that a search finds, and a bound by larger cones on small tables."""
     if not (problem.p > 0).all():
         raise ValueError(
@@ -236,60 +274,49 @@ def _by_cuts(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) ->
     used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
     known = np.vstack([start, weighted.vectors[used]])
     bound = outer_bound(problem, cone, known, weighted.phi, tolerance)
-    return _Found(weighted.channel(SETTINGS.dropped * inner), bound, found.rounds)
+    return Found(weighted.channel(SETTINGS.dropped * inner), bound, found.rounds)
 
 
-def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> _Found:
+def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> Found:
     """Return a good channel of a large table, and a weak bound."""
-    program = program_of(cone, problem.p)
-    if program is None or (level := _level(cone)) is None:
+    known = programs_of(cone, problem.p)
+    if known is None:
         raise Intractable(
             f"The cone has {problem.p.size} inputs and its extreme rays are not listed; beyond"
-            f" {LIMITS.max_joint_cells} inputs, only these are solved: polyhedral cones whose constant column is"
-            " inside, cones of acquaintances, and `robust_cone` with a conditional level (`robust_cone(...) &"
-            " conditional_cone(...)`)."
+            f" {LIMITS.max_joint_cells} inputs, only these are solved: polyhedral cones with the constant"
+            " column inside, cones of acquaintances, and `robust_cone` with a conditional level"
+            " (`robust_cone(...) & conditional_cone(...)`)."
         )
-    pricing = ProgramColumns(program, cone.shape, problem.p)
-    start = np.vstack([_known_columns(problem, cone, level), pricing.random()])
+    pricing = ProgramColumns(known.program, cone.shape, problem.p)
+    start = np.vstack([_known_columns(problem, cone, known.level), pricing.random()])
     found = generate(problem, start, pricing, tolerance, max_rounds)
     check_time()  # weights need not be those of a channel yet
     channel = found.weighted.channel(SETTINGS.dropped * tolerance)
     if isinstance(cone, PolyhedralCone):
-        return _Found(cone.mix_inside(channel), _bound_without_privacy(problem), found.rounds)
-    return _Found(channel, _bound_given_useful(problem, cone.shape, level), found.rounds)
-
-
-def _level(cone: Cone) -> float | None:
-    """Return a level at which local differential privacy keeps a promise, 1 of any polyhedral cone."""
-    if (both := with_both_levels(cone)) is not None:
-        return min(both.epsilon, both.conditional_epsilon)
-    if isinstance(cone, AssociationCone):
-        return cone.epsilon
-    return 1.0 if cone.least_constant_slack > 0.0 else None
+        without = estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows)
+        return Found(cone.mix_inside(channel), without * (1.0 - BROKEN), found.rounds)
+    return Found(channel, _bound_given_useful(problem, cone.shape, known.level_given_useful), found.rounds)
 
 
 def _known_columns(problem: Problem, cone: Cone, level: float) -> FloatArray:
-    """Return columns of closed forms in a cone, with p . v = 1, shape (m, inputs)."""
+    """Return columns of a closed form, and of secret randomized response, in a cone, shape (m, inputs).
+
+    Those of a cone for which no level is known are mixed with the one that tells nothing.
+    """
     n, p = problem.p.size, problem.p
-    forms = [randomized_response(n, level), *closed_forms(n, level).values()]
-    if cone.shape[0] > 1:
-        forms.append(secret_randomized_response(*cone.shape, level))
     most = max(SETTINGS.start_outputs * n, SETTINGS.least_kept)
-    forms = [channel for channel in forms if channel.n_outputs <= most]
+    forms = [form for form in closed_forms(n, level).values() if form.n_outputs <= most]
+    forms.append(randomized_response(n, level))
+    secret = secret_randomized_response(*cone.shape, level)
     if isinstance(cone, PolyhedralCone):
-        forms = [cone.mix_inside(channel) for channel in forms]
-    best = min(forms[:-1], key=lambda channel: estimation_error(channel, p, problem.rows))
-    columns = np.vstack([channel.matrix.T for channel in (best, forms[-1])])
+        forms, secret = [cone.mix_inside(form) for form in forms], cone.mix_inside(secret)
+    best = min(forms, key=lambda form: estimation_error(form, p, problem.rows))
+    columns = np.vstack([best.matrix.T, secret.matrix.T])
     return np.unique(columns / (columns @ p)[:, None], axis=0)
 
 
-def _bound_without_privacy(problem: Problem) -> float:
-    """Return the error of reports that are the records."""
-    return estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows) * (1.0 - BROKEN)
-
-
 def _bound_given_useful(problem: Problem, shape: tuple[int, int], level: float) -> float:
-    """Return the least error of mechanisms that tell u, and S at a level given u, or a bound of it.
+    """Return the least error of mechanisms that tell u, and S at the conditional level, or a bound of it.
 
     With p_u the distribution of S given u, of weight m_u, and A_u the columns of A for u, columns need have
     entries for one u only, and tr(A M^-1 A') is the sum of m_u tr(A_u M_u^-1 A_u'), each an error under LDP.

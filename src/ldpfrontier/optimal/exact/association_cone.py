@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.cones import BaseCone
+from ldpfrontier.cones import BaseCone, raised_to_level
 from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.optimal.exact.separation import pulled, raised_to_level
+from ldpfrontier.optimal.exact.separation import pulled
 from ldpfrontier.types import FloatArray, IntArray
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 

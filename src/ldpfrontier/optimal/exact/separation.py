@@ -9,13 +9,6 @@ for all pairs of conditional distributions (R_s, R_t) in the envelope: for s != 
 (``"projections"``, a larger envelope and a smaller cone), or all pairs of the simplices of PolyOpt around
 these (``"simplex"``, the largest envelope). For a column outside, the oracle returns the inequality that it
 violates most for every (s, t), a *cut*. Those returned so far make a polyhedron around the cone (`cut_pool`).
-
-With a conditional level k, columns are also private for one who knows u ::
-
-    v_{s,u} <= e^k v_{t,u}   for all u and s != t,
-
-which are finitely many cuts. Raising every v_{t,u} to e^-k max_s v_{s,u} meets them, and mixing with the
-constant column keeps them.
 """
 
 from __future__ import annotations
@@ -57,15 +50,12 @@ class Oracle(BaseCone):
         Whether two sensitive values share the budget, or each has all of it, or a simplex around that.
     pairs : {"all", "distinct"}
         Whether a sensitive value is also compared with itself, both sides at full budget.
-    conditional_epsilon : float
-        Level of S given U = u that columns may have, in nats, 0 or more; inf is no demand.
     """
 
     ball: RenyiBall
     epsilon: float
     envelope: Conditionals = "exact"
     pairs: Pairs = "distinct"
-    conditional_epsilon: float = math.inf
 
     @property
     def prior(self) -> FloatArray:
@@ -103,25 +93,10 @@ class Oracle(BaseCone):
         ball = self.ball
         return allowed_probabilities(ball.conditionals, ball.projected_radii[:, None], ball.order)
 
-    @cached_property
+    @property
     def inequalities(self) -> FloatArray:
-        """The cuts a . v <= 0 of the conditional level, shape (cuts, a1 a2); none where it is infinite."""
-        a1, a2 = self.ball.centre.shape
-        if math.isinf(self.conditional_epsilon):
-            return np.zeros((0, a1 * a2))
-        cells = np.arange(a1 * a2).reshape(a1, a2)
-        s, t = np.array(list(itertools.permutations(range(a1), 2)), dtype=np.intp).reshape(-1, 2).T
-        cuts = np.zeros((len(s) * a2, a1 * a2))
-        rows = np.arange(len(cuts))
-        cuts[rows, cells[s].ravel()] = math.exp(-self.conditional_epsilon)
-        cuts[rows, cells[t].ravel()] = -1.0
-        return cuts
-
-    def raised(self, columns: FloatArray) -> FloatArray:
-        """Return columns, (m, a1 a2), with entries raised until they meet the conditional level."""
-        if math.isinf(self.conditional_epsilon):
-            return columns
-        return raised_to_level(columns, self.ball.centre.shape, self.conditional_epsilon)
+        """None to begin with: all cuts come from columns outside, shape (0, inputs)."""
+        return np.zeros((0, self.prior.size))
 
     @cached_property
     def _pairs(self) -> ComparedPairs:
@@ -211,13 +186,13 @@ class Oracle(BaseCone):
         return np.asarray(self.worst(columns)[0].max(axis=1, initial=0.0))
 
     def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Raise entries to meet the conditional level, and mix with the constant column (`pulled`)."""
+        """Mix columns with the constant one, no more than needed (`pulled`)."""
 
         def worst(inside: FloatArray) -> tuple[FloatArray, Callable[[NDArray[np.bool_]], FloatArray]]:
             means, found = self._worst_cuts(inside)
             return means, found.__getitem__
 
-        return pulled(self.raised(columns), self.epsilon, worst)
+        return pulled(columns, self.epsilon, worst)
 
 
 #: Given columns (m, inputs): the means of their worst comparisons, (m, pairs, 2), of which the first may be
@@ -261,14 +236,6 @@ def pulled(columns: FloatArray, epsilon: float, worst: Worst) -> tuple[FloatArra
         inside[rows] = (1.0 - weight) * v + weight
     inside[rows] = 1.0
     return inside, np.concatenate(cuts)
-
-
-def raised_to_level(columns: FloatArray, shape: tuple[int, int], epsilon: float) -> FloatArray:
-    """Return columns, (m, a1 a2), with entries raised until v_{s,u} <= e^epsilon v_{t,u} everywhere."""
-    blocks = columns.reshape(-1, *shape)
-    factor = math.exp(-epsilon * (1.0 - SETTINGS.conditional_margin))
-    least = factor * blocks.max(axis=1, keepdims=True)
-    return np.asarray(np.maximum(blocks, least).reshape(columns.shape))
 
 
 def robust_cone(

@@ -37,8 +37,6 @@ class ExactSettings:
     pull_margin: float = 2e-12
     #: Most steps of such a pull.
     max_pull_steps: int = 60
-    #: Share of a conditional level that is left to rounding.
-    conditional_margin: float = 1e-12
     #: Least weight of the constant column that a violated cut must ask for; rounding below.
     least_weight: float = 1e-10
     #: Weight of a column from which on it counts.

@@ -27,7 +27,6 @@ from ldpfrontier import (
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.mechanisms import uniform_error
 from ldpfrontier.optimal.estimation import generation, outer_rays, solve, staircases, weights
-from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.solve import listed_rays
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
@@ -416,6 +415,10 @@ def test_over_other_cones_every_input_needs_a_probability_and_slack() -> None:
     with pytest.raises(
         Intractable, match="The constant column meets an inequality of the cone with equality"
     ):
+        optimal_estimation(
+            ball.centre, cone & PolyhedralCone([[1.0, -1.0, 0, 0, 0, 0], [-1.0, 1.0, 0, 0, 0, 0]])
+        )
+    with pytest.raises(ValueError, match="No mechanism of the cone allows an unbiased estimate"):
         optimal_estimation(ball.centre, cone & conditional_cone((2, 3), 0.0))
 
 
@@ -443,8 +446,7 @@ def test_a_large_table_with_both_levels_needs_fewer_people_than_secret_randomize
 def test_the_bound_of_mechanisms_that_tell_the_useful_value() -> None:
     """On a table of which the extreme rays are listed, it is the optimum over the conditional level alone."""
     prior, shape = np.array([[0.2, 0.1, 0.15], [0.05, 0.3, 0.2]]), (2, 3)
-    oracle = Oracle(RenyiBall(prior, 0.01, 2.0), 1.0, conditional_epsilon=0.8)
     listed = optimal_estimation(prior, conditional_cone(shape, 0.8))
     problem = weights.Problem(prior.ravel(), np.eye(6))
-    assert solve._bound_given_useful(problem, oracle) == pytest.approx(listed.value, rel=2e-4)
+    assert solve._bound_given_useful(problem, shape, 0.8) == pytest.approx(listed.value, rel=2e-4)
     assert listed.value < optimal_estimation(prior, unconditional_cone(shape, 0.8)).value

@@ -24,7 +24,7 @@ def test_bounds_of_boxes(epsilon, conditional, long):
         ball = RenyiBall.confidence(rng.integers(5, 300, (2, 3)), order=(2.0, 1.0, 0.7)[seed % 3])
         oracle = Oracle(ball, epsilon)
         if conditional == 0.0:
-            oracle = PublicOracle(ball, epsilon, "exact", "distinct", 0.0)
+            oracle = PublicOracle(ball, epsilon)
         family = JointColumns(oracle, MutualInformation(oracle.prior), 100)
         n = len(family.top)
         for _ in range(30 if long else 10):

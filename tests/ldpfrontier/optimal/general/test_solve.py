@@ -15,6 +15,7 @@ from ldpfrontier import (
     PolyhedralCone,
     RenyiBall,
     conditional_cone,
+    conditional_epsilon,
     local_cone,
     optimal_ldp,
     optimal_mechanism,
@@ -24,6 +25,7 @@ from ldpfrontier import (
     robust_cone,
     unconditional_cone,
 )
+from ldpfrontier.optimal.conditional.bound import public_optimum
 from ldpfrontier.optimal.general.double_description import extreme_rays
 
 BALL = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
@@ -121,6 +123,19 @@ def test_branch_and_bound_agrees_with_the_list_of_rays_and_with_optimal_robust(c
     assert found.value == pytest.approx(known.value, rel=2e-4)
     assert BALL.worst_case_epsilon(found.channel) <= 0.8 + 1e-9
     assert max(found.value, known.value) <= min(found.bound, known.bound)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_mechanisms_that_see_the_useful_value_alone_are_an_intersection(swapped):
+    """At the conditional level 0 no column can be mixed into the cone, but each can be raised into it."""
+    first, second = robust_cone(BALL, 0.8), conditional_cone((2, 3), 0.0)
+    cone = second & first if swapped else first & second
+    found = optimal_mechanism(MutualInformation(BALL.centre), cone)
+    public = public_optimum(BALL, 0.8, "exact", "distinct", 20_000)
+    assert found.status == "optimal"
+    assert found.value == pytest.approx(public.value, rel=1e-3)
+    assert conditional_epsilon(found.channel, (2, 3)) == 0.0
+    assert BALL.worst_case_epsilon(found.channel) <= 0.8 + 1e-9
 
 
 def test_a_utility_of_ones_own_over_an_uncertainty_set():

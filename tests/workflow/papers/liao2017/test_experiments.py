@@ -314,15 +314,23 @@ def test_figures(sweeps: pd.DataFrame, searched: pd.DataFrame) -> None:
     example = perturbation([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3]], 0.02, [0.4, 0.3, 0.3])
     assert sorted(set(example["instance"])) == ["001", "002", "003", "w0"]
     assert len(figures.fig1(example).axes) == 2
-    assert len(figures.utilities(sweeps, searched, ["Pair 1", "Pair 2", "Pair 3", "Pair 4"]).axes) == 8
+    pairs = figures.utilities(sweeps, searched, ["Pair 1", "Pair 2"], steps=100)
+    assert len(pairs.axes) == 6
+    for relative, renyi, shares in np.reshape(pairs.axes, (2, 3)):
+        # Both divergences on one scale, and all mechanisms in each.
+        assert relative.get_ylim() == renyi.get_ylim()
+        assert not shares.get_shared_x_axes().joined(relative, shares)
+        assert [len(ax.lines) for ax in (relative, renyi, shares)] == [4, 4, 3]
+        # The search ends where the optimum does.
+        assert max(line.get_xdata().max() for line in relative.lines) == relative.lines[0].get_xdata().max()
     figure = figures.utilities(
         sweeps, searched, ["Triple 1", "Triple 2"], steps=100, named={"Triple 2": 0.002}
     )
-    panels, strips = figure.axes[:2], figure.axes[2:4]
-    assert [ax.get_xscale() for ax in figure.axes[:4]] == ["linear"] * 2 + ["log"] * 2
-    assert [len(ax.lines) for ax in panels] == [3, 3]
-    # The search and W'; and the leakage that the text names.
-    assert [len(ax.lines) for ax in strips] == [2, 3]
+    assert [ax.get_xscale() for ax in figure.axes] == ["linear", "log"] * 2
+    # W* twice, W' and the search; their shares; and the leakage that the text names.
+    assert [len(ax.lines) for ax in figure.axes] == [4, 3, 4, 4]
+    study = figures.utilities(sweeps, searched, ["Three letters, pair", "Triple 1"])
+    assert [ax.axison for ax in study.axes] == [True, True, True, False]
     assert len(figures.shares(sweeps, PRINTED).axes) == 2
 
 

@@ -151,15 +151,32 @@ def test_figure_of_the_steps_shows_the_table(nested, tmp_path):
 def test_figure_of_equal_realized_privacy_shows_both(equal, tmp_path):
     table = beyond.calibrated(equal)
     figure = beyond_figures.calibrated(table)
-    (ax,) = figure.axes
+    ax, linear = figure.axes
+    assert (ax.get_yscale(), linear.get_yscale()) == ("log", "linear")
     row = table.set_index(["mechanism", "epsilon"]).loc[("grr", 1.0)]
     shown = [line.get_ydata()[0] for line in ax.lines if line.get_label() == LOOKS["grr"].label]
     assert shown[2:] == [row["nmi"], row["nmi_calibrated"]]
     stars = [line.get_ydata()[0] for line in ax.lines if line.get_label() == LOOKS["exact"].label]
     assert [y for y in stars if not math.isnan(y)] == select(table, mechanism="exact")["nmi"].tolist()
     factors = select(table, mechanism="polyopt").eval("exact / nmi_calibrated")
-    assert [text.get_text() for text in ax.texts] == [f"×{factor:.2f}" for factor in factors]
+    assert [text.get_text() for text in linear.texts] == [f"×{factor:.2f}" for factor in factors]
+    assert not ax.texts
+    for one, other in zip(ax.lines, linear.lines, strict=True):
+        np.testing.assert_array_equal(one.get_ydata(), other.get_ydata())
     save(figure, tmp_path / "calibrated.png", dpi=50)
+
+
+def test_legends_have_one_order(nested, equal):
+    order = [look.label for look in LOOKS.values()] + [FRONTIER.label]
+    for figure in (
+        figures.fig2(select(nested, metric="nmi")),
+        beyond_figures.steps(beyond.steps(nested)),
+        beyond_figures.calibrated(beyond.calibrated(equal)),
+    ):
+        labels = [text.get_text() for text in figure.legends[0].get_texts()]
+        places = [order.index(label) for label in labels if label in order]
+        assert len(places) > 3
+        assert places == sorted(places)
 
 
 def test_the_frontier_is_a_line_of_figure_2(nested):

@@ -9,8 +9,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ldpfrontier.practice.figure_style import PAGE_WIDTH, save, style
-from papers.lopuhaa2024 import figures, notes, panels, summaries
-from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024 import beyond_figures, figures, notes, panels, summaries
+from papers.lopuhaa2024.catalogue import MECHANISMS, PROMISES
 from papers.lopuhaa2024.experiments import fig2
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI
 from reproduction.results.tables import RESULTS, SKIPPED, result, select
@@ -153,6 +153,16 @@ def test_mechanisms_can_be_told_apart_without_colour():
     assert len({look.colour for look in LOOKS.values()}) == len(LOOKS)
 
 
+def test_a_colour_means_one_mechanism_or_one_promise():
+    promises = {name: promise.colour for name, promise in PROMISES.items()}
+    assert promises.pop("outsiders") == LOOKS["exact"].colour
+    assert not set(promises.values()) & {look.colour for look in LOOKS.values()}
+    # Knowing the odds ratios or not, it is the promise to acquaintances.
+    assert promises["known"] == promises["intervals"] == beyond_figures._ACQUAINTANCES.colour
+    assert len(set(promises.values())) == 3
+    assert len({(p.marker, p.filled) for p in PROMISES.values()}) == len(PROMISES)
+
+
 # The synthetic study
 
 
@@ -174,6 +184,8 @@ def test_figures(usual, tmp_path):
     levels = summaries.fig4(usual).query("size == '2 x 3' and mechanism == 'nr'")
     drawn = [line.get_ydata().tolist() for line in panel.lines if line.get_label() == LOOKS["nr"].label]
     assert drawn == [levels["low"].tolist(), levels["high"].tolist()]
+    # Quartiles of a few tables are not a band.
+    assert len(panel.collections) == 0
     # The same quantity on both axes: equality is the diagonal.
     assert (panel.lines[0].get_xy1(), panel.lines[0].get_xy2()) == ((1.0, 1.0), (2.0, 2.0))
     for name, figure in plots.items():
@@ -222,6 +234,21 @@ def test_few_tables_are_points_and_no_boxes(usual):
         line for line in figures.fig5(pd.concat(copies), 1.5).axes[0].lines if line.get_linestyle() == "-"
     ]
     assert len(boxes) > 5
+
+
+def test_bands_of_realized_levels_need_tables_and_a_single_one_is_a_line(usual):
+    summary = summaries.fig4(usual)
+    for tables, bands, lines in ((20, 1, 2), (19, 0, 2), (1, 0, 1)):
+        figure = figures.fig4(summary.assign(instances=tables), ["nr"])
+        for ax in figure.axes:
+            assert len(ax.collections) == bands
+            assert sum(line.get_label() == LOOKS["nr"].label for line in ax.lines) == lines
+    # No two entries of the legend look alike.
+    many = summary.assign(instances=summary["instances"].where(summary["mechanism"] == "polyopt", 100))
+    entries = figures.fig4(many, ["nr", "polyopt"]).legends[0].legend_handles
+    assert len(entries) == 4
+    styles = {(entry.get_color(), entry.get_linestyle(), entry.get_linewidth()) for entry in entries}
+    assert len(styles) == len(entries)
 
 
 def test_a_gain_within_the_gap_of_the_solver_is_not_shown(usual):

@@ -107,6 +107,38 @@ def test_steps_and_calibration_share_their_own_levels_out():
         assert most == math.ceil(len(levels) / 4)
 
 
+def test_least_errors_are_shared_out_by_level():
+    designs = {"set": [2.0, 0.5], "anyone": [1.0, 0.5], "ldp": []}
+    study = {**DEFAULT["lopuhaa2024"]["estimation"], "designs": designs, "chunks": 2, "pairs": 1}
+    parts = plan.estimation(changed(estimation=study))
+    assert list(parts) == ["sex-race/0", "sex-race/1"]
+    assert parts["sex-race/0"]["designs"] == {"set": [0.5, 2.0], "anyone": [0.5]}
+    assert parts["sex-race/0"]["epsilons"] == [0.5, 2.0]
+    assert parts["sex-race/1"]["designs"] == {"anyone": [1.0]}
+    assert (parts["sex-race/1"]["tolerance"], parts["sex-race/1"]["max_rounds"]) == (1e-4, 200)
+    default = plan.estimation(DEFAULT)
+    assert {name.split("/")[0] for name in default} == {"sex-race", "income-relationship"}
+    for name, levels in DEFAULT["lopuhaa2024"]["estimation"]["designs"].items():
+        found = [level for part in default.values() for level in part["designs"].get(name, [])]
+        assert sorted(found) == sorted(2 * levels)
+
+
+@pytest.mark.parametrize(
+    ("designs", "sentence"),
+    [
+        (
+            {"polyopt": [1.0]},
+            "lopuhaa2024.estimation.designs has 'polyopt'; allowed is one of set, projections, ",
+        ),
+        ({"set": []}, "lopuhaa2024.estimation.designs has no privacy level; allowed is one or more"),
+    ],
+)
+def test_wrong_designs_of_least_errors_are_named(designs, sentence):
+    study = {**DEFAULT["lopuhaa2024"]["estimation"], "designs": designs}
+    (found,) = plan.contradictions(changed(estimation=study))
+    assert found.startswith(sentence)
+
+
 def test_a_pair_may_be_of_another_data_set():
     pair = {"data": "census", "sensitive": "tax band", "useful": "city"}
     parts = plan.orders(changed(pairs=[pair]))

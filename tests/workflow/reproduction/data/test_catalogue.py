@@ -15,6 +15,7 @@ from reproduction.data.catalogue import (
     Contingency,
     DataError,
     DataSet,
+    OwnTable,
     attributes,
     catalogue,
     data_set,
@@ -253,3 +254,18 @@ def test_the_catalogue_comes_first():
     assert data_set("adult", configuration) is catalogue()["adult"]
     with pytest.raises(ValueError, match="'town' is not a data set; allowed are 'own', 'adult'"):
         data_set("town", {"data": {"own": {**ENTRY, "file": "own.csv"}}})
+
+
+def test_missing_values_of_ones_own_table_are_asked_about(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("s,u\na,x\nb,x\nNA,y\n", encoding="utf-8")
+    entry = {"file": str(path), "sensitive": "s", "useful": "u", "count": None}
+    with pytest.raises(DataError, match="has 'NA' as s; missing values must be given a name"):
+        OwnTable.from_entry("people", entry).read(path)
+    for missing, rows in (
+        ("unknown", ["a", "b", "unknown"]),
+        ("keep", ["NA", "a", "b"]),
+        ("drop", ["a", "b"]),
+    ):
+        lines = OwnTable.from_entry("people", {**entry, "missing": missing}).read(path).splitlines()
+        assert sorted({line.split(",")[2] for line in lines[1:]}) == rows

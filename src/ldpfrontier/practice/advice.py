@@ -1,0 +1,317 @@
+r"""Advice for designs with too few reports: what would lower the error of estimated frequencies, computed.
+
+Four things do: more reports, a larger level, a column that is left out, and two values that become one. Each
+is tried on the table with the mechanism that was chosen and with all closed forms that keep the promise, and
+stated with the least error among these. The pair of values is sought with randomized response, secret
+randomized response and Hadamard response. As their errors hardly depend on which values of a column are
+joined, pairs within `near_ties` of the least error are compared by what joining them loses: of these, the
+pair with the least entropy of one value given that it is in the pair, times the frequency of the pair, which
+favours rare values.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import xlogy
+
+from ldpfrontier.block_designs import hadamard_response
+from ldpfrontier.channel import Channel
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_limit
+from ldpfrontier.practice.binning import in_order, interval_start
+from ldpfrontier.practice.counts import CountTable
+from ldpfrontier.practice.design import Candidate, Design
+from ldpfrontier.practice.estimation import Inversion, table_prior
+from ldpfrontier.practice.layout import columns as table_of
+from ldpfrontier.practice.layout import wrapped
+from ldpfrontier.practice.methods import LDP_METHODS, ROBUST_METHODS, Problem
+from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
+from ldpfrontier.practice.records import Label
+from ldpfrontier.practice.settings import SETTINGS
+from ldpfrontier.practice.values import shortened
+from ldpfrontier.types import Intractable
+
+#: Mechanisms that a solver computes, or that do not keep the promise: tried only if one of them was chosen.
+_SOLVED = (
+    "frequencies",
+    "ldp",
+    "binary",
+    "nr",
+    "ir",
+    "ir_optimal",
+    "polyopt",
+    "exact",
+    "association",
+    "unconditional",
+)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What would lower the error, and to what.
+
+    Attributes
+    ----------
+    what : str
+        In words.
+    error : float
+        Root mean square error of the frequencies of whole records then.
+    cells : int
+        The number of these frequencies.
+    mechanism : str
+        The one that has this error.
+    """
+
+    what: str
+    error: float
+    cells: int
+    mechanism: str
+
+    @property
+    def share(self) -> float:
+        """The error as a share of the mean frequency."""
+        return self.error * self.cells
+
+
+@dataclass(frozen=True, eq=False)
+class TooFew:
+    """A design whose number of reports is too small, with the error that is its aim.
+
+    Attributes
+    ----------
+    made : Design
+    best : Candidate
+        The mechanism that was chosen.
+    aim : float
+        Root mean square error of the frequencies of whole records.
+    relative : bool
+        Whether errors of tables with different numbers of frequencies are compared as shares of the mean
+        frequency, as they are if nobody asked for an error.
+    """
+
+    made: Design
+    best: Candidate
+    aim: float
+    relative: bool
+
+    def size(self, error: float, cells: int) -> float:
+        """Return what is compared: an error, or its share of the mean frequency."""
+        return error * cells if self.relative else error
+
+
+def too_few(made: Design, best: Candidate, error: float | None) -> TooFew | None:
+    """Return the design if its error is above the one asked for, else above half of the mean frequency.
+
+    None if it is not, or if the mechanism does not show all frequencies.
+    """
+    if math.isnan(best.error):
+        return None
+    aim = 0.5 / made.table.counts.size if error is None else error
+    return TooFew(made, best, aim, error is None) if best.error > aim else None
+
+
+def advice(few: TooFew) -> list[Advice]:
+    """Return what would bring the error of a design to its aim, or closer.
+
+    Returns
+    -------
+    list of Advice
+        More reports, a larger level if there is one that is enough, every column that may be left out, the
+        one with the least error first, and a pair of values; what does not lower the error is omitted.
+    """
+    made, best, cells = few.made, few.best, few.made.table.counts.size
+    reports = made.reports_for(best, few.aim)
+    reached = best.error * math.sqrt(made.records / reports)
+    found = [Advice(f"{reports:,.0f} reports", reached, cells, best.name)]
+    with suppress(TimeIsUp), time_limit(SETTINGS.advice_seconds):
+        found += filter(None, [_level(few)])
+        columns = [_tried(few, other, f"without {name}") for name, other in _without(made.table)]
+        found += sorted((c for c in columns if c is not None), key=lambda c: few.size(c.error, c.cells))
+        if pair := _best_pair(few):
+            name, values, other = pair
+            first, second = (repr(shortened(value, 20)) for value in values)
+            found += filter(None, [_tried(few, other, f"{first} and {second} of {name} as one value")])
+    return [one for one in found if few.size(one.error, one.cells) < few.size(best.error, cells)]
+
+
+def advice_text(few: TooFew) -> str:
+    """Return advice in words: a sentence on what it is about, and a table."""
+    made, best = few.made, few.best
+    now = Advice("", best.error, made.table.counts.size, best.name)
+    reached = "above 1" if best.error > 1 else f"{best.error:.2g}"
+    words = (
+        f"{made.records:,} reports give an error of {reached}, which is {now.share:.0%} of the mean"
+        f" frequency; the aim is {few.aim:.2g}. What would help:"
+    )
+    rows = [[f"{one.error:.2g}", f"{one.share:.0%}", f"{one.what} ({one.mechanism})"] for one in advice(few)]
+    return wrapped(words) + "\n" + table_of([["error", "of the mean", "with"], *rows])
+
+
+# Errors ---------------------------------------------------------------------------------------------------
+
+
+def _error(channel: Channel, table: CountTable, records: int) -> float:
+    """Return the root mean square error of the frequencies of records; inf if some cannot be estimated."""
+    linear = Inversion(channel.matrix, table_prior(table), np.eye(table.counts.size))
+    errors = linear.error(table.distribution.ravel() @ channel.matrix, records)
+    return float(np.sqrt(np.mean(errors**2))) if linear.shown.all() else math.inf
+
+
+def _errors(
+    made: Design, table: CountTable, epsilon: float, names: Iterable[str]
+) -> Iterator[tuple[float, str]]:
+    """Yield the errors of mechanisms for a table, one after the other, with their names."""
+    against = made.against if table.useful else "anyone"
+    methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
+    asked = [name for name in names if name in methods]
+    ball = ball_of(table, made.beta, made.order)
+    needs_odds = table.useful and not {"association", "frequencies"}.isdisjoint(asked)
+    odds = odds_of(table, made.beta, usual_intervals(table.counts)) if needs_odds else None
+    expected = table_prior(table).reshape(table.counts.shape)
+    problem = Problem(table.distribution.ravel(), expected, ball, odds, epsilon, against)
+    for name in asked:
+        check_time()
+        with suppress(Intractable, ArithmeticError, RuntimeError, ValueError):
+            found = methods[name].solve(problem)
+            channel = found if isinstance(found, Channel) else found.channel
+            yield _error(channel, table, made.records), name
+
+
+def _names(made: Design, best: Candidate) -> list[str]:
+    """Return the mechanisms that are tried, the closed forms first."""
+    methods = ROBUST_METHODS[made.against] if made.table.useful else LDP_METHODS
+    closed = [name for name, method in methods.items() if method.private and name not in _SOLVED]
+    return [*closed, *([] if best.name in closed else [best.name])]
+
+
+def _tried(few: TooFew, table: CountTable, what: str) -> Advice | None:
+    """Return what another table would do; None if it has no mechanism."""
+    made = few.made
+    error, name = min(_errors(made, table, made.epsilon, _names(made, few.best)), default=(math.inf, ""))
+    return Advice(what, error, table.counts.size, name) if math.isfinite(error) else None
+
+
+def _level(few: TooFew) -> Advice | None:
+    """Return the least level found, to 0.01 nats, at which the error is the aim."""
+    made, best, steps = few.made, few.best, 100
+    names, cells = _names(made, best), made.table.counts.size
+
+    def least(low: int, high: int, names: Sequence[str]) -> tuple[int, Advice | None]:
+        found: Advice | None = None
+        while high - low > 1:
+            middle = (low + high) // 2
+            error, name = min(_errors(made, made.table, middle / steps, names), default=(math.inf, ""))
+            if error <= few.aim:
+                high, found = middle, Advice(f"epsilon {middle / steps:g}", error, cells, name)
+            else:
+                low = middle
+        return high, found
+
+    low, high = math.floor(made.epsilon * steps), math.floor(SETTINGS.max_epsilon * steps) + 1
+    high, found = least(low, high, [name for name in names if name not in _SOLVED])
+    if best.name in _SOLVED and cells <= SETTINGS.advice_cells:
+        found = least(low, high, [best.name])[1] or found
+    return found
+
+
+# Tables ---------------------------------------------------------------------------------------------------
+
+
+def _changed(
+    table: CountTable, sensitive: Label, useful: Label, change: Callable[[Label], Label]
+) -> CountTable | None:
+    """Return the table of changed labels; None if nothing is left to protect."""
+    found: dict[Label, int] = {}
+    for label, count in zip(table.labels, table.counts.ravel().tolist(), strict=True):
+        other = change(label)
+        found[other] = found.get(other, 0) + count
+    cut = len(sensitive)
+    rows = tuple(sorted({label[:cut] for label in found}, key=in_order))
+    columns = tuple(sorted({label[cut:] for label in found}, key=in_order))
+    if len(rows) < 2:
+        return None
+    counts = [[found.get(row + column, 0) for column in columns] for row in rows]
+    return CountTable(sensitive, useful, rows, columns, np.array(counts), table.source)
+
+
+def _without(table: CountTable) -> Iterator[tuple[str, CountTable]]:
+    """Yield the tables without one column each, with its name."""
+    cut = len(table.sensitive)
+    for place, name in enumerate(table.attributes):
+        if cut == 1 and place == 0:
+            continue
+        sensitive, useful = (
+            tuple(other for other in names if other != name) for names in (table.sensitive, table.useful)
+        )
+        other = _changed(table, sensitive, useful, _leaving(place))
+        if other is not None:
+            yield name, other
+
+
+def _leaving(place: int) -> Callable[[Label], Label]:
+    return lambda label: label[:place] + label[place + 1 :]
+
+
+def _joined(table: CountTable, place: int, pair: tuple[str, str]) -> CountTable | None:
+    """Return the table in which two values of a column are one."""
+    one = " or ".join(pair)
+
+    def change(label: Label) -> Label:
+        return (*label[:place], one, *label[place + 1 :]) if label[place] in pair else label
+
+    return _changed(table, table.sensitive, table.useful, change)
+
+
+def _pairs(table: CountTable) -> Iterator[tuple[int, tuple[str, str], float]]:
+    """Yield the pairs of values of columns that may be joined, with what is lost by that, in nats.
+
+    Groups of numbers are joined with the next group alone; of other columns, the rarest values are tried.
+    """
+    for place in range(len(table.attributes)):
+        shares: dict[str, float] = {}
+        for label, share in zip(table.labels, table.distribution.ravel().tolist(), strict=True):
+            shares[label[place]] = shares.get(label[place], 0.0) + share
+        if len(shares) < 3:
+            continue  # one value is no column, and to leave a column out is advice of its own
+        values = sorted(shares, key=lambda value: in_order([value]))
+        if all(interval_start(value) is not None for value in values):
+            pairs = list(itertools.pairwise(values))
+        else:
+            rarest = sorted(values, key=lambda value: (shares[value], value))[: SETTINGS.advice_values]
+            pairs = list(itertools.combinations(rarest, 2))
+        for pair in pairs:
+            a, b = (shares[value] for value in pair)
+            yield place, pair, float(xlogy(a + b, a + b) - xlogy(a, a) - xlogy(b, b))
+
+
+def _best_pair(few: TooFew) -> tuple[str, tuple[str, str], CountTable] | None:
+    """Return the pair of values that lowers the error most: a column, two values, and the joined table."""
+    made, found = few.made, []
+    for place, pair, lost in _pairs(made.table):
+        check_time()
+        other = _joined(made.table, place, pair)
+        if other is not None and np.count_nonzero(other.counts) > 1:
+            error = min(_error(channel, other, made.records) for channel in _quick(other, made.epsilon))
+            found.append((few.size(error, other.counts.size), lost, place, pair, other))
+    if not found:
+        return None
+    limit = min(one[0] for one in found) * (1.0 + SETTINGS.near_ties)
+    near = (one for one in found if one[0] <= limit)
+    _, _, place, pair, other = min(near, key=lambda one: one[1:4])
+    return made.table.attributes[place], pair, other
+
+
+def _quick(table: CountTable, epsilon: float) -> Iterator[Channel]:
+    """Yield mechanisms that protect from anyone, in closed form, with few reports."""
+    yield randomized_response(table.counts.size, epsilon)
+    if table.useful:
+        a1, a2 = table.counts.shape
+        yield secret_randomized_response(a1, a2, epsilon)
+    with suppress(Intractable):
+        yield hadamard_response(table.counts.size, epsilon)

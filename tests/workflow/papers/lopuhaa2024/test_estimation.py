@@ -1,0 +1,346 @@
+"""The least errors by promise, how many people estimates need, and what reports are about."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ldpfrontier import (
+    Channel,
+    OddsRatios,
+    RenyiBall,
+    association_epsilon,
+    conditional_epsilon,
+    entropy,
+    estimation_error,
+    mutual_information,
+    optimal_estimation,
+    polyopt_cone,
+    randomized_response,
+    secret_randomized_response,
+    unconditional_cone,
+)
+from ldpfrontier.practice.figure_style import save
+from ldpfrontier.types import Intractable
+from papers.lopuhaa2024 import estimation as study
+from papers.lopuhaa2024 import layouts, people_figures
+from papers.lopuhaa2024.catalogue import ABOUT_SENSITIVE, ABOUT_USEFUL, DESIGNS, FOR_SENSITIVE, designed
+from papers.lopuhaa2024.estimation import Setting, estimation, promise
+from papers.lopuhaa2024.experiments import fig2
+from papers.lopuhaa2024.people import DISCLOSURE, PEOPLE, disclosure, people
+from papers.lopuhaa2024.promises import promises
+from papers.lopuhaa2024.reported import measures
+from reproduction.results.tables import SKIPPED, TableError, select
+from support.owndata import adult_table
+
+COUNTS = np.array([[90, 30, 4], [3, 20, 70]])
+PRIOR = COUNTS / COUNTS.sum()
+LEVELS = {name: [1.5] if name == "acquaintances" else [0.5, 1.5] for name in DESIGNS}
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    return estimation(COUNTS, [0.5, 1.5], instance="a, b", designs=LEVELS)
+
+
+@pytest.fixture(scope="module")
+def measured() -> tuple[pd.DataFrame, pd.DataFrame]:
+    mechanisms = ["polyopt", "polyopt_distinct", "exact", "srr", "nr"]
+    of_fig2 = fig2(COUNTS, [0.5, 1.0], instance="a, b", mechanisms=mechanisms, tolerance=1e-3)
+    return of_fig2, promises(COUNTS, [0.5, 1.5], instance="a, b", max_nodes=5_000)
+
+
+@pytest.fixture(scope="module")
+def needed(rows, measured) -> pd.DataFrame:
+    return people(*measured, rows)
+
+
+@pytest.fixture(scope="module")
+def disclosed(measured) -> pd.DataFrame:
+    return disclosure(*measured)
+
+
+def least(rows, name, epsilon=1.5, k=math.inf, metric="error_cells"):
+    return select(rows, mechanism=designed(name), epsilon=epsilon, conditional_epsilon=k, metric=metric).iloc[
+        0
+    ]
+
+
+# Least errors
+
+
+def test_least_errors_are_those_of_the_library(rows):
+    ball = RenyiBall.confidence(COUNTS)
+    for name, cone in (
+        ("simplices", polyopt_cone(ball.lower_bounds, 1.5, pairs="distinct")),
+        ("anyone", unconditional_cone((2, 3), 1.5)),
+    ):
+        best = optimal_estimation(PRIOR, cone)
+        row = least(rows, name)
+        assert (row["value"], row["bound"], row["status"]) == (best.value, best.bound, best.status)
+        assert row["method"] == str(best.method)
+    assert (rows["privacy"] <= rows["epsilon"] + 1e-9).all()
+    # There is a row for every promise and level, with both levels where the promise has them.
+    assert set(rows["mechanism"]) == {FOR_SENSITIVE, *map(designed, DESIGNS)}
+    both = rows[np.isfinite(rows["conditional_epsilon"])]
+    assert set(both["mechanism"]) == {designed("set"), designed("simplices")}
+    assert (both["conditional_privacy"] <= both["epsilon"] + 1e-9).all()
+
+
+def test_a_stronger_promise_needs_more_people(rows):
+    for weaker, stronger in (
+        ("set", "projections"), ("projections", "simplices"), ("set", "acquaintances"),
+        ("simplices", "anyone"), ("acquaintances", "anyone"), ("anyone", "ldp"),
+    ):  # fmt: skip
+        assert least(rows, weaker)["bound"] <= least(rows, stronger)["value"]
+    assert least(rows, "anyone")["value"] > 1.2 * least(rows, "simplices")["value"]
+    for name in ("set", "simplices"):
+        assert least(rows, name, k=1.5)["value"] > least(rows, name)["bound"]
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_level_of_a_promise_is_measured_by_its_own_measure(design):
+    setting = Setting(RenyiBall.confidence(COUNTS), OddsRatios.confidence(COUNTS))
+    _, level = promise(design, setting, 1.0)
+    nothing, everything = Channel(np.ones((6, 1))), Channel(np.eye(6))
+    assert level(nothing) == 0.0
+    assert level(everything) > 5.0
+    # What tells S alone keeps every promise; what tells U alone keeps none but where U is free to be told.
+    of_sensitive = Channel(np.repeat(randomized_response(2, 1.0).matrix, 3, axis=0))
+    assert level(of_sensitive) == pytest.approx(1.0)
+
+
+def test_s_alone_costs_the_same_under_every_promise(rows):
+    """Of a larger promise there is no mechanism with less error, and the bounds of searches say so, too."""
+    p = PRIOR.sum(axis=1)
+    for epsilon in (0.5, 1.5):
+        row = least(rows, "sensitive", epsilon, metric="error_sensitive")
+        assert row["value"] == pytest.approx(estimation_error(randomized_response(2, epsilon), p), rel=1e-4)
+        assert row["status"] == "optimal"
+        others = select(rows, epsilon=epsilon, metric="error_sensitive")
+        assert (others["value"] >= row["bound"] * (1 - 1e-9)).all()
+        for design in ("simplices", "anyone", "ldp"):
+            cone, _ = promise(
+                design, Setting(RenyiBall.confidence(COUNTS), OddsRatios.confidence(COUNTS)), epsilon
+            )
+            best = optimal_estimation(PRIOR, cone, "sensitive", tolerance=1e-3)
+            assert best.value == pytest.approx(row["value"], rel=2e-3)
+            assert best.bound <= row["value"] * (1 + 1e-9)
+
+
+def test_values_on_adult():
+    """Those of the optima over listed extreme rays, and less over F itself."""
+    counts = np.array(adult_table("sex", "race").counts)
+    found = estimation(counts, [], instance="adult", designs={"simplices": [1.0, 2.0], "set": [2.0]})
+    for epsilon, alone, both in ((1.0, 2.4304, 3.0042), (2.0, 0.9677, 1.0223)):
+        for k, value in ((math.inf, alone), (epsilon, both)):
+            row = least(found, "simplices", epsilon, k)
+            assert row["value"] == pytest.approx(value, rel=1e-4)
+            assert row["gap"] <= 1e-4
+    assert least(found, "set", 2.0)["value"] == pytest.approx(0.929, rel=2e-3)
+    assert least(found, "set", 2.0)["gap"] <= 0.02
+
+
+def test_what_is_out_of_reach_is_skipped_with_the_reason(monkeypatch, measured):
+    def refused(*arguments, **options):
+        raise Intractable("The cone has 240 inputs.")
+
+    solve = study.optimal_estimation
+    monkeypatch.setattr(
+        study,
+        "optimal_estimation",
+        lambda p, *rest, **options: (refused if np.size(p) > 2 else solve)(p, *rest, **options),
+    )
+    found = estimation(COUNTS, [0.5], instance="a, b", designs={"set": [0.5]})
+    skipped = select(found, status=SKIPPED)
+    assert len(skipped) == 2
+    assert (skipped["note"] == "The cone has 240 inputs.").all()
+    kept = people(*measured, found)
+    assert designed("set") not in set(kept["mechanism"])
+    assert FOR_SENSITIVE in set(kept["mechanism"])
+
+
+def test_mechanisms_made_for_information_are_measured_at_the_same_levels():
+    found = estimation(COUNTS, [0.5], instance="a, b", designs={}, mechanisms=["polyopt", "srr"])
+    assert set(found["mechanism"]) == {FOR_SENSITIVE, "polyopt", "srr"}
+    row = select(found, mechanism="srr", metric="error_cells").iloc[0]
+    assert row["value"] == estimation_error(secret_randomized_response(2, 3, 0.5), PRIOR)
+    undetermined = select(found, mechanism="polyopt", metric="error_cells").iloc[0]
+    assert (undetermined["value"], undetermined["status"]) == (math.inf, "measured")
+    assert undetermined["note"].startswith("cannot be estimated")
+
+
+def test_an_unknown_design_is_refused():
+    with pytest.raises(ValueError, match="The design is 'polyopt'; allowed are set, projections,"):
+        estimation(COUNTS, [], instance="a, b", designs={"polyopt": [1.0]})
+
+
+# What reports tell
+
+
+def test_measures_are_those_of_the_definitions():
+    rng = np.random.default_rng(3)
+    prior, channel = rng.dirichlet(np.ones(6)).reshape(2, 3), Channel(rng.dirichlet(np.ones(8), size=6))
+    found = {measure.metric: measure.value for measure in measures(channel, prior)}
+    joint = prior[:, :, None] * channel.matrix.reshape(2, 3, 8)
+    for metric, axis in ((ABOUT_SENSITIVE, 1), (ABOUT_USEFUL, 0)):
+        pair = joint.sum(axis=axis)
+        expected = entropy(pair.sum(axis=1)) + entropy(pair.sum(axis=0)) - entropy(pair)
+        assert found[metric] == pytest.approx(expected, rel=1e-9)
+    assert found["error_cells"] == estimation_error(channel, prior)
+    assert found["error_sensitive"] == estimation_error(channel, prior, "sensitive")
+
+
+def test_what_cannot_be_estimated_says_so_and_rows_that_nobody_is_in_count_nothing():
+    prior = np.array([[0.3, 0.2, 0.5], [0.0, 0.0, 0.0]])
+    only_useful = Channel(np.tile(np.eye(3), (2, 1)))
+    found = {measure.metric: measure for measure in measures(only_useful, np.full((2, 3), 1 / 6))}
+    for metric in ("error_cells", "error_sensitive"):
+        assert found[metric].value == math.inf
+        assert found[metric].note.startswith("cannot be estimated")
+    assert found[ABOUT_USEFUL].value == pytest.approx(math.log(3))
+    assert found[ABOUT_SENSITIVE].value == pytest.approx(0.0, abs=1e-15)
+    empty = {measure.metric: measure.value for measure in measures(only_useful, prior)}
+    assert empty[ABOUT_SENSITIVE] == pytest.approx(0.0, abs=1e-15)
+    assert empty[ABOUT_USEFUL] == pytest.approx(entropy(prior))
+
+
+# People needed
+
+
+def test_people_are_counted_for_one_percentage_point(needed, rows):
+    srr = secret_randomized_response(2, 3, 1.0)
+    for target, numbers in (("cells", 6), ("sensitive", 2)):
+        row = select(needed, mechanism="srr", epsilon=1.0, target=target).iloc[0]
+        error = estimation_error(srr, PRIOR, None if target == "cells" else target)
+        assert row["error"] == pytest.approx(error, rel=1e-12)
+        # So many people leave a mean square error of 0.01 squared.
+        assert math.sqrt(error / row["people"] / numbers) == pytest.approx(0.01)
+        assert math.isnan(row["bound"])
+    best = select(
+        needed, mechanism=designed("simplices"), epsilon=0.5, target="cells", conditional_epsilon=0.5
+    )
+    assert best["bound"].iloc[0] == least(rows, "simplices", 0.5, 0.5)["bound"]
+
+
+def test_made_for_information_is_not_made_for_estimates(needed):
+    polyopt = select(needed, mechanism="polyopt", epsilon=0.5, target="cells").iloc[0]
+    assert not polyopt["determined"]
+    assert polyopt["error"] == polyopt["people"] == math.inf
+    for name, k in (("exact", math.inf), ("exact", 0.5)):
+        made = select(needed, mechanism=name, epsilon=0.5, conditional_epsilon=k, target="cells")[
+            "error"
+        ].iloc[0]
+        best = select(needed, mechanism=designed("set"), epsilon=0.5, conditional_epsilon=k, target="cells")[
+            "error"
+        ].iloc[0]
+        assert made > 1.1 * best
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "target", "changed", "words"),
+    [
+        (designed("simplices"), "cells", {"error": 0.5}, "below its bound"),
+        ("srr", "cells", {"error": 1e-3}, "below the bound of all mechanisms, that of least_error_set"),
+        (
+            "srr",
+            "sensitive",
+            {"error": 1e-3},
+            "below the bound of all mechanisms, that of least_error_sensitive",
+        ),
+        ("nr", "sensitive", {"error": 1e-3, "determined": True}, "that of least_error_sensitive"),
+        ("srr", "cells", {"determined": False}, "contradicts itself"),
+        ("srr", "cells", {"target": "useful"}, "unknown target"),
+    ],
+)
+def test_people_that_contradict_the_bounds_are_refused(needed, mechanism, target, changed, words):
+    damaged = needed.copy()
+    at = (damaged["mechanism"] == mechanism) & (damaged["target"] == target) & (damaged["epsilon"] == 0.5)
+    damaged.loc[at, [*changed]] = [*changed.values()]
+    with pytest.raises(TableError, match=words):
+        PEOPLE.conform(damaged)
+
+
+def test_a_mechanism_that_trusts_the_estimate_may_pass_the_bound_over_f(needed):
+    changed = needed.copy()
+    changed.loc[(changed["mechanism"] == "nr") & (changed["target"] == "cells"), ["error", "determined"]] = [
+        0.1,
+        True,
+    ]
+    assert len(PEOPLE.conform(changed)) == len(needed)
+
+
+def test_people_to_read(needed):
+    texts = layouts.people(needed)
+    assert set(texts["epsilon"]) == {"0.5", "1.5"}
+    polyopt = texts[(texts["mechanism"] == "PolyOpt") & (texts["epsilon"] == "0.5")].iloc[0]
+    assert (polyopt["all cells"], polyopt["n MSE, all cells"], polyopt["Bound"]) == (
+        "cannot be estimated",
+        "∞",
+        "-",
+    )
+    row = select(needed, mechanism=FOR_SENSITIVE, epsilon=0.5).iloc[0]
+    best = texts[texts["mechanism"] == "Least error of S, under any promise"].iloc[0]
+    assert (best["all cells"], best["S alone"]) == ("-", f"{row['people']:,.0f}")
+    both = texts[(texts["mechanism"] == "Least error, outsiders, over F") & (texts["k"] == "0.5")]
+    assert len(both) == 1
+
+
+def test_figure_shows_what_is_determined(needed, tmp_path):
+    figure = people_figures.people(needed)
+    cells, sensitive = figure.axes
+    best = select(needed, mechanism=designed("simplices"), target="cells", conditional_epsilon=math.inf)
+    assert any(np.array_equal(line.get_ydata(), best["people"]) for line in cells.lines)
+    assert all(np.isfinite(line.get_ydata()).all() for line in [*cells.lines, *sensitive.lines])
+    assert cells.get_yscale() == sensitive.get_yscale() == "log"
+    (alone,) = [line for line in sensitive.lines if line.get_label() == "any promise (S alone)"]
+    assert np.array_equal(alone.get_ydata(), select(needed, mechanism=FOR_SENSITIVE)["people"])
+    # Outside the levels of the least errors, nothing is shown.
+    assert max(line.get_xdata().max() for line in cells.lines) == 1.5
+    save(figure, tmp_path / "people.png")
+
+
+# What reports are about
+
+
+def test_disclosure_splits_the_information(disclosed, measured):
+    ball = RenyiBall.confidence(COUNTS)
+    row = select(disclosed, mechanism="srr", epsilon=1.0).iloc[0]
+    srr = secret_randomized_response(2, 3, 1.0)
+    assert row["information"] == pytest.approx(mutual_information(PRIOR, srr), rel=1e-12)
+    assert row["nmi"] == pytest.approx(row["information"] / entropy(PRIOR))
+    for first, second in (("sensitive", "useful_given"), ("useful", "sensitive_given")):
+        total = disclosed[first] + disclosed[second]
+        assert total.to_numpy() == pytest.approx(disclosed["information"].to_numpy(), abs=1e-12)
+    # Both levels bound what somebody who knows U learns.
+    both = select(disclosed, mechanism="exact", epsilon=0.5, conditional_epsilon=0.5).iloc[0]
+    alone = select(disclosed, mechanism="exact", epsilon=0.5, conditional_epsilon=math.inf).iloc[0]
+    assert both["sensitive_given"] < 0.5 * alone["sensitive_given"]
+    assert conditional_epsilon(srr, ball.centre.shape) <= 1.0 + 1e-9
+    assert association_epsilon(srr, OddsRatios.confidence(COUNTS)) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"sensitive": -0.1}, "below 0"),
+        ({"useful": 9.0}, "more than all that it tells"),
+        ({"sensitive": 0.6, "information": 9.0}, "more than its level allows"),
+    ],
+)
+def test_disclosure_that_contradicts_itself_is_refused(disclosed, changed, words):
+    damaged = disclosed.copy()
+    damaged.loc[damaged["epsilon"] == 0.5, [*changed]] = [*changed.values()]
+    with pytest.raises(TableError, match=words):
+        DISCLOSURE.conform(damaged)
+
+
+def test_disclosure_to_read(disclosed):
+    texts = layouts.disclosure(disclosed)
+    row = select(disclosed, mechanism="exact", epsilon=0.5, conditional_epsilon=0.5).iloc[0]
+    shown = texts[(texts["epsilon"] == "0.5") & (texts["k"] == "0.5")].iloc[0]
+    assert shown["I(U;Y|S)"] == f"{row['useful_given']:.4f}"
+    assert shown["mechanism"] == "Best found over F"
