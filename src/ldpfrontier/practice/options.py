@@ -181,8 +181,12 @@ def _design_options(one: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     one.add_argument(
         "--for", dest="purpose", choices=["frequencies", "information"], default="frequencies",
-        help="choose the mechanism with the smallest error of estimated frequencies, or the one whose reports"
-        " carry the most information (default: frequencies)",
+        help="compute the mechanism with the smallest error of estimated frequencies, or the one whose"
+        " reports carry the most information (default: frequencies)",
+    )  # fmt: skip
+    one.add_argument(
+        "--compare", action="store_true",
+        help="compute all mechanisms that are suitable, and print tables that compare them",
     )  # fmt: skip
     one.add_argument(
         "--mechanism", metavar="NAME",
