@@ -187,7 +187,7 @@ def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
     if against is None:
         quick = table.counts.size <= SETTINGS.max_quick_cells
         return "anyone" if not table.counted else "acquaintance" if quick else "insider"
-    if against not in ATTACKERS:
+    if not isinstance(against, str) or against not in ATTACKERS:
         raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
     if not table.counted and against != "anyone":
         raise ValueError(

@@ -177,9 +177,12 @@ def estimation(configuration: Mapping[str, Any]) -> PartsByName:
     study = paper["estimation"]
     of_design = {name: sorted(map(float, levels)) for name, levels in study["designs"].items()}
     grid = sorted({level for levels in of_design.values() for level in levels})
+    # The least error of S takes no time: the first part of a pair has it, also at the levels of Figure 2.
+    of_sensitive = sorted({*grid, *map(float, values(paper["epsilon"]))})
     return {
         name: {
             **part,
+            "of_sensitive": of_sensitive if part["epsilons"][0] == grid[0] else [],
             "designs": {
                 design: kept
                 for design, levels in of_design.items()

@@ -97,6 +97,13 @@ class EstimationSettings:
     relaxation_rounds: int = 3
     #: New pairs of inputs, for each input.
     relaxation_pairs: int = 4
+    #: Gap of the weights of fewer outputs.
+    fewer_outputs_gap: float = 1e-6
+    #: One in so many outputs is left out at a time.
+    dropped_part: int = 8
+    #: Steps to the distribution of the largest error, and the gap at which the last one is made.
+    worst_error_steps: int = 1000
+    worst_error_gap: float = 1e-7
     #: Columns from which a search over a cone of cuts starts.
     joint_starts: int = 40
     #: Columns from which ascents by linear programs start.
