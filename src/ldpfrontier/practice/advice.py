@@ -160,9 +160,9 @@ def _errors(
     methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
     asked = [name for name in names if name in methods]
     ball = ball_of(table, made.beta, made.order, made.radius)
-    needs_odds = table.useful and "association" in asked
+    needs_odds = "association" in asked
     odds = odds_of(table, made.beta, usual_intervals(table.counts)) if needs_odds else None
-    problem = Problem(table.distribution.ravel(), ball, odds, epsilon, against)
+    problem = Problem(table.distribution, ball, odds, epsilon, against)
     for name in asked:
         check_time()
         with suppress(Intractable, ArithmeticError, RuntimeError, ValueError):

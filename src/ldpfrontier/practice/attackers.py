@@ -91,9 +91,11 @@ def measured_levels(
 ) -> Levels:
     """Return the levels of a channel in floating-point numbers, as `whole_levels` does in whole ones."""
     record = ldp_epsilon(channel)
-    if ball is None or odds is None:
+    if shape[1] == 1:
         return Levels(*[record] * 5)
     insider, anyone = conditional_epsilon(channel, shape), unconditional_epsilon(channel, shape)
+    if ball is None or odds is None:
+        return Levels(anyone, insider, anyone, anyone, record)
     acquaintance = _of_acquaintances(channel, odds, insider, anyone)
     return Levels(ball.worst_case_epsilon(channel), insider, acquaintance, anyone, record)
 
@@ -120,10 +122,11 @@ def whole_levels(
     ball : RenyiBall or None
         The uncertainty set F.
     odds : OddsRatios or None
-        The intervals of odds ratios. Both are None if all of a record is sensitive.
+        The intervals of odds ratios. Both are None if all of a record is sensitive, or nothing was counted;
+        the level for anyone is then that for outsiders and acquaintances.
     """
     record = sampled_level(weights)
-    if ball is None or odds is None:
+    if shape[1] == 1:
         return Levels(*[record] * 5)
     blocks = weights.reshape(*shape, -1)
     insider = max(sampled_level(blocks[:, u]) for u in range(shape[1]))
@@ -133,6 +136,8 @@ def whole_levels(
         np.stack([most[s], np.delete(least, s, axis=0).min(axis=0)]) for s in range(shape[0]) if shape[0] > 1
     ]
     anyone = max(map(sampled_level, pairs), default=0.0)
+    if ball is None or odds is None:
+        return Levels(anyone, insider, anyone, anyone, record)
     # What holds for every distribution holds for those of F.
     outsider, channel = 0.0, sampled_channel(weights)
     if anyone > 0.0:

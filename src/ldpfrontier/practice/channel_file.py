@@ -107,7 +107,8 @@ class PrivateChannel:
     Attributes
     ----------
     table : CountTable
-        The table, which is public and contained in the file. Its labels are the inputs.
+        The table, which is public and contained in the file, if records were counted. Its labels are the
+        inputs.
     weights : ndarray of int, shape (inputs, outputs)
         Probabilities times 2^62.
     certificate : Certificate
@@ -209,7 +210,7 @@ class PrivateChannel:
                 "useful": list(table.useful),
                 "rows": [list(label) for label in table.rows],
                 "columns": [list(label) for label in table.columns],
-                "counts": table.counts.tolist(),
+                "counts": table.counts.tolist() if table.counted else None,
             },
             "outputs": list(self.outputs),
             "bits": BITS,
@@ -398,23 +399,28 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
     )
     sensitive, useful = (content_of.texts(design[name], name) for name in ("sensitive", "useful"))
     check_columns(sensitive, useful, None)
+    rows = content_of.labels(design["rows"], "rows", len(sensitive))
+    columns = content_of.labels(design["columns"], "columns", len(useful))
+    counted = design["counts"] is not None
     table = CountTable(
         sensitive,
         useful,
-        content_of.labels(design["rows"], "rows", len(sensitive)),
-        content_of.labels(design["columns"], "columns", len(useful)),
-        content_of.counts(design["counts"]),
+        rows,
+        columns,
+        content_of.counts(design["counts"] if counted else [[1] * len(columns)] * len(rows)),
         content_of.text(design["source"], "source"),
         content_of.text(design["sha256"], "sha256"),
+        counted,
     )
     stated = content["certificate"]
     if content["version"] == FORMER_VERSION:
         stated = _renewed(stated, table)
     private = PrivateChannel(table, content_of.weights(content["weights"]), _certificate(stated))
+    if not counted and (private.certificate.beta is not None or private.certificate.against != "anyone"):
+        raise ValueError("counts is None; it must be a list of rows unless the channel protects from anyone.")
     if content["bits"] != BITS or content["outputs"] != list(private.outputs):
         raise ValueError("its outputs do not match its weights.")
-    # Out of range, they have no set and no intervals.
-    _ = private.ball, private.odds
+    _ = private.ball, private.odds  # refused where they are out of range
     return private
 
 
@@ -428,7 +434,7 @@ def _renewed(stated: Any, table: CountTable) -> Any:
     for place, name in ((stated, "intervals"), (levels, "acquaintance")):
         if name in place:
             raise ValueError(f"its version has no member {name!r}.")
-    intervals = usual_intervals(table.counts) if table.useful else None
+    intervals = usual_intervals(table.counts) if table.useful and table.counted else None
     return {**stated, "intervals": intervals, "levels": {**levels, "acquaintance": levels.get("anyone")}}
 
 
@@ -453,7 +459,6 @@ def _certificate(content: Any) -> Certificate:
     if len({values[name] is None for name in ("beta", "order", "intervals")}) > 1:
         raise ValueError("beta, order and intervals belong together; either all are null or none.")
     values["radius"] = Radius(**content_of.members(values["radius"], "radius", ("method", "factor")))
-    values["radius"].check(values["against"])
     if values["intervals"] is not None:
         check_choice(values["intervals"], "intervals", get_args(IntervalMethod))
     return Certificate(**values)

@@ -119,12 +119,17 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.design import design_channel, least_epsilon
     from ldpfrontier.practice.exports import design_json, files_beside
     from ldpfrontier.practice.population import Radius
-    from ldpfrontier.practice.texts import choice_text, design_text
+    from ldpfrontier.practice.texts import choice_text, design_text, public_text
 
-    source = options.table if options.data is None else options.data
-    _check_outputs(written_files(options.out), [source])
+    sources = [source for source in (options.table, options.data) if source is not None]
+    _check_outputs(written_files(options.out), sources)
     reading = {"missing": options.missing, "bins": parsed_bins(options.bins)}
-    if options.data is not None:
+    if options.values:
+        from ldpfrontier.practice.value_lists import parsed_values, table_of_values
+
+        values = parsed_values(options.values)
+        table = table_of_values(values, options.sensitive, options.useful, bins=reading["bins"])
+    elif options.data is not None:
         counting = Progress("{:,} records counted")
         table = count_records(
             options.data, options.sensitive, options.useful, progress=counting, remark=_warn, **reading
@@ -157,7 +162,7 @@ def design(options: argparse.Namespace) -> int:
         solving.end()
     best = made.best(options.purpose)
     private = made.private(best)
-    if options.useful and options.alpha > 2.0:
+    if options.useful and table.counted and options.alpha > 2.0:
         _warn(
             f"at order {options.alpha:g}, F may contain the true distribution much less often than with"
             f" confidence {1.0 - options.beta:g}, since the quantile that determines the size of F is"
@@ -176,13 +181,7 @@ def design(options: argparse.Namespace) -> int:
     if few := too_few(made, best, None if options.epsilon is options.utility is None else options.error):
         print("\n" + advice_text(few) + "\n")
     print(wrapped(f"Files written: {', '.join(map(str, paths))}.") + no_picture)
-    print()
-    print(
-        wrapped(
-            f"The table {table.source} is treated as public: {options.out} contains its counts. The promise"
-            " holds for people who report once with this channel, and not for the people who were counted."
-        )
-    )
+    print("\n" + wrapped(public_text(table, options.out)))
     return 0
 
 

@@ -20,7 +20,6 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimum import Method as OptimumMethod
 from ldpfrontier.optimum import Optimum, keeps_time_limit
 from ldpfrontier.practice.attackers import (
-    ATTACKERS,
     Attacker,
     Guess,
     Levels,
@@ -36,7 +35,7 @@ from ldpfrontier.practice.methods import (
     ROBUST_METHODS,
     Method,
     Problem,
-    usual_attacker,
+    attacker_of,
 )
 from ldpfrontier.practice.population import USUAL_RADIUS, Radius, ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import as_text, as_texts
@@ -258,7 +257,7 @@ def design_channel(
         The level in nats, above 0 and at most 20.
     against : {"outsider", "insider", "acquaintance", "anyone"}, optional
         The attacker for whom the level has to hold. By default acquaintances, and insiders on tables that are
-        too large for it. It has no effect without useful columns.
+        too large for it; anyone if no records were counted. It has no effect without useful columns.
     mechanisms : sequence of str, optional
         Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all are computed,
         except PolyOpt and the optimum over F on tables with more than 120 cells.
@@ -266,7 +265,7 @@ def design_channel(
         As in `RenyiBall.confidence`; beta is also that of the intervals of odds ratios, which are exact ones,
         or normal ones on tables for which that takes long.
     records : int, optional
-        The number of records that will be privatized. By default it is the number of records in the table.
+        The number of records that will be privatized. By default it is the number of counted records.
     progress : callable, optional
         A function that is called with the name of every mechanism before it is computed.
     max_seconds : float, optional
@@ -288,10 +287,9 @@ def design_channel(
     epsilon = as_number(epsilon, "epsilon", allowed, least=math.ulp(0.0), most=most)
     if beta is None or order is None:
         raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
-    if against is None:
-        against = usual_attacker(table.counts.size)
-    if against not in ATTACKERS:
-        raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
+    against = attacker_of(table, against)
+    if records is None and not table.counted:
+        raise ValueError("Without a table, the number of records is needed (--records), for the errors.")
     records = table.records if records is None else records
     records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
     methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
@@ -303,11 +301,12 @@ def design_channel(
     h = entropy(prior)
     if h == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
-    radius.check(against if table.useful else "anyone")
+    radius.check(against if table.useful and table.counted else "anyone")
     ball = ball_of(table, beta, order, radius)
-    intervals = usual_intervals(table.counts) if table.useful else None
+    sampled = bool(table.useful) and table.counted
+    intervals = usual_intervals(table.counts) if sampled else None
     odds = odds_of(table, beta, intervals)
-    problem = Problem(prior.ravel(), ball, odds, epsilon, against if table.useful else "anyone")
+    problem = Problem(prior, ball, odds, epsilon, against if table.useful else "anyone")
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
     found_by_name = dict[str, Candidate]()
     # What takes longest is the last, so that a time limit cuts that short and nothing else.
@@ -337,7 +336,7 @@ def design_channel(
         problem.solved[name] = channel
         if isinstance(found, Optimum) and name == BOUNDING[problem.against] and table.useful:
             bound = min(bound, found.upper_bound)
-    beta_of, order_of = (beta, order) if table.useful else (None, None)
+    beta_of, order_of = (beta, order) if sampled else (None, None)
     candidates = [found_by_name[name] for name in methods if name in found_by_name]
     return Design(
         table, epsilon, problem.against, beta_of, order_of, intervals, records, candidates, bound / h, radius
@@ -436,7 +435,7 @@ def least_epsilon(
     aim = as_number(given, f"The {name}", "a number strictly between 0 and 1")
     if not 0 < aim < 1:
         raise ValueError(f"The {name} is {aim}; it must lie strictly between 0 and 1.")
-    whom = usual_attacker(table.counts.size) if against is None else against
+    whom = attacker_of(table, against)
     names = [mechanism] if mechanism is not None else _quick_first(table, name == "utility", whom)
     h = entropy(table.distribution)
 

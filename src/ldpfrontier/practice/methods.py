@@ -19,7 +19,8 @@ from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
-from ldpfrontier.practice.attackers import Attacker
+from ldpfrontier.practice.attackers import ATTACKERS, Attacker
+from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.two_reports import BudgetSplit, independent_reporting
 from ldpfrontier.types import FloatArray
@@ -34,15 +35,21 @@ _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 class Problem:
     """The problem that mechanisms solve.
 
-    The uncertainty set and the odds ratios are None if the whole record is sensitive.
+    The distribution of the table has shape (a1, a2). The uncertainty set and the odds ratios are None if the
+    whole record is sensitive, or no records were counted.
     """
 
-    prior: FloatArray
+    joint: FloatArray
     ball: RenyiBall | None
     odds: OddsRatios | None
     epsilon: float
     against: Attacker
     solved: dict[str, Channel] = field(default_factory=dict)
+
+    @property
+    def prior(self) -> FloatArray:
+        """The distribution of the table, shape (a1 a2,)."""
+        return self.joint.ravel()
 
     @property
     def robust(self) -> RenyiBall:
@@ -78,9 +85,7 @@ class Problem:
 
     def unconditional(self) -> Optimum:
         """Solve for the best mechanism that is private under every distribution."""
-        return optimal_unconditional(
-            self.robust.centre, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS
-        )
+        return optimal_unconditional(self.joint, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS)
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ class Method:
 
 
 def _secret(problem: Problem) -> Channel:
-    a1, a2 = problem.robust.centre.shape
+    a1, a2 = problem.joint.shape
     return secret_randomized_response(a1, a2, problem.epsilon)
 
 
@@ -119,7 +124,7 @@ _ROBUST: Mapping[str, Method] = {
     "ldp": LDP_METHODS["ldp"],
     "nr": Method(
         "shown for comparison: does not protect if the table is not exact",
-        lambda p: optimal_nonrobust(p.robust.centre, p.epsilon),
+        lambda p: optimal_nonrobust(p.joint, p.epsilon),
         private=False,
     ),
 }
@@ -169,6 +174,24 @@ BOUNDING: Mapping[Attacker, str] = {
 }
 
 
-def usual_attacker(cells: int) -> Attacker:
-    """Return whom a design protects from unless told otherwise: acquaintances, if that does not take long."""
-    return "acquaintance" if cells <= SETTINGS.max_quick_cells else "insider"
+def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
+    """Return whom a design protects from: acquaintances by default, if that does not take long.
+
+    Without counted records, it is anyone.
+
+    Raises
+    ------
+    ValueError
+        If there is no such attacker, or the level for them depends on a table and there is none.
+    """
+    if against is None:
+        quick = table.counts.size <= SETTINGS.max_quick_cells
+        return "anyone" if not table.counted else "acquaintance" if quick else "insider"
+    if against not in ATTACKERS:
+        raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
+    if not table.counted and against != "anyone":
+        raise ValueError(
+            f"Protection against an {against} depends on the distribution of the population, and needs a"
+            " table; without one, only protection against anyone is possible."
+        )
+    return against

@@ -116,6 +116,8 @@ def _contradiction(options: argparse.Namespace) -> str:
         return "--memo and --id must be given together: the file of reports and the column of ids"
     if options.command == "design" and options.epsilon is options.utility is options.error is None:
         return "one of --epsilon, --utility and --error is needed"
+    if options.command == "design" and options.values and (options.missing or options.count):
+        return "--missing and --count are about a table; with --values there is none"
     if options.command == "design" and options.data is not None and options.count is not None:
         return "--count is allowed with --table only; with --data every row is one record"
     if options.command == "estimate" and options.quiet and options.out is options.picture is None:
@@ -134,6 +136,11 @@ def _table_options(one: argparse.ArgumentParser) -> None:
     table.add_argument(
         "--table", metavar="FILE",
         help="a file with a row per combination of values, and a column with the number of its records",
+    )  # fmt: skip
+    table.add_argument(
+        "--values", nargs="+", metavar="COLUMN=VALUE,...",
+        help="no table, but the values of every column, or a file with such a text in every line: for"
+        " protection from anyone, with errors as if all values were equally frequent (needs --records)",
     )  # fmt: skip
     one.add_argument("--count", metavar="COLUMN", help="the column of counts in --table (default: count)")
     one.add_argument(

@@ -60,8 +60,8 @@ USUAL_RADIUS = Radius()
 def ball_of(
     table: CountTable, beta: float | None, order: float | None, radius: Radius = USUAL_RADIUS
 ) -> RenyiBall | None:
-    """Return the uncertainty set around a table; None if all of a record is sensitive."""
-    if not table.useful or beta is None or order is None:
+    """Return the uncertainty set around a table; None if all of a record is sensitive or none was counted."""
+    if not table.useful or not table.counted or beta is None or order is None:
         return None
     return RenyiBall.confidence(table.counts, beta, order, method=radius.method, factor=radius.factor)
 
@@ -75,7 +75,7 @@ def usual_intervals(counts: IntArray) -> IntervalMethod:
 
 
 def odds_of(table: CountTable, beta: float | None, intervals: IntervalMethod | None) -> OddsRatios | None:
-    """Return the intervals of the odds ratios of a table; None if all of a record is sensitive."""
-    if not table.useful or beta is None or intervals is None:
+    """Return the intervals of the odds ratios of a table; None where `ball_of` is."""
+    if not table.useful or not table.counted or beta is None or intervals is None:
         return None
     return OddsRatios.confidence(table.counts, beta, intervals)

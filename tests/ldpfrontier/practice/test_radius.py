@@ -83,7 +83,7 @@ def test_a_radius_that_changes_nothing_is_refused(against):
     ("options", "sentence"),
     [
         ("--radius-factor 0 --against outsider", "The factor of the radius is 0.0; it must be"),
-        ("--radius-factor 4 --against anyone --mechanism srr", "but the promise against anyone is about no F"),
+        ("--radius-factor 4 --against anyone --mechanism srr", "the promise against anyone is about no F"),
         ("--confidence-method finite --alpha 3 --against outsider", "The order is 3; the method"),
     ],
 )  # fmt: skip

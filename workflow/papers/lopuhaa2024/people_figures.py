@@ -28,7 +28,7 @@ _DESIGNS = {
     for name, design in DESIGNS.items()
     for both in ((False, True) if design.both_levels else (False,))
 }
-_ANY_PROMISE = Look("any promise (S alone)", "#000000", "D", "-")
+_ANY_PROMISE = Look("any promise (S alone)", "#009E73", "s", "-")
 
 #: Of what is made for information.
 _THIN = {"linewidth": 0.7, "markersize": 2.2, "markeredgewidth": 0.6, "alpha": 0.75, "zorder": 1.5}
