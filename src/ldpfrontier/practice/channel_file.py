@@ -403,8 +403,7 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
         raise ValueError("counts is None; it must be a list of rows unless the channel protects from anyone.")
     if content["bits"] != BITS or content["outputs"] != list(private.outputs):
         raise ValueError("its outputs do not match its weights.")
-    # Out of range, they have no set and no intervals.
-    _ = private.ball, private.odds
+    _ = private.ball, private.odds  # refused where they are out of range
     return private
 
 
@@ -443,7 +442,6 @@ def _certificate(content: Any) -> Certificate:
     if len({values[name] is None for name in ("beta", "order", "intervals")}) > 1:
         raise ValueError("beta, order and intervals belong together; either all are null or none.")
     values["radius"] = Radius(**content_of.members(values["radius"], "radius", ("method", "factor")))
-    values["radius"].check(values["against"])
     if values["intervals"] is not None:
         check_choice(values["intervals"], "intervals", get_args(IntervalMethod))
     return Certificate(**values)
