@@ -117,8 +117,10 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.binning import parsed_bins
     from ldpfrontier.practice.channel_file import written_files
     from ldpfrontier.practice.counts import count_records, read_count_table
-    from ldpfrontier.practice.design import design_channel, least_epsilon
+    from ldpfrontier.practice.design import design_channel
     from ldpfrontier.practice.exports import design_json, files_beside
+    from ldpfrontier.practice.least_level import least_epsilon
+    from ldpfrontier.practice.population import Radius
     from ldpfrontier.practice.texts import choice_text, design_text, public_text
 
     sources = [source for source in (options.table, options.data) if source is not None]
@@ -147,6 +149,7 @@ def design(options: argparse.Namespace) -> int:
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
     choice["records"] = options.records
     named, own, cones = _own_functions(options)
+    choice["radius"] = Radius(options.confidence_method, options.radius_factor)
     epsilon, most = options.epsilon, options.max_seconds
     with time_limit(most):
         if epsilon is None:
@@ -158,8 +161,15 @@ def design(options: argparse.Namespace) -> int:
             search.end()
         solving = Progress("solving for {}")
         names = None if named is None else [named]
+        choice["purpose"] = None if options.compare else options.purpose
         made = design_channel(
-            table, epsilon, mechanisms=names, own=own, cones=cones, progress=solving, **choice
+            table,
+            epsilon,
+            mechanisms=names,
+            own=own,
+            cones=cones,
+            progress=solving,
+            **choice,
         )
         solving.end()
     best = made.best(options.purpose)
