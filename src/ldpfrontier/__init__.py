@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         subset_selection,
     )
     from ldpfrontier.optimal.association import optimal_association
-    from ldpfrontier.optimal.estimation.error import estimation_error
+    from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
     from ldpfrontier.optimal.estimation.solve import optimal_estimation
     from ldpfrontier.optimal.exact.separation import robust_cone
     from ldpfrontier.optimal.general.solve import optimal_mechanism
@@ -142,6 +142,7 @@ __all__ = [
     "projective_geometry_response",
     "quaternary_mechanism",
     "randomized_response",
+    "rate_target",
     "read_channel",
     "read_count_table",
     "rldp_epsilon",
@@ -198,6 +199,7 @@ _HOMES = {
     "estimate_distribution": "practice.estimation",
     "estimate_rates": "practice.rates",
     "estimation_error": "optimal.estimation.error",
+    "rate_target": "optimal.estimation.error",
     "geometric_mechanism": "mechanisms",
     "hamming_leakage": "hamming.dp_leakage",
     "improved_reporting": "optimal.improved_reporting",

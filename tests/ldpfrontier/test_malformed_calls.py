@@ -177,6 +177,7 @@ def good(tmp_path_factory):
             "max_rounds": 9,
             "max_seconds": None,
         },
+        "rate_target": {"prior": np.array([[0.25, 0.1], [0.25, 0.4]])},
         "estimation_error": {"channel": channel, "prior": PRIOR, "target": np.eye(3)},
         "OddsRatios": {"prior": ball.centre, "low": np.ones((2, 2, 3, 3)), "impossible": None},
         "OddsRatios.known": {"distribution": ball.centre, "impossible": None},

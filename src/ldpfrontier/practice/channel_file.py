@@ -152,6 +152,8 @@ class PrivateChannel:
         """Return sentences that state the strongest promise that is kept, and what is not promised."""
         said_of, levels, useful = self.certificate, self.certificate.levels, self.table.useful
         scope = scope_of(self.protects, useful, said_of.beta, said_of.order, said_of.intervals)
+        if levels.record <= said_of.epsilon:
+            return promise_of(levels.record, self.table.attributes, scope_of("anyone", (), None, None, None))
         promised = promise_of(levels.against(self.protects), self.table.sensitive, scope)
         if not useful or self.protects not in ("outsider", "insider"):
             return promised

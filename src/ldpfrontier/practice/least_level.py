@@ -13,7 +13,7 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimum import keeps_time_limit
 from ldpfrontier.practice.attackers import Attacker
 from ldpfrontier.practice.counts import CountTable
-from ldpfrontier.practice.design import design_channel
+from ldpfrontier.practice.design import Precise, design_channel
 from ldpfrontier.practice.methods import usual_attacker
 from ldpfrontier.practice.records import as_text
 from ldpfrontier.practice.settings import SETTINGS
@@ -27,6 +27,7 @@ def least_epsilon(
     error: float | None = None,
     against: Attacker | None = None,
     mechanism: str | None = None,
+    precise: Precise = "cells",
     beta: float = 0.05,
     order: float = 2.0,
     records: int | None = None,
@@ -49,6 +50,8 @@ def least_epsilon(
         The root mean square error of the frequencies of records to reach, in (0, 1), instead of a utility.
     against, beta, order, records
         As in `design_channel`.
+    precise : {"cells", "S", "U", "rates"}
+        What has the error, as in `design_channel`.
     mechanism : str, optional
         By default the mechanism that is best for the aim.
     progress : callable, optional
@@ -93,16 +96,23 @@ def least_epsilon(
             return False
         made = (
             design_channel(
-                table, level, against=against, mechanisms=[name], beta=beta, order=order, records=records
+                table,
+                level,
+                against=against,
+                mechanisms=[name],
+                precise=precise,
+                beta=beta,
+                order=order,
+                records=records,
             )
             for name in names
         )
-        found = (c for design in made for c in design.candidates if c.private)
+        found = ((c, design.error_of(c)) for design in made for c in design.candidates if c.private)
         # One after the other: the last one takes longest, and mostly the first one tells.
-        for c in found:
-            if error is not None and math.isfinite(c.error):
-                errors[step] = min(c.error, errors.get(step, math.inf))
-            if c.nmi >= aim if error is None else c.error <= aim:
+        for c, own in found:
+            if error is not None and math.isfinite(own):
+                errors[step] = min(own, errors.get(step, math.inf))
+            if c.nmi >= aim if error is None else own <= aim:
                 return True
         check_time()  # what was cut short might have reached it
         return False
