@@ -157,6 +157,8 @@ class PrivateChannel:
         said_of, levels, useful = self.certificate, self.certificate.levels, self.table.useful
         stated = said_of.beta, said_of.order, said_of.intervals, said_of.radius
         scope = scope_of(self.protects, useful, *stated)
+        if levels.record <= said_of.epsilon:
+            return promise_of(levels.record, self.table.attributes, scope_of("anyone", (), None, None, None))
         promised = promise_of(levels.against(self.protects), self.table.sensitive, scope)
         if not useful or self.protects not in ("outsider", "insider"):
             return promised
