@@ -18,6 +18,7 @@ from papers.lopuhaa2024.pairs import (
     own_pairs,
     solver_of,
     study_of_pairs,
+    whole_pairs,
 )
 from reproduction.planning.configuration import values
 from reproduction.planning.paper import Counts, Parts, claim_entries
@@ -124,38 +125,15 @@ def drift(configuration: Mapping[str, Any]) -> PartsByName:
 
 def coverage(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of coverage: pairs of attributes."""
-    paper = configuration["lopuhaa2024"]
-    study = paper["coverage"]
-    return {
-        file_name(pair): {
-            **counts_of(pair),
-            "orders": sorted(map(float, study["orders"])),
-            "shares": sorted(map(float, study["shares"]), reverse=True),
-            "added": float(study["added"]),
-            "rare": sorted(map(float, study["rare"])),
-            "samples": study["samples"],
-            "beta": float(paper["beta"]),
-            "seed": configuration["seed"],
-        }
-        for pair in paper["pairs"][: study["pairs"]]
-    }
+    keys = ("orders", "shares", "added", "rare", "samples")
+    return whole_pairs(configuration, "coverage", keys, {"seed": configuration["seed"]})
 
 
 def few_records(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of what sets for any number of records cost: pairs of attributes."""
     paper = configuration["lopuhaa2024"]
-    study = paper["few_records"]
-    return {
-        file_name(pair): {
-            **counts_of(pair),
-            "epsilons": sorted(map(float, study["epsilon"])),
-            "orders": sorted(map(float, study["orders"])),
-            "mechanisms": list(study["mechanisms"]),
-            "beta": float(paper["beta"]),
-            **solver_of(paper, study),
-        }
-        for pair in paper["pairs"][: study["pairs"]]
-    }
+    solver = solver_of(paper, paper["few_records"])
+    return whole_pairs(configuration, "few_records", ("epsilons", "orders", "mechanisms"), solver)
 
 
 def promises(configuration: Mapping[str, Any]) -> PartsByName:
