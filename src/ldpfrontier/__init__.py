@@ -63,8 +63,9 @@ if TYPE_CHECKING:
     from ldpfrontier.practice.auditing import Audit, audit_channel, count_pairs
     from ldpfrontier.practice.channel_file import PrivateChannel, read_channel
     from ldpfrontier.practice.counts import CountTable, count_records, read_count_table
-    from ldpfrontier.practice.design import Design, design_channel, least_epsilon
+    from ldpfrontier.practice.design import Design, design_channel
     from ldpfrontier.practice.estimation import Estimate, count_reports, estimate_distribution
+    from ldpfrontier.practice.least_level import least_epsilon
     from ldpfrontier.practice.memo import Memo
     from ldpfrontier.practice.privatizing import privatize, privatize_file, privatize_persons
     from ldpfrontier.practice.rates import Rates, estimate_rates
@@ -216,7 +217,7 @@ _HOMES = {
     "nonrobust_certificate": "certificates.robust",
     "robust_certificate": "certificates.robust",
     "unconditional_certificate": "certificates.robust",
-    "least_epsilon": "practice.design",
+    "least_epsilon": "practice.least_level",
     "mutual_information": "information",
     "optimal_association": "optimal.association",
     "optimal_estimation": "optimal.estimation.solve",

@@ -38,7 +38,18 @@ from ldpfrontier.practice.values import shortened
 from ldpfrontier.types import Intractable
 
 #: Mechanisms that a solver computes, or that do not keep the promise: tried only if one of them was chosen.
-_SOLVED = ("ldp", "binary", "nr", "ir", "ir_optimal", "polyopt", "exact", "association", "unconditional")
+_SOLVED = (
+    "frequencies",
+    "ldp",
+    "binary",
+    "nr",
+    "ir",
+    "ir_optimal",
+    "polyopt",
+    "exact",
+    "association",
+    "unconditional",
+)
 
 
 @dataclass(frozen=True)
@@ -159,10 +170,11 @@ def _errors(
     against = made.against if table.useful else "anyone"
     methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
     asked = [name for name in names if name in methods]
-    ball = ball_of(table, made.beta, made.order)
-    needs_odds = "association" in asked
+    ball = ball_of(table, made.beta, made.order, made.radius)
+    needs_odds = not {"association", "frequencies"}.isdisjoint(asked)
     odds = odds_of(table, made.beta, usual_intervals(table.counts)) if needs_odds else None
-    problem = Problem(table.distribution, ball, odds, epsilon, against)
+    expected = table_prior(table).reshape(table.counts.shape)
+    problem = Problem(table.distribution, expected, ball, odds, epsilon, against)
     for name in asked:
         check_time()
         with suppress(Intractable, ArithmeticError, RuntimeError, ValueError):

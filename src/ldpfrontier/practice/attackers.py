@@ -19,13 +19,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.practice.population import USUAL_RADIUS, Radius
 from ldpfrontier.practice.records import Label, said
 from ldpfrontier.practice.sampling import sampled_channel, sampled_level
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, unconditional_epsilon
 from ldpfrontier.types import FloatArray, IntArray
 from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios, association_epsilon
-from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.uncertainty.renyi_ball import RadiusMethod, RenyiBall
 
 Attacker = Literal["outsider", "insider", "acquaintance", "anyone"]
 
@@ -37,6 +38,12 @@ _INTERVALS: Mapping[IntervalMethod, str] = {
     "exact": "exact intervals",
     "bonferroni": "normal intervals (Bonferroni)",
     "scheffe": "normal intervals (Scheffé)",
+}
+
+#: When the set F has its confidence, by the method of its radius.
+_RADII: Mapping[RadiusMethod, str] = {
+    "asymptotic": "with many records",
+    "finite": "with any number of records",
 }
 
 
@@ -171,6 +178,7 @@ def scope_of(
     beta: float | None,
     order: float | None,
     intervals: IntervalMethod | None,
+    radius: Radius = USUAL_RADIUS,
 ) -> str:
     """Return whom a level holds for, in words."""
     if not useful or beta is None or order is None or intervals is None or against == "anyone":
@@ -182,9 +190,10 @@ def scope_of(
             " something between, such as that it is one of two values), under every distribution with odds"
             f" ratios in their {_INTERVALS[intervals]} ({confidence})"
         )
+    times = "" if radius.factor == 1.0 else f", {radius.factor:g} times the radius"
     outsider = (
         "for someone who knows nothing else about the person, under every distribution in F"
-        f" ({confidence}, order {order:g})"
+        f" ({confidence} {_RADII[radius.method]}, order {order:g}{times})"
     )
     insider = f", and for someone who knows the person's {known}"
     return outsider if against == "outsider" else outsider + insider

@@ -29,7 +29,7 @@ from ldpfrontier.practice.attackers import (
 )
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.csv_text import csv_text
-from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
+from ldpfrontier.practice.population import USUAL_RADIUS, Radius, ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import Label, as_path, check_columns, said
 from ldpfrontier.practice.sampling import (
     BITS,
@@ -78,6 +78,8 @@ class Certificate:
         Normalized mutual information at the distribution of the table, and what no such mechanism can pass.
     code_version : str
         Of the package.
+    radius : Radius
+        Of F.
     """
 
     mechanism: str
@@ -90,6 +92,7 @@ class Certificate:
     nmi: float
     bound: float
     code_version: str = ""
+    radius: Radius = USUAL_RADIUS
 
     @property
     def level(self) -> float:
@@ -137,7 +140,7 @@ class PrivateChannel:
     @property
     def ball(self) -> RenyiBall | None:
         """The uncertainty set F, or None if the whole record is sensitive."""
-        return ball_of(self.table, self.certificate.beta, self.certificate.order)
+        return ball_of(self.table, self.certificate.beta, self.certificate.order, self.certificate.radius)
 
     @property
     def odds(self) -> OddsRatios | None:
@@ -152,7 +155,8 @@ class PrivateChannel:
     def promise(self) -> str:
         """Return sentences that state the strongest promise that is kept, and what is not promised."""
         said_of, levels, useful = self.certificate, self.certificate.levels, self.table.useful
-        scope = scope_of(self.protects, useful, said_of.beta, said_of.order, said_of.intervals)
+        stated = said_of.beta, said_of.order, said_of.intervals, said_of.radius
+        scope = scope_of(self.protects, useful, *stated)
         promised = promise_of(levels.against(self.protects), self.table.sensitive, scope)
         if not useful or self.protects not in ("outsider", "insider"):
             return promised
@@ -416,8 +420,8 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
         raise ValueError("counts is None; it must be a list of rows unless the channel protects from anyone.")
     if content["bits"] != BITS or content["outputs"] != list(private.outputs):
         raise ValueError("its outputs do not match its weights.")
-    ball_of(table, private.certificate.beta, private.certificate.order)
-    odds_of(table, private.certificate.beta, private.certificate.intervals)
+    # Out of range, they have no set and no intervals.
+    _ = private.ball, private.odds
     return private
 
 
@@ -436,6 +440,9 @@ def _renewed(stated: Any, table: CountTable) -> Any:
 
 
 def _certificate(content: Any) -> Certificate:
+    if isinstance(content, dict):
+        # Files that say nothing of the radius of F have the usual one.
+        content = {"radius": asdict(USUAL_RADIUS), **content}
     values = content_of.members(
         content, "The certificate", tuple(field.name for field in fields(Certificate))
     )
@@ -452,6 +459,8 @@ def _certificate(content: Any) -> Certificate:
         raise ValueError(f"against is {values['against']!r}; allowed are {', '.join(ATTACKERS)}.")
     if len({values[name] is None for name in ("beta", "order", "intervals")}) > 1:
         raise ValueError("beta, order and intervals belong together; either all are null or none.")
+    values["radius"] = Radius(**content_of.members(values["radius"], "radius", ("method", "factor")))
+    values["radius"].check(values["against"])
     if values["intervals"] is not None:
         check_choice(values["intervals"], "intervals", get_args(IntervalMethod))
     return Certificate(**values)

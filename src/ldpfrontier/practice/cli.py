@@ -20,6 +20,7 @@ from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
     from ldpfrontier.practice.channel_file import PrivateChannel
+    from ldpfrontier.practice.own_methods import OwnFunction
 
 #: Exit status of an audit that found something, and of an error.
 FOUND, FAILED, INTERRUPTED = 1, 2, 130
@@ -116,8 +117,10 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.binning import parsed_bins
     from ldpfrontier.practice.channel_file import written_files
     from ldpfrontier.practice.counts import count_records, read_count_table
-    from ldpfrontier.practice.design import design_channel, least_epsilon
+    from ldpfrontier.practice.design import design_channel
     from ldpfrontier.practice.exports import design_json, files_beside
+    from ldpfrontier.practice.least_level import least_epsilon
+    from ldpfrontier.practice.population import Radius
     from ldpfrontier.practice.texts import choice_text, design_text, public_text
 
     sources = [source for source in (options.table, options.data) if source is not None]
@@ -145,6 +148,8 @@ def design(options: argparse.Namespace) -> int:
         _warn_of_formulas(cell for label in (table.attributes, *table.labels) for cell in label)
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
     choice["records"] = options.records
+    named, own, cones = _own_functions(options)
+    choice["radius"] = Radius(options.confidence_method, options.radius_factor)
     epsilon, most = options.epsilon, options.max_seconds
     with time_limit(most):
         if epsilon is None:
@@ -152,11 +157,20 @@ def design(options: argparse.Namespace) -> int:
             aim = {"utility": options.utility, "error": options.error if options.utility is None else None}
             # Half of the time at most: the mechanisms at that level take some, too.
             aim |= {"remark": _warn, "max_seconds": most and most / 2}
-            epsilon = least_epsilon(table, **aim, mechanism=options.mechanism, progress=search, **choice)
+            epsilon = least_epsilon(table, **aim, mechanism=named, progress=search, **choice)
             search.end()
         solving = Progress("solving for {}")
-        names = None if options.mechanism is None else [options.mechanism]
-        made = design_channel(table, epsilon, mechanisms=names, progress=solving, **choice)
+        names = None if named is None else [named]
+        choice["purpose"] = None if options.compare else options.purpose
+        made = design_channel(
+            table,
+            epsilon,
+            mechanisms=names,
+            own=own,
+            cones=cones,
+            progress=solving,
+            **choice,
+        )
         solving.end()
     best = made.best(options.purpose)
     private = made.private(best)
@@ -181,6 +195,18 @@ def design(options: argparse.Namespace) -> int:
     print(wrapped(f"Files written: {', '.join(map(str, paths))}.") + no_picture)
     print("\n" + wrapped(public_text(table, options.out)))
     return 0
+
+
+def _own_functions(
+    options: argparse.Namespace,
+) -> tuple[str | None, dict[str, OwnFunction], dict[str, OwnFunction]]:
+    """Return the only mechanism to be considered, if one is named, and mechanisms and cones of the user's."""
+    from ldpfrontier.practice.own_methods import loaded
+
+    is_own = options.mechanism is not None and ":" in options.mechanism
+    own = {options.mechanism: loaded(options.mechanism)} if is_own else {}
+    cones = {} if options.cone is None else {options.cone: loaded(options.cone)}
+    return None if is_own else options.mechanism, own, cones
 
 
 def _warn_of_formulas(cells: Iterable[str]) -> None:

@@ -181,17 +181,36 @@ def _design_options(one: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     one.add_argument(
         "--for", dest="purpose", choices=["frequencies", "information"], default="frequencies",
-        help="choose the mechanism with the smallest error of estimated frequencies, or the one whose reports"
-        " carry the most information (default: frequencies)",
+        help="compute the mechanism with the smallest error of estimated frequencies, or the one whose"
+        " reports carry the most information (default: frequencies)",
+    )  # fmt: skip
+    one.add_argument(
+        "--compare", action="store_true",
+        help="compute all mechanisms that are suitable, and print tables that compare them",
     )  # fmt: skip
     one.add_argument(
         "--mechanism", metavar="NAME",
-        help="consider only the mechanism that the printed tables call NAME (default: all)",
+        help="consider only the mechanism that the printed tables call NAME (default: all);"
+        " my_module:function adds a mechanism of your own to all, whose level is computed and checked",
+    )  # fmt: skip
+    one.add_argument(
+        "--cone", metavar="MODULE:FUNCTION",
+        help="add the best mechanisms whose columns are also in a cone of your own",
     )  # fmt: skip
     one.add_argument(
         "--beta", type=float, default=0.05, metavar="P",
         help="F contains the true distribution, and the intervals contain its odds ratios, with confidence"
         " 1 - P each (default: 0.05)",
+    )  # fmt: skip
+    one.add_argument(
+        "--confidence-method", choices=["asymptotic", "finite"], default="asymptotic",
+        help="whether F has this confidence with many records (asymptotic), or with any number of them, which"
+        " makes F larger (default: asymptotic)",
+    )  # fmt: skip
+    one.add_argument(
+        "--radius-factor", type=float, default=1.0, metavar="X",
+        help="multiply the radius of F by X, for a population that may have changed since the table was"
+        " counted (default: 1)",
     )  # fmt: skip
     one.add_argument(
         "--alpha", type=float, default=2.0, metavar="ORDER",

@@ -106,7 +106,8 @@ def generate(
                 bound, proving = proved, prices.raised(excess, problem.p)
             if last or bound >= best.phi * (1.0 - tolerance):
                 break
-        gap = max(min(gap, SETTINGS.gap_share * largest), inner)
+        # The weights of the last round are those of the mechanism.
+        gap = inner if rounds + 1 == max_rounds else max(min(gap, SETTINGS.gap_share * largest), inner)
         vectors = np.vstack(
             [vectors[_kept(weighted, rounds)], found[above > 0.0][: SETTINGS.new_columns * n]]
         )

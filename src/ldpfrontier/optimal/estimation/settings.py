@@ -108,8 +108,20 @@ class EstimationSettings:
     worst_error_gap: float = 1e-7
     #: Columns from which a search over a cone of cuts starts.
     joint_starts: int = 40
-    #: Columns from which ascents by linear programs start.
+    #: Columns from which ascents by linear programs start at most.
     program_starts: int = 300
+    #: The same in the first round, for each input.
+    first_program_starts: int = 1
+    #: Excess, as a share of the sum of prices, below which there are twice as many starts in the next round.
+    more_starts: float = 0.3
+    #: Programs of a step over a polyhedral cone, each with more of its inequalities.
+    polyhedral_programs: int = 6
+    #: How many inequalities are added at once, for each input.
+    polyhedral_cuts: int = 1
+    #: Level of closed forms that are mixed into a polyhedral cone, nats.
+    usual_level: float = 1.0
+    #: Outputs of a closed form that a search by linear programs starts from, for each input.
+    start_outputs: int = 12
     #: Their most steps.
     program_steps: int = 4
     #: Random extreme columns to start from, for each input.
