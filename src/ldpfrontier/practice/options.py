@@ -285,8 +285,9 @@ def _estimate_options(three: argparse.ArgumentParser) -> None:
     _column_option(three)
     _confidence_option(three, "each interval")
     three.add_argument(
-        "--simultaneous", action="store_true", help="let --confidence apply to all intervals together"
-    )
+        "--simultaneous", action="store_true",
+        help="let --confidence apply to all frequencies together, and to all rates and comparisons together",
+    )  # fmt: skip
     three.add_argument("--out", metavar="CSV", help="write the estimates to this file")
     _spreadsheet_option(three)
     _printing_options(three)

@@ -178,7 +178,8 @@ def test_what_few_reports_cannot_tell_is_said(ready, capsys):
     estimate = ["estimate", "--channel", "channel.json", "--data", "few.csv", "--out", "e.csv"]
     assert main([*estimate, "--simultaneous"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("2 reports; the confidence is that of all intervals together (Bonferroni)")
+    together = "2 reports; the confidence is that of all frequencies together (Bonferroni), and that of all"
+    assert " ".join(said.split()).startswith(f"{together} rates and comparisons together illness")
     assert "2 reports are too few for what cannot be estimated" in " ".join(said.split())
     with open("e.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
