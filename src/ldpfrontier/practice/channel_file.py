@@ -157,6 +157,8 @@ class PrivateChannel:
         said_of, levels, useful = self.certificate, self.certificate.levels, self.table.useful
         stated = said_of.beta, said_of.order, said_of.intervals, said_of.radius
         scope = scope_of(self.protects, useful, *stated)
+        if levels.record <= said_of.epsilon:
+            return promise_of(levels.record, self.table.attributes, scope_of("anyone", (), None, None, None))
         promised = promise_of(levels.against(self.protects), self.table.sensitive, scope)
         if not useful or self.protects not in ("outsider", "insider"):
             return promised
@@ -403,8 +405,7 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
         raise ValueError("counts is None; it must be a list of rows unless the channel protects from anyone.")
     if content["bits"] != BITS or content["outputs"] != list(private.outputs):
         raise ValueError("its outputs do not match its weights.")
-    # Out of range, they have no set and no intervals.
-    _ = private.ball, private.odds
+    _ = private.ball, private.odds  # refused where they are out of range
     return private
 
 
@@ -443,7 +444,6 @@ def _certificate(content: Any) -> Certificate:
     if len({values[name] is None for name in ("beta", "order", "intervals")}) > 1:
         raise ValueError("beta, order and intervals belong together; either all are null or none.")
     values["radius"] = Radius(**content_of.members(values["radius"], "radius", ("method", "factor")))
-    values["radius"].check(values["against"])
     if values["intervals"] is not None:
         check_choice(values["intervals"], "intervals", get_args(IntervalMethod))
     return Certificate(**values)

@@ -27,6 +27,8 @@ class PracticeSettings:
     many_numbers: int = 20
     #: Width from which on an interval of a frequency says next to nothing.
     uninformative_width: float = 0.9
+    #: Share of people whose useful value is guessed right, from which on a report gives it away.
+    given_away: float = 0.9
     #: Samples of an audit: some minutes of work.
     max_samples: int = 1_000_000_000
     #: Entries of a channel whose level is proved with exact arithmetic: seconds.
