@@ -11,7 +11,7 @@ from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
-from ldpfrontier.practice.values import shortened
+from ldpfrontier.practice.values import listed_values, shortened
 from ldpfrontier.verify import visible
 
 #: Letters of a line, and of a name in it.
@@ -37,13 +37,18 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
     kinds = f"{len(table.rows)} values of {_named(table.sensitive)}"
     if table.useful:
         kinds += f", {len(table.columns)} of {_named(table.useful)}"
+    head = f"{table.records:,} records of {visible(shortened(table.source, NAME))}: {kinds}."
+    public = "It contains the counts of the table, which are public then."
+    if not table.counted:
+        head = f"Without a table, as if all values were equally frequent: {kinds}."
+        public = "It contains no counts."
     parts = [
-        f"{table.records:,} records of {visible(shortened(table.source, NAME))}: {kinds}.",
+        head,
+        *listed_values(table.attributes, table.labels, WIDTH),
         _precision(made, best, error),
         _chances(private),
         _useful(private),
-        f"Written: {visible(written)} and the files beside it. It contains the counts of the table, which are"
-        " public then.",
+        f"Written: {visible(written)} and the files beside it. {public}",
         f"Next: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv",
     ]
     return "\n".join(
