@@ -48,8 +48,10 @@ if TYPE_CHECKING:
         subset_selection,
     )
     from ldpfrontier.optimal.association import optimal_association
-    from ldpfrontier.optimal.estimation.error import estimation_error
+    from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
+    from ldpfrontier.optimal.estimation.fewer_outputs import with_fewer_outputs
     from ldpfrontier.optimal.estimation.solve import optimal_estimation
+    from ldpfrontier.optimal.estimation.worst_error import worst_estimation_error
     from ldpfrontier.optimal.exact.separation import robust_cone
     from ldpfrontier.optimal.general.solve import optimal_mechanism
     from ldpfrontier.optimal.improved_reporting import improved_reporting
@@ -61,8 +63,9 @@ if TYPE_CHECKING:
     from ldpfrontier.practice.auditing import Audit, audit_channel, count_pairs
     from ldpfrontier.practice.channel_file import PrivateChannel, read_channel
     from ldpfrontier.practice.counts import CountTable, count_records, read_count_table
-    from ldpfrontier.practice.design import Design, design_channel, least_epsilon
+    from ldpfrontier.practice.design import Design, design_channel
     from ldpfrontier.practice.estimation import Estimate, count_reports, estimate_distribution
+    from ldpfrontier.practice.least_level import least_epsilon
     from ldpfrontier.practice.memo import Memo
     from ldpfrontier.practice.privatizing import privatize, privatize_file, privatize_persons
     from ldpfrontier.practice.rates import Rates, estimate_rates
@@ -141,6 +144,7 @@ __all__ = [
     "projective_geometry_response",
     "quaternary_mechanism",
     "randomized_response",
+    "rate_target",
     "read_channel",
     "read_count_table",
     "rldp_epsilon",
@@ -151,6 +155,8 @@ __all__ = [
     "unconditional_certificate",
     "unconditional_cone",
     "unconditional_epsilon",
+    "with_fewer_outputs",
+    "worst_estimation_error",
 ]
 
 #: The module that defines each name, as imported above for type checkers.
@@ -197,6 +203,9 @@ _HOMES = {
     "estimate_distribution": "practice.estimation",
     "estimate_rates": "practice.rates",
     "estimation_error": "optimal.estimation.error",
+    "with_fewer_outputs": "optimal.estimation.fewer_outputs",
+    "worst_estimation_error": "optimal.estimation.worst_error",
+    "rate_target": "optimal.estimation.error",
     "geometric_mechanism": "mechanisms",
     "hamming_leakage": "hamming.dp_leakage",
     "improved_reporting": "optimal.improved_reporting",
@@ -210,7 +219,7 @@ _HOMES = {
     "nonrobust_certificate": "certificates.robust",
     "robust_certificate": "certificates.robust",
     "unconditional_certificate": "certificates.robust",
-    "least_epsilon": "practice.design",
+    "least_epsilon": "practice.least_level",
     "mutual_information": "information",
     "optimal_association": "optimal.association",
     "optimal_estimation": "optimal.estimation.solve",

@@ -409,8 +409,8 @@ REGIMES = (
     Regime(
         "estimates",
         "programs",
-        "F with a conditional level, more inputs",
-        "column generation by linear programs, with the bound of LDP given the useful value",
+        "F with a conditional level, acquaintances, or polyhedral, more inputs",
+        "column generation by linear programs, with a bound by LDP given the useful value, or no privacy",
         "optimal/estimation/program_columns",
         _every,
     ),

@@ -38,7 +38,18 @@ from ldpfrontier.practice.values import shortened
 from ldpfrontier.types import Intractable
 
 #: Mechanisms that a solver computes, or that do not keep the promise: tried only if one of them was chosen.
-_SOLVED = ("ldp", "binary", "nr", "ir", "ir_optimal", "polyopt", "exact", "association", "unconditional")
+_SOLVED = (
+    "frequencies",
+    "ldp",
+    "binary",
+    "nr",
+    "ir",
+    "ir_optimal",
+    "polyopt",
+    "exact",
+    "association",
+    "unconditional",
+)
 
 
 @dataclass(frozen=True)
@@ -97,9 +108,9 @@ class TooFew:
 def too_few(made: Design, best: Candidate, error: float | None) -> TooFew | None:
     """Return the design if its error is above the one asked for, else above half of the mean frequency.
 
-    None if it is not, or if the mechanism does not show all frequencies.
+    None if it is not, if the mechanism does not show all frequencies, or if others have to be precise.
     """
-    if math.isnan(best.error):
+    if math.isnan(best.error) or made.precise != "cells":
         return None
     aim = 0.5 / made.table.counts.size if error is None else error
     return TooFew(made, best, aim, error is None) if best.error > aim else None
@@ -160,9 +171,10 @@ def _errors(
     methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
     asked = [name for name in names if name in methods]
     ball = ball_of(table, made.beta, made.order, made.radius)
-    needs_odds = "association" in asked
+    needs_odds = not {"association", "frequencies"}.isdisjoint(asked)
     odds = odds_of(table, made.beta, usual_intervals(table.counts)) if needs_odds else None
-    problem = Problem(table.distribution, ball, odds, epsilon, against)
+    expected = table_prior(table).reshape(table.counts.shape)
+    problem = Problem(table.distribution, expected, ball, odds, epsilon, against)
     for name in asked:
         check_time()
         with suppress(Intractable, ArithmeticError, RuntimeError, ValueError):

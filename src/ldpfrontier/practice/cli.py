@@ -20,6 +20,7 @@ from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
     from ldpfrontier.practice.channel_file import PrivateChannel
+    from ldpfrontier.practice.own_methods import OwnFunction
 
 #: Exit status of an audit that found something, and of an error.
 FOUND, FAILED, INTERRUPTED = 1, 2, 130
@@ -113,11 +114,13 @@ def design(options: argparse.Namespace) -> int:
     """Design a channel."""
     from ldpfrontier.numerics.deadline import time_limit
     from ldpfrontier.practice.advice import advice_text, too_few
+    from ldpfrontier.practice.answer import answer_text
     from ldpfrontier.practice.binning import parsed_bins
     from ldpfrontier.practice.channel_file import written_files
     from ldpfrontier.practice.counts import count_records, read_count_table
-    from ldpfrontier.practice.design import design_channel, least_epsilon
+    from ldpfrontier.practice.design import design_channel
     from ldpfrontier.practice.exports import design_json, files_beside
+    from ldpfrontier.practice.least_level import least_epsilon
     from ldpfrontier.practice.population import Radius
     from ldpfrontier.practice.texts import choice_text, design_text, public_text
 
@@ -145,7 +148,8 @@ def design(options: argparse.Namespace) -> int:
     if not options.spreadsheet:
         _warn_of_formulas(cell for label in (table.attributes, *table.labels) for cell in label)
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
-    choice["records"] = options.records
+    choice |= {"records": options.records, "precise": options.precise}
+    named, own, cones = _own_functions(options)
     choice["radius"] = Radius(options.confidence_method, options.radius_factor)
     epsilon, most = options.epsilon, options.max_seconds
     with time_limit(most):
@@ -154,11 +158,20 @@ def design(options: argparse.Namespace) -> int:
             aim = {"utility": options.utility, "error": options.error if options.utility is None else None}
             # Half of the time at most: the mechanisms at that level take some, too.
             aim |= {"remark": _warn, "max_seconds": most and most / 2}
-            epsilon = least_epsilon(table, **aim, mechanism=options.mechanism, progress=search, **choice)
+            epsilon = least_epsilon(table, **aim, mechanism=named, progress=search, **choice)
             search.end()
         solving = Progress("solving for {}")
-        names = None if options.mechanism is None else [options.mechanism]
-        made = design_channel(table, epsilon, mechanisms=names, progress=solving, **choice)
+        names = None if named is None else [named]
+        choice["purpose"] = None if options.compare else options.purpose
+        made = design_channel(
+            table,
+            epsilon,
+            mechanisms=names,
+            own=own,
+            cones=cones,
+            progress=solving,
+            **choice,
+        )
         solving.end()
     best = made.best(options.purpose)
     private = made.private(best)
@@ -174,15 +187,30 @@ def design(options: argparse.Namespace) -> int:
     if options.json:
         print(design_json(made, best, private, list(map(str, paths))))
         return 0
-    print(design_text(made, best, options.error or USUAL_ERROR))
+    print(answer_text(made, best, private, options.error or USUAL_ERROR, options.out) + no_picture)
+    if not (options.details or options.compare):
+        return 0
+    print("\n" + design_text(made, best, options.error or USUAL_ERROR))
     print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {epsilon:g}.")
     for words in (private.promise(), choice_text(made, best)):
         print(wrapped(words) + "\n" if words else "", end="")
     if few := too_few(made, best, None if options.epsilon is options.utility is None else options.error):
         print("\n" + advice_text(few) + "\n")
-    print(wrapped(f"Files written: {', '.join(map(str, paths))}.") + no_picture)
+    print(wrapped(f"Files written: {', '.join(map(str, paths))}."))
     print("\n" + wrapped(public_text(table, options.out)))
     return 0
+
+
+def _own_functions(
+    options: argparse.Namespace,
+) -> tuple[str | None, dict[str, OwnFunction], dict[str, OwnFunction]]:
+    """Return the only mechanism to be considered, if one is named, and mechanisms and cones of the user's."""
+    from ldpfrontier.practice.own_methods import loaded
+
+    is_own = options.mechanism is not None and ":" in options.mechanism
+    own = {options.mechanism: loaded(options.mechanism)} if is_own else {}
+    cones = {} if options.cone is None else {options.cone: loaded(options.cone)}
+    return None if is_own else options.mechanism, own, cones
 
 
 def _warn_of_formulas(cells: Iterable[str]) -> None:

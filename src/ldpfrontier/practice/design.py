@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import import_module
 from typing import Literal, get_args
 
@@ -14,8 +13,8 @@ import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
-from ldpfrontier.numerics.deadline import TimeIsUp, check_time
+from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
+from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimum import Method as OptimumMethod
 from ldpfrontier.optimum import Optimum, keeps_time_limit
@@ -28,17 +27,19 @@ from ldpfrontier.practice.attackers import (
 )
 from ldpfrontier.practice.channel_file import Certificate, PrivateChannel, private_weights
 from ldpfrontier.practice.counts import CountTable
-from ldpfrontier.practice.estimation import inversion, quantities
+from ldpfrontier.practice.estimation import inversion, quantities, table_prior
 from ldpfrontier.practice.methods import (
     BOUNDING,
+    FOR_ESTIMATES,
     LDP_METHODS,
     ROBUST_METHODS,
     Method,
     Problem,
     attacker_of,
 )
+from ldpfrontier.practice.own_methods import OwnFunction, Refused, own_methods
 from ldpfrontier.practice.population import USUAL_RADIUS, Radius, ball_of, odds_of, usual_intervals
-from ldpfrontier.practice.records import as_text, as_texts
+from ldpfrontier.practice.records import as_texts
 from ldpfrontier.practice.sampling import sampled_channel
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.two_reports import BudgetSplit
@@ -48,8 +49,11 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 Purpose = Literal["frequencies", "information"]
 
+#: What has to be precise: frequencies of whole records, of sensitive or useful values, or rates of S by U.
+Precise = Literal["cells", "S", "U", "rates"]
+
 #: Mechanisms that are solved on large tables only if they are asked for: they may take minutes.
-SLOW = ("polyopt", "exact", "association")
+SLOW = ("polyopt", "exact", "association", "frequencies")
 
 #: Those that take longest, one of an attacker.
 LONGEST = ("exact", "association")
@@ -80,6 +84,8 @@ class Candidate:
         Root mean square errors of the unbiased estimates of the frequencies of all of a record, of what is
         sensitive and of what is useful (the first alone if nothing is); NaN if the channel does not show
         some of them.
+    rates : float
+        That of the rates of sensitive values given useful ones, for many reports; NaN if not all are shown.
     note : str
     method : str
         What an optimum was found with (`Optimum.method`), in one line; empty for a closed form.
@@ -94,6 +100,7 @@ class Candidate:
     guesses: tuple[Guess, ...] = ()
     rank: int = 0
     errors: tuple[float, ...] = ()
+    rates: float = math.nan
     note: str = ""
     method: str = ""
 
@@ -124,6 +131,8 @@ class Design:
     candidates : list of Candidate
     bound : float
         No mechanism of this level has a larger normalized mutual information.
+    precise : {"cells", "S", "U", "rates"}
+        What has to be precise.
     radius : Radius
         Of F.
     """
@@ -137,6 +146,7 @@ class Design:
     records: int
     candidates: list[Candidate]
     bound: float
+    precise: Precise = "cells"
     radius: Radius = USUAL_RADIUS
 
     @cached_property
@@ -149,13 +159,21 @@ class Design:
         """The intervals of the odds ratios."""
         return odds_of(self.table, self.beta, self.intervals)
 
+    def error_of(self, candidate: Candidate) -> float:
+        """Return the root mean square error of what has to be precise; NaN if it cannot be estimated."""
+        if self.precise == "rates":
+            return candidate.rates
+        place = ("cells", "S", "U").index(self.precise)
+        return candidate.errors[place] if len(candidate.errors) > place else math.nan
+
     def best(self, purpose: Purpose = "frequencies") -> Candidate:
         """Return the best candidate that has the required level.
 
         Parameters
         ----------
         purpose : {"frequencies", "information"}
-            Choose the smallest error of the frequencies of whole records, or the largest information.
+            Choose the smallest error of what has to be precise, or the largest information. Of errors that
+            are nearly equal, that of the sensitive value decides.
 
         Raises
         ------
@@ -166,17 +184,22 @@ class Design:
             raise ValueError(f"The purpose is {purpose!r}; allowed are {', '.join(get_args(Purpose))}.")
         usable = [c for c in self.candidates if c.channel is not None and c.private]
         if purpose == "frequencies":
-            usable = [c for c in usable if math.isfinite(c.error)]
+            usable = [c for c in usable if math.isfinite(self.error_of(c))]
         if not usable:
             why = "; ".join(
                 f"{c.name}: {c.note or 'it is not private, or its rank is too small'}"
                 for c in self.candidates
             )
             raise ValueError(f"No mechanism is left to choose from ({why}).")
-        return max(usable, key=lambda c: c.nmi if purpose == "information" else -c.error)
+        if purpose == "information":
+            return max(usable, key=lambda c: c.nmi)
+        most = min(map(self.error_of, usable)) * (1.0 + SETTINGS.near_tie)
+        near = [c for c in usable if self.error_of(c) <= most]
+        place = 0 if self.precise == "S" or not self.table.useful else 1
+        return min(near, key=lambda c: math.inf if math.isnan(c.errors[place]) else c.errors[place])
 
     def reports_for(self, candidate: Candidate, error: float) -> float:
-        """Return how many reports give the frequencies of records a root mean square error.
+        """Return how many reports give what has to be precise a root mean square error.
 
         Parameters
         ----------
@@ -189,9 +212,10 @@ class Design:
         float
             A whole number; inf if the frequencies cannot be estimated.
         """
-        if not math.isfinite(candidate.error):
+        own = self.error_of(candidate)
+        if not math.isfinite(own):
             return math.inf
-        return max(math.ceil(self.records * (candidate.error / error) ** 2), 1)
+        return max(math.ceil(self.records * (own / error) ** 2), 1)
 
     def private(self, candidate: Candidate) -> PrivateChannel:
         """Return a candidate as a channel that can be sampled, with its level verified.
@@ -231,6 +255,10 @@ def design_channel(
     *,
     against: Attacker | None = None,
     mechanisms: Sequence[str] | None = None,
+    own: Mapping[str, OwnFunction] | None = None,
+    cones: Mapping[str, OwnFunction] | None = None,
+    purpose: Purpose | None = None,
+    precise: Precise = "cells",
     beta: float = 0.05,
     order: float = 2.0,
     records: int | None = None,
@@ -259,8 +287,18 @@ def design_channel(
         The attacker for whom the level has to hold. By default acquaintances, and insiders on tables that are
         too large for it; anyone if no records were counted. It has no effect without useful columns.
     mechanisms : sequence of str, optional
-        Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all are computed,
-        except PolyOpt and the optimum over F on tables with more than 120 cells.
+        Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all that serve the
+        purpose are computed, except, on tables with more than 120 cells, those that may take minutes there.
+    own, cones : mapping of str to callable, optional
+        Functions of your own, which get F or, if the whole record is sensitive, a `MutualInformation`, and
+        epsilon, and return a matrix or a `Cone`. What they make joins the others, or those of `mechanisms`.
+    purpose : {"frequencies", "information"}, optional
+        What the mechanism is for. For frequencies, the design of the least error is computed for the promise
+        (`optimal_estimation`), beside the closed form of LDP with the least error; for information, the other
+        mechanisms are. By default all are.
+    precise : {"cells", "S", "U", "rates"}
+        What the design for frequencies makes precise: the frequencies of whole records, of the sensitive or
+        the useful values, or the rates of sensitive values given useful ones (`rate_target`).
     beta, order : float
         As in `RenyiBall.confidence`; beta is also that of the intervals of odds ratios, which are exact ones,
         or normal ones on tables for which that takes long.
@@ -292,29 +330,41 @@ def design_channel(
         raise ValueError("Without a table, the number of records is needed (--records), for the errors.")
     records = table.records if records is None else records
     records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
-    methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
+    added = own_methods(own, cones)
+    methods = {**(ROBUST_METHODS[against] if table.useful else LDP_METHODS), **added}
     if unknown := [name for name in mechanisms or () if name not in methods]:
         whom = f" against {against}" if table.useful else ""
         offered = [name for name, method in methods.items() if method.private]
         raise ValueError(f"The mechanism is {unknown[0]!r}; allowed{whom} are {', '.join(offered)}.")
+    if mechanisms is None and purpose is not None:
+        check_choice(purpose, "purpose", get_args(Purpose))
+        mechanisms = [name for name in methods if (name in FOR_ESTIMATES) == (purpose == "frequencies")]
+        asked_for: Sequence[str] = ()
+    else:
+        asked_for = mechanisms or ()
+    check_choice(precise, "precise", get_args(Precise))
+    if precise != "cells" and not table.useful:
+        raise ValueError(f"precise is {precise!r}; without useful columns, only cells can be precise.")
     prior = table.distribution
     h = entropy(prior)
     if h == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
     radius.check(against if table.useful and table.counted else "anyone")
     ball = ball_of(table, beta, order, radius)
-    sampled = bool(table.useful) and table.counted
-    intervals = usual_intervals(table.counts) if sampled else None
+    intervals = usual_intervals(table.counts) if ball is not None else None
     odds = odds_of(table, beta, intervals)
-    problem = Problem(prior, ball, odds, epsilon, against if table.useful else "anyone")
+    expected = table_prior(table).reshape(prior.shape)
+    target = {"cells": None, "S": "sensitive", "U": "useful"}.get(precise, rate_target(expected))
+    whom = against if table.useful else "anyone"
+    problem = Problem(prior, expected, ball, odds, epsilon, whom, target)
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
     found_by_name = dict[str, Candidate]()
     # What takes longest is the last, so that a time limit cuts that short and nothing else.
     for name in sorted(methods, key=LONGEST.__contains__):
         method = methods[name]
-        if mechanisms is not None and name not in mechanisms:
+        if mechanisms is not None and name not in (*mechanisms, *added):
             continue
-        if mechanisms is None and name in SLOW and prior.size > SETTINGS.max_quick_cells:
+        if name not in asked_for and name in SLOW and prior.size > SETTINGS.max_quick_cells:
             note = (
                 f"not computed, since it may take minutes on tables of more than {SETTINGS.max_quick_cells}"
                 f" cells; this table has {prior.size}, and --mechanism {name} computes it"
@@ -329,6 +379,8 @@ def design_channel(
             ran = "" if isinstance(found, Channel) else str(_noteworthy(found))
             measured = _measured(name, method, channel, table, problem, records)
             found_by_name[name] = replace(measured, method=ran)
+        except Refused:
+            raise
         except (Intractable, ArithmeticError, RuntimeError, ValueError) as reason:
             # What cannot be computed is a row; the others go on.
             found_by_name[name] = Candidate(name, method.title, method.private, None, note=str(reason))
@@ -336,11 +388,26 @@ def design_channel(
         problem.solved[name] = channel
         if isinstance(found, Optimum) and name == BOUNDING[problem.against] and table.useful:
             bound = min(bound, found.upper_bound)
-    beta_of, order_of = (beta, order) if sampled else (None, None)
+    beta_of, order_of = (beta, order) if ball is not None else (None, None)
     candidates = [found_by_name[name] for name in methods if name in found_by_name]
     return Design(
-        table, epsilon, problem.against, beta_of, order_of, intervals, records, candidates, bound / h, radius
+        table,
+        epsilon,
+        problem.against,
+        beta_of,
+        order_of,
+        intervals,
+        records,
+        candidates,
+        bound / h,
+        precise,
+        radius,
     )
+
+
+def _rate_error(channel: Channel, problem: Problem, records: int) -> float:
+    error = estimation_error(channel, problem.expected, rate_target(problem.expected))
+    return math.sqrt(error / problem.prior.size / records) if math.isfinite(error) else math.nan
 
 
 def _noteworthy(found: Optimum | BudgetSplit) -> OptimumMethod:
@@ -369,131 +436,5 @@ def _measured(
         guesses=best_guesses(channel, table.distribution) if table.useful else (),
         rank=linear.rank,
         errors=tuple(math.sqrt(square) for square in squares),
+        rates=_rate_error(channel, problem, records) if table.useful else math.nan,
     )
-
-
-@keeps_time_limit
-def least_epsilon(
-    table: CountTable,
-    utility: float | None = None,
-    *,
-    error: float | None = None,
-    against: Attacker | None = None,
-    mechanism: str | None = None,
-    beta: float = 0.05,
-    order: float = 2.0,
-    records: int | None = None,
-    progress: Callable[[float], None] | None = None,
-    remark: Callable[[str], None] | None = None,
-    max_seconds: float | None = None,
-    radius: Radius = USUAL_RADIUS,
-) -> float:
-    """Find the least privacy level at which a mechanism reaches a utility, or an error, to 0.001.
-
-    The search is a bisection. It relies on utilities that grow with epsilon and on errors that decrease.
-    For optima this is always true of the utility; for closed forms it was true in all cases that were
-    examined.
-
-    Parameters
-    ----------
-    table : CountTable
-    utility : float, optional
-        Normalized mutual information I(X; Y) / H(X) to reach, in (0, 1).
-    error : float, optional
-        The root mean square error of the frequencies of records to reach, in (0, 1), instead of a utility.
-    against, beta, order, records, radius
-        As in `design_channel`.
-    mechanism : str, optional
-        By default the mechanism that is best for the aim.
-    progress : callable, optional
-        A function that is called with every level that is tried.
-    remark : callable, optional
-        A function that is called with a sentence if the time limit ended the search; a warning by default.
-    max_seconds : float, optional
-        Seconds after which the search ends with the least level at which the aim is known to be reached; 0 or
-        more.
-
-    Returns
-    -------
-    float
-        A multiple of 0.001, in nats. The aim is reached at this level and, unless the time limit ended the
-        search, is not reached 0.001 below it.
-
-    Raises
-    ------
-    TimeIsUp
-        If the time is up before the aim is reached at any level.
-    ValueError
-        If the aim is out of range, is not reached at any level up to 16, or is not one of the two.
-    """
-    as_instance(table, CountTable, "The table")
-    if mechanism is not None:
-        as_text(mechanism, "mechanism")
-    if (utility is None) == (error is None):
-        raise ValueError("A utility or an error is needed; exactly one of the two must be given.")
-    name, given = ("utility", utility) if error is None else ("error", error)
-    aim = as_number(given, f"The {name}", "a number strictly between 0 and 1")
-    if not 0 < aim < 1:
-        raise ValueError(f"The {name} is {aim}; it must lie strictly between 0 and 1.")
-    whom = attacker_of(table, against)
-    names = [mechanism] if mechanism is not None else _quick_first(table, name == "utility", whom)
-    h = entropy(table.distribution)
-
-    designed = partial(
-        design_channel, table, against=against, beta=beta, order=order, records=records, radius=radius
-    )
-
-    def reached(step: int) -> bool:
-        level = step / SETTINGS.levels_per_nat
-        if progress:
-            progress(level)
-        if error is None and min(optimal_nonrobust(table.distribution, level).upper_bound / h, 1.0) < aim:
-            return False
-        made = (designed(level, mechanisms=[name]) for name in names)
-        found = (c for design in made for c in design.candidates if c.private)
-        # One after the other: the last one takes longest, and mostly the first one tells.
-        if any(c.nmi >= aim if error is None else c.error <= aim for c in found):
-            return True
-        check_time()  # what was cut short might have reached it
-        return False
-
-    # From above: levels near 0 take longest.
-    low, high, known = 0, SETTINGS.levels_per_nat, False
-    try:
-        while not reached(high):
-            if 2 * high > SETTINGS.max_epsilon * SETTINGS.levels_per_nat:
-                raise ValueError(
-                    f"{'An' if error else 'A'} {name} of {aim} is not reached at any level up to"
-                    f" {high / SETTINGS.levels_per_nat:g}."
-                )
-            low, high = high, 2 * high
-        known = True
-        while high - low > 1:
-            check_time()
-            middle = (low + high) // 2
-            low, high = (low, middle) if reached(middle) else (middle, high)
-    except TimeIsUp:
-        level = high / SETTINGS.levels_per_nat
-        if not known:
-            raise TimeIsUp(
-                f"The time limit ended the search before {'an' if error else 'a'} {name} of {aim} was"
-                f" reached; it may be reached at the level {level:g}, or only above."
-            ) from None
-        (remark or warnings.warn)(
-            f"the time limit ended the search: {'an' if error else 'a'} {name} of {aim} is reached at the"
-            f" level {level:g}, and may be reached below it, but not at {low / SETTINGS.levels_per_nat:g}."
-        )
-    return high / SETTINGS.levels_per_nat
-
-
-def _quick_first(table: CountTable, information: bool, against: Attacker) -> list[str]:
-    """Return mechanisms of which one has the most information, or the least error, the quick ones first."""
-    if not table.useful:
-        return ["ldp", "grr"] if information else ["grr", "subset", "ldp"]
-    if against == "anyone":
-        return ["unconditional"] if information else ["srr", "grr", "subset", "unconditional"]
-    best = "association" if against == "acquaintance" else "exact"
-    if information:
-        first = ["polyopt"] if against == "outsider" and table.counts.size <= SETTINGS.max_quick_cells else []
-        return [*first, best]
-    return ["srr", "grr", "subset", "ldp", best]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.cones import Cone, conditional_cone, local_cone, unconditional_cone
 from ldpfrontier.mechanisms import (
     binary_mechanism,
     randomized_response,
@@ -13,9 +16,15 @@ from ldpfrontier.mechanisms import (
     subset_selection,
 )
 from ldpfrontier.optimal.association import optimal_association
+from ldpfrontier.optimal.estimation.error import estimation_error
+from ldpfrontier.optimal.estimation.few_outputs import with_few_outputs
+from ldpfrontier.optimal.estimation.solve import closed_forms, optimal_estimation
+from ldpfrontier.optimal.exact.association_cone import AssociationCone
+from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
@@ -36,14 +45,17 @@ class Problem:
     """The problem that mechanisms solve.
 
     The distribution of the table has shape (a1, a2). The uncertainty set and the odds ratios are None if the
-    whole record is sensitive, or no records were counted.
+    whole record is sensitive, or no records were counted. The expected distribution is a positive table near
+    the prior; the target is what has to be precise at it, as of `optimal_estimation`.
     """
 
     joint: FloatArray
+    expected: FloatArray
     ball: RenyiBall | None
     odds: OddsRatios | None
     epsilon: float
     against: Attacker
+    target: ArrayLike | None = None
     solved: dict[str, Channel] = field(default_factory=dict)
 
     @property
@@ -83,6 +95,44 @@ class Problem:
         nodes = SETTINGS.solver_nodes
         return optimal_association(self.odds, self.epsilon, tolerance=_TOLERANCE, max_nodes=nodes)
 
+    def cone(self) -> Cone:
+        """Return the columns that keep the promise, or one that implies it where those are not searched."""
+        shape, level = self.expected.shape, self.epsilon
+        if shape[1] == 1:
+            return local_cone(self.prior.size, level)
+        if self.against == "anyone" or self.ball is None or self.odds is None:
+            return unconditional_cone((shape[0], shape[1]), level)
+        if self.against == "acquaintance":
+            return AssociationCone(self.odds, level)
+        over = robust_cone(self.ball, level)
+        if self.against == "outsider" and self.prior.size <= LIMITS.max_joint_cells:
+            return over
+        return over & conditional_cone((shape[0], shape[1]), level)
+
+    def frequencies(self) -> Optimum:
+        """Solve for the mechanism of the least error, with few outputs."""
+        found = optimal_estimation(
+            self.expected, self.cone(), self.target,
+            tolerance=SETTINGS.estimate_tolerance, max_rounds=self._rounds(),
+        )  # fmt: skip
+        return replace(
+            found, channel=with_few_outputs(found.channel, self.expected, self.target, SETTINGS.united_error)
+        )
+
+    def _rounds(self) -> int:
+        """Return how many rounds a search for the least error has: fewer where each takes longer."""
+        cells = self.prior.size
+        if self.odds is None or cells <= LIMITS.max_joint_cells:
+            return _ROUNDS
+        return max(SETTINGS.estimate_work // cells, SETTINGS.least_estimate_rounds)
+
+    def closed(self) -> Channel:
+        """Return the closed form of local differential privacy that has the least error."""
+        forms = [randomized_response(self.prior.size, self.epsilon)]
+        forms += closed_forms(self.prior.size, self.epsilon).values()
+        errors = [estimation_error(form, self.expected, self.target) for form in forms]
+        return forms[min(range(len(forms)), key=lambda i: (float(f"{errors[i]:.6g}"), forms[i].n_outputs))]
+
     def unconditional(self) -> Optimum:
         """Solve for the best mechanism that is private under every distribution."""
         return optimal_unconditional(self.joint, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS)
@@ -102,8 +152,17 @@ def _secret(problem: Problem) -> Channel:
     return secret_randomized_response(a1, a2, problem.epsilon)
 
 
+#: Those that are computed for estimates of frequencies.
+FOR_ESTIMATES = ("frequencies", "closed")
+
+_ESTIMATES: Mapping[str, Method] = {
+    "frequencies": Method("estimates with the least error, as far as was found", Problem.frequencies),
+    "closed": Method("the closed form of LDP that estimates with the least error", Problem.closed),
+}
+
 #: The mechanisms that are offered if the whole record is sensitive.
 LDP_METHODS: Mapping[str, Method] = {
+    **_ESTIMATES,
     "ldp": Method("carries the most information among those that protect the whole record", Problem.ldp),
     "binary": Method(
         "binary mechanism: reports one bit", lambda p: binary_mechanism(MutualInformation(p.prior), p.epsilon)
@@ -118,6 +177,7 @@ _UNCONDITIONAL = Method(
 
 #: The mechanisms that are offered for every attacker if there are useful columns.
 _ROBUST: Mapping[str, Method] = {
+    **_ESTIMATES,
     "srr": Method("secret randomized response", _secret),
     "subset": LDP_METHODS["subset"],
     "grr": LDP_METHODS["grr"],
@@ -187,7 +247,7 @@ def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
     if against is None:
         quick = table.counts.size <= SETTINGS.max_quick_cells
         return "anyone" if not table.counted else "acquaintance" if quick else "insider"
-    if against not in ATTACKERS:
+    if not isinstance(against, str) or against not in ATTACKERS:
         raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
     if not table.counted and against != "anyone":
         raise ValueError(

@@ -27,6 +27,8 @@ class PracticeSettings:
     many_numbers: int = 20
     #: Width from which on an interval of a frequency says next to nothing.
     uninformative_width: float = 0.9
+    #: Share of people whose useful value is guessed right, from which on a report gives it away.
+    given_away: float = 0.9
     #: Samples of an audit: some minutes of work.
     max_samples: int = 1_000_000_000
     #: Entries of a channel whose level is proved with exact arithmetic: seconds.
@@ -63,12 +65,22 @@ class PracticeSettings:
     #: weights bound the frequency.
     limit_ridge: float = 1e-8
 
+    #: By how much a column may violate a cut of a cone of the user's own, relative.
+    cone_tolerance: float = 1e-9
+
     # Tuning. Nothing here makes an interval wrong, or a mechanism less private.
     #: Relative gap at which an optimum is good enough.
     solver_tolerance: float = 1e-3
     #: Nodes of branch and bound per pricing of the optimum against acquaintances. They serve the bound alone;
     #: with 200,000 the mechanism is the same, in two to five times the time.
     solver_nodes: int = 20_000
+    #: The same for the mechanism of the least error.
+    estimate_tolerance: float = 1e-2
+    #: Its rounds of column generation on large tables, times their cells; and its least rounds.
+    estimate_work: int = 200
+    least_estimate_rounds: int = 3
+    #: By which share its error may rise so that it has fewer outputs.
+    united_error: float = 2e-3
     #: Most rounds of an optimum, after which the best mechanism so far has to do.
     solver_rounds: int = 30
     #: Quadratic programs for the weights of an interval, each with the standard deviation of the one before.
@@ -88,6 +100,8 @@ class PracticeSettings:
     advice_values: int = 8
     #: Share of the least error within which pairs of values are compared by what joining them loses.
     near_ties: float = 0.01
+    #: By which share errors of mechanisms may differ among which the error of the sensitive value decides.
+    near_tie: float = 0.02
     #: Distributions, of F or given that U is one of two values, among which an audit looks for a telling one.
     audited_distributions: int = 500
     #: Largest logarithm of the odds of the two values of such a pair that an acquaintance has from elsewhere.

@@ -15,15 +15,20 @@ from ldpfrontier import (
     conditional_epsilon,
     design_channel,
     entropy,
+    estimation_error,
+    hadamard_response,
     ldp_epsilon,
     least_epsilon,
     mutual_information,
+    optimal_estimation,
     optimal_ldp,
     optimal_robust,
+    subset_selection,
     unconditional_epsilon,
 )
 from ldpfrontier.numerics import deadline
 from ldpfrontier.numerics.deadline import TimeIsUp
+from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.practice.attackers import ATTACKERS
 from ldpfrontier.practice.design import LONGEST
 from ldpfrontier.practice.methods import LDP_METHODS, ROBUST_METHODS
@@ -201,6 +206,73 @@ def test_an_empty_group_is_no_obstacle(table):
     made = design_channel(wider, 1.0, against="outsider", mechanisms=["polyopt", "ir", "srr", "grr"])
     private = made.private(made.best("information"))
     assert private.certificate.level <= 1.0
+
+
+# What is made for frequencies -----------------------------------------------------------------------------
+
+#: Rows are votes (none, A, N, U, Y), columns regions (C, M, N, S, SA), of Chile in the R package carData.
+CHILE = np.array(
+    [[31, 19, 9, 39, 70], [44, 2, 30, 42, 69], [210, 18, 102, 214, 345], [141, 23, 46, 148, 230],
+     [174, 38, 135, 275, 246]]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("against", [*ATTACKERS, None])
+def test_on_25_cells_no_textbook_mechanism_has_less_error(against):
+    labels = [tuple((f"{letter}{i}",) for i in range(5)) for letter in "vr"]
+    table = CountTable(("vote",), ("region",), *labels, CHILE)
+    whom = against or "anyone"
+    made = design_channel(table if against else flat(table), 1.0, against=against, purpose="frequencies")
+    best, private = made.best(), made.private(made.best())
+    assert best.levels.against(whom) <= 1.0 + 1e-9
+    assert private.certificate.levels.against(whom) <= 1.0
+    for rival in (hadamard_response(25, 1.0), subset_selection(25, 1.0, 3)):
+        if against is None:
+            assert best.error < math.sqrt(estimation_error(rival, CHILE / 2700) / 25 / 2700)
+            continue
+        for target, error, values in zip((None, "sensitive"), best.errors, (25, 5), strict=False):
+            assert error < math.sqrt(estimation_error(rival, CHILE / 2700, target) / values / 2700)
+    # What protects from fewer people estimates better.
+    if against in ("outsider", "insider", "acquaintance"):
+        closed = by_name(made)["closed"]
+        assert best.name == "frequencies"
+        assert best.error < 0.9 * closed.error
+
+
+def test_a_small_design_has_as_few_outputs_as_inputs_at_the_certified_error(table):
+    made = design_channel(table, 1.0, purpose="frequencies")
+    best = made.best()
+    odds = OddsRatios.confidence(table.counts)
+    found = optimal_estimation(table.distribution, AssociationCone(odds, 1.0), tolerance=1e-2)
+    assert best.channel.n_outputs <= 8 < found.channel.n_outputs
+    least = math.sqrt(found.bound / 6 / table.records)
+    assert least * (1 - 1e-2) <= best.error <= least * (1 + 2e-2)
+
+
+def test_of_nearly_equal_errors_the_one_with_less_error_of_the_sensitive_value_is_chosen(table):
+    made = design_channel(table, 1.0, mechanisms=["subset", "grr"])
+    first, second = made.candidates
+    close = [replace(first, errors=(0.1, 0.3, 0.1)), replace(second, errors=(0.101, 0.2, 0.1))]
+    assert replace(made, candidates=close).best() is close[1]
+    far = [close[0], replace(second, errors=(0.11, 0.2, 0.1))]
+    assert replace(made, candidates=far).best() is far[0]
+
+
+def test_what_has_to_be_precise_is_what_the_design_makes_precise(table):
+    made = {
+        precise: design_channel(table, 1.0, purpose="frequencies", precise=precise)
+        for precise in ("cells", "S", "U", "rates")
+    }
+    cells = made["cells"].best()
+    for precise, design in made.items():
+        best = design.best()
+        assert design.error_of(best) <= made[precise].error_of(cells) * 1.02
+        needed = design.reports_for(best, 0.01)
+        assert needed == pytest.approx(table.records * (design.error_of(best) / 0.01) ** 2, abs=1)
+    assert made["S"].best().errors[1] < 0.9 * cells.errors[1]
+    everything = flat(table)
+    with pytest.raises(ValueError, match="precise is 'rates'; without useful columns, only cells can be"):
+        design_channel(everything, 1.0, precise="rates")
 
 
 # What is refused ------------------------------------------------------------------------------------------

@@ -253,10 +253,12 @@ def people(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        As `people.PEOPLE`; the privacy levels of each pair are those that have a least error.
+        As `people.PEOPLE`; the privacy levels of each pair are those that have a least error of
+        all cells.
     """
     place = ["size", "instance", "beta", "order", "epsilon"]
-    table = table.merge(table.loc[table["bound"].notna(), place].drop_duplicates())
+    least = table[table["bound"].notna() & (table["target"] == CELLS)]
+    table = table.merge(least[place].drop_duplicates())
     key = [*place, "mechanism", "conditional_epsilon"]
     cells, sensitive = (
         table[table["target"] == target].set_index(key)[["people", "error", "bound"]]

@@ -44,18 +44,19 @@ def people(table: pd.DataFrame) -> Figure:
     ----------
     table : DataFrame
         As `people.PEOPLE`, of one setting. Shown are the pairs and the range of privacy levels that have a
-        least error. Left are all cells, right the distribution of S. What is not determined has no point.
+        least error of all cells. Left are all cells, right the distribution of S. What is not determined has
+        no point.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    least = table[table["bound"].notna()]
+    least = table[table["bound"].notna() & (table["target"] == CELLS)]
     table = table[table["epsilon"].between(least["epsilon"].min(), least["epsilon"].max())]
     panels = {
         f"{title}: {words}": select(rows, target=target)
         for title, rows in by_pair(table).items()
-        if rows["bound"].notna().any()
+        if select(rows, target=CELLS)["bound"].notna().any()
         for target, words in ((CELLS, "all cells"), (SENSITIVE, "$S$ alone"))
     }
     shown_designs, shown_mechanisms = set[tuple[str, bool]](), set[str]()

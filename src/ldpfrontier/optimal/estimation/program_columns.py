@@ -1,18 +1,25 @@
-"""Columns of large tables that keep a level over an uncertainty set and one given the useful value."""
+"""Columns of large tables, found by linear programs over a cone: ascents along gradients of the excess.
+
+Programs are those of both levels (`conditional.cone_program`), of acquaintances
+(`conditional.association_program`), or of any polyhedral cone. Nothing is proved of the columns not found.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+import highspy
 import numpy as np
 
-from ldpfrontier.cones import ConditionalCone, Cone, Intersection
-from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.cones import ConditionalCone, Cone, Intersection, PolyhedralCone
+from ldpfrontier.numerics.highs import new_lp, solve
+from ldpfrontier.optimal.conditional.association_program import AssociationProgram
 from ldpfrontier.optimal.conditional.cone_program import ConeProgram
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices
+from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.types import FloatArray
 
@@ -33,40 +40,118 @@ def with_both_levels(cone: Cone) -> BothLevels | None:
     return None
 
 
-@dataclass(eq=False)
-class ProgramColumns:
-    """Columns found by linear programs with cuts, along gradients: a `Pricing` without a bound.
+class Program(Protocol):
+    """Linear programs over one cone."""
+
+    def step(self, cost: FloatArray) -> FloatArray:
+        """Return a column of the cone with a large cost . v, and one to go on from, shape (2, inputs)."""
+
+
+class PolyhedralProgram:
+    """The programs of a polyhedral cone: inequalities are added once a solution violates them.
 
     Parameters
     ----------
-    cone : BothLevels
+    cone : PolyhedralCone
+    scale : ndarray, shape (inputs,)
+        Positive; columns have scale . v = 1.
+    """
+
+    def __init__(self, cone: PolyhedralCone, scale: FloatArray) -> None:
+        self.cone, self.scale = cone, scale
+        self._known = np.zeros(len(cone.inequalities), dtype=np.bool_)
+        self._places = np.arange(scale.size, dtype=np.int32)
+        self._lp = lp = new_lp()
+        lp.setOptionValue("simplex_strategy", 1)
+        lp.addVars(scale.size, np.zeros(scale.size), np.full(scale.size, highspy.kHighsInf))
+        lp.addRow(1.0, 1.0, scale.size, self._places, scale)
+
+    def step(self, cost: FloatArray) -> FloatArray:
+        """Return a column of the cone with a large cost . v, and the solution that it comes from.
+
+        Parameters
+        ----------
+        cost : ndarray, shape (inputs,)
+
+        Returns
+        -------
+        ndarray, shape (2, inputs)
+
+        Raises
+        ------
+        RuntimeError
+            If HiGHS gives up.
+        """
+        rows, n = self.cone.inequalities, self.scale.size
+        self._lp.changeColsCost(n, self._places, cost)
+        for _ in range(SETTINGS.polyhedral_programs):
+            v = np.maximum(solve(self._lp)[1], 0.0)
+            excess = np.where(self._known, 0.0, rows @ v - SETTINGS.equality * (np.abs(rows) @ v))
+            worst = np.argsort(-excess, kind="stable")[: SETTINGS.polyhedral_cuts * n]
+            worst = worst[excess[worst] > 0.0]
+            if not worst.size:
+                break
+            for row in rows[worst]:
+                places = np.flatnonzero(row).astype(np.int32)
+                self._lp.addRow(-highspy.kHighsInf, 0.0, places.size, places, row[places])
+            self._known[worst] = True
+        inside = self.cone.pull(v[None])[0][0]
+        return np.stack([inside / (inside @ self.scale), v])
+
+
+class Programs(NamedTuple):
+    """Linear programs, a level of local differential privacy inside of their cone, and one given U of all.
+
+    Where none is known, mechanisms at the level have to be mixed with the one that tells nothing.
+    """
+
+    program: Program
+    level: float
+    level_given_useful: float = math.inf
+
+
+def programs_of(cone: Cone, p: FloatArray) -> Programs | None:
+    """Return the linear programs of a cone for columns with p . v = 1; None if there are none."""
+    if (both := with_both_levels(cone)) is not None:
+        robust, level = both
+        program = ConeProgram(robust.ball, robust.epsilon, level, robust.envelope)
+        return Programs(program, min(robust.epsilon, level), level)
+    if isinstance(cone, AssociationCone) and cone.epsilon > 0.0:
+        return Programs(AssociationProgram(cone, p.reshape(cone.shape)), cone.epsilon, cone.epsilon)
+    if isinstance(cone, PolyhedralCone) and cone.least_constant_slack > 0.0:
+        return Programs(PolyhedralProgram(cone, p), SETTINGS.usual_level)
+    return None
+
+
+@dataclass(eq=False)
+class ProgramColumns:
+    """Columns found by linear programs, along gradients: a `Pricing` without a bound.
+
+    Parameters
+    ----------
+    program : Program
+    shape : (int, int)
+        Numbers of sensitive and useful values, or (1, inputs).
     p : ndarray, shape (inputs,)
     """
 
-    cone: BothLevels
+    program: Program
+    shape: tuple[int, int]
     p: FloatArray
     exact: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        robust, level = self.cone
-        self._program = ConeProgram(robust.ball, robust.epsilon, level, robust.envelope)
         self._rng = np.random.default_rng(0)
+        self._starts = SETTINGS.first_program_starts * self.p.size
 
-    def start(self) -> FloatArray:
-        """Return columns of secret randomized response, which is in every such cone, and random extreme ones.
-
-        Shape (m, inputs).
-        """
-        a1, a2 = self.cone.robust.shape
-        level = min(self.cone.robust.epsilon, self.cone.level)
-        response = secret_randomized_response(a1, a2, level).matrix.T
-        ends = [self._program.step(cost)[0] for cost in self._random_costs()]
-        columns = np.vstack([response, *ends])
-        return np.asarray(columns / (columns @ self.p)[:, None])
+    def random(self) -> FloatArray:
+        """Return random extreme columns, shape (m, inputs)."""
+        ends = [self.program.step(cost)[0] for cost in self._random_costs()]
+        return np.array([end / (end @ self.p) for end in ends])
 
     def _random_costs(self) -> FloatArray:
         """Return costs that prefer a useful value for each sensitive one, (m, inputs)."""
-        (a1, a2), number = self.cone.robust.shape, SETTINGS.random_costs * self.p.size
+        (a1, a2), number = self.shape, SETTINGS.random_costs * self.p.size
         letters = np.where(
             self._rng.random((number, 1)) < 0.5,
             self._rng.integers(a2, size=(number, 1)),
@@ -79,14 +164,14 @@ class ProgramColumns:
 
     def search(self, prices: Prices, known: FloatArray) -> FloatArray:
         """Return columns at the ends of ascents from known ones and random ones, (m, inputs)."""
-        n, starts = self.p.size, known[: SETTINGS.program_starts]
-        random = np.exp(self._rng.normal(size=(SETTINGS.program_starts // 2, n)))
+        n, starts = self.p.size, known[: self._starts]
+        random = np.exp(self._rng.normal(size=(self._starts // 2, n)))
         ends = []
         for v in np.vstack([starts, random / (random @ self.p)[:, None]]):
             best, end = -math.inf, v
             for _ in range(SETTINGS.program_steps):
                 try:
-                    inside, v = self._program.step(2.0 * (v @ prices.W.T) @ prices.W - prices.lam)
+                    inside, v = self.program.step(2.0 * (v @ prices.W.T) @ prices.W - prices.lam)
                 except RuntimeError:  # HiGHS gives up some programs
                     break
                 reduced = float(((inside @ prices.W.T) ** 2).sum() - inside @ prices.lam)
@@ -96,7 +181,11 @@ class ProgramColumns:
             if best > -math.inf:
                 ends.append(end / (end @ self.p))
         found = np.array(ends).reshape(-1, n)
-        return np.asarray(found[np.argsort(-prices.excess(found), kind="stable")])
+        excess = prices.excess(found)
+        # Where few starts lead to little, more of them do.
+        if float(excess.max(initial=0.0)) < SETTINGS.more_starts * float(prices.lam.sum()):
+            self._starts = min(2 * self._starts, SETTINGS.program_starts)
+        return np.asarray(found[np.argsort(-excess, kind="stable")])
 
     def excess(self, prices: Prices) -> float:
         """Return inf, as nothing is proved."""

@@ -71,6 +71,8 @@ class EstimationSettings:
     #: Cubes of numbers of columns, over all steps of all masters, after which no more columns are looked for:
     #: about half a minute.
     most_work: float = 4e11
+    #: The same for staircase columns, whose pricing costs little.
+    most_staircase_work: float = 2e12
     #: New columns of a round, for each input.
     new_columns: int = 8
     #: Staircase columns that are priced at once.
@@ -97,10 +99,29 @@ class EstimationSettings:
     relaxation_rounds: int = 3
     #: New pairs of inputs, for each input.
     relaxation_pairs: int = 4
+    #: Gap of the weights of fewer outputs.
+    fewer_outputs_gap: float = 1e-6
+    #: One in so many outputs is left out at a time.
+    dropped_part: int = 8
+    #: Steps to the distribution of the largest error, and the gap at which the last one is made.
+    worst_error_steps: int = 1000
+    worst_error_gap: float = 1e-7
     #: Columns from which a search over a cone of cuts starts.
     joint_starts: int = 40
-    #: Columns from which ascents by linear programs start.
+    #: Columns from which ascents by linear programs start at most.
     program_starts: int = 300
+    #: The same in the first round, for each input.
+    first_program_starts: int = 1
+    #: Excess, as a share of the sum of prices, below which there are twice as many starts in the next round.
+    more_starts: float = 0.3
+    #: Programs of a step over a polyhedral cone, each with more of its inequalities.
+    polyhedral_programs: int = 6
+    #: How many inequalities are added at once, for each input.
+    polyhedral_cuts: int = 1
+    #: Level of closed forms that are mixed into a polyhedral cone, nats.
+    usual_level: float = 1.0
+    #: Outputs of a closed form that a search by linear programs starts from, for each input.
+    start_outputs: int = 12
     #: Their most steps.
     program_steps: int = 4
     #: Random extreme columns to start from, for each input.
@@ -108,13 +129,9 @@ class EstimationSettings:
     #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.
     outer_tolerance: float = 1e-2
     #: Rays of a larger cone, in double description; seconds.
-    max_outer_rays: int = 30_000
+    max_outer_rays: int = 60_000
     #: Larger cones of one bound.
-    outer_rounds: int = 40
-    #: Columns cut off from each.
-    outer_cuts: int = 6
-    #: Cuts of such a column.
-    cuts_of_column: int = 1
+    outer_rounds: int = 400
     #: The gap of each of these cones, as a share of that asked for.
     outer_share: float = 0.2
     #: Binary digits of the coefficients of a cut.

@@ -20,9 +20,10 @@ centred here, A p = 0, so that phi is n MSE. Engines, as of `ldpfrontier.optimal
 - Extreme rays that are few are listed without rounding (`ldpfrontier.optimal.general`).
 - Local differential privacy of more inputs: columns are generated from those of closed forms (`staircases`),
   and bounded by a semidefinite program where they are not all priced (`staircase_relaxation`).
-- Large tables with both levels: columns are searched for by linear programs (`program_columns`).
 - Other cones, up to 16 inputs: columns are searched for (`cut_columns`), and the least error over a larger
   cone is the bound (`outer_rays`).
+- Larger tables with both levels, for acquaintances, or of polyhedral cones: columns are searched for by
+  linear programs (`program_columns`).
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ from numpy.typing import ArrayLike
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import Cone, PolyhedralCone, check_cone, local_cone
-from ldpfrontier.mechanisms import uniform_error
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response, uniform_error
 from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
 from ldpfrontier.optimal.estimation.cut_columns import CutColumns
 from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
 from ldpfrontier.optimal.estimation.generation import generate
 from ldpfrontier.optimal.estimation.outer_rays import outer_bound
-from ldpfrontier.optimal.estimation.program_columns import ProgramColumns, with_both_levels
+from ldpfrontier.optimal.estimation.program_columns import ProgramColumns, programs_of
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.staircase_relaxation import relaxed_bound
 from ldpfrontier.optimal.estimation.staircases import Staircases
@@ -95,7 +96,8 @@ def optimal_estimation(
         Relative gap at which to stop, 0 or more; 1e-2 is the finest one over cones whose extreme rays are
         not listed, but for local differential privacy.
     max_rounds : int
-        Most steps of the interior-point method, where the extreme rays are listed.
+        Most steps of the interior-point method, where the extreme rays are listed, and most rounds of column
+        generation elsewhere, of which there are 60 at most.
     max_seconds : float, optional
         Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
         Where rays are not listed, and no closed form is known, that is a mechanism which tells nothing.
@@ -104,13 +106,14 @@ def optimal_estimation(
     -------
     Optimum
         The unit is "1" and the direction is "min". Beyond 16 inputs, but for local differential privacy,
-        the bound is that of mechanisms which tell the useful value, and is far from the value.
+        the bound is that of mechanisms which tell the useful value, or all, and is far from the value.
 
     Raises
     ------
     Intractable
         If the extreme rays of the cone are not listed, and its constant column is on the border, or it is
-        none of the cones of large tables: `robust_cone` with a conditional level, local differential privacy.
+        none of the cones of large tables: polyhedral ones, local differential privacy among them, those of
+        acquaintances, and `robust_cone` with a conditional level.
     ValueError
         If an argument is of another kind or out of range, no mechanism in the cone allows an estimate, or a
         column of the cone has the probability 0.
@@ -189,14 +192,15 @@ def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> t
     """
     inputs, rays, ratio = problem.p.size, listed_rays(cone), local_ratio(cone)
     regime = choose("estimates", Call(inputs=inputs, listed=rays is not None, local=ratio is not None))
+    rounds = min(max_rounds, SETTINGS.generation_rounds)
     if rays is not None and isinstance(cone, PolyhedralCone):
         found = _over_listed_rays(problem, cone, rays, tolerance, max_rounds)
     elif ratio is not None:
-        found = _large_alphabet(problem, ratio, tolerance)
+        found = _large_alphabet(problem, ratio, tolerance, rounds)
     elif inputs > LIMITS.max_joint_cells:
-        found = _large_table(problem, cone, tolerance)
+        found = _large_table(problem, cone, tolerance, rounds)
     else:
-        found = _over_curved_cone(problem, cone, tolerance)
+        found = _over_curved_cone(problem, cone, tolerance, rounds)
     best = f", the least error has {found.name}" if found.name else ""
     return found, regime.method(f"columns of the cone{best}")
 
@@ -214,13 +218,19 @@ def _over_listed_rays(
     return Found(channel, problem.bound(found.prices, excess), found.rounds, prices=proving)
 
 
-def _large_alphabet(problem: Problem, ratio: float, tolerance: float) -> Found:
-    """Return the best of closed forms of local differential privacy and of column generation from them."""
-    n, p = problem.p.size, problem.p
+def closed_forms(inputs: int, epsilon: float) -> dict[str, Channel]:
+    """Return mechanisms of local differential privacy for many inputs that can be listed, by their names."""
     forms = dict[str, Channel]()
     for name, mechanism in LARGE_ALPHABETS.items():
         with suppress(Intractable):
-            forms[name] = mechanism(n, math.log(ratio))
+            forms[name] = mechanism(inputs, epsilon)
+    return forms
+
+
+def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds: int) -> Found:
+    """Return the best of closed forms of local differential privacy and of column generation from them."""
+    n, p = problem.p.size, problem.p
+    forms = closed_forms(n, math.log(ratio))
     errors = {name: estimation_error(channel, p, problem.rows) for name, channel in forms.items()}
     # Of two with equal errors to rounding, the one with fewer outputs.
     best = min(errors, key=lambda name: (float(f"{errors[name]:.9g}"), forms[name].n_outputs))
@@ -238,7 +248,8 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float) -> Found:
             bound = max(bound, relaxed_bound(problem, ratio, enough))
         if bound >= enough:
             return Found(forms[best], bound, 0, best)
-        found = generate(problem, vectors, pricing, tolerance, SETTINGS.generation_rounds, bound)
+        limits = max_rounds, bound, SETTINGS.most_staircase_work
+        found = generate(problem, vectors, pricing, tolerance, *limits)
     if time_is_up():  # weights need not be those of a channel yet
         return Found(forms[best], bound, 0, best)
     forms[GENERATED] = found.weighted.channel(SETTINGS.dropped * tolerance)
@@ -263,7 +274,7 @@ def _symmetric_bound(problem: Problem, ratio: float) -> float:
     return scale * uniform_error(n, math.log(ratio))
 
 
-def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float) -> Found:
+def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> Found:
     """Return the best channel that a search finds, and a bound by larger cones on small tables."""
     if not (problem.p > 0).all():
         raise ValueError(
@@ -280,7 +291,7 @@ def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float) -> Found:
     inner = SETTINGS.outer_share * tolerance
     pricing = CutColumns(cone, problem.p, SETTINGS.inner_gap * tolerance)
     start = pricing.start()
-    found = generate(problem, start, pricing, inner, SETTINGS.generation_rounds)
+    found = generate(problem, start, pricing, inner, max_rounds)
     check_time()  # weights need not be those of a channel yet
     weighted = found.weighted
     used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
@@ -289,20 +300,42 @@ def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float) -> Found:
     return Found(weighted.channel(SETTINGS.dropped * inner), bound, found.rounds)
 
 
-def _large_table(problem: Problem, cone: Cone, tolerance: float) -> Found:
-    """Return a good channel of a large table that keeps both levels, and a weak bound."""
-    both = with_both_levels(cone)
-    if both is None:
+def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> Found:
+    """Return a good channel of a large table, and a weak bound."""
+    known = programs_of(cone, problem.p)
+    if known is None:
         raise Intractable(
             f"The cone has {problem.p.size} inputs and its extreme rays are not listed; beyond"
-            f" {LIMITS.max_joint_cells} inputs, only those of local differential privacy and of `robust_cone`"
-            " with a conditional level are solved (`robust_cone(...) & conditional_cone(...)`)."
+            f" {LIMITS.max_joint_cells} inputs, only these are solved: polyhedral cones with the constant"
+            " column inside, cones of acquaintances, and `robust_cone` with a conditional level"
+            " (`robust_cone(...) & conditional_cone(...)`)."
         )
-    pricing = ProgramColumns(both, problem.p)
-    found = generate(problem, pricing.start(), pricing, tolerance, SETTINGS.generation_rounds)
+    pricing = ProgramColumns(known.program, cone.shape, problem.p)
+    start = np.vstack([_known_columns(problem, cone, known.level), pricing.random()])
+    found = generate(problem, start, pricing, tolerance, max_rounds)
     check_time()  # weights need not be those of a channel yet
     channel = found.weighted.channel(SETTINGS.dropped * tolerance)
-    return Found(channel, _bound_given_useful(problem, both.robust.shape, both.level), found.rounds)
+    if isinstance(cone, PolyhedralCone):
+        without = estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows)
+        return Found(cone.mix_inside(channel), without * (1.0 - BROKEN), found.rounds)
+    return Found(channel, _bound_given_useful(problem, cone.shape, known.level_given_useful), found.rounds)
+
+
+def _known_columns(problem: Problem, cone: Cone, level: float) -> FloatArray:
+    """Return columns of a closed form, and of secret randomized response, in a cone, shape (m, inputs).
+
+    Those of a cone for which no level is known are mixed with the one that tells nothing.
+    """
+    n, p = problem.p.size, problem.p
+    most = max(SETTINGS.start_outputs * n, SETTINGS.least_kept)
+    forms = [form for form in closed_forms(n, level).values() if form.n_outputs <= most]
+    forms.append(randomized_response(n, level))
+    secret = secret_randomized_response(*cone.shape, level)
+    if isinstance(cone, PolyhedralCone):
+        forms, secret = [cone.mix_inside(form) for form in forms], cone.mix_inside(secret)
+    best = min(forms, key=lambda form: estimation_error(form, p, problem.rows))
+    columns = np.vstack([best.matrix.T, secret.matrix.T])
+    return np.unique(columns / (columns @ p)[:, None], axis=0)
 
 
 def _bound_given_useful(problem: Problem, shape: tuple[int, int], level: float) -> float:

@@ -10,8 +10,10 @@ import pytest
 from ldpfrontier import (
     Channel,
     Intractable,
+    OddsRatios,
     PolyhedralCone,
     RenyiBall,
+    association_epsilon,
     conditional_cone,
     conditional_epsilon,
     estimation_error,
@@ -23,10 +25,12 @@ from ldpfrontier import (
     secret_randomized_response,
     subset_selection,
     unconditional_cone,
+    unconditional_epsilon,
 )
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.mechanisms import uniform_error
 from ldpfrontier.optimal.estimation import generation, outer_rays, solve, staircases, weights
+from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.solve import listed_rays
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
@@ -436,11 +440,34 @@ def test_a_large_table_with_both_levels_needs_fewer_people_than_secret_randomize
     assert best.channel.row_sum_error < 1e-9
     assert ball.worst_case_epsilon(best.channel) <= 1.0 + 1e-9
     assert conditional_epsilon(best.channel, (4, 5)) <= 1.0 + 1e-9
-    assert "F with a conditional level, more inputs" in str(best.method)
+    assert "F with a conditional level, acquaintances, or polyhedral, more inputs" in str(best.method)
     with pytest.raises(
         Intractable, match=r"The cone has 20 inputs and its extreme rays are not listed; beyond 16"
     ):
         optimal_estimation(ball.centre, robust_cone(ball, 1.0))
+
+
+@pytest.mark.parametrize("promise", ["acquaintance", "anyone", "own"])
+def test_large_tables_of_other_cones_need_fewer_people_than_local_differential_privacy(promise) -> None:
+    counts = np.random.default_rng(0).multinomial(4000, np.random.default_rng(1).dirichlet(np.full(20, 2.0)))
+    odds = OddsRatios.confidence(counts.reshape(4, 5) + 1)
+    rows = PolyhedralCone(conditional_cone((4, 5), 1.0).inequalities, (4, 5))
+    cones = {
+        "acquaintance": AssociationCone(odds, 1.0),
+        "anyone": unconditional_cone((4, 5), 1.0),
+        "own": rows,
+    }
+    levels = {
+        "acquaintance": lambda channel: association_epsilon(channel, odds),
+        "anyone": lambda channel: unconditional_epsilon(channel, (4, 5)),
+        "own": lambda channel: conditional_epsilon(channel, (4, 5)),
+    }
+    best = optimal_estimation(odds.prior, cones[promise], max_rounds=6)
+    local = optimal_estimation(odds.prior, local_cone(20, 1.0), tolerance=1e-2)
+    assert 0 < best.bound < best.value < {"anyone": 1.01}.get(promise, 0.9) * local.value
+    assert best.value == pytest.approx(estimation_error(best.channel, odds.prior), rel=1e-12)
+    assert best.channel.row_sum_error < 1e-9
+    assert levels[promise](best.channel) <= 1.0 + 1e-9
 
 
 def test_the_bound_of_mechanisms_that_tell_the_useful_value() -> None:

@@ -13,7 +13,7 @@ from papers.lopuhaa2024 import beyond_figures, figures, notes, panels, summaries
 from papers.lopuhaa2024.catalogue import DESIGNS, MECHANISMS, PROMISES
 from papers.lopuhaa2024.experiments import fig2
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI
-from reproduction.results.tables import RESULTS, SKIPPED, result, select
+from reproduction.results.tables import RESULTS, SKIPPED, Result, select
 
 COUNTS = np.array([[30, 10], [20, 40]])
 
@@ -43,7 +43,7 @@ def study(beta=0.05):
                         ("utility_difference", lost, "1"),
                     ):
                         rows.append(
-                            result(
+                            Result(
                                 "lopuhaa2024",
                                 "synthetic",
                                 f"{i:03d}",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from papers.lopuhaa2024 import plan
+from papers.lopuhaa2024 import contradictions, plan
 from reproduction.planning.paper import Counts, Parts, plain
 
 ROOT = Path(__file__).parents[4]
@@ -114,6 +114,9 @@ def test_least_errors_are_shared_out_by_level():
     assert list(parts) == ["sex-race/0", "sex-race/1"]
     assert parts["sex-race/0"]["designs"] == {"set": [0.5, 2.0], "anyone": [0.5]}
     assert parts["sex-race/0"]["epsilons"] == [0.5, 2.0]
+    # The least error of S is there at all levels of Figure 2 as well, once.
+    assert {0.075, 0.5, 1.0, 2.0, 5.0} < set(parts["sex-race/0"]["of_sensitive"])
+    assert parts["sex-race/1"]["of_sensitive"] == []
     assert parts["sex-race/1"]["designs"] == {"anyone": [1.0]}
     assert (parts["sex-race/1"]["tolerance"], parts["sex-race/1"]["max_rounds"]) == (1e-4, 200)
     default = plan.estimation(DEFAULT)
@@ -260,7 +263,7 @@ def test_a_contradiction_gets_a_sentence(keys, sentence):
 
 
 def test_names_that_would_share_a_file_are_refused(monkeypatch):
-    monkeypatch.setattr(plan, "attributes", lambda *data: ("a", "b-c", "a-b", "c"))
+    monkeypatch.setattr(contradictions, "attributes", lambda *data: ("a", "b-c", "a-b", "c"))
     pairs = [{"sensitive": "a", "useful": "b-c"}, {"sensitive": "a-b", "useful": "c"}]
     (found,) = plan.contradictions(changed(pairs=pairs))
     assert found.startswith("lopuhaa2024.pairs[1] has the name of another pair, a-b-c, on disk")

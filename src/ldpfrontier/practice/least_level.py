@@ -1,0 +1,173 @@
+"""The least privacy level at which a mechanism for a table reaches a utility, or an error."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from functools import partial
+
+from ldpfrontier.information import entropy
+from ldpfrontier.numerics.arguments import as_instance, as_number
+from ldpfrontier.numerics.deadline import TimeIsUp, check_time
+from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimum import keeps_time_limit
+from ldpfrontier.practice.attackers import Attacker
+from ldpfrontier.practice.counts import CountTable
+from ldpfrontier.practice.design import Precise, design_channel
+from ldpfrontier.practice.methods import attacker_of
+from ldpfrontier.practice.population import USUAL_RADIUS, Radius
+from ldpfrontier.practice.records import as_text
+from ldpfrontier.practice.settings import SETTINGS
+
+
+@keeps_time_limit
+def least_epsilon(
+    table: CountTable,
+    utility: float | None = None,
+    *,
+    error: float | None = None,
+    against: Attacker | None = None,
+    mechanism: str | None = None,
+    precise: Precise = "cells",
+    beta: float = 0.05,
+    order: float = 2.0,
+    records: int | None = None,
+    progress: Callable[[float], None] | None = None,
+    remark: Callable[[str], None] | None = None,
+    max_seconds: float | None = None,
+    radius: Radius = USUAL_RADIUS,
+) -> float:
+    """Find the least privacy level at which a mechanism reaches a utility, or an error, to 0.001.
+
+    The search is a bisection. It relies on utilities that grow with epsilon and on errors that decrease.
+    For optima this is always true of the utility; for closed forms it was true in all cases that were
+    examined.
+
+    Parameters
+    ----------
+    table : CountTable
+    utility : float, optional
+        Normalized mutual information I(X; Y) / H(X) to reach, in (0, 1).
+    error : float, optional
+        The root mean square error of the frequencies of records to reach, in (0, 1), instead of a utility.
+    against, beta, order, records, radius
+        As in `design_channel`.
+    precise : {"cells", "S", "U", "rates"}
+        What has the error, as in `design_channel`.
+    mechanism : str, optional
+        By default the mechanism that is best for the aim.
+    progress : callable, optional
+        A function that is called with every level that is tried.
+    remark : callable, optional
+        A function that is called with a sentence if the time limit ended the search; a warning by default.
+    max_seconds : float, optional
+        Seconds after which the search ends with the least level at which the aim is known to be reached; 0 or
+        more.
+
+    Returns
+    -------
+    float
+        A multiple of 0.001, in nats. The aim is reached at this level and, unless the time limit ended the
+        search, is not reached 0.001 below it.
+
+    Raises
+    ------
+    TimeIsUp
+        If the time is up before the aim is reached at any level.
+    ValueError
+        If the aim is out of range, is not reached at any level up to 16, or is not one of the two.
+    """
+    as_instance(table, CountTable, "The table")
+    if mechanism is not None:
+        as_text(mechanism, "mechanism")
+    if (utility is None) == (error is None):
+        raise ValueError("A utility or an error is needed; exactly one of the two must be given.")
+    name, given = ("utility", utility) if error is None else ("error", error)
+    aim = as_number(given, f"The {name}", "a number strictly between 0 and 1")
+    if not 0 < aim < 1:
+        raise ValueError(f"The {name} is {aim}; it must lie strictly between 0 and 1.")
+    whom = attacker_of(table, against)
+    names = [mechanism] if mechanism is not None else _quick_first(table, name == "utility", whom)
+    h = entropy(table.distribution)
+
+    designed = partial(
+        design_channel,
+        table,
+        against=against,
+        beta=beta,
+        order=order,
+        records=records,
+        precise=precise,
+        radius=radius,
+    )  # fmt: skip
+
+    def reached(step: int) -> bool:
+        level = step / SETTINGS.levels_per_nat
+        if progress:
+            progress(level)
+        if error is None and min(optimal_nonrobust(table.distribution, level).upper_bound / h, 1.0) < aim:
+            return False
+        made = (designed(level, mechanisms=[name]) for name in names)
+        found = ((c, design.error_of(c)) for design in made for c in design.candidates if c.private)
+        # One after the other: the last one takes longest, and mostly the first one tells.
+        for c, own in found:
+            if error is not None and math.isfinite(own):
+                errors[step] = min(own, errors.get(step, math.inf))
+            if c.nmi >= aim if error is None else own <= aim:
+                return True
+        check_time()  # what was cut short might have reached it
+        return False
+
+    errors = dict[int, float]()
+
+    def between(low: int, high: int) -> int:
+        """Return the level to try next: where the errors known, as powers of the level, reach the aim."""
+        if low in errors and high in errors and errors[low] > errors[high]:
+            share = math.log(errors[low] / aim) / math.log(errors[low] / errors[high])
+            guess = round(low * math.pow(high / low, share))
+            # Beyond the guess, so that the aim is between two levels that are close.
+            near = max((high - low) // 8, 1)
+            guess += near if guess - low > high - guess else -near
+            return min(max(guess, low + 1), high - 1)
+        return (low + high) // 2
+
+    # From above: levels near 0 take longest.
+    low, high, known = 0, SETTINGS.levels_per_nat, False
+    try:
+        while not reached(high):
+            if 2 * high > SETTINGS.max_epsilon * SETTINGS.levels_per_nat:
+                raise ValueError(
+                    f"{'An' if error else 'A'} {name} of {aim} is not reached at any level up to"
+                    f" {high / SETTINGS.levels_per_nat:g}."
+                )
+            low, high = high, 2 * high
+        known = True
+        while high - low > 1:
+            check_time()
+            middle = between(low, high)
+            low, high = (low, middle) if reached(middle) else (middle, high)
+    except TimeIsUp:
+        level = high / SETTINGS.levels_per_nat
+        if not known:
+            raise TimeIsUp(
+                f"The time limit ended the search before {'an' if error else 'a'} {name} of {aim} was"
+                f" reached; it may be reached at the level {level:g}, or only above."
+            ) from None
+        (remark or warnings.warn)(
+            f"the time limit ended the search: {'an' if error else 'a'} {name} of {aim} is reached at the"
+            f" level {level:g}, and may be reached below it, but not at {low / SETTINGS.levels_per_nat:g}."
+        )
+    return high / SETTINGS.levels_per_nat
+
+
+def _quick_first(table: CountTable, information: bool, against: Attacker) -> list[str]:
+    """Return mechanisms of which one has the most information, or the least error, the quick ones first."""
+    if not information:
+        return ["closed", "frequencies"] if table.counts.size <= SETTINGS.max_quick_cells else ["closed"]
+    if not table.useful:
+        return ["ldp", "grr"]
+    if against == "anyone":
+        return ["unconditional"]
+    first = ["polyopt"] if against == "outsider" and table.counts.size <= SETTINGS.max_quick_cells else []
+    return [*first, "association" if against == "acquaintance" else "exact"]
