@@ -108,9 +108,9 @@ class TooFew:
 def too_few(made: Design, best: Candidate, error: float | None) -> TooFew | None:
     """Return the design if its error is above the one asked for, else above half of the mean frequency.
 
-    None if it is not, or if the mechanism does not show all frequencies.
+    None if it is not, if the mechanism does not show all frequencies, or if others have to be precise.
     """
-    if math.isnan(best.error):
+    if math.isnan(best.error) or made.precise != "cells":
         return None
     aim = 0.5 / made.table.counts.size if error is None else error
     return TooFew(made, best, aim, error is None) if best.error > aim else None

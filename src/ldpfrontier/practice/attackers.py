@@ -193,10 +193,16 @@ def scope_of(
     times = "" if radius.factor == 1.0 else f", {radius.factor:g} times the radius"
     outsider = (
         "for someone who knows nothing else about the person, under every distribution in F"
-        f" ({confidence} {_RADII[radius.method]}, order {order:g}{times})"
+        f" ({confidence} {_RADII[radius.method]}{'' if order == 2.0 else f', Rényi order {order:g}'}{times})"
     )
     insider = f", and for someone who knows the person's {known}"
     return outsider if against == "outsider" else outsider + insider
+
+
+def _upwards(level: float) -> float:
+    """Return a level with two decimals, or two digits, that is not below it by more than rounding."""
+    digits = max(2, 1 - math.floor(math.log10(level))) if 0.0 < level < math.inf else 2
+    return level if math.isinf(level) else math.ceil(level * 10.0**digits - 1e-6) / 10.0**digits
 
 
 def promise_of(level: float, sensitive: Label, scope: str) -> str:
@@ -214,5 +220,5 @@ def promise_of(level: float, sensitive: Label, scope: str) -> str:
     factor = math.exp(min(level, 700.0))
     return (
         f"A report changes the odds between any two values of {said(sensitive)} by at most a factor"
-        f" of {factor:.4g} (level {level:.6f}), {scope}."
+        f" of {factor:.4g} (level {_upwards(level):g}), {scope}."
     )

@@ -98,12 +98,12 @@ class Problem:
     def cone(self) -> Cone:
         """Return the columns that keep the promise, or one that implies it where those are not searched."""
         shape, level = self.expected.shape, self.epsilon
-        if self.ball is None or self.odds is None:
+        if shape[1] == 1:
             return local_cone(self.prior.size, level)
+        if self.against == "anyone" or self.ball is None or self.odds is None:
+            return unconditional_cone((shape[0], shape[1]), level)
         if self.against == "acquaintance":
             return AssociationCone(self.odds, level)
-        if self.against == "anyone":
-            return unconditional_cone((shape[0], shape[1]), level)
         over = robust_cone(self.ball, level)
         if self.against == "outsider" and self.prior.size <= LIMITS.max_joint_cells:
             return over
