@@ -1,6 +1,6 @@
 """Renew what is generated in the pages beside this file: `python tools/make_docs.py`.
 
-In own-data.md, what the commands print; api.md and rules.md, all of them; the tables of artifact.md, and
+In own-data.md, what the commands print; all of api.md; the tables of artifact.md, and
 codecheck.yml; in optimal/README.md, the table of engines.
 """
 
@@ -25,7 +25,6 @@ import artifact  # noqa: E402
 import cluster  # noqa: E402
 
 import ldpfrontier  # noqa: E402
-import rules  # noqa: E402
 from ldpfrontier.optimal import registry  # noqa: E402
 
 OWN_DATA, API = DOCS / "own-data.md", DOCS / "api.md"
@@ -134,7 +133,6 @@ def _signature(name: str, value: object) -> str:
 if __name__ == "__main__":
     artifact.renew()
     API.write_text(api(), encoding="utf-8")
-    rules.PAGE.write_text(rules.page(), encoding="utf-8")
     cluster.PAGE.write_text(cluster.page(), encoding="utf-8")
     ENGINES.write_text(engines(ENGINES.read_text(encoding="utf-8")), encoding="utf-8")
     OWN_DATA.write_text(own_data(OWN_DATA.read_text(encoding="utf-8")), encoding="utf-8")

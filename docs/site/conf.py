@@ -50,7 +50,6 @@ GROUPS = {
         "config/README",
         "docs/extending",
         "results/README",
-        "docs/rules",
         "docs/cluster",
     ],
     "The project": ["docs/platforms", "SECURITY", "docs/notes", "CONTRIBUTING", "CHANGELOG"],

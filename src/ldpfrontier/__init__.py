@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     )
     from ldpfrontier.optimal.association import optimal_association
     from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
+    from ldpfrontier.optimal.estimation.fewer_outputs import with_fewer_outputs
     from ldpfrontier.optimal.estimation.solve import optimal_estimation
+    from ldpfrontier.optimal.estimation.worst_error import worst_estimation_error
     from ldpfrontier.optimal.exact.separation import robust_cone
     from ldpfrontier.optimal.general.solve import optimal_mechanism
     from ldpfrontier.optimal.improved_reporting import improved_reporting
@@ -153,6 +155,8 @@ __all__ = [
     "unconditional_certificate",
     "unconditional_cone",
     "unconditional_epsilon",
+    "with_fewer_outputs",
+    "worst_estimation_error",
 ]
 
 #: The module that defines each name, as imported above for type checkers.
@@ -200,6 +204,8 @@ _HOMES = {
     "estimate_rates": "practice.rates",
     "estimation_error": "optimal.estimation.error",
     "rate_target": "optimal.estimation.error",
+    "with_fewer_outputs": "optimal.estimation.fewer_outputs",
+    "worst_estimation_error": "optimal.estimation.worst_error",
     "geometric_mechanism": "mechanisms",
     "hamming_leakage": "hamming.dp_leakage",
     "improved_reporting": "optimal.improved_reporting",

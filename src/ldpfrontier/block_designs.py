@@ -41,24 +41,8 @@ def hadamard_response(k: int, epsilon: float) -> Channel:
     of the Hadamard matrix of order b is 1 (J. Acharya, Z. Sun and H. Zhang, Hadamard response: estimating
     distributions privately, efficiently, and with little communication, AISTATS 2019). Exactly epsilon-LDP.
 
-    Parameters
-    ----------
-    k : int
-        Size of the alphabet, 1 to 10,000.
-    epsilon : float
-        Privacy level in nats, 0 to 300.
-
-    Returns
-    -------
-    Channel
-        With b B outputs, fewer than 4 (k + B).
-
-    Raises
-    ------
-    Intractable
-        If `k` is above 10,000, or there are more than 10,000 outputs.
-    ValueError
-        If `k` or `epsilon` is out of range.
+    Arguments and errors are those of `randomized_response`, and more than 10,000 outputs are refused, too.
+    There are b B outputs, fewer than 4 (k + B).
     """
     k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon, MAX_EPSILON)
     if k == 1:
@@ -87,24 +71,8 @@ def projective_geometry_response(k: int, epsilon: float) -> Channel:
     J. Nelson, H. Nguyen and K. Talwar, Private frequency estimation via projective geometry, ICML 2022).
     Where q + 1 points are more than k, q is lowered as far as k points allow. Exactly epsilon-LDP.
 
-    Parameters
-    ----------
-    k : int
-        Size of the alphabet, 1 to 10,000.
-    epsilon : float
-        Privacy level in nats, 0 to 300.
-
-    Returns
-    -------
-    Channel
-        With (q^m - 1) / (q - 1) outputs.
-
-    Raises
-    ------
-    Intractable
-        If `k` is above 10,000, or there are more than 10,000 outputs.
-    ValueError
-        If `k` or `epsilon` is out of range.
+    Arguments and errors are those of `randomized_response`, and more than 10,000 outputs are refused, too.
+    There are (q^m - 1) / (q - 1) outputs.
     """
     k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon, MAX_EPSILON)
     if k <= 3:
@@ -140,24 +108,8 @@ def block_design_response(k: int, epsilon: float) -> Channel:
     communication-efficient private estimation via block designs, IEEE Journal on Selected Areas in
     Information Theory 5, 2024; for the orbits, T. Beth, D. Jungnickel and H. Lenz, Design Theory, 1999).
 
-    Parameters
-    ----------
-    k : int
-        Size of the alphabet, 1 to 10,000.
-    epsilon : float
-        Privacy level in nats, 0 to 300.
-
-    Returns
-    -------
-    Channel
-        Exactly epsilon-LDP.
-
-    Raises
-    ------
-    Intractable
-        If `k` is above 10,000, or every design has more than 10,000 blocks.
-    ValueError
-        If `k` or `epsilon` is out of range.
+    Exactly epsilon-LDP. Arguments and errors are those of `randomized_response`, and designs of more than
+    10,000 blocks are refused, too.
     """
     k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon, MAX_EPSILON)
     if k <= 2:

@@ -172,24 +172,7 @@ def geometric_mechanism(k: int, epsilon: float) -> Channel:
     (1 - q) / (1 + q) q^|y - x| with q = e^(-epsilon / (k - 1)) over all integers y, what falls beyond 0 or
     k - 1 counted there: exactly epsilon-LDP. (The paper prints epsilon for e^-epsilon.)
 
-    Parameters
-    ----------
-    k : int
-        Size of the alphabet, 1 to 10,000.
-    epsilon : float
-        Privacy level in nats, 0 to 300.
-
-    Returns
-    -------
-    Channel
-        Inputs and outputs 0..k-1.
-
-    Raises
-    ------
-    Intractable
-        If `k` is above 10,000.
-    ValueError
-        If `k` or `epsilon` is out of range.
+    Arguments, result and errors are those of `randomized_response`.
     """
     k = checked_letters(k, "k")
     rate = checked_epsilon(epsilon, MAX_EPSILON) / max(k - 1, 1)

@@ -112,7 +112,11 @@ def with_stored_level(
     rounding = _OPERATIONS * sum(channel.matrix.shape) * UNIT_ROUNDOFF
     value = utility(channel) * max(1.0 - rounding / epsilon, 0.0)
     found = certified(
-        *(channel, min(value, optimum.bound), optimum.bound, tolerance, optimum.iterations),
+        channel,
+        min(value, optimum.bound),
+        optimum.bound,
+        tolerance,
+        optimum.iterations,
         unit=optimum.unit,
         error=0.0,
         method=optimum.method,

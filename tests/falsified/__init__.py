@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from reproduction.results.tables import CHECKS, check, select
+from reproduction.results.tables import CHECKS, Check, select
 
 Tables = Mapping[str, pd.DataFrame]
 
@@ -93,5 +93,5 @@ def of_checks(
 
 def measuring(table: pd.DataFrame, row: int, measured: float) -> pd.DataFrame:
     """Return a table of checks with another number measured in one row, which decides whether it holds."""
-    other = check(**table.loc[row].drop("holds").to_dict() | {"measured": measured})
+    other = Check(**table.loc[row].drop("holds").to_dict() | {"measured": measured})
     return CHECKS.table([*table.drop(index=row).to_dict("records"), other])

@@ -15,7 +15,7 @@ from papers.kairouz2016.checks import theorems
 from papers.kairouz2016.populations import POPULATIONS
 from reproduction.ledger.claims import claims_of
 from reproduction.planning.paper import papers
-from reproduction.results.tables import RESULTS, result, select
+from reproduction.results.tables import RESULTS, Result, select
 from support.instances import sweep
 
 LEDGER = {claim.id: claim for claim in claims_of(papers()["kairouz2016"])}
@@ -35,7 +35,7 @@ def table(*rows: Mapping[str, Any], **common: Any) -> pd.DataFrame:
         "metric": "any",
         "unit": "1",
     }
-    return RESULTS.table(result(**plain | common | row) for row in rows)
+    return RESULTS.table(Result(**plain | common | row) for row in rows)
 
 
 def minima(

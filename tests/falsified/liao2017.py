@@ -15,7 +15,7 @@ from papers.liao2017.random_hypotheses import random_hypotheses
 from papers.liao2017.theorems import theorems
 from reproduction.ledger.claims import claims_of
 from reproduction.planning.paper import papers
-from reproduction.results.tables import RESULTS, result, select
+from reproduction.results.tables import RESULTS, Result, select
 
 PAPER = papers()["liao2017"]
 LEDGER = {claim.id: claim for claim in claims_of(PAPER)}
@@ -50,9 +50,9 @@ def figures(shares: dict[str, _Shares], searched: dict[str, _Shares] | None = No
             "grid_100": lambda x, i=instance: shares.get(i, _equal)(x) / (searched or {}).get(i, _equal)(x),
         }
         row = {"paper": "liao2017", "experiment": "any", "instance": instance, "unit": "bits"}
-        rows.append(result(**row, mechanism="identity", metric="min_entropy", value=1.0))
+        rows.append(Result(**row, mechanism="identity", metric="min_entropy", value=1.0))
         rows += [
-            result(
+            Result(
                 **row, mechanism=name, metric="relative_entropy", value=leakage * share(leakage),
                 epsilon=leakage, epsilon_unit="bits",
             )

@@ -15,7 +15,7 @@ from papers.lopuhaa2024.sampling import QUANTILES
 from papers.lopuhaa2024.theorems import check_theorems
 from reproduction.ledger.claims import claims_of
 from reproduction.planning.paper import papers
-from reproduction.results.tables import PRINTED, RESULTS, printed, result
+from reproduction.results.tables import PRINTED, RESULTS, Printed, Result
 
 LEDGER = {claim.id: claim for claim in claims_of(papers()["lopuhaa2024"])}
 
@@ -66,7 +66,7 @@ def rows(
 ) -> pd.DataFrame:
     """Build results from a value per epsilon of every mechanism."""
     return RESULTS.table(
-        result(
+        Result(
             "lopuhaa2024", "any", instance, name, metric, value, unit="1", size=size, beta=beta, order=2.0,
             epsilon=epsilon, **more,
         )
@@ -126,7 +126,7 @@ def differences(
 ) -> pd.DataFrame:
     """Build the differences of utility on 100 tables, some of them positive, of (mechanism, size)."""
     table = RESULTS.table(
-        result(
+        Result(
             "lopuhaa2024", "any", f"{i:03d}", mechanism, "utility_difference",
             extreme if i < positive else -extreme, unit="1", size=size, beta=0.05, order=2.0, epsilon=epsilon,
         )
@@ -160,7 +160,7 @@ def _example(claim: str, quantities: Mapping[str, float]) -> Case:
     def tables(off: Mapping[str, float]) -> Tables:
         numbers = enumerate(quantities.items())
         found = (
-            printed(
+            Printed(
                 "lopuhaa2024",
                 LEDGER[claim].where,
                 place,
@@ -196,7 +196,7 @@ def _misprinted() -> Case:
             ("Example 5", "d"): 1.4591,
         }
         found = (
-            printed("lopuhaa2024", where, i, name, number + off.get(name[0], 0.0), number, digits=4, note="x")
+            Printed("lopuhaa2024", where, i, name, number + off.get(name[0], 0.0), number, digits=4, note="x")
             for i, ((where, name), number) in enumerate(said.items())
         )
         return {"example": PRINTED.table(found)}

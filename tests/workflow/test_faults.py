@@ -64,7 +64,7 @@ import time
 
 import pandas as pd
 
-from reproduction.results.tables import CHECKS, RESULTS, check, result
+from reproduction.results.tables import CHECKS, RESULTS, Check, Result
 
 SCALE = 1.0
 
@@ -76,14 +76,14 @@ def rates(part, seed, counts):
         time.sleep(0.02)
     value = SCALE * (float(counts.iloc[0, 0]) / counts.to_numpy().sum() + seed)
     value += getattr(builtins, "EDITED", 0)  # By an edit of any module that the job imports.
-    return RESULTS.table([result("faulty2026", "rates", f"{part}", "any", "share", value, unit="1")])
+    return RESULTS.table([Result("faulty2026", "rates", f"{part}", "any", "share", value, unit="1")])
 
 
 def shares(table):
     """Add the parts up."""
     return RESULTS.table(
         [
-            result(
+            Result(
                 "faulty2026", "shares", "all", "any", "share",
                 table["value"].sum() + getattr(builtins, "EDITED", 0), unit="1",
             )
@@ -93,7 +93,7 @@ def shares(table):
 
 def checks(table: pd.DataFrame) -> pd.DataFrame:
     """Check that there is something."""
-    return CHECKS.table([check("faulty2026", "T-1", "all", "share", table["value"].min(), ">=", 0.0)])
+    return CHECKS.table([Check("faulty2026", "T-1", "all", "share", table["value"].min(), ">=", 0.0)])
 '''
 
 FIGURES = '''"""What the toy draws."""

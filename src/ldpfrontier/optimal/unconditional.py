@@ -135,8 +135,12 @@ def optimal_unconditional(
         )
         return uninformative_below_least(least)
     shape = (joint.shape[0], joint.shape[1])
+    found = _at_any_level(joint, epsilon, tolerance, max_rounds, start)
     return with_stored_level(
-        *(_at_any_level(joint, epsilon, tolerance, max_rounds, start), utility, epsilon, tolerance),
+        found,
+        utility,
+        epsilon,
+        tolerance,
         lambda channel: is_surely_at_most(unconditional_epsilon(channel, shape), epsilon),
     )
 

@@ -170,11 +170,11 @@ def _errors(
     against = made.against if table.useful else "anyone"
     methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
     asked = [name for name in names if name in methods]
-    ball = ball_of(table, made.beta, made.order)
-    needs_odds = table.useful and not {"association", "frequencies"}.isdisjoint(asked)
+    ball = ball_of(table, made.beta, made.order, made.radius)
+    needs_odds = not {"association", "frequencies"}.isdisjoint(asked)
     odds = odds_of(table, made.beta, usual_intervals(table.counts)) if needs_odds else None
     expected = table_prior(table).reshape(table.counts.shape)
-    problem = Problem(table.distribution.ravel(), expected, ball, odds, epsilon, against)
+    problem = Problem(table.distribution, expected, ball, odds, epsilon, against)
     for name in asked:
         check_time()
         with suppress(Intractable, ArithmeticError, RuntimeError, ValueError):

@@ -37,13 +37,16 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
     kinds = f"{len(table.rows)} values of {_named(table.sensitive)}"
     if table.useful:
         kinds += f", {len(table.columns)} of {_named(table.useful)}"
+    origin = f"{table.records:,} records of {visible(shortened(table.source, NAME))}"
+    counts = "It contains the counts of the table, which are public then."
+    if not table.counted:
+        origin, counts = "No table; all values are taken to be as frequent", "It contains no counts."
     parts = [
-        f"{table.records:,} records of {visible(shortened(table.source, NAME))}: {kinds}.",
+        f"{origin}: {kinds}.",
         _precision(made, best, error),
         _chances(private),
         _useful(private),
-        f"Written: {visible(written)} and the files beside it. It contains the counts of the table, which are"
-        " public then.",
+        f"Written: {visible(written)} and the files beside it. {counts}",
         f"Next: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv",
     ]
     return "\n".join(

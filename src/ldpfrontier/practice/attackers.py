@@ -19,13 +19,17 @@ from typing import Literal, get_args
 import numpy as np
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.practice.population import USUAL_RADIUS, Radius
 from ldpfrontier.practice.records import Label, said
 from ldpfrontier.practice.sampling import sampled_channel, sampled_level
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, unconditional_epsilon
 from ldpfrontier.types import FloatArray, IntArray
 from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios, association_epsilon
-from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.uncertainty.renyi_ball import RadiusMethod, RenyiBall
+
+#: For whom a level holds that depends on nothing else.
+ANYONE = "whatever anyone knows or believes about the person"
 
 Attacker = Literal["outsider", "insider", "acquaintance", "anyone"]
 
@@ -37,6 +41,12 @@ _INTERVALS: Mapping[IntervalMethod, str] = {
     "exact": "exact intervals",
     "bonferroni": "normal intervals (Bonferroni)",
     "scheffe": "normal intervals (Scheffé)",
+}
+
+#: When the set F has its confidence, by the method of its radius.
+_RADII: Mapping[RadiusMethod, str] = {
+    "asymptotic": "with many records",
+    "finite": "with any number of records",
 }
 
 
@@ -84,9 +94,11 @@ def measured_levels(
 ) -> Levels:
     """Return the levels of a channel in floating-point numbers, as `whole_levels` does in whole ones."""
     record = ldp_epsilon(channel)
-    if ball is None or odds is None:
+    if shape[1] == 1:
         return Levels(*[record] * 5)
     insider, anyone = conditional_epsilon(channel, shape), unconditional_epsilon(channel, shape)
+    if ball is None or odds is None:
+        return Levels(anyone, insider, anyone, anyone, record)
     acquaintance = _of_acquaintances(channel, odds, insider, anyone)
     return Levels(ball.worst_case_epsilon(channel), insider, acquaintance, anyone, record)
 
@@ -113,10 +125,11 @@ def whole_levels(
     ball : RenyiBall or None
         The uncertainty set F.
     odds : OddsRatios or None
-        The intervals of odds ratios. Both are None if all of a record is sensitive.
+        The intervals of odds ratios. Both are None if all of a record is sensitive, or nothing was counted;
+        the level for anyone is then that for outsiders and acquaintances.
     """
     record = sampled_level(weights)
-    if ball is None or odds is None:
+    if shape[1] == 1:
         return Levels(*[record] * 5)
     blocks = weights.reshape(*shape, -1)
     insider = max(sampled_level(blocks[:, u]) for u in range(shape[1]))
@@ -126,6 +139,8 @@ def whole_levels(
         np.stack([most[s], np.delete(least, s, axis=0).min(axis=0)]) for s in range(shape[0]) if shape[0] > 1
     ]
     anyone = max(map(sampled_level, pairs), default=0.0)
+    if ball is None or odds is None:
+        return Levels(anyone, insider, anyone, anyone, record)
     # What holds for every distribution holds for those of F.
     outsider, channel = 0.0, sampled_channel(weights)
     if anyone > 0.0:
@@ -166,10 +181,11 @@ def scope_of(
     beta: float | None,
     order: float | None,
     intervals: IntervalMethod | None,
+    radius: Radius = USUAL_RADIUS,
 ) -> str:
     """Return whom a level holds for, in words."""
     if not useful or beta is None or order is None or intervals is None or against == "anyone":
-        return "whatever anyone knows or believes about the person"
+        return ANYONE
     known, confidence = said(useful), f"confidence {1.0 - beta:g}"
     if against == "acquaintance":
         return (
@@ -177,9 +193,10 @@ def scope_of(
             " something between, such as that it is one of two values), under every distribution with odds"
             f" ratios in their {_INTERVALS[intervals]} ({confidence})"
         )
+    times = "" if radius.factor == 1.0 else f", {radius.factor:g} times the radius"
     outsider = (
         "for someone who knows nothing else about the person, under every distribution in F"
-        f" ({confidence}{'' if order == 2.0 else f', Rényi order {order:g}'})"
+        f" ({confidence} {_RADII[radius.method]}{'' if order == 2.0 else f', Rényi order {order:g}'}{times})"
     )
     insider = f", and for someone who knows the person's {known}"
     return outsider if against == "outsider" else outsider + insider

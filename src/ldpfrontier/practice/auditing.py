@@ -319,7 +319,7 @@ def _telling(private: PrivateChannel, rng: np.random.Generator) -> FloatArray:
     ball = private.ball
     a1, a2 = private.table.counts.shape
     if ball is None:
-        return np.ones((a1, a2))
+        return np.full((a1, a2), 1.0 / a2)
     if private.certificate.against == "acquaintance":
         known = _known_of_two(a2, rng)
         joint, otherwise = ball.centre * known, known / known.sum(axis=2, keepdims=True)

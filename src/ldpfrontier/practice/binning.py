@@ -209,12 +209,13 @@ def translations_for(
     ValueError
         If the name of missing values is one of them, or they are to be left out.
     """
+    missing = missing_name(missing)
     if missing == DROP:
         raise ValueError(
             "--missing drop is possible in a design only: a person without a report would be known to have a"
             " missing value. Remove these people from the file, or give missing values a name."
         )
-    missing = None if missing == KEEP else missing_name(missing)
+    missing = None if missing == KEEP else missing
     made: dict[str, Translation] = {}
     for place, column in enumerate(attributes):
         values = {label[place] for label in labels}

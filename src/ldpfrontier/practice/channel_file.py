@@ -20,6 +20,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_number, check_choice
 from ldpfrontier.practice import channel_content as content_of
 from ldpfrontier.practice.attackers import (
+    ANYONE,
     ATTACKERS,
     Attacker,
     Levels,
@@ -29,7 +30,7 @@ from ldpfrontier.practice.attackers import (
 )
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.csv_text import csv_text
-from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
+from ldpfrontier.practice.population import USUAL_RADIUS, Radius, ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import Label, as_path, check_columns, said
 from ldpfrontier.practice.sampling import (
     BITS,
@@ -78,6 +79,8 @@ class Certificate:
         Normalized mutual information at the distribution of the table, and what no such mechanism can pass.
     code_version : str
         Of the package.
+    radius : Radius
+        Of F.
     """
 
     mechanism: str
@@ -90,6 +93,7 @@ class Certificate:
     nmi: float
     bound: float
     code_version: str = ""
+    radius: Radius = USUAL_RADIUS
 
     @property
     def level(self) -> float:
@@ -104,7 +108,8 @@ class PrivateChannel:
     Attributes
     ----------
     table : CountTable
-        The table, which is public and contained in the file. Its labels are the inputs.
+        The table, which is public and contained in the file, if records were counted. Its labels are the
+        inputs.
     weights : ndarray of int, shape (inputs, outputs)
         Probabilities times 2^62.
     certificate : Certificate
@@ -136,7 +141,7 @@ class PrivateChannel:
     @property
     def ball(self) -> RenyiBall | None:
         """The uncertainty set F, or None if the whole record is sensitive."""
-        return ball_of(self.table, self.certificate.beta, self.certificate.order)
+        return ball_of(self.table, self.certificate.beta, self.certificate.order, self.certificate.radius)
 
     @property
     def odds(self) -> OddsRatios | None:
@@ -151,9 +156,10 @@ class PrivateChannel:
     def promise(self) -> str:
         """Return sentences that state the strongest promise that is kept, and what is not promised."""
         said_of, levels, useful = self.certificate, self.certificate.levels, self.table.useful
-        scope = scope_of(self.protects, useful, said_of.beta, said_of.order, said_of.intervals)
+        stated = said_of.beta, said_of.order, said_of.intervals, said_of.radius
+        scope = scope_of(self.protects, useful, *stated)
         if levels.record <= said_of.epsilon:
-            return promise_of(levels.record, self.table.attributes, scope_of("anyone", (), None, None, None))
+            return promise_of(levels.record, self.table.attributes, ANYONE)
         promised = promise_of(levels.against(self.protects), self.table.sensitive, scope)
         if not useful or self.protects not in ("outsider", "insider"):
             return promised
@@ -207,7 +213,7 @@ class PrivateChannel:
                 "useful": list(table.useful),
                 "rows": [list(label) for label in table.rows],
                 "columns": [list(label) for label in table.columns],
-                "counts": table.counts.tolist(),
+                "counts": table.counts.tolist() if table.counted else None,
             },
             "outputs": list(self.outputs),
             "bits": BITS,
@@ -396,23 +402,29 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
     )
     sensitive, useful = (content_of.texts(design[name], name) for name in ("sensitive", "useful"))
     check_columns(sensitive, useful, None)
+    rows = content_of.labels(design["rows"], "rows", len(sensitive))
+    columns = content_of.labels(design["columns"], "columns", len(useful))
+    counted = design["counts"] is not None
     table = CountTable(
         sensitive,
         useful,
-        content_of.labels(design["rows"], "rows", len(sensitive)),
-        content_of.labels(design["columns"], "columns", len(useful)),
-        content_of.counts(design["counts"]),
+        rows,
+        columns,
+        content_of.counts(design["counts"] if counted else [[1] * len(columns)] * len(rows)),
         content_of.text(design["source"], "source"),
         content_of.text(design["sha256"], "sha256"),
+        counted,
     )
     stated = content["certificate"]
     if content["version"] == FORMER_VERSION:
         stated = _renewed(stated, table)
     private = PrivateChannel(table, content_of.weights(content["weights"]), _certificate(stated))
+    if not counted and (private.certificate.beta is not None or private.certificate.against != "anyone"):
+        raise ValueError("counts is None; it must be a list of rows unless the channel protects from anyone.")
     if content["bits"] != BITS or content["outputs"] != list(private.outputs):
         raise ValueError("its outputs do not match its weights.")
-    ball_of(table, private.certificate.beta, private.certificate.order)
-    odds_of(table, private.certificate.beta, private.certificate.intervals)
+    # Out of range, they have no set and no intervals.
+    _ = private.ball, private.odds
     return private
 
 
@@ -426,11 +438,14 @@ def _renewed(stated: Any, table: CountTable) -> Any:
     for place, name in ((stated, "intervals"), (levels, "acquaintance")):
         if name in place:
             raise ValueError(f"its version has no member {name!r}.")
-    intervals = usual_intervals(table.counts) if table.useful else None
+    intervals = usual_intervals(table.counts) if table.useful and table.counted else None
     return {**stated, "intervals": intervals, "levels": {**levels, "acquaintance": levels.get("anyone")}}
 
 
 def _certificate(content: Any) -> Certificate:
+    if isinstance(content, dict):
+        # Files that say nothing of the radius of F have the usual one.
+        content = {"radius": asdict(USUAL_RADIUS), **content}
     values = content_of.members(
         content, "The certificate", tuple(field.name for field in fields(Certificate))
     )
@@ -447,6 +462,8 @@ def _certificate(content: Any) -> Certificate:
         raise ValueError(f"against is {values['against']!r}; allowed are {', '.join(ATTACKERS)}.")
     if len({values[name] is None for name in ("beta", "order", "intervals")}) > 1:
         raise ValueError("beta, order and intervals belong together; either all are null or none.")
+    values["radius"] = Radius(**content_of.members(values["radius"], "radius", ("method", "factor")))
+    values["radius"].check(values["against"])
     if values["intervals"] is not None:
         check_choice(values["intervals"], "intervals", get_args(IntervalMethod))
     return Certificate(**values)

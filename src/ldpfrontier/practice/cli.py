@@ -20,6 +20,7 @@ from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
     from ldpfrontier.practice.channel_file import PrivateChannel
+    from ldpfrontier.practice.own_methods import OwnFunction
 
 #: Exit status of an audit that found something, and of an error.
 FOUND, FAILED, INTERRUPTED = 1, 2, 130
@@ -120,12 +121,18 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.design import design_channel
     from ldpfrontier.practice.exports import design_json, files_beside
     from ldpfrontier.practice.least_level import least_epsilon
-    from ldpfrontier.practice.texts import choice_text, design_text
+    from ldpfrontier.practice.population import Radius
+    from ldpfrontier.practice.texts import choice_text, design_text, public_text
 
-    source = options.table if options.data is None else options.data
-    _check_outputs(written_files(options.out), [source])
+    sources = [source for source in (options.table, options.data) if source is not None]
+    _check_outputs(written_files(options.out), sources)
     reading = {"missing": options.missing, "bins": parsed_bins(options.bins)}
-    if options.data is not None:
+    if options.values:
+        from ldpfrontier.practice.value_lists import parsed_values, table_of_values
+
+        values = parsed_values(options.values)
+        table = table_of_values(values, options.sensitive, options.useful, bins=reading["bins"])
+    elif options.data is not None:
         counting = Progress("{:,} records counted")
         table = count_records(
             options.data, options.sensitive, options.useful, progress=counting, remark=_warn, **reading
@@ -142,6 +149,8 @@ def design(options: argparse.Namespace) -> int:
         _warn_of_formulas(cell for label in (table.attributes, *table.labels) for cell in label)
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
     choice |= {"records": options.records, "precise": options.precise}
+    named, own, cones = _own_functions(options)
+    choice["radius"] = Radius(options.confidence_method, options.radius_factor)
     epsilon, most = options.epsilon, options.max_seconds
     with time_limit(most):
         if epsilon is None:
@@ -149,16 +158,24 @@ def design(options: argparse.Namespace) -> int:
             aim = {"utility": options.utility, "error": options.error if options.utility is None else None}
             # Half of the time at most: the mechanisms at that level take some, too.
             aim |= {"remark": _warn, "max_seconds": most and most / 2}
-            epsilon = least_epsilon(table, **aim, mechanism=options.mechanism, progress=search, **choice)
+            epsilon = least_epsilon(table, **aim, mechanism=named, progress=search, **choice)
             search.end()
         solving = Progress("solving for {}")
-        names = None if options.mechanism is None else [options.mechanism]
-        purpose = None if options.compare else options.purpose
-        made = design_channel(table, epsilon, mechanisms=names, purpose=purpose, progress=solving, **choice)
+        names = None if named is None else [named]
+        choice["purpose"] = None if options.compare else options.purpose
+        made = design_channel(
+            table,
+            epsilon,
+            mechanisms=names,
+            own=own,
+            cones=cones,
+            progress=solving,
+            **choice,
+        )
         solving.end()
     best = made.best(options.purpose)
     private = made.private(best)
-    if options.useful and options.alpha > 2.0:
+    if options.useful and table.counted and options.alpha > 2.0:
         _warn(
             f"at order {options.alpha:g}, F may contain the true distribution much less often than with"
             f" confidence {1.0 - options.beta:g}, since the quantile that determines the size of F is"
@@ -180,14 +197,20 @@ def design(options: argparse.Namespace) -> int:
     if few := too_few(made, best, None if options.epsilon is options.utility is None else options.error):
         print("\n" + advice_text(few) + "\n")
     print(wrapped(f"Files written: {', '.join(map(str, paths))}."))
-    print()
-    print(
-        wrapped(
-            f"The table {table.source} is treated as public: {options.out} contains its counts. The promise"
-            " holds for people who report once with this channel, and not for the people who were counted."
-        )
-    )
+    print("\n" + wrapped(public_text(table, options.out)))
     return 0
+
+
+def _own_functions(
+    options: argparse.Namespace,
+) -> tuple[str | None, dict[str, OwnFunction], dict[str, OwnFunction]]:
+    """Return the only mechanism to be considered, if one is named, and mechanisms and cones of the user's."""
+    from ldpfrontier.practice.own_methods import loaded
+
+    is_own = options.mechanism is not None and ":" in options.mechanism
+    own = {options.mechanism: loaded(options.mechanism)} if is_own else {}
+    cones = {} if options.cone is None else {options.cone: loaded(options.cone)}
+    return None if is_own else options.mechanism, own, cones
 
 
 def _warn_of_formulas(cells: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from ldpfrontier.numerics.arguments import are_counts, as_instance, as_numbers
+from ldpfrontier.numerics.arguments import are_counts, as_flag, as_instance, as_numbers
 from ldpfrontier.practice.binning import Bins, in_order, missing_name, translations_of
 from ldpfrontier.practice.reading import close_name, is_standard_input, shown
 from ldpfrontier.practice.records import (
@@ -40,6 +40,8 @@ class CountTable:
     counts : ndarray of int, shape (rows, columns)
     source, sha256 : str
         Name and hash of the file that was counted.
+    counted : bool
+        Whether records were counted. Without them all counts are 1, which stand for the uniform distribution.
 
     Raises
     ------
@@ -54,6 +56,7 @@ class CountTable:
     counts: IntArray
     source: str = ""
     sha256: str = ""
+    counted: bool = True
 
     def __post_init__(self) -> None:
         for name in ("sensitive", "useful"):
@@ -62,6 +65,7 @@ class CountTable:
             object.__setattr__(self, name, _labels(getattr(self, name), name, len(columns)))
         as_instance(self.source, str, "The source")
         as_instance(self.sha256, str, "The hash")
+        as_flag(self.counted, "counted")
         table = as_numbers(self.counts, "The table of counts")
         fits = table.shape == (len(self.rows), len(self.columns))
         # 2^53: as `RenyiBall.confidence`.
@@ -71,6 +75,8 @@ class CountTable:
                 f" together, for {len(self.rows)} x {len(self.columns)} pairs of values."
             )
         counts = table.astype(np.int64)
+        if not self.counted and (counts != 1).any():
+            raise ValueError("Nothing was counted, but there are counts other than 1; all must be 1.")
         if counts.sum() == 0:
             raise ValueError(f"{self.source or 'The table'} contains no records; at least one is needed.")
         if len(self.rows) == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -19,7 +19,6 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimum import Method as OptimumMethod
 from ldpfrontier.optimum import Optimum, keeps_time_limit
 from ldpfrontier.practice.attackers import (
-    ATTACKERS,
     Attacker,
     Guess,
     Levels,
@@ -36,9 +35,10 @@ from ldpfrontier.practice.methods import (
     ROBUST_METHODS,
     Method,
     Problem,
-    usual_attacker,
+    attacker_of,
 )
-from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
+from ldpfrontier.practice.own_methods import OwnFunction, Refused, own_methods
+from ldpfrontier.practice.population import USUAL_RADIUS, Radius, ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import as_texts
 from ldpfrontier.practice.sampling import sampled_channel
 from ldpfrontier.practice.settings import SETTINGS
@@ -133,6 +133,8 @@ class Design:
         No mechanism of this level has a larger normalized mutual information.
     precise : {"cells", "S", "U", "rates"}
         What has to be precise.
+    radius : Radius
+        Of F.
     """
 
     table: CountTable
@@ -145,11 +147,12 @@ class Design:
     candidates: list[Candidate]
     bound: float
     precise: Precise = "cells"
+    radius: Radius = USUAL_RADIUS
 
     @cached_property
     def ball(self) -> RenyiBall | None:
         """The uncertainty set."""
-        return ball_of(self.table, self.beta, self.order)
+        return ball_of(self.table, self.beta, self.order, self.radius)
 
     @cached_property
     def odds(self) -> OddsRatios | None:
@@ -239,6 +242,7 @@ class Design:
             nmi=mutual_information(prior, sampled_channel(weights)) / entropy(prior),
             bound=self.bound,
             code_version=import_module("ldpfrontier").__version__,
+            radius=self.radius,
         )
         return PrivateChannel(self.table, weights, certificate)
 
@@ -251,6 +255,8 @@ def design_channel(
     *,
     against: Attacker | None = None,
     mechanisms: Sequence[str] | None = None,
+    own: Mapping[str, OwnFunction] | None = None,
+    cones: Mapping[str, OwnFunction] | None = None,
     purpose: Purpose | None = None,
     precise: Precise = "cells",
     beta: float = 0.05,
@@ -258,6 +264,7 @@ def design_channel(
     records: int | None = None,
     progress: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
+    radius: Radius = USUAL_RADIUS,
 ) -> Design:
     """Compute mechanisms for a table at one privacy level.
 
@@ -278,10 +285,13 @@ def design_channel(
         The level in nats, above 0 and at most 20.
     against : {"outsider", "insider", "acquaintance", "anyone"}, optional
         The attacker for whom the level has to hold. By default acquaintances, and insiders on tables that are
-        too large for it. It has no effect without useful columns.
+        too large for it; anyone if no records were counted. It has no effect without useful columns.
     mechanisms : sequence of str, optional
         Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all that serve the
         purpose are computed, except, on tables with more than 120 cells, those that may take minutes there.
+    own, cones : mapping of str to callable, optional
+        Functions of your own, which get F or, if the whole record is sensitive, a `MutualInformation`, and
+        epsilon, and return a matrix or a `Cone`. What they make joins the others, or those of `mechanisms`.
     purpose : {"frequencies", "information"}, optional
         What the mechanism is for. For frequencies, the design of the least error is computed for the promise
         (`optimal_estimation`), beside the closed form of LDP with the least error; for information, the other
@@ -293,12 +303,14 @@ def design_channel(
         As in `RenyiBall.confidence`; beta is also that of the intervals of odds ratios, which are exact ones,
         or normal ones on tables for which that takes long.
     records : int, optional
-        The number of records that will be privatized. By default it is the number of records in the table.
+        The number of records that will be privatized. By default it is the number of counted records.
     progress : callable, optional
         A function that is called with the name of every mechanism before it is computed.
     max_seconds : float, optional
         Seconds after which the mechanisms that are computed by a solver are the best found so far; 0 or more.
         `Candidate.method` says where that was so.
+    radius : Radius
+        Of F, against outsiders and insiders.
 
     Raises
     ------
@@ -313,13 +325,13 @@ def design_channel(
     epsilon = as_number(epsilon, "epsilon", allowed, least=math.ulp(0.0), most=most)
     if beta is None or order is None:
         raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
-    if against is None:
-        against = usual_attacker(table.counts.size)
-    if against not in ATTACKERS:
-        raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
+    against = attacker_of(table, against)
+    if records is None and not table.counted:
+        raise ValueError("Without a table, the number of records is needed (--records), for the errors.")
     records = table.records if records is None else records
     records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
-    methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
+    added = own_methods(own, cones)
+    methods = {**(ROBUST_METHODS[against] if table.useful else LDP_METHODS), **added}
     if unknown := [name for name in mechanisms or () if name not in methods]:
         whom = f" against {against}" if table.useful else ""
         offered = [name for name, method in methods.items() if method.private]
@@ -337,19 +349,20 @@ def design_channel(
     h = entropy(prior)
     if h == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
-    ball = ball_of(table, beta, order)
-    intervals = usual_intervals(table.counts) if table.useful else None
+    radius.check(against if table.useful else "anyone")
+    ball = ball_of(table, beta, order, radius)
+    intervals = usual_intervals(table.counts) if ball is not None else None
     odds = odds_of(table, beta, intervals)
     expected = table_prior(table).reshape(prior.shape)
     target = {"cells": None, "S": "sensitive", "U": "useful"}.get(precise, rate_target(expected))
     whom = against if table.useful else "anyone"
-    problem = Problem(prior.ravel(), expected, ball, odds, epsilon, whom, target)
+    problem = Problem(prior, expected, ball, odds, epsilon, whom, target)
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
     found_by_name = dict[str, Candidate]()
     # What takes longest is the last, so that a time limit cuts that short and nothing else.
     for name in sorted(methods, key=LONGEST.__contains__):
         method = methods[name]
-        if mechanisms is not None and name not in mechanisms:
+        if mechanisms is not None and name not in (*mechanisms, *added):
             continue
         if name not in asked_for and name in SLOW and prior.size > SETTINGS.max_quick_cells:
             note = (
@@ -366,6 +379,8 @@ def design_channel(
             ran = "" if isinstance(found, Channel) else str(_noteworthy(found))
             measured = _measured(name, method, channel, table, problem, records)
             found_by_name[name] = replace(measured, method=ran)
+        except Refused:
+            raise
         except (Intractable, ArithmeticError, RuntimeError, ValueError) as reason:
             # What cannot be computed is a row; the others go on.
             found_by_name[name] = Candidate(name, method.title, method.private, None, note=str(reason))
@@ -373,10 +388,20 @@ def design_channel(
         problem.solved[name] = channel
         if isinstance(found, Optimum) and name == BOUNDING[problem.against] and table.useful:
             bound = min(bound, found.upper_bound)
-    beta_of, order_of = (beta, order) if table.useful else (None, None)
+    beta_of, order_of = (beta, order) if ball is not None else (None, None)
     candidates = [found_by_name[name] for name in methods if name in found_by_name]
     return Design(
-        table, epsilon, problem.against, beta_of, order_of, intervals, records, candidates, bound / h, precise
+        table,
+        epsilon,
+        problem.against,
+        beta_of,
+        order_of,
+        intervals,
+        records,
+        candidates,
+        bound / h,
+        precise,
+        radius,
     )
 
 

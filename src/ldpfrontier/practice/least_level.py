@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import partial
 
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics.arguments import as_instance, as_number
@@ -14,7 +15,8 @@ from ldpfrontier.optimum import keeps_time_limit
 from ldpfrontier.practice.attackers import Attacker
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.design import Precise, design_channel
-from ldpfrontier.practice.methods import usual_attacker
+from ldpfrontier.practice.methods import attacker_of
+from ldpfrontier.practice.population import USUAL_RADIUS, Radius
 from ldpfrontier.practice.records import as_text
 from ldpfrontier.practice.settings import SETTINGS
 
@@ -34,6 +36,7 @@ def least_epsilon(
     progress: Callable[[float], None] | None = None,
     remark: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
+    radius: Radius = USUAL_RADIUS,
 ) -> float:
     """Find the least privacy level at which a mechanism reaches a utility, or an error, to 0.001.
 
@@ -48,7 +51,7 @@ def least_epsilon(
         Normalized mutual information I(X; Y) / H(X) to reach, in (0, 1).
     error : float, optional
         The root mean square error of the frequencies of records to reach, in (0, 1), instead of a utility.
-    against, beta, order, records
+    against, beta, order, records, radius
         As in `design_channel`.
     precise : {"cells", "S", "U", "rates"}
         What has the error, as in `design_channel`.
@@ -84,9 +87,20 @@ def least_epsilon(
     aim = as_number(given, f"The {name}", "a number strictly between 0 and 1")
     if not 0 < aim < 1:
         raise ValueError(f"The {name} is {aim}; it must lie strictly between 0 and 1.")
-    whom = usual_attacker(table.counts.size) if against is None else against
+    whom = attacker_of(table, against)
     names = [mechanism] if mechanism is not None else _quick_first(table, name == "utility", whom)
     h = entropy(table.distribution)
+
+    designed = partial(
+        design_channel,
+        table,
+        against=against,
+        precise=precise,
+        beta=beta,
+        order=order,
+        records=records,
+        radius=radius,
+    )
 
     def reached(step: int) -> bool:
         level = step / SETTINGS.levels_per_nat
@@ -94,19 +108,7 @@ def least_epsilon(
             progress(level)
         if error is None and min(optimal_nonrobust(table.distribution, level).upper_bound / h, 1.0) < aim:
             return False
-        made = (
-            design_channel(
-                table,
-                level,
-                against=against,
-                mechanisms=[name],
-                precise=precise,
-                beta=beta,
-                order=order,
-                records=records,
-            )
-            for name in names
-        )
+        made = (designed(level, mechanisms=[name]) for name in names)
         found = ((c, design.error_of(c)) for design in made for c in design.candidates if c.private)
         # One after the other: the last one takes longest, and mostly the first one tells.
         for c, own in found:

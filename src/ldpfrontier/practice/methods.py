@@ -17,8 +17,8 @@ from ldpfrontier.mechanisms import (
 )
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.estimation.error import estimation_error
-from ldpfrontier.optimal.estimation.few_outputs import with_few_outputs
 from ldpfrontier.optimal.estimation.solve import closed_forms, optimal_estimation
+from ldpfrontier.optimal.estimation.united_outputs import with_united_outputs
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.improved_reporting import improved_reporting
@@ -28,7 +28,8 @@ from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
-from ldpfrontier.practice.attackers import Attacker
+from ldpfrontier.practice.attackers import ATTACKERS, Attacker
+from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.two_reports import BudgetSplit, independent_reporting
 from ldpfrontier.types import FloatArray
@@ -43,12 +44,12 @@ _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 class Problem:
     """The problem that mechanisms solve.
 
-    The uncertainty set and the odds ratios are None if the whole record is sensitive. The expected
-    distribution is a positive table near the prior; the target is what has to be precise at it, as of
-    `optimal_estimation`.
+    The distribution of the table has shape (a1, a2). The uncertainty set and the odds ratios are None if the
+    whole record is sensitive, or no records were counted. The expected distribution is a positive table near
+    the prior; the target is what has to be precise at it, as of `optimal_estimation`.
     """
 
-    prior: FloatArray
+    joint: FloatArray
     expected: FloatArray
     ball: RenyiBall | None
     odds: OddsRatios | None
@@ -56,6 +57,11 @@ class Problem:
     against: Attacker
     target: ArrayLike | None = None
     solved: dict[str, Channel] = field(default_factory=dict)
+
+    @property
+    def prior(self) -> FloatArray:
+        """The distribution of the table, shape (a1 a2,)."""
+        return self.joint.ravel()
 
     @property
     def robust(self) -> RenyiBall:
@@ -92,12 +98,12 @@ class Problem:
     def cone(self) -> Cone:
         """Return the columns that keep the promise, or one that implies it where those are not searched."""
         shape, level = self.expected.shape, self.epsilon
-        if self.ball is None or self.odds is None:
+        if shape[1] == 1:
             return local_cone(self.prior.size, level)
+        if self.against == "anyone" or self.ball is None or self.odds is None:
+            return unconditional_cone((shape[0], shape[1]), level)
         if self.against == "acquaintance":
             return AssociationCone(self.odds, level)
-        if self.against == "anyone":
-            return unconditional_cone((shape[0], shape[1]), level)
         over = robust_cone(self.ball, level)
         if self.against == "outsider" and self.prior.size <= LIMITS.max_joint_cells:
             return over
@@ -110,13 +116,14 @@ class Problem:
             tolerance=SETTINGS.estimate_tolerance, max_rounds=self._rounds(),
         )  # fmt: skip
         return replace(
-            found, channel=with_few_outputs(found.channel, self.expected, self.target, SETTINGS.united_error)
+            found,
+            channel=with_united_outputs(found.channel, self.expected, self.target, SETTINGS.united_error),
         )
 
     def _rounds(self) -> int:
         """Return how many rounds a search for the least error has: fewer where each takes longer."""
         cells = self.prior.size
-        if self.odds is None or cells <= LIMITS.max_joint_cells:
+        if self.expected.shape[1] == 1 or cells <= LIMITS.max_joint_cells:
             return _ROUNDS
         return max(SETTINGS.estimate_work // cells, SETTINGS.least_estimate_rounds)
 
@@ -129,9 +136,7 @@ class Problem:
 
     def unconditional(self) -> Optimum:
         """Solve for the best mechanism that is private under every distribution."""
-        return optimal_unconditional(
-            self.robust.centre, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS
-        )
+        return optimal_unconditional(self.joint, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS)
 
 
 @dataclass(frozen=True)
@@ -144,7 +149,7 @@ class Method:
 
 
 def _secret(problem: Problem) -> Channel:
-    a1, a2 = problem.robust.centre.shape
+    a1, a2 = problem.joint.shape
     return secret_randomized_response(a1, a2, problem.epsilon)
 
 
@@ -180,7 +185,7 @@ _ROBUST: Mapping[str, Method] = {
     "ldp": LDP_METHODS["ldp"],
     "nr": Method(
         "shown for comparison: does not protect if the table is not exact",
-        lambda p: optimal_nonrobust(p.robust.centre, p.epsilon),
+        lambda p: optimal_nonrobust(p.joint, p.epsilon),
         private=False,
     ),
 }
@@ -230,6 +235,24 @@ BOUNDING: Mapping[Attacker, str] = {
 }
 
 
-def usual_attacker(cells: int) -> Attacker:
-    """Return whom a design protects from unless told otherwise: acquaintances, if that does not take long."""
-    return "acquaintance" if cells <= SETTINGS.max_quick_cells else "insider"
+def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
+    """Return whom a design protects from: acquaintances by default, if that does not take long.
+
+    Without counted records, it is anyone.
+
+    Raises
+    ------
+    ValueError
+        If there is no such attacker, or the level for them depends on a table and there is none.
+    """
+    if against is None:
+        quick = table.counts.size <= SETTINGS.max_quick_cells
+        return "anyone" if not table.counted else "acquaintance" if quick else "insider"
+    if not isinstance(against, str) or against not in ATTACKERS:
+        raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
+    if not table.counted and against != "anyone":
+        raise ValueError(
+            f"Protection against an {against} depends on the distribution of the population, and needs a"
+            " table; without one, only protection against anyone is possible."
+        )
+    return against

@@ -122,6 +122,8 @@ def _contradiction(options: argparse.Namespace) -> str:
         options.purpose = "frequencies" if options.utility is None else "information"
     if options.command == "design" and options.purpose == "information" and options.precise != "cells":
         return "--precise is about frequencies, and does not go with --for information or --utility"
+    if options.command == "design" and options.values and (options.missing or options.count):
+        return "--missing and --count are about a table; with --values there is none"
     if options.command == "design" and options.data is not None and options.count is not None:
         return "--count is allowed with --table only; with --data every row is one record"
     if options.command == "estimate" and options.quiet and options.out is options.picture is None:
@@ -140,6 +142,11 @@ def _table_options(one: argparse.ArgumentParser) -> None:
     table.add_argument(
         "--table", metavar="FILE",
         help="a file with a row per combination of values, and a column with the number of its records",
+    )  # fmt: skip
+    table.add_argument(
+        "--values", nargs="+", metavar="COLUMN=VALUE,...",
+        help="no table, but the values of every column, or a file with such a text in every line: for"
+        " protection from anyone, with errors as if all values were equally frequent (needs --records)",
     )  # fmt: skip
     one.add_argument("--count", metavar="COLUMN", help="the column of counts in --table (default: count)")
     one.add_argument(
@@ -200,12 +207,27 @@ def _design_options(one: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     one.add_argument(
         "--mechanism", metavar="NAME",
-        help="consider only the mechanism that the printed tables call NAME (default: all)",
+        help="consider only the mechanism that the printed tables call NAME (default: all);"
+        " my_module:function adds a mechanism of your own to all, whose level is computed and checked",
+    )  # fmt: skip
+    one.add_argument(
+        "--cone", metavar="MODULE:FUNCTION",
+        help="add the best mechanisms whose columns are also in a cone of your own",
     )  # fmt: skip
     one.add_argument(
         "--beta", type=float, default=0.05, metavar="P",
         help="F contains the true distribution, and the intervals contain its odds ratios, with confidence"
         " 1 - P each (default: 0.05)",
+    )  # fmt: skip
+    one.add_argument(
+        "--confidence-method", choices=["asymptotic", "finite"], default="asymptotic",
+        help="whether F has this confidence with many records (asymptotic), or with any number of them, which"
+        " makes F larger (default: asymptotic)",
+    )  # fmt: skip
+    one.add_argument(
+        "--radius-factor", type=float, default=1.0, metavar="X",
+        help="multiply the radius of F by X, for a population that may have changed since the table was"
+        " counted (default: 1)",
     )  # fmt: skip
     one.add_argument(
         "--alpha", type=float, default=2.0, metavar="ORDER",

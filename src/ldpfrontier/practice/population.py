@@ -3,19 +3,67 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import get_args
 
+from ldpfrontier.numerics.arguments import as_number, check_choice
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.types import IntArray
 from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios
-from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.uncertainty.renyi_ball import RadiusMethod, RenyiBall
 
 
-def ball_of(table: CountTable, beta: float | None, order: float | None) -> RenyiBall | None:
-    """Return the uncertainty set around a table; None if all of a record is sensitive."""
-    if not table.useful or beta is None or order is None:
+@dataclass(frozen=True)
+class Radius:
+    """Which radius the set F has.
+
+    Attributes
+    ----------
+    method : {"asymptotic", "finite"}
+        Whether F has its level with many records, or with any number of them (`RenyiBall.confidence`).
+    factor : float
+        By which it is multiplied, above 1 for a population that may have changed since it was counted.
+
+    Raises
+    ------
+    ValueError
+        If the method is unknown or the factor not above 0.
+    """
+
+    method: RadiusMethod = "asymptotic"
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_choice(self.method, "The method of the radius", get_args(RadiusMethod))
+        factor = as_number(self.factor, "The factor of the radius", "a number above 0", least=math.ulp(0.0))
+        object.__setattr__(self, "factor", factor)
+
+    def check(self, against: str) -> None:
+        """Refuse another radius than the usual one where the promise is about no set F.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self != Radius() and against not in ("outsider", "insider"):
+            raise ValueError(
+                f"The radius of F is {self.method}, times {self.factor:g}, but the promise against {against}"
+                " is about no F; with useful columns, against outsider or insider, F may have another radius."
+            )
+
+
+#: The radius for many records, of a population that is as it was.
+USUAL_RADIUS = Radius()
+
+
+def ball_of(
+    table: CountTable, beta: float | None, order: float | None, radius: Radius = USUAL_RADIUS
+) -> RenyiBall | None:
+    """Return the uncertainty set around a table; None if all of a record is sensitive or none was counted."""
+    if not table.useful or not table.counted or beta is None or order is None:
         return None
-    return RenyiBall.confidence(table.counts, beta=beta, order=order)
+    return RenyiBall.confidence(table.counts, beta, order, method=radius.method, factor=radius.factor)
 
 
 def usual_intervals(counts: IntArray) -> IntervalMethod:
@@ -27,7 +75,7 @@ def usual_intervals(counts: IntArray) -> IntervalMethod:
 
 
 def odds_of(table: CountTable, beta: float | None, intervals: IntervalMethod | None) -> OddsRatios | None:
-    """Return the intervals of the odds ratios of a table; None if all of a record is sensitive."""
-    if not table.useful or beta is None or intervals is None:
+    """Return the intervals of the odds ratios of a table; None where `ball_of` is."""
+    if not table.useful or not table.counted or beta is None or intervals is None:
         return None
     return OddsRatios.confidence(table.counts, beta, intervals)

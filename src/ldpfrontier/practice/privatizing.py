@@ -274,7 +274,7 @@ def _written(
                 )
                 done, again = done + len(chunk), again + kept
         removed = remove_abandoned(target)
-    same = bool((counts == private.table.counts.ravel()).all())
+    same = private.table.counted and bool((counts == private.table.counts.ravel()).all())
     return Privatized(done, same, removed, again, draw.unmatched)
 
 

@@ -30,9 +30,9 @@ def level_certificate(private: PrivateChannel) -> dict[str, Any]:
     ball, document, rows = private.ball, _without_claims(private), private.weights.tolist()
     levels, against = private.certificate.levels, private.certificate.against
     claims = document["claims"]
-    if ball is None:
+    if not private.table.useful:
         claims += level_claim("local privacy", levels.record)(rows)
-    elif against == "anyone":
+    elif ball is None or against == "anyone":
         claims += level_claim("unconditional privacy", levels.anyone)(rows)
     elif against == "acquaintance" and private.odds is not None:
         claims.append(association_claim(private.odds, levels.acquaintance))

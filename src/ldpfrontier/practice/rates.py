@@ -11,10 +11,11 @@ The interval has every r for which neither the upper limit of this is below 0 no
     a (P(s, u) - (r_0 + d) P(u)) - b (P(s, v) - r_0 P(v)) = 0.
 
 With a = 1 / P(u) and b = 1 / P(v) this is r - r_0 - d for every r_0; a and b are those of the table of the
-design. The nuisance r_0 is confined as by Berger and Boos (1994, *P values maximized over a confidence set
-for the nuisance parameter*): d is in the interval if the test accepts it for some r_0 in the interval of that
-rate, and the errors of the two add up. The limit is a convex function of r_0 but for small departures, so
-that the ends of its interval, and the most likely value within, stand for all of it.
+design, and v is the more frequent value there. The nuisance r_0 is confined as by Berger and Boos (1994, *P
+values maximized over a confidence set for the nuisance parameter*): d is in the interval if the test accepts
+it for some r_0 in the interval of that rate, and the errors of the two add up. The limit is a convex function
+of r_0 but for small departures, so that the ends of its interval, and the most likely value within, stand for
+all of it.
 
 *A ratio* q = r / r_0 in the same way: a (P(s, u) - q r_0 P(u)) - b q (P(s, v) - r_0 P(v)) = 0.
 
@@ -193,7 +194,7 @@ def rates_of(fit: Fit, place: int, confidence: float, *, simultaneous: bool) -> 
     number = a1 * (3 * a2 - 2) if simultaneous else 1
     inversion = _Rates(fit, 0.5 * (1.0 - confidence) / number)
     shown, certain = inversion.shown()
-    low, high = inversion.rates(inversion.tail)
+    low, high = inversion.rates(inversion.tail, np.arange(a2))
     known = certain & (high - low < SETTINGS.uninformative_width)
     likely = np.where(shown, inversion.likely, math.nan)
     ends: dict[Measure, tuple[FloatArray, FloatArray]] = {"rate": (low, high)}
@@ -245,7 +246,7 @@ class _Rates:
         shown = cells.reshape(a1, a2) & sums & (self.sums > 0)
         return shown, shown & (least > 0)
 
-    def rates(self, tail: float, columns: slice = slice(None)) -> tuple[FloatArray, FloatArray]:
+    def rates(self, tail: float, columns: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the intervals of rates given some useful values."""
         likely = self.likely[:, columns]
         low, high = self._ends(
@@ -258,51 +259,62 @@ class _Rates:
         return low, high
 
     def comparisons(self, place: int) -> dict[Measure, tuple[FloatArray, FloatArray]]:
-        """Return the ends of the intervals of differences and ratios to the rates given one useful value."""
+        """Return the ends of the intervals of differences and ratios to the rates given one useful value.
+
+        The nuisance of two rates is that given the more frequent value, so that the interval of a difference
+        or a ratio the other way round is the same.
+        """
+        others = np.flatnonzero(np.arange(self.shape[1]) != place)
+        turned = self.prior[others] > self.prior[place]
+        u, v = np.where(turned, place, others), np.where(turned, others, place)
         share = SETTINGS.nuisance_share
-        column, tail = slice(place, place + 1), (1.0 - share) * self.tail
-        least, most = self.rates(share * self.tail, column)
+        bases, where = np.unique(v, return_inverse=True)
+        least, most = (end[:, where] for end in self.rates(share * self.tail, bases))
         found = []
-        for r in (least, self.likely[:, column], most):
-            ends = self._ends(self._difference(r, place) + self._ratio(r, place), tail)
+        for r in (least, self.likely[:, v], most):
+            ends = self._ends(self._difference(r, u, v) + self._ratio(r, u, v), (1.0 - share) * self.tail)
             with np.errstate(divide="ignore"):
                 found.append((ends[0] - r, ends[1] - r, *(x / (1.0 - x) for x in ends[2:])))
-        difference_low, difference_high, ratio_low, ratio_high = map(np.stack, zip(*found, strict=True))
-        return {
-            "difference": (difference_low.min(axis=0), difference_high.max(axis=0)),
-            "ratio": (ratio_low.min(axis=0), ratio_high.max(axis=0)),
-        }
+        ends = [np.stack(some) for some in zip(*found, strict=True)]
+        low, high, ratio_low, ratio_high = (
+            some.min(axis=0) if i % 2 == 0 else some.max(axis=0) for i, some in enumerate(ends)
+        )
+        with np.errstate(divide="ignore"):
+            difference = np.where(turned, [-high, -low], [low, high])
+            ratio = np.where(turned, [1.0 / ratio_high, 1.0 / ratio_low], [ratio_low, ratio_high])
+        full = np.full((4, *self.shape), math.nan)
+        full[:2, :, others], full[2:, :, others] = difference, ratio
+        return {"difference": (full[0], full[1]), "ratio": (full[2], full[3])}
 
-    def _difference(self, r: FloatArray, place: int) -> list[_Test]:
-        """Return the tests of differences if the rates given the other value are r, shape (a1, 1).
+    def _difference(self, r: FloatArray, u: IntArray, v: IntArray) -> list[_Test]:
+        """Return the tests of differences of the rates given u and v if the latter are r, shape (a1, pairs).
 
         In terms of the rate t = r + d: a (P(s, u) - t P(u)) - b (P(s, v) - r P(v)).
         """
-        a, b = 1.0 / self.prior, 1.0 / self.prior[place]
-        lead = self.sums * a
-        behind = b * (self.cells[:, [place]] - r * self.sums[place])
-        centre = self.likely - np.divide(behind, lead, out=np.zeros(self.shape), where=lead > 0)
+        a, b = 1.0 / self.prior[u], 1.0 / self.prior[v]
+        lead = self.sums[u] * a
+        behind = b * (self.cells[:, v] - r * self.sums[v])
+        centre = self.likely[:, u] - np.divide(behind, lead, out=np.zeros(r.shape), where=lead > 0)
         centre = np.clip(centre, 0.0, 1.0)
-        a, r = a[:, None], r[:, :, None]
-        low = self.minus_cell * a + b * (self.cell[:, [place]] + r * self.minus_sum[place])
-        high = self.cell * a + b * (self.minus_cell[:, [place]] + r * self.sum[place])
-        return [(low, self.sum * a, centre, 0.0), (high, self.minus_sum * a, centre, 1.0)]
+        a, b, r = a[:, None], b[:, None], r[:, :, None]
+        low = self.minus_cell[:, u] * a + b * (self.cell[:, v] + r * self.minus_sum[v])
+        high = self.cell[:, u] * a + b * (self.minus_cell[:, v] + r * self.sum[v])
+        return [(low, self.sum[u] * a, centre, 0.0), (high, self.minus_sum[u] * a, centre, 1.0)]
 
-    def _ratio(self, r: FloatArray, place: int) -> list[_Test]:
-        """Return the tests of ratios if the rates given the other value are r, shape (a1, 1).
+    def _ratio(self, r: FloatArray, u: IntArray, v: IntArray) -> list[_Test]:
+        """Return the tests of ratios of the rates given u and v if the latter are r, shape (a1, pairs).
 
         In terms of x = q / (1 + q): (1 - x) a P(s, u) - x (a r P(u) + b (P(s, v) - r P(v))).
         """
-        a, b = 1.0 / self.prior, 1.0 / self.prior[place]
-        above = self.cells * a
-        below = r * self.sums * a + b * (self.cells[:, [place]] - r * self.sums[place])
-        centre = np.divide(above, above + below, out=np.ones(self.shape), where=below > 0)
-        a, r = a[:, None], r[:, :, None]
-        low = a * (r * self.sum - self.minus_cell)
-        low = low + b * (self.cell[:, [place]] + r * self.minus_sum[place])
-        high = a * (r * self.minus_sum - self.cell)
-        high = high + b * (self.minus_cell[:, [place]] + r * self.sum[place])
-        return [(self.minus_cell * a, low, centre, 0.0), (self.cell * a, high, centre, 1.0)]
+        a, b = 1.0 / self.prior[u], 1.0 / self.prior[v]
+        above = self.cells[:, u] * a
+        below = r * self.sums[u] * a + b * (self.cells[:, v] - r * self.sums[v])
+        centre = np.divide(above, above + below, out=np.ones(r.shape), where=below > 0)
+        a, b, r = a[:, None], b[:, None], r[:, :, None]
+        low, high = self.minus_cell[:, u] * a, self.cell[:, u] * a
+        low_slope = r * a * self.sum[u] + b * (self.cell[:, v] + r * self.minus_sum[v]) - low
+        high_slope = r * a * self.minus_sum[u] + b * (self.minus_cell[:, v] + r * self.sum[v]) - high
+        return [(low, low_slope, centre, 0.0), (high, high_slope, centre, 1.0)]
 
     def _ends(self, tests: list[_Test], tail: float) -> list[FloatArray]:
         """Return up to where the limits of constant + t slope are 0 or more, for each test."""
@@ -317,14 +329,12 @@ class _Rates:
         size = max(SETTINGS.rate_entries // outputs, 1)
 
         def limit(t: FloatArray, rows: IntArray) -> FloatArray:
-            found = [
-                upper_limits(
-                    constant[some] + part[:, None] * slope[some], self.fit.counts, self.fit.fitted, tail
-                )
-                for begin in range(0, rows.size, size)
-                for some, part in [(rows[begin : begin + size], t[begin : begin + size])]
-            ]
-            return np.concatenate(found)
+            found = np.empty(rows.size)
+            for begin in range(0, rows.size, size):
+                part = slice(begin, begin + size)
+                weights = constant[rows[part]] + t[part, None] * slope[rows[part]]
+                found[part] = upper_limits(weights, self.fit.counts, self.fit.fitted, tail)
+            return found
 
         ends = last_accepted(limit, inside.ravel(), outside.ravel())
         return np.split(ends.reshape(inside.shape), len(tests))

@@ -65,6 +65,9 @@ class PracticeSettings:
     #: weights bound the frequency.
     limit_ridge: float = 1e-8
 
+    #: By how much a column may violate a cut of a cone of the user's own, relative.
+    cone_tolerance: float = 1e-9
+
     # Tuning. Nothing here makes an interval wrong, or a mechanism less private.
     #: Relative gap at which an optimum is good enough.
     solver_tolerance: float = 1e-3
@@ -95,6 +98,8 @@ class PracticeSettings:
     advice_cells: int = 16
     #: Values of a column, the rarest ones, of which advice joins pairs.
     advice_values: int = 8
+    #: Share of all records that is spread over all values, for a positive expected distribution.
+    least_expected: float = 1e-4
     #: Share of the least error within which pairs of values are compared by what joining them loses.
     near_ties: float = 0.01
     #: By which share errors of mechanisms may differ among which the error of the sensitive value decides.

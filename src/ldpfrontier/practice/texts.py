@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from ldpfrontier.practice.auditing import Audit
 from ldpfrontier.practice.channel_file import PrivateChannel
+from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.layout import columns, number, wrapped
 from ldpfrontier.practice.records import said
@@ -27,6 +28,12 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
     table = made.table
     size = f"{len(table.rows)} x {len(table.columns)}" if table.useful else f"{len(table.rows)}"
     head = f"{table.source}: {table.records:,} records, {size} values of {', '.join(table.attributes)}"
+    if not table.counted:
+        head = (
+            f"{size} values of {', '.join(table.attributes)}, without a table: all numbers below are those of"
+            " values that are equally frequent. The levels for anyone and for the record hold for every"
+            " distribution."
+        )
     # By the NMI that is printed: rounding does not decide between equal ones.
     order = sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf)
     parts = [
@@ -63,10 +70,8 @@ def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
             "An outsider knows nothing else about the person, an insider knows the person's"
             f" {said(table.useful)}, an acquaintance knows something about it, such as that it is one of two"
             " values, and anyone may know or believe anything; 'record' is the level for the whole record,"
-            f" {', '.join(table.attributes)} together. The table is a sample. For outsiders a level holds"
-            " under every distribution in F, the set of those that the table does not rule out, and for"
-            " acquaintances under every distribution with odds ratios that it does not rule out. 'Best guess'"
-            f" shows how often the best guess of {secret} is right, without > with a report."
+            f" {', '.join(table.attributes)} together.{_SAMPLE if table.counted else ''} 'Best guess' shows"
+            f" how often the best guess of {secret} is right, without > with a report."
         )
         head = ["", "mechanism", "outsider", "insider", "acquaintance", "anyone", "record"]
         head += ["best guess: outsider", "insider"]
@@ -80,6 +85,14 @@ def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
         guesses = [f"{guess.before:.3f} > {guess.after:.3f}" for guess in c.guesses]
         lines.append([mark, c.name, *(_shown_level(level) for level in levels), *guesses, c.title])
     return "\n".join([*map(wrapped, words), columns(lines)])
+
+
+#: What a level for outsiders or acquaintances holds under.
+_SAMPLE = (
+    " The table is a sample. For outsiders a level holds under every distribution in F, the set of those that"
+    " the table does not rule out, and for acquaintances under every distribution with odds ratios that it"
+    " does not rule out."
+)
 
 
 def _shown_level(level: float) -> str:
@@ -125,6 +138,19 @@ def _frequency_range(made: Design, group: int) -> tuple[float, float]:
     joint = made.table.distribution
     found = (joint, joint.sum(axis=1), joint.sum(axis=0))[group]
     return float(found.min()), float(found.max())
+
+
+def public_text(table: CountTable, path: str) -> str:
+    """Return what is public in the file of a channel, and for whom its promise holds."""
+    if not table.counted:
+        return (
+            f"There was no table, and {path} contains no counts. The promise holds for everybody who reports"
+            " once with this channel."
+        )
+    return (
+        f"The table {table.source} is treated as public: {path} contains its counts. The promise holds for"
+        " people who report once with this channel, and not for the people who were counted."
+    )
 
 
 def choice_text(made: Design, best: Candidate) -> str:

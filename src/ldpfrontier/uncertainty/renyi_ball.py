@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +54,9 @@ from ldpfrontier.uncertainty.divergence import (
 )
 from ldpfrontier.uncertainty.settings import SETTINGS
 from ldpfrontier.uncertainty.worst_case import worst_log_ratio
+
+#: When a confidence set has its level: with many records, or with any number of them.
+RadiusMethod = Literal["asymptotic", "finite"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +101,7 @@ class RenyiBall:
         beta: float = 0.05,
         order: float = 2.0,
         *,
-        method: Literal["asymptotic", "finite"] = "asymptotic",
+        method: RadiusMethod = "asymptotic",
         factor: float = 1.0,
     ) -> RenyiBall:
         """Build a confidence set of level 1 - beta from a table of counts.
@@ -139,7 +142,7 @@ class RenyiBall:
         if not 0 < level < 1:
             raise ValueError(f"beta is {beta}; a significance level lies strictly between 0 and 1.")
         order = _checked_order(order)
-        check_choice(method, "method", ("asymptotic", "finite"))
+        check_choice(method, "method", get_args(RadiusMethod))
         radius_of = finite_radius if method == "finite" else asymptotic_radius
         radius = radius_of(n, table.size, level, order) * as_number(
             factor, "factor", "a number above 0", least=math.ulp(0.0)

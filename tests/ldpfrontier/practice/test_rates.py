@@ -251,6 +251,19 @@ def test_rates_are_compared_with_the_most_frequent_value_or_with_that_asked_for(
     assert found["ratio", ("yes",), ("south", "old")].likely == pytest.approx(row.likely / base + 1.0)
 
 
+@pytest.mark.parametrize("n", [50, 3000])
+def test_a_comparison_the_other_way_round_has_the_same_interval(subset, n):
+    counts = drawn(subset, n)
+    young, old = ("north", "young"), ("south", "old")
+    one, other = (by_key(estimate_rates(subset, counts, compare_with=value)) for value in (young, old))
+    for value in subset.table.rows:
+        d, minus_d = one["difference", value, old], other["difference", value, young]
+        assert (d.low, d.high) == pytest.approx((-minus_d.high, -minus_d.low))
+        q, inverse = one["ratio", value, old], other["ratio", value, young]
+        with np.errstate(divide="ignore"):
+            assert (q.low, q.high) == pytest.approx(tuple(1.0 / np.array([inverse.high, inverse.low])))
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

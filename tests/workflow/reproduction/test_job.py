@@ -13,7 +13,7 @@ import ldpfrontier
 import reproduction
 from reproduction.job import load, read_tables, stored_table
 from reproduction.results.files import write_table
-from reproduction.results.tables import CHECKS, RESULTS, TableError, check, result
+from reproduction.results.tables import CHECKS, RESULTS, Check, Result, TableError
 
 
 def test_what_a_name_names_is_imported():
@@ -30,11 +30,11 @@ def made(configuration):
 
 
 def test_tables_are_read_each_from_as_many_files_as_it_has(tmp_path):
-    parts = [RESULTS.table([result("p", "e", f"00{i}", "rr", "tv", 0.5, unit="1")]) for i in range(3)]
+    parts = [RESULTS.table([Result("p", "e", f"00{i}", "rr", "tv", 0.5, unit="1")]) for i in range(3)]
     paths = [str(tmp_path / f"{i}.parquet") for i in range(4)]
     for part, path in zip(parts, paths, strict=False):
         write_table(part, path, made(path[-9]))
-    checks = CHECKS.table([check("p", "P-1", "000", "q", 1, "<=", 2)])
+    checks = CHECKS.table([Check("p", "P-1", "000", "q", 1, "<=", 2)])
     write_table(checks, paths[3], made("3"), CHECKS)
     results, other = "reproduction.results.tables:RESULTS", "reproduction.results.tables:CHECKS"
     reads = [{"code": "code", "configurations": ["0", "1", "2"]}, {"code": "code", "configurations": ["3"]}]

@@ -26,7 +26,7 @@ from ldpfrontier.utility import FDivergence, MutualInformation
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import Measure
 from reproduction.results.batches import Rows, batches_of
-from reproduction.results.tables import CHECKS, Relation, Row, check, select
+from reproduction.results.tables import CHECKS, Check, Relation, Row, select
 
 #: Utilities in words.
 _WORDS = {
@@ -112,7 +112,7 @@ def _extreme(
 ) -> Row:
     """Check the largest ("<=") or least (">=") of values by epsilon."""
     at = int(values.argmax() if relation == "<=" else values.argmin())
-    return check(
+    return Check(
         PAPER, claim, instance, quantity, values.iloc[at], relation, limit,
         tolerance=tolerance, size=size, parameter="epsilon", at=float(values.index[at]),
     )  # fmt: skip
@@ -136,7 +136,7 @@ def _any_column_checks(instance: int, seed: int) -> Iterator[Row]:
         values = measure.values(columns)
         prices = -linprog(-values, A_eq=columns.T, b_eq=np.ones(size)).eqlin.marginals
         bound = prices.sum() + (values - columns @ prices).max()
-        yield check(
+        yield Check(
             PAPER, "K-T2", instance_name(instance),
             f"bound on columns of any ratios over the optimum of at most k outputs, {_WORDS[utility]}",
             bound / optimal_ldp(measure, epsilon).value, "<=", 1.0,
@@ -159,7 +159,7 @@ def _quaternary_checks(instance: int, seed: int, outputs: int = 5) -> Iterator[R
     delta = delta_at(channel, epsilon)
     best = quaternary_mechanism(epsilon, delta)
     row = partial(
-        check, PAPER, "K-T18", instance_name(instance),
+        Check, PAPER, "K-T18", instance_name(instance),
         tolerance=_ROUNDING, size="2", parameter="epsilon", at=epsilon, note=f"delta = {delta:.6f}",
     )  # fmt: skip
 

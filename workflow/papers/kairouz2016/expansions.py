@@ -18,7 +18,7 @@ from ldpfrontier.utility import FDivergence, MutualInformation
 from papers.kairouz2016.experiments import balance, sweep
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import Measure, measures
-from reproduction.results.tables import RESULTS, Row, result
+from reproduction.results.tables import RESULTS, Result, Row
 
 _LOG = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ def scaling(
     points = sweep(instances, utility, size, numbers, epsilons, tolerance=tolerance)
     rows = []
     for instance, measure in measures(instances, utility, size, numbers=numbers):
-        row = partial(result, PAPER, experiment, instance_name(instance), size=str(size))
+        row = partial(Result, PAPER, experiment, instance_name(instance), size=str(size))
         for epsilon, expansion in zip(epsilons, (high_privacy, low_privacy), strict=True):
             for mechanism in ("printed", "predicted"):
                 value = expansion(measure, epsilon, printed=mechanism == "printed")
@@ -160,7 +160,7 @@ def expansions(
         _LOG.info("%d inputs", size)
         for utility, corollaries in _COROLLARIES.items():
             for instance, measure in measures(instances, utility, size, numbers=numbers):
-                entry = partial(result, PAPER, instance=instance_name(instance), size=str(size))
+                entry = partial(Result, PAPER, instance=instance_name(instance), size=str(size))
                 rows += _expansion_rows(measure, entry, corollaries, small, large)
                 if isinstance(measure, MutualInformation) and measure.prior.min() > 0:
                     rows += _bound_rows(measure.prior, entry, corollaries[1], delta)

@@ -21,7 +21,7 @@ from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import Measure, measures
 from reproduction.own_channels import channel_of, require_private
 from reproduction.planning.own_mechanisms import registered
-from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, Row, result
+from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, Result
 
 MECHANISMS = ("binary", "rr", "geometric")
 
@@ -78,23 +78,23 @@ def sweep(
     TableError
         If a certificate fails; the sentence names the row.
     """
-    rows: list[Row] = []
+    rows: list[Result] = []
     for instance, measure in measures(instances, utility, size, numbers=numbers):
         _LOG.info("%s, %d inputs, instance %d", utility, size, instance)
-        row = partial(result, PAPER, utility, instance_name(instance), size=str(size))
+        row = partial(Result, PAPER, utility, instance_name(instance), size=str(size))
         rows += _sweep_rows(measure, row, utility, epsilons, mechanisms, tolerance, max_rounds)
     return RESULTS.table(rows)
 
 
 def _sweep_rows(
     measure: Measure,
-    row: Callable[..., Row],
+    row: Callable[..., Result],
     metric: str,
     epsilons: Sequence[float],
     mechanisms: Sequence[str],
     tolerance: float,
     max_rounds: int,
-) -> Iterator[Row]:
+) -> Iterator[Result]:
     full = _without_privacy(measure)
     yield row("identity", metric, full, unit=measure.unit)
     if isinstance(measure, MutualInformation):
@@ -130,7 +130,7 @@ def _sweep_rows(
             )
             yield absolute
             if 0.0 < full < math.inf:
-                share, bound = value / full, absolute["bound"] / full
+                share, bound = value / full, absolute.bound / full
                 yield row(mechanism, "normalized", share, unit="1", bound=bound, **certificate)
         error = staircase_error(optimum.channel, epsilon)
         yield row("optimal", "staircase_error", error, unit="1", epsilon=epsilon)

@@ -23,7 +23,7 @@ from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence, MutualInformation
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import Measure, measures
-from reproduction.results.tables import RESULTS, Row, relative_gap, result
+from reproduction.results.tables import RESULTS, Result, Row, relative_gap
 
 _LOG = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def thresholds(
         is not optimal there.
     """
     rows: list[Row] = []
-    row = partial(result, PAPER, "thresholds", size=str(size), unit="nats")
+    row = partial(Result, PAPER, "thresholds", size=str(size), unit="nats")
     for utility in utilities:
         for instance, measure in measures(instances, utility, size, numbers=numbers):
             _LOG.info("%d inputs, instance %d: %s", size, instance, utility)

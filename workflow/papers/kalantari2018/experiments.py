@@ -32,7 +32,7 @@ from ldpfrontier.hamming.sources import SourceSet
 from ldpfrontier.privacy import ldp_epsilon
 from papers.kalantari2018.source_sets import PAPER
 from reproduction.data.populations import arrays
-from reproduction.results.tables import CLOSED_FORM, PRINTED, RESULTS, Row, printed, result
+from reproduction.results.tables import CLOSED_FORM, PRINTED, RESULTS, Printed, Result, Row
 
 DP, MI = MEASURES = "dp_leakage", "mi_leakage"
 
@@ -103,7 +103,7 @@ def tradeoff(
 def _dp_rows(
     experiment: str, name: str, sources: SourceSet, grid: Sequence[float], tolerance: float
 ) -> Iterator[Row]:
-    row = partial(result, PAPER, experiment, name, size=str(sources.letters), unit="nats")
+    row = partial(Result, PAPER, experiment, name, size=str(sources.letters), unit="nats")
     for D, best in zip(grid, hamming_leakages(sources, grid, tolerance=tolerance), strict=True):
         yield row(
             "optimal", DP, best.value, distortion=D, privacy_limit=best.value, **_certificate_columns(best)
@@ -125,7 +125,7 @@ def _dp_rows(
 def _mi_rows(
     experiment: str, name: str, sources: SourceSet, grid: Sequence[float], tolerance: float
 ) -> Iterator[Row]:
-    row = partial(result, PAPER, experiment, name, size=str(sources.letters))
+    row = partial(Result, PAPER, experiment, name, size=str(sources.letters))
     for D in grid:
         best = information_leakage(sources, D, tolerance=tolerance)
         yield row("optimal", MI, best.value, unit="nats", distortion=D, **_certificate_columns(best))
@@ -220,7 +220,7 @@ def printed_sets(groups: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
             for j, (found, said) in enumerate(zip(swapped, entries[group], strict=True), start=1):
                 for i, (computed, entry) in enumerate(zip(found, said, strict=True), start=1):
                     rows.append(
-                        printed(
+                        Printed(
                             PAPER, f"Table {table}", len(rows), f"{name}, row {j}: P{i}", computed, entry,
                             digits=2, note="not the swap that the text gives",
                         )

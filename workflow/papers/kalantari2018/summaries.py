@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.results.tables import CHECKS, Relation, Row, check, select
+from reproduction.results.tables import CHECKS, Check, Relation, Row, select
 
 PAPER = "kalantari2018"
 DP, MI = "dp_leakage", "mi_leakage"
@@ -123,7 +123,7 @@ def _extreme(
         note = "at set {1} on {0} letters".format(*rest) if rest else ""
         given = {"unit": "nats", "parameter": "distortion", "at": at, "note": note, **columns}
         instance = given.pop("instance")
-        yield check(PAPER, claim, instance, quantity, values.iloc[number], relation, limit, **given)
+        yield Check(PAPER, claim, instance, quantity, values.iloc[number], relation, limit, **given)
 
 
 def _formulas(
@@ -232,7 +232,7 @@ def _ordering(claim: str, size: str, table: pd.DataFrame, exact: float, large: f
         gaining = gain.index[gain > exact]
         same = gain.index[gain.index < gaining.min()] if len(gaining) else gain.index
         last = float(same.max()) if len(same) else 0.0
-        yield check(
+        yield Check(
             PAPER, claim, name, "largest D without a gain over Class I", last, ">=", float(gain.index.min()),
             size=size, parameter="distortion", at=last,
         )  # fmt: skip

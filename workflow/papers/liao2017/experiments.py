@@ -26,7 +26,7 @@ from ldpfrontier.information import BITS
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.types import FloatArray
 from papers.liao2017.search import Search
-from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, Row, result
+from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, Result, Row
 
 PAPER = "liao2017"
 
@@ -38,14 +38,14 @@ _log = logging.getLogger(__name__)
 
 
 class _Rows(Protocol):
-    """`reproduction.results.tables.result` with the name of the instance filled in."""
+    """`reproduction.results.tables.Result` with the name of the instance filled in."""
 
     def __call__(self, mechanism: str, metric: str, value: float, **columns: Any) -> Row: ...
 
 
 def _rows_of(experiment: str, instance: str, tested: Hypotheses) -> _Rows:
     size = "{} x {}".format(*tested.distributions.shape)
-    return partial(result, PAPER, experiment, instance, size=size, epsilon_unit="bits")
+    return partial(Result, PAPER, experiment, instance, size=size, epsilon_unit="bits")
 
 
 # Figures 2 and 3 ------------------------------------------------------------------------------------------

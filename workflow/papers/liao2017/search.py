@@ -13,7 +13,7 @@ import pandas as pd
 from ldpfrontier.channel import Channel
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
 from ldpfrontier.information import BITS
-from reproduction.results.tables import HEURISTIC, RESULTS, Row, TableError, result, select
+from reproduction.results.tables import HEURISTIC, RESULTS, Result, Row, TableError, select
 
 PAPER = "liao2017"
 
@@ -93,7 +93,7 @@ def grid(
         if own.empty:
             raise TableError(f"There are no results of {entry['name']}; a search is compared with them.")
         size = "{} x {}".format(*distributions.shape)
-        row = partial(result, PAPER, "grid", entry["name"], size=size, epsilon_unit="bits", status=HEURISTIC)
+        row = partial(Result, PAPER, "grid", entry["name"], size=size, epsilon_unit="bits", status=HEURISTIC)
         best = select(own, mechanism="optimal").drop_duplicates(["metric", "epsilon"])
         for metric in ("relative_entropy", "renyi"):
             part = select(best, metric=metric)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.results.tables import CHECKS, Schema, TableError, check, select
+from reproduction.results.tables import CHECKS, Check, Schema, TableError, select
 
 PAPER = "liao2017"
 
@@ -156,7 +156,7 @@ def statements(
             share = values["eit"] / values[mechanism]
             least = int(share.to_numpy().argmin())
             rows.append(
-                check(
+                Check(
                     PAPER, said["claim"], said["instance"], quantity,
                     share.iloc[least], ">=", said["share"],
                     size=part["size"].iloc[0], parameter="epsilon (bits)", at=share.index[least],

@@ -15,7 +15,7 @@ from ldpfrontier.information import BITS, kl_divergence, renyi_divergence
 from ldpfrontier.types import FloatArray
 from papers.liao2017.random_hypotheses import LEMMA, PAPER
 from reproduction.data.populations import arrays
-from reproduction.results.tables import CHECKS, Row, check, select
+from reproduction.results.tables import CHECKS, Check, Row, select
 
 #: Most that a quantity may be, by the claim it belongs to: a limit, and a tolerance for the solvers that it
 #: is found with.
@@ -79,7 +79,7 @@ def theorems(
         for (claim, quantity), value in worst.items():
             limit, tolerance = LIMITS[claim, quantity]
             rows.append(
-                check(
+                Check(
                     PAPER, claim, "", quantity, value, "<=", limit,
                     tolerance=tolerance, size=f"{len(p)} x {M}", note=note,
                 )
@@ -89,7 +89,7 @@ def theorems(
     for distance in distances:
         value = _lemma_2(pairs, order, distance)
         rows.append(
-            check(
+            Check(
                 PAPER, "Li-L2", f"{distance:g}", "relative distance from the limit",
                 value, "<=", min(before, 20.0 * distance),
                 order=order, parameter="distance from a constant channel", at=distance, note=note,

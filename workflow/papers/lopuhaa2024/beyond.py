@@ -72,6 +72,32 @@ DRIFT = Schema(
     key=(*_KEY, "mechanism", "factor", "drift", "records"),
 )
 
+COVERAGE = Schema(
+    name="coverage",
+    columns={
+        **{name: kind for name, kind in _SETTING.items() if name != "epsilon"},
+        "method": "str",  # of the radius: for many records, or for any number of them
+        "truth": "str",
+        "records": "Int64",  # of a sample
+        "radius": "float64",  # of F, nats
+        "covered": "float64",  # share of the samples whose F contains the truth
+        "samples": "Int64",
+    },
+    key=("size", "instance", "beta", "order", "method", "truth", "records"),
+)
+
+FEW_RECORDS = Schema(
+    name="few records",
+    columns={
+        **_SETTING,
+        "mechanism": "str",
+        "method": "str",  # as in `COVERAGE`
+        "radius": "float64",  # of F, nats
+        "nmi": "float64",  # under P-hat
+    },
+    key=(*_KEY, "mechanism", "method"),
+)
+
 
 def steps(classes: pd.DataFrame) -> pd.DataFrame:
     """Put the NMI of the nested classes side by side.

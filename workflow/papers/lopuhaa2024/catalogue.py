@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from reproduction.planning.own_mechanisms import OwnMechanism, registered
 
@@ -25,6 +25,9 @@ NOMINAL, CALIBRATED = "nominal", "calibrated"
 #: What moves: all of the distribution, or with the odds ratios or the marginals of P-hat.
 WHOLE, MARGINALS, ASSOCIATION = "whole distribution", "marginals alone", "association alone"
 DRIFTS = (WHOLE, MARGINALS, ASSOCIATION)
+
+#: The confidence sets F, by when they have their level: for many records, and for any number of them.
+SET_METHODS: tuple[Literal["asymptotic", "finite"], ...] = ("asymptotic", "finite")
 
 #: The optimum against acquaintances, for all odds ratios of distributions in F.
 ACQUAINTANCES = "acquaintances"
@@ -118,9 +121,9 @@ DESIGNS: Mapping[str, Design] = {
     "set": Design("outsiders, over F", "#882255", "*", both_levels=True),
     "projections": Design("outsiders, projections of F", "#332288", "X"),
     "simplices": Design("outsiders, simplices as PolyOpt", "#D55E00", "^", both_levels=True),
-    "acquaintances": Design("acquaintances", "#0072B2", "o"),
-    "anyone": Design("anyone", "#000000", "D", (0, (4, 1.5, 1, 1.5))),
-    "ldp": Design("anyone, all of the record (LDP)", "#7A7A7A", "v", (0, (2, 1.2))),
+    "acquaintances": Design("acquaintances", "#E69F00", "P"),
+    "anyone": Design("anyone", "#6699CC", "D", (0, (4, 1.5, 1, 1.5))),
+    "ldp": Design("anyone, all of the record (LDP)", "#661100", "v", (0, (2, 1.2))),
 }
 
 

@@ -38,7 +38,7 @@ from papers.lopuhaa2024.catalogue import (
 )
 from papers.lopuhaa2024.experiments import PAPER, Place, odds_of, place_of, solve
 from papers.lopuhaa2024.reported import error_measures
-from reproduction.results.tables import RESULTS, SKIPPED, Row, result
+from reproduction.results.tables import RESULTS, SKIPPED, Result
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +64,7 @@ def estimation(
     *,
     instance: str,
     designs: Mapping[str, Sequence[float]],
+    of_sensitive: Sequence[float] = (),
     mechanisms: Sequence[str] = (),
     beta: float = 0.05,
     order: float = 2.0,
@@ -74,15 +75,19 @@ def estimation(
 
     The metrics are n MSE under P-hat: ``error_cells``, of the probabilities of all cells, and
     ``error_sensitive``, of the distribution of S. The mechanisms are named by `catalogue.designed`. That for
-    the distribution of S is the best one under every promise, and is there at every level.
+    the distribution of S is the best one under every promise.
 
     Parameters
     ----------
-    counts, epsilons, instance, beta, order
+    counts, instance, beta, order
         As in `experiments.fig2`.
+    epsilons : sequence of float
+        Privacy levels of the mechanisms, nats.
     designs : mapping of str to sequence of float
         Privacy levels of each promise, by its name in `catalogue.DESIGNS`. Those with both levels are also
         computed with the level epsilon given U.
+    of_sensitive : sequence of float
+        Privacy levels of the least error of the distribution of S.
     mechanisms : sequence of str
         Names in the catalogue, of mechanisms that are made for information: both errors are measured.
     tolerance, max_rounds
@@ -105,7 +110,7 @@ def estimation(
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     setting = Setting(ball, odds_of(counts, beta)[WITH_INTERVALS])
     place, effort = place_of("estimation", instance, beta, ball), Effort(tolerance, max_rounds)
-    rows = [_for_sensitive(ball, epsilon, place, effort) for epsilon in epsilons]
+    rows = [_for_sensitive(ball, epsilon, place, effort) for epsilon in of_sensitive]
     for design, levels in designs.items():
         for epsilon in levels:
             rows += _for_cells(setting, design, epsilon, place, effort)
@@ -116,7 +121,7 @@ def estimation(
     return RESULTS.table(rows)
 
 
-def _for_sensitive(ball: RenyiBall, epsilon: float, place: Place, effort: Effort) -> Row:
+def _for_sensitive(ball: RenyiBall, epsilon: float, place: Place, effort: Effort) -> Result:
     """Return the row of the least error of the distribution of S: that of reports on S alone.
 
     Every promise here holds under P-hat, where P(y | s) is then a locally private channel from S; and what is
@@ -129,7 +134,9 @@ def _for_sensitive(ball: RenyiBall, epsilon: float, place: Place, effort: Effort
     return _row(FOR_SENSITIVE, SENSITIVE, epsilon, math.inf, found, channel, ldp_epsilon(channel), place)
 
 
-def _for_cells(setting: Setting, design: str, epsilon: float, place: Place, effort: Effort) -> Iterator[Row]:
+def _for_cells(
+    setting: Setting, design: str, epsilon: float, place: Place, effort: Effort
+) -> Iterator[Result]:
     """Yield the rows of the least error of all cells under a promise, and of what S costs then."""
     ball, name = setting.ball, designed(design)
     shape = ball.centre.shape
@@ -140,7 +147,7 @@ def _for_cells(setting: Setting, design: str, epsilon: float, place: Place, effo
                 ball.centre, conditional_cone(shape, k) & cone if k == epsilon else cone, **effort._asdict()
             )
         except Intractable as reason:
-            yield result(
+            yield Result(
                 PAPER, mechanism=name, metric=ERRORS[CELLS], value=math.nan, unit="1", epsilon=epsilon,
                 direction="min", status=SKIPPED, conditional_epsilon=k, note=str(reason), **place,
             )  # fmt: skip
@@ -149,7 +156,7 @@ def _for_cells(setting: Setting, design: str, epsilon: float, place: Place, effo
         yield _row(name, CELLS, epsilon, k, found, channel, level(channel), place)
         for measure in error_measures(channel, ball.centre):
             if measure.metric != ERRORS[CELLS]:
-                yield result(
+                yield Result(
                     PAPER, mechanism=name, epsilon=epsilon, conditional_epsilon=k, channel=channel,
                     privacy=level(channel), conditional_privacy=conditional_epsilon(channel, shape),
                     **measure._asdict(), **place,
@@ -166,14 +173,14 @@ def _row(
     channel: Channel,
     privacy: float,
     place: Place,
-) -> Row:
+) -> Result:
     """Return the row of a least error, with the level k asked for given U."""
     _log.info(
         "%s, epsilon %g, level %g given U: %s has the error %.6g >= %.6g",
         place["instance"], epsilon, k, mechanism, found.value, found.bound,
     )  # fmt: skip
     shape = tuple(map(int, place["size"].split(" x ")))
-    return result(
+    return Result(
         PAPER, mechanism=mechanism, metric=ERRORS[target], value=found.value, unit="1", epsilon=epsilon,
         direction="min", bound=found.bound, status=found.status, channel=channel,
         iterations=found.iterations, method=found.method, privacy=privacy, conditional_epsilon=k,

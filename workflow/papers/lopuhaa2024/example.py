@@ -18,7 +18,7 @@ from ldpfrontier.optimum import Optimum
 from ldpfrontier.two_reports import budget_split
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from reproduction.results.tables import PRINTED, printed
+from reproduction.results.tables import PRINTED, Printed
 
 PAPER = "lopuhaa2024"
 
@@ -79,7 +79,7 @@ def worked_example() -> pd.DataFrame:
     ball = example_ball()
     examples = (_example_1, _example_2, _example_3, _example_4, _example_5)
     return PRINTED.table(
-        printed(PAPER, f"Example {i}", place, quantity, computed, said, digits=digits, note=note)
+        Printed(PAPER, f"Example {i}", place, quantity, computed, said, digits=digits, note=note)
         for i, example in enumerate(examples, start=1)
         for place, (quantity, computed, said, digits, note) in enumerate(example(ball))
     )

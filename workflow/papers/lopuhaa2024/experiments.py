@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
@@ -42,7 +42,7 @@ from papers.lopuhaa2024.catalogue import (
 )
 from papers.lopuhaa2024.reported import measures
 from reproduction.own_channels import channel_of, require_private
-from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, SKIPPED, Row, result
+from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, SKIPPED, Result
 
 PAPER = "lopuhaa2024"
 
@@ -194,16 +194,16 @@ class Solution:
         """What the optimum was found with; unknown of what is none."""
         return UNKNOWN if self.optimum is None else self.optimum.method
 
-    def certified(self, place: Place, h: float) -> Iterator[Row]:
+    def certified(self, place: Place, h: float) -> Iterator[Result]:
         """Yield the rows of the mutual information, in nats, and of the NMI, for H(X) = `h`."""
         information = self._row(place, "mutual_information", self.value, "nats", self.bound)
         yield information
         # With H(X) = 0 there is nothing to report and every mechanism reports it.
         scale = h if h > 0 else 1.0
-        yield self._row(place, "nmi", information["value"] / scale, "1", information["bound"] / scale)
+        yield self._row(place, "nmi", information.value / scale, "1", information.bound / scale)
 
-    def _row(self, place: Place, metric: str, value: float, unit: str, bound: float) -> Row:
-        return result(
+    def _row(self, place: Place, metric: str, value: float, unit: str, bound: float) -> Result:
+        return Result(
             PAPER, mechanism=self.mechanism, metric=metric, value=value, unit=unit, epsilon=self.epsilon,
             direction="max", bound=bound, status=self.status, channel=self.channel,
             iterations=self.iterations, method=self.method, privacy=self.privacy,
@@ -212,9 +212,9 @@ class Solution:
             note=self.note, **place,
         )  # fmt: skip
 
-    def measured(self, place: Place, metric: str, value: float, unit: str, note: str = "") -> Row:
+    def measured(self, place: Place, metric: str, value: float, unit: str, note: str = "") -> Result:
         """Return the row of a metric that is measured and not limited by epsilon."""
-        return result(
+        return Result(
             PAPER, mechanism=self.mechanism, metric=metric, value=value, unit=unit, epsilon=self.epsilon,
             channel=self.channel, iterations=self.iterations, method=self.method, privacy=self.privacy,
             conditional_epsilon=self.conditional_epsilon, conditional_privacy=self.conditional_privacy,
@@ -299,8 +299,10 @@ def _level(ball: RenyiBall, channel: Channel, private: str) -> float:
     return ball.worst_case_epsilon(channel) if private == SET else ball.projected_epsilon(channel)
 
 
+Levels = Mapping[str, Callable[[RenyiBall, Channel], float]]
+
 #: What a channel promises for S to other attackers than those of its guarantee, by metric.
-FIG2_LEVELS: Mapping[str, Callable[[RenyiBall, Channel], float]] = {
+FIG2_LEVELS: Levels = {
     OVER_SET: lambda ball, channel: ball.worst_case_epsilon(channel),
     EVERYWHERE: lambda ball, channel: unconditional_epsilon(channel, ball.centre.shape),
     ANY_INPUTS: lambda ball, channel: ldp_epsilon(channel),
@@ -390,10 +392,9 @@ def rows_of_fig2(
     solutions: Iterable[Solution],
     counts: ArrayLike | pd.DataFrame,
     beta: float,
-) -> Iterator[Row]:
+) -> Iterator[Result]:
     """Yield the rows of Figure 2 of solutions, with all that is measured of their channels."""
-    odds = odds_of(counts, beta)
-    yield from rows_of(ball, place, solutions, levels=[*FIG2_LEVELS], odds=odds, reported=True)
+    yield from rows_of(ball, place, solutions, levels=FIG2_LEVELS, odds=odds_of(counts, beta), reported=True)
 
 
 def orders(
@@ -412,7 +413,7 @@ def orders(
     The paper proves its theorems for every order and computes order 2. Arguments and result as for `fig2`,
     but for `orders`, the Renyi orders.
     """
-    rows: list[Row] = []
+    rows: list[Result] = []
     for order in orders:
         ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
         place = place_of("orders", instance, beta, ball)
@@ -444,7 +445,7 @@ def classes(
     solutions = solve(
         ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds, max_nodes=max_nodes
     )
-    return RESULTS.table(rows_of(ball, place, solutions, levels=[OVER_SET]))
+    return RESULTS.table(rows_of(ball, place, solutions, levels={OVER_SET: FIG2_LEVELS[OVER_SET]}))
 
 
 def rows_of(
@@ -452,10 +453,10 @@ def rows_of(
     place: Place,
     solutions: Iterable[Solution],
     *,
-    levels: Collection[str] = (),
+    levels: Levels = MappingProxyType({}),
     odds: Mapping[str, OddsRatios] = MappingProxyType({}),
     reported: bool = False,
-) -> Iterator[Row]:
+) -> Iterator[Result]:
     """Yield the rows of solutions: their NMI, certified, and what they leak over F.
 
     Parameters
@@ -464,9 +465,9 @@ def rows_of(
     place : Place
         Where the rows belong.
     solutions : iterable of Solution
-        As `solve` yields them.
-    levels : collection of str
-        Levels of S to measure, as in `fig2`; over F it is measured in any case of what is not robust.
+        As `solve` yields them, or of a promise.
+    levels : mapping of str to callable
+        Levels of S to measure, by metric; over F it is measured in any case of what is not robust.
     odds : mapping of str to OddsRatios
         Odds ratios for which the level for acquaintances is measured, by metric.
     reported : bool
@@ -478,17 +479,21 @@ def rows_of(
         yield from rows
         channel = solution.channel
         if channel is not None:
-            always = [] if MECHANISMS[solution.mechanism].robust else [OVER_SET]
-            for metric in dict.fromkeys([*always, *levels]):
-                known = metric == OVER_SET and MECHANISMS[solution.mechanism].private == SET
-                level = solution.privacy if known else FIG2_LEVELS[metric](ball, channel)
+            # The optima of promises are in no catalogue, and robust.
+            listed = MECHANISMS.get(solution.mechanism)
+            always = {} if listed is None or listed.robust else {OVER_SET: FIG2_LEVELS[OVER_SET]}
+            for metric, measure in (always | dict(levels)).items():
+                known = metric == OVER_SET and listed is not None and listed.private == SET
+                level = solution.privacy if known else measure(ball, channel)
                 yield solution.measured(place, metric, level, "nats")
             for metric, ratios in odds.items():
                 yield solution.measured(place, metric, acquaintance_level(channel, ratios), "nats")
-            for measure in measures(channel, ball.centre) if reported else ():
-                yield solution.measured(place, *measure)
+            for told in measures(channel, ball.centre) if reported else ():
+                yield solution.measured(place, *told)
+        given = solution.conditional_epsilon
         _log.info(
-            "%s, order %g, epsilon %g: %s is %s, nmi %.6f <= %.6f %s",
-            place["instance"], ball.order, solution.epsilon, solution.mechanism, solution.status,
-            rows[1]["value"], rows[1]["bound"], solution.note,
+            "%s, order %g, epsilon %g%s: %s is %s, nmi %.6f <= %.6f %s",
+            place["instance"], ball.order, solution.epsilon,
+            f", level {given:g} given U" if given < math.inf else "", solution.mechanism, solution.status,
+            rows[1].value, rows[1].bound, solution.note,
         )  # fmt: skip

@@ -17,6 +17,7 @@ from papers.lopuhaa2024.catalogue import (
     NESTED_CLASSES,
     PROMISES,
     SENSITIVE,
+    SET_METHODS,
     STATED,
 )
 from papers.lopuhaa2024.summaries import (
@@ -28,6 +29,7 @@ from papers.lopuhaa2024.summaries import (
     require_one,
     small_first,
 )
+from reproduction.results.tables import select
 
 
 def orderings(table: pd.DataFrame) -> pd.DataFrame:
@@ -108,6 +110,53 @@ def drift(table: pd.DataFrame) -> pd.DataFrame:
         "NMI": _number_texts(wide["nmi"], ".4f"),
     }
     texts |= {f"{kind} ({spreads} records)": wide[kind] for kind in DRIFTS if kind in wide}
+    return pd.DataFrame(texts, dtype="str")
+
+
+def coverage(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay out how often confidence sets contain the truth: a row per pair, truth and number of records.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `beyond.COVERAGE`.
+    """
+    keys = ["size", "instance", "records", "truth"]
+    sets = [f"{method}, order {x:g}" for method, x in zip(table["method"], table["order"], strict=True)]
+    wide = _sorted(table.assign(set=sets).pivot_table("covered", keys, "set").reset_index(), *keys)
+    texts: dict[str, Any] = {
+        "sensitive, useful": wide["instance"],
+        "size": wide["size"],
+        "records": [f"{records:,}" for records in wide["records"]],
+        "truth": wide["truth"],
+    }
+    texts |= {name: _number_texts(wide[name], ".1%") for name in sorted(set(sets))}
+    return pd.DataFrame(texts, dtype="str")
+
+
+def few_records(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay out what a set for any number of records costs: a row per pair, level, mechanism and order.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `beyond.FEW_RECORDS`.
+    """
+    keys = ["size", "instance", "epsilon", "mechanism", "order"]
+    sets = [
+        select(table, method=method).set_index(keys)[["radius", "nmi"]].add_suffix(f" {method}")
+        for method in SET_METHODS
+    ]
+    wide = _sorted(sets[0].join(sets[1]).reset_index(), "size", "instance", "epsilon", "mechanism", "order")
+    many, any_number = (wide[f"nmi {method}"] for method in SET_METHODS)
+    texts = _name_columns(wide) | {
+        "mechanism": [MECHANISMS[name].label for name in wide["mechanism"]],
+        "order": wide["order"].map("{:g}".format),
+        "factor of the radius": _number_texts(wide["radius finite"] / wide["radius asymptotic"], ".3g"),
+        "NMI, many records": _number_texts(many, ".4f"),
+        "NMI, any number": _number_texts(any_number, ".4f"),
+        "cost": _number_texts(1.0 - any_number / many, ".1%"),
+    }
     return pd.DataFrame(texts, dtype="str")
 
 
@@ -204,10 +253,12 @@ def people(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        As `people.PEOPLE`; the privacy levels of each pair are those that have a least error.
+        As `people.PEOPLE`; the privacy levels of each pair are those that have a least error of
+        all cells.
     """
     place = ["size", "instance", "beta", "order", "epsilon"]
-    table = table.merge(table.loc[table["bound"].notna(), place].drop_duplicates())
+    least = table[table["bound"].notna() & (table["target"] == CELLS)]
+    table = table.merge(least[place].drop_duplicates())
     key = [*place, "mechanism", "conditional_epsilon"]
     cells, sensitive = (
         table[table["target"] == target].set_index(key)[["people", "error", "bound"]]

@@ -28,7 +28,7 @@ _DESIGNS = {
     for name, design in DESIGNS.items()
     for both in ((False, True) if design.both_levels else (False,))
 }
-_ANY_PROMISE = Look("any promise (S alone)", "#000000", "D", "-")
+_ANY_PROMISE = Look("any promise (S alone)", "#009E73", "s", "-")
 
 #: Of what is made for information.
 _THIN = {"linewidth": 0.7, "markersize": 2.2, "markeredgewidth": 0.6, "alpha": 0.75, "zorder": 1.5}
@@ -44,18 +44,19 @@ def people(table: pd.DataFrame) -> Figure:
     ----------
     table : DataFrame
         As `people.PEOPLE`, of one setting. Shown are the pairs and the range of privacy levels that have a
-        least error. Left are all cells, right the distribution of S. What is not determined has no point.
+        least error of all cells. Left are all cells, right the distribution of S. What is not determined has
+        no point.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    least = table[table["bound"].notna()]
+    least = table[table["bound"].notna() & (table["target"] == CELLS)]
     table = table[table["epsilon"].between(least["epsilon"].min(), least["epsilon"].max())]
     panels = {
         f"{title}: {words}": select(rows, target=target)
         for title, rows in by_pair(table).items()
-        if rows["bound"].notna().any()
+        if select(rows, target=CELLS)["bound"].notna().any()
         for target, words in ((CELLS, "all cells"), (SENSITIVE, "$S$ alone"))
     }
     shown_designs, shown_mechanisms = set[tuple[str, bool]](), set[str]()

@@ -125,6 +125,42 @@ def drift(configuration: Mapping[str, Any]) -> PartsByName:
     )
 
 
+def coverage(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of coverage: pairs of attributes."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["coverage"]
+    return {
+        file_name(pair): {
+            **counts_of(pair),
+            "orders": sorted(map(float, study["orders"])),
+            "shares": sorted(map(float, study["shares"]), reverse=True),
+            "added": float(study["added"]),
+            "rare": sorted(map(float, study["rare"])),
+            "samples": study["samples"],
+            "beta": float(paper["beta"]),
+            "seed": configuration["seed"],
+        }
+        for pair in paper["pairs"][: study["pairs"]]
+    }
+
+
+def few_records(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of what sets for any number of records cost: pairs of attributes."""
+    paper = configuration["lopuhaa2024"]
+    study = paper["few_records"]
+    return {
+        file_name(pair): {
+            **counts_of(pair),
+            "epsilons": sorted(map(float, study["epsilon"])),
+            "orders": sorted(map(float, study["orders"])),
+            "mechanisms": list(study["mechanisms"]),
+            "beta": float(paper["beta"]),
+            **solver_of(paper, study),
+        }
+        for pair in paper["pairs"][: study["pairs"]]
+    }
+
+
 def promises(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of five promises: as many per pair as the study says."""
     return study_of_pairs(
@@ -141,9 +177,12 @@ def estimation(configuration: Mapping[str, Any]) -> PartsByName:
     study = paper["estimation"]
     of_design = {name: sorted(map(float, levels)) for name, levels in study["designs"].items()}
     grid = sorted({level for levels in of_design.values() for level in levels})
+    # The least error of S takes no time: the first part of a pair has it, also at the levels of Figure 2.
+    of_sensitive = sorted({*grid, *map(float, values(paper["epsilon"]))})
     return {
         name: {
             **part,
+            "of_sensitive": of_sensitive if part["epsilons"][0] == grid[0] else [],
             "designs": {
                 design: kept
                 for design, levels in of_design.items()
@@ -403,7 +442,7 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
     for name in designs:
         if name not in DESIGNS:
             yield f"lopuhaa2024.estimation.designs has {name!r}; allowed is one of {', '.join(DESIGNS)}."
-    for study in ("drift", "atlas", "estimation"):
+    for study in ("drift", "few_records", "atlas", "estimation"):
         yield from _unknown_mechanisms(f"lopuhaa2024.{study}.mechanisms", paper[study]["mechanisms"])
     for name in paper["atlas"]["cells"]:
         if name not in MECHANISMS:

@@ -8,16 +8,14 @@ with known odds ratios, or under every distribution with odds ratios in interval
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.information import entropy
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
@@ -25,12 +23,9 @@ from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import ONE_OF_TWO, WITH_INTERVALS, WITH_ODDS
-from papers.lopuhaa2024.experiments import Solution, acquaintance_level, odds_of, place_of
-from papers.lopuhaa2024.reported import measures
+from papers.lopuhaa2024.experiments import Solution, odds_of, place_of, rows_of
 from papers.lopuhaa2024.second_level import solve_levels
-from reproduction.results.tables import RESULTS, SKIPPED, Row
-
-_log = logging.getLogger(__name__)
+from reproduction.results.tables import RESULTS, SKIPPED
 
 
 # More than eight parameters: they are the keys of the configuration that reach a job by name.
@@ -74,29 +69,19 @@ def promises(
         As `experiments.fig2`.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
-    place, h, odds = place_of("promises", instance, beta, ball), entropy(ball.centre), odds_of(counts, beta)
+    place, odds = place_of("promises", instance, beta, ball), odds_of(counts, beta)
     # The bounds of the optima over F on large tables are those of other tables of results.
     nodes = 0 if ball.centre.size > LIMITS.max_joint_cells else None
     max_nodes = max_nodes if nodes is None else None
-    rows: list[Row] = []
-    for epsilon in epsilons:
-        solutions = [
-            *solve_levels(ball, epsilon, [], tolerance, max_rounds, nodes),
-            *_against_acquaintances(odds, epsilon, tolerance, max_nodes),
-        ]
-        for solution in solutions:
-            rows += solution.certified(place, h)
-            if (channel := solution.channel) is not None:
-                levels = {metric: acquaintance_level(channel, ratios) for metric, ratios in odds.items()}
-                levels[ONE_OF_TWO] = one_of_two_epsilon(channel, ball.centre)
-                rows += [solution.measured(place, name, level, "nats") for name, level in levels.items()]
-                rows += [solution.measured(place, *measure) for measure in measures(channel, ball.centre)]
-            _log.info(
-                "%s, epsilon %g: %s has nmi %.6f <= %.6f",
-                instance, epsilon, solution.mechanism, solution.value / (h or 1.0),
-                solution.bound / (h or 1.0),
-            )  # fmt: skip
-    return RESULTS.table(rows)
+    solutions = chain.from_iterable(
+        chain(
+            solve_levels(ball, epsilon, [], tolerance, max_rounds, nodes),
+            _against_acquaintances(odds, epsilon, tolerance, max_nodes),
+        )
+        for epsilon in epsilons
+    )
+    levels = {ONE_OF_TWO: lambda ball, channel: one_of_two_epsilon(channel, ball.centre)}
+    return RESULTS.table(rows_of(ball, place, solutions, levels=levels, odds=odds, reported=True))
 
 
 def _against_acquaintances(

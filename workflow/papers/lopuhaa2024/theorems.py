@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import permutations
 from typing import Any, Literal
@@ -32,7 +33,7 @@ from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 from papers.lopuhaa2024.random_tables import tables_of
-from reproduction.results.tables import CHECKS, Relation, Row, check
+from reproduction.results.tables import CHECKS, Check, Relation
 
 #: Digits to which a solver of this kind finds an extremum, relative to 1 + |extremum|.
 ACCURACY = 1e-6
@@ -74,16 +75,16 @@ def check_theorems(
         As `tables.CHECKS`, with one row per claim, table, order and quantity. `measured` is what
         the theorem gives, or a mechanism has; `limit` what direct optimization finds, or what must be kept.
     """
-    rows: list[Row] = []
+    rows: list[Check] = []
     for (size, _), drawn in theorem_tables.groupby(["size", "instance"]):
         ((records, truth, counts),) = tables_of(drawn)
-        place = {"size": size, "instance": f"{records} records"}
+        instance = f"{records} records"
         for order in orders:
             ball = RenyiBall.confidence(counts, beta=beta, order=order)
             found = [*_projections(ball), *_mechanisms(ball, epsilons)]
-            rows += [row | place | {"order": order} for row in found]
-        rows += [row | place for row in _theorem_4(truth)]
-        _log.info("%s, %s: %d checks", size, place["instance"], len(rows))
+            rows += [replace(row, size=str(size), instance=instance, order=order) for row in found]
+        rows += [replace(row, size=str(size), instance=instance) for row in _theorem_4(truth)]
+        _log.info("%s, %s: %d checks", size, instance, len(rows))
     return CHECKS.table(rows)
 
 
@@ -95,15 +96,15 @@ def _check_to_accuracy(
     limit: float,
     unit: str = "1",
     note: str = "",
-) -> Row:
+) -> Check:
     """Return a check to the accuracy of the solver; its instance is still to be named."""
     tolerance = ACCURACY * (1.0 + abs(limit)) if math.isfinite(limit) else 0.0
-    return check(
+    return Check(
         PAPER, claim, "", quantity, measured, relation, limit, tolerance=tolerance, unit=unit, note=note
     )
 
 
-def _projections(ball: RenyiBall) -> Iterator[Row]:
+def _projections(ball: RenyiBall) -> Iterator[Check]:
     """Theorem 1 and Propositions 1 and 2, for the largest and the smallest group that is not empty."""
     filled = np.flatnonzero(ball.sensitive > 0)
     for s in dict.fromkeys((int(filled[ball.sensitive[filled].argmin()]), int(ball.sensitive.argmax()))):
@@ -136,7 +137,7 @@ def _projections(ball: RenyiBall) -> Iterator[Row]:
             )
 
 
-def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Row]:
+def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Check]:
     """Theorems 2, 3 and 5: the worst realized level over F of the mechanisms, and their outputs."""
     for epsilon in epsilons:
         optima = {name: optimal_robust(ball, epsilon, pairs=pairs) for name, pairs in _CLASSES.items()}
@@ -164,7 +165,7 @@ def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Row]:
             yield _check_to_accuracy("L-T3", f"I(X; Y), {at}", optimum.value, ">=", bound, "nats", note)
 
 
-def _theorem_4(prior: FloatArray) -> Iterator[Row]:
+def _theorem_4(prior: FloatArray) -> Iterator[Check]:
     low, high = response_threshold(prior)
     a1, a2 = prior.shape
     note = f"SRR is optimal from epsilon = {high:.4f} on"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field, fields
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -43,7 +43,6 @@ UNITS = ("nats", "bits", "1")
 DIRECTIONS = ("max", "min", "-")
 
 Relation = Literal["<=", ">=", "="]
-Row = dict[str, Any]
 
 
 class TableError(ValueError):
@@ -128,9 +127,10 @@ class Schema:
         if missing := [name for name in self.columns if name not in names]:
             raise TableError(f"The {self.name} table lacks the columns {', '.join(missing)}.")
 
-    def table(self, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    def table(self, rows: Iterable[Row]) -> pd.DataFrame:
         """Return rows, none included, as a checked table."""
-        return self.conform(pd.DataFrame(list(rows), columns=list(self.columns)))
+        plain = [row if isinstance(row, Mapping) else vars(row) for row in rows]
+        return self.conform(pd.DataFrame(plain, columns=list(self.columns)))
 
     def _cast(self, column: pd.Series[Any], kind: str) -> pd.Series[Any]:
         # astype would silently print numbers and missing values, read numbers from texts, and call both true.
@@ -206,39 +206,87 @@ def _falls(table: pd.DataFrame) -> pd.Series[bool]:
     return (optima["value"] < best - OPTIMUM_TOLERANCE * best.abs()).reindex(table.index, fill_value=False)
 
 
+#: Kinds of columns by the types of fields, which are texts here.
+_KINDS = {
+    "str": "str",
+    "Method | str": "str",
+    "Relation": "str",
+    "float": "float64",
+    "float | None": "float64",
+    "int": "Int64",
+    "int | None": "Int64",
+    "bool": "bool",
+}
+
+
+def _columns(row: type) -> dict[str, str]:
+    """Return the columns of a class of rows: its fields, with their kinds."""
+    return {column.name: _KINDS[str(column.type)] for column in fields(row)}
+
+
+@dataclass
+class Result:
+    """A row of `RESULTS`; without a status it is a measurement.
+
+    The outputs (unless given) and the row sums of a channel enter the row. A bound that is passed by rounding
+    becomes the value. By default the limit of the level is epsilon, and the level is its limit.
+    """
+
+    paper: str
+    experiment: str
+    size: str = field(default="", kw_only=True)  # of the instance, as in "6" or "2 x 5"; empty if it has none
+    instance: str
+    beta: float = field(default=math.nan, kw_only=True)  # significance level of the uncertainty set
+    order: float = field(default=math.nan, kw_only=True)  # Renyi order, of the uncertainty set or the utility
+    distortion: float = field(default=math.nan, kw_only=True)  # Hamming distortion allowed
+    mechanism: str
+    #: Privacy level or leakage asked for, in epsilon_unit; inf: none.
+    epsilon: float = field(default=math.inf, kw_only=True)
+    metric: str
+    value: float  # what the mechanism achieves, in unit
+    unit: str = field(kw_only=True)  # of value and bound: nats, bits or 1
+    #: Which side of the value its bound is on: max above, min below, - none.
+    direction: str = field(default="-", kw_only=True)
+    #: No mechanism (of the class, if certified; at all, if not) passes it.
+    bound: float = field(default=math.nan, kw_only=True)
+    gap: float = field(init=False)  # distance of value and bound over the larger one
+    certified: bool = field(init=False)  # the bound belongs to the optimum that this row claims to be
+    status: str = field(default=MEASURED, kw_only=True)
+    outputs: int | None = field(default=None, kw_only=True)  # of the channel
+    iterations: int | None = field(default=None, kw_only=True)
+    #: What the channel is certified to guarantee, in epsilon_unit, and what it must guarantee.
+    privacy: float | None = field(default=None, kw_only=True)
+    privacy_limit: float | None = field(default=None, kw_only=True)
+    # Level of the sensitive S for those who know the useful U, in epsilon_unit: what is asked for (inf:
+    # nothing), and that of the channel; missing where inputs are no pairs (s, u), or there is no channel.
+    conditional_epsilon: float = field(default=math.inf, kw_only=True)
+    conditional_privacy: float = field(default=math.nan, kw_only=True)
+    epsilon_unit: str = field(default="nats", kw_only=True)
+    row_sum_error: float = field(init=False)
+    #: What ran, of an optimum: class, engine, regime and fallbacks; else empty.
+    method: Method | str = field(default=UNKNOWN, kw_only=True)
+    note: str = field(default="", kw_only=True)
+    channel: InitVar[Channel | None] = field(default=None, kw_only=True)
+
+    def __post_init__(self, channel: Channel | None) -> None:
+        numbers = "value", "bound", "epsilon", "conditional_epsilon", "conditional_privacy"
+        for name in numbers:
+            setattr(self, name, float(getattr(self, name)))
+        close = abs(self.value - self.bound) <= ROUNDING * (1.0 + abs(self.bound))
+        if close and (self.value > self.bound) == (self.direction == "max"):
+            self.bound = self.value
+        self.gap, self.certified = relative_gap(self.value, self.bound), self.status in (OPTIMAL, BOUNDED)
+        self.privacy_limit = float(self.epsilon if self.privacy_limit is None else self.privacy_limit)
+        self.privacy = float(self.privacy_limit if self.privacy is None else self.privacy)
+        self.method = str(self.method)
+        self.row_sum_error = 0.0 if channel is None else channel.row_sum_error
+        if channel is not None:
+            self.outputs = channel.n_outputs if self.outputs is None else self.outputs
+
+
 RESULTS = Schema(
     name="result",
-    columns={
-        "paper": "str",
-        "experiment": "str",
-        "size": "str",  # of the instance, as in "6" or "2 x 5"; empty if it has none
-        "instance": "str",
-        "beta": "float64",  # significance level of the uncertainty set
-        "order": "float64",  # Renyi order, of the uncertainty set or of the utility
-        "distortion": "float64",  # Hamming distortion allowed
-        "mechanism": "str",
-        "epsilon": "float64",  # privacy level or leakage asked for, in epsilon_unit; inf: none
-        "metric": "str",
-        "value": "float64",  # what the mechanism achieves, in unit
-        "unit": "str",  # of value and bound: nats, bits or 1
-        "direction": "str",  # which side of the value its bound is on: max above, min below, - none
-        "bound": "float64",  # no mechanism (of the class, if certified; at all, if not) passes it
-        "gap": "float64",  # distance of value and bound over the larger one
-        "certified": "bool",  # the bound belongs to the optimum that this row claims to be
-        "status": "str",
-        "outputs": "Int64",  # of the channel
-        "iterations": "Int64",
-        "privacy": "float64",  # what the channel is certified to guarantee, in epsilon_unit
-        "privacy_limit": "float64",  # what it must guarantee
-        # Level of the sensitive S for those who know the useful U, in epsilon_unit: what is asked for (inf:
-        # nothing), and that of the channel; missing where inputs are no pairs (s, u), or there is no channel.
-        "conditional_epsilon": "float64",
-        "conditional_privacy": "float64",
-        "epsilon_unit": "str",
-        "row_sum_error": "float64",
-        "method": "str",  # what ran, of an optimum: class, engine, regime and fallbacks; else empty
-        "note": "str",
-    },
+    columns=_columns(Result),
     key=(
         "paper",
         "experiment",
@@ -255,81 +303,6 @@ RESULTS = Schema(
     rules=_result_rules,
     together=("paper", "experiment", "size", "instance"),
 )
-
-
-# The parameters are the columns of the schema, by name: one list instead of two.
-def result(
-    paper: str,
-    experiment: str,
-    instance: str,
-    mechanism: str,
-    metric: str,
-    value: float,
-    *,
-    unit: str,
-    size: str = "",
-    beta: float = math.nan,
-    order: float = math.nan,
-    distortion: float = math.nan,
-    epsilon: float = math.inf,
-    epsilon_unit: str = "nats",
-    direction: str = "-",
-    bound: float = math.nan,
-    status: str = MEASURED,
-    channel: Channel | None = None,
-    outputs: int | None = None,
-    iterations: int | None = None,
-    privacy: float | None = None,
-    privacy_limit: float | None = None,
-    conditional_epsilon: float = math.inf,
-    conditional_privacy: float = math.nan,
-    method: Method = UNKNOWN,
-    note: str = "",
-) -> Row:
-    """Build a row of `RESULTS`; without a status it is a measurement.
-
-    Parameters
-    ----------
-    channel : Channel, optional
-        Its outputs (unless given) and row sums enter the row.
-    privacy, privacy_limit : float, optional
-        By default epsilon.
-
-    Other parameters are the columns of the schema. A bound that is passed by rounding becomes the value.
-    """
-    value, bound = float(value), float(bound)
-    if abs(value - bound) <= ROUNDING * (1.0 + abs(bound)) and (value > bound) == (direction == "max"):
-        bound = value
-    limit = epsilon if privacy_limit is None else privacy_limit
-    return {
-        "paper": paper,
-        "experiment": experiment,
-        "size": size,
-        "instance": instance,
-        "beta": beta,
-        "order": order,
-        "distortion": distortion,
-        "mechanism": mechanism,
-        "epsilon": float(epsilon),
-        "metric": metric,
-        "value": value,
-        "unit": unit,
-        "direction": direction,
-        "bound": bound,
-        "gap": relative_gap(value, bound),
-        "certified": status in (OPTIMAL, BOUNDED),
-        "status": status,
-        "outputs": channel.n_outputs if channel is not None and outputs is None else outputs,
-        "iterations": iterations,
-        "privacy": float(limit if privacy is None else privacy),
-        "privacy_limit": float(limit),
-        "conditional_epsilon": float(conditional_epsilon),
-        "conditional_privacy": float(conditional_privacy),
-        "epsilon_unit": epsilon_unit,
-        "row_sum_error": 0.0 if channel is None else channel.row_sum_error,
-        "method": str(method),
-        "note": note,
-    }
 
 
 def relative_gap(value: float, bound: float) -> float:
@@ -361,68 +334,40 @@ def _holds(measured: float, relation: str, limit: float, tolerance: float) -> bo
     return measured == limit or abs(measured - limit) <= tolerance
 
 
+@dataclass
+class Check:
+    """A row of `CHECKS`; whether it holds follows from the numbers."""
+
+    paper: str
+    claim: str  # of the ledger
+    size: str = field(default="", kw_only=True)
+    instance: str
+    order: float = field(default=math.nan, kw_only=True)  # Renyi order, where there is one
+    quantity: str  # what is measured, in words
+    measured: float
+    relation: Relation  # what must hold: measured (relation) limit
+    limit: float  # stated, or found on an independent path
+    tolerance: float = field(default=0.0, kw_only=True)  # absolute
+    holds: bool = field(init=False)
+    unit: str = field(default="1", kw_only=True)
+    #: What `at` is a value of, as in epsilon or distortion; empty if nothing.
+    parameter: str = field(default="", kw_only=True)
+    at: float = field(default=math.nan, kw_only=True)  # where an extreme over a grid occurs
+    note: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("measured", "limit", "tolerance", "at"):
+            setattr(self, name, float(getattr(self, name)))
+        self.holds = bool(_holds(self.measured, self.relation, self.limit, self.tolerance))
+
+
 CHECKS = Schema(
     name="check",
-    columns={
-        "paper": "str",
-        "claim": "str",  # of the ledger
-        "size": "str",
-        "instance": "str",
-        "order": "float64",  # Renyi order, where there is one
-        "quantity": "str",  # what is measured, in words
-        "measured": "float64",
-        "relation": "str",  # what must hold: measured (relation) limit
-        "limit": "float64",  # stated, or found on an independent path
-        "tolerance": "float64",  # absolute
-        "holds": "bool",
-        "unit": "str",
-        "parameter": "str",  # what `at` is a value of, as in epsilon or distortion; empty if nothing
-        "at": "float64",  # where an extreme over a grid occurs
-        "note": "str",
-    },
+    columns=_columns(Check),
     key=("paper", "claim", "size", "instance", "order", "quantity"),
     rules=_check_rules,
     together=("paper", "claim", "size", "instance"),
 )
-
-
-# As of `result`.
-def check(
-    paper: str,
-    claim: str,
-    instance: str,
-    quantity: str,
-    measured: float,
-    relation: Relation,
-    limit: float,
-    *,
-    tolerance: float = 0.0,
-    size: str = "",
-    order: float = math.nan,
-    unit: str = "1",
-    parameter: str = "",
-    at: float = math.nan,
-    note: str = "",
-) -> Row:
-    """Build a row of `CHECKS`; whether it holds follows from the numbers."""
-    measured, limit = float(measured), float(limit)
-    return {
-        "paper": paper,
-        "claim": claim,
-        "size": size,
-        "instance": instance,
-        "order": order,
-        "quantity": quantity,
-        "measured": measured,
-        "relation": relation,
-        "limit": limit,
-        "tolerance": float(tolerance),
-        "holds": bool(_holds(measured, relation, limit, float(tolerance))),
-        "unit": unit,
-        "parameter": parameter,
-        "at": float(at),
-        "note": note,
-    }
 
 
 # Printed numbers ------------------------------------------------------------------------------------------
@@ -436,49 +381,34 @@ def _printed_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     )
 
 
+@dataclass
+class Printed:
+    """A row of `PRINTED`; the note says why a number differs, and is dropped where it agrees."""
+
+    paper: str
+    where: str  # as in "Example 3" or "Table II"
+    place: int  # of the quantity there
+    quantity: str
+    computed: float
+    printed: float | None  # None: the paper prints none
+    digits: int = field(kw_only=True)  # printed decimals
+    agrees: bool = field(init=False)  # to the printed digits
+    note: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        stated = math.nan if self.printed is None else float(self.printed)
+        self.computed, self.printed = float(self.computed), stated
+        self.agrees = abs(self.computed - stated) <= 0.5 * 10.0**-self.digits + 1e-9
+        self.note = "" if self.agrees else self.note
+
+
 #: What a paper prints, number by number, beside what was computed.
 PRINTED = Schema(
-    name="printed numbers",
-    columns={
-        "paper": "str",
-        "where": "str",  # as in "Example 3" or "Table II"
-        "place": "Int64",  # of the quantity there
-        "quantity": "str",
-        "computed": "float64",
-        "printed": "float64",  # missing: the paper prints none
-        "digits": "Int64",  # printed decimals
-        "agrees": "bool",  # to the printed digits
-        "note": "str",
-    },
-    key=("paper", "where", "place"),
-    rules=_printed_rules,
+    name="printed numbers", columns=_columns(Printed), key=("paper", "where", "place"), rules=_printed_rules
 )
 
-
-def printed(
-    paper: str,
-    where: str,
-    place: int,
-    quantity: str,
-    computed: float,
-    stated: float | None,
-    *,
-    digits: int,
-    note: str = "",
-) -> Row:
-    """Build a row of `PRINTED`; the note says why a number differs, and is dropped where it agrees."""
-    agrees = stated is not None and abs(computed - stated) <= 0.5 * 10.0**-digits + 1e-9
-    return {
-        "paper": paper,
-        "where": where,
-        "place": place,
-        "quantity": quantity,
-        "computed": float(computed),
-        "printed": math.nan if stated is None else float(stated),
-        "digits": digits,
-        "agrees": agrees,
-        "note": "" if agrees else note,
-    }
+#: A row of any table.
+Row = Result | Check | Printed | Mapping[str, Any]
 
 
 def select(table: pd.DataFrame, **values: Any) -> pd.DataFrame:

@@ -45,20 +45,25 @@ class Generated:
     weighted : Weighted
     bound : float
         On phi.
-    prices : Prices
-        Of that bound.
+    prices : Prices, optional
+        Of that bound, if it was not known.
     rounds : int
         Rounds of column generation.
     """
 
     weighted: Weighted
     bound: float
-    prices: Prices
+    prices: Prices | None
     rounds: int
 
 
 def generate(
-    problem: Problem, vectors: FloatArray, pricing: Pricing, tolerance: float, max_rounds: int
+    problem: Problem,
+    vectors: FloatArray,
+    pricing: Pricing,
+    tolerance: float,
+    max_rounds: int,
+    bound: float = 0.0,
 ) -> Generated:
     """Minimize phi over the columns of a cone.
 
@@ -72,10 +77,12 @@ def generate(
     tolerance : float
         Relative gap at which to stop.
     max_rounds : int
+    bound : float
+        A lower bound of phi that is known.
     """
     frame, n = problem.frame(vectors), vectors.shape[1]
     inner = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
-    gap, bound, work = max(SETTINGS.first_gap, inner), 0.0, 0.0
+    gap, work = max(SETTINGS.first_gap, inner), 0.0
     best: Weighted | None = None
     proving: Prices | None = None
     for rounds in range(1, max_rounds + 1):
@@ -101,7 +108,7 @@ def generate(
             [vectors[_kept(weighted, rounds)], found[above > 0.0][: SETTINGS.new_columns * n]]
         )
     assert best is not None
-    return Generated(best, bound, proving or best.prices, rounds)
+    return Generated(best, bound, proving, rounds)
 
 
 def _kept(weighted: Weighted, rounds: int) -> IntArray:

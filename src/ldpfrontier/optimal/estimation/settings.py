@@ -20,6 +20,8 @@ class EstimationSettings:
     generation_rounds: int = 60
     #: Inputs up to which all 2^n staircase columns are priced: a fifth of a second.
     max_enumerated_inputs: int = 22
+    #: Inputs up to which a semidefinite program bounds their excess: half a minute; beyond, it is a formula.
+    max_relaxed_inputs: int = 100
     #: Largest entry of a matrix of what is estimated.
     largest_weight: float = 1e100
 
@@ -79,12 +81,29 @@ class EstimationSettings:
     moved_share: float = 0.08
     #: Steps of an ascent, for each input.
     search_steps: int = 4
-    #: Semidefinite programs of one bound.
-    relaxations: int = 4
-    #: Their accuracy, as a share of the sum of prices.
-    relaxation_gap: float = 1e-6
-    #: Their most steps.
-    relaxation_steps: int = 60
+    #: Product of two inputs, as a share of the largest, above which it counts as none.
+    negative_product: float = 1e-3
+    #: Gap of a semidefinite program, as a share of its value.
+    relaxation_gap: float = 1e-5
+    #: The same of the first of its Newton methods.
+    relaxation_start: float = 0.1
+    #: By how much it falls from one to the next.
+    relaxation_fall: float = 0.2
+    #: Most steps of each.
+    relaxation_steps: int = 30
+    #: Gain of a step, in units of the weight of the barrier, at which the last one is made.
+    relaxation_centre: float = 0.1
+    #: Semidefinite programs of one bound, each with more pairs of inputs.
+    relaxation_rounds: int = 3
+    #: New pairs of inputs, for each input.
+    relaxation_pairs: int = 4
+    #: Gap of the weights of fewer outputs.
+    fewer_outputs_gap: float = 1e-6
+    #: One in so many outputs is left out at a time.
+    dropped_part: int = 8
+    #: Steps to the distribution of the largest error, and the gap at which the last one is made.
+    worst_error_steps: int = 1000
+    worst_error_gap: float = 1e-7
     #: Columns from which a search over a cone of cuts starts.
     joint_starts: int = 40
     #: Columns from which ascents by linear programs start at most.

@@ -18,7 +18,8 @@ utility, bound the error of every mechanism: for the best multiple of W,
 centred here, A p = 0, so that phi is n MSE. Engines, as of `ldpfrontier.optimal.registry`:
 
 - Extreme rays that are few are listed without rounding (`ldpfrontier.optimal.general`).
-- Local differential privacy of more inputs: columns are generated from those of closed forms (`staircases`).
+- Local differential privacy of more inputs: columns are generated from those of closed forms (`staircases`),
+  and bounded by a semidefinite program where they are not all priced (`staircase_relaxation`).
 - Other cones, up to 16 inputs: columns are searched for (`cut_columns`), and the least error over a larger
   cone is the bound (`outer_rays`).
 - Larger tables with both levels, for acquaintances, or of polyhedral cones: columns are searched for by
@@ -37,7 +38,7 @@ from numpy.typing import ArrayLike
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import Cone, PolyhedralCone, check_cone, local_cone
-from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response, uniform_error
 from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
 from ldpfrontier.optimal.estimation.cut_columns import CutColumns
@@ -46,6 +47,7 @@ from ldpfrontier.optimal.estimation.generation import generate
 from ldpfrontier.optimal.estimation.outer_rays import outer_bound
 from ldpfrontier.optimal.estimation.program_columns import ProgramColumns, programs_of
 from ldpfrontier.optimal.estimation.settings import SETTINGS
+from ldpfrontier.optimal.estimation.staircase_relaxation import relaxed_bound
 from ldpfrontier.optimal.estimation.staircases import Staircases
 from ldpfrontier.optimal.estimation.weights import Prices, Problem, best_weights
 from ldpfrontier.optimal.general.solve import listed_rays, quick_mechanism
@@ -239,16 +241,36 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds
         if channel.n_outputs <= (SETTINGS.max_start_columns if name == best else few)
     ]
     vectors = np.unique(np.vstack([v / (v @ p)[:, None] for v in columns]), axis=0)
+    pricing, enough = Staircases(p, ratio), errors[best] * (1.0 - tolerance)
+    bound = _symmetric_bound(problem, ratio)
     with suppress(TimeIsUp):
-        found = generate(problem, vectors, Staircases(p, ratio), tolerance, max_rounds)
+        if not pricing.exact and bound < enough:
+            bound = max(bound, relaxed_bound(problem, ratio, enough))
+        if bound >= enough:
+            return Found(forms[best], bound, 0, best)
+        found = generate(problem, vectors, pricing, tolerance, max_rounds, bound)
     if time_is_up():  # weights need not be those of a channel yet
-        return Found(forms[best], 0.0, 0, best)
+        return Found(forms[best], bound, 0, best)
     forms[GENERATED] = found.weighted.channel(SETTINGS.dropped * tolerance)
     errors[GENERATED] = estimation_error(forms[GENERATED], p, problem.rows)
     # A closed form with as little error has simpler columns.
     if errors[GENERATED] * (1.0 + BROKEN) < errors[best]:
         best = GENERATED
     return Found(forms[best], found.bound, found.rounds, best, found.prices)
+
+
+def _symmetric_bound(problem: Problem, ratio: float) -> float:
+    """Return the least phi at the uniform distribution, if all inputs are wanted alike; else 0.
+
+    By symmetry phi is then a multiple of that of all inputs, of which `uniform_error` is the least one.
+    """
+    n, wanted = problem.p.size, problem.wanted
+    gram = wanted.T @ wanted
+    alike = (np.eye(n) - 1.0 / n) * np.trace(gram) / (n - 1.0)
+    if np.ptp(problem.p) > BROKEN / n or np.abs(gram - alike).max() > BROKEN * np.abs(gram).max():
+        return 0.0
+    scale = float(np.trace(gram)) / (n - 1.0) * (1.0 - 4.0 * BROKEN)
+    return scale * uniform_error(n, math.log(ratio))
 
 
 def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> Found:

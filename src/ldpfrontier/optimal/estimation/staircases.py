@@ -6,21 +6,17 @@ scaled to p . v = 1 has the excess ::
     (t^2 |W x|^2 - (sum(lam) + t lam . x) z) / z^2.
 
 - Up to `max_enumerated_inputs`, all columns are priced: x = (a, b) in halves, for all a and b at once.
-- Beyond, columns are searched by ascent over single inputs, and bounded by a semidefinite program: the
-  excess is at most h where the quadratic form t^2 |W x|^2 - (sum(lam) + h + t (lam + h p) . x) z is at most 0
-  for all x. Its largest value is bounded by that of max <C, Y>, Y psd with the diagonal 1, whose dual prices
-  y prove it: Diag(y) - C psd (Goemans and Williamson 1995; by the interior-point method of Helmberg, Rendl,
-  Vanderbei and Wolkowicz 1996).
+- Beyond, columns are searched by ascent over single inputs; `staircase_relaxation` bounds the error.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.optimal.estimation.cut_relaxation import cut_bound
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices
 from ldpfrontier.types import FloatArray
@@ -28,7 +24,7 @@ from ldpfrontier.types import FloatArray
 
 @dataclass(eq=False)
 class Staircases:
-    """Staircase columns, priced by enumeration, or by ascent and a semidefinite bound: a `Pricing`.
+    """Staircase columns, priced by enumeration, or by ascent without a bound: a `Pricing`.
 
     Parameters
     ----------
@@ -65,13 +61,13 @@ class Staircases:
         return self.vectors(self._ascended(prices, known))
 
     def excess(self, prices: Prices) -> float:
-        """Return a bound on the excess of all columns."""
+        """Return a bound on the excess of all columns; inf if they are not all priced."""
         if self.exact:
             top = np.full((1, self.p.size), self.ratio / (1.0 + self.t * self.p.min()))
             W, lam, n = np.abs(prices.W), np.abs(prices.lam), self.p.size
             size = float(((top @ W.T) ** 2).sum() + (top @ lam).sum())
             return self._enumerated(prices)[0] + gamma(8 * n + 64) * size
-        return self._relaxed(prices)
+        return math.inf
 
     def _enumerated(self, prices: Prices) -> tuple[float, FloatArray]:
         """Return the largest excess of all sets, and the best sets, (m, n)."""
@@ -134,25 +130,6 @@ class Staircases:
         order = np.argsort(-value, kind="stable")
         distinct = np.unique(x[order], axis=0, return_index=True)[1]
         return np.asarray(x[order][np.sort(distinct)][: SETTINGS.new_columns * n])
-
-    def _relaxed(self, prices: Prices) -> float:
-        """Return a bound on the excess by semidefinite programs, at a few values of h."""
-        n, t, p, lam = self.p.size, self.t, self.p, prices.lam
-        G, total = t * t * (prices.W.T @ prices.W), float(lam.sum())
-        high = 0.0
-        for _ in range(SETTINGS.relaxations):
-            costs, rise = lam + high * p, total + high
-            form = np.zeros((n + 1, n + 1))
-            form[1:, 1:] = G - 0.5 * t * t * (np.outer(costs, p) + np.outer(p, costs))
-            form[0, 1:] = form[1:, 0] = -0.5 * t * (costs + rise * p)
-            form[0, 0] = -rise
-            size = float(np.abs(G).sum() + (np.abs(costs).sum() * (1 + t) + abs(rise)) * (1 + t))
-            most = cut_bound(form, SETTINGS.relaxation_gap * max(total, 1e-300)) + gamma(8 * n + 64) * size
-            # (h + a) (p . v)^2 makes up for a form of at most a, as p . v >= 1.
-            if most <= SETTINGS.relaxation_gap * total:
-                return high + max(most, 0.0)
-            high += most
-        return high
 
 
 def _all_sets(n: int) -> FloatArray:

@@ -326,7 +326,9 @@ def solve_jointly(
     generate_by_search(family, tolerance, max_rounds)
     try:
         return generate(
-            *(family, family.found, utility),
+            family,
+            family.found,
+            utility,
             tolerance=tolerance,
             max_rounds=max_rounds,
             smoothing=(0.0,),

@@ -111,7 +111,7 @@ def optimal_mechanism(
         if rays is not None:
             family = ListedColumns(rays, utility)
             found = generate(
-                *(family, family.start(), utility), tolerance=tolerance, max_rounds=SETTINGS.max_rounds
+                family, family.start(), utility, tolerance=tolerance, max_rounds=SETTINGS.max_rounds
             )
     except TimeIsUp:  # no mechanism tells more than the inputs themselves
         method = choose("any cone", Call(inputs=inputs, listed=True)).method("columns of the cone")
@@ -121,7 +121,11 @@ def optimal_mechanism(
     if rays is not None and isinstance(cone, PolyhedralCone):
         channel = cone.mix_inside(found.channel)
         optimum = certified(
-            *(channel, utility(channel), found.bound, tolerance, found.iterations),
+            channel,
+            utility(channel),
+            found.bound,
+            tolerance,
+            found.iterations,
             unit=utility.unit,
             method=method,
         )

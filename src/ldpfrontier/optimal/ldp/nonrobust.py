@@ -114,7 +114,10 @@ def optimal_nonrobust(
     # Of two means of a row each, which both sum up what is rounded twice.
     noise = 2.0 * gamma(2 * joint.shape[1] + 16)
     return with_stored_level(
-        *(found, utility, epsilon, tolerance),
+        found,
+        utility,
+        epsilon,
+        tolerance,
         lambda channel: float(rldp_epsilon(channel, conditionals)) + noise <= epsilon,
     )
 

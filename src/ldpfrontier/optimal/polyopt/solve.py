@@ -193,7 +193,10 @@ def _generated(
             duals = decomposition.refine(gap=share * aim).ravel()
             first.append(decomposition.columns())
         return generate_proximal(
-            *(product, Columns.join(first), utility, [duals]),
+            product,
+            Columns.join(first),
+            utility,
+            [duals],
             tolerance=tolerance,
             max_rounds=max_rounds,
             error=error,
@@ -202,7 +205,9 @@ def _generated(
     columns = Columns.join([decomposition.columns(), *first])
     product.resolution = share * tolerance * float(duals.sum())
     return generate(
-        *(product, columns, utility),
+        product,
+        columns,
+        utility,
         tolerance=tolerance,
         max_rounds=max_rounds,
         stable_duals=duals,

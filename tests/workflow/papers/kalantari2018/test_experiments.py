@@ -43,7 +43,7 @@ from reproduction.ledger.claims import (
     errata_of,
 )
 from reproduction.planning.paper import papers
-from reproduction.results.tables import CHECKS, CLOSED_FORM, MEASURED, check, select
+from reproduction.results.tables import CHECKS, CLOSED_FORM, MEASURED, Check, select
 
 ROOT = Path(__file__).parents[4]
 CONFIGURATION = yaml.safe_load((ROOT / "config/config.yaml").read_text())
@@ -208,7 +208,7 @@ def test_verdicts(statements: pd.DataFrame) -> None:
 def class_two(formula: float, printed: float) -> dict[str, pd.DataFrame]:
     values = {ORDERED: formula, PRINTED: printed}
     rows = [
-        check("kalantari2018", "Ka-T2", "II", name, value, "<=", 0.0, tolerance=1e-9, size="6")
+        Check("kalantari2018", "Ka-T2", "II", name, value, "<=", 0.0, tolerance=1e-9, size="6")
         for name, value in values.items()
     ]
     return {"checks": CHECKS.table(rows)}
@@ -227,7 +227,7 @@ def class_three(paper: float, permuted: float | None) -> dict[str, pd.DataFrame]
     if permuted is not None:
         values |= {("random permuted", LOWER_NO_GROUP): permuted, ("random permuted", UPPER): 0.0}
     rows = [
-        check("kalantari2018", "Ka-T3", instance, quantity, value, ">=" if quantity == UPPER else "<=", 0.0)
+        Check("kalantari2018", "Ka-T3", instance, quantity, value, ">=" if quantity == UPPER else "<=", 0.0)
         for (instance, quantity), value in values.items()
     ]
     return {"checks": CHECKS.table(rows)}

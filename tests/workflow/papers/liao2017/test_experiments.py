@@ -32,7 +32,7 @@ from reproduction.ledger.claims import (
     errata_of,
 )
 from reproduction.planning.paper import papers
-from reproduction.results.tables import CHECKS, HEURISTIC, RESULTS, TableError, check, select
+from reproduction.results.tables import CHECKS, HEURISTIC, RESULTS, Check, TableError, select
 
 ROOT = Path(__file__).parents[4]
 CONFIGURATION = yaml.safe_load((ROOT / "config/config.yaml").read_text())
@@ -220,7 +220,7 @@ def test_a_search_explains_and_does_not_decide(tables: dict[str, pd.DataFrame]) 
 
 def share_tables(two: float, any_: float, share: float = 0.95) -> dict[str, pd.DataFrame]:
     rows = [
-        check("liao2017", "Li-F2b", "Pair 2", quantity, value, ">=", share, note="over the whole range")
+        Check("liao2017", "Li-F2b", "Pair 2", quantity, value, ">=", share, note="over the whole range")
         for quantity, value in ((summaries.OF_TWO, two), (summaries.OF_ANY, any_))
     ]
     high = dict.fromkeys(summaries.HIGH_PRIVACY.columns, 1.0) | {"instance": "Pair 2", "share_of_any": any_}
@@ -244,7 +244,7 @@ def lemma_2(values: list[float]) -> dict[str, pd.DataFrame]:
     rows, before = [], math.inf
     for distance, value in zip((0.1, 0.01, 0.001), values, strict=True):
         limit = min(before, 20 * distance)
-        rows.append(check("liao2017", "Li-L2", str(distance), "q", value, "<=", limit, at=distance))
+        rows.append(Check("liao2017", "Li-L2", str(distance), "q", value, "<=", limit, at=distance))
         before = value
     return {"theorems": CHECKS.table(rows)}
 

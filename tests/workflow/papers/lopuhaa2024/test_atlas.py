@@ -19,7 +19,7 @@ from papers.lopuhaa2024.claims import _small_curves, _small_parts
 from papers.lopuhaa2024.experiments import fig2
 from reproduction.ledger import claims
 from reproduction.planning.paper import papers
-from reproduction.results.tables import RESULTS, SKIPPED, result, select
+from reproduction.results.tables import RESULTS, SKIPPED, Result, select
 
 ROOT = Path(__file__).parents[4]
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
@@ -33,7 +33,7 @@ FIVE = ("polyopt", "nr", "ir", "srr", "grr")
 def invented(curves, *, instance="a, b", size="2 x 3", over=1.0):
     """Return the rows of a pair: the NMI of every mechanism by level, PolyOpt's bounds larger by a factor."""
     rows = [
-        result(
+        Result(
             "lopuhaa2024", "atlas", instance, name, "nmi", value, unit="1", size=size, beta=0.05, order=2.0,
             epsilon=epsilon, direction="max",
             bound=value * (over if name == "polyopt" else 2.0), status="bounded",
@@ -160,7 +160,7 @@ def found():
     pairs = {"a, b": "2 x 3", "b, a": "3 x 2", "b, long name": "3 x 20"}
     tables = [invented(AS_STATED, instance=instance, size=size) for instance, size in pairs.items()]
     tables[1] = tables[1][tables[1]["mechanism"] != "polyopt"]
-    skipped = result(
+    skipped = Result(
         "lopuhaa2024", "atlas", "b, a", "polyopt", "nmi", np.nan, unit="1", size="3 x 2", beta=0.05,
         order=2.0, epsilon=1.0, status=SKIPPED, note="Too large.",
     )  # fmt: skip

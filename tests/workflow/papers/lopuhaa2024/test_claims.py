@@ -32,7 +32,7 @@ from reproduction.ledger.claims import (
     NotCheckable,
 )
 from reproduction.planning.paper import papers
-from reproduction.results.tables import CHECKS, PRINTED, check, printed
+from reproduction.results.tables import CHECKS, PRINTED, Check, Printed
 from support.instances import study
 
 ROOT = Path(__file__).parents[4]
@@ -80,8 +80,8 @@ def test_worked_example():
     def table(radius, d):
         return PRINTED.table(
             [
-                printed("lopuhaa2024", "Example 5", 0, "rad_s1 in d", radius, 0.6, digits=1, note="repeats"),
-                printed("lopuhaa2024", "Example 5", 1, "d", d, 1.4, digits=1, note="why"),
+                Printed("lopuhaa2024", "Example 5", 0, "rad_s1 in d", radius, 0.6, digits=1, note="repeats"),
+                Printed("lopuhaa2024", "Example 5", 1, "d", d, 1.4, digits=1, note="why"),
             ]
         )
 
@@ -105,8 +105,8 @@ def test_worked_example():
 def test_an_example_of_two_claims(entry, information, expected):
     table = PRINTED.table(
         [
-            printed("lopuhaa2024", "Example 3", 0, "Q(1|1)", entry, 0.5, digits=4, note="why"),
-            printed(
+            Printed("lopuhaa2024", "Example 3", 0, "Q(1|1)", entry, 0.5, digits=4, note="why"),
+            Printed(
                 "lopuhaa2024", "Example 3", 1, "I_P* of PolyOpt", information, 0.2804, digits=4, note="why"
             ),
         ]
@@ -119,7 +119,7 @@ def test_an_example_of_two_claims(entry, information, expected):
 def test_theorems_by_direct_optimization():
     def table(measured):
         return CHECKS.table(
-            check("lopuhaa2024", claim, "60 records", "q", measured, "=", 1.0, size="2 x 2")
+            Check("lopuhaa2024", claim, "60 records", "q", measured, "=", 1.0, size="2 x 2")
             for claim in ("L-T1", "L-P2")
         )
 
@@ -135,8 +135,8 @@ def test_outputs_of_polyopt():
         plain = ("lopuhaa2024", "L-T3", "60 records")
         return CHECKS.table(
             [
-                check(*plain, "outputs", 4.0, "<=", 4.0),
-                check(*plain, "I(X; Y)", value, ">=", 0.5, tolerance=1e-6),
+                Check(*plain, "outputs", 4.0, "<=", 4.0),
+                Check(*plain, "I(X; Y)", value, ">=", 0.5, tolerance=1e-6),
             ]
         )
 

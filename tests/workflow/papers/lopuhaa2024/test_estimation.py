@@ -43,7 +43,7 @@ LEVELS = {name: [1.5] if name == "acquaintances" else [0.5, 1.5] for name in DES
 
 @pytest.fixture(scope="module")
 def rows() -> pd.DataFrame:
-    return estimation(COUNTS, [0.5, 1.5], instance="a, b", designs=LEVELS)
+    return estimation(COUNTS, [], instance="a, b", designs=LEVELS, of_sensitive=[0.5, 1.0, 1.5])
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,7 @@ def test_what_is_out_of_reach_is_skipped_with_the_reason(monkeypatch, measured):
         "optimal_estimation",
         lambda p, *rest, **options: (refused if np.size(p) > 2 else solve)(p, *rest, **options),
     )
-    found = estimation(COUNTS, [0.5], instance="a, b", designs={"set": [0.5]})
+    found = estimation(COUNTS, [], instance="a, b", designs={"set": [0.5]}, of_sensitive=[0.5])
     skipped = select(found, status=SKIPPED)
     assert len(skipped) == 2
     assert (skipped["note"] == "The cone has 240 inputs.").all()
@@ -165,7 +165,7 @@ def test_what_is_out_of_reach_is_skipped_with_the_reason(monkeypatch, measured):
 
 def test_mechanisms_made_for_information_are_measured_at_the_same_levels():
     found = estimation(COUNTS, [0.5], instance="a, b", designs={}, mechanisms=["polyopt", "srr"])
-    assert set(found["mechanism"]) == {FOR_SENSITIVE, "polyopt", "srr"}
+    assert set(found["mechanism"]) == {"polyopt", "srr"}
     row = select(found, mechanism="srr", metric="error_cells").iloc[0]
     assert row["value"] == estimation_error(secret_randomized_response(2, 3, 0.5), PRIOR)
     undetermined = select(found, mechanism="polyopt", metric="error_cells").iloc[0]
@@ -192,6 +192,15 @@ def test_measures_are_those_of_the_definitions():
         assert found[metric] == pytest.approx(expected, rel=1e-9)
     assert found["error_cells"] == estimation_error(channel, prior)
     assert found["error_sensitive"] == estimation_error(channel, prior, "sensitive")
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 5)])
+def test_srr_determines_no_table_at_one_level(shape):
+    """Where the exponential of the level is the number of useful values less one."""
+    prior = np.random.default_rng(5).dirichlet(np.ones(math.prod(shape))).reshape(shape)
+    level = math.log(shape[1] - 1)
+    assert estimation_error(secret_randomized_response(*shape, level), prior) == math.inf
+    assert estimation_error(secret_randomized_response(*shape, level + 0.1), prior) < math.inf
 
 
 def test_what_cannot_be_estimated_says_so_and_rows_that_nobody_is_in_count_nothing():
@@ -298,8 +307,13 @@ def test_figure_shows_what_is_determined(needed, tmp_path):
     assert cells.get_yscale() == sensitive.get_yscale() == "log"
     (alone,) = [line for line in sensitive.lines if line.get_label() == "any promise (S alone)"]
     assert np.array_equal(alone.get_ydata(), select(needed, mechanism=FOR_SENSITIVE)["people"])
-    # Outside the levels of the least errors, nothing is shown.
+    # Outside the levels that have a least error of all cells, nothing is shown.
     assert max(line.get_xdata().max() for line in cells.lines) == 1.5
+    wider = needed.assign(
+        epsilon=needed["epsilon"].where(needed["mechanism"] != FOR_SENSITIVE, 2 * needed["epsilon"])
+    )
+    sensitive = people_figures.people(wider).axes[1]
+    assert max(line.get_xdata().max() for line in sensitive.lines) <= 1.5
     save(figure, tmp_path / "people.png")
 
 

@@ -85,7 +85,7 @@ def test_the_order_of_the_mechanisms_does_not_matter(sweep):
 
 
 def test_sweep_has_two_metrics_per_mechanism_and_what_attackers_learn(sweep):
-    assert len(sweep) == 2 * 7 * len(MECHANISMS)
+    assert len(sweep) == 2 * 11 * len(MECHANISMS)
     certificates = sweep[sweep["status"] != MEASURED]
     assert (certificates["value"] <= certificates["bound"]).all()
     assert (certificates["direction"] == "max").all()
@@ -135,6 +135,10 @@ def test_rows_say_where_they_belong(sweep):
         "association_epsilon_intervals": "nats",
         "unconditional_epsilon": "nats",
         "ldp_epsilon": "nats",
+        "information_sensitive": "nats",
+        "information_useful": "nats",
+        "error_cells": "1",
+        "error_sensitive": "1",
     }
 
 

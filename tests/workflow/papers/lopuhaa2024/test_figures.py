@@ -10,10 +10,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ldpfrontier.practice.figure_style import PAGE_WIDTH, save, style
 from papers.lopuhaa2024 import beyond_figures, figures, notes, panels, summaries
-from papers.lopuhaa2024.catalogue import MECHANISMS, PROMISES
+from papers.lopuhaa2024.catalogue import DESIGNS, MECHANISMS, PROMISES
 from papers.lopuhaa2024.experiments import fig2
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI
-from reproduction.results.tables import RESULTS, SKIPPED, result, select
+from reproduction.results.tables import RESULTS, SKIPPED, Result, select
 
 COUNTS = np.array([[30, 10], [20, 40]])
 
@@ -43,7 +43,7 @@ def study(beta=0.05):
                         ("utility_difference", lost, "1"),
                     ):
                         rows.append(
-                            result(
+                            Result(
                                 "lopuhaa2024",
                                 "synthetic",
                                 f"{i:03d}",
@@ -160,6 +160,13 @@ def test_a_colour_means_one_mechanism_or_one_promise():
     # Knowing the odds ratios or not, it is the promise to acquaintances.
     assert promises["known"] == promises["intervals"] == beyond_figures._ACQUAINTANCES.colour
     assert len(set(promises.values())) == 3
+    designs = {name: design.colour for name, design in DESIGNS.items()}
+    assert designs["set"] == LOOKS["exact"].colour
+    assert designs["projections"] == LOOKS["projections_distinct"].colour
+    assert designs["simplices"] == LOOKS["polyopt_distinct"].colour
+    assert designs["acquaintances"] == promises["intervals"]
+    assert designs["anyone"] == promises["anyone"]
+    assert len(set(designs.values())) == len(designs)
     assert len({(p.marker, p.filled) for p in PROMISES.values()}) == len(PROMISES)
 
 

@@ -114,6 +114,9 @@ def test_least_errors_are_shared_out_by_level():
     assert list(parts) == ["sex-race/0", "sex-race/1"]
     assert parts["sex-race/0"]["designs"] == {"set": [0.5, 2.0], "anyone": [0.5]}
     assert parts["sex-race/0"]["epsilons"] == [0.5, 2.0]
+    # The least error of S is there at all levels of Figure 2 as well, once.
+    assert {0.075, 0.5, 1.0, 2.0, 5.0} < set(parts["sex-race/0"]["of_sensitive"])
+    assert parts["sex-race/1"]["of_sensitive"] == []
     assert parts["sex-race/1"]["designs"] == {"anyone": [1.0]}
     assert (parts["sex-race/1"]["tolerance"], parts["sex-race/1"]["max_rounds"]) == (1e-4, 200)
     default = plan.estimation(DEFAULT)

@@ -43,8 +43,8 @@ def test_every_statement_holds(table):
 def test_projections_of_every_order(order):
     ball = RenyiBall.confidence(COUNTS, order=order)
     rows = list(theorems._projections(ball))
-    assert all(row["holds"] for row in rows)
-    assert {row["claim"] for row in rows} == {"L-T1", "L-P1", "L-P2"}
+    assert all(row.holds for row in rows)
+    assert {row.claim for row in rows} == {"L-T1", "L-P1", "L-P2"}
 
 
 def test_the_printed_radii_of_example_2_are_noticed(monkeypatch):
@@ -54,7 +54,7 @@ def test_the_printed_radii_of_example_2_are_noticed(monkeypatch):
     np.testing.assert_allclose(printed, [0.3782, 0.0900], atol=2e-4)
     monkeypatch.setattr(RenyiBall, "projected_radii", printed)
     rows = list(theorems._projections(RenyiBall.confidence(COUNTS)))
-    assert not any(row["holds"] for row in rows if row["claim"] == "L-T1")
+    assert not any(row.holds for row in rows if row.claim == "L-T1")
 
 
 def test_worst_epsilon_dominates_random_members():
@@ -70,7 +70,7 @@ def test_zero_cells_and_an_empty_group():
     for counts in ([[0, 17], [26, 57]], [[0, 0], [26, 57]]):
         ball = RenyiBall.confidence(counts)
         rows = list(theorems._projections(ball))
-        assert all(row["holds"] for row in rows)
+        assert all(row.holds for row in rows)
         channel = secret_randomized_response(2, 2, 1.0)
         exact = ball.worst_case_epsilon(channel)
         assert theorems.worst_epsilon(ball, channel) == pytest.approx(exact, abs=1e-5)
@@ -109,4 +109,4 @@ def test_rows_are_judged():
         (math.inf, ">=", 1.0, True),
         (math.inf, "=", math.inf, True),
     ):
-        assert theorems._check_to_accuracy("L-T1", "q", measured, relation, limit)["holds"] is holds
+        assert theorems._check_to_accuracy("L-T1", "q", measured, relation, limit).holds is holds

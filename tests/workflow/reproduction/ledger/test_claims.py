@@ -23,7 +23,7 @@ from reproduction.ledger.claims import (
 )
 from reproduction.planning.paper import PaperError, papers
 from reproduction.results.files import write_table
-from reproduction.results.tables import CHECKS, RESULTS, TableError, check, result
+from reproduction.results.tables import CHECKS, RESULTS, Check, Result, TableError
 
 ROOT = Path(__file__).parents[4]
 PAPERS = papers()
@@ -52,7 +52,7 @@ def checks(*rows):
         "relation": "<=",
         "limit": 2.0,
     }
-    return CHECKS.table(check(**plain | row) for row in rows)
+    return CHECKS.table(Check(**plain | row) for row in rows)
 
 
 def decided(*rows, **arguments):
@@ -240,7 +240,7 @@ def test_a_folder_that_is_not_there_has_no_tables(tmp_path):
 
 
 def rates(value):
-    row = result("toy2026", "fig1", "1", "rr", "truth", value, unit="1", epsilon=1.0)
+    row = Result("toy2026", "fig1", "1", "rr", "truth", value, unit="1", epsilon=1.0)
     return RESULTS.table([row])
 
 

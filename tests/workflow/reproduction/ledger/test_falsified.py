@@ -16,7 +16,7 @@ from reproduction.ledger.claims import (
     decide,
 )
 from reproduction.planning.paper import papers
-from reproduction.results.tables import CHECKS, check, select
+from reproduction.results.tables import CHECKS, Check, select
 
 PAPERS = papers()
 LEDGER = {claim.id: claim for paper in PAPERS.values() for claim in claims_of(paper)}
@@ -82,7 +82,7 @@ def test_tables_without_rows_decide_nothing(claim):
 
 def test_every_kind_of_check_has_another_number():
     table = CHECKS.table(
-        check("p", "P-1", "", quantity, 1.0, "<=", 1.0) for quantity in ("width at 1", "width at 2", "height")
+        Check("p", "P-1", "", quantity, 1.0, "<=", 1.0) for quantity in ("width at 1", "width at 2", "height")
     )
     found = of_checks("P-1", "checks", table, {"width": 2.0, "height": lambda limit: limit + 2.0})
     pd.testing.assert_frame_equal(found.said["checks"], table)

@@ -14,7 +14,7 @@ from papers.lopuhaa2024.sampling import QUANTILES
 from reproduction.ledger import claims
 from reproduction.ledger.claims import ANOTHER_READING, NOT_REPRODUCED, REPRODUCED, SENSITIVITY
 from reproduction.planning.paper import PaperError, claim_entries, papers
-from reproduction.results.tables import CHECKS, RESULTS, TableError, check, result
+from reproduction.results.tables import CHECKS, RESULTS, Check, Result, TableError
 
 
 def verdicts(table):
@@ -27,7 +27,7 @@ def entry(**arguments):
 
 
 def checks(measured):
-    return CHECKS.table([check("liao2017", "P-1", "a", "q", measured, "<=", 1.0)])
+    return CHECKS.table([Check("liao2017", "P-1", "a", "q", measured, "<=", 1.0)])
 
 
 def test_a_claim_is_decided_by_every_variant_that_decides_it():
@@ -79,7 +79,7 @@ def test_minima_with_other_priors_and_levels():
         ]
     )
     fig3 = RESULTS.table(
-        result(
+        Result(
             "kairouz2016", "kl", f"{i:03d}", name, "kl", 0.5, unit="nats", size="6", epsilon=1.0,
             direction="max", bound=1.0, status="closed form",
         )
@@ -115,7 +115,7 @@ def test_orderings_of_single_pairs_and_shorter_grids():
 
     def nmi(values, instance):
         return RESULTS.table(
-            result(
+            Result(
                 "lopuhaa2024", "any", instance, name, "nmi", value, unit="1", size="2 x 5", beta=0.05,
                 order=2.0, epsilon=epsilon,
             )
@@ -148,7 +148,7 @@ def test_orderings_of_single_pairs_and_shorter_grids():
 
 def test_nominal_rows():
     statements = CHECKS.table(
-        check("liao2017", "Li-F2a", "Pair 1", quantity, 0.776, ">=", 0.99, note="up to 0.5% of min H")
+        Check("liao2017", "Li-F2a", "Pair 1", quantity, 0.776, ">=", 0.99, note="up to 0.5% of min H")
         for quantity in (liao2017_tables.OF_TWO, liao2017_tables.OF_ANY)
     )
     plain = dict.fromkeys(liao2017_tables.SEARCHES.columns, 0.5) | {"claim": "Li-F2a", "instance": "Pair 1"}

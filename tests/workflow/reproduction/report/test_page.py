@@ -21,7 +21,7 @@ from reproduction.planning.paper import papers
 from reproduction.report import page as report
 from reproduction.results.certificates import PROVED, VERIFIED
 from reproduction.results.files import write_table, write_texts
-from reproduction.results.tables import OPTIMAL, RESULTS, SKIPPED, TableError, result
+from reproduction.results.tables import OPTIMAL, RESULTS, SKIPPED, Result, TableError
 
 PAPERS = list(papers().values())
 CLAIMS = [claim for paper in PAPERS for claim in claims.claims_of(paper)]
@@ -64,7 +64,7 @@ def named(text):
 
 
 def row(mechanism, value, **more):
-    return result("kairouz2016", "fig3", "000", mechanism, "kl", value, size="6", unit="nats", **more)
+    return Result("kairouz2016", "fig3", "000", mechanism, "kl", value, size="6", unit="nats", **more)
 
 
 def decided(tables):

@@ -24,14 +24,14 @@ from reproduction.results.files import (
     read_table,
     write_table,
 )
-from reproduction.results.tables import OPTIMAL, RESULTS, Schema, TableError, result
+from reproduction.results.tables import OPTIMAL, RESULTS, Result, Schema, TableError
 from support.results import content_hash
 
 INSTANCES = ("000", "001", "010", "100", "1000", "101", "été")
 NUMBERS = st.floats(allow_nan=False)
 
 rows = st.builds(
-    result,
+    Result,
     st.just("p"),
     st.sampled_from(["kl", "tv"]),
     st.sampled_from(INSTANCES),
@@ -45,12 +45,14 @@ rows = st.builds(
     outputs=st.none() | st.integers(1, 9),
     note=st.sampled_from(["", 'a, "b"', "two\nlines", "ε"]),
 )
-tables = st.lists(rows, max_size=20, unique_by=lambda row: tuple(str(row[name]) for name in RESULTS.key))
+tables = st.lists(
+    rows, max_size=20, unique_by=lambda row: tuple(str(getattr(row, name)) for name in RESULTS.key)
+)
 
 
 def optimum(instance="000", epsilon=0.5, value=0.25, **changes):
     plain = {"unit": "1", "size": "3", "direction": "max", "bound": 0.5, "status": OPTIMAL}
-    return result("p", "e", instance, "optimal", "nmi", value, epsilon=epsilon, **plain | changes)
+    return Result("p", "e", instance, "optimal", "nmi", value, epsilon=epsilon, **plain | changes)
 
 
 def written(parts, folder, metadata=None):

@@ -21,13 +21,13 @@ from reproduction.results.files import (
     write_table,
     write_texts,
 )
-from reproduction.results.tables import CHECKS, OPTIMAL, RESULTS, SKIPPED, TableError, check, result
+from reproduction.results.tables import CHECKS, OPTIMAL, RESULTS, SKIPPED, Check, Result, TableError
 from support.results import content_hash
 
 
 def row(value=0.25, **changes):
     plain = {"unit": "1", "epsilon": 0.5, "direction": "max", "bound": 0.5, "status": OPTIMAL}
-    return result("p", "e", "sex, race", "polyopt", "nmi", value, size="2 x 5", **plain | changes)
+    return Result("p", "e", "sex, race", "polyopt", "nmi", value, size="2 x 5", **plain | changes)
 
 
 OUT = {"status": SKIPPED, "note": "Too large.", "beta": 0.05, "bound": math.nan}
@@ -87,7 +87,7 @@ def test_counts_that_are_not_those_expected_are_refused(tmp_path):
 
 def test_tables_of_every_schema_and_of_no_rows(tmp_path):
     path = tmp_path / "t.parquet"
-    write_table(CHECKS.table([check("p", "P-1", "000", "outputs", 1.0, "<=", 2.0)]), path, {}, CHECKS)
+    write_table(CHECKS.table([Check("p", "P-1", "000", "outputs", 1.0, "<=", 2.0)]), path, {}, CHECKS)
     assert read_table(path, CHECKS)["holds"].tolist() == [True]
     with pytest.raises(TableError, match="The result table has the unknown columns claim, quantity"):
         read_table(path)

@@ -1,5 +1,6 @@
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,12 +17,12 @@ from reproduction.results.tables import (
     PRINTED,
     RESULTS,
     SKIPPED,
+    Check,
+    Printed,
+    Result,
     Schema,
     TableError,
-    check,
-    printed,
     relative_gap,
-    result,
     select,
 )
 
@@ -218,7 +219,7 @@ CHANNEL = Channel(np.array([[0.75, 0.25], [0.25, 0.75]]))
 
 
 def test_a_row_without_a_status_is_a_measurement():
-    made = result("p", "e", "000", "rr", "tv", 0.5, unit="1")
+    made = Result("p", "e", "000", "rr", "tv", 0.5, unit="1")
     (found,) = RESULTS.table([made]).to_dict("records")
     assert (found["status"], found["direction"], found["certified"]) == (MEASURED, "-", False)
     assert math.isnan(found["bound"])
@@ -230,12 +231,12 @@ def test_a_row_without_a_status_is_a_measurement():
 
 
 def test_a_measured_zero_has_no_gap():
-    (found,) = RESULTS.table([result("p", "e", "000", "rr", "tv", 0.0, unit="1")]).to_dict("records")
+    (found,) = RESULTS.table([Result("p", "e", "000", "rr", "tv", 0.0, unit="1")]).to_dict("records")
     assert math.isnan(found["gap"])
 
 
 def test_a_channel_enters_its_row():
-    made = result(
+    made = Result(
         "p", "e", "000", "rr", "tv", 0.5, unit="nats", channel=CHANNEL, epsilon=2.0, privacy=1.0,
         direction="max", bound=1.0, status=OPTIMAL, iterations=7,
         method=Method("a class", "an engine", fallbacks=("another, as it failed",)),
@@ -246,14 +247,14 @@ def test_a_channel_enters_its_row():
     assert found["row_sum_error"] == 0.0
     assert (found["epsilon"], found["privacy"], found["privacy_limit"]) == (2.0, 1.0, 2.0)
     assert (found["gap"], found["certified"]) == (0.5, True)
-    assert result("p", "e", "0", "m", "x", 1.0, unit="1", channel=CHANNEL, outputs=5)["outputs"] == 5
+    assert Result("p", "e", "0", "m", "x", 1.0, unit="1", channel=CHANNEL, outputs=5).outputs == 5
 
 
 def test_privacy_is_taken_to_be_what_is_asked_for():
-    made = result("p", "e", "000", "rr", "tv", 0.5, unit="1", epsilon=2.0)
-    assert (made["privacy"], made["privacy_limit"]) == (2.0, 2.0)
-    made = result("p", "e", "000", "rr", "tv", 0.5, unit="1", epsilon=2.0, privacy_limit=1.5)
-    assert (made["privacy"], made["privacy_limit"]) == (1.5, 1.5)
+    made = Result("p", "e", "000", "rr", "tv", 0.5, unit="1", epsilon=2.0)
+    assert (made.privacy, made.privacy_limit) == (2.0, 2.0)
+    made = Result("p", "e", "000", "rr", "tv", 0.5, unit="1", epsilon=2.0, privacy_limit=1.5)
+    assert (made.privacy, made.privacy_limit) == (1.5, 1.5)
 
 
 @pytest.mark.parametrize(
@@ -266,22 +267,22 @@ def test_privacy_is_taken_to_be_what_is_asked_for():
     ],
 )
 def test_a_bound_that_is_passed_by_rounding_becomes_the_value(direction, bound, kept):
-    made = result("p", "e", "0", "m", "x", 1.0, unit="1", direction=direction, bound=bound, status=OPTIMAL)
-    assert made["bound"] == kept
+    made = Result("p", "e", "0", "m", "x", 1.0, unit="1", direction=direction, bound=bound, status=OPTIMAL)
+    assert made.bound == kept
     assert len(RESULTS.table([made])) == 1
 
 
 @pytest.mark.parametrize(("direction", "bound"), [("max", 1.0 - 1e-11), ("min", 1.0 + 1e-11)])
 def test_a_bound_that_is_passed_by_more_is_an_error(direction, bound):
-    made = result("p", "e", "0", "m", "x", 1.0, unit="1", direction=direction, bound=bound, status=HEURISTIC)
+    made = Result("p", "e", "0", "m", "x", 1.0, unit="1", direction=direction, bound=bound, status=HEURISTIC)
     with pytest.raises(TableError, match="beyond its bound"):
         RESULTS.table([made])
 
 
 def test_a_closed_form_is_not_certified_and_nothing_skipped_has_a_value():
-    closed = result("p", "e", "0", "rr", "x", 0.5, unit="1", direction="max", bound=1.0, status=CLOSED_FORM)
-    assert not closed["certified"]
-    out = result("p", "e", "0", "m", "x", math.nan, unit="1", direction="max", status=SKIPPED, note="Large.")
+    closed = Result("p", "e", "0", "rr", "x", 0.5, unit="1", direction="max", bound=1.0, status=CLOSED_FORM)
+    assert not closed.certified
+    out = Result("p", "e", "0", "m", "x", math.nan, unit="1", direction="max", status=SKIPPED, note="Large.")
     assert RESULTS.table([closed, out])["status"].tolist() == [SKIPPED, CLOSED_FORM]
 
 
@@ -314,12 +315,12 @@ def test_relative_gap():
     ],
 )
 def test_whether_a_check_holds_follows_from_its_numbers(measured, relation, limit, tolerance, holds):
-    made = check("p", "P-1", "000", "outputs", measured, relation, limit, tolerance=tolerance)
-    assert made["holds"] is holds
+    made = Check("p", "P-1", "000", "outputs", measured, relation, limit, tolerance=tolerance)
+    assert made.holds is holds
     (found,) = CHECKS.table([made]).to_dict("records")
     assert found["holds"] is holds
     with pytest.raises(TableError, match=f"instance=000, quantity=outputs says holds: {not holds}, which"):
-        CHECKS.table([made | {"holds": not holds}])
+        CHECKS.table([vars(made) | {"holds": not holds}])
 
 
 @pytest.mark.parametrize(
@@ -334,10 +335,10 @@ def test_whether_a_check_holds_follows_from_its_numbers(measured, relation, limi
     ],
 )
 def test_a_check_without_sense_is_an_error_naming_the_row(change, sentence):
-    sound = check("p", "P-1", "000", "outputs", 1.0, "<=", 2.0, size="3", order=0.5)
+    sound = Check("p", "P-1", "000", "outputs", 1.0, "<=", 2.0, size="3", order=0.5)
     assert len(CHECKS.table([sound])) == 1
     with pytest.raises(TableError) as error:
-        CHECKS.table([sound | change])
+        CHECKS.table([vars(sound) | change])
     assert str(error.value).startswith(
         "Row paper=p, claim=P-1, size=3, instance=000, order=0.5, quantity=outputs"
     )
@@ -345,15 +346,16 @@ def test_a_check_without_sense_is_an_error_naming_the_row(change, sentence):
 
 
 def test_checks_of_one_claim_differ_in_instance_order_or_quantity():
-    same = check("p", "P-1", "000", "outputs", 1.0, "<=", 2.0)
-    rows = [same, same | {"order": 2.0}, same | {"instance": "001"}, same | {"quantity": "ratio"}]
+    same = Check("p", "P-1", "000", "outputs", 1.0, "<=", 2.0)
+    changes = ({}, {"order": 2.0}, {"instance": "001"}, {"quantity": "ratio"})
+    rows = [replace(same, **change) for change in changes]
     assert len(CHECKS.table(rows)) == 4
     with pytest.raises(TableError, match="more than once"):
         CHECKS.table([same, same])
 
 
 def test_where_an_extreme_occurs_is_part_of_a_check():
-    made = check("p", "P-1", "000", "ratio", 1.0, "<=", 2.0, parameter="epsilon", at=3, unit="nats", note="n")
+    made = Check("p", "P-1", "000", "ratio", 1.0, "<=", 2.0, parameter="epsilon", at=3, unit="nats", note="n")
     (found,) = CHECKS.table([made]).to_dict("records")
     assert (found["parameter"], found["at"], found["unit"], found["note"]) == ("epsilon", 3.0, "nats", "n")
 
@@ -373,18 +375,18 @@ def test_where_an_extreme_occurs_is_part_of_a_check():
     ],
 )
 def test_a_number_agrees_to_the_printed_digits(computed, said, digits, agrees):
-    made = printed("p", "Example 1", 1, "B", computed, said, digits=digits, note="Because.")
-    assert made["agrees"] is agrees
-    assert made["note"] == ("" if agrees else "Because.")
+    made = Printed("p", "Example 1", 1, "B", computed, said, digits=digits, note="Because.")
+    assert made.agrees is agrees
+    assert made.note == ("" if agrees else "Because.")
     assert len(PRINTED.table([made])) == 1
 
 
 def test_a_printed_number_that_differs_needs_a_note():
     with pytest.raises(TableError, match="where=Example 1, place=1 differs from print without a note"):
-        PRINTED.table([printed("p", "Example 1", 1, "B", 1.0, 2.0, digits=4)])
-    assert len(PRINTED.table([printed("p", "Example 1", 1, "B", 1.0, None, digits=4)])) == 1
+        PRINTED.table([Printed("p", "Example 1", 1, "B", 1.0, 2.0, digits=4)])
+    assert len(PRINTED.table([Printed("p", "Example 1", 1, "B", 1.0, None, digits=4)])) == 1
     with pytest.raises(TableError, match="has no computed value"):
-        PRINTED.table([printed("p", "Example 1", 1, "B", math.nan, None, digits=4)])
+        PRINTED.table([Printed("p", "Example 1", 1, "B", math.nan, None, digits=4)])
 
 
 # Selecting ------------------------------------------------------------------------------------------------

@@ -1,0 +1,71 @@
+"""Mechanisms with fewer outputs: the same columns, at most as many as asked for, and little more error."""
+
+import numpy as np
+import pytest
+
+from ldpfrontier import (
+    Channel,
+    RenyiBall,
+    conditional_cone,
+    estimation_error,
+    ldp_epsilon,
+    local_cone,
+    optimal_estimation,
+    polyopt_cone,
+    randomized_response,
+    subset_selection,
+    with_fewer_outputs,
+)
+from support.owndata import adult_table
+
+
+@pytest.mark.parametrize(("outputs", "most"), [(60, 1.001), (30, 1.03), (20, 1.08), (13, 3.0)])
+def test_a_table_of_adult(outputs: int, most: float) -> None:
+    counts = adult_table("income", "relationship").counts
+    ball = RenyiBall.confidence(counts, beta=0.05)
+    cone = polyopt_cone(ball.lower_bounds, 1.0, pairs="distinct") & conditional_cone(counts.shape, 1.0)
+    best = optimal_estimation(ball.centre, cone)
+    few = with_fewer_outputs(best.channel, ball.centre, outputs)
+    assert few.n_outputs <= outputs
+    assert few.row_sum_error < 1e-12
+    assert cone.violation(few.matrix.T) <= 1e-12
+    error = estimation_error(few, ball.centre)
+    assert best.bound <= error <= most * best.value
+
+
+def test_as_many_outputs_as_numbers_that_the_error_depends_on_cost_nothing() -> None:
+    """All 70 sets of four of eight letters, which differ in 7 dimensions: 36 outputs."""
+    p = np.random.default_rng(1).dirichlet(np.full(8, 3.0))
+    given = subset_selection(8, 0.2, 4)
+    few = with_fewer_outputs(given, p, 36)
+    assert given.n_outputs == 70
+    assert few.n_outputs <= 36
+    # Weights are those of this distribution, and subset selection has those of the uniform one.
+    assert estimation_error(few, p) <= estimation_error(given, p) * (1 + 1e-6)
+    columns = few.matrix.T / few.matrix.T.max(axis=1, keepdims=True)
+    assert {tuple(v) for v in columns.round(9)} <= {
+        tuple(v) for v in (given.matrix.T / given.matrix.T.max(axis=1, keepdims=True)).round(9)
+    }
+    assert ldp_epsilon(few) <= 0.2 + 1e-12
+
+
+def test_a_target_that_needs_few_outputs() -> None:
+    prior = np.array([[0.2, 0.1, 0.15], [0.05, 0.3, 0.2]])
+    best = optimal_estimation(prior, local_cone(6, 1.0), "sensitive")
+    few = with_fewer_outputs(best.channel, prior, 2, "sensitive")
+    assert few.n_outputs == 2
+    assert estimation_error(few, prior, "sensitive") <= 1.0001 * best.value
+    known = with_fewer_outputs(best.channel, prior, 1, np.ones((1, 6)))
+    assert known.n_outputs == 1
+
+
+def test_what_cannot_be_is_refused() -> None:
+    p = [0.2, 0.3, 0.5]
+    with pytest.raises(ValueError, match="No mechanism with at most 2 of these outputs was found; with 3,"):
+        with_fewer_outputs(randomized_response(3, 1.0), p, 2)
+    with pytest.raises(ValueError, match="The channel allows no unbiased estimate of the target"):
+        with_fewer_outputs(Channel(np.ones((3, 1))), p, 2)
+    with pytest.raises(ValueError, match="The prior is 0 at input 2; every input needs"):
+        with_fewer_outputs(randomized_response(3, 1.0), [0.5, 0.5, 0.0], 3)
+    with pytest.raises(ValueError, match="outputs is 0"):
+        with_fewer_outputs(randomized_response(3, 1.0), p, 0)

@@ -1,0 +1,157 @@
+"""Designs without a table: values alone, a promise for anyone, and no counts in the file."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ldpfrontier import CountTable, audit_channel, design_channel, least_epsilon, read_channel
+from ldpfrontier.practice import cli
+from ldpfrontier.practice.value_lists import parsed_values, table_of_values
+
+VALUES = {"illness": ("yes", "no"), "region": ("north", "south", "west")}
+DESIGN = "design --sensitive illness --useful region --epsilon 1 --records 3000 --values illness=yes,no"
+
+
+def test_errors_and_levels_are_those_of_equal_counts():
+    table = table_of_values(VALUES, ["illness"], ["region"])
+    assert (table.counts.tolist(), table.counted) == ([[1, 1, 1], [1, 1, 1]], False)
+    equal = CountTable(table.sensitive, table.useful, table.rows, table.columns, 1000 * table.counts)
+    made = design_channel(table, 1.0, records=3000)
+    other = design_channel(equal, 1.0, records=3000, against="anyone")
+    assert (made.against, made.beta, made.order, made.intervals) == ("anyone", None, None, None)
+    assert made.bound == pytest.approx(other.bound)
+    for one, two in zip(made.candidates, other.candidates, strict=True):
+        assert one.nmi == pytest.approx(two.nmi, abs=1e-9)
+        # The estimates are best at counts and half a record more, which are not quite uniform in either case.
+        assert one.errors == pytest.approx(two.errors, rel=1e-3, nan_ok=True)
+        assert one.levels.anyone == pytest.approx(two.levels.anyone)
+        assert one.levels.outsider == one.levels.acquaintance == one.levels.anyone
+    assert least_epsilon(table, error=0.02, records=3000) == least_epsilon(
+        equal, error=0.02, records=3000, against="anyone"
+    )
+
+
+@pytest.mark.parametrize("useful", [["region"], []])
+def test_levels_are_verified_without_a_table(useful):
+    table = table_of_values({name: VALUES[name] for name in ("illness", *useful)}, ["illness"], useful)
+    made = design_channel(table, 1.0, records=100)
+    for candidate in made.candidates:
+        if not candidate.private:
+            continue
+        private = made.private(candidate)
+        assert private.verified().certificate.levels.anyone <= 1.0
+        assert "whatever anyone knows or believes" in private.promise()
+        found = audit_channel(private, samples=2000)
+        assert not found.problems
+        assert found.proved
+        # A mechanism that gives a value away is refused, although nothing is known of the population.
+        told = private.weights.copy()
+        told[0] = 0
+        told[0, 0] = 2**62
+        with pytest.raises(ValueError, match=r"The level of the channel is .*; its certificate allows 1"):
+            replace(private, weights=told).verified()
+
+
+def test_all_commands_work_without_a_table(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "regions.txt").write_text('region=north, "south, east"\n\n', encoding="utf-8")
+    assert cli.main([*DESIGN.split(), "regions.txt"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert (
+        "2 x 2 values of illness, region, without a table: all numbers below are those of values" in printed
+    )
+    assert "channel.json contains no counts" in printed
+    assert "The table is a sample" not in printed
+    content = json.loads((tmp_path / "channel.json").read_text(encoding="utf-8"))
+    assert content["design"]["counts"] is None
+    assert (content["design"]["source"], content["design"]["sha256"]) == ("", "")
+    private = read_channel("channel.json")
+    assert not private.table.counted
+    assert private.table.labels[1] == ("yes", "south, east")
+
+    people = ["yes,north", 'yes,"south, east"', "no,north", 'no,"south, east"'] * 50
+    (tmp_path / "people.csv").write_text("\n".join(["illness,region", *people, ""]), encoding="utf-8")
+    commands = (
+        "apply --channel channel.json --data people.csv --out both.csv --keep illness region",
+        "estimate --channel channel.json --data both.csv",
+        "audit --channel channel.json --data both.csv",
+        "audit --channel channel.json --samples 1000",
+        "verify channel.certificate.json",
+    )
+    for command in commands:
+        assert cli.main(command.split()) == 0, command
+    out, err = capsys.readouterr()
+    assert "whatever anyone knows or believes about the person" in " ".join(out.split())
+    assert "The matrix satisfies the promised level" in out
+    assert "channel.certificate.json: proved." in out
+    # One record of each kind is no sign that the file is the one that was counted.
+    (tmp_path / "four.csv").write_text("\n".join(["illness,region", *people[:4], ""]), encoding="utf-8")
+    again = "apply --channel channel.json --data four.csv --out four_reports.csv"
+    assert cli.main(again.split()) == 0
+    assert "designed from" not in err + capsys.readouterr().err
+
+
+def test_groups_of_numbers_need_no_table(tmp_path):
+    table = table_of_values({"illness": ("yes", "no")}, ["illness"], ["age"], bins={"age": [18.0, 40.0]})
+    assert table.columns == (("(-inf,18)",), ("[18,40)",), ("[40,inf)",))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            "region=north,south --against outsider",
+            "Protection against an outsider depends on the distribution",
+        ),
+        ("region=north,south --against acquaintance", "without one, only protection against anyone"),
+        ("region=north,north", "The values of 'region' contain 'north' twice"),
+        ("region=north,,south", "The values of 'region' contain ''; every value must"),
+        ("region=", "The column 'region' has no values."),
+        ("regions=north,south", "The column 'regions' has values, but is neither sensitive nor useful"),
+        ("illness=a,b", "--values names the column 'illness' twice"),
+        (
+            "=a,b",
+            "--values has '=a,b'; it must be COLUMN=VALUE,VALUE,... or the name of a file with such lines",
+        ),
+        ("nowhere.txt", "nowhere.txt: No such file or directory."),
+        ('region="a,b', "The values of 'region' are '\"a,b'; they must be separated by commas"),
+        ("region=north,south --bins region=3", "--bins region=3 makes groups of the numbers in a table"),
+        ("region=north,south --bins region=1,3", "The column 'region' has values and groups"),
+        ("region=north --mechanism exact", "The mechanism is 'exact'; allowed against anyone are"),
+        (
+            f"region={','.join(map(str, range(501)))}",
+            "2 x 501 sensitive and useful combinations; at most 1000",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(words, sentence, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main([*DESIGN.split(), *words.split()]) == 2
+    assert sentence in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_values_and_records_are_needed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(DESIGN.split()) == 2
+    assert "The column 'region' has no values." in capsys.readouterr().err
+    words = [word for word in DESIGN.split() if word not in ("--records", "3000")]
+    assert cli.main([*words, "region=north,south"]) == 2
+    assert "Without a table, the number of records is needed (--records)" in capsys.readouterr().err
+    for more in ("--missing x", "--count n"):
+        with pytest.raises(SystemExit):
+            cli.main([*DESIGN.split(), *more.split()])
+        assert (
+            "--missing and --count are about a table; with --values there is none" in capsys.readouterr().err
+        )
+    with pytest.raises(ValueError, match="there are counts other than 1; all must be 1"):
+        CountTable(("s",), (), (("a",), ("b",)), ((),), np.array([[1], [2]]), counted=False)
+
+
+def test_files_of_values_are_texts(tmp_path):
+    (tmp_path / "latin.txt").write_bytes("region=n\xf6rdlich".encode("latin-1"))
+    with pytest.raises(ValueError, match="is not UTF-8"):
+        parsed_values([str(tmp_path / "latin.txt")])
+    assert parsed_values(['a= x ,"y, z"', "b=1"]) == {"a": ("x", "y, z"), "b": ("1",)}

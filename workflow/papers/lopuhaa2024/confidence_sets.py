@@ -1,0 +1,186 @@
+"""lopuhaa2024, beyond the paper: how often F contains the truth, and what a set that always does so costs.
+
+The radius of F is that of large samples. Where cells are rare, the set may contain the truth less often than
+it says; the radius for any number of samples (`uncertainty.confidence_radius`) is larger, and its optimum
+tells less.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.priors import generator
+from ldpfrontier.types import FloatArray
+from ldpfrontier.uncertainty.divergence import renyi_divergences
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024.beyond import COVERAGE, FEW_RECORDS
+from papers.lopuhaa2024.catalogue import SET_METHODS
+from papers.lopuhaa2024.experiments import solve
+
+#: Samples of a truth that are drawn at once.
+_BATCH = 1000
+
+_log = logging.getLogger(__name__)
+
+
+def coverage(
+    counts: ArrayLike | pd.DataFrame,
+    *,
+    instance: str,
+    orders: Sequence[float],
+    shares: Sequence[float],
+    added: float,
+    rare: Sequence[float],
+    samples: int,
+    beta: float = 0.05,
+    seed: int,
+) -> pd.DataFrame:
+    """Simulate how often confidence sets contain the truth from which the records were drawn.
+
+    Parameters
+    ----------
+    counts : array_like of whole numbers, shape (a1, a2), or DataFrame
+        Table of counts.
+    instance : str
+        Its name.
+    orders : sequence of float
+        Orders of the divergence, up to 2.
+    shares : sequence of float
+        Samples have so many records as a share of those of the table.
+    added, rare
+        As in `truths`.
+    samples : int
+        How many are drawn per truth and number of records.
+    beta : float
+        The sets have the level 1 - beta.
+    seed : int
+        Root of the random streams.
+
+    Returns
+    -------
+    DataFrame
+        As `beyond.COVERAGE`.
+    """
+    table = np.asarray(counts, dtype=float)
+    rows = []
+    for share in shares:
+        records = max(int(np.rint(table.sum() * share)), 1)
+        for truth, p in truths(table, added, rare, records):
+            rng = generator(seed, f"lopuhaa2024 coverage {truth} {share:g}", table.size, 0)
+            divergences = _sampled_divergences(rng, p, records, samples, orders)
+            for order, method in ((order, method) for order in orders for method in SET_METHODS):
+                # The radius depends on the number of records and of cells alone.
+                any_counts = np.zeros(table.shape)
+                any_counts[0, 0] = records
+                radius = RenyiBall.confidence(any_counts, beta, order, method=method).radius
+                rows.append(
+                    {
+                        "size": " x ".join(map(str, table.shape)),
+                        "instance": instance,
+                        "beta": beta,
+                        "order": order,
+                        "method": method,
+                        "truth": truth,
+                        "records": records,
+                        "radius": radius,
+                        "covered": float((divergences[order] <= radius).mean()),
+                        "samples": samples,
+                    }
+                )
+    return COVERAGE.conform(pd.DataFrame(rows, columns=list(COVERAGE.columns)))
+
+
+def truths(
+    table: FloatArray, added: float, rare: Sequence[float], records: int
+) -> Iterator[tuple[str, FloatArray]]:
+    """Yield distributions of the cells of a table by name: those like the table, and those with rare cells.
+
+    Parameters
+    ----------
+    table : ndarray, shape (a1, a2)
+        Counts, of which the first truth is the distribution: cells without records cannot occur.
+    added : float
+        Records added to every cell for the second truth: every cell can occur.
+    rare : sequence of float
+        Of each of the last truths, how many records are expected in all cells but one together; these cells
+        are equally likely.
+    records : int
+        Of a sample.
+    """
+    yield "like the table", (table / table.sum()).ravel()
+    more = table.ravel() + added
+    yield f"like the table, {added:g} more per cell", more / more.sum()
+    for expected in rare:
+        p = np.full(table.size, min(expected / records, 0.5) / (table.size - 1))
+        p[0] = 1.0 - p[1:].sum()
+        yield f"rare cells, {expected:g} expected in all", p
+
+
+def few_records(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    orders: Sequence[float],
+    mechanisms: Sequence[str],
+    beta: float = 0.05,
+    tolerance: float = 1e-3,
+    max_rounds: int = 300,
+) -> pd.DataFrame:
+    """Compute mechanisms for confidence sets of large samples, and for those of any number of records.
+
+    Parameters
+    ----------
+    counts, epsilons, instance, beta, tolerance, max_rounds
+        As in `experiments.fig2`.
+    orders : sequence of float
+        Orders of the divergence, up to 2.
+    mechanisms : sequence of str
+        Names in the catalogue.
+
+    Returns
+    -------
+    DataFrame
+        As `beyond.FEW_RECORDS`; what is out of reach has no row.
+    """
+    table = np.asarray(counts, dtype=float)
+    rows = []
+    for order, method in ((order, method) for order in orders for method in SET_METHODS):
+        ball = RenyiBall.confidence(table, beta=beta, order=order, method=method)
+        for solution in solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
+            if solution.channel is None:
+                continue
+            rows.append(
+                {
+                    "size": " x ".join(map(str, table.shape)),
+                    "instance": instance,
+                    "beta": beta,
+                    "order": order,
+                    "epsilon": solution.epsilon,
+                    "mechanism": solution.mechanism,
+                    "method": method,
+                    "radius": ball.radius,
+                    "nmi": mutual_information(ball.centre, solution.channel) / entropy(ball.centre),
+                }
+            )
+        _log.info("%s, order %g: %s", instance, order, method)
+    return FEW_RECORDS.conform(pd.DataFrame(rows, columns=list(FEW_RECORDS.columns)))
+
+
+def _sampled_divergences(
+    rng: np.random.Generator, p: FloatArray, records: int, samples: int, orders: Sequence[float]
+) -> dict[float, NDArray[np.float64]]:
+    """Return by order the divergences of samples from their truth, each of shape (samples,)."""
+    found: dict[float, list[FloatArray]] = {order: [] for order in orders}
+    possible = p[p > 0]
+    for first in range(0, samples, _BATCH):
+        drawn = rng.multinomial(records, possible, size=min(_BATCH, samples - first)) / records
+        for order, parts in found.items():
+            parts.append(renyi_divergences(drawn, possible[None], order))
+    return {order: np.concatenate(parts) for order, parts in found.items()}
