@@ -349,7 +349,7 @@ def design_channel(
     h = entropy(prior)
     if h == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
-    radius.check(against if table.useful else "anyone")
+    radius.check(against if table.useful and table.counted else "anyone")
     ball = ball_of(table, beta, order, radius)
     intervals = usual_intervals(table.counts) if ball is not None else None
     odds = odds_of(table, beta, intervals)

@@ -98,8 +98,6 @@ class PracticeSettings:
     advice_cells: int = 16
     #: Values of a column, the rarest ones, of which advice joins pairs.
     advice_values: int = 8
-    #: Share of all records that is spread over all values, for a positive expected distribution.
-    least_expected: float = 1e-4
     #: Share of the least error within which pairs of values are compared by what joining them loses.
     near_ties: float = 0.01
     #: By which share errors of mechanisms may differ among which the error of the sensitive value decides.

@@ -64,6 +64,7 @@ def generate(
     tolerance: float,
     max_rounds: int,
     bound: float = 0.0,
+    most_work: float | None = None,
 ) -> Generated:
     """Minimize phi over the columns of a cone.
 
@@ -79,9 +80,12 @@ def generate(
     max_rounds : int
     bound : float
         A lower bound of phi that is known.
+    most_work : float, optional
+        That of the settings, if it is another one.
     """
     frame, n = problem.frame(vectors), vectors.shape[1]
     inner = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
+    most_work = SETTINGS.most_work if most_work is None else most_work
     gap, work = max(SETTINGS.first_gap, inner), 0.0
     best: Weighted | None = None
     proving: Prices | None = None
@@ -95,7 +99,7 @@ def generate(
         largest = max(float(above.max(initial=0.0)), 0.0) / max(float(prices.lam.sum()), 1e-300)
         end = (SETTINGS.negligible if pricing.exact else SETTINGS.inner_share) * tolerance
         work += weighted.rounds * float(len(vectors)) ** 3
-        last = rounds == max_rounds or (gap <= inner and largest <= end) or work > SETTINGS.most_work
+        last = rounds == max_rounds or (gap <= inner and largest <= end) or work > most_work
         if last or rounds == 1 or largest <= max(SETTINGS.inner_share * tolerance, gap):
             excess = pricing.excess(prices)
             if (proved := problem.bound(prices, excess)) > bound:

@@ -1,9 +1,9 @@
 """A bound on the error over a cone that is not polyhedral, by the extreme rays of larger polyhedral cones.
 
 The least error over a larger cone, which a few cuts make, is a lower bound. It is found by listing the
-extreme rays of that cone. Columns of its best mechanism that are outside of the cone yield new cuts, those
-first that count most, until the bound is close enough. The method is that of cutting planes; rays are listed
-by double description, to which cuts are added.
+extreme rays of that cone. The column of its best mechanism that is outside of the cone and counts most yields
+a new cut, until the bound is close enough: with several cuts at a time, rays become more for the same bound.
+The method is that of cutting planes; rays are listed by double description, to which cuts are added.
 """
 
 from __future__ import annotations
@@ -75,10 +75,11 @@ def outer_bound(problem: Problem, cone: Cone, inner: FloatArray, phi: float, tol
             cuts = cone.separate(columns, exact=True)
             outside = np.einsum("mpx,mx->mp", cuts, columns) / np.abs(cuts).max(axis=2)
             score = theta * np.maximum(outside.max(axis=1), 0.0)
-            for i in np.argsort(-score, kind="stable")[: SETTINGS.outer_cuts]:
-                most = np.argsort(-outside[i], kind="stable")[: SETTINGS.cuts_of_column]
-                for row in coarse(cuts[i][most[outside[i][most] > SETTINGS.equality]]):
-                    rays.cut(row)
+            i = int(score.argmax())
+            most = int(outside[i].argmax())
+            if outside[i, most] <= SETTINGS.equality:  # all columns are inside
+                break
+            rays.cut(coarse(cuts[i, most : most + 1])[0])
     except Intractable as error:
         fell_back(f"the bound of fewer cuts, as rays became too many: {one_line(error)}")
     return best

@@ -71,6 +71,8 @@ class EstimationSettings:
     #: Cubes of numbers of columns, over all steps of all masters, after which no more columns are looked for:
     #: about half a minute.
     most_work: float = 4e11
+    #: The same for staircase columns, whose pricing costs little.
+    most_staircase_work: float = 2e12
     #: New columns of a round, for each input.
     new_columns: int = 8
     #: Staircase columns that are priced at once.
@@ -127,13 +129,9 @@ class EstimationSettings:
     #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.
     outer_tolerance: float = 1e-2
     #: Rays of a larger cone, in double description; seconds.
-    max_outer_rays: int = 30_000
+    max_outer_rays: int = 60_000
     #: Larger cones of one bound.
-    outer_rounds: int = 40
-    #: Columns cut off from each.
-    outer_cuts: int = 6
-    #: Cuts of such a column.
-    cuts_of_column: int = 1
+    outer_rounds: int = 400
     #: The gap of each of these cones, as a share of that asked for.
     outer_share: float = 0.2
     #: Binary digits of the coefficients of a cut.

@@ -248,7 +248,8 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds
             bound = max(bound, relaxed_bound(problem, ratio, enough))
         if bound >= enough:
             return Found(forms[best], bound, 0, best)
-        found = generate(problem, vectors, pricing, tolerance, max_rounds, bound)
+        limits = max_rounds, bound, SETTINGS.most_staircase_work
+        found = generate(problem, vectors, pricing, tolerance, *limits)
     if time_is_up():  # weights need not be those of a channel yet
         return Found(forms[best], bound, 0, best)
     forms[GENERATED] = found.weighted.channel(SETTINGS.dropped * tolerance)
