@@ -37,18 +37,17 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
     kinds = f"{len(table.rows)} values of {_named(table.sensitive)}"
     if table.useful:
         kinds += f", {len(table.columns)} of {_named(table.useful)}"
-    head = f"{table.records:,} records of {visible(shortened(table.source, NAME))}: {kinds}."
-    public = "It contains the counts of the table, which are public then."
+    origin = f"{table.records:,} records of {visible(shortened(table.source, NAME))}"
+    counts = "It contains the counts of the table, which are public then."
     if not table.counted:
-        head = f"Without a table, as if all values were equally frequent: {kinds}."
-        public = "It contains no counts."
+        origin, counts = "No table; all values are taken to be as frequent", "It contains no counts."
     parts = [
-        head,
+        f"{origin}: {kinds}.",
         *listed_values(table.attributes, table.labels, WIDTH),
         _precision(made, best, error),
         _chances(private),
         _useful(private),
-        f"Written: {visible(written)} and the files beside it. {public}",
+        f"Written: {visible(written)} and the files beside it. {counts}",
         f"Next: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv",
     ]
     return "\n".join(
