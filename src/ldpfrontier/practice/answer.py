@@ -48,12 +48,14 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
         _chances(private),
         _useful(private),
         f"Written: {visible(written)} and the files beside it. {counts}",
-        f"Next: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv",
     ]
-    return "\n".join(
-        textwrap.fill(part, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        for part in parts
-        if part
+    return (
+        "\n".join(
+            textwrap.fill(part, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+            for part in parts
+            if part
+        )
+        + f"\nNext: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv"
     )
 
 
@@ -117,8 +119,9 @@ def _chances(private: PrivateChannel) -> str:
             f"{first} {_raised(p, levels.anyone)} with a report, whatever somebody knows or believes.{more}"
         )
     limits = [_raised(p, level) for level in (levels.outsider, levels.acquaintance, levels.insider)]
-    if len(set(limits)) == 1:
-        return f"{first} {limits[0]} with a report, for whoever knows nothing, something or all of {useful}."
+    if private.protects == "acquaintance" or len(set(limits)) == 1:
+        # That level holds for those who know nothing, too, over the distributions that it is about.
+        return f"{first} {limits[1]} with a report, for whoever knows nothing, something or all of {useful}."
     return (
         f"{first} {limits[0]} with a report for whoever knows nothing else, {limits[1]} for whoever knows"
         f" something about {useful}, {limits[2]} for whoever knows it."
