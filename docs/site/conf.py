@@ -89,6 +89,15 @@ html_css_files = ["site.css"]
 html_copy_source = False
 
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#|mailto:)([^)\s#]+)(#[^)\s]*)?\)")
+
+#: What the theme leaves to be said for those who do not see the page or use no mouse: the level of a heading,
+#: and that blocks which are scrolled can be reached with the keyboard.
+ACCESSIBLE = {
+    'role="heading"': 'role="heading" aria-level="2"',
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+}
+
 DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NODE = r"(\w+)(?:[\[(]+(.+?)[\])]+)?"
 ARROW = re.compile(rf"{NODE} -->(?:\|(.+?)\|)? {NODE}")
@@ -97,6 +106,8 @@ ARROW = re.compile(rf"{NODE} -->(?:\|(.+?)\|)? {NODE}")
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect what follows with Sphinx."""
     app.connect("source-read", read)
+    # After the theme, which makes the side bar.
+    app.connect("html-page-context", make_accessible, priority=900)
     inline, block = (formula, None), (displayed, None)
     app.add_html_math_renderer("mathml", inline_renderers=inline, block_renderers=block)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -113,6 +124,14 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
             for caption, group in GROUPS.items()
         )
     source[0] = reference(text) if page == "docs/api" else text
+
+
+def make_accessible(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Say in the text and in the side bar of a page what the theme leaves out."""
+    for name in ("body", "furo_navigation_tree"):
+        for found, wanted in ACCESSIBLE.items():
+            if name in context:
+                context[name] = context[name].replace(found, wanted)
 
 
 def link(folder: Path, words: str, target: str, fragment: str | None) -> str:
@@ -165,5 +184,5 @@ def formula(writer: Any, node: nodes.math) -> None:
 
 def displayed(writer: Any, node: nodes.math_block) -> None:
     """Write a formula of its own as MathML."""
-    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    writer.body.append(f'<div class="math" tabindex="0">{convert(node.astext(), display="block")}</div>')
     raise nodes.SkipNode

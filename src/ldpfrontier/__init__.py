@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         subset_selection,
     )
     from ldpfrontier.optimal.association import optimal_association
-    from ldpfrontier.optimal.estimation.error import estimation_error
+    from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
     from ldpfrontier.optimal.estimation.fewer_outputs import with_fewer_outputs
     from ldpfrontier.optimal.estimation.solve import optimal_estimation
     from ldpfrontier.optimal.estimation.worst_error import worst_estimation_error
@@ -144,6 +144,7 @@ __all__ = [
     "projective_geometry_response",
     "quaternary_mechanism",
     "randomized_response",
+    "rate_target",
     "read_channel",
     "read_count_table",
     "rldp_epsilon",
@@ -202,6 +203,7 @@ _HOMES = {
     "estimate_distribution": "practice.estimation",
     "estimate_rates": "practice.rates",
     "estimation_error": "optimal.estimation.error",
+    "rate_target": "optimal.estimation.error",
     "with_fewer_outputs": "optimal.estimation.fewer_outputs",
     "worst_estimation_error": "optimal.estimation.worst_error",
     "geometric_mechanism": "mechanisms",

@@ -166,6 +166,7 @@ def good(tmp_path_factory):
             "tolerance": 1e-3,
             "max_rounds": 9,
         },
+        "rate_target": {"prior": np.array([[0.25, 0.1], [0.25, 0.4]])},
         "estimation_error": {"channel": channel, "prior": PRIOR, "target": np.eye(3)},
         "with_fewer_outputs": {
             "channel": l.subset_selection(3, 1.0),

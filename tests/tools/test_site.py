@@ -21,6 +21,7 @@ class Page(HTMLParser):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path, self.links, self.loaded, self.places = path, [], [], {""}
+        self.scrolled, self.headings = [], []
         self.text, self.formulas, self.displayed, self._inside = "", 0, 0, 0
         self.feed(path.read_text(encoding="utf-8"))
 
@@ -29,6 +30,11 @@ class Page(HTMLParser):
         self.places.add(given.get("id", ""))
         self.formulas += tag == "math"
         self.displayed += tag == "math" and given.get("display") == "block"
+        classes = (given.get("class") or "").split()
+        if tag == "pre" or (tag == "div" and {"table-wrapper", "math"} & {*classes}):
+            self.scrolled.append(given.get("tabindex"))
+        if given.get("role") == "heading":
+            self.headings.append(given.get("aria-level"))
         self._inside += tag in ("code", "pre", "math", "script", "style")
         if tag == "a" and "href" in given:
             self.links.append(given["href"])
@@ -89,6 +95,15 @@ def test_every_page_of_the_repository_is_on_the_site(site):
     for page in kept:
         name = str(page.relative_to(ROOT).with_suffix(""))
         assert any(path.endswith(f"/{name}") for path in made), name
+
+
+def test_what_is_scrolled_is_reached_by_the_keyboard_and_headings_have_a_level(site):
+    """The rules aria-required-attr and scrollable-region-focusable of axe, which the theme fails."""
+    assert sum(len(page.scrolled) for page in site.values()) > 150
+    for path, page in site.items():
+        assert {*page.scrolled} <= {"0"}, path
+        assert {*page.headings} <= {"2"}, path
+    assert sum(len(page.headings) for page in site.values()) > 100
 
 
 def test_formulas_are_set(site):

@@ -112,12 +112,6 @@ def best_fallback(
     return certified(best, utility(best), bound, tolerance, noise=SETTINGS.bound_noise)
 
 
-def with_floor(centre: FloatArray, floor: float) -> FloatArray:
-    """Return a distribution whose positive cells have at least a given probability, before normalization."""
-    raised = np.where(centre > 0, np.maximum(centre, floor), 0.0)
-    return np.asarray(raised / raised.sum())
-
-
 def scaled_down(
     fine: Optimum, centre: FloatArray, lower: FloatArray, epsilon: float, *, distinct: bool
 ) -> tuple[Channel, float]:

@@ -28,7 +28,6 @@ from ldpfrontier.optimal.degenerate_inputs import (
     perturbed_bounds,
     scaled_down,
     solve_or_none,
-    with_floor,
 )
 from ldpfrontier.optimal.exact.joint_ascent import ascended_mechanism
 from ldpfrontier.optimal.exact.separation import Oracle, Pairs
@@ -319,8 +318,6 @@ def _within_simplex(
     channels = [] if start is None else [start]
     if polyopt is not None:
         channels.append(polyopt.channel)
-    else:
-        channels += _polyopt_with_floors(centre, lower, epsilon, distinct, tolerance, max_rounds)
     found = best_fallback(centre, epsilon, channels, distinct=distinct, tolerance=tolerance, bound=bound)
     return replace(found, method=choose("any robust").method() if polyopt is None else polyopt.method)
 
@@ -371,18 +368,6 @@ def _polyopt(
     utility = MutualInformation(centre)
     channel = max((c for c in (scaled, start) if c is not None), key=utility)
     return certified(channel, utility(channel), bound, tolerance, fine.iterations, method=fine.method)
-
-
-def _polyopt_with_floors(
-    centre: FloatArray, lower: FloatArray, epsilon: float, distinct: bool, tolerance: float, max_rounds: int
-) -> list[Channel]:
-    """Solve PolyOpt for distributions whose cells differ by less; the class does not depend on them."""
-    solved = (
-        _polyopt(with_floor(centre, floor), lower, epsilon, pairs, tolerance, max_rounds, None)
-        for floor in SETTINGS.cell_floors
-        for pairs in {False, distinct}
-    )
-    return [optimum.channel for optimum in solved if optimum is not None]
 
 
 def _beyond_simplex(

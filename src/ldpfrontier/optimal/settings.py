@@ -34,8 +34,6 @@ class OptimalSettings:
     #: Reduced cost, relative to H(X), that counts as positive. What the response loses when it is not optimal
     #: decays as e^-eps, so a threshold is looked for up to 20 nats only, where the loss is still 1e-9.
     positive_reduced_cost: float = 1e-11
-    #: Least positive cells of the distributions for which an LP is tried again after it has failed.
-    cell_floors: tuple[float, ...] = (1e-8, 1e-5)
 
     # Tuning.
     #: Rounds over distinct pairs of an unconditional optimum, times the cube of the cells: some ten minutes.

@@ -28,6 +28,9 @@ from ldpfrontier.types import FloatArray, IntArray
 from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RadiusMethod, RenyiBall
 
+#: For whom a level holds that depends on nothing else.
+ANYONE = "whatever anyone knows or believes about the person"
+
 Attacker = Literal["outsider", "insider", "acquaintance", "anyone"]
 
 #: The attackers from whom a design can protect, the weakest first: protection from one includes those before.
@@ -182,7 +185,7 @@ def scope_of(
 ) -> str:
     """Return whom a level holds for, in words."""
     if not useful or beta is None or order is None or intervals is None or against == "anyone":
-        return "whatever anyone knows or believes about the person"
+        return ANYONE
     known, confidence = said(useful), f"confidence {1.0 - beta:g}"
     if against == "acquaintance":
         return (
@@ -193,10 +196,16 @@ def scope_of(
     times = "" if radius.factor == 1.0 else f", {radius.factor:g} times the radius"
     outsider = (
         "for someone who knows nothing else about the person, under every distribution in F"
-        f" ({confidence} {_RADII[radius.method]}, order {order:g}{times})"
+        f" ({confidence} {_RADII[radius.method]}{'' if order == 2.0 else f', Rényi order {order:g}'}{times})"
     )
     insider = f", and for someone who knows the person's {known}"
     return outsider if against == "outsider" else outsider + insider
+
+
+def _upwards(level: float) -> float:
+    """Return a level with two decimals, or two digits, that is not below it by more than rounding."""
+    digits = max(2, 1 - math.floor(math.log10(level))) if 0.0 < level < math.inf else 2
+    return level if math.isinf(level) else math.ceil(level * 10.0**digits - 1e-6) / 10.0**digits
 
 
 def promise_of(level: float, sensitive: Label, scope: str) -> str:
@@ -214,5 +223,5 @@ def promise_of(level: float, sensitive: Label, scope: str) -> str:
     factor = math.exp(min(level, 700.0))
     return (
         f"A report changes the odds between any two values of {said(sensitive)} by at most a factor"
-        f" of {factor:.4g} (level {level:.6f}), {scope}."
+        f" of {factor:.4g} (level {_upwards(level):g}), {scope}."
     )

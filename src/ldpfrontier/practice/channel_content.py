@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ldpfrontier.numerics.arguments import as_count, excerpt
-from ldpfrontier.practice.records import Label
+from ldpfrontier.practice.counts import CountTable
+from ldpfrontier.practice.records import Label, check_columns
 from ldpfrontier.types import IntArray
 
 
@@ -81,6 +82,25 @@ def counts(value: Any) -> IntArray:
         raise ValueError("counts has rows of different lengths; they must be equally long.")
     allowed = "a whole number, 0 to 2^53"
     return np.array([[as_count(n, "A count", allowed, most=2**53) for n in row] for row in value])
+
+
+def table(value: Any) -> CountTable:
+    """Return the table that a channel was designed from; without counts, nothing was counted.
+
+    Raises
+    ------
+    ValueError
+    """
+    names = ("source", "sha256", "sensitive", "useful", "rows", "columns", "counts")
+    design = members(value, "The design", names)
+    sensitive, useful = (texts(design[name], name) for name in ("sensitive", "useful"))
+    check_columns(sensitive, useful, None)
+    rows = labels(design["rows"], "rows", len(sensitive))
+    columns = labels(design["columns"], "columns", len(useful))
+    counted = design["counts"] is not None
+    found = counts(design["counts"] if counted else [[1] * len(columns)] * len(rows))
+    source, sha256 = (text(design[name], name) for name in ("source", "sha256"))
+    return CountTable(sensitive, useful, rows, columns, found, source, sha256, counted)
 
 
 def weights(value: Any) -> IntArray:

@@ -20,6 +20,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_number, check_choice
 from ldpfrontier.practice import channel_content as content_of
 from ldpfrontier.practice.attackers import (
+    ANYONE,
     ATTACKERS,
     Attacker,
     Levels,
@@ -30,7 +31,7 @@ from ldpfrontier.practice.attackers import (
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.csv_text import csv_text
 from ldpfrontier.practice.population import USUAL_RADIUS, Radius, ball_of, odds_of, usual_intervals
-from ldpfrontier.practice.records import Label, as_path, check_columns, said
+from ldpfrontier.practice.records import Label, as_path, said
 from ldpfrontier.practice.sampling import (
     BITS,
     check_weights,
@@ -157,6 +158,8 @@ class PrivateChannel:
         said_of, levels, useful = self.certificate, self.certificate.levels, self.table.useful
         stated = said_of.beta, said_of.order, said_of.intervals, said_of.radius
         scope = scope_of(self.protects, useful, *stated)
+        if levels.record <= said_of.epsilon:
+            return promise_of(levels.record, self.table.attributes, ANYONE)
         promised = promise_of(levels.against(self.protects), self.table.sensitive, scope)
         if not useful or self.protects not in ("outsider", "insider"):
             return promised
@@ -392,36 +395,18 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
     content_of.members(
         content, "The file", ("format", "version", "certificate", "design", "outputs", "bits", "weights")
     )
-    design = content_of.members(
-        content["design"],
-        "The design",
-        ("source", "sha256", "sensitive", "useful", "rows", "columns", "counts"),
-    )
-    sensitive, useful = (content_of.texts(design[name], name) for name in ("sensitive", "useful"))
-    check_columns(sensitive, useful, None)
-    rows = content_of.labels(design["rows"], "rows", len(sensitive))
-    columns = content_of.labels(design["columns"], "columns", len(useful))
-    counted = design["counts"] is not None
-    table = CountTable(
-        sensitive,
-        useful,
-        rows,
-        columns,
-        content_of.counts(design["counts"] if counted else [[1] * len(columns)] * len(rows)),
-        content_of.text(design["source"], "source"),
-        content_of.text(design["sha256"], "sha256"),
-        counted,
-    )
+    table = content_of.table(content["design"])
     stated = content["certificate"]
     if content["version"] == FORMER_VERSION:
         stated = _renewed(stated, table)
     private = PrivateChannel(table, content_of.weights(content["weights"]), _certificate(stated))
-    if not counted and (private.certificate.beta is not None or private.certificate.against != "anyone"):
+    if not table.counted and (
+        private.certificate.beta is not None or private.certificate.against != "anyone"
+    ):
         raise ValueError("counts is None; it must be a list of rows unless the channel protects from anyone.")
     if content["bits"] != BITS or content["outputs"] != list(private.outputs):
         raise ValueError("its outputs do not match its weights.")
-    # Out of range, they have no set and no intervals.
-    _ = private.ball, private.odds
+    _ = private.ball, private.odds  # refused where they are out of range
     return private
 
 
@@ -460,7 +445,6 @@ def _certificate(content: Any) -> Certificate:
     if len({values[name] is None for name in ("beta", "order", "intervals")}) > 1:
         raise ValueError("beta, order and intervals belong together; either all are null or none.")
     values["radius"] = Radius(**content_of.members(values["radius"], "radius", ("method", "factor")))
-    values["radius"].check(values["against"])
     if values["intervals"] is not None:
         check_choice(values["intervals"], "intervals", get_args(IntervalMethod))
     return Certificate(**values)

@@ -114,6 +114,7 @@ def design(options: argparse.Namespace) -> int:
     """Design a channel."""
     from ldpfrontier.numerics.deadline import time_limit
     from ldpfrontier.practice.advice import advice_text, too_few
+    from ldpfrontier.practice.answer import answer_text
     from ldpfrontier.practice.binning import parsed_bins
     from ldpfrontier.practice.channel_file import written_files
     from ldpfrontier.practice.counts import count_records, read_count_table
@@ -147,7 +148,7 @@ def design(options: argparse.Namespace) -> int:
     if not options.spreadsheet:
         _warn_of_formulas(cell for label in (table.attributes, *table.labels) for cell in label)
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
-    choice["records"] = options.records
+    choice |= {"records": options.records, "precise": options.precise}
     named, own, cones = _own_functions(options)
     choice["radius"] = Radius(options.confidence_method, options.radius_factor)
     epsilon, most = options.epsilon, options.max_seconds
@@ -186,13 +187,16 @@ def design(options: argparse.Namespace) -> int:
     if options.json:
         print(design_json(made, best, private, list(map(str, paths))))
         return 0
-    print(design_text(made, best, options.error or USUAL_ERROR))
+    print(answer_text(made, best, private, options.error or USUAL_ERROR, options.out) + no_picture)
+    if not (options.details or options.compare):
+        return 0
+    print("\n" + design_text(made, best, options.error or USUAL_ERROR))
     print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {epsilon:g}.")
     for words in (private.promise(), choice_text(made, best)):
         print(wrapped(words) + "\n" if words else "", end="")
     if few := too_few(made, best, None if options.epsilon is options.utility is None else options.error):
         print("\n" + advice_text(few) + "\n")
-    print(wrapped(f"Files written: {', '.join(map(str, paths))}.") + no_picture)
+    print(wrapped(f"Files written: {', '.join(map(str, paths))}."))
     print("\n" + wrapped(public_text(table, options.out)))
     return 0
 

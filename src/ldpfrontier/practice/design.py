@@ -14,6 +14,7 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
+from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimum import Method as OptimumMethod
 from ldpfrontier.optimum import Optimum, keeps_time_limit
@@ -48,6 +49,9 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 Purpose = Literal["frequencies", "information"]
 
+#: What has to be precise: frequencies of whole records, of sensitive or useful values, or rates of S by U.
+Precise = Literal["cells", "S", "U", "rates"]
+
 #: Mechanisms that are solved on large tables only if they are asked for: they may take minutes.
 SLOW = ("polyopt", "exact", "association", "frequencies")
 
@@ -80,6 +84,8 @@ class Candidate:
         Root mean square errors of the unbiased estimates of the frequencies of all of a record, of what is
         sensitive and of what is useful (the first alone if nothing is); NaN if the channel does not show
         some of them.
+    rates : float
+        That of the rates of sensitive values given useful ones, for many reports; NaN if not all are shown.
     note : str
     method : str
         What an optimum was found with (`Optimum.method`), in one line; empty for a closed form.
@@ -94,6 +100,7 @@ class Candidate:
     guesses: tuple[Guess, ...] = ()
     rank: int = 0
     errors: tuple[float, ...] = ()
+    rates: float = math.nan
     note: str = ""
     method: str = ""
 
@@ -124,6 +131,8 @@ class Design:
     candidates : list of Candidate
     bound : float
         No mechanism of this level has a larger normalized mutual information.
+    precise : {"cells", "S", "U", "rates"}
+        What has to be precise.
     radius : Radius
         Of F.
     """
@@ -137,6 +146,7 @@ class Design:
     records: int
     candidates: list[Candidate]
     bound: float
+    precise: Precise = "cells"
     radius: Radius = USUAL_RADIUS
 
     @cached_property
@@ -149,14 +159,21 @@ class Design:
         """The intervals of the odds ratios."""
         return odds_of(self.table, self.beta, self.intervals)
 
+    def error_of(self, candidate: Candidate) -> float:
+        """Return the root mean square error of what has to be precise; NaN if it cannot be estimated."""
+        if self.precise == "rates":
+            return candidate.rates
+        place = ("cells", "S", "U").index(self.precise)
+        return candidate.errors[place] if len(candidate.errors) > place else math.nan
+
     def best(self, purpose: Purpose = "frequencies") -> Candidate:
         """Return the best candidate that has the required level.
 
         Parameters
         ----------
         purpose : {"frequencies", "information"}
-            Choose the smallest error of the frequencies of whole records, or the largest information. Of
-            errors that are nearly equal, that of the sensitive value decides.
+            Choose the smallest error of what has to be precise, or the largest information. Of errors that
+            are nearly equal, that of the sensitive value decides.
 
         Raises
         ------
@@ -167,7 +184,7 @@ class Design:
             raise ValueError(f"The purpose is {purpose!r}; allowed are {', '.join(get_args(Purpose))}.")
         usable = [c for c in self.candidates if c.channel is not None and c.private]
         if purpose == "frequencies":
-            usable = [c for c in usable if math.isfinite(c.error)]
+            usable = [c for c in usable if math.isfinite(self.error_of(c))]
         if not usable:
             why = "; ".join(
                 f"{c.name}: {c.note or 'it is not private, or its rank is too small'}"
@@ -176,11 +193,13 @@ class Design:
             raise ValueError(f"No mechanism is left to choose from ({why}).")
         if purpose == "information":
             return max(usable, key=lambda c: c.nmi)
-        most = min(c.error for c in usable) * (1.0 + SETTINGS.near_tie)
-        return min((c for c in usable if c.error <= most), key=lambda c: c.errors[min(1, len(c.errors) - 1)])
+        most = min(map(self.error_of, usable)) * (1.0 + SETTINGS.near_tie)
+        near = [c for c in usable if self.error_of(c) <= most]
+        place = 0 if self.precise == "S" or not self.table.useful else 1
+        return min(near, key=lambda c: math.inf if math.isnan(c.errors[place]) else c.errors[place])
 
     def reports_for(self, candidate: Candidate, error: float) -> float:
-        """Return how many reports give the frequencies of records a root mean square error.
+        """Return how many reports give what has to be precise a root mean square error.
 
         Parameters
         ----------
@@ -193,9 +212,10 @@ class Design:
         float
             A whole number; inf if the frequencies cannot be estimated.
         """
-        if not math.isfinite(candidate.error):
+        own = self.error_of(candidate)
+        if not math.isfinite(own):
             return math.inf
-        return max(math.ceil(self.records * (candidate.error / error) ** 2), 1)
+        return max(math.ceil(self.records * (own / error) ** 2), 1)
 
     def private(self, candidate: Candidate) -> PrivateChannel:
         """Return a candidate as a channel that can be sampled, with its level verified.
@@ -238,6 +258,7 @@ def design_channel(
     own: Mapping[str, OwnFunction] | None = None,
     cones: Mapping[str, OwnFunction] | None = None,
     purpose: Purpose | None = None,
+    precise: Precise = "cells",
     beta: float = 0.05,
     order: float = 2.0,
     records: int | None = None,
@@ -275,6 +296,9 @@ def design_channel(
         What the mechanism is for. For frequencies, the design of the least error is computed for the promise
         (`optimal_estimation`), beside the closed form of LDP with the least error; for information, the other
         mechanisms are. By default all are.
+    precise : {"cells", "S", "U", "rates"}
+        What the design for frequencies makes precise: the frequencies of whole records, of the sensitive or
+        the useful values, or the rates of sensitive values given useful ones (`rate_target`).
     beta, order : float
         As in `RenyiBall.confidence`; beta is also that of the intervals of odds ratios, which are exact ones,
         or normal ones on tables for which that takes long.
@@ -318,16 +342,21 @@ def design_channel(
         asked_for: Sequence[str] = ()
     else:
         asked_for = mechanisms or ()
+    check_choice(precise, "precise", get_args(Precise))
+    if precise != "cells" and not table.useful:
+        raise ValueError(f"precise is {precise!r}; without useful columns, only cells can be precise.")
     prior = table.distribution
     h = entropy(prior)
     if h == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
-    radius.check(against if table.useful else "anyone")
+    radius.check(against if table.useful and table.counted else "anyone")
     ball = ball_of(table, beta, order, radius)
     intervals = usual_intervals(table.counts) if ball is not None else None
     odds = odds_of(table, beta, intervals)
     expected = table_prior(table).reshape(prior.shape)
-    problem = Problem(prior, expected, ball, odds, epsilon, against if table.useful else "anyone")
+    target = {"cells": None, "S": "sensitive", "U": "useful"}.get(precise, rate_target(expected))
+    whom = against if table.useful else "anyone"
+    problem = Problem(prior, expected, ball, odds, epsilon, whom, target)
     bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
     found_by_name = dict[str, Candidate]()
     # What takes longest is the last, so that a time limit cuts that short and nothing else.
@@ -362,8 +391,23 @@ def design_channel(
     beta_of, order_of = (beta, order) if ball is not None else (None, None)
     candidates = [found_by_name[name] for name in methods if name in found_by_name]
     return Design(
-        table, epsilon, problem.against, beta_of, order_of, intervals, records, candidates, bound / h, radius
+        table,
+        epsilon,
+        problem.against,
+        beta_of,
+        order_of,
+        intervals,
+        records,
+        candidates,
+        bound / h,
+        precise,
+        radius,
     )
+
+
+def _rate_error(channel: Channel, problem: Problem, records: int) -> float:
+    error = estimation_error(channel, problem.expected, rate_target(problem.expected))
+    return math.sqrt(error / problem.prior.size / records) if math.isfinite(error) else math.nan
 
 
 def _noteworthy(found: Optimum | BudgetSplit) -> OptimumMethod:
@@ -392,4 +436,5 @@ def _measured(
         guesses=best_guesses(channel, table.distribution) if table.useful else (),
         rank=linear.rank,
         errors=tuple(math.sqrt(square) for square in squares),
+        rates=_rate_error(channel, problem, records) if table.useful else math.nan,
     )

@@ -14,7 +14,7 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimum import keeps_time_limit
 from ldpfrontier.practice.attackers import Attacker
 from ldpfrontier.practice.counts import CountTable
-from ldpfrontier.practice.design import design_channel
+from ldpfrontier.practice.design import Precise, design_channel
 from ldpfrontier.practice.methods import attacker_of
 from ldpfrontier.practice.population import USUAL_RADIUS, Radius
 from ldpfrontier.practice.records import as_text
@@ -29,6 +29,7 @@ def least_epsilon(
     error: float | None = None,
     against: Attacker | None = None,
     mechanism: str | None = None,
+    precise: Precise = "cells",
     beta: float = 0.05,
     order: float = 2.0,
     records: int | None = None,
@@ -52,6 +53,8 @@ def least_epsilon(
         The root mean square error of the frequencies of records to reach, in (0, 1), instead of a utility.
     against, beta, order, records, radius
         As in `design_channel`.
+    precise : {"cells", "S", "U", "rates"}
+        What has the error, as in `design_channel`.
     mechanism : str, optional
         By default the mechanism that is best for the aim.
     progress : callable, optional
@@ -89,7 +92,14 @@ def least_epsilon(
     h = entropy(table.distribution)
 
     designed = partial(
-        design_channel, table, against=against, beta=beta, order=order, records=records, radius=radius
+        design_channel,
+        table,
+        against=against,
+        precise=precise,
+        beta=beta,
+        order=order,
+        records=records,
+        radius=radius,
     )
 
     def reached(step: int) -> bool:
@@ -99,12 +109,12 @@ def least_epsilon(
         if error is None and min(optimal_nonrobust(table.distribution, level).upper_bound / h, 1.0) < aim:
             return False
         made = (designed(level, mechanisms=[name]) for name in names)
-        found = (c for design in made for c in design.candidates if c.private)
+        found = ((c, design.error_of(c)) for design in made for c in design.candidates if c.private)
         # One after the other: the last one takes longest, and mostly the first one tells.
-        for c in found:
-            if error is not None and math.isfinite(c.error):
-                errors[step] = min(c.error, errors.get(step, math.inf))
-            if c.nmi >= aim if error is None else c.error <= aim:
+        for c, own in found:
+            if error is not None and math.isfinite(own):
+                errors[step] = min(own, errors.get(step, math.inf))
+            if c.nmi >= aim if error is None else own <= aim:
                 return True
         check_time()  # what was cut short might have reached it
         return False

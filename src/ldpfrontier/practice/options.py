@@ -16,7 +16,7 @@ _DESCRIPTION = (
     " reports, audit it, and check certificates."
 )
 
-_DESIGN = r"""Compare the mechanisms that are suitable for a table, and write the best one to a file.
+_DESIGN = r"""Compute the mechanism that is best for a table, and write it to a file.
 
 A privacy level L means that a report changes the odds between any two
 sensitive values by at most a factor e^L for the attacker who reads it. --against
@@ -116,6 +116,12 @@ def _contradiction(options: argparse.Namespace) -> str:
         return "--memo and --id must be given together: the file of reports and the column of ids"
     if options.command == "design" and options.epsilon is options.utility is options.error is None:
         return "one of --epsilon, --utility and --error is needed"
+    if options.command == "design" and options.utility is not None and options.purpose == "frequencies":
+        return "--utility is a share of information, and goes with --for information"
+    if options.command == "design" and options.purpose is None:
+        options.purpose = "frequencies" if options.utility is None else "information"
+    if options.command == "design" and options.purpose == "information" and options.precise != "cells":
+        return "--precise is about frequencies, and does not go with --for information or --utility"
     if options.command == "design" and options.values and (options.missing or options.count):
         return "--missing and --count are about a table; with --values there is none"
     if options.command == "design" and options.data is not None and options.count is not None:
@@ -180,13 +186,24 @@ def _design_options(one: argparse.ArgumentParser) -> None:
         " at which the number of reports in --records gives this error",
     )  # fmt: skip
     one.add_argument(
-        "--for", dest="purpose", choices=["frequencies", "information"], default="frequencies",
+        "--for", dest="purpose", choices=["frequencies", "information"],
         help="compute the mechanism with the smallest error of estimated frequencies, or the one whose"
-        " reports carry the most information (default: frequencies)",
+        " reports carry the most information (default: frequencies; with --utility, information)",
+    )  # fmt: skip
+    one.add_argument(
+        "--precise", choices=["cells", "S", "U", "rates"], default="cells",
+        help="what the estimates have to be precise for, and --error refers to: the frequencies of whole"
+        " records, of sensitive values, of useful values, or the rates of sensitive values given useful ones"
+        " (default: cells)",
     )  # fmt: skip
     one.add_argument(
         "--compare", action="store_true",
         help="compute all mechanisms that are suitable, and print tables that compare them",
+    )  # fmt: skip
+    one.add_argument(
+        "--details", action="store_true",
+        help="print the values, the levels and errors of what was computed, the promise, and what would help"
+        " if the reports are too few",
     )  # fmt: skip
     one.add_argument(
         "--mechanism", metavar="NAME",
@@ -268,8 +285,9 @@ def _estimate_options(three: argparse.ArgumentParser) -> None:
     _column_option(three)
     _confidence_option(three, "each interval")
     three.add_argument(
-        "--simultaneous", action="store_true", help="let --confidence apply to all intervals together"
-    )
+        "--simultaneous", action="store_true",
+        help="let --confidence apply to all frequencies together, and to all rates and comparisons together",
+    )  # fmt: skip
     three.add_argument("--out", metavar="CSV", help="write the estimates to this file")
     _spreadsheet_option(three)
     _printing_options(three)

@@ -19,17 +19,9 @@ from typing import Any
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.cones import (
-    Cone,
-    PolyhedralCone,
-    conditional_cone,
-    local_cone,
-    unconditional_cone,
-)
+from ldpfrontier.cones import Cone, PolyhedralCone
 from ldpfrontier.numerics.arguments import check_callable, excerpt
 from ldpfrontier.optimal.estimation.solve import optimal_estimation
-from ldpfrontier.optimal.exact.association_cone import AssociationCone
-from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.practice.attackers import measured_levels
@@ -153,7 +145,7 @@ def _informative(name: str, function: OwnFunction) -> Callable[[Problem], Optimu
     def solve(problem: Problem) -> Optimum:
         cone = _cone(name, function, problem)
         best = _solved(
-            name, lambda: optimal_mechanism(MutualInformation(problem.prior), cone & _promised(problem))
+            name, lambda: optimal_mechanism(MutualInformation(problem.prior), cone & problem.cone())
         )
         return _inside(name, cone, best)
 
@@ -163,9 +155,8 @@ def _informative(name: str, function: OwnFunction) -> Callable[[Problem], Optimu
 def _precise(name: str, function: OwnFunction) -> Callable[[Problem], Optimum]:
     def solve(problem: Problem) -> Optimum:
         cone = _cone(name, function, problem)
-        expected = problem.prior + SETTINGS.least_expected / problem.prior.size
-        both = cone & _promised(problem)
-        best = _solved(name, lambda: optimal_estimation(expected / expected.sum(), both))
+        both = cone & problem.cone()
+        best = _solved(name, lambda: optimal_estimation(problem.expected, both))
         return _inside(name, cone, best)
 
     return solve
@@ -182,19 +173,6 @@ def _cone(name: str, function: OwnFunction, problem: Problem) -> Any:
             f" values of a record, {problem.joint.size}."
         )
     return cone
-
-
-def _promised(problem: Problem) -> Any:
-    """Return the columns that keep the promise of the design."""
-    shape, level = _shape(problem), problem.epsilon
-    if shape[1] == 1:
-        return local_cone(shape[0], level)
-    if problem.against == "anyone" or problem.ball is None or problem.odds is None:
-        return unconditional_cone(shape, level)
-    if problem.against == "acquaintance":
-        return AssociationCone(problem.odds, level)
-    over = robust_cone(problem.ball, level)
-    return over if problem.against == "outsider" else over & conditional_cone(shape, level)
 
 
 def _solved(name: str, solve: Callable[[], Optimum]) -> Optimum:

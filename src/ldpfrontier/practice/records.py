@@ -286,6 +286,11 @@ def _check_number(
     values = {name: {label[place] for label in found} for place, name in enumerate(columns)}
     name = max(values, key=lambda name: len(values[name]))
     advice = numeric_hint(name, values[name]) or "Merge values into groups first."
+    if len(columns) > 2:
+        advice += (
+            " Or design a channel for fewer columns each, with --against anyone: the levels of all reports of"
+            " a person add up, and remain that of one report if every person uses one channel, drawn by lot."
+        )
     if len(found) > SETTINGS.max_values:
         raise ValueError(
             f"{shown(path)} has more than {SETTINGS.max_values} combinations of {said(columns)} ({name} alone"

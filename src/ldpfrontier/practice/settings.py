@@ -27,6 +27,8 @@ class PracticeSettings:
     many_numbers: int = 20
     #: Width from which on an interval of a frequency says next to nothing.
     uninformative_width: float = 0.9
+    #: Share of people whose useful value is guessed right, from which on a report gives it away.
+    given_away: float = 0.9
     #: Samples of an audit: some minutes of work.
     max_samples: int = 1_000_000_000
     #: Entries of a channel whose level is proved with exact arithmetic: seconds.
@@ -91,13 +93,11 @@ class PracticeSettings:
     #: has, the rate that it is compared with.
     nuisance_share: float = 0.1
     #: Seconds after which advice for too few reports is what was found so far.
-    advice_seconds: float = 4.0
+    advice_seconds: float = 8.0
     #: Cells of a table up to which advice on the level solves for optima.
     advice_cells: int = 16
     #: Values of a column, the rarest ones, of which advice joins pairs.
     advice_values: int = 8
-    #: Share of all records that is spread over all values, for a positive expected distribution.
-    least_expected: float = 1e-4
     #: Share of the least error within which pairs of values are compared by what joining them loses.
     near_ties: float = 0.01
     #: By which share errors of mechanisms may differ among which the error of the sensitive value decides.

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier import OddsRatios, RenyiBall, rldp_epsilon
+from ldpfrontier import Channel, OddsRatios, RenyiBall, rldp_epsilon, secret_randomized_response
 from ldpfrontier.practice.attackers import ATTACKERS, Levels, measured_levels, whole_levels
 from ldpfrontier.practice.sampling import sampled_channel, whole_weights
+from ldpfrontier.privacy import unconditional_epsilon
 
 
 def ratio(weights, pairs) -> Fraction | float:
@@ -79,3 +80,14 @@ def test_without_useful_values_all_levels_are_one():
     levels = whole_levels(weights, (2, 1), None, None)
     assert levels == Levels(*[levels.record] * 5)
     assert levels.record == pytest.approx(math.log(3))
+
+
+def test_levels_for_anyone_of_reports_of_pairs_add_up():
+    """As own-data.md says of channels for (S, U) and (S, V): both reports, or one that is drawn by lot."""
+    first = secret_randomized_response(2, 3, 0.4).matrix.reshape(2, 3, 1, -1)
+    second = secret_randomized_response(2, 4, 0.7).matrix.reshape(2, 1, 4, -1)
+    both = (first[..., :, None] * second[..., None, :]).reshape(24, -1)
+    assert unconditional_epsilon(Channel(both), (2, 12)) == pytest.approx(1.1)
+    alone = [np.broadcast_to(one, (2, 3, 4, one.shape[-1])).reshape(24, -1) for one in (first, second)]
+    drawn = np.hstack([0.3 * alone[0], 0.7 * alone[1]])
+    assert unconditional_epsilon(Channel(drawn), (2, 12)) == pytest.approx(0.7)

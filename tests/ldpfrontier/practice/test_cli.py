@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -17,7 +18,8 @@ from support.owndata import records_of, rewritten, small_table, write_records
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMANDS = ("design", "apply", "estimate", "audit")
-DESIGN = ["design", "--data", "people.csv", "--sensitive", "illness", "--useful", "region", "age"]
+TABLE = ["--data", "people.csv", "--sensitive", "illness", "--useful", "region", "age"]
+DESIGN = ["design", *TABLE, "--details"]
 QUICK = [*DESIGN, "--epsilon", "1", "--mechanism", "srr"]
 APPLY = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]
 ESTIMATE = ["estimate", "--channel", "channel.json", "--data", "out.csv"]
@@ -124,10 +126,21 @@ def test_a_time_limit_ends_what_takes_long_and_nothing_else(here, capsys):
 
 def test_a_table_of_counts_without_useful_columns(here, capsys):
     Path("t.csv").write_text("s,n\na,30\nb,20\nc,50\n")
-    arguments = ["design", "--table", "t.csv", "--count", "n", "--sensitive", "s", "--epsilon", "0.5"]
-    assert main(arguments) == 0
+    arguments = [
+        "design",
+        "--table",
+        "t.csv",
+        "--count",
+        "n",
+        "--sensitive",
+        "s",
+        "--epsilon",
+        "0.5",
+        "--details",
+    ]
+    assert main([*arguments, "--compare"]) == 0
     said = capsys.readouterr().out
-    assert "(level 0.500000), whatever anyone knows or believes" in " ".join(said.split())
+    assert "(level 0.5), whatever anyone knows or believes" in " ".join(said.split())
     assert "binary" in said
     private = read_channel("channel.json")
     assert private.ball is None
@@ -165,7 +178,8 @@ def test_what_few_reports_cannot_tell_is_said(ready, capsys):
     estimate = ["estimate", "--channel", "channel.json", "--data", "few.csv", "--out", "e.csv"]
     assert main([*estimate, "--simultaneous"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("2 reports; the confidence is that of all intervals together (Bonferroni)")
+    together = "2 reports; the confidence is that of all frequencies together (Bonferroni), and that of all"
+    assert " ".join(said.split()).startswith(f"{together} rates and comparisons together illness")
     assert "2 reports are too few for what cannot be estimated" in " ".join(said.split())
     with open("e.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -223,7 +237,8 @@ def test_a_channel_whose_promise_does_not_hold_is_used_for_nothing(ready, capsys
     # A level that was stated lower and is still allowed is computed again.
     rewritten(ready / "channel.json", lambda content: content["certificate"].update(low, epsilon=1.0))
     assert main(ESTIMATE) == 0
-    assert f"(level {level:.6f})" in " ".join(capsys.readouterr().out.split())
+    assert 0.995 < level <= 1.0
+    assert "(level 1)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_whom_a_channel_protects_from_is_said_at_every_step(here, capsys):
@@ -285,7 +300,7 @@ def test_quiet_commands_print_warnings_and_errors_alone(here, capsys, monkeypatc
     # Without it the same commands print, and say how far they are.
     assert main(QUICK) == 0
     said = capsys.readouterr()
-    assert "The mechanism chosen for frequencies is srr" in said.out
+    assert said.out.startswith("1,340 records of people.csv: 2 values of illness, 3 of region, age.")
     assert "solving for srr" in said.err
 
 
@@ -576,3 +591,64 @@ def test_an_interruption_leaves_everything_as_it_was(ready, capsys, monkeypatch)
     assert main(APPLY) == 130
     assert contents(ready) == before
     assert "interrupted; nothing was written" in capsys.readouterr().err
+
+
+# The answer in a few lines --------------------------------------------------------------------------------
+
+ONE_SIDED = ["--sensitive", "illness", "--useful", "region", "age"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ([*ONE_SIDED], "for whoever knows nothing, something or all of region, age."),
+        ([*ONE_SIDED, "--against", "outsider"], "100% for whoever knows it."),
+        ([*ONE_SIDED, "--mechanism", "grr"], "The same holds for region, age, and for both together."),
+        (["--sensitive", "illness", "region", "age"], "with a report, whatever somebody knows or believes."),
+    ],
+)
+def test_the_answer_has_12_lines_of_80_letters_and_says_what_is_given_away(here, capsys, options, told):
+    assert main(["design", "--data", "people.csv", *options, "--epsilon", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    assert told in text
+    assert "rank" not in text
+    assert "order 2" not in text
+    assert re.search(r"From 1,340 reports, shares have standard errors in percentage points of \d", text)
+    assert re.search(r"A chance of \d+% that .+ is '.+' rises to at most \d+% with a report", text)
+    assert lines[-1] == "Next: ldp-frontier apply --channel channel.json --data FILE --out OUT.csv"
+    # A mechanism that protects all of a record gives nothing of it away.
+    assert ("it is guessed right for" in text) == ("nothing" in told or "100%" in told)
+
+
+def test_a_mechanism_that_protects_the_whole_record_promises_that(here, capsys):
+    assert main([*DESIGN, "--epsilon", "1", "--mechanism", "grr"]) == 0
+    promise = (
+        "between any two values of illness, region, age by at most a factor of 2.718 (level 1), whatever"
+    )
+    assert promise in " ".join(capsys.readouterr().out.split())
+    private = read_channel("channel.json")
+    assert promise in private.promise()
+
+
+def test_a_share_of_information_asks_for_information(here, capsys):
+    assert main([*DESIGN, "--utility", "0.3"]) == 0
+    private = read_channel("channel.json")
+    assert private.certificate.mechanism == "association"
+    assert private.certificate.nmi >= 0.3
+    for options, sentence in (
+        (["--for", "frequencies"], "--utility is a share of information, and goes with --for information"),
+        (["--precise", "S"], "--precise is about frequencies, and does not go with"),
+    ):
+        with pytest.raises(SystemExit) as end:
+            main([*DESIGN, "--utility", "0.3", *options])
+        assert end.value.code == 2
+        assert sentence in capsys.readouterr().err
+
+
+def test_rates_that_have_to_be_precise_are_named(here, capsys):
+    assert main([*DESIGN, "--epsilon", "1", "--precise", "rates"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"Rates of illness given region, age have \d.*reports give 1 for rates\.", text)

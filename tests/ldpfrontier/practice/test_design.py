@@ -258,6 +258,23 @@ def test_of_nearly_equal_errors_the_one_with_less_error_of_the_sensitive_value_i
     assert replace(made, candidates=far).best() is far[0]
 
 
+def test_what_has_to_be_precise_is_what_the_design_makes_precise(table):
+    made = {
+        precise: design_channel(table, 1.0, purpose="frequencies", precise=precise)
+        for precise in ("cells", "S", "U", "rates")
+    }
+    cells = made["cells"].best()
+    for precise, design in made.items():
+        best = design.best()
+        assert design.error_of(best) <= made[precise].error_of(cells) * 1.02
+        needed = design.reports_for(best, 0.01)
+        assert needed == pytest.approx(table.records * (design.error_of(best) / 0.01) ** 2, abs=1)
+    assert made["S"].best().errors[1] < 0.9 * cells.errors[1]
+    everything = flat(table)
+    with pytest.raises(ValueError, match="precise is 'rates'; without useful columns, only cells can be"):
+        design_channel(everything, 1.0, precise="rates")
+
+
 # What is refused ------------------------------------------------------------------------------------------
 
 

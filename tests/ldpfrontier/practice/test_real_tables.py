@@ -121,7 +121,7 @@ def test_what_is_printed_is_what_was_found(name, tmp_path, monkeypatch, capsys):
     path = written(tmp_path / "t.csv", table)
     columns = ["--sensitive", *table.sensitive, "--useful", *table.useful]
     monkeypatch.setattr("ldpfrontier.practice.design.design_channel", lambda *_, **__: made)
-    assert main(["design", "--table", str(path), *columns, "--epsilon", "1"]) == 0
+    assert main(["design", "--table", str(path), *columns, "--epsilon", "1", "--details"]) == 0
     text = capsys.readouterr().out
     protection, use = lines_of(text, "WHOM IT PROTECTS FROM"), lines_of(text, "HOW USEFUL IT IS")
     shown = {candidate.name for candidate in made.candidates}
@@ -140,7 +140,7 @@ def test_what_is_printed_is_what_was_found(name, tmp_path, monkeypatch, capsys):
     assert ("reports are too few" in said) == (best.error > 0.5 / table.counts.size)
     # The strongest promise that is kept: randomized response protects from anyone.
     whom = r"(for someone who knows nothing else|whatever anyone knows or believes)"
-    promised = re.search(rf"factor of 2\.71\d+ \(level ([01]\.\d+)\), {whom}", said)
+    promised = re.search(rf"factor of 2\.71\d+ \(level ([01](?:\.\d+)?)\), {whom}", said)
     assert float(promised[1]) <= 1.0
     assert read_channel("channel.json").verified().certificate.mechanism == best.name
 

@@ -200,3 +200,15 @@ def test_a_value_that_is_not_known_gets_a_sentence(table, label, sentence):
     assert codes(table.labels).tolist() == list(range(6))
     with pytest.raises(ValueError, match=f"Record 8 of in.csv {sentence}"):
         codes([table.labels[0], label], done=6)
+
+
+def test_many_columns_get_advice(tmp_path):
+    lines = "".join(f"{i % 2},{i % 23},{i % 29}\n" for i in range(2 * 23 * 29))
+    path = write(tmp_path / "in.csv", f"s,u,v\n{lines}")
+    with pytest.raises(
+        ValueError, match="with --against anyone: the levels of all reports of a person add up"
+    ):
+        count_records(path, ["s"], ["u", "v"])
+    lines = "".join(f"v{i % 2},w{i}\n" for i in range(2000))
+    with pytest.raises(ValueError, match=r"Merge values into groups first\.$"):
+        count_records(write(tmp_path / "in.csv", f"s,u\n{lines}"), ["s"], ["u"])

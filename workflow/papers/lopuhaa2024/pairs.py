@@ -49,6 +49,29 @@ def study_of_pairs(
     }
 
 
+def whole_pairs(
+    configuration: Mapping[str, Any], name: str, keys: Sequence[str], more: Mapping[str, Any]
+) -> PartsByName:
+    """Return the parts of a study of the first pairs, one for each.
+
+    Parameters
+    ----------
+    configuration : mapping
+    name : str
+        The key of the study, which has `pairs`.
+    keys : sequence of str
+        Its keys that are arguments; `epsilons` is called `epsilon` there.
+    more : mapping
+        Other arguments.
+    """
+    paper = configuration["lopuhaa2024"]
+    own = {key: paper[name]["epsilon" if key == "epsilons" else key] for key in keys}
+    return {
+        file_name(pair): {**counts_of(pair), **own, "beta": float(paper["beta"]), **more}
+        for pair in paper["pairs"][: paper[name]["pairs"]]
+    }
+
+
 def atlas_pairs(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the pairs of the atlas."""
     pairs = configuration["lopuhaa2024"]["atlas"]["pairs"]

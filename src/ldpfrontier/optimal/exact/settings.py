@@ -14,6 +14,8 @@ class ExactSettings:
     joint_nodes: int = 20_000
     #: The same against those who know something about U, whose cone is round: a gap of 1e-3 on 2 x 6.
     association_nodes: int = 200_000
+    #: The same over polyhedral cones with too many extreme rays to list: a gap of 1e-3 for PolyOpt on 3 x 4.
+    polyhedral_nodes: int = 300_000
     #: The finest relative gap of joint columns.
     joint_tolerance: float = 1e-4
 

@@ -10,6 +10,7 @@ from ldpfrontier import (
     estimation_error,
     optimal_estimation,
     randomized_response,
+    rate_target,
     secret_randomized_response,
     unconditional_cone,
 )
@@ -131,3 +132,22 @@ def test_surveys_have_the_error_that_is_predicted(target, at) -> None:
         assert np.abs(errors.mean(axis=0)).max() < 4 * math.sqrt(predicted / people / surveys)
         assert predicted < least * (1 + 1e-9)
         least = predicted
+
+
+def test_the_error_of_rates_is_that_of_repeated_surveys() -> None:
+    prior = np.array([[0.3, 0.15, 0.05], [0.1, 0.25, 0.15]])
+    rng, people = np.random.default_rng(0), 20_000
+    channel = randomized_response(6, 2.0)
+    inverse = np.linalg.inv(channel.matrix)
+    reports = rng.multinomial(people, prior.ravel() @ channel.matrix, size=4_000) / people
+    tables = (reports @ inverse).reshape(-1, 2, 3)
+    rates = tables / tables.sum(axis=1, keepdims=True)
+    seen = float(((rates - prior / prior.sum(axis=0)) ** 2).sum(axis=(1, 2)).mean()) * people
+    assert estimation_error(channel, prior, rate_target(prior)) == pytest.approx(seen, rel=0.05)
+
+
+def test_rates_need_a_table_in_which_every_useful_value_occurs() -> None:
+    with pytest.raises(ValueError, match=r"The prior has the shape \(2,\); rates need a table"):
+        rate_target([0.5, 0.5])
+    with pytest.raises(ValueError, match="Useful value 1 has the probability 0; rates given it"):
+        rate_target([[0.5, 0.0], [0.5, 0.0]])

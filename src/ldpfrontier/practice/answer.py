@@ -1,0 +1,156 @@
+"""The answer of `design` in a few lines: what can be estimated, what a report tells, and what was written."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+
+import numpy as np
+
+from ldpfrontier.practice.channel_file import PrivateChannel
+from ldpfrontier.practice.design import Candidate, Design
+from ldpfrontier.practice.records import said
+from ldpfrontier.practice.settings import SETTINGS
+from ldpfrontier.practice.values import listed_values, shortened
+from ldpfrontier.verify import visible
+
+#: Letters of a line, and of a name in it.
+WIDTH, NAME = 80, 24
+
+
+def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: float, written: str) -> str:
+    """Return the answer, in lines of at most 80 letters unless the name of a file is longer.
+
+    Parameters
+    ----------
+    made : Design
+    best : Candidate
+        The mechanism that was chosen.
+    private : PrivateChannel
+        The same, as it is written.
+    error : float
+        Root mean square error of frequencies; the answer says how many reports give it.
+    written : str
+        The file of the channel.
+    """
+    table = made.table
+    kinds = f"{len(table.rows)} values of {_named(table.sensitive)}"
+    if table.useful:
+        kinds += f", {len(table.columns)} of {_named(table.useful)}"
+    origin = f"{table.records:,} records of {visible(shortened(table.source, NAME))}"
+    counts = "It contains the counts of the table, which are public then."
+    if not table.counted:
+        origin, counts = "No table; all values are taken to be as frequent", "It contains no counts."
+    parts = [
+        f"{origin}: {kinds}.",
+        *listed_values(table.attributes, table.labels, WIDTH),
+        _precision(made, best, error),
+        _chances(private),
+        _useful(private),
+        f"Written: {visible(written)} and the files beside it. {counts}",
+        f"Next: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv",
+    ]
+    return "\n".join(
+        textwrap.fill(part, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for part in parts
+        if part
+    )
+
+
+def points(share: float) -> str:
+    """Return a share in percentage points, with two digits that mean something."""
+    return f"{100.0 * share:.2g}" if share < 0.995 else "100 or more"
+
+
+def few_digits(number: float) -> str:
+    """Return a number with two digits that mean something, rounded upwards."""
+    unit = 10.0 ** max(math.floor(math.log10(number)) - 1, 0)
+    return f"{math.ceil(number / unit - 1e-9) * unit:,.0f}"
+
+
+def _named(label: tuple[str, ...]) -> str:
+    return visible(shortened(said(label), NAME))
+
+
+def _precision(made: Design, best: Candidate, error: float) -> str:
+    """Return the errors, and how many reports give the one asked for."""
+    table = made.table
+    names = [_named(table.sensitive)]
+    if table.useful:
+        names = ["both together", *names, _named(table.useful)]
+    shown = [
+        f"{points(e)} for {name}" for name, e in zip(names, best.errors, strict=True) if math.isfinite(e)
+    ]
+    hidden = [name for name, e in zip(names, best.errors, strict=True) if not math.isfinite(e)]
+    text = f"From {made.records:,} reports, shares have standard errors in percentage points of"
+    text = f"{text} {', '.join(shown)}." if shown else f"No number of reports shows {', '.join(hidden)}."
+    if shown and hidden:
+        text += f" No number of reports shows {', '.join(hidden)}."
+    if made.precise == "rates":
+        text += f" Rates of {names[1]} given {names[2]} have {points(best.rates)}."
+    if math.isfinite(made.error_of(best)):
+        few = made.precise == "cells" and best.error > 0.5 / table.counts.size
+        what = {"cells": "", "S": f" for {names[-2:][0]}", "U": f" for {names[-1]}", "rates": " for rates"}[
+            made.precise
+        ]
+        text += " Too few: the mean share is" if few else ""
+        text += f" {points(1.0 / table.counts.size)} (--details: what would help)." if few else ""
+        text += f" {few_digits(made.reports_for(best, error))} reports give {points(error)}{what}."
+    return text
+
+
+def _chances(private: PrivateChannel) -> str:
+    """Return how much likelier a report makes the rarest sensitive value, by what somebody knows."""
+    table, levels = private.table, private.certificate.levels
+    shares = table.distribution.sum(axis=1)
+    rarest = int(np.where(shares > 0, shares, 1.0).argmin())
+    p, value = float(shares[rarest]), visible(shortened(said(table.rows[rarest]), NAME))
+    name = _named(table.sensitive) if table.useful else "the record"
+    first = f"A chance of {_percent(p)} that {name} is '{value}' rises to at most"
+    if not table.useful:
+        return f"{first} {_raised(p, levels.record)} with a report, whatever somebody knows or believes."
+    useful = _named(table.useful)
+    if private.protects == "anyone":
+        whole = levels.record <= private.certificate.epsilon
+        more = f" The same holds for {useful}, and for both together." if whole else ""
+        return (
+            f"{first} {_raised(p, levels.anyone)} with a report, whatever somebody knows or believes.{more}"
+        )
+    limits = [_raised(p, level) for level in (levels.outsider, levels.acquaintance, levels.insider)]
+    if len(set(limits)) == 1:
+        return f"{first} {limits[0]} with a report, for whoever knows nothing, something or all of {useful}."
+    return (
+        f"{first} {limits[0]} with a report for whoever knows nothing else, {limits[1]} for whoever knows"
+        f" something about {useful}, {limits[2]} for whoever knows it."
+    )
+
+
+def _useful(private: PrivateChannel) -> str:
+    """Return whether a report gives the useful value away."""
+    table = private.table
+    if not table.useful or private.certificate.levels.record <= private.certificate.epsilon:
+        return ""
+    name, matrix = _named(table.useful), private.channel.matrix
+    joint = table.distribution.ravel()[:, None] * matrix
+    by_value = joint.reshape(*table.counts.shape, -1).sum(axis=0)
+    before, after = float(by_value.sum(axis=1).max()), float(by_value.max(axis=0).sum())
+    words = f"{name} is not protected: with a report it is guessed right for {_percent(after)} of people"
+    if after >= SETTINGS.given_away:
+        words = f"A report gives {name} away: it is guessed right for {_percent(after)} of people"
+    return f"{words} ({_percent(before)} without). If it has to be protected, name it in --sensitive."
+
+
+def _raised(chance: float, level: float) -> str:
+    """Return the largest chance that a report of a level may lead to."""
+    if level > SETTINGS.max_epsilon:
+        return "100%"
+    odds = chance / (1.0 - chance) * math.exp(level) if chance < 1.0 else math.inf
+    return _percent(1.0 if math.isinf(odds) else odds / (1.0 + odds), upwards=True)
+
+
+def _percent(share: float, *, upwards: bool = False) -> str:
+    """Return a share in percent, without decimals above 1%; a limit is rounded upwards."""
+    unit = 1.0 if share >= 0.01 else 0.1
+    percent = 100.0 * share / unit
+    whole = (math.ceil(percent - 1e-6) if upwards else round(percent)) * unit
+    return f"{min(whole, 100.0):g}%" if whole else "under 0.1%"
