@@ -36,6 +36,7 @@ GROUPS = {
     ],
     "The library": [
         "docs/own-data",
+        "docs/own-data-reference",
         "docs/own-promise",
         "docs/api",
         "docs/certificates",

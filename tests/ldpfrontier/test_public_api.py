@@ -69,9 +69,9 @@ channels = [
     l.optimal_estimation(prior, l.local_cone(3, 1.0)).channel,
 ]
 l.estimation_error(channels[-1], prior)
+l.rate_target([[0.25, 0.1], [0.25, 0.4]])
 channels.append(l.with_fewer_outputs(channels[-1], prior, 4))
 l.worst_estimation_error(l.randomized_response(6, 1.0), ball)
-l.rate_target([[0.25, 0.1], [0.25, 0.4]])
 cone = l.PolyhedralCone(np.zeros((0, 6)), (2, 3)) & l.conditional_cone((2, 3), 1.0) & l.robust_cone(ball, 1.0)
 assert isinstance(cone, l.Cone)
 channels.append(l.optimal_mechanism(l.MutualInformation(ball.centre), cone).channel)

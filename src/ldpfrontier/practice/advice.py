@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -128,16 +128,35 @@ def advice(few: TooFew) -> list[Advice]:
     made, best, cells = few.made, few.best, few.made.table.counts.size
     reports = made.reports_for(best, few.aim)
     reached = best.error * math.sqrt(made.records / reports)
-    found = [Advice(f"{reports:,.0f} reports", reached, cells, best.name)]
+    found = {"reports": Advice(f"{reports:,.0f} reports", reached, cells, best.name)}
+    tables: dict[str, CountTable] = {}
+    closed, joined = _closed_forms(made), ""
+    # What takes longest comes last, and is cut short by the time limit.
     with suppress(TimeIsUp), time_limit(SETTINGS.advice_seconds):
-        found += filter(None, [_level(few)])
-        columns = [_tried(few, other, f"without {name}") for name, other in _without(made.table)]
-        found += sorted((c for c in columns if c is not None), key=lambda c: few.size(c.error, c.cells))
+        tables |= {f"without {name}": other for name, other in _without(made.table)}
+        _try(few, tables, closed, found)
         if pair := _best_pair(few):
             name, values, other = pair
-            first, second = (repr(shortened(value, 20)) for value in values)
-            found += filter(None, [_tried(few, other, f"{first} and {second} of {name} as one value")])
-    return [one for one in found if few.size(one.error, one.cells) < few.size(best.error, cells)]
+            joined = " and ".join(repr(shortened(value, 20)) for value in values)
+            joined += f" of {name} as one value"
+            tables[joined] = other
+            _try(few, {joined: other}, closed, found)
+        _try_levels(few, closed, found)
+        solved = [best.name] if best.name not in closed else []
+        for what, other in tables.items():
+            if other.counts.size <= SETTINGS.advice_cells:
+                with suppress(TimeIsUp), time_limit(SETTINGS.advice_seconds / 4.0):
+                    _try(few, {what: other}, solved, found)
+        if cells <= SETTINGS.advice_cells:
+            _try_levels(few, solved, found)
+
+    def size(one: Advice) -> float:
+        return few.size(one.error, one.cells)
+
+    columns = sorted((one for what, one in found.items() if what in tables and what != joined), key=size)
+    first = [found[what] for what in ("reports", "level") if what in found]
+    last = [found[joined]] if joined in found else []
+    return [one for one in [*first, *columns, *last] if size(one) < few.size(best.error, cells)]
 
 
 def advice_text(few: TooFew) -> str:
@@ -183,41 +202,39 @@ def _errors(
             yield _error(channel, table, made.records), name
 
 
-def _names(made: Design, best: Candidate) -> list[str]:
-    """Return the mechanisms that are tried, the closed forms first."""
+def _closed_forms(made: Design) -> list[str]:
+    """Return the mechanisms in closed form that keep the promise."""
     methods = ROBUST_METHODS[made.against] if made.table.useful else LDP_METHODS
-    closed = [name for name, method in methods.items() if method.private and name not in _SOLVED]
-    return [*closed, *([] if best.name in closed else [best.name])]
+    return [name for name in {**methods, **LDP_METHODS} if name not in _SOLVED]
 
 
-def _tried(few: TooFew, table: CountTable, what: str) -> Advice | None:
-    """Return what another table would do; None if it has no mechanism."""
+def _try(
+    few: TooFew, tables: Mapping[str, CountTable], names: Sequence[str], found: dict[str, Advice]
+) -> None:
+    """Put what other tables would do among the advice, where it is better than what is known."""
     made = few.made
-    error, name = min(_errors(made, table, made.epsilon, _names(made, few.best)), default=(math.inf, ""))
-    return Advice(what, error, table.counts.size, name) if math.isfinite(error) else None
+    for what, table in tables.items():
+        for error, name in _errors(made, table, made.epsilon, names):
+            if error < (found[what].error if what in found else math.inf):
+                found[what] = Advice(what, error, table.counts.size, name)
 
 
-def _level(few: TooFew) -> Advice | None:
-    """Return the least level found, to 0.01 nats, at which the error is the aim."""
-    made, best, steps = few.made, few.best, 100
-    names, cells = _names(made, best), made.table.counts.size
-
-    def least(low: int, high: int, names: Sequence[str]) -> tuple[int, Advice | None]:
-        found: Advice | None = None
-        while high - low > 1:
-            middle = (low + high) // 2
-            error, name = min(_errors(made, made.table, middle / steps, names), default=(math.inf, ""))
-            if error <= few.aim:
-                high, found = middle, Advice(f"epsilon {middle / steps:g}", error, cells, name)
-            else:
-                low = middle
-        return high, found
-
-    low, high = math.floor(made.epsilon * steps), math.floor(SETTINGS.max_epsilon * steps) + 1
-    high, found = least(low, high, [name for name in names if name not in _SOLVED])
-    if best.name in _SOLVED and cells <= SETTINGS.advice_cells:
-        found = least(low, high, [best.name])[1] or found
-    return found
+def _try_levels(few: TooFew, names: Sequence[str], found: dict[str, Advice]) -> None:
+    """Put the least level, to 0.01 nats, at which the error is the aim among the advice, by bisection."""
+    if not names:
+        return
+    made, steps = few.made, 100
+    known = found["level"].what.removeprefix("epsilon ") if "level" in found else SETTINGS.max_epsilon
+    low, high = math.floor(made.epsilon * steps), round(float(known) * steps)
+    high += "level" not in found  # the largest level is tried, too
+    while high - low > 1:
+        middle = (low + high) // 2
+        error, name = min(_errors(made, made.table, middle / steps, names), default=(math.inf, ""))
+        if error <= few.aim:
+            what = f"epsilon {middle / steps:g}"
+            high, found["level"] = middle, Advice(what, error, made.table.counts.size, name)
+        else:
+            low = middle
 
 
 # Tables ---------------------------------------------------------------------------------------------------

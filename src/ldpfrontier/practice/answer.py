@@ -11,7 +11,7 @@ from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
-from ldpfrontier.practice.values import shortened
+from ldpfrontier.practice.values import listed_values, shortened
 from ldpfrontier.verify import visible
 
 #: Letters of a line, and of a name in it.
@@ -37,19 +37,25 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
     kinds = f"{len(table.rows)} values of {_named(table.sensitive)}"
     if table.useful:
         kinds += f", {len(table.columns)} of {_named(table.useful)}"
+    origin = f"{table.records:,} records of {visible(shortened(table.source, NAME))}"
+    counts = "It contains the counts of the table, which are public then."
+    if not table.counted:
+        origin, counts = "No table; all values are taken to be as frequent", "It contains no counts."
     parts = [
-        f"{table.records:,} records of {visible(shortened(table.source, NAME))}: {kinds}.",
+        f"{origin}: {kinds}.",
+        *listed_values(table.attributes, table.labels, WIDTH),
         _precision(made, best, error),
         _chances(private),
         _useful(private),
-        f"Written: {visible(written)} and the files beside it. It contains the counts of the table, which are"
-        " public then.",
-        f"Next: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv",
+        f"Written: {visible(written)} and the files beside it. {counts}",
     ]
-    return "\n".join(
-        textwrap.fill(part, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        for part in parts
-        if part
+    return (
+        "\n".join(
+            textwrap.fill(part, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+            for part in parts
+            if part
+        )
+        + f"\nNext: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv"
     )
 
 
@@ -113,8 +119,9 @@ def _chances(private: PrivateChannel) -> str:
             f"{first} {_raised(p, levels.anyone)} with a report, whatever somebody knows or believes.{more}"
         )
     limits = [_raised(p, level) for level in (levels.outsider, levels.acquaintance, levels.insider)]
-    if len(set(limits)) == 1:
-        return f"{first} {limits[0]} with a report, for whoever knows nothing, something or all of {useful}."
+    if private.protects == "acquaintance" or len(set(limits)) == 1:
+        # That level holds for those who know nothing, too, over the distributions that it is about.
+        return f"{first} {limits[1]} with a report, for whoever knows nothing, something or all of {useful}."
     return (
         f"{first} {limits[0]} with a report for whoever knows nothing else, {limits[1]} for whoever knows"
         f" something about {useful}, {limits[2]} for whoever knows it."

@@ -28,6 +28,9 @@ from ldpfrontier.types import FloatArray, IntArray
 from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RadiusMethod, RenyiBall
 
+#: For whom a level holds that depends on nothing else.
+ANYONE = "whatever anyone knows or believes about the person"
+
 Attacker = Literal["outsider", "insider", "acquaintance", "anyone"]
 
 #: The attackers from whom a design can protect, the weakest first: protection from one includes those before.
@@ -182,7 +185,7 @@ def scope_of(
 ) -> str:
     """Return whom a level holds for, in words."""
     if not useful or beta is None or order is None or intervals is None or against == "anyone":
-        return "whatever anyone knows or believes about the person"
+        return ANYONE
     known, confidence = said(useful), f"confidence {1.0 - beta:g}"
     if against == "acquaintance":
         return (

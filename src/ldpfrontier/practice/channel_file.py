@@ -20,6 +20,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_number, check_choice
 from ldpfrontier.practice import channel_content as content_of
 from ldpfrontier.practice.attackers import (
+    ANYONE,
     ATTACKERS,
     Attacker,
     Levels,
@@ -158,7 +159,7 @@ class PrivateChannel:
         stated = said_of.beta, said_of.order, said_of.intervals, said_of.radius
         scope = scope_of(self.protects, useful, *stated)
         if levels.record <= said_of.epsilon:
-            return promise_of(levels.record, self.table.attributes, scope_of("anyone", (), None, None, None))
+            return promise_of(levels.record, self.table.attributes, ANYONE)
         promised = promise_of(levels.against(self.protects), self.table.sensitive, scope)
         if not useful or self.protects not in ("outsider", "insider"):
             return promised

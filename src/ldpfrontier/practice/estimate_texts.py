@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable
 
 from ldpfrontier.practice.csv_text import csv_text, key
@@ -31,7 +32,10 @@ def estimate_text(found: Estimate, rates: Rates | None = None) -> str:
     rates : Rates, optional
     """
     percent = f"{100.0 * found.confidence:g}% interval"
-    together = "; the confidence is that of all intervals together (Bonferroni)" if found.simultaneous else ""
+    head_line = f"{found.records:,} reports"
+    if found.simultaneous:
+        head_line += "; the confidence is that of all frequencies together (Bonferroni)"
+        head_line += ", and that of all rates and comparisons together" * (rates is not None)
     tables = []
     for group in dict.fromkeys(row.quantity.attributes for row in found.frequencies):
         some = found.of(group)
@@ -51,7 +55,7 @@ def estimate_text(found: Estimate, rates: Rates | None = None) -> str:
                 for row, ratio in zip(differences, rates.of("ratio"), strict=True)
             ]
             tables.append([[*head, "ratio", "interval"], *lines])
-    parts = [f"{found.records:,} reports{together}", *map(_table, tables), *_remarks(found, rates)]
+    parts = [textwrap.fill(head_line, _LINE), *map(_table, tables), *_remarks(found, rates)]
     return "\n\n".join(parts)
 
 

@@ -95,12 +95,12 @@ def least_epsilon(
         design_channel,
         table,
         against=against,
+        precise=precise,
         beta=beta,
         order=order,
         records=records,
-        precise=precise,
         radius=radius,
-    )  # fmt: skip
+    )
 
     def reached(step: int) -> bool:
         level = step / SETTINGS.levels_per_nat

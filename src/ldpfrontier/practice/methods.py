@@ -17,8 +17,8 @@ from ldpfrontier.mechanisms import (
 )
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.estimation.error import estimation_error
-from ldpfrontier.optimal.estimation.few_outputs import with_few_outputs
 from ldpfrontier.optimal.estimation.solve import closed_forms, optimal_estimation
+from ldpfrontier.optimal.estimation.united_outputs import with_united_outputs
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.improved_reporting import improved_reporting
@@ -116,13 +116,14 @@ class Problem:
             tolerance=SETTINGS.estimate_tolerance, max_rounds=self._rounds(),
         )  # fmt: skip
         return replace(
-            found, channel=with_few_outputs(found.channel, self.expected, self.target, SETTINGS.united_error)
+            found,
+            channel=with_united_outputs(found.channel, self.expected, self.target, SETTINGS.united_error),
         )
 
     def _rounds(self) -> int:
         """Return how many rounds a search for the least error has: fewer where each takes longer."""
         cells = self.prior.size
-        if self.odds is None or cells <= LIMITS.max_joint_cells:
+        if self.expected.shape[1] == 1 or cells <= LIMITS.max_joint_cells:
             return _ROUNDS
         return max(SETTINGS.estimate_work // cells, SETTINGS.least_estimate_rounds)
 

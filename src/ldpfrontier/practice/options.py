@@ -116,14 +116,14 @@ def _contradiction(options: argparse.Namespace) -> str:
         return "--memo and --id must be given together: the file of reports and the column of ids"
     if options.command == "design" and options.epsilon is options.utility is options.error is None:
         return "one of --epsilon, --utility and --error is needed"
-    if options.command == "design" and options.values and (options.missing or options.count):
-        return "--missing and --count are about a table; with --values there is none"
     if options.command == "design" and options.utility is not None and options.purpose == "frequencies":
         return "--utility is a share of information, and goes with --for information"
     if options.command == "design" and options.purpose is None:
         options.purpose = "frequencies" if options.utility is None else "information"
     if options.command == "design" and options.purpose == "information" and options.precise != "cells":
         return "--precise is about frequencies, and does not go with --for information or --utility"
+    if options.command == "design" and options.values and (options.missing or options.count):
+        return "--missing and --count are about a table; with --values there is none"
     if options.command == "design" and options.data is not None and options.count is not None:
         return "--count is allowed with --table only; with --data every row is one record"
     if options.command == "estimate" and options.quiet and options.out is options.picture is None:
@@ -285,8 +285,9 @@ def _estimate_options(three: argparse.ArgumentParser) -> None:
     _column_option(three)
     _confidence_option(three, "each interval")
     three.add_argument(
-        "--simultaneous", action="store_true", help="let --confidence apply to all intervals together"
-    )
+        "--simultaneous", action="store_true",
+        help="let --confidence apply to all frequencies together, and to all rates and comparisons together",
+    )  # fmt: skip
     three.add_argument("--out", metavar="CSV", help="write the estimates to this file")
     _spreadsheet_option(three)
     _printing_options(three)

@@ -93,7 +93,7 @@ class PracticeSettings:
     #: has, the rate that it is compared with.
     nuisance_share: float = 0.1
     #: Seconds after which advice for too few reports is what was found so far.
-    advice_seconds: float = 4.0
+    advice_seconds: float = 8.0
     #: Cells of a table up to which advice on the level solves for optima.
     advice_cells: int = 16
     #: Values of a column, the rarest ones, of which advice joins pairs.

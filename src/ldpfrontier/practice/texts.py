@@ -12,7 +12,6 @@ from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.layout import columns, number, wrapped
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
-from ldpfrontier.practice.values import listed_values
 
 
 def design_text(made: Design, best: Candidate, error: float) -> str:
@@ -37,7 +36,7 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
     # By the NMI that is printed: rounding does not decide between equal ones.
     order = sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf)
     parts = [
-        "\n".join([wrapped(head), *listed_values(table.attributes, table.labels, 80)]),
+        wrapped(head),
         _protection(made, order, best),
         _usefulness(made, order, best, error),
         _methods(order),

@@ -145,7 +145,7 @@ def test_the_command_prints_advice(tmp_path, monkeypatch, capsys):
     lines = [f"{rng.choice(list('abc'))},{rng.choice(list('xyz'))}" for _ in range(300)]
     (tmp_path / "in.csv").write_text("\n".join(["s,u", *lines, ""]), encoding="utf-8")
     words = "design --data in.csv --sensitive s --useful u --against insider --mechanism srr --epsilon 1"
-    design = words.split()
+    design = [*words.split(), "--details"]
     assert cli.main(design) == 0
     printed = capsys.readouterr().out
     table = count_records("in.csv", ["s"], ["u"])

@@ -21,7 +21,7 @@ from ldpfrontier.practice.exports import as_json, files_beside, weights_csv
 from support.owndata import channel_of, flat, records_of, rewritten, small_table, write_records
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs/own-data.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/own-data-reference.md").read_text(encoding="utf-8")
 NODE = shutil.which("node")
 
 

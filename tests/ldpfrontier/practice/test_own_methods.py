@@ -94,7 +94,7 @@ DESIGN = "design --table t.csv --sensitive s --useful u --epsilon 1 --records 30
 
 
 def test_a_mechanism_of_ones_own_is_compared_with_the_others(module, capsys):
-    assert cli.main([*DESIGN.split(), "--mechanism", f"{module}:whole"]) == 0
+    assert cli.main([*DESIGN.split(), "--mechanism", f"{module}:whole", "--details"]) == 0
     out = capsys.readouterr().out
     lines = [line for line in out.splitlines() if f"{module}:whole" in line]
     assert any("of your own" in line for line in lines)

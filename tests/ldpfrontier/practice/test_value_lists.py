@@ -57,11 +57,14 @@ def test_levels_are_verified_without_a_table(useful):
 def test_all_commands_work_without_a_table(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "regions.txt").write_text('region=north, "south, east"\n\n', encoding="utf-8")
-    assert cli.main([*DESIGN.split(), "regions.txt"]) == 0
+    assert cli.main([*DESIGN.split(), "regions.txt", "--details"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert (
         "2 x 2 values of illness, region, without a table: all numbers below are those of values" in printed
     )
+    assert "Without a table, as if all values were equally frequent: 2 values of illness, 2" in printed
+    assert "illness: yes, no region: north, 'south, east'" in printed
+    assert "channel.json and the files beside it. It contains no counts." in printed
     assert "channel.json contains no counts" in printed
     assert "The table is a sample" not in printed
     content = json.loads((tmp_path / "channel.json").read_text(encoding="utf-8"))

@@ -19,6 +19,7 @@ from papers.lopuhaa2024.catalogue import (
     SENSITIVE,
     SET_METHODS,
     STATED,
+    UNCONDITIONAL,
 )
 from papers.lopuhaa2024.summaries import (
     ANSWERS,
@@ -230,17 +231,18 @@ def disclosure(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        As `people.DISCLOSURE`; privacy levels as of `attackers`.
+        As `people.DISCLOSURE`; privacy levels as of `attackers`, of those of the promises and of the others.
     """
-    table = _few_levels(table)
+    of_promises = table["epsilon"].isin(table.loc[table["mechanism"] == UNCONDITIONAL, "epsilon"])
+    table = pd.concat([_few_levels(rows) for rows in (table[of_promises], table[~of_promises]) if len(rows)])
     table = _sorted(table, "size", "instance", "epsilon", "mechanism", "conditional_epsilon")
     names = {
         "NMI": "nmi",
         "I(X;Y)": "information",
         "I(S;Y)": "sensitive",
-        "I(U;Y|S)": "useful_given",
+        "I(U;Y given S)": "useful_given",
         "I(U;Y)": "useful",
-        "I(S;Y|U)": "sensitive_given",
+        "I(S;Y given U)": "sensitive_given",
     }
     texts = _name_columns(table) | _mechanism_columns(table)
     texts |= {name: _number_texts(table[column], ".4f") for name, column in names.items()}

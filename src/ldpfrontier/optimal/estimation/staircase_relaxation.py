@@ -45,12 +45,11 @@ def relaxed_bound(problem: Problem, ratio: float, enough: float) -> float:
     p, wanted, n = problem.p, problem.wanted, problem.p.size
     basis, sizes = orthonormal_span(wanted)
     pairs, best = np.zeros((0, 2), dtype=np.int64), 0.0
-    z: FloatArray | None = None
     for _ in range(SETTINGS.relaxation_rounds):
         program = _Program(p, basis * sizes[:, None], ratio, pairs)
         if n > SETTINGS.max_relaxed_inputs:
             return _proved(problem, program, program.start(1e-6))
-        z = program.solve(program.start(0.1) if z is None else program.extended(z))
+        z = program.solve(program.extended(program.start(0.1)))
         if z is None:
             break
         best = max(best, _proved(problem, program, z))

@@ -356,5 +356,9 @@ def test_disclosure_to_read(disclosed):
     texts = layouts.disclosure(disclosed)
     row = select(disclosed, mechanism="exact", epsilon=0.5, conditional_epsilon=0.5).iloc[0]
     shown = texts[(texts["epsilon"] == "0.5") & (texts["k"] == "0.5")].iloc[0]
-    assert shown["I(U;Y|S)"] == f"{row['useful_given']:.4f}"
+    assert shown["I(U;Y given S)"] == f"{row['useful_given']:.4f}"
     assert shown["mechanism"] == "Best found over F"
+    # The levels of Figure 2 are there as well as those of the promises, and no name would end a column.
+    assert set(texts["epsilon"]) == {"0.5", "1", "1.5"}
+    assert "SRR" in set(texts.loc[texts["epsilon"] == "1", "mechanism"])
+    assert not any("|" in name for name in texts.columns)

@@ -1,4 +1,4 @@
-"""A mechanism with few outputs that estimates nearly as well as one with many.
+"""A mechanism with united outputs that estimates nearly as well, as far as that goes.
 
 Outputs that tell nearly the same are reported as one. Every cone of columns contains the sum of two of its
 columns, so that all promises that are made output by output are kept. Which ones become one is decided by
@@ -16,7 +16,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.optimal.estimation.error import estimation_error
 
 
-def with_few_outputs(channel: Channel, prior: ArrayLike, target: ArrayLike | None, lost: float) -> Channel:
+def with_united_outputs(channel: Channel, prior: ArrayLike, target: ArrayLike | None, lost: float) -> Channel:
     """Return a channel whose outputs are unions of those of another one.
 
     Parameters
