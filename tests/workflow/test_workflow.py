@@ -285,8 +285,9 @@ def test_the_tables_of_adult(finished):
         ("sex, race", "2 x 5"),
         ("income, relationship", "2 x 6"),
     }
-    # Utility, also normalized, and five levels, at three values of epsilon for three mechanisms per pair.
-    assert len(table) == 7 * 3 * 6
+    # Utility, also normalized, that of S and of U alone, two errors, and five levels, at three values of
+    # epsilon for three mechanisms per pair.
+    assert len(table) == 11 * 3 * 6
     assert set(table["status"]) == {"optimal", "closed form", "measured"}
     metadata = read_metadata(finished / TABLE)
     assert set(metadata) == {

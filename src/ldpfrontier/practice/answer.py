@@ -17,6 +17,9 @@ from ldpfrontier.verify import visible
 #: Letters of a line, and of a name in it.
 WIDTH, NAME = 80, 24
 
+#: Lines of the answer at most.
+LINES = 12
+
 
 def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: float, written: str) -> str:
     """Return the answer, in lines of at most 80 letters unless the name of a file is longer.
@@ -43,19 +46,23 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
         origin, counts = "No table; all values are taken to be as frequent", "It contains no counts."
     parts = [
         f"{origin}: {kinds}.",
-        *listed_values(table.attributes, table.labels, WIDTH),
         _precision(made, best, error),
         _chances(private),
         _useful(private),
         f"Written: {visible(written)} and the files beside it. {counts}",
     ]
-    return (
-        "\n".join(
-            textwrap.fill(part, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-            for part in parts
-            if part
+    lines = [
+        line
+        for part in parts
+        for line in textwrap.wrap(
+            part, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
         )
-        + f"\nNext: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv"
+    ]
+    values = list(listed_values(table.attributes, table.labels, WIDTH))
+    if len(lines) + len(values) < LINES:  # otherwise --details has them
+        lines[1:1] = values
+    return "\n".join(
+        [*lines, f"Next: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv"]
     )
 
 

@@ -349,6 +349,7 @@ def design_channel(
     h = entropy(prior)
     if h == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
+    as_instance(radius, Radius, "The radius")
     radius.check(against if table.useful and table.counted else "anyone")
     ball = ball_of(table, beta, order, radius)
     intervals = usual_intervals(table.counts) if ball is not None else None

@@ -76,8 +76,9 @@ class PracticeSettings:
     solver_nodes: int = 20_000
     #: The same for the mechanism of the least error.
     estimate_tolerance: float = 1e-2
-    #: Its rounds of column generation on large tables, times their cells; and its least rounds.
+    #: Its rounds of column generation on large tables, times their cells.
     estimate_work: int = 200
+    #: Its least rounds there.
     least_estimate_rounds: int = 3
     #: By which share its error may rise so that it has fewer outputs.
     united_error: float = 2e-3

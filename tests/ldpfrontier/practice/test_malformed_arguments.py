@@ -126,8 +126,8 @@ BAD_ARGUMENTS = {
         ("50%", "argument --utility: invalid float value: '50%'"),
     ],
     "design table.csv, all sensitive": [
-        ("--mechanism exact", "The mechanism is 'exact'; allowed are ldp,"),
-        ("--mechanism srr", "The mechanism is 'srr'; allowed are ldp, binary,"),
+        ("--mechanism exact", "The mechanism is 'exact'; allowed are frequencies, closed, ldp,"),
+        ("--mechanism srr", "The mechanism is 'srr'; allowed are frequencies, closed, ldp, binary,"),
     ],
     "design, table": [
         ("''", "'': No such file or directory."),

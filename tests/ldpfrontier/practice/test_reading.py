@@ -430,7 +430,7 @@ def test_a_column_of_many_numbers_gets_a_hint(tmp_path, monkeypatch, capsys):
     assert main([*design, "--mechanism", "grr", "--bins", "petal length=5"]) == 0
     said = capsys.readouterr()
     assert "warning" not in said.err
-    assert "2 x 5 values" in said.out
+    assert "2 values of s, 5 of petal length" in said.out
     assert CountTable(("s",), (), (("a",), ("b",)), ((),), np.array([[1], [2]])).hints == ()
     (tmp_path / "in.csv").write_text(f"s,u\n{rows}a,\nb,\na,\n")
     with pytest.raises(ValueError, match=r"2 records of .* have '' as u; missing values|3 records of"):

@@ -62,7 +62,7 @@ def test_all_commands_work_without_a_table(tmp_path, monkeypatch, capsys):
     assert (
         "2 x 2 values of illness, region, without a table: all numbers below are those of values" in printed
     )
-    assert "Without a table, as if all values were equally frequent: 2 values of illness, 2" in printed
+    assert "No table; all values are taken to be as frequent: 2 values of illness, 2" in printed
     assert "illness: yes, no region: north, 'south, east'" in printed
     assert "channel.json and the files beside it. It contains no counts." in printed
     assert "channel.json contains no counts" in printed

@@ -103,8 +103,9 @@ class EstimationSettings:
     fewer_outputs_gap: float = 1e-6
     #: One in so many outputs is left out at a time.
     dropped_part: int = 8
-    #: Steps to the distribution of the largest error, and the gap at which the last one is made.
+    #: Steps to the distribution of the largest error.
     worst_error_steps: int = 1000
+    #: The gap at which the last one is made.
     worst_error_gap: float = 1e-7
     #: Columns from which a search over a cone of cuts starts.
     joint_starts: int = 40

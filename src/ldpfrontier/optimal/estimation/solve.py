@@ -246,7 +246,7 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds
     with suppress(TimeIsUp):
         if not pricing.exact and bound < enough:
             bound = max(bound, relaxed_bound(problem, ratio, enough))
-        if bound >= enough:
+        if bound >= enough and not pricing.exact:  # which has prices that prove it, too
             return Found(forms[best], bound, 0, best)
         limits = max_rounds, bound, SETTINGS.most_staircase_work
         found = generate(problem, vectors, pricing, tolerance, *limits)
