@@ -246,9 +246,10 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds
     with suppress(TimeIsUp):
         if not pricing.exact and bound < enough:
             bound = max(bound, relaxed_bound(problem, ratio, enough))
-        if bound >= enough and not pricing.exact:  # which has prices that prove it, too
+        if bound >= enough and not pricing.exact:
             return Found(forms[best], bound, 0, best)
-        limits = max_rounds, bound, SETTINGS.most_staircase_work
+        # Where all columns are priced, prices that prove a bound are wanted as well.
+        limits = max_rounds, 0.0 if pricing.exact else bound, SETTINGS.most_staircase_work
         found = generate(problem, vectors, pricing, tolerance, *limits)
     if time_is_up():  # weights need not be those of a channel yet
         return Found(forms[best], bound, 0, best)
