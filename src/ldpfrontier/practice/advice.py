@@ -66,12 +66,15 @@ class Advice:
         The number of these frequencies.
     mechanism : str
         The one that has this error.
+    epsilon : float, optional
+        The level in nats, if it is another one.
     """
 
     what: str
     error: float
     cells: int
     mechanism: str
+    epsilon: float | None = None
 
     @property
     def share(self) -> float:
@@ -224,15 +227,16 @@ def _try_levels(few: TooFew, names: Sequence[str], found: dict[str, Advice]) -> 
     if not names:
         return
     made, steps = few.made, 100
-    known = found["level"].what.removeprefix("epsilon ") if "level" in found else SETTINGS.max_epsilon
-    low, high = math.floor(made.epsilon * steps), round(float(known) * steps)
-    high += "level" not in found  # the largest level is tried, too
+    known = found["level"].epsilon if "level" in found else None
+    low = math.floor(made.epsilon * steps)
+    # Without a level that is known to be enough, the largest one is tried, too.
+    high = round(SETTINGS.max_epsilon * steps) + 1 if known is None else round(known * steps)
     while high - low > 1:
         middle = (low + high) // 2
         error, name = min(_errors(made, made.table, middle / steps, names), default=(math.inf, ""))
         if error <= few.aim:
-            what = f"epsilon {middle / steps:g}"
-            high, found["level"] = middle, Advice(what, error, made.table.counts.size, name)
+            epsilon, cells = middle / steps, made.table.counts.size
+            high, found["level"] = middle, Advice(f"epsilon {epsilon:g}", error, cells, name, epsilon)
         else:
             low = middle
 

@@ -103,6 +103,8 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if any("\0" in argument for argument in arguments or ()):
         parser.error("an argument contains a NUL character; arguments must not contain any")
+    if options.command == "design" and options.purpose is None:
+        options.purpose = "frequencies" if options.utility is None else "information"
     if problem := _contradiction(options):
         parser.error(problem)
     return options
@@ -118,8 +120,6 @@ def _contradiction(options: argparse.Namespace) -> str:
         return "one of --epsilon, --utility and --error is needed"
     if options.command == "design" and options.utility is not None and options.purpose == "frequencies":
         return "--utility is a share of information, and goes with --for information"
-    if options.command == "design" and options.purpose is None:
-        options.purpose = "frequencies" if options.utility is None else "information"
     if options.command == "design" and options.purpose == "information" and options.precise != "cells":
         return "--precise is about frequencies, and does not go with --for information or --utility"
     if options.command == "design" and options.values and (options.missing or options.count):

@@ -546,7 +546,7 @@ def refused(document: Document) -> bool:
     return False
 
 
-@pytest.mark.parametrize(
+each_document = pytest.mark.parametrize(
     "name",
     [
         "information",
@@ -560,6 +560,9 @@ def refused(document: Document) -> bool:
         "error in a cone",
     ],
 )
+
+
+@each_document
 def test_mutations_that_make_a_claim_false_are_refused(name: str, long: bool) -> None:
     """What is still proved after a change is still true."""
     document, rng, passed = documents()[name], np.random.default_rng(7), 0
@@ -648,20 +651,7 @@ def test_the_certificate_that_is_read_aloud() -> None:
             assert f"{term:.9f}" in text
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "information",
-        "divergence",
-        "nonrobust",
-        "unconditional",
-        "robust",
-        "polyopt",
-        "odds ratios",
-        "local error",
-        "error in a cone",
-    ],
-)
+@each_document
 def test_what_is_proved_has_the_form_of_the_schema(name: str) -> None:
     document, rng = documents()[name], np.random.default_rng(10)
     SCHEMA.validate(document)
