@@ -16,7 +16,6 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics import highs
 from ldpfrontier.optimal import registry
-from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt import solve
@@ -26,7 +25,7 @@ from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import certified
 from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.types import FloatArray, Intractable, Pairs
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 from oracles.enumeration import robust_rays
