@@ -46,7 +46,6 @@ GROUPS = {
     ],
     "The reproduction": [
         "docs/artifact",
-        "docs/artifact-appendix",
         "docs/workflow",
         "config/README",
         "docs/extending",
