@@ -168,6 +168,11 @@ def origins(call, part=None):
     ]
 
 
+def collected(table):
+    """Return how the parts of a table are read: the hash of their code, and those of their configurations."""
+    return {"code": code_of(table, table), "configurations": PLAN.part_configurations(table)}
+
+
 def count_files(table, part=None):
     """Return the files of the tables of counts that a job of a table reads."""
     return PLAN.count_files(PLAN.arguments(table, part))
@@ -205,6 +210,11 @@ def figure_files():
 def hashes(*paths):
     """Hash files of the project that a job reads: their times tell nothing of an edit that keeps them."""
     return [hashlib.sha256(CODE_FILES[Path(path).resolve()]).hexdigest() for path in paths]
+
+
+def when_asked(function, *arguments):
+    """Return a function of the wildcards that calls `function`: what every job's process reads need not be hashed in all."""
+    return lambda wildcards: function(*arguments)
 
 
 def claim_code(script):

@@ -47,7 +47,7 @@ rule pair:
     threads: 1
     params:
         digest=lambda wildcards: PLAN.digest(Counts(wildcards.data, wildcards.sensitive, wildcards.useful)),
-        code=code("pair.py"),
+        code=when_asked(code, "pair.py"),
     message:
         "Count {wildcards.sensitive} by {wildcards.useful}"
     script:

@@ -25,7 +25,7 @@ rule claims:
     params:
         tables=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
         papers=hashes(*PAPER_FILES),
-        code=claim_code("claims.py"),
+        code=when_asked(claim_code, "claims.py"),
     message:
         "Decide the claims"
     script:
@@ -56,7 +56,7 @@ rule claim:
         paper=lambda wildcards: CLAIMS[wildcards.claim][0],
         tables=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
         papers=hashes(*PAPER_FILES),
-        code=claim_code("claim.py"),
+        code=when_asked(claim_code, "claim.py"),
     message:
         "Decide {wildcards.claim}"
     script:
@@ -87,7 +87,7 @@ rule report:
         papers=hashes(*PAPER_FILES),
         templates=hashes(*sorted((BASE / "workflow/reproduction/report/templates").glob("report.*"))),
         glossary=hashes(*filter(Path.is_file, [BASE / "docs/glossary.md"])),
-        code=code("report.py"),
+        code=when_asked(code, "report.py"),
     message:
         "Write the report"
     script:

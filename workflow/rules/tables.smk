@@ -40,7 +40,7 @@ for table in PLAN.tables:
             call=by_part(description, table),
             reads=by_part(origins, table),
             schema=table.schema_name,
-            code=code_of(table, table),
+            code=when_asked(code_of, table, table),
         message:
             f"{'Draw' if table.population else 'Compute'} {table.name} of {table.paper}"
             + (", part {wildcards.part}" if table.parts else "")
@@ -67,9 +67,9 @@ for table in PLAN.tables:
             threads: 1
             params:
                 configuration=PLAN.configuration_of(table),
-                reads={"code": code_of(table, table), "configurations": PLAN.part_configurations(table)},
+                reads=when_asked(collected, table),
                 schema=table.schema_name,
-                code=code("collect.py", table.schema_name),
+                code=when_asked(code, "collect.py", table.schema_name),
             message:
                 f"Collect {table.name} of {table.paper}"
             script:

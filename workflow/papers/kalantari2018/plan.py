@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from reproduction.planning.configuration import grid, grid_contradictions
+from reproduction.planning.entries import parse_yaml
 
 #: Tables I to IV, and two sets on which the bounds of Theorem 3 are drawn.
 SOURCES = Path(__file__).with_name("sources.yaml")
@@ -43,7 +42,7 @@ def contradictions(configuration: Configuration) -> Iterator[str]:
 
 
 def _read() -> dict[str, Any]:
-    return dict(yaml.safe_load(SOURCES.read_text(encoding="utf-8")))
+    return dict(parse_yaml(SOURCES.read_text(encoding="utf-8")))
 
 
 def _classes(groups: Mapping[str, Any]) -> dict[str, Distributions]:

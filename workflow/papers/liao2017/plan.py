@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from reproduction.planning.configuration import grid, grid_contradictions
+from reproduction.planning.entries import parse_yaml
 from reproduction.planning.paper import claim_entries
 
 #: Tables I and II, and instances on more letters.
@@ -30,7 +29,7 @@ def read_instances(path: Path | str = HYPOTHESES) -> list[Arguments]:
     ValueError
         If the file is not such a list; the sentence names the file and the entry.
     """
-    entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    entries = parse_yaml(Path(path).read_text(encoding="utf-8"))
     if not isinstance(entries, list):
         raise ValueError(f"{path} must be a list of instances.")
     for number, entry in enumerate(entries, start=1):

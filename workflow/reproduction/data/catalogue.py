@@ -15,10 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ldpfrontier.practice.records import Label, count_values
-from reproduction.planning.entries import from_entry
+from reproduction.planning.entries import from_entry, parse_yaml
 
 CATALOGUE = Path(__file__).with_name("catalogue.yaml")
 COLUMNS = ("attribute_a", "attribute_b", "value_a", "value_b", "count")
@@ -269,7 +267,7 @@ def catalogue() -> dict[str, DataSet]:
     DataError
         If an entry of ``catalogue.yaml`` lacks a key or has an unknown one.
     """
-    entries = yaml.safe_load(CATALOGUE.read_text(encoding="utf-8"))
+    entries = parse_yaml(CATALOGUE.read_text(encoding="utf-8"))
     return {
         name: from_entry(DataSet, entry, f"{name} in {CATALOGUE}", DataError, name=name)
         for name, entry in entries.items()

@@ -41,7 +41,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from reproduction.planning.entries import from_entry
+from reproduction.planning.entries import from_entry, parse_yaml
 from reproduction.planning.own_papers import make_importable
 
 #: Where the papers are: the folder of the package `papers`.
@@ -323,7 +323,7 @@ def read(path: Path) -> Paper:
         As `papers`.
     """
     try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+        entries = parse_yaml(path.read_text(encoding="utf-8"))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise PaperError(f"Line {line} of {path} is not YAML: {error.problem}.") from None

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from reproduction.data.catalogue import data_set
+from reproduction.planning.entries import parse_yaml
 from reproduction.planning.own_mechanisms import own_mechanisms
 from reproduction.planning.paper import Call, Counts, Paper, Parts, Table, count_arguments, papers, plain
 from reproduction.planning.provenance import code_hash, configuration_hash
@@ -43,7 +42,7 @@ def plan_of(*names: str, resources: Path = _ROOT / "resources") -> Plan:
     configuration: dict[str, Any] = {}
     for name in ("config", *names):
         text = (_ROOT / f"config/{name}.yaml").read_text(encoding="utf-8")
-        configuration = _changed(configuration, yaml.safe_load(text))
+        configuration = _changed(configuration, parse_yaml(text))
     chosen = {key: paper.select_calls(configuration) for key, paper in papers().items()}
     return Plan(chosen, configuration, resources)
 

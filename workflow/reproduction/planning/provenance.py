@@ -69,7 +69,7 @@ def imported_modules(
     folders = {source.parent for source in sources if isinstance(source, Path)}
     if len(folders) > 1:
         raise ValueError(f"The scripts are in {', '.join(map(str, sorted(folders)))}; allowed is one folder.")
-    graph = _Graph(root, next(iter(folders), None), outside)
+    graph = _graph(root, next(iter(folders), None), outside)
     pending = []
     for source in sources:
         start = f"{graph.SCRIPT}{source.stem}" if isinstance(source, Path) else source
@@ -97,9 +97,16 @@ class _Graph:
 
     def __init__(self, root: Path, scripts: Path | None, outside: Mapping[str, Path]) -> None:
         self.root, self.scripts, self.outside = root, scripts, outside
+        self._files: dict[str, Path | None] = {}
+        self._imported: dict[str, list[tuple[str, tuple[str, str]]]] = {}
 
     def file(self, module: str) -> Path | None:
         """Return the file of a module, or None if it is not the project's."""
+        if module not in self._files:
+            self._files[module] = self._find(module)
+        return self._files[module]
+
+    def _find(self, module: str) -> Path | None:
         top, *parts = module.split(".")
         if top.startswith(self.SCRIPT) and self.scripts:
             path = self.scripts.joinpath(top.removeprefix(self.SCRIPT), *parts)
@@ -114,8 +121,13 @@ class _Graph:
                 return candidate
         return None
 
-    def imports(self, module: str) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Yield the imported names, each with the module that defines it and its name there."""
+    def imports(self, module: str) -> list[tuple[str, tuple[str, str]]]:
+        """Return the imported names, each with the module that defines it and its name there."""
+        if module not in self._imported:
+            self._imported[module] = list(self._find_imports(module))
+        return self._imported[module]
+
+    def _find_imports(self, module: str) -> Iterator[tuple[str, tuple[str, str]]]:
         for node in _statements(self.file(module)):
             if isinstance(node, ast.Import):
                 names = [(alias.name, "") for alias in node.names]
@@ -152,24 +164,23 @@ class _Graph:
         return base, name
 
 
-def _imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Import | ast.ImportFrom):
-            yield child
-        elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            for alternative in child.orelse:
-                yield from _imports(ast.Module([alternative], []))
-        else:
-            yield from _imports(child)
-
-
 _frozen: dict[Path, bytes] = {}
+#: What is known of the imports between files that are frozen: each is looked for, and looked through, once.
+_graphs: dict[tuple[Any, ...], _Graph] = {}
 
 
 def freeze(files: Mapping[Path, bytes]) -> None:
     """Let code be hashed as some files are at this moment, whatever becomes of them."""
     _frozen.clear()
     _frozen.update(files)
+    _graphs.clear()
+
+
+def _graph(root: Path, scripts: Path | None, outside: Mapping[str, Path]) -> _Graph:
+    if not _frozen:
+        return _Graph(root, scripts, outside)
+    key = root, scripts, *sorted(outside.items())
+    return _graphs.setdefault(key, _Graph(root, scripts, outside))
 
 
 def normalized(source: bytes) -> str:
@@ -205,14 +216,47 @@ def _content(path: Path, modified: int) -> bytes:
 @cache
 def _parsed(source: bytes) -> _Parsed:
     tree = ast.parse(source)
-    statements = list(_imports(tree))
-    exports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                del node.body[0]
+    statements: list[ast.Import | ast.ImportFrom] = []
+    exports: list[ast.ImportFrom] = []
+    _sift(tree, statements, exports)
     return statements, ast.unparse(tree), exports
+
+
+#: Where a statement has others; what is in none of them, such as an expression, has no import.
+_BLOCKS = "body", "handlers", "orelse", "finalbody", "cases"
+
+
+def _sift(
+    node: ast.AST,
+    statements: list[ast.Import | ast.ImportFrom],
+    exports: list[ast.ImportFrom],
+    runs: bool = True,
+) -> None:
+    """Remove the docstrings from a statement and those in it, and collect its imports.
+
+    Parameters
+    ----------
+    node : AST
+        Changed in place.
+    statements, exports : list
+        To be continued by the imports that run, and by those of names from modules that run or do not.
+    runs : bool
+        Whether the statement runs, rather than being for type checkers alone.
+    """
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        if runs:
+            statements.append(node)
+        if isinstance(node, ast.ImportFrom):
+            exports.append(node)
+        return
+    is_checked = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    for block in _BLOCKS:
+        for inner in getattr(node, block, ()):
+            _sift(inner, statements, exports, runs and not (is_checked and block == "body"))
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        first = node.body[0] if node.body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+            del node.body[0]
 
 
 def _digest(text: str) -> str:

@@ -137,7 +137,8 @@ def test_large_table_at_large_epsilon_needs_few_rounds(epsilon: float) -> None:
     ball = RenyiBall.confidence(adult_counts("education", "marital-status"))
     optimum = optimal_robust(ball, epsilon, tolerance=1e-4)
     assert optimum.gap <= 1e-4
-    assert optimum.iterations <= 5
+    # One, or on some processors eight; 40 to 90 where the decomposition is not refined.
+    assert optimum.iterations <= 20
     assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
 
 
