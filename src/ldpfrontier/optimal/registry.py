@@ -342,6 +342,14 @@ REGIMES = (
         _every,
     ),
     Regime(
+        "given U",
+        "label",
+        "every table",
+        "U as it is, and the optimum of LDP for S given each U",
+        "optimal/label",
+        _every,
+    ),
+    Regime(
         "odds ratios",
         "joint",
         f"up to {LIMITS.max_joint_cells} cells",

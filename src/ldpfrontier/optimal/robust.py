@@ -82,6 +82,9 @@ def optimal_robust(
 ) -> Optimum:
     r"""Find the best robustly private mechanism of a class for an uncertainty set, with a certificate.
 
+    Without `envelope`, the class is PolyOpt as published; ``envelope="exact"`` asks for the best of all
+    mechanisms with the guarantee. `Optimum.method` names the class.
+
     Every mechanism of every class satisfies (eps, F)-RLDP (lopuhaa2024, Theorem 2). The envelope is the set
     of pairs of conditional distributions (R_s, R_s') of U for which the privacy condition is required. A
     smaller envelope gives a larger class:

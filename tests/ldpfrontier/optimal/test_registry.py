@@ -20,6 +20,7 @@ from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.general import solve as general
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.improved_reporting import improved_reporting
+from ldpfrontier.optimal.label import optimal_label
 from ldpfrontier.optimal.ldp import packing
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
@@ -101,6 +102,7 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
         lambda: optimal_robust(WIDE, 1.0, conditional_epsilon=1.0, max_rounds=3),
         {},
     ),
+    ("given U", "label"): (lambda: optimal_label(BALL.centre, 1.0, 1e-6), {}),
     ("no difference", "kinds"): (lambda: optimal_association(ODDS, 0.0), {}),
     ("odds ratios", "joint"): (lambda: optimal_association(ODDS, 1.0, max_nodes=10), {}),
     ("odds ratios", "search"): (

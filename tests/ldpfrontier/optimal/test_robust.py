@@ -87,6 +87,15 @@ def test_polyopt_invariants(seed: int) -> None:
     assert optimal_robust(smaller, high).value >= optimum.value - 1e-9
 
 
+def test_without_an_envelope_it_is_polyopt_and_the_method_says_so() -> None:
+    """The class of F itself has more."""
+    ball = RenyiBall.confidence([[70, 100], [260, 570]])
+    usual, best = optimal_robust(ball, 1.0), optimal_robust(ball, 1.0, envelope="exact")
+    assert "(PolyOpt), all pairs" in str(usual.method)
+    assert str(best.method).startswith("all mechanisms private over F")
+    assert best.value > usual.value + 0.005
+
+
 @pytest.mark.parametrize("pairs", ["all", "distinct"])
 def test_guarantee_holds_over_the_uncertainty_set(pairs: str) -> None:
     """Random P in F, and the worst P in F found by optimization, never leak more than epsilon."""

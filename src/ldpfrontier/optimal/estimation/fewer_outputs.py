@@ -51,7 +51,8 @@ def with_fewer_outputs(
 
     Examples
     --------
-    >>> from ldpfrontier import estimation_error, subset_selection, with_fewer_outputs
+    >>> from ldpfrontier import estimation_error, subset_selection
+    >>> from ldpfrontier import with_fewer_outputs
     >>> few = with_fewer_outputs(subset_selection(6, 0.5), [1 / 6] * 6, 10)
     >>> few.n_outputs, round(estimation_error(few, [1 / 6] * 6), 1)
     (10, 65.9)

@@ -169,7 +169,7 @@ def checked_problem(p: FloatArray, cone: Cone, target: ArrayLike | None) -> tupl
     return Problem(p.ravel() / p.sum(), rows / size), size
 
 
-class Found(NamedTuple):
+class BoundedChannel(NamedTuple):
     """A channel, a bound of phi of the problem, the steps that it took, and what is the best of several.
 
     The prices prove the bound, where all columns of the cone were compared with them.
@@ -182,7 +182,7 @@ class Found(NamedTuple):
     prices: Prices | None = None
 
 
-def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> tuple[Found, Method]:
+def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> tuple[BoundedChannel, Method]:
     """Return what the engine of a cone finds, and which one it is.
 
     Raises
@@ -207,7 +207,7 @@ def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> t
 
 def _over_listed_rays(
     problem: Problem, cone: PolyhedralCone, rays: FloatArray, tolerance: float, max_rounds: int
-) -> Found:
+) -> BoundedChannel:
     """Return the best channel over all extreme rays, a bound, and the steps that it took."""
     vectors = _columns(cone, rays, problem.p)
     gap = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
@@ -215,7 +215,7 @@ def _over_listed_rays(
     excess = float(found.prices.excess(vectors).max())
     channel = cone.mix_inside(found.channel(SETTINGS.dropped * tolerance))
     proving = found.prices.raised(excess, problem.p)
-    return Found(channel, problem.bound(found.prices, excess), found.rounds, prices=proving)
+    return BoundedChannel(channel, problem.bound(found.prices, excess), found.rounds, prices=proving)
 
 
 def closed_forms(inputs: int, epsilon: float) -> dict[str, Channel]:
@@ -227,7 +227,7 @@ def closed_forms(inputs: int, epsilon: float) -> dict[str, Channel]:
     return forms
 
 
-def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds: int) -> Found:
+def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds: int) -> BoundedChannel:
     """Return the best of closed forms of local differential privacy and of column generation from them."""
     n, p = problem.p.size, problem.p
     forms = closed_forms(n, math.log(ratio))
@@ -247,18 +247,18 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds
         if not pricing.exact and bound < enough:
             bound = max(bound, relaxed_bound(problem, ratio, enough))
         if bound >= enough and not pricing.exact:
-            return Found(forms[best], bound, 0, best)
+            return BoundedChannel(forms[best], bound, 0, best)
         # Where all columns are priced, prices that prove a bound are wanted as well.
         limits = max_rounds, 0.0 if pricing.exact else bound, SETTINGS.most_staircase_work
         found = generate(problem, vectors, pricing, tolerance, *limits)
     if time_is_up():  # weights need not be those of a channel yet
-        return Found(forms[best], bound, 0, best)
+        return BoundedChannel(forms[best], bound, 0, best)
     forms[GENERATED] = found.weighted.channel(SETTINGS.dropped * tolerance)
     errors[GENERATED] = estimation_error(forms[GENERATED], p, problem.rows)
     # A closed form with as little error has simpler columns.
     if errors[GENERATED] * (1.0 + BROKEN) < errors[best]:
         best = GENERATED
-    return Found(forms[best], found.bound, found.rounds, best, found.prices)
+    return BoundedChannel(forms[best], found.bound, found.rounds, best, found.prices)
 
 
 def _symmetric_bound(problem: Problem, ratio: float) -> float:
@@ -275,7 +275,7 @@ def _symmetric_bound(problem: Problem, ratio: float) -> float:
     return scale * uniform_error(n, math.log(ratio))
 
 
-def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> Found:
+def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> BoundedChannel:
     """Return the best channel that a search finds, and a bound by larger cones on small tables."""
     if not (problem.p > 0).all():
         raise ValueError(
@@ -298,10 +298,10 @@ def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds
     used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
     known = np.vstack([start, weighted.vectors[used]])
     bound = outer_bound(problem, cone, known, weighted.phi, tolerance)
-    return Found(weighted.channel(SETTINGS.dropped * inner), bound, found.rounds)
+    return BoundedChannel(weighted.channel(SETTINGS.dropped * inner), bound, found.rounds)
 
 
-def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> Found:
+def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> BoundedChannel:
     """Return a good channel of a large table, and a weak bound."""
     known = programs_of(cone, problem.p)
     if known is None:
@@ -318,8 +318,10 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int
     channel = found.weighted.channel(SETTINGS.dropped * tolerance)
     if isinstance(cone, PolyhedralCone):
         without = estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows)
-        return Found(cone.mix_inside(channel), without * (1.0 - BROKEN), found.rounds)
-    return Found(channel, _bound_given_useful(problem, cone.shape, known.level_given_useful), found.rounds)
+        return BoundedChannel(cone.mix_inside(channel), without * (1.0 - BROKEN), found.rounds)
+    return BoundedChannel(
+        channel, _bound_given_useful(problem, cone.shape, known.level_given_useful), found.rounds
+    )
 
 
 def _known_columns(problem: Problem, cone: Cone, level: float) -> FloatArray:
