@@ -115,7 +115,8 @@ def largest_entries(cone: PolyhedralCone, scale: FloatArray) -> FloatArray:
         If there is none.
     """
     seen = scale > 0.0
-    top = np.divide(1.0, scale, out=np.full(scale.size, math.inf), where=seen)
+    top = np.full(scale.size, math.inf)
+    top[seen] = 1.0 / scale[seen]
     for x in np.flatnonzero(~seen):
         rows = cone.inequalities[cone.inequalities[:, x] > 0.0]
         shares = np.maximum(-rows, 0.0) / rows[:, x, None]
