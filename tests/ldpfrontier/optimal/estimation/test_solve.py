@@ -29,7 +29,7 @@ from ldpfrontier import (
 )
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.mechanisms import uniform_error
-from ldpfrontier.optimal.estimation import generation, outer_rays, solve, staircases, weights
+from ldpfrontier.optimal.estimation import generation, outer_rays, program_columns, solve, staircases, weights
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.solve import listed_rays
@@ -468,6 +468,38 @@ def test_large_tables_of_other_cones_need_fewer_people_than_local_differential_p
     assert best.value == pytest.approx(estimation_error(best.channel, odds.prior), rel=1e-12)
     assert best.channel.row_sum_error < 1e-9
     assert levels[promise](best.channel) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("promise", ["simplices", "anyone"])
+def test_a_large_table_with_cells_that_do_not_occur(promise) -> None:
+    counts = np.random.default_rng(0).multinomial(4000, np.random.default_rng(1).dirichlet(np.full(20, 2.0)))
+    counts[[3, 12]] = 0
+    ball = RenyiBall.confidence(counts.reshape(4, 5))
+    cone = {
+        "simplices": polyopt_cone(ball.lower_bounds, 1.0, pairs="distinct"),
+        "anyone": unconditional_cone((4, 5), 1.0),
+    }[promise]
+    assert not ball.centre.all()
+    best = optimal_estimation(ball.centre, cone, max_rounds=6)
+    local = optimal_estimation(ball.centre, local_cone(20, 1.0), tolerance=1e-2)
+    assert 0 < best.bound < best.value < local.value
+    assert best.value == pytest.approx(estimation_error(best.channel, ball.centre), rel=1e-12)
+    assert cone.violation(best.channel.matrix.T) <= 1e-12
+
+
+def test_entries_that_the_prior_does_not_see_are_limited_by_an_inequality() -> None:
+    """The limits hold for the extreme rays of a cone, and without one nothing is solved."""
+    p = np.array([0.5, 0.3, 0.2, 0.0, 0.0])
+    cone = PolyhedralCone(np.vstack([local_cone(5, 0.7).inequalities, [[-1.0, 0.2, 0.1, 0.5, -0.3]]]))
+    rays = listed_rays(cone)
+    assert rays is not None
+    columns = rays / (rays @ p)[:, None]
+    top = program_columns.largest_entries(cone, p)
+    assert (columns <= top * (1 + 1e-12)).all()
+    assert top[3:] == pytest.approx(math.exp(0.7) * np.array([2.0, 2.0]))
+    free = PolyhedralCone(np.hstack([np.eye(19) - 2 * np.roll(np.eye(19), 1, axis=1), np.zeros((19, 1))]))
+    with pytest.raises(ValueError, match="The prior is 0 at input 19, and no inequality of the cone limits"):
+        optimal_estimation(np.append(np.full(19, 1 / 19), 0.0), free)
 
 
 def test_the_bound_of_mechanisms_that_tell_the_useful_value() -> None:
