@@ -82,6 +82,8 @@ class Call:
         Whether the extreme rays of a cone are listed.
     local : bool
         Whether a cone is that of local differential privacy.
+    cuts_alone : bool
+        Whether a cone has no inequalities to begin with.
     in_range : bool
         Whether radius, order and privacy level are in the ranges of programs over F.
     """
@@ -96,6 +98,7 @@ class Call:
     outputs: int | None = None
     listed: bool = False
     local: bool = False
+    cuts_alone: bool = False
     in_range: bool = True
 
 
@@ -405,6 +408,14 @@ REGIMES = (
         "column generation over staircase columns from closed forms, with all priced or a semidefinite bound",
         "optimal/estimation/staircases",
         lambda call: call.local,
+    ),
+    Regime(
+        "estimates",
+        "branches",
+        f"cones known by cuts alone, such as that of F, up to {LIMITS.max_joint_cells} inputs",
+        "column generation by search, and by spatial branch and bound over squares of linear forms",
+        "optimal/estimation/branch_and_bound",
+        lambda call: call.cuts_alone and call.inputs <= LIMITS.max_joint_cells,
     ),
     Regime(
         "estimates",

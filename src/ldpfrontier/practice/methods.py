@@ -17,8 +17,8 @@ from ldpfrontier.mechanisms import (
 )
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.estimation.error import estimation_error
+from ldpfrontier.optimal.estimation.fewer_outputs import with_united_outputs
 from ldpfrontier.optimal.estimation.solve import closed_forms, optimal_estimation
-from ldpfrontier.optimal.estimation.united_outputs import with_united_outputs
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.improved_reporting import improved_reporting

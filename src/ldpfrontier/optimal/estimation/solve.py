@@ -20,8 +20,10 @@ centred here, A p = 0, so that phi is n MSE. Engines, as of `ldpfrontier.optimal
 - Extreme rays that are few are listed without rounding (`ldpfrontier.optimal.general`).
 - Local differential privacy of more inputs: columns are generated from those of closed forms (`staircases`),
   and bounded by a semidefinite program where they are not all priced (`staircase_relaxation`).
-- Other cones, up to 16 inputs: columns are searched for (`cut_columns`), and the least error over a larger
-  cone is the bound (`outer_rays`).
+- Other cones, up to 16 inputs: columns are searched for (`cut_columns`). A cone that is known by cuts alone,
+  as that of F, is round, and the excess of its columns is bounded by branch and bound (`branch_and_bound`).
+  One with a conditional level is nearly polyhedral: the bound is the least error over larger polyhedral cones
+  (`outer_rays`). Either engine also serves where the other one leaves a gap.
 - Larger tables with both levels, for acquaintances, or of polyhedral cones: columns are searched for by
   linear programs (`program_columns`).
 """
@@ -58,6 +60,7 @@ from ldpfrontier.optimum import (
     Method,
     Optimum,
     checked_effort,
+    fell_back,
     keeps_time_limit,
     records_fallbacks,
 )
@@ -191,7 +194,9 @@ def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> t
         As `optimal_estimation`.
     """
     inputs, rays, ratio = problem.p.size, listed_rays(cone), local_ratio(cone)
-    regime = choose("estimates", Call(inputs=inputs, listed=rays is not None, local=ratio is not None))
+    local, cuts_alone = ratio is not None, not len(cone.inequalities)
+    call = Call(inputs=inputs, listed=rays is not None, local=local, cuts_alone=cuts_alone)
+    regime = choose("estimates", call)
     rounds = min(max_rounds, SETTINGS.generation_rounds)
     if rays is not None and isinstance(cone, PolyhedralCone):
         found = _over_listed_rays(problem, cone, rays, tolerance, max_rounds)
@@ -258,7 +263,7 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds
     # A closed form with as little error has simpler columns.
     if errors[GENERATED] * (1.0 + BROKEN) < errors[best]:
         best = GENERATED
-    return BoundedChannel(forms[best], found.bound, found.rounds, best, found.prices)
+    return BoundedChannel(forms[best], max(found.bound, bound), found.rounds, best, found.prices)
 
 
 def _symmetric_bound(problem: Problem, ratio: float) -> float:
@@ -289,16 +294,31 @@ def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds
             f" listed for at most {LIMITS.max_ray_inputs} inputs and {LIMITS.max_rays:,} rays."
         )
     tolerance = max(tolerance, SETTINGS.outer_tolerance)
-    inner = SETTINGS.outer_share * tolerance
-    pricing = CutColumns(cone, problem.p, SETTINGS.inner_gap * tolerance)
+    cuts_alone, nodes = not len(cone.inequalities), SETTINGS.max_nodes
+    share = 1.0 if cuts_alone else SETTINGS.outer_share
+    # The rest is for the weights of columns.
+    excess = (1.0 - SETTINGS.outer_share) * tolerance
+    pricing = CutColumns(cone, problem.p, excess, nodes if cuts_alone else 0)
     start = pricing.start()
-    found = generate(problem, start, pricing, inner, max_rounds)
+    found = generate(problem, start, pricing, share * tolerance, max_rounds)
     check_time()  # weights need not be those of a channel yet
-    weighted = found.weighted
-    used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
-    known = np.vstack([start, weighted.vectors[used]])
-    bound = outer_bound(problem, cone, known, weighted.phi, tolerance)
-    return BoundedChannel(weighted.channel(SETTINGS.dropped * inner), bound, found.rounds)
+    bound, rounds, weighted = found.bound, found.rounds, found.weighted
+    if bound < weighted.phi * (1.0 - tolerance):
+        if cuts_alone:
+            nodes -= pricing.left
+            fell_back(f"larger polyhedral cones, as branch and bound ended after {nodes:,} nodes")
+        used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
+        known = np.vstack([start, weighted.vectors[used]])
+        bound = max(bound, outer_bound(problem, cone, known, weighted.phi, tolerance))
+    if bound < weighted.phi * (1.0 - tolerance) and not cuts_alone:
+        fell_back("branch and bound over squares of linear forms, as larger polyhedral cones left a gap")
+        pricing.left = nodes // 5  # few programs close the gap, or many do not
+        found = generate(problem, weighted.vectors, pricing, tolerance, max_rounds, bound)
+        bound, rounds = max(bound, found.bound), rounds + found.rounds
+        weighted = min(weighted, found.weighted, key=lambda w: w.phi)
+    return BoundedChannel(
+        weighted.channel(SETTINGS.dropped * SETTINGS.outer_share * tolerance), bound, rounds
+    )
 
 
 def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> BoundedChannel:

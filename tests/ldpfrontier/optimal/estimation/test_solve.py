@@ -353,6 +353,17 @@ def test_large_alphabets_at_a_uniform_prior(n: int) -> None:
     assert "the least error has response with a block design" in str(best.method)
 
 
+def test_where_all_columns_are_priced_symmetry_is_a_bound_too() -> None:
+    """After a single round, the prices prove less."""
+    p = np.full(16, 1 / 16)
+    best = optimal_estimation(p, local_cone(16, 1.0), max_rounds=1)
+    assert best.bound == pytest.approx(uniform_error(16, 1.0), rel=1e-8)
+    assert best.bound <= best.value
+    # Another prior, or a target that is not symmetric, has no such bound.
+    other = optimal_estimation(p, local_cone(16, 1.0), np.tri(16), max_rounds=1)
+    assert 0 < other.bound < other.value
+
+
 def test_a_large_alphabet_with_another_prior_is_no_worse_than_any_closed_form() -> None:
     p = np.random.default_rng(2).dirichlet(np.full(18, 1.0))
     best = optimal_estimation(p, local_cone(18, 1.0))
