@@ -102,6 +102,11 @@ class Call:
     in_range: bool = True
 
 
+def _every(call: Call) -> bool:
+    """Serve all calls that no entry above serves."""
+    return True
+
+
 @dataclass(frozen=True)
 class Regime:
     """An engine, and the calls of a class of mechanisms that it serves if no entry above it does.
@@ -125,16 +130,11 @@ class Regime:
     size: str
     engine: str
     module: str
-    serves: Callable[[Call], bool]
+    serves: Callable[[Call], bool] = _every
 
     def method(self, mechanisms: str = "") -> Method:
         """Return what an optimum says of this entry, for a class of mechanisms."""
         return Method(mechanisms, self.engine, self.size)
-
-
-def _every(call: Call) -> bool:
-    """Serve all calls that no entry above serves."""
-    return True
 
 
 _TABLES = (
@@ -150,7 +150,6 @@ REGIMES = (
         "level 0, or a single input",
         "closed form, a single output",
         "optimum",
-        _every,
     ),
     Regime(
         "no difference",
@@ -158,7 +157,6 @@ REGIMES = (
         "odds ratios at level 0",
         "closed form, one output for useful values that odds ratios tell apart",
         "optimal/association",
-        _every,
     ),
     Regime(
         "no secret",
@@ -166,7 +164,6 @@ REGIMES = (
         "a single sensitive value, where nothing is compared",
         "closed form, the identity",
         "optimal/robust",
-        _every,
     ),
     Regime(
         "LDP",
@@ -214,7 +211,6 @@ REGIMES = (
         "larger tables",
         "PolyOpt over distinct pairs with lower bounds of 0",
         "optimal/polyopt/solve",
-        _every,
     ),
     Regime(
         "simplex, all pairs",
@@ -238,7 +234,6 @@ REGIMES = (
         f"up to {LIMITS.max_master_cells} cells and {LIMITS.max_exact_vertices:,} block vertices",
         "decomposition, and column generation with exact pricing",
         "optimal/column_generation/smoothed",
-        _every,
     ),
     Regime(
         "simplex, distinct pairs",
@@ -270,7 +265,6 @@ REGIMES = (
         "larger tables",
         "proximal column generation and a search of all deltas, in turns",
         "optimal/polyopt/solve",
-        _every,
     ),
     Regime(
         "projections",
@@ -286,7 +280,6 @@ REGIMES = (
         f"larger tables; {_TABLES}",
         "decomposition of products of convex bodies, column generation, and branch and bound over blocks",
         "optimal/projections/solve",
-        _every,
     ),
     Regime(
         "F itself",
@@ -310,7 +303,6 @@ REGIMES = (
         f"larger tables; {_TABLES}",
         "projections, and a shared budget",
         "optimal/projections/budget_multiplier",
-        _every,
     ),
     Regime(
         "conditional level",
@@ -342,7 +334,6 @@ REGIMES = (
         "larger tables",
         "search for columns by linear programs over the cone",
         "optimal/conditional/search",
-        _every,
     ),
     Regime(
         "given U",
@@ -350,7 +341,6 @@ REGIMES = (
         "every table",
         "U as it is, and the optimum of LDP for S given each U",
         "optimal/label",
-        _every,
     ),
     Regime(
         "odds ratios",
@@ -374,7 +364,6 @@ REGIMES = (
         "larger tables",
         "the optimum under every distribution, with the bound of odds ratios",
         "optimal/unconditional",
-        _every,
     ),
     Regime(
         "any cone",
@@ -390,7 +379,6 @@ REGIMES = (
         f"up to {LIMITS.max_joint_cells} inputs",
         "joint columns by spatial branch and bound",
         "optimal/exact/spatial_branch_and_bound",
-        _every,
     ),
     Regime(
         "estimates",
@@ -431,7 +419,6 @@ REGIMES = (
         "F with a conditional level, acquaintances, or polyhedral, more inputs",
         "column generation by linear programs, with a bound by LDP given the useful value, or no privacy",
         "optimal/estimation/program_columns",
-        _every,
     ),
     Regime(
         "any robust",
@@ -439,7 +426,6 @@ REGIMES = (
         "where no program was solved",
         "the best of closed forms and given mechanisms, with the bound of NR",
         "optimal/degenerate_inputs",
-        _every,
     ),
     Regime(
         "separate reports",
@@ -447,7 +433,6 @@ REGIMES = (
         f"S and U of up to {LIMITS.max_listed_inputs} values",
         "two LDP optima, each given the other, at the best of some divisions; without a bound",
         "optimal/improved_reporting",
-        _every,
     ),
     Regime(
         "limited leakage",
@@ -471,7 +456,6 @@ REGIMES = (
         "up to 5 letters",
         "column generation, with branch and bound over simplices of columns",
         "hypothesis_testing/leakage",
-        _every,
     ),
 )
 
