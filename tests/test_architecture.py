@@ -19,8 +19,9 @@ import pytest
 
 import ldpfrontier
 from reproduction.data.catalogue import catalogue
+from reproduction.planning.executed_code import project_files
 from reproduction.planning.paper import Call, Layout, Paper, Table, papers
-from reproduction.planning.provenance import FOLDERS, code_hash, imported_modules
+from reproduction.planning.provenance import FOLDERS, code_hash, freeze, imported_modules
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(ldpfrontier.__file__).parent
@@ -41,6 +42,14 @@ FILES = {
     for path in sorted((ROOT / folder).rglob("*.py"))
 }
 LIBRARY = {name: path for name, path in FILES.items() if name.partition(".")[0] == "ldpfrontier"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen() -> Iterator[None]:
+    """Let the files be looked at once, as a run of the workflow does."""
+    freeze(project_files(ROOT / folder for folder in FOLDERS.values()))
+    yield
+    freeze({})
 
 
 @cache
@@ -296,6 +305,7 @@ Hashes = dict[tuple[str, str, str], str]
 
 def hashes(root: Path) -> Hashes:
     """Return what the workflow puts into ``params`` of every call, by paper, kind and name."""
+    freeze(project_files(root / folder for folder in FOLDERS.values()))
     found = {}
     for paper in PAPERS.values():
         for call in calls(paper):
