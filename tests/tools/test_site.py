@@ -124,8 +124,12 @@ def test_what_is_scrolled_is_reached_by_the_keyboard_and_headings_have_a_level(s
 
 
 def test_code_and_what_commands_print_have_room_on_a_page(site):
-    """In 80 columns. Cells of tables are broken into lines by the browser, and formulas are set."""
-    assert sum(page.code.count("\n") for page in site.values()) > 1000
+    """In 80 columns.
+
+    Formulas are set, and the browser breaks cells of tables into lines; a table that is still too wide is
+    scrolled by itself.
+    """
+    assert sum(page.code.count("\n") for page in site.values()) > 500
     wide = [
         (path.name, line) for path, page in site.items() for line in page.code.splitlines() if len(line) > 80
     ]
