@@ -170,14 +170,15 @@ class ExcessBound:
         self._utility = QuadraticUtility(family.scale, self.prices.W)
         self._count = itertools.count()
         self._split_up()
-        _, weights, _, _, error = self._parts
+        _, weights, _, c, error = self._parts
         self._curvature = np.append(weights, 0.0)
         m = len(weights)
         self._lo = np.concatenate([np.zeros(n), self._ends[n:, 0], [0.0]])
         N, top = np.abs(self._parts.N), family.top
         self._hi = np.concatenate([top, self._ends[n:, 1], [2.0 * float(top @ N @ top) + 1e-300]])
-        # sum_x p_x v_x^2 is at most the largest entry.
-        self._error = error * float(top.max())
+        # sum_x p_x v_x^2 is at most the largest entry; costs of entries are sums that are rounded.
+        linear = np.abs(c) + np.abs(self.prices.lam)
+        self._error = error * float(top.max()) + gamma(16) * float(linear @ top)
         fixed = np.hstack([self._parts.forms[n:], -np.eye(m - n), np.zeros((m - n, 1))])
         permanent = np.vstack([fixed, -fixed, self._lifted(family.cone.inequalities)])
         self.pool = CutPool(np.append(family.scale, np.zeros(m - n + 1)), permanent=len(permanent))
