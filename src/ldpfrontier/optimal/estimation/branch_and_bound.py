@@ -170,14 +170,15 @@ class ExcessBound:
         self._utility = QuadraticUtility(family.scale, self.prices.W)
         self._count = itertools.count()
         self._split_up()
-        _, weights, _, _, error = self._parts
+        _, weights, _, c, error = self._parts
         self._curvature = np.append(weights, 0.0)
         m = len(weights)
         self._lo = np.concatenate([np.zeros(n), self._ends[n:, 0], [0.0]])
         N, top = np.abs(self._parts.N), family.top
         self._hi = np.concatenate([top, self._ends[n:, 1], [2.0 * float(top @ N @ top) + 1e-300]])
-        # sum_x p_x v_x^2 is at most the largest entry.
-        self._error = error * float(top.max())
+        # sum_x p_x v_x^2 is at most the largest entry; costs of entries are sums that are rounded.
+        linear = np.abs(c) + np.abs(self.prices.lam)
+        self._error = error * float(top.max()) + gamma(16) * float(linear @ top)
         fixed = np.hstack([self._parts.forms[n:], -np.eye(m - n), np.zeros((m - n, 1))])
         permanent = np.vstack([fixed, -fixed, self._lifted(family.cone.inequalities)])
         self.pool = CutPool(np.append(family.scale, np.zeros(m - n + 1)), permanent=len(permanent))
@@ -193,14 +194,13 @@ class ExcessBound:
         return -least, most
 
     def _split_up(self) -> None:
-        """Choose the forms: what is not negative, and eigenvectors as long as each makes secants closer."""
+        """Choose the forms: entries, and eigenvectors as long as each makes secants much closer."""
         p, W = self.family.scale, self.prices.W
         n, units = p.size, np.sqrt(p)
         across = np.eye(n) - np.outer(units, units)
         _, vectors = np.linalg.eigh(across @ (W.T @ W / np.outer(units, units)) @ across)
-        slacks, least = -self.family.cone.inequalities, np.inf
-        forms = np.vstack([np.eye(n), slacks / np.linalg.norm(slacks / units, axis=1, keepdims=True)])
-        ends = np.array([(0.0, top) for top in self.family.top] + [self._range(form) for form in forms[n:]])
+        forms, least = np.eye(n), np.inf
+        ends = np.column_stack([np.zeros(n), self.family.top])
         for k in range(n - 1, 0, -1):
             ranges = ends[:, 1] - ends[:, 0]
             parts = separable(W, p, forms, ranges)
@@ -236,6 +236,8 @@ class ExcessBound:
                 break
             if self.best > 1.1 * self.target and self.nodes > self._last_found + SETTINGS.nodes_after_found:
                 break  # nothing that helps will be proved at these prices
+            if self.nodes > max_nodes / 4 and -heap[0].negative_bound > 8.0 * self._cutoff():
+                break  # too far away for the other nodes
             node = heapq.heappop(heap)
             v = node.z[:n]
             outside = self._outside(v)

@@ -26,7 +26,7 @@ class CutColumns:
     p : ndarray, shape (inputs,)
         Positive.
     tolerance : float
-        Excess that counts as none, as a share of the sum of prices.
+        Relative gap of the error, of which weights of columns have a part.
     max_nodes : int
         Most nodes of branch and bound, for all prices; with 0, nothing is proved.
 
@@ -70,8 +70,9 @@ class CutColumns:
         starts = known[: SETTINGS.joint_starts]
         found = family.search(prices.lam, family.starts(starts)).vectors
         best = max(float(prices.excess(found).max()), 0.0)
-        if self.left > 0 and best <= self.tolerance * total:
-            tree = ExcessBound(family, prices, self.tolerance * total, starts, best)
+        target = (1.0 - SETTINGS.outer_share) * self.tolerance * total
+        if self.left > 0 and best <= target:
+            tree = ExcessBound(family, prices, target, starts, best)
             self._bounded, self._bound = prices, tree.bound(self.left)
             self.left -= tree.nodes
             found = np.vstack([found, *tree.found])

@@ -143,7 +143,7 @@ class EstimationSettings:
     max_outer_rays: int = 60_000
     #: Nodes of branch and bound after the last column found, where it is too good for a bound.
     nodes_after_found: int = 300
-    #: The gap of each larger cone, as a share of that asked for.
+    #: The gap of the weights of columns, as a share of that asked for; the excess of columns has the rest.
     outer_share: float = 0.2
     #: Binary digits of the coefficients of a cut.
     cut_bits: int = 22

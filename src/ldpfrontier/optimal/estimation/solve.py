@@ -23,7 +23,7 @@ centred here, A p = 0, so that phi is n MSE. Engines, as of `ldpfrontier.optimal
 - Other cones, up to 16 inputs: columns are searched for (`cut_columns`). A cone that is known by cuts alone,
   as that of F, is round, and the excess of its columns is bounded by branch and bound (`branch_and_bound`).
   One with a conditional level is nearly polyhedral: the bound is the least error over larger polyhedral cones
-  (`outer_rays`). Either engine also serves where the other one leaves a gap.
+  (`outer_rays`), which also serves where branch and bound ends too early.
 - Larger tables with both levels, for acquaintances, or of polyhedral cones: columns are searched for by
   linear programs (`program_columns`).
 """
@@ -281,7 +281,7 @@ def _symmetric_bound(problem: Problem, ratio: float) -> float:
 
 
 def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> BoundedChannel:
-    """Return the best channel that a search finds, and a bound by larger cones on small tables."""
+    """Return the best channel that is found, and a bound by branch and bound, or else by larger cones."""
     if not (problem.p > 0).all():
         raise ValueError(
             f"The prior is 0 at input {int(problem.p.argmin())}; over a cone whose extreme rays are not"
@@ -296,13 +296,11 @@ def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds
     tolerance = max(tolerance, SETTINGS.outer_tolerance)
     cuts_alone, nodes = not len(cone.inequalities), SETTINGS.max_nodes
     share = 1.0 if cuts_alone else SETTINGS.outer_share
-    # The rest is for the weights of columns.
-    excess = (1.0 - SETTINGS.outer_share) * tolerance
-    pricing = CutColumns(cone, problem.p, excess, nodes if cuts_alone else 0)
+    pricing = CutColumns(cone, problem.p, tolerance, nodes if cuts_alone else 0)
     start = pricing.start()
     found = generate(problem, start, pricing, share * tolerance, max_rounds)
     check_time()  # weights need not be those of a channel yet
-    bound, rounds, weighted = found.bound, found.rounds, found.weighted
+    weighted, bound = found.weighted, found.bound
     if bound < weighted.phi * (1.0 - tolerance):
         if cuts_alone:
             nodes -= pricing.left
@@ -310,14 +308,8 @@ def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds
         used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
         known = np.vstack([start, weighted.vectors[used]])
         bound = max(bound, outer_bound(problem, cone, known, weighted.phi, tolerance))
-    if bound < weighted.phi * (1.0 - tolerance) and not cuts_alone:
-        fell_back("branch and bound over squares of linear forms, as larger polyhedral cones left a gap")
-        pricing.left = nodes // 5  # few programs close the gap, or many do not
-        found = generate(problem, weighted.vectors, pricing, tolerance, max_rounds, bound)
-        bound, rounds = max(bound, found.bound), rounds + found.rounds
-        weighted = min(weighted, found.weighted, key=lambda w: w.phi)
     return BoundedChannel(
-        weighted.channel(SETTINGS.dropped * SETTINGS.outer_share * tolerance), bound, rounds
+        weighted.channel(SETTINGS.dropped * SETTINGS.outer_share * tolerance), bound, found.rounds
     )
 
 

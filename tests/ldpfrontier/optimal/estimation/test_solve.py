@@ -394,11 +394,15 @@ def test_over_f_fewer_people_are_needed_than_in_the_class_of_polyopt(level, alon
         assert estimation_error(best.channel, ball.centre) == pytest.approx(best.value, rel=1e-12)
 
 
-def test_a_bound_by_larger_cones_holds_for_a_cone_whose_rays_are_listed() -> None:
+@pytest.mark.parametrize("both", [False, True], ids=["branch and bound", "larger cones"])
+def test_a_bound_of_a_cone_by_cuts_holds_for_one_whose_rays_are_listed(both: bool) -> None:
     """PolyOpt's simplices by cuts, as if its inequalities were not known, against all of its rays."""
     ball = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
-    listed = optimal_estimation(ball.centre, polyopt_cone(ball.lower_bounds, 1.0, pairs="distinct"))
-    by_cuts = optimal_estimation(ball.centre, robust_cone(ball, 1.0, envelope="simplex"))
+    simplices = polyopt_cone(ball.lower_bounds, 1.0, pairs="distinct")
+    cuts = robust_cone(ball, 1.0, envelope="simplex")
+    given = conditional_cone((2, 3), 1.0)
+    listed = optimal_estimation(ball.centre, simplices & given if both else simplices)
+    by_cuts = optimal_estimation(ball.centre, cuts & given if both else cuts)
     assert by_cuts.bound <= listed.value * (1 + 1e-9)
     assert listed.bound <= by_cuts.value * (1 + 1e-9)
     assert by_cuts.gap <= 1e-2
@@ -407,7 +411,8 @@ def test_a_bound_by_larger_cones_holds_for_a_cone_whose_rays_are_listed() -> Non
 def test_where_rays_become_too_many_the_bound_is_weaker_and_says_so(monkeypatch) -> None:
     ball = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
     monkeypatch.setattr(outer_rays, "SETTINGS", replace(outer_rays.SETTINGS, max_outer_rays=60))
-    best = optimal_estimation(ball.centre, robust_cone(ball, 1.0), tolerance=1e-2)
+    cone = robust_cone(ball, 1.0) & conditional_cone((2, 3), 1.0)
+    best = optimal_estimation(ball.centre, cone, tolerance=1e-2)
     assert best.status == "bounded"
     assert 0 < best.bound < best.value
     assert "the bound of fewer cuts, as rays became too many" in str(best.method)
