@@ -17,10 +17,12 @@ from ldpfrontier.mechanisms import (
 )
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.estimation.error import estimation_error
+from ldpfrontier.optimal.estimation.settings import SETTINGS as ESTIMATION
 from ldpfrontier.optimal.estimation.solve import closed_forms, optimal_estimation
 from ldpfrontier.optimal.estimation.united_outputs import with_united_outputs
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import robust_cone
+from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
@@ -92,7 +94,8 @@ class Problem:
     def association(self) -> Optimum:
         """Solve for the best mechanism that protects from acquaintances."""
         assert self.odds is not None
-        nodes = SETTINGS.solver_nodes
+        # They serve the bound alone: with 200,000 the mechanism is the same, in two to five times the time.
+        nodes = EXACT.joint_nodes
         return optimal_association(self.odds, self.epsilon, tolerance=_TOLERANCE, max_nodes=nodes)
 
     def cone(self) -> Cone:
@@ -113,7 +116,7 @@ class Problem:
         """Solve for the mechanism of the least error, with few outputs."""
         found = optimal_estimation(
             self.expected, self.cone(), self.target,
-            tolerance=SETTINGS.estimate_tolerance, max_rounds=self._rounds(),
+            tolerance=ESTIMATION.outer_tolerance, max_rounds=self._rounds(),
         )  # fmt: skip
         return replace(
             found,

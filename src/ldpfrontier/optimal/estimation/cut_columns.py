@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ldpfrontier.cones import Cone
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.estimation.quadratic_utility import QuadraticUtility
-from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns
 from ldpfrontier.types import FloatArray
@@ -55,7 +55,7 @@ class CutColumns:
         family.utility = QuadraticUtility(self.p, prices.W)
         family.found = family.utility.columns(np.ones((1, self.p.size)))
         family.set_accuracy(0.0, self.tolerance * float(prices.lam.sum()))
-        found = family.search(prices.lam, family.starts(known[: SETTINGS.joint_starts])).vectors
+        found = family.search(prices.lam, family.starts(known[: GENERATION.batch])).vectors
         return np.asarray(found[np.argsort(-prices.excess(found), kind="stable")])
 
     def excess(self, prices: Prices) -> float:
